@@ -1,0 +1,72 @@
+"""Events: what jxkernel says about its own work, and the bus that carries it.
+
+Purpose: the layers below `observe` emit events here and know nothing of who listens.
+
+Place in the pipeline: the lowest layer.
+
+Must not know: anything above it; standard library only.
+"""
+
+from jxkernel.events.bus import (
+    Listener,
+    ListenerHandle,
+    Span,
+    SpanHandle,
+    current_span,
+    emit,
+    listen,
+    listening,
+    listening_to,
+    on_interest_change,
+    open_spans,
+    span,
+)
+from jxkernel.events.vocabulary import (
+    CacheHit,
+    CacheMiss,
+    CallSignature,
+    CellFinished,
+    CellStarted,
+    Compiled,
+    ConstantCaptured,
+    Event,
+    Executed,
+    Leak,
+    LeafSignature,
+    Lowered,
+    Reason,
+    Traced,
+    TraceTimeEffect,
+    Transferred,
+)
+
+__all__ = [
+    "CacheHit",
+    "CacheMiss",
+    "CallSignature",
+    "CellFinished",
+    "CellStarted",
+    "Compiled",
+    "ConstantCaptured",
+    "Event",
+    "Executed",
+    "Leak",
+    "LeafSignature",
+    "Listener",
+    "ListenerHandle",
+    "Lowered",
+    "Reason",
+    "Span",
+    "SpanHandle",
+    "TraceTimeEffect",
+    "Traced",
+    "Transferred",
+    "current_span",
+    "emit",
+    "listen",
+    "listening",
+    "listening_to",
+    "on_interest_change",
+    "open_spans",
+    "span",
+]

@@ -1,0 +1,346 @@
+"""The bus: layers emit events here, listeners receive them.
+
+Purpose: let every layer say what it does without knowing who hears it, at the cost of one truth
+test when nobody does.
+
+Place in the pipeline: beside `events.vocabulary`, below everything else. The core wraps its work
+in `with span(Traced, fun=name) as traced:`; `observe.Recorder` and the notebook listen.
+
+Must not know: what is emitted (any `Event` subclass will do) or who listens. Standard library
+only.
+
+Invariants:
+  * `listeners` is an immutable tuple, replaced whole under a lock, so a reader needs no lock.
+  * A listener never breaks the program that emits: one that raises is dropped with a warning.
+  * What a listener itself causes (it may compute with arrays) is not reported, so that no
+    listener can feed itself.
+  * Failed spans are reported too, with their error; the exception goes on to the user.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from jxkernel.events.vocabulary import Event
+
+__all__ = [
+    "Listener",
+    "ListenerHandle",
+    "Span",
+    "SpanHandle",
+    "current_span",
+    "emit",
+    "listen",
+    "listening",
+    "listening_to",
+    "on_interest_change",
+    "open_spans",
+    "span",
+]
+
+Listener = Callable[[Event], object]
+"""Receives each event, in the thread that caused it, when the event has ended."""
+
+_ERROR_LENGTH = 500
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Registration:
+    """One listener and the kinds that it asked for; None means every kind."""
+
+    listener: Listener
+    kinds: tuple[type[Event], ...] | None
+
+    def wants(self, kind: type[Event]) -> bool:
+        return self.kinds is None or issubclass(kind, self.kinds)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _InterestWatch:
+    """Someone who installs a costly hook only while `kind` is listened to."""
+
+    kind: type[Event]
+    callback: Callable[[bool], object]
+
+
+listeners: tuple[_Registration, ...] = ()
+_interest_watches: tuple[_InterestWatch, ...] = ()
+_lock = threading.RLock()
+_numbers = itertools.count(1)
+_current: ContextVar[int | None] = ContextVar("jxkernel_current_span", default=None)
+_open: dict[int, Span] = {}
+_delivery = threading.local()
+
+
+class ListenerHandle:
+    """Ends a registration: call `close()`, or use it as a context manager."""
+
+    __slots__ = ("_close",)
+
+    def __init__(self, close: Callable[[], None]) -> None:
+        self._close = close
+
+    def close(self) -> None:
+        """Ends the registration; closing twice does nothing."""
+        self._close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+
+def listen(listener: Listener, kinds: tuple[type[Event], ...] | None = None) -> ListenerHandle:
+    """Calls `listener` with every event from now on, until the handle is closed.
+
+    Args:
+      listener: called with one event, in the thread that caused it.
+      kinds: the kinds wanted (subclasses included); None for all. Asking for few kinds keeps the
+        others free of cost, `Executed` above all.
+    """
+    registration = _Registration(listener, kinds)
+    _replace_listeners(lambda present: (*present, registration))
+    return ListenerHandle(lambda: _remove(registration))
+
+
+def listening() -> bool:
+    """Whether anyone listens to anything."""
+    return bool(listeners)
+
+
+def listening_to(kind: type[Event]) -> bool:
+    """Whether anyone listens to events of this kind."""
+    return any(registration.wants(kind) for registration in listeners)
+
+
+def on_interest_change(kind: type[Event], callback: Callable[[bool], object]) -> ListenerHandle:
+    """Calls `callback(wanted)` now, and whenever `listening_to(kind)` changes.
+
+    For sources that are costly to watch: the hook after each execution is installed only while
+    someone listens to `Executed`. The callback runs under the bus's lock, so calls arrive in
+    order; it must be short.
+    """
+    global _interest_watches
+    watch = _InterestWatch(kind, callback)
+    with _lock:
+        _interest_watches = (*_interest_watches, watch)
+        callback(listening_to(kind))
+    return ListenerHandle(lambda: _remove_watch(watch))
+
+
+def current_span() -> int | None:
+    """The number of the innermost open span of this context, or None."""
+    return _current.get()
+
+
+def open_spans() -> tuple[Span, ...]:
+    """The spans now under way in all threads, oldest first: what a progress display shows."""
+    with _lock:
+        return tuple(_open.values())
+
+
+class SpanHandle:
+    """What `with span(...)` gives; this base, used while nobody listens, does nothing."""
+
+    __slots__ = ()
+
+    def set(self, **fields: Any) -> None:
+        """Adds fields found during the work; later values replace earlier ones."""
+
+    def start(self) -> Self:
+        """Begins the span, for callers with hooks instead of a `with` block."""
+        return self
+
+    def finish(self, error: BaseException | None = None) -> None:
+        """Ends the span and delivers its event; `error` marks it as failed."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        return None
+
+
+class Span(SpanHandle):
+    """A stretch of work that becomes one event when it ends.
+
+    Attributes:
+      kind: the event class that it becomes.
+      fields: the event's fields known so far.
+      number: its `Event.span`.
+      parent: the number of the span around it, or None.
+      start_ns: `time.perf_counter_ns()` at its start.
+    """
+
+    __slots__ = ("_token", "fields", "kind", "number", "parent", "start_ns")
+
+    def __init__(self, kind: type[Event], fields: dict[str, Any]) -> None:
+        self.kind = kind
+        self.fields = fields
+        self.number = next(_numbers)
+        self.parent: int | None = None
+        self.start_ns = 0
+        self._token: Token[int | None] | None = None
+
+    def set(self, **fields: Any) -> None:
+        """Adds fields found during the work; later values replace earlier ones."""
+        self.fields.update(fields)
+
+    def start(self) -> Self:
+        """Begins the span: it is the parent of what this context does until `finish`."""
+        self.parent = _current.get()
+        self._token = _current.set(self.number)
+        with _lock:
+            _open[self.number] = self
+        self.start_ns = time.perf_counter_ns()
+        return self
+
+    def finish(self, error: BaseException | None = None) -> None:
+        """Ends the span and delivers its event; finishing twice does nothing."""
+        duration = time.perf_counter_ns() - self.start_ns
+        if self._token is None:
+            return
+        self._restore_parent(self._token)
+        self._token = None
+        with _lock:
+            _open.pop(self.number, None)
+        event = self.kind(
+            span=self.number,
+            parent=self.parent,
+            start_ns=self.start_ns,
+            duration_ns=duration,
+            error=None if error is None else _describe_error(error),
+            **self.fields,
+        )
+        _deliver(event)
+
+    def _restore_parent(self, token: Token[int | None]) -> None:
+        """Makes the parent current again.
+
+        A notebook's hooks before and after an asynchronous cell run in different contexts, where
+        a token of the one cannot be reset in the other.
+        """
+        try:
+            _current.reset(token)
+        except ValueError:
+            _current.set(self.parent)
+
+    __enter__ = start
+
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.finish(exception)
+
+
+_UNHEARD = SpanHandle()
+
+
+def span(kind: type[Event], /, **fields: Any) -> SpanHandle:
+    """Opens a span that becomes one event of `kind` when its `with` block ends.
+
+    Fields of the event that are known only later are given by `.set(...)` inside the block. While
+    nobody listens to the kind, one shared object that does nothing is returned.
+    """
+    if not listeners or not listening_to(kind):
+        return _UNHEARD
+    return Span(kind, fields)
+
+
+def emit(kind: type[Event], /, **fields: Any) -> None:
+    """Delivers an instant of `kind`, at the present time, inside the current span."""
+    if not listeners or not listening_to(kind):
+        return
+    event = kind(
+        span=next(_numbers),
+        parent=_current.get(),
+        start_ns=time.perf_counter_ns(),
+        duration_ns=0,
+        **fields,
+    )
+    _deliver(event)
+
+
+def _deliver(event: Event) -> None:
+    """Hands an event to each listener that wants it; drops listeners that raise."""
+    if getattr(_delivery, "active", False):
+        return
+    _delivery.active = True
+    try:
+        for registration in listeners:
+            if registration.wants(type(event)):
+                _call(registration, event)
+    finally:
+        _delivery.active = False
+
+
+def _call(registration: _Registration, event: Event) -> None:
+    try:
+        registration.listener(event)
+    except Exception as error:  # a listener is foreign code; see the module's invariants
+        _remove(registration)
+        _warn_dropped(registration.listener, error)
+
+
+def _warn_dropped(listener: Listener, error: Exception) -> None:
+    message = (
+        f"an event listener raised and was dropped: {listener!r} raised {_describe_error(error)}"
+    )
+    try:
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
+    except RuntimeWarning:
+        # Warnings are errors in this process; raising here would break the work that is only
+        # being reported on.
+        sys.stderr.write(f"RuntimeWarning: {message}\n")
+
+
+def _describe_error(error: BaseException) -> str:
+    """`TypeError: message`, capped, for any exception whatever its `__str__` does."""
+    try:
+        text = str(error)
+    except Exception:  # a user's __str__ may raise anything
+        text = "(its message could not be read)"
+    described = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return described if len(described) <= _ERROR_LENGTH else described[: _ERROR_LENGTH - 1] + "…"
+
+
+def _remove(registration: _Registration) -> None:
+    _replace_listeners(lambda present: tuple(r for r in present if r is not registration))
+
+
+def _replace_listeners(
+    change: Callable[[tuple[_Registration, ...]], tuple[_Registration, ...]],
+) -> None:
+    """Swaps the listener tuple and tells those who watch for interest in a kind."""
+    global listeners
+    with _lock:
+        before = [listening_to(watch.kind) for watch in _interest_watches]
+        listeners = change(listeners)
+        for watch, was_wanted in zip(_interest_watches, before, strict=True):
+            wanted = listening_to(watch.kind)
+            if wanted != was_wanted:
+                watch.callback(wanted)
+
+
+def _remove_watch(watch: _InterestWatch) -> None:
+    global _interest_watches
+    with _lock:
+        _interest_watches = tuple(w for w in _interest_watches if w is not watch)

@@ -1,0 +1,283 @@
+"""The vocabulary of events: what jxkernel can say about its own work.
+
+Purpose: one frozen, slotted dataclass for each kind of thing that happens while a program is
+traced, lowered, compiled and run, and the pure data that such an event carries (the signature of
+a call, the reasons of a cache miss).
+
+Place in the pipeline: the lowest layer. Every layer above emits these through `events.bus`;
+`observe` and `jupyter` listen.
+
+Must not know: anything above it. Standard library only; no arrays, no tracers, no live objects,
+so that an event may be kept, sent to a browser or written to a file long after its subject died.
+
+Units: times are `time.perf_counter_ns` readings in nanoseconds; sizes are bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = [
+    "CacheHit",
+    "CacheMiss",
+    "CacheName",
+    "CallSignature",
+    "CellFinished",
+    "CellStarted",
+    "Compiled",
+    "ConstantCaptured",
+    "Event",
+    "Executed",
+    "Leak",
+    "LeafKind",
+    "LeafSignature",
+    "Lowered",
+    "Reason",
+    "ReasonKind",
+    "Traced",
+    "TraceTimeEffect",
+    "Transferred",
+]
+
+CacheName = Literal["trace", "memory", "disk"]
+"""Which cache answered: of jaxprs, of executables in this process, of executables on disk."""
+
+LeafKind = Literal["array", "numpy", "python scalar", "tracer"]
+"""What an argument leaf was before it became an aval."""
+
+ReasonKind = Literal[
+    "first_call",
+    "new_function_object",
+    "tree_structure",
+    "kwargs_form",
+    "shape",
+    "dtype",
+    "weak_type",
+    "static_value",
+    "sharding",
+    "donated",
+    "context",
+    "constant_changed",
+    "evicted",
+]
+"""What part of a call's key made it miss."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeafSignature:
+    """What one array leaf of a call's arguments contributes to the cache key.
+
+    Attributes:
+      path: where the leaf sits, as the user would write it: `x`, `params['w'][0]`.
+      shape: its shape; a symbolic dimension is not a leaf signature's business.
+      dtype: the short dtype name, `float32`.
+      weak_type: whether the dtype gives way to others in promotion.
+      kind: what the leaf was before abstraction.
+      sharding: the sharding in words, or None when it is the default device's.
+      committed: whether the array is bound to its device.
+    """
+
+    path: str
+    shape: tuple[int, ...]
+    dtype: str
+    weak_type: bool = False
+    kind: LeafKind = "array"
+    sharding: str | None = None
+    committed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CallSignature:
+    """All that decides whether a call may reuse an earlier trace and executable.
+
+    Attributes:
+      fun: the function's name.
+      function_id: a number of the function object, never used twice in a process.
+      code_location: `file:line` of the code object, equal for redefinitions of the same code.
+      structure: the pytree structure of the dynamic arguments, in words.
+      leaves: the dynamic leaves in order.
+      static: (name, repr) of each static argument; reprs are capped by the maker.
+      keyword_names: names of the arguments that came by keyword, in the order given.
+      donated: indices of donated leaves.
+      context: (setting, value) of each configuration value that the key holds.
+      constants: (name, fingerprint) of each closed-over constant that the key holds.
+    """
+
+    fun: str
+    function_id: int
+    code_location: str
+    structure: str
+    leaves: tuple[LeafSignature, ...]
+    static: tuple[tuple[str, str], ...] = ()
+    keyword_names: tuple[str, ...] = ()
+    donated: tuple[int, ...] = ()
+    context: tuple[tuple[str, str], ...] = ()
+    constants: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One difference between a call's key and the closest earlier key.
+
+    Attributes:
+      kind: which part of the key differs.
+      what: the argument, setting or function that differs, as the user would name it.
+      before: its earlier state in words; empty where there was none.
+      after: its present state in words; empty where there is none.
+      fix: one line of advice; empty where nothing is to be fixed.
+    """
+
+    kind: ReasonKind
+    what: str
+    before: str = ""
+    after: str = ""
+    fix: str = ""
+
+    def sentence(self) -> str:
+        """Says the difference in one line, `x: f32[8] → f32[16]`."""
+        if not self.before and not self.after:
+            return self.what
+        return f"{self.what}: {self.before or 'nothing'} → {self.after or 'nothing'}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """What every event has: its place in the tree of spans and its time.
+
+    Attributes:
+      span: the event's own number, unique in the process.
+      parent: the number of the span that was open when this one began, or None.
+      start_ns: `time.perf_counter_ns()` at its beginning.
+      duration_ns: how long it took; 0 for an instant.
+      error: the exception that ended it, `TypeError: ...`, or None when it succeeded.
+    """
+
+    span: int
+    parent: int | None
+    start_ns: int
+    duration_ns: int
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traced(Event):
+    """A function was traced to a jaxpr of `eqns` equations."""
+
+    fun: str
+    function_id: int = 0
+    eqns: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lowered(Event):
+    """A jaxpr became a StableHLO module of `ops` operations."""
+
+    fun: str
+    function_id: int = 0
+    ops: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiled(Event):
+    """XLA made an executable, or one was loaded from the disk cache (`from_disk`)."""
+
+    fun: str
+    function_id: int = 0
+    platform: str = ""
+    from_disk: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheHit(Event):
+    """A cache below the C++ fast path had the answer."""
+
+    fun: str
+    function_id: int = 0
+    cache: CacheName = "trace"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheMiss(Event):
+    """A cache had no answer; `reasons` compare the call with the closest earlier one."""
+
+    fun: str
+    function_id: int = 0
+    cache: CacheName = "trace"
+    reasons: tuple[Reason, ...] = ()
+    signature: CallSignature | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Executed(Event):
+    """An executable was called; `duration_ns` is the dispatch, not the device's work."""
+
+    fun: str
+    function_id: int = 0
+    platform: str = ""
+    devices: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transferred(Event):
+    """Data moved between memories, named as `host`, `cpu:0`, `gpu:1`."""
+
+    bytes: int
+    source: str
+    destination: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstantCaptured(Event):
+    """A concrete array was baked into a trace as a constant."""
+
+    fun: str
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    bytes: int
+    function_id: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leak(Event):
+    """A tracer outlived its trace: what it was, and which object holds it."""
+
+    fun: str
+    tracer: str
+    holder: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceTimeEffect(Event):
+    """Python did something while tracing that compiled calls will not repeat.
+
+    Attributes:
+      fun: the function that was being traced.
+      effect: what was done, in the user's words: `print(x)`, `log.append(...)`.
+      file: the source file, or the file name that IPython gave the cell.
+      line: the 1-based line.
+    """
+
+    fun: str
+    effect: str
+    file: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellStarted(Event):
+    """A notebook cell began; its `parent` is the span that `CellFinished` will carry."""
+
+    cell: str
+    execution_count: int | None = None
+    file: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellFinished(Event):
+    """A notebook cell ended; its span is the root of all that happened in the cell."""
+
+    cell: str
+    execution_count: int | None = None
+    file: str = ""
