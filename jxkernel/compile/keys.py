@@ -1,0 +1,291 @@
+"""Why a call missed its cache: signatures compared.
+
+Purpose: compare the signature of a call with those of earlier calls, and say in a user's words
+what differs and what would avoid it.
+
+Place in the pipeline: beside the caches of `compile`; used only when someone listens for
+`CacheMiss` or asks for an explanation, never on a hit.
+
+Must not know: tracers, arrays, devices, or the caches themselves. Pure data in, pure data out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from jxkernel.events.vocabulary import CallSignature, LeafSignature, Reason, ReasonKind
+
+__all__ = [
+    "CallSignature",
+    "LeafSignature",
+    "Reason",
+    "closest",
+    "describe_leaf",
+    "diff",
+    "explain_miss",
+]
+
+_COST: dict[ReasonKind, int] = {
+    "evicted": 1,
+    "weak_type": 2,
+    "donated": 3,
+    "kwargs_form": 4,
+    "dtype": 5,
+    "static_value": 6,
+    "context": 7,
+    "constant_changed": 8,
+    "new_function_object": 9,
+    "sharding": 10,
+    "shape": 11,
+    "tree_structure": 12,
+    "first_call": 13,
+}
+"""How much a user must change to avoid a miss of each kind: the cheapest fix is named first."""
+
+_SHORT_DTYPES = {
+    "bool": "bool",
+    "bfloat16": "bf16",
+    "complex64": "c64",
+    "complex128": "c128",
+    "float16": "f16",
+    "float32": "f32",
+    "float64": "f64",
+    "float0": "float0",
+}
+
+
+def diff(new: CallSignature, earlier: CallSignature) -> tuple[Reason, ...]:
+    """Says what differs between two signatures, cheapest fix first; empty when nothing does."""
+    reasons = [
+        *_function_reasons(new, earlier),
+        *_structure_reasons(new, earlier),
+        *_named_reasons("static_value", new.static, earlier.static),
+        *_named_reasons("context", new.context, earlier.context),
+        *_named_reasons("constant_changed", new.constants, earlier.constants),
+        *_donation_reasons(new, earlier),
+    ]
+    return tuple(sorted(reasons, key=lambda reason: _COST[reason.kind]))
+
+
+def closest(
+    new: CallSignature, earlier: Iterable[CallSignature]
+) -> tuple[int, tuple[Reason, ...]] | None:
+    """Finds the earlier signature that differs least; None when there are no earlier ones.
+
+    "Least" counts the differences and weighs each by the cost of its fix; among equals the latest
+    call wins, because it is the one that the user remembers.
+
+    Returns:
+      Its index, and the differences as `diff` gives them.
+    """
+    best: tuple[int, tuple[Reason, ...]] | None = None
+    best_distance = 0
+    for index, signature in enumerate(earlier):
+        reasons = diff(new, signature)
+        distance = sum(_COST[reason.kind] for reason in reasons)
+        if best is None or distance <= best_distance:
+            best, best_distance = (index, reasons), distance
+    return best
+
+
+def explain_miss(new: CallSignature, earlier: Sequence[CallSignature]) -> tuple[Reason, ...]:
+    """Says why a call missed, given all earlier signatures of the same code.
+
+    An equal earlier signature means that its entry has been evicted since.
+    """
+    found = closest(new, earlier)
+    if found is None:
+        return (Reason(kind="first_call", what=f"first call of {new.fun}"),)
+    _, reasons = found
+    return reasons or (
+        Reason(
+            kind="evicted",
+            what=f"the entry for this call of {new.fun} was evicted or cleared",
+            fix="keep a reference to the jitted function; raise the cache's capacity",
+        ),
+    )
+
+
+def describe_leaf(leaf: LeafSignature) -> str:
+    """Writes a leaf's type in short form, `f32[8,3]`; `~` marks a weak type, as in `~f32[]`."""
+    dims = ",".join(map(str, leaf.shape))
+    return f"{'~' if leaf.weak_type else ''}{_short_dtype(leaf.dtype)}[{dims}]"
+
+
+def _short_dtype(name: str) -> str:
+    if name in _SHORT_DTYPES:
+        return _SHORT_DTYPES[name]
+    if name.startswith("uint"):
+        return "u" + name[4:]
+    if name.startswith("int"):
+        return "i" + name[3:]
+    return name
+
+
+def _function_reasons(new: CallSignature, earlier: CallSignature) -> list[Reason]:
+    if new.function_id == earlier.function_id:
+        return []
+    redefined = new.code_location != earlier.code_location
+    return [
+        Reason(
+            kind="new_function_object",
+            what=f"{new.fun} is a new function object",
+            before=earlier.code_location if redefined else "",
+            after=new.code_location if redefined else "",
+            fix="call jit once, outside the loop or cell that is run again, and keep its result",
+        )
+    ]
+
+
+def _structure_reasons(new: CallSignature, earlier: CallSignature) -> list[Reason]:
+    """Differences of the arguments: their structure, or else leaf by leaf."""
+    paths = [leaf.path for leaf in new.leaves]
+    earlier_paths = [leaf.path for leaf in earlier.leaves]
+    if new.keyword_names != earlier.keyword_names:
+        return [_keyword_reason(new, earlier), *_leaf_reasons_by_path(new, earlier)]
+    if paths != earlier_paths or new.structure != earlier.structure:
+        return [_tree_reason(new, earlier), *_leaf_reasons_by_path(new, earlier)]
+    return _leaf_reasons_by_path(new, earlier)
+
+
+def _keyword_reason(new: CallSignature, earlier: CallSignature) -> Reason:
+    return Reason(
+        kind="kwargs_form",
+        what="arguments by keyword",
+        before=", ".join(earlier.keyword_names) or "none",
+        after=", ".join(new.keyword_names) or "none",
+        fix="pass the same arguments by keyword, in the same order, in every call",
+    )
+
+
+def _tree_reason(new: CallSignature, earlier: CallSignature) -> Reason:
+    """Names the first leaf that only one of the two structures has."""
+    before = {leaf.path for leaf in earlier.leaves}
+    after = {leaf.path for leaf in new.leaves}
+    added = next((leaf.path for leaf in new.leaves if leaf.path not in before), "")
+    removed = next((leaf.path for leaf in earlier.leaves if leaf.path not in after), "")
+    if added or removed:
+        return Reason(
+            kind="tree_structure",
+            what="the arguments' structure",
+            before=removed and f"has {removed}",
+            after=added and f"has {added}",
+            fix="give the arguments the same containers and keys in every call",
+        )
+    return Reason(
+        kind="tree_structure",
+        what="the arguments' structure",
+        before=earlier.structure,
+        after=new.structure,
+        fix="give the arguments the same containers and keys in every call",
+    )
+
+
+def _leaf_reasons_by_path(new: CallSignature, earlier: CallSignature) -> list[Reason]:
+    before = {leaf.path: leaf for leaf in earlier.leaves}
+    return [
+        reason
+        for leaf in new.leaves
+        if leaf.path in before
+        for reason in _leaf_reasons(leaf, before[leaf.path])
+    ]
+
+
+def _leaf_reasons(new: LeafSignature, earlier: LeafSignature) -> list[Reason]:
+    kinds: list[tuple[ReasonKind, str]] = []
+    if new.shape != earlier.shape:
+        kinds.append(("shape", _shape_fix(new, earlier)))
+    if new.dtype != earlier.dtype:
+        kinds.append(("dtype", f"convert it before the call: {new.path}.astype('{earlier.dtype}')"))
+    elif new.weak_type != earlier.weak_type:
+        kinds.append(("weak_type", _weak_type_fix(new)))
+    reasons = [
+        Reason(kind, new.path, describe_leaf(earlier), describe_leaf(new), fix)
+        for kind, fix in kinds
+    ]
+    if (new.sharding, new.committed) != (earlier.sharding, earlier.committed):
+        reasons.append(_sharding_reason(new, earlier))
+    return reasons
+
+
+def _shape_fix(new: LeafSignature, earlier: LeafSignature) -> str:
+    if len(new.shape) != len(earlier.shape):
+        return f"give {new.path} the same number of dimensions in every call"
+    axes = [
+        axis
+        for axis, (size, before) in enumerate(zip(new.shape, earlier.shape, strict=True))
+        if size != before
+    ]
+    which = f"axis {axes[0]}" if len(axes) == 1 else f"axes {', '.join(map(str, axes))}"
+    return f"pad {new.path} along {which} to a few fixed sizes"
+
+
+def _weak_type_fix(new: LeafSignature) -> str:
+    if new.weak_type:
+        return f"give {new.path} a dtype: jnp.asarray({new.path}, '{new.dtype}')"
+    return f"{new.path} was a Python number before: pass jnp.asarray(number, '{new.dtype}') always"
+
+
+def _sharding_reason(new: LeafSignature, earlier: LeafSignature) -> Reason:
+    return Reason(
+        kind="sharding",
+        what=new.path,
+        before=_describe_placement(earlier),
+        after=_describe_placement(new),
+        fix=f"place {new.path} the same way in every call with jax.device_put",
+    )
+
+
+def _describe_placement(leaf: LeafSignature) -> str:
+    committed = "committed" if leaf.committed else "uncommitted"
+    return f"{leaf.sharding or 'default device'} ({committed})"
+
+
+_NAMED_FIXES: dict[str, str] = {
+    "static_value": "make {name} a traced argument if it takes many values",
+    "context": "set {name} once, before the first call",
+    "constant_changed": "pass {name} as an argument instead of closing over it",
+}
+
+
+def _named_reasons(
+    kind: ReasonKind, new: tuple[tuple[str, str], ...], earlier: tuple[tuple[str, str], ...]
+) -> list[Reason]:
+    """Differences of name-value pairs, in the order of the new call and then of the earlier."""
+    after, before = dict(new), dict(earlier)
+    return [
+        Reason(
+            kind,
+            name,
+            before.get(name, ""),
+            after.get(name, ""),
+            _NAMED_FIXES[kind].format(name=name),
+        )
+        for name in {**after, **before}
+        if after.get(name) != before.get(name)
+    ]
+
+
+def _donation_reasons(new: CallSignature, earlier: CallSignature) -> list[Reason]:
+    if new.donated == earlier.donated:
+        return []
+    return [
+        Reason(
+            kind="donated",
+            what="donated arguments",
+            before=_donated_paths(earlier),
+            after=_donated_paths(new),
+            fix="jit the function once, with one donate_argnums",
+        )
+    ]
+
+
+def _donated_paths(signature: CallSignature) -> str:
+    leaves = signature.leaves
+    return (
+        ", ".join(
+            leaves[index].path if index < len(leaves) else f"leaf {index}"
+            for index in signature.donated
+        )
+        or "none"
+    )

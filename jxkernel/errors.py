@@ -1,0 +1,641 @@
+"""Every exception class of jxkernel.
+
+Purpose: one place that says which errors exist, which built-in class each one is, and how a
+message is put together: what happened, with which values, where in the user's code, and what to
+write instead.
+
+Place in the pipeline: beside `config` and `source`, below `core`. Raised by every layer above.
+
+Must not know: tracers, arrays, jaxprs or frames. Each class takes plain strings and tuples that
+the raiser made, so that an error may be pickled and shown long after its subject died.
+
+The tree (built-in base in parentheses):
+
+    JXError
+    ├── ConcretizationTypeError (TypeError)            a concrete value was needed of a tracer
+    │   └── TracerBoolConversionError                  ... by `if`, `while`, `and`, `bool`
+    ├── TracerArrayConversionError (TypeError)         ... by NumPy
+    ├── TracerIntegerConversionError (TypeError)       ... as a Python index or count
+    ├── NonConcreteBooleanIndexError (IndexError)      a traced mask would give a traced shape
+    ├── UnexpectedTracerError (TypeError)              a tracer was used after its trace ended
+    ├── LeakError (RuntimeError)                       the leak checker found a tracer alive
+    ├── JaxprTypeError (TypeError)                     a jaxpr is ill formed
+    ├── UndefinedRuleError (NotImplementedError)       a primitive lacks a transform's rule
+    ├── ArgumentTypeError (TypeError)                  an argument is no array, number or pytree
+    ├── ShapeMismatchError (TypeError)                 shapes do not fit each other
+    ├── CarryTypeError (TypeError)                     a loop's carry changes its type
+    ├── ImmutableArrayError (TypeError)                `x[i] = v` on an array
+    ├── AxisError (ValueError)                         `in_axes`/`out_axes` do not fit
+    ├── NonHashableStaticArgumentError (ValueError)    a static argument cannot key a cache
+    ├── TypePromotionError (ValueError)                two dtypes have no common one
+    ├── InconclusiveDimensionOperation (TypeError)     a symbolic dimension cannot be decided
+    ├── KeyReuseError (RuntimeError)                   a random key was used twice
+    ├── DeletedArrayError (RuntimeError)               an array was donated or deleted
+    ├── NonFiniteError (FloatingPointError)            NaN or infinity under `debug_nans/infs`
+    └── TraceLimitError (AssertionError)               more traces than the program allows
+
+Errors of the compiler and runtime themselves are jaxlib's own `XlaRuntimeError`, named in
+`runtime`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+__all__ = [
+    "ArgumentTypeError",
+    "AxisError",
+    "CarryTypeError",
+    "ConcretizationTypeError",
+    "DeletedArrayError",
+    "ImmutableArrayError",
+    "InconclusiveDimensionOperation",
+    "JXError",
+    "JaxprTypeError",
+    "KeyReuseError",
+    "LeakError",
+    "NonConcreteBooleanIndexError",
+    "NonFiniteError",
+    "NonHashableStaticArgumentError",
+    "ShapeMismatchError",
+    "TraceLimitError",
+    "TracerArrayConversionError",
+    "TracerBoolConversionError",
+    "TracerIntegerConversionError",
+    "TypePromotionError",
+    "UndefinedRuleError",
+    "UnexpectedTracerError",
+]
+
+_PART_LENGTH = 2000
+
+
+class JXError(Exception):
+    """The base of jxkernel's own errors: a message in parts.
+
+    The parts are attributes, and `str(error)` is made of their present values, so a layer above
+    that knows more (the notebook finds the very expression) may fill in `where`, `code` and
+    `underline` of an error that passes through it.
+
+    Args:
+      what: what happened, with the values concerned, as a sentence.
+      details: further sentences.
+      origin: the chain from the offending value back to an argument, nearest first.
+      where: the place in the user's code, `cell 3, line 2` or `model.py:40`.
+      code: the source line there.
+      underline: the columns of `code` to underline, start and end, 0-based.
+      instead: what to write instead, one suggestion per entry.
+    """
+
+    def __init__(
+        self,
+        what: str = "",
+        *,
+        details: Sequence[str] = (),
+        origin: Sequence[str] = (),
+        where: str = "",
+        code: str = "",
+        underline: tuple[int, int] | None = None,
+        instead: Sequence[str] = (),
+    ) -> None:
+        super().__init__(what)
+        self.what = what
+        self.details = tuple(details)
+        self.origin = tuple(origin)
+        self.where = where
+        self.code = code
+        self.underline = underline
+        self.instead = _as_tuple(instead)
+
+    def __str__(self) -> str:
+        paragraphs = (
+            [self.what, *self.details],
+            _where_lines(self.where, self.code, self.underline),
+            _titled_lines("Where the value comes from:", self.origin),
+            _titled_lines("What to write instead:", self.instead),
+        )
+        return "\n\n".join(_paragraph(lines) for lines in paragraphs if lines)
+
+    def __reduce__(self) -> tuple[Callable[..., JXError], tuple[Any, ...], dict[str, Any]]:
+        """Pickles by state: the constructors of subclasses take other arguments than `args`."""
+        return (_rebuild, (type(self), self.args), self.__dict__)
+
+
+class ConcretizationTypeError(JXError, TypeError):
+    """A concrete value was needed where there is only a tracer.
+
+    Args:
+      tracer: the tracer in words, `f32[8] traced by jit of f`.
+      needed_by: what needed the value, `float(x)`.
+      parts: `JXError`'s `details`, `origin`, `where`, `code`, `underline`, `instead`.
+    """
+
+    def __init__(self, tracer: str, needed_by: str = "this operation", **parts: Any) -> None:
+        parts.setdefault(
+            "instead",
+            (
+                "keep the value traced: jnp.where(condition, a, b) or lax.cond(condition, f, g, x)",
+                "or make the argument static, if it takes few values: "
+                "jit(f, static_argnames=...) or %%jit --static NAME",
+            ),
+        )
+        super().__init__(
+            f"{needed_by} needs a concrete value, and {tracer} has none while it is traced: "
+            "only its shape and dtype are known.",
+            **parts,
+        )
+        self.tracer = tracer
+        self.needed_by = needed_by
+
+
+class TracerBoolConversionError(ConcretizationTypeError):
+    """A tracer was asked for its truth value, by `if`, `while`, `and`, `or`, `not` or `bool`.
+
+    Args:
+      tracer: the tracer in words.
+      needed_by: what needed the truth value.
+      parts: as for `JXError`.
+    """
+
+    def __init__(
+        self,
+        tracer: str,
+        needed_by: str = "a condition (if, while, and, or, not, bool)",
+        **parts: Any,
+    ) -> None:
+        parts.setdefault(
+            "instead",
+            (
+                "choose between values: jnp.where(condition, a, b)",
+                "choose between computations: lax.cond(condition, f, g, x), and lax.while_loop "
+                "for a loop",
+                "combine conditions: & for and, | for or, ~ for not",
+                "or make the argument static, if it takes few values: "
+                "jit(f, static_argnames=...) or %%jit --static NAME",
+            ),
+        )
+        super().__init__(tracer, needed_by, **parts)
+
+
+class TracerArrayConversionError(JXError, TypeError):
+    """A tracer was given to NumPy or to something else that needs an array's data.
+
+    Args:
+      tracer: the tracer in words.
+      needed_by: what asked for the data.
+      parts: as for `JXError`.
+    """
+
+    def __init__(self, tracer: str, needed_by: str = "NumPy", **parts: Any) -> None:
+        parts.setdefault(
+            "instead",
+            (
+                "use the function of the same name from jxkernel.numpy (jnp) instead of numpy (np)",
+                "for code that must run on the host: jax.pure_callback(f, result_shape, x)",
+            ),
+        )
+        super().__init__(
+            f"{needed_by} asked for the data of {tracer}, which has none while it is traced.",
+            **parts,
+        )
+        self.tracer = tracer
+        self.needed_by = needed_by
+
+
+class TracerIntegerConversionError(JXError, TypeError):
+    """A tracer was used where Python needs an integer: an index, a count, `range`, a shape.
+
+    Args:
+      tracer: the tracer in words.
+      needed_by: what needed the integer.
+      parts: as for `JXError`.
+    """
+
+    def __init__(
+        self, tracer: str, needed_by: str = "indexing, range or a shape", **parts: Any
+    ) -> None:
+        parts.setdefault(
+            "instead",
+            (
+                "to index a Python list or a NumPy array by a traced value, make it an array "
+                "first: jnp.asarray(values)[i]",
+                "to loop a traced number of times: lax.fori_loop(0, n, body, start)",
+                "for a size or a count, make the argument static: jit(f, static_argnames=...)",
+            ),
+        )
+        super().__init__(
+            f"{needed_by} needs a Python integer, and {tracer} has no value while it is traced.",
+            **parts,
+        )
+        self.tracer = tracer
+        self.needed_by = needed_by
+
+
+class NonConcreteBooleanIndexError(JXError, IndexError):
+    """A traced boolean mask was used as an index: the result's shape would depend on its values.
+
+    Args:
+      mask: the mask in words.
+      parts: as for `JXError`.
+    """
+
+    def __init__(self, mask: str, **parts: Any) -> None:
+        parts.setdefault(
+            "instead",
+            (
+                "keep the shape and blank out the rest: jnp.where(mask, x, 0)",
+                "to update where a mask is true: x = jnp.where(mask, new, x)",
+                "to reduce over a mask: jnp.sum(x, where=mask)",
+                "for a result of fixed length: x[jnp.nonzero(mask, size=n, fill_value=0)]",
+            ),
+        )
+        super().__init__(
+            f"indexing with {mask} would give a shape that depends on its values, which are not "
+            "known while it is traced.",
+            **parts,
+        )
+        self.mask = mask
+
+
+class UnexpectedTracerError(JXError, TypeError):
+    """A tracer was used after the trace that made it had ended.
+
+    Args:
+      tracer: the tracer in words.
+      fun: the function whose trace made it.
+      holder: the object that kept it, where known: `the global variable log`.
+      parts: as for `JXError`.
+    """
+
+    def __init__(self, tracer: str, fun: str = "", holder: str = "", **parts: Any) -> None:
+        parts.setdefault(
+            "instead",
+            (
+                "return the value from the traced function and assign it outside",
+                "to look at a value while the compiled function runs: debug.print('{}', x)",
+            ),
+        )
+        by = f" made while {fun} was traced" if fun else ""
+        kept = f"; it was kept by {holder}" if holder else ""
+        super().__init__(
+            f"{tracer},{by} is used after its trace has ended{kept}."
+            if by
+            else f"{tracer} is used after its trace has ended{kept}.",
+            **parts,
+        )
+        self.tracer = tracer
+        self.fun = fun
+        self.holder = holder
+
+
+class LeakError(JXError, RuntimeError):
+    """The leak checker found tracers alive after their trace had ended.
+
+    Args:
+      fun: the function whose trace made them.
+      leaks: (tracer, holder) of each, in words.
+      parts: as for `JXError`.
+    """
+
+    def __init__(self, fun: str, leaks: Sequence[tuple[str, str]], **parts: Any) -> None:
+        parts.setdefault(
+            "details", tuple(f"  {tracer}, held by {holder}" for tracer, holder in leaks)
+        )
+        parts.setdefault(
+            "instead", ("return the values from the traced function instead of storing them",)
+        )
+        count = "1 traced value is" if len(leaks) == 1 else f"{len(leaks)} traced values are"
+        super().__init__(f"{count} still alive after the trace of {fun} has ended:", **parts)
+        self.fun = fun
+        self.leaks = tuple(leaks)
+
+
+class JaxprTypeError(JXError, TypeError):
+    """A jaxpr is ill formed: a variable unbound or bound twice, or a type that does not fit.
+
+    Args:
+      problem: what is wrong.
+      equation: the equation concerned, printed.
+      parts: as for `JXError`.
+    """
+
+    def __init__(self, problem: str, equation: str = "", **parts: Any) -> None:
+        parts.setdefault("details", (f"In the equation: {equation}",) if equation else ())
+        super().__init__(f"ill-formed jaxpr: {problem}", **parts)
+        self.problem = problem
+        self.equation = equation
+
+
+class UndefinedRuleError(JXError, NotImplementedError):
+    """A primitive has no rule for what a transform asks of it.
+
+    Args:
+      primitive: the primitive's name.
+      rule: the rule's name, `transpose`.
+      reason: why there is none; empty when nobody wrote one.
+      parts: as for `JXError`.
+    """
+
+    def __init__(self, primitive: str, rule: str, reason: str = "", **parts: Any) -> None:
+        why = reason or f"nobody has declared one; declare it with @{primitive}_p.def_{rule}"
+        super().__init__(f"the primitive '{primitive}' has no {rule} rule: {why}", **parts)
+        self.primitive = primitive
+        self.rule = rule
+        self.reason = reason
+
+
+class ArgumentTypeError(JXError, TypeError):
+    """An argument is neither an array nor a number nor a pytree of these.
+
+    Args:
+      fun: the function that was called.
+      path: the argument, or the leaf inside it: `params['name']`.
+      value: its value or type in words.
+      parts: as for `JXError`.
+    """
+
+    def __init__(self, fun: str, path: str, value: str, **parts: Any) -> None:
+        parts.setdefault(
+            "instead",
+            (
+                f"make the argument static, if it only steers the computation: "
+                f"jit({fun}, static_argnames=...)",
+                "convert data with jnp.asarray, and register own classes as pytrees: "
+                "tree_util.register_dataclass",
+            ),
+        )
+        super().__init__(
+            f"{fun} was given {value} as {path}: traced arguments are arrays, numbers, or pytrees "
+            "of these.",
+            **parts,
+        )
+        self.fun = fun
+        self.path = path
+        self.value = value
+
+
+class ShapeMismatchError(JXError, TypeError):
+    """The shapes given to one operation do not fit each other.
+
+    Args:
+      operation: the operation's name.
+      shapes: the shapes, in the order of the operands.
+      rule: what the shapes have to satisfy.
+      parts: as for `JXError`.
+    """
+
+    def __init__(
+        self, operation: str, shapes: Sequence[tuple[int, ...]], rule: str = "", **parts: Any
+    ) -> None:
+        listed = " and ".join(str(tuple(shape)) for shape in shapes)
+        because = f": {rule}" if rule else ""
+        super().__init__(f"{operation} got shapes {listed} that do not fit{because}.", **parts)
+        self.operation = operation
+        self.shapes = tuple(tuple(shape) for shape in shapes)
+        self.rule = rule
+
+
+class CarryTypeError(JXError, TypeError):
+    """The body of a loop returns a carry of another structure, shape or dtype than it got.
+
+    Args:
+      loop: `scan`, `while_loop`, `fori_loop`.
+      path: the leaf of the carry that differs.
+      before: its type going in, `f32[3]`.
+      after: its type coming out.
+      parts: as for `JXError`.
+    """
+
+    def __init__(self, loop: str, path: str, before: str, after: str, **parts: Any) -> None:
+        super().__init__(
+            f"the body of {loop} must return a carry of the type it gets; {path} goes in as "
+            f"{before} and comes out as {after}.",
+            **parts,
+        )
+        self.loop = loop
+        self.path = path
+        self.before = before
+        self.after = after
+
+
+class ImmutableArrayError(JXError, TypeError):
+    """An array was assigned to in place.
+
+    Args:
+      name: the array's name in the user's code.
+      index: the index as the user wrote it.
+      value: the value as the user wrote it.
+      operation: the `.at` method that does it, `set` or `add`.
+      parts: as for `JXError`.
+    """
+
+    def __init__(
+        self,
+        name: str = "x",
+        index: str = "index",
+        value: str = "value",
+        operation: str = "set",
+        **parts: Any,
+    ) -> None:
+        parts.setdefault("instead", (f"{name} = {name}.at[{index}].{operation}({value})",))
+        super().__init__("arrays cannot be changed in place; make a changed copy.", **parts)
+        self.name = name
+        self.index = index
+        self.value = value
+        self.operation = operation
+
+
+class AxisError(JXError, ValueError):
+    """Axes given to a transform do not fit its arguments or results.
+
+    Args:
+      parameter: the parameter concerned, `in_axes`.
+      problem: what is wrong, with the values.
+      parts: as for `JXError`.
+    """
+
+    def __init__(self, parameter: str, problem: str, **parts: Any) -> None:
+        super().__init__(f"{parameter}: {problem}", **parts)
+        self.parameter = parameter
+        self.problem = problem
+
+
+class NonHashableStaticArgumentError(JXError, ValueError):
+    """A static argument cannot be hashed, so it cannot be part of a cache key.
+
+    Args:
+      fun: the function that was called.
+      argument: the argument's name.
+      type_name: the type of its value.
+      parts: as for `JXError`.
+    """
+
+    def __init__(self, fun: str, argument: str, type_name: str, **parts: Any) -> None:
+        hashable = {"list": "a tuple", "dict": "a tuple of pairs", "set": "a frozenset"}
+        parts.setdefault(
+            "instead",
+            (
+                f"pass {hashable[type_name]} instead of a {type_name}"
+                if type_name in hashable
+                else f"drop {argument} from static_argnums/static_argnames if it holds arrays, or "
+                f"give {type_name} __hash__ and __eq__ that go by its content",
+            ),
+        )
+        super().__init__(
+            f"{fun} was given a {type_name} as the static argument {argument}; static arguments "
+            "are part of the cache's key and must be hashable.",
+            **parts,
+        )
+        self.fun = fun
+        self.argument = argument
+        self.type_name = type_name
+
+
+class TypePromotionError(JXError, ValueError):
+    """Dtypes have no common dtype that implicit promotion may choose.
+
+    Args:
+      dtypes: the dtype names.
+      mode: the promotion mode in force, `standard` or `strict`.
+      parts: as for `JXError`.
+    """
+
+    def __init__(self, dtypes: Sequence[str], mode: str = "standard", **parts: Any) -> None:
+        parts.setdefault("instead", (f"convert one of them: x.astype('{dtypes[-1]}')",))
+        super().__init__(
+            f"the dtypes {' and '.join(dtypes)} have no implicit promotion in {mode} mode.", **parts
+        )
+        self.dtypes = tuple(dtypes)
+        self.mode = mode
+
+
+class InconclusiveDimensionOperation(JXError, TypeError):
+    """An operation on a symbolic dimension has no answer that holds for all its values.
+
+    Args:
+      operation: the operation, `n == m`.
+      parts: as for `JXError`.
+    """
+
+    def __init__(self, operation: str, **parts: Any) -> None:
+        parts.setdefault("instead", ("export with concrete shapes, or add a shape constraint",))
+        super().__init__(
+            f"{operation} cannot be decided for all values of its symbolic dimensions.", **parts
+        )
+        self.operation = operation
+
+
+class KeyReuseError(JXError, RuntimeError):
+    """A random key was consumed a second time, so the same bits would come again.
+
+    Args:
+      key: the key in words.
+      first_use: where it was consumed before.
+      second_use: where it is consumed now.
+      parts: as for `JXError`.
+    """
+
+    def __init__(self, key: str, first_use: str = "", second_use: str = "", **parts: Any) -> None:
+        parts.setdefault(
+            "details",
+            tuple(
+                f"{order} use: {use}"
+                for order, use in (("First", first_use), ("Second", second_use))
+                if use
+            ),
+        )
+        parts.setdefault("instead", ("key, subkey = random.split(key), and use subkey once",))
+        super().__init__(f"{key} has been used already; it would give the same bits.", **parts)
+        self.key = key
+        self.first_use = first_use
+        self.second_use = second_use
+
+
+class DeletedArrayError(JXError, RuntimeError):
+    """An array was used after it had been donated or deleted.
+
+    Args:
+      array: the array in words, `f32[8]`.
+      donated_to: the function and argument that took its memory; empty when it was deleted.
+      parts: as for `JXError`.
+    """
+
+    def __init__(self, array: str, donated_to: str = "", **parts: Any) -> None:
+        if donated_to:
+            parts.setdefault(
+                "instead", ("use the result instead of the donated argument, or do not donate it",)
+            )
+        fate = f"was donated to {donated_to}" if donated_to else "has been deleted"
+        super().__init__(f"the array {array} {fate}; its data is gone.", **parts)
+        self.array = array
+        self.donated_to = donated_to
+
+
+class NonFiniteError(JXError, FloatingPointError):
+    """An equation gave NaN or infinity while `debug_nans` or `debug_infs` was on.
+
+    Args:
+      kind: `nan` or `inf`.
+      equation: the first equation that gave it, printed.
+      parts: as for `JXError`.
+    """
+
+    def __init__(self, kind: str, equation: str, **parts: Any) -> None:
+        super().__init__(f"{kind} came out of: {equation}", **parts)
+        self.kind = kind
+        self.equation = equation
+
+
+class TraceLimitError(JXError, AssertionError):
+    """A function was traced more often than the program allows.
+
+    Args:
+      fun: the function's name, or what was watched.
+      limit: how many traces were allowed.
+      traces: how many there were.
+      reasons: one line per trace that says why it happened.
+      parts: as for `JXError`.
+    """
+
+    def __init__(
+        self, fun: str, limit: int, traces: int, reasons: Sequence[str] = (), **parts: Any
+    ) -> None:
+        parts.setdefault("details", tuple(f"  {reason}" for reason in reasons))
+        super().__init__(f"{fun} was traced {traces} times; at most {limit} allowed.", **parts)
+        self.fun = fun
+        self.limit = limit
+        self.traces = traces
+        self.reasons = tuple(reasons)
+
+
+def _rebuild(cls: type[JXError], args: tuple[Any, ...]) -> JXError:
+    return cls.__new__(cls, *args)
+
+
+def _as_tuple(lines: Sequence[str]) -> tuple[str, ...]:
+    """One suggestion given as a plain string is one line, not a sequence of characters."""
+    return (lines,) if isinstance(lines, str) else tuple(lines)
+
+
+def _where_lines(where: str, code: str, underline: tuple[int, int] | None) -> list[str]:
+    lines = [f"{where}:"] if where else []
+    if code:
+        lines.append(f"    {code}")
+        if underline is not None:
+            start, end = underline
+            lines.append("    " + " " * start + "^" * max(end - start, 1))
+    return lines
+
+
+def _titled_lines(title: str, lines: Sequence[str]) -> list[str]:
+    return [title, *(f"    {line}" for line in lines)] if lines else []
+
+
+def _paragraph(lines: Sequence[str]) -> str:
+    return "\n".join(_capped(line) for line in lines)
+
+
+def _capped(line: str) -> str:
+    """A user's repr inside a message may be megabytes long."""
+    return line if len(line) <= _PART_LENGTH else line[: _PART_LENGTH - 1] + "…"
