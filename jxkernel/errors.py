@@ -34,6 +34,9 @@ The tree (built-in base in parentheses):
     ├── NonFiniteError (FloatingPointError)            NaN or infinity under `debug_nans/infs`
     └── TraceLimitError (AssertionError)               more traces than the program allows
 
+Every class below `JXError` takes as `**parts` what `JXError` takes besides `what`: `details`,
+`origin`, `where`, `code`, `underline` and `instead`, whose default is the advice of its class.
+
 Errors of the compiler and runtime themselves are jaxlib's own `XlaRuntimeError`, named in
 `runtime`.
 """
@@ -128,7 +131,6 @@ class ConcretizationTypeError(JXError, TypeError):
     Args:
       tracer: the tracer in words, `f32[8] traced by jit of f`.
       needed_by: what needed the value, `float(x)`.
-      parts: `JXError`'s `details`, `origin`, `where`, `code`, `underline`, `instead`.
     """
 
     def __init__(self, tracer: str, needed_by: str = "this operation", **parts: Any) -> None:
@@ -155,7 +157,6 @@ class TracerBoolConversionError(ConcretizationTypeError):
     Args:
       tracer: the tracer in words.
       needed_by: what needed the truth value.
-      parts: as for `JXError`.
     """
 
     def __init__(
@@ -184,7 +185,6 @@ class TracerArrayConversionError(JXError, TypeError):
     Args:
       tracer: the tracer in words.
       needed_by: what asked for the data.
-      parts: as for `JXError`.
     """
 
     def __init__(self, tracer: str, needed_by: str = "NumPy", **parts: Any) -> None:
@@ -209,7 +209,6 @@ class TracerIntegerConversionError(JXError, TypeError):
     Args:
       tracer: the tracer in words.
       needed_by: what needed the integer.
-      parts: as for `JXError`.
     """
 
     def __init__(
@@ -237,7 +236,6 @@ class NonConcreteBooleanIndexError(JXError, IndexError):
 
     Args:
       mask: the mask in words.
-      parts: as for `JXError`.
     """
 
     def __init__(self, mask: str, **parts: Any) -> None:
@@ -265,7 +263,6 @@ class UnexpectedTracerError(JXError, TypeError):
       tracer: the tracer in words.
       fun: the function whose trace made it.
       holder: the object that kept it, where known: `the global variable log`.
-      parts: as for `JXError`.
     """
 
     def __init__(self, tracer: str, fun: str = "", holder: str = "", **parts: Any) -> None:
@@ -276,14 +273,9 @@ class UnexpectedTracerError(JXError, TypeError):
                 "to look at a value while the compiled function runs: debug.print('{}', x)",
             ),
         )
-        by = f" made while {fun} was traced" if fun else ""
+        made = f", made while {fun} was traced," if fun else ""
         kept = f"; it was kept by {holder}" if holder else ""
-        super().__init__(
-            f"{tracer},{by} is used after its trace has ended{kept}."
-            if by
-            else f"{tracer} is used after its trace has ended{kept}.",
-            **parts,
-        )
+        super().__init__(f"{tracer}{made} is used after its trace has ended{kept}.", **parts)
         self.tracer = tracer
         self.fun = fun
         self.holder = holder
@@ -295,7 +287,6 @@ class LeakError(JXError, RuntimeError):
     Args:
       fun: the function whose trace made them.
       leaks: (tracer, holder) of each, in words.
-      parts: as for `JXError`.
     """
 
     def __init__(self, fun: str, leaks: Sequence[tuple[str, str]], **parts: Any) -> None:
@@ -317,7 +308,6 @@ class JaxprTypeError(JXError, TypeError):
     Args:
       problem: what is wrong.
       equation: the equation concerned, printed.
-      parts: as for `JXError`.
     """
 
     def __init__(self, problem: str, equation: str = "", **parts: Any) -> None:
@@ -334,7 +324,6 @@ class UndefinedRuleError(JXError, NotImplementedError):
       primitive: the primitive's name.
       rule: the rule's name, `transpose`.
       reason: why there is none; empty when nobody wrote one.
-      parts: as for `JXError`.
     """
 
     def __init__(self, primitive: str, rule: str, reason: str = "", **parts: Any) -> None:
@@ -352,7 +341,6 @@ class ArgumentTypeError(JXError, TypeError):
       fun: the function that was called.
       path: the argument, or the leaf inside it: `params['name']`.
       value: its value or type in words.
-      parts: as for `JXError`.
     """
 
     def __init__(self, fun: str, path: str, value: str, **parts: Any) -> None:
@@ -382,7 +370,6 @@ class ShapeMismatchError(JXError, TypeError):
       operation: the operation's name.
       shapes: the shapes, in the order of the operands.
       rule: what the shapes have to satisfy.
-      parts: as for `JXError`.
     """
 
     def __init__(
@@ -404,7 +391,6 @@ class CarryTypeError(JXError, TypeError):
       path: the leaf of the carry that differs.
       before: its type going in, `f32[3]`.
       after: its type coming out.
-      parts: as for `JXError`.
     """
 
     def __init__(self, loop: str, path: str, before: str, after: str, **parts: Any) -> None:
@@ -427,7 +413,6 @@ class ImmutableArrayError(JXError, TypeError):
       index: the index as the user wrote it.
       value: the value as the user wrote it.
       operation: the `.at` method that does it, `set` or `add`.
-      parts: as for `JXError`.
     """
 
     def __init__(
@@ -452,7 +437,6 @@ class AxisError(JXError, ValueError):
     Args:
       parameter: the parameter concerned, `in_axes`.
       problem: what is wrong, with the values.
-      parts: as for `JXError`.
     """
 
     def __init__(self, parameter: str, problem: str, **parts: Any) -> None:
@@ -468,7 +452,6 @@ class NonHashableStaticArgumentError(JXError, ValueError):
       fun: the function that was called.
       argument: the argument's name.
       type_name: the type of its value.
-      parts: as for `JXError`.
     """
 
     def __init__(self, fun: str, argument: str, type_name: str, **parts: Any) -> None:
@@ -498,7 +481,6 @@ class TypePromotionError(JXError, ValueError):
     Args:
       dtypes: the dtype names.
       mode: the promotion mode in force, `standard` or `strict`.
-      parts: as for `JXError`.
     """
 
     def __init__(self, dtypes: Sequence[str], mode: str = "standard", **parts: Any) -> None:
@@ -515,7 +497,6 @@ class InconclusiveDimensionOperation(JXError, TypeError):
 
     Args:
       operation: the operation, `n == m`.
-      parts: as for `JXError`.
     """
 
     def __init__(self, operation: str, **parts: Any) -> None:
@@ -533,7 +514,6 @@ class KeyReuseError(JXError, RuntimeError):
       key: the key in words.
       first_use: where it was consumed before.
       second_use: where it is consumed now.
-      parts: as for `JXError`.
     """
 
     def __init__(self, key: str, first_use: str = "", second_use: str = "", **parts: Any) -> None:
@@ -558,7 +538,6 @@ class DeletedArrayError(JXError, RuntimeError):
     Args:
       array: the array in words, `f32[8]`.
       donated_to: the function and argument that took its memory; empty when it was deleted.
-      parts: as for `JXError`.
     """
 
     def __init__(self, array: str, donated_to: str = "", **parts: Any) -> None:
@@ -578,7 +557,6 @@ class NonFiniteError(JXError, FloatingPointError):
     Args:
       kind: `nan` or `inf`.
       equation: the first equation that gave it, printed.
-      parts: as for `JXError`.
     """
 
     def __init__(self, kind: str, equation: str, **parts: Any) -> None:
@@ -595,7 +573,6 @@ class TraceLimitError(JXError, AssertionError):
       limit: how many traces were allowed.
       traces: how many there were.
       reasons: one line per trace that says why it happened.
-      parts: as for `JXError`.
     """
 
     def __init__(

@@ -29,14 +29,14 @@ __all__ = [
     "ConstantCaptured",
     "Event",
     "Executed",
-    "Leak",
     "LeafKind",
     "LeafSignature",
+    "Leak",
     "Lowered",
     "Reason",
     "ReasonKind",
-    "Traced",
     "TraceTimeEffect",
+    "Traced",
     "Transferred",
 ]
 
