@@ -1,0 +1,475 @@
+"""Settings: every option by its public name, with a value per process and per thread.
+
+Each option is a :class:`State`: a C++ setting of jaxlib, so the compiled dispatch path reads it
+without entering Python.  A state says whether its value is part of the key of compiled calls
+(``in_jit_key``) and of the key of traces (``in_trace_context``); the latter is what
+``trace_context()`` returns.  ``config`` is the object that users see as ``jxkernel.config``.
+
+Three ways to set an option, the later ones winning: the environment, read once at import
+(``JXKERNEL_ENABLE_X64``, else ``JAX_ENABLE_X64``); ``config.update("jax_enable_x64", True)`` for
+the process; ``with enable_x64(True):`` for the current thread and block.
+
+Importing this module hands jaxlib the three settings that it must have before arrays exist.
+This module must not know of dtypes, arrays, devices' contents or tracing.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import ContextDecorator
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from jxkernel._jaxlib import Config, Device, jax_jit
+
+__all__ = [
+    "Override",
+    "Settings",
+    "State",
+    "check_tracer_leaks",
+    "checking_leaks",
+    "compilation_cache_dir",
+    "config",
+    "cpu_enable_async_dispatch",
+    "debug_infs",
+    "debug_key_reuse",
+    "debug_nans",
+    "default_device",
+    "default_matmul_precision",
+    "default_prng_impl",
+    "disable_jit",
+    "enable_checks",
+    "enable_compilation_cache",
+    "enable_x64",
+    "explain_cache_misses",
+    "log_compiles",
+    "num_cpu_devices",
+    "numpy_dtype_promotion",
+    "numpy_rank_promotion",
+    "persistent_cache_min_compile_time_secs",
+    "persistent_cache_min_entry_size_bytes",
+    "platform_name",
+    "platforms",
+    "post_hook",
+    "threefry_partitionable",
+    "trace_state",
+    "traceback_filtering",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What values an option takes: in words, as a test, and read from text.
+
+    ``accepts`` judges a Python value; ``from_text`` reads an environment variable, whose result
+    is judged in turn.
+    """
+
+    expected: str
+    accepts: Callable[[Any], bool]
+    from_text: Callable[[str], Any]
+
+
+_BOOLEANS = dict.fromkeys(("1", "true", "yes", "on", "t", "y"), True) | dict.fromkeys(
+    ("0", "false", "no", "off", "f", "n", ""), False
+)
+
+
+def _boolean_from_text(text: str) -> object:
+    return _BOOLEANS.get(text.strip().lower(), text)
+
+
+def _number_from_text(text: str) -> object:
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _text_or_none(text: str) -> str | None:
+    return text or None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_device(value: Any) -> bool:
+    return value is None or isinstance(value, (str, Device))
+
+
+BOOLEAN = Kind("True or False", lambda value: isinstance(value, bool), _boolean_from_text)
+INTEGER = Kind(
+    "an integer", lambda value: _is_number(value) and isinstance(value, int), _number_from_text
+)
+NUMBER = Kind("a number", _is_number, _number_from_text)
+TEXT = Kind(
+    "a string or None", lambda value: value is None or isinstance(value, str), _text_or_none
+)
+DEVICE = Kind("a device, the name of a platform such as 'cpu', or None", _is_device, _text_or_none)
+
+
+def one_of(*values: str | None) -> Kind:
+    """Return the kind of an option that takes one of the listed ``values``."""
+    return Kind(
+        "one of " + ", ".join(repr(value) for value in values),
+        lambda value: value is None or isinstance(value, str) if value in values else False,
+        lambda text: None if text in ("", "None") and None in values else text,
+    )
+
+
+class Override(ContextDecorator):
+    """A value of one option for one block of code in the current thread, or for one function.
+
+    Nothing changes until the block is entered; leaving it, by an exception too, restores what was
+    there before.  One object may be entered again inside itself.
+    """
+
+    __slots__ = ("_previous", "_state", "_value")
+
+    def __init__(self, state: "State", value: Any) -> None:
+        self._state = state
+        self._value = value
+        self._previous: list[Any] = []
+
+    def __enter__(self) -> None:
+        self._previous.append(self._state.swap_local(self._value))
+
+    def __exit__(self, *exception: object) -> None:
+        self._state.set_local(self._previous.pop())
+
+    def _recreate_cm(self) -> "Override":
+        # A decorated function may run in several threads at once: each call has its own stack.
+        return Override(self._state, self._value)
+
+
+class State(Config):
+    """One option: ``state.value`` reads it (C++, about 40 ns), ``with state(x):`` overrides it.
+
+    Attributes:
+        option: the public name, such as ``jax_enable_x64``.
+        help: what the option does, in one sentence.
+        kind: which values it takes.
+        default: its value when nothing sets it.
+    """
+
+    __slots__ = ("default", "help", "kind", "option")
+
+    def __init__(
+        self,
+        option: str,
+        default: Any,
+        kind: Kind,
+        help: str,
+        *,
+        in_jit_key: bool = False,
+        in_trace_context: bool = False,
+    ) -> None:
+        self.option = option
+        self.kind = kind
+        self.help = help
+        self.default = default
+        super().__init__(
+            option,
+            self._from_environment(os.environ),
+            include_in_jit_key=in_jit_key,
+            include_in_trace_context=in_trace_context,
+        )
+
+    def __call__(self, new_val: Any = ...) -> Override:
+        """Return the context manager (and decorator) that sets this option to ``new_val``.
+
+        A boolean option is switched on when no value is given.
+
+        Raises:
+            ValueError: if the option does not take ``new_val``.
+        """
+        if new_val is ... and self.kind is BOOLEAN:
+            new_val = True
+        return Override(self, self.checked(new_val))
+
+    def checked(self, value: Any, source: str = "") -> Any:
+        """Return ``value``, or raise the ValueError that says which values the option takes."""
+        if not self.kind.accepts(value):
+            found = "no value" if value is ... else repr(value)
+            raise ValueError(f"{source or self.option} takes {self.kind.expected}; got {found}.")
+        return value
+
+    def _from_environment(self, environment: Mapping[str, str]) -> Any:
+        suffix = self.option.removeprefix("jax_").upper()
+        for variable in (f"JXKERNEL_{suffix}", f"JAX_{suffix}"):
+            text = environment.get(variable)
+            if text is not None:
+                source = f"The environment variable {variable}"
+                return self.checked(self.kind.from_text(text), source)
+        return self.default
+
+    def __repr__(self) -> str:
+        return f"<option {self.option} = {self.value!r}>"
+
+
+class _DisableJit(State):
+    """The option behind ``disable_jit(disable=True)``, whose argument has a name of its own."""
+
+    __slots__ = ()
+
+    def __call__(self, disable: bool = True) -> Override:
+        """Return the context manager inside which ``jit`` runs functions op by op."""
+        return super().__call__(disable)
+
+
+enable_x64 = State(
+    "jax_enable_x64",
+    False,
+    BOOLEAN,
+    "Keep 64-bit dtypes; otherwise they become their 32-bit counterparts.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
+disable_jit = _DisableJit(
+    "jax_disable_jit",
+    False,
+    BOOLEAN,
+    "Run functions under jit, and control flow, operation by operation in Python.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
+default_matmul_precision = State(
+    "jax_default_matmul_precision",
+    None,
+    one_of(
+        None,
+        *("default", "high", "highest", "fastest"),
+        *("bfloat16", "bfloat16_3x", "tensorfloat32", "float32"),
+        *("ANY_F8_ANY_F8_F32", "ANY_F8_ANY_F8_F32_FAST_ACCUM"),
+        *("ANY_F8_ANY_F8_ANY", "ANY_F8_ANY_F8_ANY_FAST_ACCUM"),
+        *("F16_F16_F16", "F16_F16_F32", "BF16_BF16_BF16", "BF16_BF16_F32"),
+        *("BF16_BF16_F32_X3", "BF16_BF16_F32_X6", "BF16_BF16_F32_X9"),
+        *("TF32_TF32_F32", "TF32_TF32_F32_X3", "F32_F32_F32", "F64_F64_F64"),
+    ),
+    "The precision of matrix products and convolutions that do not name one.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
+numpy_dtype_promotion = State(
+    "jax_numpy_dtype_promotion",
+    "standard",
+    one_of("standard", "strict"),
+    "Promote operands of different dtypes by the lattice, or refuse them.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
+numpy_rank_promotion = State(
+    "jax_numpy_rank_promotion",
+    "allow",
+    one_of("allow", "warn", "raise"),
+    "What to do when broadcasting adds axes to an operand.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
+debug_nans = State(
+    "jax_debug_nans",
+    False,
+    BOOLEAN,
+    "Raise where a computation first gives a NaN, naming the equation.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
+debug_infs = State(
+    "jax_debug_infs",
+    False,
+    BOOLEAN,
+    "Raise where a computation first gives an infinity, naming the equation.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
+debug_key_reuse = State(
+    "jax_debug_key_reuse",
+    False,
+    BOOLEAN,
+    "Raise when a random key is consumed twice.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
+check_tracer_leaks = State(
+    "jax_check_tracer_leaks",
+    False,
+    BOOLEAN,
+    "Raise when a tracer outlives its trace, naming what still holds it.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
+checking_leaks = check_tracer_leaks
+enable_checks = State(
+    "jax_enable_checks",
+    False,
+    BOOLEAN,
+    "Check every jaxpr against the rules of the IR as it is made.",
+    in_jit_key=True,
+)
+log_compiles = State(
+    "jax_log_compiles", False, BOOLEAN, "Log each trace and compilation with its duration."
+)
+explain_cache_misses = State(
+    "jax_explain_cache_misses", False, BOOLEAN, "Log why a call had to be traced again."
+)
+default_device = State(
+    "jax_default_device",
+    None,
+    DEVICE,
+    "Where arrays go that no argument or sharding places.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
+traceback_filtering = State(
+    "jax_traceback_filtering",
+    "auto",
+    one_of("auto", "off", "tracebackhide", "remove_frames", "quiet_remove_frames"),
+    "How jxkernel's own frames are left out of tracebacks.",
+)
+platforms = State(
+    "jax_platforms",
+    None,
+    TEXT,
+    "Comma-separated platforms to start, the first one being the default; None: all found.",
+)
+platform_name = State(
+    "jax_platform_name", None, TEXT, "The default platform; older name, see jax_platforms."
+)
+num_cpu_devices = State(
+    "jax_num_cpu_devices", -1, INTEGER, "How many CPU devices to make; -1: as XLA_FLAGS says."
+)
+cpu_enable_async_dispatch = State(
+    "jax_cpu_enable_async_dispatch", True, BOOLEAN, "Return from CPU calls before they finish."
+)
+threefry_partitionable = State(
+    "jax_threefry_partitionable",
+    True,
+    BOOLEAN,
+    "Generate threefry bits so that sharding them needs no communication.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
+default_prng_impl = State(
+    "jax_default_prng_impl",
+    "threefry2x32",
+    one_of("threefry2x32", "rbg", "unsafe_rbg"),
+    "The generator behind random keys that do not name one.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
+enable_compilation_cache = State(
+    "jax_enable_compilation_cache", True, BOOLEAN, "Use the disk cache when it has a folder."
+)
+compilation_cache_dir = State(
+    "jax_compilation_cache_dir", None, TEXT, "The folder of the disk cache; None: no disk cache."
+)
+persistent_cache_min_compile_time_secs = State(
+    "jax_persistent_cache_min_compile_time_secs",
+    1.0,
+    NUMBER,
+    "Store on disk only what took at least this many seconds to compile.",
+)
+persistent_cache_min_entry_size_bytes = State(
+    "jax_persistent_cache_min_entry_size_bytes",
+    0,
+    INTEGER,
+    "Store on disk only executables of at least this many bytes; -1: no lower bound.",
+)
+
+trace_state = Config("trace_state", None, include_in_jit_key=True, include_in_trace_context=False)
+"""Set, per thread, by ``core`` while a trace is current, so that compiled calls step aside."""
+
+post_hook = Config("post_hook", None, include_in_jit_key=False, include_in_trace_context=False)
+"""A callable that C++ calls after each compiled call, or None; set while someone listens."""
+
+# Without these, making the first array raises "enable_x64_state is not set".
+jax_jit.set_enable_x64_state(enable_x64)
+jax_jit.set_disable_jit_state(disable_jit)
+jax_jit.set_post_hook_state(post_hook)
+
+
+class Settings:
+    """All options: ``config.jax_enable_x64`` reads one, ``config.update`` sets it.
+
+    ``config.enable_x64`` (without the prefix) is the :class:`State` itself.
+    """
+
+    def __init__(self, *states: State) -> None:
+        # Plain attributes: reading one must cost no more than a dict lookup.
+        self.__dict__.update({state.option.removeprefix("jax_"): state for state in states})
+        self.__dict__.update(trace_state=trace_state, post_hook=post_hook)
+        self.__dict__["_states"] = {state.option: state for state in states}
+
+    def update(self, name: str, value: Any) -> None:
+        """Set the option ``name`` for the whole process.
+
+        Threads inside a ``with`` block that overrides the option keep their own value.
+
+        Raises:
+            AttributeError: if there is no such option; the message lists those that exist.
+            ValueError: if the option does not take ``value``; the message says what it takes.
+        """
+        state = self.state(name)
+        state.set_global(state.checked(value))
+
+    def read(self, name: str) -> Any:
+        """Return the value of the option ``name`` as this thread sees it."""
+        return self.state(name).value
+
+    def state(self, name: str) -> State:
+        """Return the :class:`State` of the option ``name`` (``jax_...``)."""
+        state = self._states.get(name)
+        if state is None:
+            listed = "\n  ".join(sorted(self._states))
+            raise AttributeError(f"There is no option {name!r}. The options are:\n  {listed}")
+        return state
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """A copy of all options and their values as this thread sees them."""
+        return {name: state.value for name, state in self._states.items()}
+
+    def __getattr__(self, name: str) -> Any:
+        return self.state(name).value
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        option = name if name.startswith("jax_") else f"jax_{name}"
+        raise AttributeError(f"Write config.update({option!r}, {value!r}) to set an option.")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._states})
+
+    def __repr__(self) -> str:
+        listed = "\n".join(f"  {name} = {value!r}" for name, value in sorted(self.values.items()))
+        return f"jxkernel options:\n{listed}"
+
+
+config = Settings(
+    enable_x64,
+    disable_jit,
+    default_matmul_precision,
+    numpy_dtype_promotion,
+    numpy_rank_promotion,
+    debug_nans,
+    debug_infs,
+    debug_key_reuse,
+    check_tracer_leaks,
+    enable_checks,
+    log_compiles,
+    explain_cache_misses,
+    default_device,
+    traceback_filtering,
+    platforms,
+    platform_name,
+    num_cpu_devices,
+    cpu_enable_async_dispatch,
+    threefry_partitionable,
+    default_prng_impl,
+    enable_compilation_cache,
+    compilation_cache_dir,
+    persistent_cache_min_compile_time_secs,
+    persistent_cache_min_entry_size_bytes,
+)
+"""The settings of this process."""
