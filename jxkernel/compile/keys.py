@@ -11,7 +11,10 @@ Must not know: tracers, arrays, devices, or the caches themselves. Pure data in,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Iterable
 
 from jxkernel.events.vocabulary import CallSignature, LeafSignature, Reason, ReasonKind
 
@@ -19,6 +22,7 @@ __all__ = [
     "CallSignature",
     "LeafSignature",
     "Reason",
+    "SignatureHistory",
     "closest",
     "describe_leaf",
     "diff",
@@ -88,8 +92,8 @@ def closest(
     return best
 
 
-def explain_miss(new: CallSignature, earlier: Sequence[CallSignature]) -> tuple[Reason, ...]:
-    """Says why a call missed, given all earlier signatures of the same code.
+def explain_miss(new: CallSignature, earlier: Iterable[CallSignature]) -> tuple[Reason, ...]:
+    """Says why a call missed, given the signatures of earlier misses of the same code.
 
     An equal earlier signature means that its entry has been evicted since.
     """
@@ -104,6 +108,55 @@ def explain_miss(new: CallSignature, earlier: Sequence[CallSignature]) -> tuple[
             fix="keep a reference to the jitted function; raise the cache's capacity",
         ),
     )
+
+
+class SignatureHistory:
+    """The signatures that missed before, by the function's name and file, bounded.
+
+    Functions are told apart by name and file, not by object or line, so that a function defined
+    again is compared with what it was. All that is typed at a prompt or in a notebook counts as
+    one file. Safe to use from several threads.
+
+    Args:
+      per_function: how many signatures are kept of each function; the oldest go first.
+      functions: how many functions are kept; the least recently called go first.
+    """
+
+    def __init__(self, per_function: int = 128, functions: int = 1024) -> None:
+        self._per_function = per_function
+        self._functions = functions
+        self._signatures: OrderedDict[tuple[str, str], deque[CallSignature]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def record(self, new: CallSignature) -> tuple[Reason, ...]:
+        """Says why `new` missed, given all recorded before, and records it."""
+        key = (new.fun, _file_group(new))
+        with self._lock:
+            recorded = self._signatures.setdefault(key, deque(maxlen=self._per_function))
+            self._signatures.move_to_end(key)
+            earlier = tuple(recorded)
+            recorded.append(new)
+            if len(self._signatures) > self._functions:
+                self._signatures.popitem(last=False)
+        return explain_miss(new, earlier)
+
+    def clear(self) -> None:
+        """Forgets all signatures: every next call is a first call."""
+        with self._lock:
+            self._signatures.clear()
+
+
+def _file_group(signature: CallSignature) -> str:
+    """The file, or one word for all code without a lasting file.
+
+    An edited cell gets a new file name at each run, so the name tells nothing of what the
+    function was before; a lambda has no name of its own and goes by its exact place.
+    """
+    if signature.fun == "<lambda>":
+        return signature.code_location
+    file = signature.code_location.rpartition(":")[0]
+    typed = file.startswith(("<", "In[")) or f"{os.sep}ipykernel_" in file
+    return "(typed)" if typed else file
 
 
 def describe_leaf(leaf: LeafSignature) -> str:
@@ -125,16 +178,12 @@ def _short_dtype(name: str) -> str:
 def _function_reasons(new: CallSignature, earlier: CallSignature) -> list[Reason]:
     if new.function_id == earlier.function_id:
         return []
-    redefined = new.code_location != earlier.code_location
-    return [
-        Reason(
-            kind="new_function_object",
-            what=f"{new.fun} is a new function object",
-            before=earlier.code_location if redefined else "",
-            after=new.code_location if redefined else "",
-            fix="call jit once, outside the loop or cell that is run again, and keep its result",
-        )
-    ]
+    fix = "call jit once, outside the loop or cell that is run again, and keep its result"
+    if new.code_location == earlier.code_location:
+        what = f"{new.fun} is a new function object, made again at {new.code_location}"
+        return [Reason("new_function_object", what, fix=fix)]
+    what = f"{new.fun} is a new function object, defined anew"
+    return [Reason("new_function_object", what, earlier.code_location, new.code_location, fix)]
 
 
 def _structure_reasons(new: CallSignature, earlier: CallSignature) -> list[Reason]:
@@ -196,7 +245,7 @@ def _leaf_reasons(new: LeafSignature, earlier: LeafSignature) -> list[Reason]:
     if new.shape != earlier.shape:
         kinds.append(("shape", _shape_fix(new, earlier)))
     if new.dtype != earlier.dtype:
-        kinds.append(("dtype", f"convert it before the call: {new.path}.astype('{earlier.dtype}')"))
+        kinds.append(("dtype", f"convert it before the call: {_conversion(new, earlier.dtype)}"))
     elif new.weak_type != earlier.weak_type:
         kinds.append(("weak_type", _weak_type_fix(new)))
     reasons = [
@@ -220,9 +269,16 @@ def _shape_fix(new: LeafSignature, earlier: LeafSignature) -> str:
     return f"pad {new.path} along {which} to a few fixed sizes"
 
 
+def _conversion(leaf: LeafSignature, dtype: str) -> str:
+    """The expression that gives a leaf a dtype, as the user would write it."""
+    if leaf.kind == "python scalar":
+        return f"jnp.asarray({leaf.path}, '{dtype}')"
+    return f"{leaf.path}.astype('{dtype}')"
+
+
 def _weak_type_fix(new: LeafSignature) -> str:
     if new.weak_type:
-        return f"give {new.path} a dtype: jnp.asarray({new.path}, '{new.dtype}')"
+        return f"give {new.path} a dtype: {_conversion(new, new.dtype)}"
     return f"{new.path} was a Python number before: pass jnp.asarray(number, '{new.dtype}') always"
 
 

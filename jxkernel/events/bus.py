@@ -81,6 +81,10 @@ _open: dict[int, Span] = {}
 _delivery = threading.local()
 
 
+def _do_nothing() -> None:
+    """What is left to do for a handle that has been closed."""
+
+
 class ListenerHandle:
     """Ends a registration: call `close()`, or use it as a context manager."""
 
@@ -90,14 +94,15 @@ class ListenerHandle:
         self._close = close
 
     def close(self) -> None:
-        """Ends the registration; closing twice does nothing."""
-        self._close()
+        """Ends the registration and lets go of what was registered; twice does nothing."""
+        close, self._close = self._close, _do_nothing
+        close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._close()
+        self.close()
 
 
 def listen(listener: Listener, kinds: tuple[type[Event], ...] | None = None) -> ListenerHandle:

@@ -1,0 +1,250 @@
+"""Each error is of the field's usual class, tells where, with which values, and the way out."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+
+import pytest
+
+from jxkernel import errors
+from jxkernel.errors import (
+    ArgumentTypeError,
+    AxisError,
+    CarryTypeError,
+    ConcretizationTypeError,
+    DeletedArrayError,
+    ImmutableArrayError,
+    InconclusiveDimensionOperation,
+    JaxprTypeError,
+    JXError,
+    KeyReuseError,
+    LeakError,
+    NonConcreteBooleanIndexError,
+    NonFiniteError,
+    NonHashableStaticArgumentError,
+    ShapeMismatchError,
+    TraceLimitError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
+    TypePromotionError,
+    UndefinedRuleError,
+    UnexpectedTracerError,
+)
+
+TRACER = "f32[8] traced by jit of f"
+
+# (error, built-in class that users catch, words of the message)
+EXAMPLES: list[tuple[JXError, type[Exception], list[str]]] = [
+    (
+        ConcretizationTypeError(TRACER, "float(x)"),
+        TypeError,
+        ["float(x) needs a concrete value", TRACER, "jnp.where", "--static"],
+    ),
+    (
+        TracerBoolConversionError(TRACER, "if x > 0"),
+        ConcretizationTypeError,
+        ["if x > 0 needs", TRACER, "jnp.where(condition, a, b)", "lax.cond", "~ for not"],
+    ),
+    (
+        TracerArrayConversionError(TRACER, "np.sin"),
+        TypeError,
+        ["np.sin asked for the data of", TRACER, "jxkernel.numpy"],
+    ),
+    (
+        TracerIntegerConversionError(TRACER, "range(n)"),
+        TypeError,
+        ["range(n) needs a Python integer", TRACER, "fori_loop", "static_argnames"],
+    ),
+    (
+        NonConcreteBooleanIndexError("bool[8] traced by jit of f"),
+        IndexError,
+        ["indexing with bool[8]", "jnp.where(mask, x, 0)", "size=n"],
+    ),
+    (
+        UnexpectedTracerError(TRACER, "f", "the global variable log"),
+        TypeError,
+        [TRACER, "made while f was traced", "kept by the global variable log", "debug.print"],
+    ),
+    (
+        LeakError("f", [("f32[2]", "the list log"), ("i32[]", "a closure of g")]),
+        RuntimeError,
+        ["2 traced values are", "trace of f", "f32[2], held by the list log", "i32[]"],
+    ),
+    (
+        JaxprTypeError("variable a is bound twice", "a:f32[] = sin b"),
+        TypeError,
+        ["ill-formed jaxpr: variable a is bound twice", "a:f32[] = sin b"],
+    ),
+    (
+        UndefinedRuleError("while", "transpose", "the number of steps is not known in advance"),
+        NotImplementedError,
+        ["'while' has no transpose rule: the number of steps"],
+    ),
+    (
+        UndefinedRuleError("my_op", "jvp"),
+        NotImplementedError,
+        ["'my_op' has no jvp rule", "@my_op_p.def_jvp"],
+    ),
+    (
+        ArgumentTypeError("f", "params['name']", "the string 'relu'"),
+        TypeError,
+        ["f was given the string 'relu' as params['name']", "jit(f, static_argnames"],
+    ),
+    (
+        ShapeMismatchError("dot_general", [(2, 3), (4, 5)], "the contracted sizes are 3 and 4"),
+        TypeError,
+        ["dot_general got shapes (2, 3) and (4, 5)", "contracted sizes are 3 and 4"],
+    ),
+    (
+        CarryTypeError("scan", "carry[0]", "i32[]", "f32[]"),
+        TypeError,
+        ["body of scan", "carry[0] goes in as i32[] and comes out as f32[]"],
+    ),
+    (
+        ImmutableArrayError("x", "0, :", "y", "add"),
+        TypeError,
+        ["cannot be changed in place", "x = x.at[0, :].add(y)"],
+    ),
+    (
+        AxisError("in_axes", "2 is out of range for an argument of rank 1"),
+        ValueError,
+        ["in_axes: 2 is out of range"],
+    ),
+    (
+        NonHashableStaticArgumentError("f", "sizes", "list"),
+        ValueError,
+        ["given a list as the static argument sizes", "a tuple instead of a list"],
+    ),
+    (
+        NonHashableStaticArgumentError("f", "config", "Config"),
+        ValueError,
+        ["static argument config", "give Config __hash__ and __eq__"],
+    ),
+    (
+        TypePromotionError(["float8_e4m3", "float16"], "strict"),
+        ValueError,
+        ["float8_e4m3 and float16", "strict mode", "astype('float16')"],
+    ),
+    (
+        InconclusiveDimensionOperation("n == m"),
+        TypeError,
+        ["n == m cannot be decided"],
+    ),
+    (
+        KeyReuseError("key<fry>[]", "cell 3, line 1", "cell 4, line 2"),
+        RuntimeError,
+        ["key<fry>[] has been used", "First use: cell 3", "Second use: cell 4", "random.split"],
+    ),
+    (
+        DeletedArrayError("f32[8]", "argument x of step"),
+        RuntimeError,
+        ["f32[8] was donated to argument x of step", "use the result"],
+    ),
+    (DeletedArrayError("f32[8]"), RuntimeError, ["f32[8] has been deleted"]),
+    (
+        NonFiniteError("nan", "b:f32[] = log a"),
+        FloatingPointError,
+        ["nan came out of: b:f32[] = log a"],
+    ),
+    (
+        TraceLimitError("f", 1, 3, ["x: f32[1] → f32[2]", "x: f32[2] → f32[3]"]),
+        AssertionError,
+        ["f was traced 3 times; at most 1 allowed", "x: f32[2] → f32[3]"],
+    ),
+]
+IDS = [type(error).__name__ for error, _, _ in EXAMPLES]
+
+
+def test_examples_cover_every_class_and_all_is_exact() -> None:
+    classes = {
+        name
+        for name, value in vars(errors).items()
+        if isinstance(value, type) and issubclass(value, JXError)
+    }
+    assert set(errors.__all__) == classes
+    assert {type(error).__name__ for error, _, _ in EXAMPLES} | {"JXError"} == classes
+
+
+def test_docstring_draws_the_whole_tree_with_the_built_in_bases() -> None:
+    assert errors.__doc__ is not None
+    drawn = re.findall(r"[├└]── (\w+)(?: \((\w+)\))?", errors.__doc__)
+    assert {name for name, _ in drawn} | {"JXError"} == set(errors.__all__)
+    for name, builtin in drawn:
+        bases = {base.__name__ for base in getattr(errors, name).__mro__}
+        assert not builtin or builtin in bases
+
+
+@pytest.mark.parametrize(("error", "base", "words"), EXAMPLES, ids=IDS)
+def test_error_has_its_usual_class_and_says_what_happened(
+    error: JXError, base: type[Exception], words: list[str]
+) -> None:
+    with pytest.raises(base) as caught:
+        raise error
+    message = str(caught.value)
+    assert [word for word in words if word not in message] == []
+    assert isinstance(error, JXError)
+
+
+@pytest.mark.parametrize(("error", "base", "words"), EXAMPLES, ids=IDS)
+def test_error_survives_pickling_and_copying(
+    error: JXError, base: type[Exception], words: list[str]
+) -> None:
+    for twin in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert type(twin) is type(error)
+        assert str(twin) == str(error)
+        assert vars(twin) == vars(error)
+
+
+def test_notes_survive_pickling() -> None:
+    error = AxisError("in_axes", "2")
+    error.add_note("seen in cell 3")
+    assert pickle.loads(pickle.dumps(error)).__notes__ == ["seen in cell 3"]
+
+
+def test_message_underlines_the_expression_and_shows_the_chain() -> None:
+    error = TracerBoolConversionError(
+        "bool[]",
+        "if",
+        where="cell 3, line 2",
+        code="if y > 0:",
+        underline=(3, 8),
+        origin=("y = sin(x), line 1", "argument x of f"),
+        instead=("y = jnp.where(y > 0, a, b)",),
+    )
+    _, *rest = str(error).split("\n\n")
+    assert rest == [
+        "cell 3, line 2:\n    if y > 0:\n       ^^^^^",
+        "Where the value comes from:\n    y = sin(x), line 1\n    argument x of f",
+        "What to write instead:\n    y = jnp.where(y > 0, a, b)",
+    ]
+
+
+def test_place_may_be_filled_in_by_a_layer_above_that_knows_more() -> None:
+    error = ConcretizationTypeError(TRACER)
+    before = str(error)
+    error.where, error.code, error.underline = "cell 3, line 1", "int(x)", (4, 4)
+    assert before in str(error).replace("cell 3, line 1:\n    int(x)\n        ^\n\n", "")
+    assert "    int(x)\n        ^\n" in str(error)
+
+
+def test_one_suggestion_may_be_a_plain_string() -> None:
+    error = JXError("what", instead="write this")
+    assert error.instead == ("write this",)
+    assert str(error).endswith("What to write instead:\n    write this")
+
+
+def test_message_without_parts_is_one_sentence() -> None:
+    assert str(JXError("it happened")) == "it happened"
+
+
+def test_message_stays_bounded_whatever_the_values_are() -> None:
+    huge = "x" * 1_000_000
+    error = ArgumentTypeError("f", "x", huge, details=(huge,), code=huge, origin=(huge, huge))
+    assert len(str(error)) < 15_000
+
+
+def test_single_leak_is_spoken_of_in_the_singular() -> None:
+    assert str(LeakError("f", [("f32[]", "a list")])).startswith("1 traced value is still alive")
