@@ -432,6 +432,8 @@ class Settings:
         return {name: state.value for name, state in self._states.items()}
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # a protocol's question (copy, pickle, inspect), not an option
+            raise AttributeError(name)
         return self.state(name).value
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
