@@ -37,6 +37,7 @@ __all__ = [
     "ListenerHandle",
     "Span",
     "SpanHandle",
+    "ancestors",
     "current_span",
     "emit",
     "listen",
@@ -152,6 +153,20 @@ def open_spans() -> tuple[Span, ...]:
     """The spans now under way in all threads, oldest first: what a progress display shows."""
     with _lock:
         return tuple(_open.values())
+
+
+def ancestors(event: Event) -> tuple[Span, ...]:
+    """The open spans around an event that is being delivered, innermost first.
+
+    An event is delivered before the spans around it end, so a listener can learn here in which
+    cell, call or trace it happened. Asked later, the answer has gaps.
+    """
+    found: list[Span] = []
+    number = event.parent
+    while number is not None and (around := _open.get(number)) is not None:
+        found.append(around)
+        number = around.parent
+    return tuple(found)
 
 
 class SpanHandle:

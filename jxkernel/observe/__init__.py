@@ -1,0 +1,21 @@
+"""Observation: from events to knowledge.
+
+Purpose: record what jxkernel does and explain it to the user.
+
+Place in the pipeline: above the whole core, below the notebook.
+
+Must not know: IPython, widgets or comms.
+"""
+
+from jxkernel.observe.explain import LedgerRow, explain, format_ledger, ledger
+from jxkernel.observe.recorder import Record, Recorder, Totals
+
+__all__ = [
+    "LedgerRow",
+    "Record",
+    "Recorder",
+    "Totals",
+    "explain",
+    "format_ledger",
+    "ledger",
+]

@@ -1,0 +1,348 @@
+"""Explanations: a function's history as sentences, and the recompilation ledger.
+
+Purpose: turn recorded cache misses and what they cost into rows and lines that a user reads:
+which call, in which cell, what was different, what it cost, and what would avoid it.
+
+Place in the pipeline: above `observe.recorder`. The notebook's `%jx ledger` and `%jx explain` are
+thin skins over `ledger` and `explain`.
+
+Must not know: how anything is traced or compiled, or how a row is displayed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from jxkernel.events import (
+    CacheHit,
+    CacheMiss,
+    Compiled,
+    ConstantCaptured,
+    Lowered,
+    Reason,
+    Traced,
+    TraceTimeEffect,
+)
+from jxkernel.events.vocabulary import CacheName, ReasonKind
+from jxkernel.observe.recorder import Record, Recorder
+
+__all__ = [
+    "LedgerRow",
+    "explain",
+    "format_duration",
+    "format_ledger",
+    "format_size",
+    "function_label",
+    "ledger",
+]
+
+STORM = 5
+"""A function that is built again this often, for reasons it could avoid, gets a warning."""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """One time that a function was traced, lowered or compiled.
+
+    Attributes:
+      number: the row's number, from 1, in the order of beginning.
+      when: wall-clock time, in seconds since the epoch.
+      cell: the label of the cell, or None outside cells.
+      fun: the function's name.
+      function_id: the number of the function object; 0 when unknown.
+      cache: which cache missed; None for work that no call asked for, such as `.lower()`.
+      reasons: what differed from the closest earlier call, cheapest fix first.
+      eqns: equations of the jaxpr; None when it was not traced again.
+      trace_ns: time of tracing, without what it caused to be compiled.
+      lower_ns: time of lowering.
+      compile_ns: time of XLA's compilation, or of loading from disk.
+      from_disk: whether the executable came from the disk cache.
+      error: what ended it early, or None.
+      total_ns: all of these times, of this and all earlier rows.
+      storm: a warning when the function keeps being built again; empty otherwise.
+    """
+
+    number: int
+    when: float
+    cell: str | None
+    fun: str
+    function_id: int
+    cache: CacheName | None = None
+    reasons: tuple[Reason, ...] = ()
+    eqns: int | None = None
+    trace_ns: int = 0
+    lower_ns: int = 0
+    compile_ns: int = 0
+    from_disk: bool = False
+    error: str | None = None
+    total_ns: int = 0
+    storm: str = ""
+
+    @property
+    def cost_ns(self) -> int:
+        """What this row cost: tracing, lowering and compiling together."""
+        return self.trace_ns + self.lower_ns + self.compile_ns
+
+    @property
+    def fix(self) -> str:
+        """The cheapest advice, or an empty string."""
+        return next((reason.fix for reason in self.reasons if reason.fix), "")
+
+    def sentence(self) -> str:
+        """Says in one line why the function was built."""
+        if self.reasons:
+            return "; ".join(reason.sentence() for reason in self.reasons)
+        if self.cache is None:
+            return "built ahead of a call"
+        return f"not in the {self.cache} cache"
+
+
+def ledger(
+    recorder: Recorder, *, fun: str | None = None, cell: str | None = None
+) -> tuple[LedgerRow, ...]:
+    """The recompilation ledger: a row for each time something was traced or compiled.
+
+    Args:
+      recorder: where to read.
+      fun: only functions of this name.
+      cell: only this cell. Totals then count only the rows shown.
+    """
+    records = recorder.records((CacheMiss, Traced, Lowered, Compiled), fun=fun, cell=cell)
+    return tuple(_with_running_values(_rows(records)))
+
+
+def explain(function: object, recorder: Recorder) -> str:
+    """Tells the history of a function: each build, why, what it cost, and what to do.
+
+    Args:
+      function: a function, jitted or not, or a function's name.
+      recorder: where to read.
+    """
+    name = function_label(function)
+    rows = ledger(recorder, fun=name)
+    if not rows:
+        return _nothing_recorded(name, recorder)
+    hits = len(recorder.records(CacheHit, fun=name))
+    lines = [_summary(name, rows, hits)]
+    for row in rows:
+        lines.append(f"  {row.number}. {_place(row)}{row.sentence()} ({_cost(row)})")
+        lines += [f"     fix: {row.fix}"] * bool(row.fix)
+        lines += [f"     failed: {row.error}"] * bool(row.error)
+        lines += [f"     warning: {row.storm}"] * bool(row.storm)
+    lines += _constant_lines(recorder, name)
+    lines += _effect_lines(recorder, name)
+    return "\n".join(lines)
+
+
+def format_ledger(rows: Sequence[LedgerRow]) -> str:
+    """Writes ledger rows as a text table, with fixes and warnings on lines of their own."""
+    if not rows:
+        return "nothing has been traced or compiled since recording began"
+    table = [("", "time", "cell", "function", "trace", "lower", "compile", "why")]
+    table += [_cells(row) for row in rows]
+    widths = [max(len(cells[column]) for cells in table) for column in range(7)]
+    lines = [_aligned(table[0], widths)]
+    for row, cells in zip(rows, table[1:], strict=True):
+        lines.append(_aligned(cells, widths))
+        lines += [f"    fix: {row.fix}"] * bool(row.fix)
+        lines += [f"    warning: {row.storm}"] * bool(row.storm)
+    lines.append(f"total: {format_duration(rows[-1].total_ns)} in {_count(len(rows), 'build')}")
+    return "\n".join(lines)
+
+
+def function_label(function: object) -> str:
+    """The name by which events speak of a function: its `__name__`, or the text given."""
+    return function if isinstance(function, str) else getattr(function, "__name__", repr(function))
+
+
+def format_duration(nanoseconds: float) -> str:
+    """Writes a time with three figures in a fitting unit: `31.4 ms`."""
+    for limit, unit in ((1e3, "ns"), (1e6, "µs"), (1e9, "ms")):
+        if nanoseconds < 0.9995 * limit:
+            return f"{nanoseconds / (limit / 1e3):.3g} {unit}"
+    return f"{nanoseconds / 1e9:.3g} s" if nanoseconds < 1e12 else f"{nanoseconds / 1e9:.0f} s"
+
+
+def format_size(count: int) -> str:
+    """Writes a number of bytes in a fitting unit: `7.84 MB` (1 MB is 10**6 bytes)."""
+    for limit, unit, scale in ((1e3, "B", 1), (1e6, "KB", 1e3), (1e9, "MB", 1e6)):
+        if count < 0.9995 * limit:
+            return f"{count / scale:.3g} {unit}"
+    return f"{count / 1e9:.3g} GB"
+
+
+def _rows(records: Iterable[Record]) -> list[LedgerRow]:
+    """Gathers what belongs together: a miss, and the work on the same function after it.
+
+    Records come in the order of beginning, so a miss precedes its work whether it is an instant
+    or the span around the work.
+    """
+    rows: list[LedgerRow] = []
+    latest: dict[tuple[str, int], int] = {}
+    for record in records:
+        key = (record.fun or "", record.function_id)
+        at = latest.get(key)
+        if at is None or not _continues(rows[at], record):
+            at = latest[key] = len(rows)
+            rows.append(
+                LedgerRow(at + 1, record.when, record.cell, record.fun or "", record.function_id)
+            )
+        rows[at] = _extended(rows[at], record)
+    return rows
+
+
+def _continues(row: LedgerRow, record: Record) -> bool:
+    """Whether a record is a further stage of the row's work rather than new work."""
+    match record.event:
+        case Traced():
+            return row.eqns is None and row.lower_ns == row.compile_ns == 0
+        case Lowered():
+            return row.lower_ns == row.compile_ns == 0
+        case Compiled():
+            return row.compile_ns == 0
+        case CacheMiss(cache=cache):
+            # A call that misses the cache of traces goes on to miss those of executables.
+            return cache != "trace" and row.compile_ns == 0 and row.cache in (None, "trace")
+        case _:
+            return False
+
+
+def _extended(row: LedgerRow, record: Record) -> LedgerRow:
+    event = record.event
+    error = row.error or event.error
+    match event:
+        case Traced():
+            time_ns = row.trace_ns + record.self_ns
+            return replace(row, trace_ns=time_ns, eqns=event.eqns, error=error)
+        case Lowered():
+            return replace(row, lower_ns=row.lower_ns + record.self_ns, error=error)
+        case Compiled():
+            time_ns = row.compile_ns + record.self_ns
+            return replace(row, compile_ns=time_ns, from_disk=event.from_disk, error=error)
+        case CacheMiss():
+            reasons = row.reasons or event.reasons
+            return replace(row, cache=row.cache or event.cache, reasons=reasons, error=error)
+        case _:
+            return row
+
+
+def _with_running_values(rows: Iterable[LedgerRow]) -> Iterable[LedgerRow]:
+    """Fills in the running total and the storm warnings."""
+    total = 0
+    builds: dict[str, list[LedgerRow]] = {}
+    for row in rows:
+        total += row.cost_ns
+        avoidable = builds.setdefault(row.fun, [])
+        if _is_avoidable(row):
+            avoidable.append(row)
+            yield replace(row, total_ns=total, storm=_storm(row.fun, avoidable))
+        else:
+            yield replace(row, total_ns=total)
+
+
+def _is_avoidable(row: LedgerRow) -> bool:
+    return any(reason.kind != "first_call" for reason in row.reasons)
+
+
+def _storm(fun: str, builds: Sequence[LedgerRow]) -> str:
+    """Warns at the fifth avoidable build and whenever their number has doubled since.
+
+    A warning on every row would be noise in the very place where there is too much already.
+    """
+    count = len(builds)
+    if count < STORM or count % STORM or (count // STORM).bit_count() != 1:
+        return ""
+    causes = Counter[tuple[ReasonKind, str]](
+        (reason.kind, reason.what) for row in builds for reason in row.reasons
+    )
+    (kind, what), times = causes.most_common(1)[0]
+    cost = format_duration(sum(row.cost_ns for row in builds))
+    fix = next(r.fix for row in builds for r in row.reasons if (r.kind, r.what) == (kind, what))
+    cause = f"{times} times for {kind.replace('_', ' ')}: {what}"
+    advice = f"; {fix}" if fix else ""
+    return f"{fun} was built again {count} times, {cost} in all; {cause}{advice}"
+
+
+def _summary(name: str, rows: Sequence[LedgerRow], hits: int) -> str:
+    traced = sum(row.eqns is not None for row in rows)
+    compiled = sum(row.compile_ns > 0 for row in rows)
+    times = " · ".join(
+        f"{stage} {format_duration(sum(getattr(row, f'{stage}_ns') for row in rows))}"
+        for stage in ("trace", "lower", "compile")
+    )
+    reused = f", {_count(hits, 'trace')} reused" if hits else ""
+    return f"{name}: traced {_count(traced, 'time')}, compiled {compiled}{reused} · {times}"
+
+
+def _nothing_recorded(name: str, recorder: Recorder) -> str:
+    if not recorder.recording:
+        return f"{name}: nothing was recorded; start the recorder before the calls to explain"
+    return f"{name}: neither traced nor compiled since recording began"
+
+
+def _place(row: LedgerRow) -> str:
+    return f"{row.cell}: " if row.cell else ""
+
+
+def _cost(row: LedgerRow) -> str:
+    parts = [] if row.eqns is None else [_count(row.eqns, "eqn")]
+    stages = (("trace", row.trace_ns), ("lower", row.lower_ns), ("compile", row.compile_ns))
+    parts += [f"{stage} {format_duration(time_ns)}" for stage, time_ns in stages if time_ns]
+    parts += ["from disk"] * row.from_disk
+    return ", ".join(parts) or "no work done"
+
+
+def _cells(row: LedgerRow) -> tuple[str, ...]:
+    return (
+        str(row.number),
+        time.strftime("%H:%M:%S", time.localtime(row.when)),
+        row.cell or "",
+        row.fun,
+        *(
+            format_duration(time_ns) if time_ns else ""
+            for time_ns in (row.trace_ns, row.lower_ns, row.compile_ns)
+        ),
+        (f"failed: {row.error}; " if row.error else "") + row.sentence(),
+    )
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """Pads all but the last cell; the number and the times to the right."""
+    padded = [
+        cell.rjust(width) if column in (0, 4, 5, 6) else cell.ljust(width)
+        for column, (cell, width) in enumerate(zip(cells, widths, strict=False))
+    ]
+    return "  ".join([*padded, cells[-1]]).rstrip()
+
+
+def _constant_lines(recorder: Recorder, name: str) -> list[str]:
+    constants = {
+        (event.name, event.shape, event.dtype): event
+        for record in recorder.records(ConstantCaptured, fun=name)
+        if isinstance(event := record.event, ConstantCaptured)
+    }
+    return [
+        f"  constant baked in: {event.name} {event.dtype}[{','.join(map(str, event.shape))}], "
+        f"{format_size(event.bytes)}; pass it as an argument to change it later"
+        for event in constants.values()
+    ]
+
+
+def _effect_lines(recorder: Recorder, name: str) -> list[str]:
+    effects = {
+        (event.effect, event.file, event.line): event
+        for record in recorder.records(TraceTimeEffect, fun=name)
+        if isinstance(event := record.event, TraceTimeEffect)
+    }
+    return [
+        f"  happened only while tracing: {event.effect}"
+        + (f" ({event.file}:{event.line})" if event.file else "")
+        for event in effects.values()
+    ]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
