@@ -57,11 +57,11 @@ float0 = np.dtype([("float0", np.void, 0)])
 """The dtype of tangents and cotangents of integers and booleans: one value, zero bytes."""
 
 
-class extended(np.generic):  # noqa: N801  (a scalar type, named as NumPy names its own)
+class extended(np.generic):
     """The abstract scalar type of every dtype that is not a number."""
 
 
-class prng_key(extended):  # noqa: N801
+class prng_key(extended):
     """The abstract scalar type of random keys."""
 
 

@@ -1,0 +1,281 @@
+"""Which Python types are pytree nodes, and how users add theirs.
+
+A *node* is a container whose children are looked into; everything else is a *leaf*.  jaxlib's C++
+registry knows ``None`` (a node without children), tuples, named tuples, lists and dicts (children
+in the order of their sorted keys); here ``OrderedDict``, ``defaultdict`` and users' own types
+join them.  The compiled dispatch path flattens arguments through the same registry.
+
+This module must not know of arrays or tracers: a leaf may be anything.
+"""
+
+import dataclasses
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, TypeAlias, TypeVar
+
+from jxkernel._jaxlib import pytree
+
+__all__ = [
+    "DictKey",
+    "FlattenedIndexKey",
+    "GetAttrKey",
+    "KeyEntry",
+    "KeyPath",
+    "PyTreeDef",
+    "SequenceKey",
+    "is_tree_node",
+    "register_dataclass",
+    "register_pytree_node",
+    "register_pytree_node_class",
+    "register_pytree_with_keys",
+    "register_pytree_with_keys_class",
+    "register_static",
+    "registry",
+    "static",
+]
+
+PyTreeDef = pytree.PyTreeDef
+SequenceKey = pytree.SequenceKey
+DictKey = pytree.DictKey
+GetAttrKey = pytree.GetAttrKey
+FlattenedIndexKey = pytree.FlattenedIndexKey
+
+KeyEntry: TypeAlias = Any
+"""One step of a key path: one of the four key types, or what a user's node gives for its own."""
+KeyPath: TypeAlias = tuple[KeyEntry, ...]
+"""The steps from the root of a tree to a leaf."""
+
+Node = TypeVar("Node")
+NodeType = TypeVar("NodeType", bound=type)
+
+registry = pytree.default_registry()
+"""The C++ registry: ``registry.flatten(tree)`` is the fastest way to flatten."""
+
+# Tree definitions are pickled with a reference to their registry, by module and name.
+registry.__module__ = "jxkernel.tree"
+registry.__name__ = "registry"
+
+
+def is_tree_node(nodetype: type) -> bool:
+    """Return whether instances of the type are nodes."""
+    return registry.is_node(nodetype)
+
+
+def register_pytree_node(
+    nodetype: type[Node],
+    flatten_func: Callable[[Node], tuple[Iterable[Any], Hashable]],
+    unflatten_func: Callable[[Any, Any], Node],
+    flatten_with_keys_func: Callable[[Node], tuple[Iterable[tuple[Any, Any]], Hashable]]
+    | None = None,
+) -> None:
+    """Make instances of a type nodes of pytrees.
+
+    Args:
+        nodetype: the type; its subclasses are not included.
+        flatten_func: from an instance to its children and its auxiliary data, which must be
+            hashable and comparable: it is part of the structure.
+        unflatten_func: from auxiliary data and children to an instance.  The children may be
+            anything at all, such as tracers or ``None``: it must not check them.
+        flatten_with_keys_func: as ``flatten_func``, with (key, child) pairs in place of children.
+
+    Raises:
+        TypeError: if ``nodetype`` is no class.
+        ValueError: if it is a node already.
+    """
+    if not isinstance(nodetype, type):
+        raise TypeError(f"A pytree node type must be a class; got {nodetype!r}.")
+    if registry.is_node(nodetype):
+        raise ValueError(
+            f"{nodetype.__qualname__} is already registered as a pytree node; a type can be "
+            "registered once. In a notebook, run the cell that defines the class again first."
+        )
+    registry.register_node(nodetype, flatten_func, unflatten_func, flatten_with_keys_func)
+
+
+def register_pytree_node_class(cls: NodeType) -> NodeType:
+    """Make a class a node type by its own methods; a decorator.
+
+    The class has a method ``tree_flatten(self) -> (children, aux_data)`` and a class method
+    ``tree_unflatten(cls, aux_data, children)``.
+
+    Raises:
+        TypeError, ValueError: as ``register_pytree_node``.
+    """
+    register_pytree_node(cls, lambda node: node.tree_flatten(), cls.tree_unflatten)
+    return cls
+
+
+def register_pytree_with_keys(
+    nodetype: type[Node],
+    flatten_with_keys: Callable[[Node], tuple[Iterable[tuple[Any, Any]], Hashable]],
+    unflatten_func: Callable[[Any, Any], Node],
+    flatten_func: Callable[[Node], tuple[Iterable[Any], Hashable]] | None = None,
+) -> None:
+    """Make instances of a type nodes whose children have keys, which key paths then show.
+
+    Args:
+        nodetype: the type; its subclasses are not included.
+        flatten_with_keys: from an instance to its (key, child) pairs and its auxiliary data.
+        unflatten_func: from auxiliary data and children to an instance.
+        flatten_func: the same as ``flatten_with_keys`` without keys, where that can be faster.
+
+    Raises:
+        TypeError, ValueError: as ``register_pytree_node``.
+    """
+
+    def flatten_without_keys(node: Node) -> tuple[Iterable[Any], Hashable]:
+        pairs, aux_data = flatten_with_keys(node)
+        return [child for _, child in pairs], aux_data
+
+    register_pytree_node(
+        nodetype, flatten_func or flatten_without_keys, unflatten_func, flatten_with_keys
+    )
+
+
+def register_pytree_with_keys_class(cls: NodeType) -> NodeType:
+    """Make a class a node type with keys by its own methods; a decorator.
+
+    The class has ``tree_flatten_with_keys(self) -> (pairs, aux_data)`` and a class method
+    ``tree_unflatten(cls, aux_data, children)``; a method ``tree_flatten`` is used where it exists.
+
+    Raises:
+        TypeError, ValueError: as ``register_pytree_node``.
+    """
+    flatten = (lambda node: node.tree_flatten()) if hasattr(cls, "tree_flatten") else None
+    register_pytree_with_keys(
+        cls, lambda node: node.tree_flatten_with_keys(), cls.tree_unflatten, flatten
+    )
+    return cls
+
+
+def static(**kwargs: Any) -> Any:
+    """Declare a field of a dataclass as metadata, which ``register_dataclass`` makes no child of.
+
+    Args:
+        **kwargs: as for ``dataclasses.field``.
+    """
+    metadata = {**(kwargs.pop("metadata", None) or {}), "static": True}
+    return dataclasses.field(metadata=metadata, **kwargs)
+
+
+def _fields_by_role(nodetype: type) -> tuple[list[str], list[str]]:
+    """Return the names of a dataclass's data fields and of its static fields."""
+    if not dataclasses.is_dataclass(nodetype):
+        raise TypeError(
+            f"{nodetype!r} is no dataclass: give register_dataclass its data_fields and "
+            "meta_fields, or decorate the class with @dataclasses.dataclass first."
+        )
+    data: list[str] = []
+    meta: list[str] = []
+    for field in dataclasses.fields(nodetype):
+        if field.init:
+            (meta if field.metadata.get("static") else data).append(field.name)
+    return data, meta
+
+
+def _check_fields(
+    nodetype: type, data: Sequence[str], meta: Sequence[str], dropped: Sequence[str]
+) -> None:
+    both = set(data) & set(meta)
+    if both:
+        raise ValueError(f"data_fields and meta_fields overlap in {sorted(both)}.")
+    if not dataclasses.is_dataclass(nodetype):
+        return
+    expected = {field.name for field in dataclasses.fields(nodetype) if field.init}
+    expected -= set(dropped)
+    given = {*data, *meta}
+    if missing := expected - given:
+        raise ValueError(
+            f"data_fields and meta_fields leave out {sorted(missing)} of "
+            f"{nodetype.__qualname__}; name them there, or in drop_fields."
+        )
+    if unexpected := given - expected:
+        raise ValueError(
+            f"{sorted(unexpected)} are no fields that {nodetype.__qualname__}() takes."
+        )
+
+
+def register_dataclass(
+    nodetype: NodeType,
+    data_fields: Sequence[str] | None = None,
+    meta_fields: Sequence[str] | None = None,
+    drop_fields: Sequence[str] = (),
+) -> NodeType:
+    """Make a dataclass a node type; its data fields are children, its meta fields structure.
+
+    Usable as a decorator.  Flattening and unflattening run in C++.
+
+    Args:
+        nodetype: a dataclass, or a class whose constructor takes its fields by keyword.
+        data_fields: the fields that are children.  When both lists are left out, every field
+            that the constructor takes is one, save those declared with :func:`static`.
+        meta_fields: the fields that are part of the structure, hashable and comparable.
+        drop_fields: fields of the constructor that are neither, and get their default.
+
+    Raises:
+        TypeError: if one list is given without the other, or neither for a class that is no
+            dataclass.
+        ValueError: if the lists overlap or do not match the fields, or if the class is a node
+            already.
+    """
+    if (data_fields is None) != (meta_fields is None):
+        raise TypeError("Give register_dataclass both data_fields and meta_fields, or neither.")
+    if data_fields is None or meta_fields is None:
+        data, meta = _fields_by_role(nodetype)
+        data = [name for name in data if name not in drop_fields]
+    else:
+        data, meta = list(data_fields), list(meta_fields)
+    _check_fields(nodetype, data, meta, drop_fields)
+    if registry.is_node(nodetype):
+        raise ValueError(f"{nodetype.__qualname__} is already registered as a pytree node.")
+    registry.register_dataclass_node(nodetype, data, meta)
+    return nodetype
+
+
+def register_static(cls: NodeType) -> NodeType:
+    """Make instances of a class part of the structure: nodes without leaves; a decorator.
+
+    They must be hashable and comparable; a function under ``jit`` is traced anew for each value.
+
+    Raises:
+        TypeError, ValueError: as ``register_pytree_node``.
+    """
+    register_pytree_node(cls, lambda node: ((), node), lambda node, _: node)
+    return cls
+
+
+def _flatten_ordered(node: OrderedDict[Any, Any]) -> tuple[Iterable[Any], Hashable]:
+    return tuple(node.values()), tuple(node)
+
+
+def _flatten_ordered_with_keys(node: OrderedDict[Any, Any]) -> tuple[Iterable[Any], Hashable]:
+    return tuple((DictKey(key), child) for key, child in node.items()), tuple(node)
+
+
+def _unflatten_ordered(keys: Any, children: Any) -> OrderedDict[Any, Any]:
+    return OrderedDict(zip(keys, children, strict=True))
+
+
+def _flatten_default(node: defaultdict[Any, Any]) -> tuple[Iterable[Any], Hashable]:
+    keys = tuple(sorted(node))
+    return [node[key] for key in keys], (node.default_factory, keys)
+
+
+def _flatten_default_with_keys(node: defaultdict[Any, Any]) -> tuple[Iterable[Any], Hashable]:
+    keys = tuple(sorted(node))
+    return [(DictKey(key), node[key]) for key in keys], (node.default_factory, keys)
+
+
+def _unflatten_default(aux_data: Any, children: Any) -> defaultdict[Any, Any]:
+    factory, keys = aux_data
+    return defaultdict(factory, zip(keys, children, strict=True))
+
+
+# The registry outlives a reload of this module.
+if not registry.is_node(OrderedDict):
+    registry.register_node(
+        OrderedDict, _flatten_ordered, _unflatten_ordered, _flatten_ordered_with_keys
+    )
+    registry.register_node(
+        defaultdict, _flatten_default, _unflatten_default, _flatten_default_with_keys
+    )

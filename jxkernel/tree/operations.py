@@ -1,0 +1,315 @@
+"""Taking pytrees apart, putting them together, and mapping over them.
+
+Each function is a thin layer over jaxlib's C++ flattening: a try block costs nothing until it is
+needed, and errors are explained only after C++ has refused.  Layers that flatten on a hot path
+call ``registry.flatten`` and ``treedef.unflatten`` themselves.
+
+This module must not know of arrays or tracers.
+"""
+
+import functools
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any
+
+from jxkernel._jaxlib import pytree
+from jxkernel.tree.nodes import KeyPath, PyTreeDef, registry
+from jxkernel.tree.prefix import explain_unsortable_keys, flatten_up_to, mismatches
+
+__all__ = [
+    "all_leaves",
+    "flatten_one_level",
+    "flatten_one_level_with_keys",
+    "leaf_paths",
+    "tree_all",
+    "tree_flatten",
+    "tree_flatten_with_path",
+    "tree_leaves",
+    "tree_leaves_with_path",
+    "tree_map",
+    "tree_map_with_path",
+    "tree_reduce",
+    "tree_reduce_associative",
+    "tree_structure",
+    "tree_transpose",
+    "tree_unflatten",
+    "treedef_children",
+    "treedef_is_leaf",
+    "treedef_is_strict_leaf",
+    "treedef_tuple",
+]
+
+IsLeaf = Callable[..., bool] | None
+_NO_VALUE = object()
+
+
+def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], PyTreeDef]:
+    """Return the leaves of a tree, from left to right, and its structure.
+
+    Args:
+        tree: any value; one that is no node is a leaf itself.
+        is_leaf: called on each node; where it returns true, the node is a leaf.
+
+    Raises:
+        TypeError: if ``is_leaf`` is no function.
+        ValueError: if the keys of a dict cannot be sorted.
+    """
+    try:
+        return registry.flatten(tree, is_leaf)
+    except (ValueError, TypeError):
+        _explain_refusal(tree, is_leaf)
+        raise
+
+
+def _explain_refusal(tree: Any, is_leaf: IsLeaf) -> None:
+    """Raise a clear error in place of the one that C++ raised, where the cause is known."""
+    if is_leaf is not None and not callable(is_leaf):
+        raise TypeError(f"is_leaf must be a function of one node; got {is_leaf!r}.") from None
+    explain_unsortable_keys(tree, is_leaf)
+
+
+def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
+    """Return the tree of structure ``treedef`` with the given leaves: ``tree_flatten`` undone.
+
+    Raises:
+        ValueError: if there are too few or too many leaves.
+    """
+    return treedef.unflatten(leaves)
+
+
+def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
+    """Return the leaves of a tree, from left to right."""
+    return tree_flatten(tree, is_leaf)[0]
+
+
+def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> PyTreeDef:
+    """Return the structure of a tree, without its leaves; hashable and comparable."""
+    return tree_flatten(tree, is_leaf)[1]
+
+
+def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
+    """Apply a function to each leaf, and return the tree of its results.
+
+    Args:
+        f: takes a leaf of ``tree`` and, for each tree of ``rest``, the subtree in its place.
+        tree: the tree that gives the structure.
+        *rest: further trees, of which ``tree`` is a prefix.
+        is_leaf: which nodes of ``tree`` count as leaves.
+
+    Raises:
+        ValueError: if ``tree`` is no prefix of one of ``rest``; the message says where they part.
+    """
+    leaves, treedef = tree_flatten(tree, is_leaf)
+    return treedef.unflatten(map(f, leaves, *_columns(treedef, rest)))
+
+
+def _columns(treedef: PyTreeDef, rest: tuple[Any, ...]) -> list[list[Any]]:
+    return [
+        flatten_up_to(treedef, tree, "the first tree", f"tree {number}")
+        for number, tree in enumerate(rest, 2)
+    ]
+
+
+def _path_predicate(is_leaf: IsLeaf, takes_path: bool) -> IsLeaf:
+    if is_leaf is None or takes_path:
+        return is_leaf
+    return lambda _, x: is_leaf(x)
+
+
+def tree_flatten_with_path(
+    tree: Any, is_leaf: IsLeaf = None, is_leaf_takes_path: bool = False
+) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
+    """Return (key path, leaf) pairs, from left to right, and the structure of a tree.
+
+    Args:
+        tree: any value.
+        is_leaf: which nodes count as leaves.
+        is_leaf_takes_path: call ``is_leaf(path, node)`` in place of ``is_leaf(node)``.
+
+    Raises:
+        ValueError: if the keys of a dict cannot be sorted.
+    """
+    try:
+        return registry.flatten_with_path(tree, _path_predicate(is_leaf, is_leaf_takes_path))
+    except (ValueError, TypeError):
+        _explain_refusal(tree, None if is_leaf_takes_path else is_leaf)
+        raise
+
+
+def tree_leaves_with_path(
+    tree: Any, is_leaf: IsLeaf = None, is_leaf_takes_path: bool = False
+) -> list[tuple[KeyPath, Any]]:
+    """Return (key path, leaf) pairs, from left to right; see ``tree_flatten_with_path``."""
+    return tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
+
+
+def tree_map_with_path(
+    f: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+) -> Any:
+    """Apply a function to each key path and leaf; otherwise as ``tree_map``.
+
+    Raises:
+        ValueError: if ``tree`` is no prefix of one of ``rest``.
+    """
+    pairs, treedef = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
+    paths = [path for path, _ in pairs]
+    leaves = [leaf for _, leaf in pairs]
+    return treedef.unflatten(map(f, paths, leaves, *_columns(treedef, rest)))
+
+
+def leaf_paths(treedef: PyTreeDef) -> list[KeyPath]:
+    """Return the key path of each leaf of a structure.
+
+    Users' own nodes are made once, with integers in the place of their children.
+    """
+    placeholders = treedef.unflatten(range(treedef.num_leaves))
+    return [path for path, _ in registry.flatten_with_path(placeholders)[0]]
+
+
+def tree_all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
+    """Return whether every leaf is true; a tree without leaves gives True."""
+    return all(tree_leaves(tree, is_leaf))
+
+
+def tree_reduce(
+    function: Callable[[Any, Any], Any],
+    tree: Any,
+    initializer: Any = _NO_VALUE,
+    is_leaf: IsLeaf = None,
+) -> Any:
+    """Combine the leaves from left to right: ``f(f(initializer, leaf0), leaf1)`` and so on.
+
+    Raises:
+        TypeError: if there is neither a leaf nor an initializer.
+    """
+    leaves = tree_leaves(tree, is_leaf)
+    if initializer is not _NO_VALUE:
+        return functools.reduce(function, leaves, initializer)
+    if not leaves:
+        raise TypeError("A tree without leaves cannot be reduced without an initializer.")
+    return functools.reduce(function, leaves)
+
+
+def tree_reduce_associative(
+    operation: Callable[[Any, Any], Any],
+    tree: Any,
+    *,
+    identity: Any = _NO_VALUE,
+    is_leaf: IsLeaf = None,
+) -> Any:
+    """Combine the leaves in a balanced tree of operations, of logarithmic depth.
+
+    Args:
+        operation: an associative function of two leaves.
+        tree: the leaves.
+        identity: the result for a tree without leaves.
+        is_leaf: which nodes count as leaves.
+
+    Raises:
+        TypeError: if there is neither a leaf nor an identity.
+    """
+    values = tree_leaves(tree, is_leaf)
+    if not values:
+        if identity is _NO_VALUE:
+            raise TypeError("A tree without leaves cannot be reduced without an identity.")
+        return identity
+    while len(values) > 1:
+        pairs = zip(values[::2], values[1::2], strict=False)
+        odd_one = values[-1:] if len(values) % 2 else []
+        values = [operation(first, second) for first, second in pairs] + odd_one
+    return values[0]
+
+
+def tree_transpose(
+    outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any
+) -> Any:
+    """Turn a tree of trees inside out: a list of dicts into a dict of lists.
+
+    Args:
+        outer_treedef: the structure of the outer tree.
+        inner_treedef: the structure that each of its leaves is to have; by default that of the
+            first one.
+        pytree_to_transpose: the tree.
+
+    Returns:
+        A tree of structure ``inner_treedef`` whose leaves have the structure ``outer_treedef``.
+
+    Raises:
+        TypeError: if the tree has not the structure of the one within the other; the message says
+            where they part.
+        ValueError: if ``outer_treedef`` is no prefix of the tree and ``inner_treedef`` is None.
+    """
+    leaves, treedef = tree_flatten(pytree_to_transpose)
+    if inner_treedef is None:
+        subtrees = flatten_up_to(outer_treedef, pytree_to_transpose, "outer_treedef", "the tree")
+        inner_treedef = tree_structure(subtrees[0]) if subtrees else tree_structure(None)
+    expected = outer_treedef.compose(inner_treedef)
+    if treedef != expected:
+        raise TypeError(_transpose_message(expected, pytree_to_transpose))
+    width = inner_treedef.num_leaves
+    columns = [outer_treedef.unflatten(leaves[start::width]) for start in range(width)]
+    return inner_treedef.unflatten(columns)
+
+
+def _transpose_message(expected: PyTreeDef, tree: Any) -> str:
+    for mismatch in mismatches(expected, tree, exact=True):
+        return mismatch.describe("inner_treedef within outer_treedef", "the tree to transpose")
+    return f"The tree to transpose has not the structure {expected}."
+
+
+def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
+    """Return whether no element is a node, or ``is_leaf`` is true of each that is one."""
+    if is_leaf is None:
+        return pytree.all_leaves(registry, iterable)
+    return all(not registry.is_node(type(x)) or is_leaf(x) for x in iterable)
+
+
+def _refuse_leaf(x: Any) -> ValueError:
+    return ValueError(f"A value of type {type(x).__qualname__} is a leaf, not a node: {x!r}.")
+
+
+def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Hashable]:
+    """Return the children of a node, unflattened, and its metadata.
+
+    Raises:
+        ValueError: if it is a leaf.
+    """
+    level = registry.flatten_one_level(tree)
+    if level is None:
+        raise _refuse_leaf(tree)
+    return level
+
+
+def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], Hashable]:
+    """Return the (key, child) pairs of a node and its metadata.
+
+    Raises:
+        ValueError: if it is a leaf.
+    """
+    level = registry.flatten_one_level_with_keys(tree)
+    if level is None:
+        raise _refuse_leaf(tree)
+    return level
+
+
+def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
+    """Return the structure of a tuple whose elements have the given structures."""
+    return pytree.treedef_tuple(registry, list(treedefs))
+
+
+def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
+    """Return the structures of a structure's children; none for a leaf."""
+    return treedef.children()
+
+
+def treedef_is_leaf(treedef: PyTreeDef) -> bool:
+    """Return whether a structure is one leaf, or one node without children such as None."""
+    return treedef.num_nodes == 1
+
+
+def treedef_is_strict_leaf(treedef: PyTreeDef) -> bool:
+    """Return whether a structure is one leaf."""
+    return treedef.num_nodes == 1 and treedef.num_leaves == 1
