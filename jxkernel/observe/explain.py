@@ -183,19 +183,21 @@ def _rows(records: Iterable[Record]) -> list[LedgerRow]:
     rows: list[LedgerRow] = []
     latest: dict[tuple[str, int], int] = {}
     for record in records:
-        key = (record.fun or "", record.function_id)
-        at = latest.get(key)
+        name, number = record.fun or "", record.function_id
+        # Number 0 speaks of a program whose function object is not known: the latest of its name.
+        at = latest.get((name, number), latest.get((name, 0)))
         if at is None or not _continues(rows[at], record):
-            at = latest[key] = len(rows)
-            rows.append(
-                LedgerRow(at + 1, record.when, record.cell, record.fun or "", record.function_id)
-            )
+            at = len(rows)
+            rows.append(LedgerRow(at + 1, record.when, record.cell, name, number))
+        latest[name, rows[at].function_id] = latest[name, number] = latest[name, 0] = at
         rows[at] = _extended(rows[at], record)
     return rows
 
 
 def _continues(row: LedgerRow, record: Record) -> bool:
     """Whether a record is a further stage of the row's work rather than new work."""
+    if record.function_id and row.function_id not in (0, record.function_id):
+        return False
     match record.event:
         case Traced():
             return row.eqns is None and row.lower_ns == row.compile_ns == 0
@@ -213,6 +215,7 @@ def _continues(row: LedgerRow, record: Record) -> bool:
 def _extended(row: LedgerRow, record: Record) -> LedgerRow:
     event = record.event
     error = row.error or event.error
+    row = replace(row, function_id=row.function_id or record.function_id)
     match event:
         case Traced():
             time_ns = row.trace_ns + record.self_ns

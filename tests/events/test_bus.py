@@ -185,11 +185,14 @@ def test_raising_listener_is_dropped_with_one_warning_and_others_go_on(
         calls.append(event)
         raise ZeroDivisionError("listener's own mistake")
 
-    listen(broken)
-    with pytest.warns(RuntimeWarning, match=r"broken.*raised ZeroDivisionError") as caught:
+    def work() -> None:
         with span(Traced, fun="f") as traced:
             traced.set(eqns=1)
         emit(Leak, fun="f", tracer="t", holder="h")
+
+    listen(broken)
+    with pytest.warns(RuntimeWarning, match=r"broken.*raised ZeroDivisionError") as caught:
+        work()
     assert len(caught) == 1
     assert len(calls) == 1
     assert [type(event) for event in events] == [Traced, Leak]

@@ -124,6 +124,20 @@ def test_functions_of_one_name_are_told_apart_by_object(clock: Clock) -> None:
     assert [(row.function_id, row.eqns) for row in ledger(recorder)] == [(1, 3), (2, None)]
 
 
+def test_later_stages_that_know_only_the_name_join_the_latest_row(clock: Clock) -> None:
+    with Recorder() as recorder:
+        for number in (1, 2):
+            emit(CacheMiss, fun="f", function_id=number)
+            with span(Traced, fun="f", function_id=number, eqns=3):
+                clock.advance(1)
+            with span(Lowered, fun="f"):
+                clock.advance(2)
+            with span(Compiled, fun="f"):
+                clock.advance(number)
+    rows = ledger(recorder)
+    assert [(row.function_id, row.compile_ns) for row in rows] == [(1, 1e6), (2, 2e6)]
+
+
 def test_nested_function_has_its_own_row_and_its_time_counts_once(clock: Clock) -> None:
     with Recorder() as recorder:
         emit(CacheMiss, fun="outer")
@@ -138,11 +152,9 @@ def test_nested_function_has_its_own_row_and_its_time_counts_once(clock: Clock) 
 
 def test_failed_work_is_a_row_with_its_error_and_the_next_try_another(clock: Clock) -> None:
     with Recorder() as recorder:
-        with pytest.raises(TypeError):
-            emit(CacheMiss, fun="f", reasons=(FIRST,))
-            with span(Traced, fun="f"):
-                clock.advance(1)
-                raise TypeError("x is a string")
+        emit(CacheMiss, fun="f", reasons=(FIRST,))
+        with pytest.raises(TypeError), span(Traced, fun="f"):
+            raise TypeError("x is a string")
         build(clock, SHAPE, function_id=0)
     failed, passed = ledger(recorder)
     assert failed.error == "TypeError: x is a string"

@@ -99,19 +99,18 @@ def test_wall_time_of_a_record_is_the_time_of_day() -> None:
 
 
 def test_cell_is_known_through_spans_of_kinds_not_recorded(clock: Clock) -> None:
-    with Recorder() as everything, Recorder(kinds=(Leak,)) as leaks:
-        with span(CellFinished, cell="In[7]"), span(Traced, fun="f"):
-            emit(Leak, fun="f", tracer="t", holder="h")
+    everything, leaks = Recorder(), Recorder(kinds=(Leak,))
+    with everything, leaks, span(CellFinished, cell="In[7]"), span(Traced, fun="f"):
+        emit(Leak, fun="f", tracer="t", holder="h")
     assert [record.cell for record in leaks.records()] == ["In[7]"]
     assert len(everything.records()) == 3
 
 
 def test_records_come_in_the_order_of_beginning(clock: Clock) -> None:
-    with Recorder() as recorder:
-        with span(Traced, fun="outer"):
+    with Recorder() as recorder, span(Traced, fun="outer"):
+        clock.advance(1)
+        with span(Traced, fun="inner"):
             clock.advance(1)
-            with span(Traced, fun="inner"):
-                clock.advance(1)
     assert [record.fun for record in recorder.records()] == ["outer", "inner"]
 
 
@@ -181,9 +180,8 @@ def test_every_kind_is_counted(
 
 def test_failures_are_counted(clock: Clock) -> None:
     with Recorder() as recorder, pytest.raises(TypeError), span(Traced, fun="f"):
-        clock.advance(1)
         raise TypeError
-    assert recorder.totals() == Totals(traces=1, trace_ns=1_000_000, errors=1)
+    assert recorder.totals() == Totals(traces=1, errors=1)
 
 
 def test_time_of_nested_work_is_counted_once(clock: Clock) -> None:
