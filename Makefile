@@ -1,0 +1,114 @@
+# Everything is installed into private environments inside the checkout, from PyPI alone:
+#   .venv/          what `make lab`, `make demo`, `make test` and `make check` use
+#   build/matrix/   one environment for each interpreter of `make test-matrix`
+#   build/peer/     real jax, as the peer of `make bench`; nothing else ever sees it
+# Stamp files make a second run start at once; a changed pyproject.toml installs again.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.ONESHELL:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+# Options for JupyterLab, such as LAB_ARGS="--no-browser --port 9999".
+LAB_ARGS ?=
+# Options for pytest, such as PYTEST_ARGS="-k vmap".
+PYTEST_ARGS ?=
+# Test processes. Two suit the smallest machine that the suite must pass on.
+JOBS ?= 2
+
+VERSIONS := 3.14 3.13 3.12 3.11
+PIP := -m pip install --quiet --disable-pip-version-check
+TEST_DIRS := tests jxkernel --doctest-modules
+
+# pyright need not ask a registry whether there is a newer one.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+export JUPYTER_PLATFORM_DIRS := 1
+
+# $(call python,3.12) is a working interpreter of that version that can make environments, or
+# nothing. A name on PATH may be a shim that fails, so each candidate is tried.
+is_python = import ensurepip, sys, venv; assert "%d.%d" % sys.version_info[:2] == "$(1)"
+python = $(shell for p in python$(1) python3 python \
+  $${PYENV_ROOT:-$$HOME/.pyenv}/versions/$(1).*/bin/python; do \
+  $$p -c '$(is_python); print(sys.executable)' 2>/dev/null && break; done)
+
+.PHONY: help lab demo test test-all test-matrix check format surface bench clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
+
+.venv/bin/python:
+	@python='$(firstword $(foreach v,$(VERSIONS),$(call python,$v)))'
+	if [ -z "$$python" ]; then
+	  echo 'jxkernel needs Python 3.11 to 3.14 with the venv module, and none was found.' >&2
+	  exit 1
+	fi
+	echo "Making .venv with $$python"
+	"$$python" -m venv --clear .venv
+
+.venv/.demo: .venv/bin/python pyproject.toml
+	$< $(PIP) --editable '.[demo]'
+	touch $@
+
+.venv/.dev: .venv/bin/python pyproject.toml
+	$< $(PIP) --editable '.[demo,dev]'
+	touch $@ .venv/.demo
+
+lab: .venv/.demo ## open JupyterLab on demos/ and print its address
+	@# Jupyter refuses to run as root unless told so; in a container there is no other user.
+	.venv/bin/jupyter lab --notebook-dir=demos $$([ "$$(id -u)" != 0 ] || echo --allow-root) $(LAB_ARGS)
+
+demo: .venv/.demo ## run demos/*.ipynb headless into build/demos/*.html
+	rm -rf build/demos
+	.venv/bin/jupyter nbconvert --to html --execute --output-dir build/demos \
+	  --ExecutePreprocessor.store_widget_state=False demos/*.ipynb
+
+check: .venv/.dev ## formatting, linting, types, layers and the fast tests about the code itself
+	.venv/bin/ruff format --check --quiet || { .venv/bin/ruff format --diff --quiet; exit 1; }
+	.venv/bin/ruff check --quiet
+	.venv/bin/pyright --pythonpath .venv/bin/python
+	.venv/bin/lint-imports --no-logo
+	.venv/bin/pytest tests/meta -m 'not slow' $(PYTEST_ARGS)
+
+test: check ## everything that a change must pass; .ci/run is exactly this
+	.venv/bin/pytest $(TEST_DIRS) --ignore=tests/meta -m 'not slow' -n $(JOBS) $(PYTEST_ARGS)
+
+test-all: check ## the same and the slow tests
+	.venv/bin/pytest $(TEST_DIRS) -n $(JOBS) $(PYTEST_ARGS)
+
+# The oldest jaxlib goes with the oldest Python; the others take the newest.
+build/matrix/%/.installed: pyproject.toml
+	@rm -rf $(@D)
+	$(call python,$*) -m venv $(@D)
+	$(@D)/bin/python $(PIP) --editable '.[demo,test]' $(if $(filter 3.11,$*),jaxlib==0.10.2)
+	touch $@
+
+.PHONY: $(addprefix test-matrix-,$(VERSIONS))
+$(addprefix test-matrix-,$(VERSIONS)): test-matrix-%: build/matrix/%/.installed
+	build/matrix/$*/bin/python -m pytest $(TEST_DIRS) -m 'not slow' -n $(JOBS) $(PYTEST_ARGS)
+
+test-matrix: ## the tests on every interpreter found, the oldest jaxlib included
+	@for version in $(foreach v,$(VERSIONS),$(if $(call python,$v),$v)); do
+	  echo "== Python $$version"
+	  $(MAKE) --no-print-directory "test-matrix-$$version"
+	done
+
+format: .venv/.dev ## write what `make check` asks of formatting and import order
+	.venv/bin/ruff check --fix-only --quiet
+	.venv/bin/ruff format --quiet
+
+surface: .venv/.dev ## record today's public names as the intended ones
+	.venv/bin/python tests/meta/public_surface.py
+
+build/peer/.installed: .venv/.demo
+	@rm -rf $(@D)
+	.venv/bin/python -m venv $(@D)
+	jaxlib=$$(.venv/bin/python -c 'import jaxlib.version; print(jaxlib.version.__version__)')
+	$(@D)/bin/python $(PIP) jax "jaxlib==$$jaxlib"
+	touch $@
+
+bench: build/peer/.installed ## ratios to real jax, written to docs/benchmarks.md
+	.venv/bin/python -m benchmarks --peer build/peer/bin/python
+
+clean: ## remove the environments and all that was built
+	rm -rf .venv build

@@ -1,0 +1,1 @@
+"""The tests: they mirror `jxkernel/`, and `meta/` asserts what must hold of the code itself."""

@@ -1,0 +1,37 @@
+"""What every test runs under: each jaxpr checked, folders of its own, options left as found.
+
+Environment variables are set at import, before any test module imports jxkernel, and are
+inherited by the kernels and other processes that tests start.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator
+
+import hypothesis
+import pytest
+
+# `check_jaxpr` runs on every trace of every test.
+os.environ["JXKERNEL_ENABLE_CHECKS"] = "1"
+
+# Kernels must read no start-up file or setting of whoever runs the tests, and leave none behind.
+_home = tempfile.TemporaryDirectory(prefix="jxkernel-tests-")
+for _variable in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
+    os.environ[_variable] = os.path.join(_home.name, _variable.lower())
+os.environ["JUPYTER_PLATFORM_DIRS"] = "1"
+
+# A first example compiles, so time per example says nothing; the same examples in every run.
+hypothesis.settings.register_profile("jxkernel", deadline=None, derandomize=True, database=None)
+hypothesis.settings.load_profile("jxkernel")
+
+from jxkernel.config import config  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def _options_left_as_found() -> Iterator[None]:
+    before = config.values
+    yield
+    after = config.values
+    for option, value in before.items():
+        config.update(option, value)
+    assert after == before, "the test left an option changed"

@@ -1,0 +1,54 @@
+"""The rules about source code that linters do not have, as functions of a syntax tree."""
+
+import ast
+from collections.abc import Iterator
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def functions(tree: ast.AST) -> Iterator[Function]:
+    """Yield every function in ``tree``, methods and nested ones included."""
+    return (node for node in ast.walk(tree) if isinstance(node, Function))
+
+
+def length(function: Function) -> int:
+    """Return how many lines ``function`` spans, from ``def`` to its last line."""
+    return (function.end_lineno or function.lineno) - function.lineno + 1
+
+
+def imports_in_functions(tree: ast.AST) -> list[str]:
+    """Return the names of the functions in ``tree`` that import something."""
+    return [
+        function.name
+        for function in functions(tree)
+        if any(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.walk(function))
+    ]
+
+
+def imported_roots(tree: ast.AST) -> set[str]:
+    """Return the top-level packages that ``tree`` imports."""
+    modules = set[str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            modules.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            modules.add(node.module)
+    return {module.partition(".")[0] for module in modules}
+
+
+def private_imports(importer: str, tree: ast.AST) -> list[str]:
+    """Return the private names of other packages that the module ``importer`` imports.
+
+    A leading underscore means private to the package that the module lies in; that of a module at
+    the top of jxkernel is private to the module, and ``jxkernel._name`` to jxkernel.
+    """
+    found = []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("jxkernel"):
+            continue
+        owner = node.module or ""
+        for name in (alias.name for alias in node.names if alias.name.startswith("_")):
+            home = owner.rpartition(".")[0] if owner.count(".") > 1 else owner
+            if not name.startswith("__") and not f"{importer}.".startswith(f"{home}."):
+                found.append(f"{owner}.{name}")
+    return found

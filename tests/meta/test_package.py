@@ -1,0 +1,58 @@
+"""The wheel: it builds, holds the package and nothing else, and works where it is unpacked."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from jxkernel._version import __version__
+from tests.meta.checkout import PACKAGE, ROOT
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    [path] = folder.iterdir()
+    return path
+
+
+def test_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
+    assert wheel.name == f"jxkernel-{__version__}-py3-none-any.whl"
+    held = set(zipfile.ZipFile(wheel).namelist())
+    sources = {str(path.relative_to(ROOT)) for path in PACKAGE.rglob("*.py")}
+    assert sources | {"jxkernel/py.typed"} <= held
+    information = f"jxkernel-{__version__}.dist-info/"
+    assert {name for name in held if not name.startswith(("jxkernel/", information))} == set()
+    assert {name for name in held if "__pycache__" in name or name.endswith(".pyc")} == set()
+
+
+def test_wheel_says_what_it_needs(wheel: Path) -> None:
+    information = f"jxkernel-{__version__}.dist-info/METADATA"
+    lines = zipfile.ZipFile(wheel).read(information).decode().splitlines()
+    assert "Requires-Python: <3.15,>=3.11" in lines
+    assert "Requires-Dist: jaxlib<0.13,>=0.10.2" in lines
+    assert [
+        line for line in lines if line.startswith(("Requires-Dist: jax ", "Requires-Dist: jax>"))
+    ] == []
+
+
+def test_wheel_works_unpacked_anywhere(wheel: Path, tmp_path: Path) -> None:
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    program = (
+        "import jxkernel; print(jxkernel.__file__); print(jxkernel.jit(lambda x: x + 1)(1)); "
+        "assert jxkernel.__version__"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-P", "-c", program],
+        cwd="/",
+        env={"PYTHONPATH": str(tmp_path), "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [str(tmp_path / "jxkernel/__init__.py"), "2"]
