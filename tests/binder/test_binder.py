@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from packaging.specifiers import SpecifierSet
 
 from tests.meta.checkout import ROOT, project
@@ -41,7 +40,6 @@ def interpreter() -> str:
     return sys.executable
 
 
-@pytest.mark.slow
 def test_binder_steps_in_a_clean_environment_run_the_demos(tmp_path: Path) -> None:
     subprocess.run([interpreter(), "-m", "venv", str(tmp_path / "venv")], check=True)
     commands = tmp_path / "venv/bin"
