@@ -69,13 +69,13 @@ class Kind:
     from_text: Callable[[str], Any]
 
 
-_BOOLEANS = dict.fromkeys(("1", "true", "yes", "on", "t", "y"), True) | dict.fromkeys(
-    ("0", "false", "no", "off", "f", "n", ""), False
-)
+_TRUE = ("1", "true", "yes", "on", "t", "y")
+_FALSE = ("0", "false", "no", "off", "f", "n", "")
 
 
 def _boolean_from_text(text: str) -> object:
-    return _BOOLEANS.get(text.strip().lower(), text)
+    word = text.strip().lower()
+    return True if word in _TRUE else False if word in _FALSE else text
 
 
 def _number_from_text(text: str) -> object:

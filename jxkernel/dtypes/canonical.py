@@ -122,18 +122,20 @@ def is_weakly_typed(x: Any) -> bool:
     Python numbers are weakly typed, and so are their types; ``True`` and ``False`` are not, since
     every dtype outranks ``bool`` anyway.
     """
+    if type(x) in python_scalar_dtypes:
+        return type(x) is not bool
     if isinstance(x, type):
         return x in (int, float, complex)
-    if is_python_scalar(x):
-        return not isinstance(x, bool)
-    return bool(getattr(x, "weak_type", False))
+    weak = getattr(x, "weak_type", None)
+    return is_python_scalar(x) if weak is None else bool(weak)
 
 
 def _dtype_of_python_scalar(x: Any) -> np.dtype:
-    for scalar_type in (bool, int, float):
-        if isinstance(x, scalar_type):
-            return python_scalar_dtypes[scalar_type]
-    return python_scalar_dtypes[complex]
+    return next(
+        scalar_dtype
+        for scalar_type, scalar_dtype in python_scalar_dtypes.items()
+        if isinstance(x, scalar_type)
+    )
 
 
 def dtype(x: Any) -> DType:
@@ -143,17 +145,23 @@ def dtype(x: Any) -> DType:
         TypeError: if ``x`` is none of these; a list, for example, has no dtype.
         ValueError: if ``x`` is None.
     """
+    found = python_scalar_dtypes.get(type(x))
+    if found is None:
+        found = getattr(x, "dtype", None)
+        if not isinstance(found, (np.dtype, ExtendedDType)):
+            found = _dtype_of_other(x)
+    return _canonical(found, enable_x64.value)
+
+
+def _dtype_of_other(x: Any) -> Any:
+    """Return what names the dtype of something that is neither an array nor a plain scalar."""
     if x is None:
         raise ValueError("None has no dtype.")
+    if isinstance(x, (type, str, np.dtype, ExtendedDType)):
+        return x
     if is_python_scalar(x):
-        found = python_scalar_dtypes.get(type(x)) or _dtype_of_python_scalar(x)
-    elif isinstance(x, (type, str, np.dtype, ExtendedDType)):
-        found = x
-    else:
-        found = getattr(x, "dtype", None)
-        if found is None:
-            raise TypeError(f"A value of type {type(x).__name__} has no dtype: {x!r}.")
-    return _canonical(found, enable_x64.value)
+        return _dtype_of_python_scalar(x)
+    raise TypeError(f"A value of type {type(x).__name__} has no dtype: {x!r}.")
 
 
 def scalar_type_to_dtype(scalar_type: type, value: Any = None) -> np.dtype:
@@ -178,11 +186,7 @@ def _check_range(value: int, dtype: np.dtype) -> None:
     least, most = _bounds(dtype)
     if not least <= value <= most:
         raise OverflowError(
-            f"The Python int {value} is too large to convert to {dtype.name}, which holds "
-            f"{least} to {most}."
-            if value > most
-            else f"The Python int {value} is out of bounds for {dtype.name}, which holds "
-            f"{least} to {most}."
+            f"The Python int {value} does not fit {dtype.name}, which holds {least} to {most}."
         )
 
 
@@ -204,9 +208,11 @@ def coerce_scalar(value: Any, dtype: DTypeLike | None = None) -> np.ndarray:
 
     A float too large for the dtype becomes infinite, as in a cast between arrays.
     """
-    target = _canonical(_dtype_of_python_scalar(value) if dtype is None else dtype, True)
     if dtype is None:
-        target = _canonical(target, enable_x64.value)
+        scalar_dtype = python_scalar_dtypes.get(type(value)) or _dtype_of_python_scalar(value)
+        target = _canonical(scalar_dtype, enable_x64.value)
+    else:
+        target = _canonical(dtype, True)
     if target in INTEGRAL:
         if isinstance(value, float):
             value = int(value)

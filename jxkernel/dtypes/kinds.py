@@ -206,6 +206,7 @@ def _scalar_type(of: Any) -> type:
     return as_dtype(of).type
 
 
+@functools.lru_cache(maxsize=4096)
 def issubdtype(a: DTypeLike, b: DTypeLike) -> bool:
     """Return whether dtype or scalar type ``a`` falls under ``b``, as ``np.issubdtype`` does.
 

@@ -189,6 +189,9 @@ def _pair(x: Any) -> tuple[DType, bool]:
     pair = _SCALAR_PAIRS.get(type(x))
     if pair is not None:
         return pair
+    found = getattr(x, "dtype", None)
+    if isinstance(found, np.dtype):
+        return found, bool(getattr(x, "weak_type", False))
     return dtype(float if x is None else x), is_weakly_typed(x)
 
 
@@ -217,10 +220,14 @@ def promote_types(a: DTypeLike, b: DTypeLike) -> DType:
     Raises:
         TypePromotionError: if they have no common dtype.
     """
+    return _promoted(enable_x64.value, numpy_dtype_promotion.value, a, b)
+
+
+@functools.lru_cache(maxsize=4096)
+def _promoted(x64: bool, mode: str, a: DTypeLike, b: DTypeLike) -> DType:
     pairs = tuple((as_dtype(each), is_weakly_typed(each)) for each in (a, b))
     if pairs[0] == pairs[1]:
         return pairs[0][0]
-    mode = numpy_dtype_promotion.value
-    # Node by node and not canonical: a 64-bit dtype named by the user stays one.
-    node = _least_upper_bound(enable_x64.value, mode, _checked_nodes(True, mode, pairs))
+    # The nodes are those of x64, not canonical: a 64-bit dtype named by the user stays one.
+    node = _least_upper_bound(x64, mode, _checked_nodes(True, mode, pairs))
     return np.dtype(_SCALAR_NODES.get(node, node))

@@ -34,11 +34,17 @@ __all__ = [
     "static",
 ]
 
-PyTreeDef = pytree.PyTreeDef
-SequenceKey = pytree.SequenceKey
-DictKey = pytree.DictKey
-GetAttrKey = pytree.GetAttrKey
-FlattenedIndexKey = pytree.FlattenedIndexKey
+PyTreeDef: TypeAlias = pytree.PyTreeDef
+SequenceKey: TypeAlias = pytree.SequenceKey
+DictKey: TypeAlias = pytree.DictKey
+GetAttrKey: TypeAlias = pytree.GetAttrKey
+FlattenedIndexKey: TypeAlias = pytree.FlattenedIndexKey
+
+PyTreeDef.__doc__ = """The structure of a tree without its leaves; hashable and comparable."""
+SequenceKey.__doc__ = """A step of a key path into a tuple or list: ``[idx]``."""
+DictKey.__doc__ = """A step of a key path into a dict: ``[key]``."""
+GetAttrKey.__doc__ = """A step of a key path into an object with attributes: ``.name``."""
+FlattenedIndexKey.__doc__ = """A step into a node that gives its children no keys of their own."""
 
 KeyEntry: TypeAlias = Any
 """One step of a key path: one of the four key types, or what a user's node gives for its own."""

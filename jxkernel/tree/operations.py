@@ -99,7 +99,11 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = Non
         ValueError: if ``tree`` is no prefix of one of ``rest``; the message says where they part.
     """
     leaves, treedef = tree_flatten(tree, is_leaf)
-    return treedef.unflatten(map(f, leaves, *_columns(treedef, rest)))
+    # A list and not map(): a StopIteration from `f` must not pass for the end of the leaves.
+    if not rest:
+        return treedef.unflatten([f(leaf) for leaf in leaves])
+    columns = zip(leaves, *_columns(treedef, rest), strict=True)
+    return treedef.unflatten([f(*subtrees) for subtrees in columns])
 
 
 def _columns(treedef: PyTreeDef, rest: tuple[Any, ...]) -> list[list[Any]]:
@@ -155,9 +159,8 @@ def tree_map_with_path(
         ValueError: if ``tree`` is no prefix of one of ``rest``.
     """
     pairs, treedef = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
-    paths = [path for path, _ in pairs]
-    leaves = [leaf for _, leaf in pairs]
-    return treedef.unflatten(map(f, paths, leaves, *_columns(treedef, rest)))
+    columns = zip(pairs, *_columns(treedef, rest), strict=True)
+    return treedef.unflatten([f(*pair, *subtrees) for pair, *subtrees in columns])
 
 
 def leaf_paths(treedef: PyTreeDef) -> list[KeyPath]:
@@ -243,15 +246,19 @@ def tree_transpose(
         ValueError: if ``outer_treedef`` is no prefix of the tree and ``inner_treedef`` is None.
     """
     leaves, treedef = tree_flatten(pytree_to_transpose)
-    if inner_treedef is None:
-        subtrees = flatten_up_to(outer_treedef, pytree_to_transpose, "outer_treedef", "the tree")
-        inner_treedef = tree_structure(subtrees[0]) if subtrees else tree_structure(None)
-    expected = outer_treedef.compose(inner_treedef)
+    inner = inner_treedef or _first_structure(outer_treedef, pytree_to_transpose)
+    expected = outer_treedef.compose(inner)
     if treedef != expected:
         raise TypeError(_transpose_message(expected, pytree_to_transpose))
-    width = inner_treedef.num_leaves
+    width = inner.num_leaves
     columns = [outer_treedef.unflatten(leaves[start::width]) for start in range(width)]
-    return inner_treedef.unflatten(columns)
+    return inner.unflatten(columns)
+
+
+def _first_structure(treedef: PyTreeDef, tree: Any) -> PyTreeDef:
+    """Return the structure of the first subtree below ``treedef``; of None if there is none."""
+    subtrees = flatten_up_to(treedef, tree, "outer_treedef", "the tree to transpose")
+    return tree_structure(subtrees[0] if subtrees else None)
 
 
 def _transpose_message(expected: PyTreeDef, tree: Any) -> str:

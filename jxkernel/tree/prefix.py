@@ -194,10 +194,11 @@ def _key_advice(expected: type, metadata: Any, found: type, found_metadata: Any)
     unexpected = [key for key in present if key not in wanted]
     parts = [
         f"{word}: {_shortened(keys)}"
-        for word, keys in (("Missing", missing), ("unexpected", unexpected))
+        for word, keys in (("missing", missing), ("unexpected", unexpected))
         if keys
     ]
-    return f"{'; '.join(parts)}." if parts else "Their keys are in another order."
+    text = "; ".join(parts) or "their keys are in another order"
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def structure_error(treedef: PyTreeDef, tree: Any, first: str, second: str) -> ValueError | None:
