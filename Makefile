@@ -19,7 +19,6 @@ JOBS ?= 2
 
 VERSIONS := 3.14 3.13 3.12 3.11
 PIP := -m pip install --quiet --disable-pip-version-check
-TEST_DIRS := tests jxkernel --doctest-modules
 
 # pyright need not ask a registry whether there is a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
@@ -71,10 +70,10 @@ check: .venv/.dev ## formatting, linting, types, layers and the fast tests about
 	.venv/bin/pytest tests/meta -m 'not slow' $(PYTEST_ARGS)
 
 test: check ## everything that a change must pass; .ci/run is exactly this
-	.venv/bin/pytest $(TEST_DIRS) --ignore=tests/meta -m 'not slow' -n $(JOBS) $(PYTEST_ARGS)
+	.venv/bin/pytest --ignore=tests/meta -m 'not slow' -n $(JOBS) $(PYTEST_ARGS)
 
 test-all: check ## the same and the slow tests
-	.venv/bin/pytest $(TEST_DIRS) -n $(JOBS) $(PYTEST_ARGS)
+	.venv/bin/pytest -n $(JOBS) $(PYTEST_ARGS)
 
 # The oldest jaxlib goes with the oldest Python; the others take the newest.
 build/matrix/%/.installed: pyproject.toml
@@ -85,7 +84,7 @@ build/matrix/%/.installed: pyproject.toml
 
 .PHONY: $(addprefix test-matrix-,$(VERSIONS))
 $(addprefix test-matrix-,$(VERSIONS)): test-matrix-%: build/matrix/%/.installed
-	build/matrix/$*/bin/python -m pytest $(TEST_DIRS) -m 'not slow' -n $(JOBS) $(PYTEST_ARGS)
+	build/matrix/$*/bin/python -m pytest -m 'not slow' -n $(JOBS) $(PYTEST_ARGS)
 
 test-matrix: ## the tests on every interpreter found, the oldest jaxlib included
 	@for version in $(foreach v,$(VERSIONS),$(if $(call python,$v),$v)); do
