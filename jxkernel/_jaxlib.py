@@ -1,0 +1,113 @@
+"""The one door to jaxlib: start-up order, shared names, and differences between its versions.
+
+Every other module takes jaxlib's pieces from here (or, in ``hlo``, the MLIR bindings), so a
+change in a jaxlib release is absorbed in this file alone.  Supported: 0.10.2 up to, not
+including, 0.13.  This module must not know of avals, primitives or tracing.
+
+Facts it holds:
+
+* C++ INFO lines reach stderr unless ``TF_CPP_MIN_LOG_LEVEL`` is set before the first import.
+* jaxlib 0.10's sharding classes lack ``_to_xla_hlo_sharding``, which placing an array asks for.
+* ``array_result_handler`` took ``_skip_checks`` up to 0.10 and lost it later.
+"""
+
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+
+from typing import Any  # noqa: E402
+
+import jaxlib.version  # noqa: E402
+from jaxlib import _jax, xla_client  # noqa: E402
+from jaxlib._jax import (  # noqa: E402
+    ArrayImpl,
+    CompileOptions,
+    Device,
+    DeviceList,
+    LoadedExecutable,
+    PjitFunction,
+    PjitFunctionCache,
+    Sharding,
+    SingleDeviceSharding,
+    Traceback,
+    jax_jit,
+    pjit,
+    pytree,
+)
+from jaxlib._jax.config import Config, trace_context  # noqa: E402
+
+__all__ = [
+    "ArrayImpl",
+    "Client",
+    "CompileOptions",
+    "Config",
+    "Device",
+    "DeviceAssignment",
+    "DeviceList",
+    "HloSharding",
+    "JaxRuntimeError",
+    "LoadedExecutable",
+    "PjitFunction",
+    "PjitFunctionCache",
+    "Sharding",
+    "SingleDeviceSharding",
+    "Traceback",
+    "array_result_handler",
+    "batched_block_until_ready",
+    "batched_device_put",
+    "hlo_text_of",
+    "jax_jit",
+    "make_cpu_client",
+    "module_cost",
+    "pjit",
+    "pytree",
+    "set_tracer_class",
+    "trace_context",
+    "version",
+]
+
+version: tuple[int, ...] = tuple(int(part) for part in jaxlib.version.__version__.split(".")[:3])
+"""The version of the installed jaxlib."""
+
+Client = _jax.Client
+DeviceAssignment = _jax.DeviceAssignment
+HloSharding = xla_client.HloSharding
+JaxRuntimeError = _jax.JaxRuntimeError
+batched_device_put = _jax.batched_device_put
+batched_block_until_ready = _jax.batched_block_until_ready
+make_cpu_client = xla_client.make_cpu_client
+set_tracer_class = _jax.set_tracer_class
+
+if version < (0, 11):
+
+    def array_result_handler(aval: Any, sharding: Any, committed: bool) -> Any:
+        """Return the C++ handler that wraps raw result buffers as one ``ArrayImpl``."""
+        return _jax.array_result_handler(aval, sharding, committed, _skip_checks=True)
+else:
+    array_result_handler = _jax.array_result_handler
+
+
+def _xla_computation(module: Any) -> Any:
+    text = module.operation.get_asm(binary=False)
+    return _jax.mlir.mlir_module_to_xla_computation(
+        mlir_module=text, use_tuple_args=False, return_tuple=False
+    )
+
+
+def hlo_text_of(module: Any) -> str:
+    """Return a StableHLO module as HLO text, not optimized."""
+    return _xla_computation(module).as_hlo_text()
+
+
+def module_cost(client: Any, module: Any) -> dict[str, float]:
+    """Return XLA's cost estimate of a StableHLO module, not optimized."""
+    return _jax.hlo_module_cost_analysis(client, _xla_computation(module).as_hlo_module())
+
+
+def _replicated(self: Any, ndim: int) -> Any:
+    """Return the XLA sharding of an array that lies whole on one device."""
+    return HloSharding.replicate()
+
+
+if not hasattr(SingleDeviceSharding, "_to_xla_hlo_sharding"):
+    SingleDeviceSharding._to_xla_hlo_sharding = _replicated

@@ -1,0 +1,229 @@
+"""How a call's arguments become the flat, traced values of a program.
+
+Static arguments are set aside by position or name; the rest is flattened.  Names and paths of
+leaves are made only for error messages and explanations.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jxkernel import tree
+from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.errors import ArgumentTypeError, NonHashableStaticArgumentError
+
+__all__ = ["Call", "Parameters", "function_name", "leaf_names", "split_call"]
+
+
+def function_name(fun: Callable[..., Any]) -> str:
+    """Return the name by which jaxprs and errors call a function."""
+    name = getattr(fun, "__name__", None)
+    if name is None and hasattr(fun, "func"):
+        return function_name(fun.func)
+    return name or type(fun).__name__
+
+
+def _signature(fun: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(fun)
+    except (ValueError, TypeError):
+        return None
+
+
+def parameter_names(fun: Callable[..., Any]) -> list[str]:
+    """Return the names of the positional parameters, as far as they are known."""
+    signature = _signature(fun)
+    if signature is None:
+        return []
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [name for name, p in signature.parameters.items() if p.kind in kinds]
+
+
+def _numbers(value: int | Iterable[int] | None) -> tuple[int, ...]:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, int) else tuple(value)
+
+
+def _names(value: str | Iterable[str] | None) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """A choice of parameters, by position and by name, each completed from the other.
+
+    Attributes:
+      numbers: positions, as given and as found for ``names`` in the signature.
+      names: names, as given and as found for ``numbers``.
+    """
+
+    numbers: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(
+        fun: Callable[..., Any],
+        numbers: int | Iterable[int] | None,
+        names: str | Iterable[str] | None,
+        what: str,
+    ) -> "Parameters":
+        """Return the choice for a function.
+
+        Raises:
+          ValueError: a position or name is not a parameter of the function.
+        """
+        given_numbers, given_names = _numbers(numbers), _names(names)
+        if not given_numbers and not given_names:
+            return Parameters()
+        signature = _signature(fun)
+        if signature is None:
+            return Parameters(given_numbers, given_names)
+        _check_parameters(fun, signature, given_numbers, given_names, what)
+        positional = parameter_names(fun)
+        found_names = tuple(positional[n] for n in given_numbers if -len(positional) <= n < len(positional))
+        found_numbers = tuple(positional.index(name) for name in given_names if name in positional)
+        return Parameters(
+            tuple(dict.fromkeys(given_numbers + found_numbers)),
+            tuple(dict.fromkeys(given_names + found_names)),
+        )
+
+    def positions(self, count: int) -> frozenset[int]:
+        """Return the chosen positions among ``count`` arguments; negative ones count from the end."""
+        return frozenset(n % count for n in self.numbers if -count <= n < count)
+
+
+def _check_parameters(
+    fun: Callable[..., Any],
+    signature: inspect.Signature,
+    numbers: tuple[int, ...],
+    names: tuple[str, ...],
+    what: str,
+) -> None:
+    parameters = signature.parameters
+    kinds = {p.kind for p in parameters.values()}
+    count = len(parameter_names(fun))
+    if inspect.Parameter.VAR_POSITIONAL not in kinds:
+        for number in numbers:
+            if not -count <= number < count:
+                raise ValueError(
+                    f"{what}_argnums={numbers} names position {number}, and "
+                    f"{function_name(fun)} takes {count} positional arguments: "
+                    f"{', '.join(parameters)}"
+                )
+    if inspect.Parameter.VAR_KEYWORD not in kinds:
+        for name in names:
+            if name not in parameters:
+                raise ValueError(
+                    f"{what}_argnames={names} names {name!r}, which is not a parameter of "
+                    f"{function_name(fun)}: it has {', '.join(parameters)}"
+                )
+
+
+@dataclass(slots=True)
+class Call:
+    """One call, taken apart.
+
+    Attributes:
+      flat: the dynamic leaves.
+      in_tree: the structure of (dynamic positional, dynamic keyword) arguments.
+      static: (position or name, value) of each static argument.
+    """
+
+    flat: list[Any]
+    in_tree: Any
+    static: tuple[tuple[Any, Any], ...]
+
+    def static_key(self) -> tuple[Any, ...]:
+        """Return what the static arguments add to a cache key: values by type and equality."""
+        return tuple([(key, type(value), value) for key, value in self.static])
+
+
+def rebuild(
+    in_tree: Any, static: tuple[tuple[Any, Any], ...], leaves: Sequence[Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """Return positional and keyword arguments from leaves and static values."""
+    args, kwargs = in_tree.unflatten(leaves)
+    args = list(args)
+    for key, value in static:
+        if isinstance(key, str):
+            kwargs[key] = value
+        else:
+            args.insert(key, value)
+    return args, kwargs
+
+
+def split_call(args: tuple[Any, ...], kwargs: dict[str, Any], chosen: Parameters) -> Call:
+    """Set static arguments aside and flatten the rest."""
+    if not chosen.numbers and not chosen.names:
+        flat, in_tree = tree.registry.flatten((args, kwargs))
+        return Call(flat, in_tree, ())
+    positions = chosen.positions(len(args))
+    static: list[tuple[Any, Any]] = [(i, args[i]) for i in sorted(positions)]
+    static += [(name, kwargs[name]) for name in sorted(kwargs) if name in chosen.names]
+    dynamic = tuple([arg for i, arg in enumerate(args) if i not in positions])
+    named = {name: value for name, value in kwargs.items() if name not in chosen.names}
+    flat, in_tree = tree.registry.flatten((dynamic, named))
+    return Call(flat, in_tree, tuple(static))
+
+
+def check_hashable(fun: Callable[..., Any], call: Call) -> None:
+    """Check that static arguments can key a cache.
+
+    Raises:
+      NonHashableStaticArgumentError: one cannot; the message names it.
+    """
+    names = parameter_names(fun)
+    for key, value in call.static:
+        try:
+            hash(value)
+        except TypeError:
+            name = key if isinstance(key, str) or key >= len(names) else names[key]
+            raise NonHashableStaticArgumentError(
+                function_name(fun), str(name), type(value).__name__
+            ) from None
+
+
+def leaf_names(fun: Callable[..., Any], call: Call) -> list[str]:
+    """Return a name for each dynamic leaf, such as ``x`` or ``params['w']``."""
+    names = parameter_names(fun)
+    static_positions = {key for key, _ in call.static if not isinstance(key, str)}
+    dynamic_names = [name for i, name in enumerate(names) if i not in static_positions]
+    paths = []
+    for path in tree.leaf_paths(call.in_tree):
+        which, entry, *rest = path
+        if which.idx == 0:
+            position = entry.idx
+            known = position < len(dynamic_names)
+            root = dynamic_names[position] if known else f"args[{position}]"
+        else:
+            root = str(entry.key)
+        paths.append(root + tree.keystr(tuple(rest)))
+    return paths
+
+
+def abstract_leaves(fun: Callable[..., Any], call: Call) -> tuple[ShapedArray, ...]:
+    """Return the types of the dynamic leaves.
+
+    Raises:
+      ArgumentTypeError: one is no array or number; the message names it.
+    """
+    try:
+        return tuple([abstractify(leaf) for leaf in call.flat])
+    except TypeError:
+        for name, leaf in zip(leaf_names(fun, call), call.flat, strict=True):
+            _check_leaf(fun, name, leaf)
+        raise
+
+
+def _check_leaf(fun: Callable[..., Any], name: str, leaf: Any) -> None:
+    try:
+        abstractify(leaf)
+    except TypeError:
+        kind = type(leaf).__name__
+        raise ArgumentTypeError(
+            function_name(fun), f"{name}", f"{leaf!r:.100} of type {kind}"
+        ) from None

@@ -1,0 +1,377 @@
+"""Derivatives as users call them: ``grad``, ``value_and_grad``, ``vjp``, ``jvp``, ``linearize``."""
+
+from collections.abc import Callable, Sequence
+from functools import update_wrapper
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes, tree
+from jxkernel.api.arguments import function_name
+from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.jaxpr import eval_jaxpr
+from jxkernel.core.zeros import Zero, typed_scalar
+from jxkernel.ops.broadcast import instantiate
+from jxkernel.source import hide_internal_frames
+from jxkernel.transforms.jvp import jvp_flat
+from jxkernel.transforms.linearize import linearize_flat, vjp_flat
+
+__all__ = ["grad", "jvp", "linearize", "value_and_grad", "vjp"]
+
+
+def grad(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    """Return a function that computes the gradient of a scalar-valued function.
+
+    Args:
+      fun: a function whose result is a floating-point scalar.
+      argnums: the position, or positions, of the arguments to differentiate by.
+      has_aux: whether ``fun`` returns (scalar, anything else); the latter is returned as well.
+      holomorphic: whether ``fun`` is complex and holomorphic.
+      allow_int: whether to differentiate by integers, giving ``float0`` zeros.
+
+    Returns:
+      a function with the arguments of ``fun`` that returns gradients of their structure and
+      dtype (a tuple of them for several ``argnums``), and the auxiliary result if there is one.
+
+    Raises:
+      TypeError: the result is no floating-point scalar, an argument has no derivative, or
+        ``argnums`` does not fit.
+
+    For complex arguments of a real function it is the conjugate of the direction of steepest
+    ascent, as in the field.
+    """
+    inner = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
+
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        value, gradients = inner(*args, **kwargs)
+        return (gradients, value[1]) if has_aux else gradients
+
+    update_wrapper(gradient, fun)
+    gradient.__doc__ = f"Gradient of {function_name(fun)} by positions {argnums}."
+    return gradient
+
+
+def value_and_grad(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    """Return a function that computes a scalar-valued function and its gradient.
+
+    Args, errors and conventions are those of ``grad``; the result is (value, gradients), with
+    (value, aux) in place of value if ``has_aux``.
+    """
+    if not callable(fun):
+        raise TypeError(f"grad needs a callable, got {fun!r:.100} of type {type(fun).__name__}")
+
+    def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return _value_and_grad(fun, args, kwargs, argnums, has_aux, holomorphic, allow_int)
+        except Exception as error:
+            hide_internal_frames(error)
+            raise
+
+    update_wrapper(value_and_gradient, fun)
+    value_and_gradient.__doc__ = f"Value and gradient of {function_name(fun)}."
+    return value_and_gradient
+
+
+def _value_and_grad(
+    fun: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    argnums: int | Sequence[int],
+    has_aux: bool,
+    holomorphic: bool,
+    allow_int: bool,
+) -> Any:
+    positions = _positions(fun, argnums, len(args))
+    chosen = tuple(args[position] for position in positions)
+    flat, in_tree = tree.flatten(chosen)
+    for leaf in flat:
+        _check_input(abstractify(leaf), holomorphic, allow_int)
+    outcome: list[Any] = []
+
+    def flat_fun(*leaves: Any) -> list[Any]:
+        given = list(args)
+        for position, value in zip(positions, in_tree.unflatten(leaves), strict=True):
+            given[position] = value
+        result = fun(*given, **kwargs)
+        value, aux = _split_aux(fun, result) if has_aux else (result, None)
+        aux_leaves, aux_tree = tree.flatten(aux)
+        outcome.append(aux_tree)
+        return [value, *aux_leaves]
+
+    (value, *aux_leaves), pullback = vjp_flat(flat_fun, flat)
+    aval = _check_output(fun, value, holomorphic)
+    seed = typed_scalar(aval.dtype, 1)
+    aux_cts = [Zero.tangent_of(leaf) for leaf in aux_leaves]
+    cotangents = [instantiate(ct) for ct in pullback([seed, *aux_cts])]
+    gradients = in_tree.unflatten(cotangents)
+    result = (value, outcome[0].unflatten(aux_leaves)) if has_aux else value
+    return result, gradients[0] if isinstance(argnums, (int, np.integer)) else gradients
+
+
+def _positions(
+    fun: Callable[..., Any], argnums: int | Sequence[int], count: int
+) -> tuple[int, ...]:
+    numbers = (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)
+    for number in numbers:
+        if not -count <= number < count:
+            raise TypeError(
+                f"grad of {function_name(fun)} by argnums={argnums} needs at least "
+                f"{number + 1 if number >= 0 else -number} positional arguments, and the call "
+                f"has {count}: arguments to differentiate by are passed by position"
+            )
+    return tuple(int(number) % count for number in numbers)
+
+
+def _check_input(aval: ShapedArray, holomorphic: bool, allow_int: bool) -> None:
+    dtype = aval.dtype
+    if holomorphic:
+        if not dtypes.issubdtype(dtype, np.complexfloating):
+            raise TypeError(
+                f"grad with holomorphic=True needs complex arguments, got {dtype.name}"
+            )
+    elif not dtypes.issubdtype(dtype, np.inexact) and not allow_int:
+        raise TypeError(
+            "grad requires real- or complex-valued inputs (input dtype that is a sub-dtype of "
+            f"np.inexact), but got {dtype.name}. If you want to use integer inputs, convert them "
+            "with x.astype(float), or pass allow_int=True for float0 zeros"
+        )
+
+
+def _check_output(fun: Callable[..., Any], value: Any, holomorphic: bool) -> ShapedArray:
+    name = function_name(fun)
+    try:
+        aval = abstractify(value)
+    except TypeError:
+        raise TypeError(
+            f"grad requires {name} to return a scalar, got a {type(value).__name__}: return one "
+            "number, and use has_aux=True for anything besides"
+        ) from None
+    if aval.shape:
+        raise TypeError(
+            f"Gradient only defined for scalar-output functions. {name} returned shape "
+            f"{aval.shape}: reduce it with .sum() or .mean(), or use jacrev for the whole Jacobian"
+        )
+    wanted = np.complexfloating if holomorphic else np.floating
+    if not dtypes.issubdtype(aval.dtype, wanted):
+        raise TypeError(
+            f"grad requires {name} to return a {'complex' if holomorphic else 'real'} "
+            f"floating-point scalar, got {aval.dtype.name}"
+            + (
+                ": for a holomorphic function pass holomorphic=True"
+                if dtypes.issubdtype(aval.dtype, np.complexfloating)
+                else ""
+            )
+        )
+    return aval
+
+
+def _split_aux(fun: Callable[..., Any], result: Any) -> tuple[Any, Any]:
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise TypeError(
+            f"has_aux=True needs {function_name(fun)} to return a pair (value, aux), got "
+            f"{type(result).__name__}"
+            + (f" of length {len(result)}" if isinstance(result, tuple) else "")
+        )
+    return result[0], result[1]
+
+
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """Return a function's value and its pullback (vector-Jacobian product).
+
+    Args:
+      fun: the function.
+      *primals: the point, one tree of arrays per positional argument.
+      has_aux: whether ``fun`` returns (value, anything else).
+
+    Returns:
+      (value, pullback), and the auxiliary result if there is one.  The pullback takes a
+      cotangent of the structure, shapes and dtypes of the value and returns a tuple of
+      cotangents of the arguments (``float0`` for integers).
+
+    Raises:
+      TypeError: ``fun`` is not callable; later, the cotangent does not fit the value.
+    """
+    if not callable(fun):
+        raise TypeError(f"vjp needs a callable, got {fun!r:.100}")
+    flat, in_tree = tree.flatten(primals)
+    structures: list[Any] = []
+
+    def flat_fun(*leaves: Any) -> list[Any]:
+        result = fun(*in_tree.unflatten(leaves))
+        value, aux = _split_aux(fun, result) if has_aux else (result, None)
+        value_leaves, value_tree = tree.flatten(value)
+        aux_leaves, aux_tree = tree.flatten(aux)
+        structures.extend((value_tree, aux_tree, len(value_leaves)))
+        return [*value_leaves, *aux_leaves]
+
+    outs, pull = vjp_flat(flat_fun, flat)
+    value_tree, aux_tree, count = structures
+    avals = [abstractify(out) for out in outs]
+
+    def pullback(cotangent: Any) -> Any:
+        """Return the cotangents of the arguments for a cotangent of the value."""
+        leaves = _cotangent_leaves(fun, cotangent, value_tree, avals[:count])
+        zeros = [Zero(aval.tangent()) for aval in avals[count:]]
+        return in_tree.unflatten([instantiate(ct) for ct in pull([*leaves, *zeros])])
+
+    value = value_tree.unflatten(outs[:count])
+    if has_aux:
+        return value, pullback, aux_tree.unflatten(outs[count:])
+    return value, pullback
+
+
+def _cotangent_leaves(
+    fun: Callable[..., Any], cotangent: Any, value_tree: Any, avals: Sequence[ShapedArray]
+) -> list[Any]:
+    leaves, structure = tree.flatten(cotangent)
+    if structure != value_tree:
+        raise ValueError(
+            f"the pullback of {function_name(fun)} needs a cotangent of the structure of the "
+            f"value, {value_tree}, and got {structure}"
+        )
+    return [
+        _fitting("cotangent", function_name(fun), leaf, aval.tangent())
+        for leaf, aval in zip(leaves, avals, strict=True)
+    ]
+
+
+def _fitting(what: str, name: str, leaf: Any, wanted: ShapedArray) -> Any:
+    """Return a tangent or cotangent checked against the type it must have."""
+    if wanted.dtype == dtypes.float0:
+        return Zero(wanted)
+    aval = abstractify(leaf)
+    if aval.weak_type and aval.dtype != wanted.dtype and not aval.shape:
+        leaf = typed_scalar(wanted.dtype, leaf) if isinstance(leaf, (int, float, complex)) else leaf
+        aval = abstractify(leaf)
+    if aval.shape != wanted.shape or aval.dtype != wanted.dtype:
+        raise ValueError(
+            f"{name}: the {what} must have type {wanted.short()}, got {aval.short()}"
+        )
+    return leaf
+
+
+def jvp(
+    fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False
+) -> Any:
+    """Return a function's value and its derivative along a tangent (Jacobian-vector product).
+
+    Args:
+      fun: the function.
+      primals: a tuple or list, one tree of arrays per positional argument.
+      tangents: the direction, of the same structure, shapes and (tangent) dtypes.
+      has_aux: whether ``fun`` returns (value, anything else).
+
+    Returns:
+      (value, tangent of the value), and the auxiliary result if there is one.
+
+    Raises:
+      TypeError: ``fun`` is not callable, or structures, shapes or dtypes do not match.
+    """
+    if not callable(fun):
+        raise TypeError(f"jvp needs a callable, got {fun!r:.100}")
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise TypeError(
+            "jvp takes primals and tangents as tuples or lists, one entry per argument; got "
+            f"{type(primals).__name__} and {type(tangents).__name__}"
+        )
+    flat, in_tree = tree.flatten(tuple(primals))
+    flat_tangents, tangent_tree = tree.flatten(tuple(tangents))
+    if in_tree != tangent_tree:
+        raise TypeError(
+            f"jvp needs primals and tangents of one structure, got {in_tree} and {tangent_tree}"
+        )
+    checked = [
+        _tangent(function_name(fun), leaf, primal)
+        for leaf, primal in zip(flat_tangents, flat, strict=True)
+    ]
+    structures: list[Any] = []
+
+    def flat_fun(*leaves: Any) -> list[Any]:
+        result = fun(*in_tree.unflatten(leaves))
+        value, aux = _split_aux(fun, result) if has_aux else (result, None)
+        value_leaves, value_tree = tree.flatten(value)
+        aux_leaves, aux_tree = tree.flatten(aux)
+        structures.extend((value_tree, aux_tree, len(value_leaves)))
+        return [*value_leaves, *aux_leaves]
+
+    outs, out_tangents = jvp_flat(flat_fun, flat, checked)
+    value_tree, aux_tree, count = structures
+    value = value_tree.unflatten(outs[:count])
+    tangent = value_tree.unflatten([instantiate(t) for t in out_tangents[:count]])
+    return (value, tangent, aux_tree.unflatten(outs[count:])) if has_aux else (value, tangent)
+
+
+def _tangent(name: str, leaf: Any, primal: Any) -> Any:
+    try:
+        return _fitting("tangent", name, leaf, abstractify(primal).tangent())
+    except ValueError as error:
+        raise TypeError(str(error)) from None
+
+
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """Return a function's value and its derivative as a linear function of tangents.
+
+    Args:
+      fun: the function.
+      *primals: the point.
+      has_aux: whether ``fun`` returns (value, anything else).
+
+    Returns:
+      (value, linear), and the auxiliary result if there is one; ``linear(*tangents)`` gives the
+      tangent of the value without evaluating ``fun`` again.
+
+    Raises:
+      TypeError: ``fun`` is not callable; later, tangents do not fit.
+    """
+    if not callable(fun):
+        raise TypeError(f"linearize needs a callable, got {fun!r:.100}")
+    flat, in_tree = tree.flatten(primals)
+    structures: list[Any] = []
+
+    def flat_fun(*leaves: Any) -> list[Any]:
+        result = fun(*in_tree.unflatten(leaves))
+        value, aux = _split_aux(fun, result) if has_aux else (result, None)
+        value_leaves, value_tree = tree.flatten(value)
+        aux_leaves, aux_tree = tree.flatten(aux)
+        structures.extend((value_tree, aux_tree, len(value_leaves)))
+        return [*value_leaves, *aux_leaves]
+
+    linear = linearize_flat(flat_fun, flat)
+    value_tree, aux_tree, count = structures
+
+    def apply(*tangents: Any) -> Any:
+        """Return the value's tangent for tangents of the arguments."""
+        leaves, tangent_tree = tree.flatten(tangents)
+        if tangent_tree != in_tree:
+            raise TypeError(
+                f"the linearization of {function_name(fun)} takes tangents of structure "
+                f"{in_tree}, got {tangent_tree}"
+            )
+        checked = [
+            _tangent(function_name(fun), leaf, primal)
+            for leaf, primal in zip(leaves, flat, strict=True)
+        ]
+        given = [t for t, moves in zip(checked, linear.active, strict=True) if moves]
+        moved = iter(eval_jaxpr(linear.program.jaxpr, linear.program.consts, *given))
+        out = [
+            next(moved) if nonzero else instantiate(Zero.tangent_of(y))
+            for nonzero, y in zip(linear.nonzero, linear.outs, strict=True)
+        ]
+        return value_tree.unflatten(out[:count])
+
+    value = value_tree.unflatten(linear.outs[:count])
+    if has_aux:
+        return value, apply, aux_tree.unflatten(linear.outs[count:])
+    return value, apply

@@ -1,0 +1,354 @@
+"""``jit``: a function traced once per kind of arguments, compiled, and run from C++.
+
+The callable is jaxlib's ``PjitFunction``: a repeated call is answered in C++.  A call it does
+not know enters ``JitState.cache_miss``: take the arguments apart, find or make the trace, find
+or make the executable, run, and hand C++ the record for next time.  Under another transform the
+call becomes one ``jit`` equation instead.
+
+Traces are remembered per function object, not per ``jit`` wrapper, and die with the function.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial, update_wrapper
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from jxkernel import events, tree
+from jxkernel._jaxlib import PjitFunction, PjitFunctionCache, pjit, trace_context
+from jxkernel.api.arguments import (
+    Call,
+    Parameters,
+    abstract_leaves,
+    check_hashable,
+    function_name,
+    leaf_names,
+    rebuild,
+    split_call,
+)
+from jxkernel.compile import LowerOptions, Lowered, Traced, executable_for, target_device
+from jxkernel.compile.keys import SignatureHistory
+from jxkernel.compile.signature import call_signature
+from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.checking import check_if_enabled
+from jxkernel.core.jaxpr import ClosedJaxpr
+from jxkernel.core.trace import Tracer, evaluating
+from jxkernel.higher_order.jit import call as call_program
+from jxkernel.runtime import local_devices, shard_argument
+from jxkernel.source import hide_internal_frames
+from jxkernel.transforms.stage import trace_flat
+
+__all__ = ["JitState", "TraceEntry", "clear_caches", "jit", "jit_state"]
+
+_CACHE = PjitFunctionCache(capacity=8192)
+_TRACES: "WeakKeyDictionary[Callable[..., Any], dict[Any, TraceEntry]]" = WeakKeyDictionary()
+history = SignatureHistory()
+"""The signatures of calls that missed, kept while someone listens."""
+
+
+@dataclass(slots=True, weakref_slot=True)
+class TraceEntry:
+    """A function traced for one kind of call.
+
+    Attributes:
+      closed: the program of the dynamic leaves.
+      out_tree: the structure of the result.
+      avals: the types of the dynamic leaves.
+      call: how the leaves were arranged (without their values).
+    """
+
+    closed: ClosedJaxpr
+    out_tree: Any
+    avals: tuple[ShapedArray, ...]
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class JitOptions:
+    """What ``jit`` was asked for, besides the function."""
+
+    static: Parameters
+    donate: Parameters
+    keep_unused: bool
+    inline: bool
+    device: Any
+    compiler_options: tuple[tuple[str, Any], ...]
+
+
+class JitState:
+    """A jitted function's Python side: what its C++ callable turns to on a miss.
+
+    Attributes:
+      fun: the user's function.
+      name: its name.
+      options: what ``jit`` was asked for.
+    """
+
+    __slots__ = ("__weakref__", "_own_traces", "fun", "name", "options")
+
+    def __init__(self, fun: Callable[..., Any], options: JitOptions) -> None:
+        self.fun = fun
+        self.name = function_name(fun)
+        self.options = options
+        self._own_traces: dict[Any, TraceEntry] = {}
+
+    @property
+    def traces(self) -> dict[Any, TraceEntry]:
+        """The function's traces, shared by every ``jit`` of the same function object."""
+        try:
+            return _TRACES.setdefault(self.fun, {})
+        except TypeError:
+            return self._own_traces
+
+    def cache_miss(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
+        """Answer a call that C++ does not know: (result, fast-path record or None, False)."""
+        try:
+            return self._run(args, kwargs)
+        except Exception as error:
+            hide_internal_frames(error)
+            raise
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool]:
+        call, entry = self.trace_call(args, kwargs)
+        donated = self.donated(entry, args)
+        closed = entry.closed
+        if not evaluating() or any(isinstance(const, Tracer) for const in closed.consts):
+            outs = call_program(
+                closed,
+                call.flat,
+                name=self.name,
+                donated=donated,
+                inline=self.options.inline,
+                keep_unused=self.options.keep_unused,
+            )
+            return entry.out_tree.unflatten(outs), None, False
+        device, committed = target_device(call.flat, self.options.device)
+        executable = executable_for(
+            closed,
+            device,
+            name=self.name,
+            donated=donated,
+            keep_unused=self.options.keep_unused,
+            compiler_options=self.options.compiler_options,
+        )
+        outs = executable.call(call.flat, committed=committed)
+        fastpath = executable.fastpath(entry.out_tree, committed=committed)
+        return entry.out_tree.unflatten(outs), fastpath, False
+
+    def trace_call(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Call, TraceEntry]:
+        """Take a call apart and return its trace, made if there is none."""
+        call = split_call(args, kwargs, self.options.static)
+        if call.static:
+            check_hashable(self.fun, call)
+        avals = abstract_leaves(self.fun, call)
+        key = (call.static_key(), call.in_tree, avals, trace_context())
+        traces = self.traces
+        entry = traces.get(key)
+        if entry is None:
+            if events.listening():
+                self._emit_miss(call, avals)
+            entry = self._trace(call, avals)
+            if not any(isinstance(const, Tracer) for const in entry.closed.consts):
+                traces[key] = entry
+        elif events.listening():
+            events.emit(events.CacheHit, fun=self.name, function_id=id(self.fun), cache="trace")
+        return call, entry
+
+    def _emit_miss(self, call: Call, avals: tuple[ShapedArray, ...]) -> None:
+        signature = call_signature(
+            self.fun, self.name, call, avals, leaf_names(self.fun, call), self.options.donate
+        )
+        events.emit(
+            events.CacheMiss,
+            fun=self.name,
+            function_id=id(self.fun),
+            cache="trace",
+            reasons=history.record(signature),
+            signature=signature,
+        )
+
+    def _trace(self, call: Call, avals: tuple[ShapedArray, ...]) -> TraceEntry:
+        fun, in_tree, static = self.fun, call.in_tree, call.static
+        out_tree: Any = None
+
+        def flat_fun(*leaves: Any) -> list[Any]:
+            nonlocal out_tree
+            args, kwargs = rebuild(in_tree, static, leaves)
+            result, out_tree = tree.registry.flatten(fun(*args, **kwargs))
+            for index, leaf in enumerate(result):
+                if not isinstance(leaf, Tracer):
+                    check_result(self.name, out_tree, index, leaf)
+            return result
+
+        names = partial(leaf_names, fun, Call([], in_tree, static))
+        with events.span(events.Traced, fun=self.name, function_id=id(fun)) as span:
+            closed = trace_flat(flat_fun, avals, name=self.name, arguments=names)
+            span.set(eqns=len(closed.eqns))
+        check_if_enabled(closed)
+        return TraceEntry(closed, out_tree, avals, Call([], in_tree, static))
+
+    def donated(self, entry: TraceEntry, args: tuple[Any, ...]) -> tuple[bool, ...]:
+        """Say for each dynamic leaf whether its buffer is given away; empty for none."""
+        donate = self.options.donate
+        if not donate.numbers and not donate.names:
+            return ()
+        static = {key for key, _ in entry.call.static if not isinstance(key, str)}
+        count = len(args)
+        dynamic = [position for position in range(count) if position not in static]
+        chosen = donate.positions(count)
+        flags: list[bool] = []
+        for which, first, *_ in tree.leaf_paths(entry.call.in_tree):
+            positional = which.idx == 0
+            flags.append(dynamic[first.idx] in chosen if positional else first.key in donate.names)
+        return tuple(flags)
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """Trace for given arguments (arrays or ``ShapeDtypeStruct``) and return the stage."""
+        _, entry = self.trace_call(args, kwargs)
+        options = LowerOptions(
+            self.donated(entry, args),
+            self.options.keep_unused,
+            self.options.device,
+            self.options.compiler_options,
+        )
+        return Traced(entry.closed, self.name, entry.call.in_tree, entry.out_tree, options)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """Trace and lower for given arguments and return the stage."""
+        return self.trace(*args, **kwargs).lower()
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the result's shapes and dtypes without computing it."""
+        return self.trace(*args, **kwargs).out_info
+
+
+def check_result(name: str, out_tree: Any, index: int, leaf: Any) -> None:
+    """Check that a leaf of a function's result is an array or a number.
+
+    Raises:
+      TypeError: it is not; the message names it.
+    """
+    try:
+        abstractify(leaf)
+    except TypeError:
+        path = tree.keystr(tree.leaf_paths(out_tree)[index])
+        raise TypeError(
+            f"{name} returned a value of type {type(leaf).__name__}"
+            f"{f' at result{path}' if path else ''}, which is not a valid array type: return "
+            "arrays, numbers, or pytrees of them (None is fine)"
+        ) from None
+
+
+def jit(
+    fun: Callable[..., Any] | None = None,
+    /,
+    *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Sequence[str] | None = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Sequence[str] | None = None,
+    keep_unused: bool = False,
+    device: Any = None,
+    backend: str | None = None,
+    inline: bool = False,
+    compiler_options: dict[str, Any] | None = None,
+) -> Any:
+    """Compile a function with XLA, once per kind of arguments.
+
+    The function is traced: it runs once with tracers in place of arrays, and what it does to
+    them is compiled.  Later calls whose arguments have the same shapes, dtypes, structure and
+    static values run the compiled program without running the function.  Calls return before
+    the result exists; reading it waits.
+
+    Args:
+      fun: a function of arrays, numbers and pytrees of them, without side effects.  Without it
+        a decorator is returned.
+      static_argnums: positions of arguments that are constants of the trace: any hashable value.
+      static_argnames: their names; each of the two is completed from the other.
+      donate_argnums: positions of arguments whose buffers results may reuse; they are deleted.
+      donate_argnames: their names.
+      keep_unused: whether arguments that the function never reads stay parameters.
+      device: the device to run on, committing the results to it.
+      backend: the platform to run on, such as ``cpu``.
+      inline: whether, inside another trace, the equations are written out instead of called.
+      compiler_options: XLA options by name.
+
+    Returns:
+      a callable with the function's signature and the methods ``trace``, ``lower``,
+      ``eval_shape``, ``clear_cache``.
+
+    Raises:
+      TypeError: ``fun`` is not callable.
+      ValueError: a static or donated parameter does not exist.
+
+    The derivative and batching of a jitted function are those of the function.
+    """
+    if fun is None:
+        return partial(
+            jit,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+            donate_argnums=donate_argnums,
+            donate_argnames=donate_argnames,
+            keep_unused=keep_unused,
+            device=device,
+            backend=backend,
+            inline=inline,
+            compiler_options=compiler_options,
+        )
+    if not callable(fun):
+        raise TypeError(f"jit needs a callable, got {fun!r:.100} of type {type(fun).__name__}")
+    if backend is not None and device is None:
+        device = local_devices(backend)[0]
+    options = JitOptions(
+        Parameters.of(fun, static_argnums, static_argnames, "static"),
+        Parameters.of(fun, donate_argnums, donate_argnames, "donate"),
+        keep_unused,
+        inline,
+        device,
+        tuple((compiler_options or {}).items()),
+    )
+    return _make(JitState(fun, options))
+
+
+def _make(state: JitState) -> Any:
+    static = state.options.static
+    function = pjit(
+        state.name,
+        state.fun,
+        state.cache_miss,
+        list(static.numbers),
+        list(static.names),
+        state.options,
+        tree.registry,
+        shard_argument,
+        _CACHE,
+    )
+    update_wrapper(function, state.fun)
+    function.__wrapped__ = state.fun
+    function.trace = state.trace
+    function.lower = state.lower
+    function.eval_shape = state.eval_shape
+    function.clear_cache = partial(_clear_one, function, state)
+    function._jit_state = state
+    return function
+
+
+def _clear_one(function: Any, state: JitState) -> None:
+    """Forget the function's traces and compiled calls."""
+    state.traces.clear()
+    function._clear_cache()
+
+
+def jit_state(function: Any) -> JitState | None:
+    """Return the Python side of a jitted function, or None for anything else."""
+    return function._jit_state if isinstance(function, PjitFunction) else None
+
+
+def clear_caches() -> None:
+    """Forget every trace and compiled call of every jitted function."""
+    _TRACES.clear()
+    _CACHE.clear_all()
+    history.clear()

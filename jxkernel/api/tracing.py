@@ -1,0 +1,63 @@
+"""Looking without running: ``make_jaxpr`` and ``eval_shape``."""
+
+from collections.abc import Callable, Sequence
+from functools import update_wrapper
+from typing import Any
+
+from jxkernel.api.arguments import Parameters, function_name
+from jxkernel.api.jit import JitOptions, JitState, jit_state
+
+__all__ = ["eval_shape", "make_jaxpr"]
+
+
+def _state_of(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) -> JitState:
+    static = Parameters.of(fun, static_argnums, None, "static")
+    return JitState(fun, JitOptions(static, Parameters(), False, False, None, ()))
+
+
+def make_jaxpr(
+    fun: Callable[..., Any],
+    static_argnums: int | Sequence[int] = (),
+    *,
+    return_shape: bool = False,
+) -> Callable[..., Any]:
+    """Return a function that traces ``fun`` and returns its jaxpr.
+
+    Args:
+      fun: the function to look at.
+      static_argnums: positions of arguments that are constants of the trace.
+      return_shape: whether to return the result's shapes as well.
+
+    Raises:
+      TypeError: ``fun`` is not callable.
+
+    >>> import jxkernel as jx
+    >>> jx.make_jaxpr(lambda x: x * 2.0)(1.0)
+    { lambda ; a:f32[]. let b:f32[] = mul a 2.0:f32[] in (b,) }
+    """
+    if not callable(fun):
+        raise TypeError(f"make_jaxpr needs a callable, got {fun!r:.100}")
+    state = _state_of(fun, static_argnums)
+
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        stage = state.trace(*args, **kwargs)
+        return (stage.jaxpr, stage.out_info) if return_shape else stage.jaxpr
+
+    update_wrapper(traced, fun)
+    traced.__name__ = f"make_jaxpr({function_name(fun)})"
+    return traced
+
+
+def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Return the shapes and dtypes that ``fun(*args, **kwargs)`` would have, without computing it.
+
+    Args:
+      fun: the function.
+      *args: arrays, or anything with ``shape`` and ``dtype`` such as ``ShapeDtypeStruct``.
+      **kwargs: likewise.
+
+    Returns:
+      the result's tree with a ``ShapeDtypeStruct`` for each array.
+    """
+    state = jit_state(fun) or _state_of(fun)
+    return state.eval_shape(*args, **kwargs)

@@ -1,0 +1,53 @@
+"""Moving pytrees of arrays to devices and to the host, and waiting for them."""
+
+from typing import Any
+
+import numpy as np
+
+from jxkernel import runtime, tree
+from jxkernel._jaxlib import ArrayImpl
+from jxkernel.core.trace import Tracer
+
+__all__ = ["block_until_ready", "device_get", "device_put"]
+
+
+def device_put(x: Any, device: Any = None) -> Any:
+    """Return a tree of arrays on a device, committed to it if one is named.
+
+    Args:
+      x: a tree of arrays and numbers; its shapes and (canonical) dtypes are kept.
+      device: a device; None for the default one, without committing.
+
+    Raises:
+      TypeError: a leaf is no array.
+
+    The derivative is the identity: tracers pass through.
+    """
+
+    def put(leaf: Any) -> Any:
+        if isinstance(leaf, Tracer):
+            return leaf
+        if device is None:
+            return runtime.as_device_array(leaf)
+        return runtime.device_put_single(leaf, device)
+
+    return tree.map(put, x)
+
+
+def device_get(x: Any) -> Any:
+    """Return a tree with NumPy arrays in place of device arrays, waiting for their values."""
+    leaves = tree.leaves(x)
+    for leaf in leaves:
+        if isinstance(leaf, ArrayImpl):
+            leaf.copy_to_host_async()
+    return tree.map(lambda leaf: np.asarray(leaf) if isinstance(leaf, ArrayImpl) else leaf, x)
+
+
+def block_until_ready(x: Any) -> Any:
+    """Wait until every array of a tree exists, and return the tree.
+
+    Raises:
+      JaxRuntimeError: the computation of one failed.
+    """
+    runtime.block_until_ready(tree.leaves(x))
+    return x

@@ -1,0 +1,34 @@
+"""From a jaxpr to something that runs: stages, keys, caches, executables, eager dispatch.
+
+It joins ``transforms`` (programs), ``lowering`` (StableHLO) and ``runtime`` (clients, arrays).
+It must not know of user functions' arguments: those are ``api``'s.
+"""
+
+from jxkernel.compile.eager import EvalTrace, eager_callable
+from jxkernel.compile.executable import (
+    Executable,
+    FastpathData,
+    compile_lowered,
+    executable_for,
+    execute,
+    make_callable,
+    target_device,
+)
+from jxkernel.compile.stages import Compiled, Lowered, LowerOptions, ShapeDtypeStruct, Traced
+
+__all__ = [
+    "Compiled",
+    "EvalTrace",
+    "Executable",
+    "FastpathData",
+    "LowerOptions",
+    "Lowered",
+    "ShapeDtypeStruct",
+    "Traced",
+    "compile_lowered",
+    "eager_callable",
+    "executable_for",
+    "execute",
+    "make_callable",
+    "target_device",
+]

@@ -1,0 +1,277 @@
+"""Executables: compiling a lowered program, running it, and the record the C++ path runs from.
+
+An executable belongs to a program, a device and the options that shaped it; it is remembered on
+the program (``derived``), so it lives exactly as long.  Arguments are checked here, in Python,
+before they reach ``execute_sharded``: the runtime reinterprets a wrong dtype of the same size.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jxkernel import events
+from jxkernel._jaxlib import (
+    ArrayImpl,
+    CompileOptions,
+    DeviceAssignment,
+    DeviceList,
+    array_result_handler,
+    pjit,
+    trace_context,
+)
+from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.jaxpr import ClosedJaxpr
+from jxkernel.core.trace import Tracer
+from jxkernel.errors import DeletedArrayError, UnexpectedTracerError
+from jxkernel.lowering import LoweredProgram, lower_program
+from jxkernel.runtime import as_device_array, default_device, device_put_single
+from jxkernel.runtime.clients import sharding_on
+from jxkernel.tree import registry, structure
+
+__all__ = [
+    "Executable",
+    "FastpathData",
+    "compile_lowered",
+    "executable_for",
+    "execute",
+    "make_callable",
+    "target_device",
+]
+
+
+class FastpathData(NamedTuple):
+    """What jaxlib's C++ dispatch needs to run a call without entering Python.
+
+    The field names are jaxlib's; anything but a named tuple of these is refused.
+    """
+
+    xla_executable: Any
+    out_pytree_def: Any
+    in_shardings: Sequence[Any]
+    out_shardings: Sequence[Any]
+    out_avals: Sequence[Any]
+    out_committed: Sequence[bool]
+    kept_var_bitvec: Sequence[bool]
+    in_device_local_layouts: Sequence[Any]
+    const_args: Sequence[Any]
+
+
+class Executable:
+    """A compiled program on one device.
+
+    Attributes:
+      name: the program's name.
+      xla: jaxlib's loaded executable.
+      lowered: what it was compiled from.
+      device: the device it runs on.
+      in_avals: the types of all arguments, constants not included.
+      out_avals: the types of the results.
+    """
+
+    __slots__ = (
+        "_committed_handlers",
+        "_free_handlers",
+        "constants",
+        "device",
+        "in_avals",
+        "kept_args",
+        "lowered",
+        "name",
+        "out_avals",
+        "sharding",
+        "xla",
+    )
+
+    def __init__(
+        self, xla: Any, lowered: LoweredProgram, closed: ClosedJaxpr, device: Any
+    ) -> None:
+        self.name = lowered.name
+        self.xla = xla
+        self.lowered = lowered
+        self.device = device
+        self.sharding = sharding_on(device)
+        self.in_avals = closed.in_avals
+        self.out_avals = closed.out_avals
+        count = len(closed.consts)
+        self.constants = [
+            _on_device(closed.consts[index], device) for index in lowered.kept if index < count
+        ]
+        self.kept_args = [index - count for index in lowered.kept if index >= count]
+        self._free_handlers = self._handlers(committed=False)
+        self._committed_handlers = self._handlers(committed=True)
+
+    def _handlers(self, *, committed: bool) -> list[Any]:
+        return [array_result_handler(aval, self.sharding, committed) for aval in self.out_avals]
+
+    def call(self, args: Sequence[Any], *, committed: bool = False) -> list[Any]:
+        """Run on flat arguments, asynchronously, and return the result arrays.
+
+        Raises:
+          TypeError: an argument's type is not the one compiled for.
+          DeletedArrayError: an argument was donated or deleted before.
+        """
+        inputs = list(self.constants)
+        for index in self.kept_args:
+            inputs.append(self._checked(args[index], index))
+        results = self.xla.execute_sharded(inputs)
+        handlers = self._committed_handlers if committed else self._free_handlers
+        return results.consume_with_handlers(handlers)
+
+    def _checked(self, arg: Any, index: int) -> Any:
+        expected = self.in_avals[index]
+        array = as_device_array(arg)
+        aval = array.aval
+        if aval.shape != expected.shape or aval.dtype != expected.dtype:
+            raise TypeError(
+                f"{self.name} was compiled for {expected.short()} as argument {index} and got "
+                f"{aval.short()}"
+            )
+        if array.is_deleted():
+            raise DeletedArrayError(aval.short())
+        return _on_device(array, self.device)
+
+    def fastpath(self, out_tree: Any, *, committed: bool) -> FastpathData:
+        """Return the record from which C++ runs later calls of the same kind."""
+        kept = set(self.kept_args)
+        count = len(self.constants) + len(self.kept_args)
+        return FastpathData(
+            xla_executable=self.xla,
+            out_pytree_def=out_tree,
+            in_shardings=[self.sharding] * count,
+            out_shardings=[self.sharding] * len(self.out_avals),
+            out_avals=self.out_avals,
+            out_committed=[committed] * len(self.out_avals),
+            kept_var_bitvec=[index in kept for index in range(len(self.in_avals))],
+            in_device_local_layouts=[None] * count,
+            const_args=self.constants,
+        )
+
+
+def _on_device(value: Any, device: Any) -> Any:
+    array = as_device_array(value)
+    return array if array.sharding._device == device else device_put_single(array, device)
+
+
+def target_device(args: Sequence[Any], wanted: Any = None) -> tuple[Any, bool]:
+    """Return the device to run on, and whether the arguments (or the caller) bind it.
+
+    Raises:
+      ValueError: arguments are committed to different devices.
+    """
+    found: Any = wanted
+    for arg in args:
+        if type(arg) is ArrayImpl and arg._committed:
+            device = arg.sharding._device
+            if found is None:
+                found = device
+            elif found != device and wanted is None:
+                raise ValueError(
+                    "Received incompatible devices for jitted computation: arguments are "
+                    f"committed to {found} and to {device}. Move them together with device_put."
+                )
+    return (default_device(), False) if found is None else (found, True)
+
+
+def _compile_options(device: Any) -> Any:
+    options = CompileOptions()
+    options.num_replicas = 1
+    options.num_partitions = 1
+    options.device_assignment = DeviceAssignment.create(np.array([[device.id]], np.int32))
+    return options
+
+
+def compile_lowered(
+    lowered: LoweredProgram,
+    closed: ClosedJaxpr,
+    device: Any,
+    compiler_options: Sequence[tuple[str, Any]] = (),
+) -> Executable:
+    """Compile a lowered program for one device.
+
+    Raises:
+      JaxRuntimeError: XLA refuses the module or an option.
+    """
+    options = _compile_options(device)
+    options.env_option_overrides = list(compiler_options)
+    with events.span(events.Compiled, fun=lowered.name, platform=device.platform):
+        xla = device.client.compile_and_load(
+            lowered.module, DeviceList((device,)), options, list(lowered.callbacks)
+        )
+    return Executable(xla, lowered, closed, device)
+
+
+def executable_for(
+    closed: ClosedJaxpr,
+    device: Any,
+    *,
+    name: str,
+    donated: tuple[bool, ...] = (),
+    keep_unused: bool = False,
+    compiler_options: tuple[tuple[str, Any], ...] = (),
+) -> Executable:
+    """Return the executable of a program on a device, made on first use."""
+    key = ("executable", device, donated, keep_unused, compiler_options, trace_context())
+    found = closed.derived.get(key)
+    if found is None:
+        with events.span(events.Lowered, fun=name) as span:
+            lowered = lower_program(
+                closed,
+                name=name,
+                platform=device.platform,
+                donated=donated,
+                keep_unused=keep_unused,
+            )
+            span.set(ops=len(closed.eqns))
+        found = compile_lowered(lowered, closed, device, compiler_options)
+        closed.derived[key] = found
+    return found
+
+
+def execute(
+    closed: ClosedJaxpr, args: Sequence[Any], *, name: str, donated: tuple[bool, ...] = ()
+) -> list[Any]:
+    """Compile (once) and run a program on flat arguments."""
+    device, committed = target_device(args)
+    executable = executable_for(closed, device, name=name, donated=donated)
+    return executable.call(args, committed=committed)
+
+
+def make_callable(
+    name: str,
+    program_for: Callable[[tuple[ShapedArray, ...]], ClosedJaxpr],
+    *,
+    as_list: bool = True,
+    donated: tuple[bool, ...] = (),
+) -> Any:
+    """Return a C++ callable of flat array arguments.
+
+    Args:
+      name: what errors and profiles call it.
+      program_for: a function from argument avals to the closed program to run.
+      as_list: whether results come as a list; else there is one.
+      donated: which arguments' buffers may hold results.
+    """
+
+    def cache_miss(*args: Any) -> tuple[Any, Any, bool]:
+        closed = program_for(tuple([_checked_aval(arg) for arg in args]))
+        device, committed = target_device(args)
+        executable = executable_for(closed, device, name=name, donated=donated)
+        outs = executable.call(args, committed=committed)
+        out_tree = structure(outs if as_list else 0)
+        fastpath = executable.fastpath(out_tree, committed=committed)
+        return (outs if as_list else outs[0]), fastpath, False
+
+    return pjit(name, None, cache_miss, [], [], object(), registry, _shard, None)
+
+
+def _shard(value: Any, sharding: Any, layout: Any) -> Any:
+    return _on_device(value, sharding._device)
+
+
+def _checked_aval(arg: Any) -> ShapedArray:
+    if isinstance(arg, Tracer):
+        raise UnexpectedTracerError(repr(arg), origin=arg._trace.describe(arg))
+    return abstractify(arg)
+
+

@@ -1,0 +1,61 @@
+"""The signature of a call, described for comparison; made only while someone listens or asks."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jxkernel import config
+from jxkernel._jaxlib import ArrayImpl
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.trace import Tracer
+from jxkernel.events import CallSignature, LeafSignature
+
+__all__ = ["call_signature"]
+
+_CONTEXT = ("enable_x64", "default_matmul_precision", "numpy_dtype_promotion", "default_device")
+_LENGTH = 80
+
+
+def _kind(leaf: Any) -> Any:
+    if isinstance(leaf, Tracer):
+        return "tracer"
+    if type(leaf) is ArrayImpl:
+        return "array"
+    return "python scalar" if type(leaf) in (bool, int, float, complex) else "numpy"
+
+
+def _leaf(path: str, leaf: Any, aval: ShapedArray) -> LeafSignature:
+    on_device = type(leaf) is ArrayImpl and leaf._committed
+    return LeafSignature(
+        path=path,
+        shape=aval.shape,
+        dtype=aval.dtype.name,
+        weak_type=aval.weak_type,
+        kind=_kind(leaf),
+        sharding=str(leaf.sharding._device) if on_device else None,
+        committed=on_device,
+    )
+
+
+def call_signature(
+    fun: Callable[..., Any],
+    name: str,
+    call: Any,
+    avals: Sequence[ShapedArray],
+    names: Sequence[str],
+    donate: Any,
+) -> CallSignature:
+    """Describe a call: its function, the types of its leaves, static values and settings."""
+    code = getattr(fun, "__code__", None)
+    location = f"{code.co_filename}:{code.co_firstlineno}" if code else ""
+    leaves = zip(names, call.flat, avals, strict=True)
+    return CallSignature(
+        fun=name,
+        function_id=id(fun),
+        code_location=location,
+        structure=str(call.in_tree),
+        leaves=tuple(_leaf(path, leaf, aval) for path, leaf, aval in leaves),
+        static=tuple((str(key), f"{value!r:.{_LENGTH}}") for key, value in call.static),
+        keyword_names=tuple(sorted(call.in_tree.unflatten(call.flat)[1])),
+        donated=tuple(donate.numbers),
+        context=tuple((option, str(getattr(config, option).value)) for option in _CONTEXT),
+    )

@@ -1,0 +1,147 @@
+"""Abstract values: what is known of an array while a program is traced.
+
+An aval is the type of a value in the typed IR.  Avals are interned: two equal descriptions are
+the same object, so equality is identity and hashing is free on the hot paths of tracing and of
+every cache.  This module must not know of tracers, primitives or devices.
+"""
+
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from jxkernel import dtypes
+
+__all__ = ["ShapedArray", "abstractify", "register_abstractifier", "shape_text"]
+
+_INTERNED: dict[tuple[tuple[int, ...], Any, bool], "ShapedArray"] = {}
+
+
+class ShapedArray:
+    """The type of an array: its shape, its dtype and whether the dtype is weak.
+
+    Instances are interned and immutable.  ``weak_type`` marks a value that began as a Python
+    scalar and so yields to the dtype it meets (see ``dtypes``).
+    """
+
+    __slots__ = ("__weakref__", "dtype", "ndim", "shape", "size", "weak_type")
+
+    shape: Final[tuple[int, ...]]
+    dtype: Final[Any]
+    weak_type: Final[bool]
+    ndim: Final[int]
+    size: Final[int]
+
+    def __new__(cls, shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> "ShapedArray":
+        key = (shape, dtype, weak_type)
+        found = _INTERNED.get(key)
+        if found is None:
+            found = _INTERNED.setdefault(key, _make(key))
+        return found
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"ShapedArray is immutable: cannot set {name!r}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (ShapedArray, (self.shape, self.dtype, self.weak_type))
+
+    def __repr__(self) -> str:
+        return f"ShapedArray({self.short(weak=True)})"
+
+    def short(self, weak: bool = False) -> str:
+        """Return the type as jaxprs print it, such as ``f32[3,4]``; ``*`` marks a weak dtype."""
+        mark = "*" if weak and self.weak_type else ""
+        return f"{dtypes.short_name(self.dtype)}{mark}{shape_text(self.shape)}"
+
+    def strip_weak_type(self) -> "ShapedArray":
+        """Return the same type with a strong dtype."""
+        return ShapedArray(self.shape, self.dtype) if self.weak_type else self
+
+    def update(
+        self,
+        shape: tuple[int, ...] | None = None,
+        dtype: Any = None,
+        weak_type: bool | None = None,
+    ) -> "ShapedArray":
+        """Return this type with the given parts replaced."""
+        return ShapedArray(
+            self.shape if shape is None else shape,
+            self.dtype if dtype is None else dtype,
+            self.weak_type if weak_type is None else weak_type,
+        )
+
+    def tangent(self) -> "ShapedArray":
+        """Return the type of a tangent of this: itself, or ``float0`` where not inexact."""
+        if dtypes.issubdtype(self.dtype, np.inexact):
+            return self.strip_weak_type()
+        return ShapedArray(self.shape, dtypes.float0)
+
+
+def _make(key: tuple[tuple[int, ...], Any, bool]) -> ShapedArray:
+    shape, dtype, weak_type = key
+    aval = object.__new__(ShapedArray)
+    for name, value in (
+        ("shape", shape),
+        ("dtype", dtype),
+        ("weak_type", weak_type),
+        ("ndim", len(shape)),
+        ("size", prod(shape)),
+    ):
+        object.__setattr__(aval, name, value)
+    return aval
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """Return a shape as jaxprs print it: ``[3,4]``, and ``[]`` for a scalar."""
+    return f"[{','.join(map(str, shape))}]"
+
+
+_ABSTRACTIFIERS: dict[type, Any] = {}
+
+
+def register_abstractifier(kind: type, function: Any) -> None:
+    """Say how a value of exactly the type ``kind`` maps to its aval."""
+    _ABSTRACTIFIERS[kind] = function
+
+
+def abstractify(value: Any) -> ShapedArray:
+    """Return the aval of an array, a NumPy value, a Python scalar or a tracer.
+
+    Raises:
+      TypeError: the value is none of these.
+    """
+    kind = type(value)
+    function = _ABSTRACTIFIERS.get(kind)
+    if function is None:
+        for base in kind.__mro__[1:]:
+            if base in _ABSTRACTIFIERS:
+                function = _ABSTRACTIFIERS[kind] = _ABSTRACTIFIERS[base]
+                break
+        else:
+            raise TypeError(
+                f"Value {value!r:.200} of type {kind.__module__}.{kind.__qualname__} "
+                "is not a valid array type: arrays, NumPy arrays and Python numbers are"
+            )
+    return function(value)
+
+
+def _abstract_numpy(value: Any) -> ShapedArray:
+    return ShapedArray(value.shape, dtypes.canonicalize_dtype(value.dtype))
+
+
+def _abstract_scalar(kind: type) -> Any:
+    def abstract(value: Any) -> ShapedArray:
+        return ShapedArray((), dtypes.canonicalize_dtype(dtypes.python_scalar_dtypes[kind]), True)
+
+    return abstract
+
+
+def _abstract_bool(value: bool) -> ShapedArray:
+    return ShapedArray((), np.dtype(bool))
+
+
+register_abstractifier(np.ndarray, _abstract_numpy)
+register_abstractifier(np.generic, _abstract_numpy)
+register_abstractifier(bool, _abstract_bool)
+for _kind in (int, float, complex):
+    register_abstractifier(_kind, _abstract_scalar(_kind))

@@ -1,0 +1,204 @@
+"""The typed intermediate representation: variables, equations, jaxprs.
+
+A jaxpr is a list of equations in single-assignment form: ``constvars`` and ``invars`` come in,
+each equation applies one primitive, ``outvars`` go out.  Programs inside parameters (of ``jit``,
+``scan`` ...) are ``ClosedJaxpr`` with no constants: constants are hoisted to the outermost
+program, so that none is baked in twice.  ``derived`` on a closed jaxpr remembers programs made
+from it (its JVP, transpose, batched form, executable); they live exactly as long as it does.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.primitive import Primitive
+from jxkernel.core.trace import state
+
+__all__ = [
+    "Atom",
+    "ClosedJaxpr",
+    "Eqn",
+    "Jaxpr",
+    "Literal",
+    "Var",
+    "eval_jaxpr",
+    "jaxpr_as_fun",
+    "subjaxprs",
+]
+
+NO_EFFECTS: frozenset[Any] = frozenset()
+
+
+class Var:
+    """A variable of a jaxpr; identity is its name."""
+
+    __slots__ = ("__weakref__", "aval")
+
+    def __init__(self, aval: ShapedArray) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"Var(id={id(self)}):{self.aval.short()}"
+
+
+class Literal:
+    """A scalar constant written into an equation.
+
+    ``val`` reproduces ``aval`` when it is abstracted again: a Python number for a weak type, a
+    NumPy scalar of the very dtype for a strong one.
+    """
+
+    __slots__ = ("aval", "val")
+
+    def __init__(self, val: Any, aval: ShapedArray) -> None:
+        self.val = val
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"Literal({self.val!r}:{self.aval.short()})"
+
+
+Atom = Var | Literal
+
+
+class Eqn:
+    """One application of a primitive: ``outvars = primitive[params] invars``."""
+
+    __slots__ = ("effects", "invars", "outvars", "params", "primitive", "source")
+
+    def __init__(
+        self,
+        invars: list[Atom],
+        outvars: list[Var],
+        primitive: Primitive,
+        params: dict[str, Any],
+        effects: frozenset[Any] = NO_EFFECTS,
+        source: Any = None,
+    ) -> None:
+        self.invars = invars
+        self.outvars = outvars
+        self.primitive = primitive
+        self.params = params
+        self.effects = effects
+        self.source = source
+
+    def replace(self, **parts: Any) -> "Eqn":
+        """Return this equation with the given parts replaced."""
+        values = {name: parts.get(name, getattr(self, name)) for name in Eqn.__slots__}
+        return Eqn(**values)
+
+
+class Jaxpr:
+    """A program: constants and arguments in, equations, results out."""
+
+    __slots__ = ("__weakref__", "constvars", "effects", "eqns", "invars", "name", "outvars")
+
+    def __init__(
+        self,
+        constvars: Sequence[Var],
+        invars: Sequence[Var],
+        outvars: Sequence[Atom],
+        eqns: Sequence[Eqn],
+        effects: frozenset[Any] = NO_EFFECTS,
+        name: str = "",
+    ) -> None:
+        self.constvars = list(constvars)
+        self.invars = list(invars)
+        self.outvars = list(outvars)
+        self.eqns = list(eqns)
+        self.effects = effects
+        self.name = name
+
+    def replace(self, **parts: Any) -> "Jaxpr":
+        """Return this program with the given parts replaced."""
+        names = ("constvars", "invars", "outvars", "eqns", "effects", "name")
+        return Jaxpr(**{name: parts.get(name, getattr(self, name)) for name in names})
+
+    @property
+    def in_avals(self) -> list[ShapedArray]:
+        """The types of the arguments."""
+        return [var.aval for var in self.invars]
+
+    @property
+    def out_avals(self) -> list[ShapedArray]:
+        """The types of the results."""
+        return [atom.aval for atom in self.outvars]
+
+
+class ClosedJaxpr:
+    """A program with the values of its constants."""
+
+    __slots__ = ("__weakref__", "consts", "derived", "jaxpr")
+
+    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()) -> None:
+        assert len(jaxpr.constvars) == len(consts), "one value per constvar"
+        self.jaxpr = jaxpr
+        self.consts = list(consts)
+        self.derived: dict[Any, Any] = {}
+
+    @property
+    def in_avals(self) -> list[ShapedArray]:
+        """The types of the arguments."""
+        return self.jaxpr.in_avals
+
+    @property
+    def out_avals(self) -> list[ShapedArray]:
+        """The types of the results."""
+        return self.jaxpr.out_avals
+
+    @property
+    def eqns(self) -> list[Eqn]:
+        """The equations, in order."""
+        return self.jaxpr.eqns
+
+    @property
+    def effects(self) -> frozenset[Any]:
+        """The effects of all equations together."""
+        return self.jaxpr.effects
+
+    def hoisted(self) -> "ClosedJaxpr":
+        """Return the program with its constants as leading arguments."""
+        if not self.consts:
+            return self
+        jaxpr = self.jaxpr
+        return ClosedJaxpr(
+            jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars])
+        )
+
+
+def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
+    """Apply a program under the current trace, keeping each equation's source location."""
+    env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+    env.update(zip(jaxpr.invars, args, strict=True))
+    outer = state.replayed_source
+    trace = state.trace
+    try:
+        for eqn in jaxpr.eqns:
+            values = tuple([a.val if type(a) is Literal else env[a] for a in eqn.invars])
+            state.replayed_source = outer or eqn.source
+            out = trace.process(eqn.primitive, values, eqn.params)
+            if eqn.primitive.multiple_results:
+                env.update(zip(eqn.outvars, out, strict=True))
+            else:
+                env[eqn.outvars[0]] = out
+    finally:
+        state.replayed_source = outer
+    return [a.val if type(a) is Literal else env[a] for a in jaxpr.outvars]
+
+
+def jaxpr_as_fun(closed: ClosedJaxpr) -> Any:
+    """Return a function of flat arguments that applies a closed program."""
+
+    def apply(*args: Any) -> list[Any]:
+        return eval_jaxpr(closed.jaxpr, closed.consts, *args)
+
+    return apply
+
+
+def subjaxprs(params: dict[str, Any]) -> Iterator[ClosedJaxpr]:
+    """Yield the programs held by an equation's parameters."""
+    for value in params.values():
+        if isinstance(value, ClosedJaxpr):
+            yield value
+        elif isinstance(value, tuple):
+            yield from (item for item in value if isinstance(item, ClosedJaxpr))

@@ -1,0 +1,185 @@
+"""Primitives: each operation of the IR is one object that carries all its rules.
+
+A rule is declared beside the primitive, so whoever reads the operation reads its mathematics;
+the interpreters (``transforms``, ``lowering``) look the rule up on the object and never hold
+tables of their own.  Array data is positional, parameters are keyword-only and hashable, in
+``bind`` and in every rule.  This module must not know of any interpreter.
+
+========================  ==================================================================
+slot                      signature
+========================  ==================================================================
+``abstract_eval``         ``(*avals, **params) -> aval`` (a sequence for several results)
+``lower``                 ``(context, *values, **params) -> value`` (or a sequence)
+``jvp``                   ``(primals, tangents, **params) -> (result, tangent)``
+``transpose``             ``(cotangent, *args, **params) -> cotangents``, one per argument
+``batch``                 ``(axis, args, dims, **params) -> (result, dim)``
+``partial_eval``          ``(trace, args, params) -> result``; only where the general
+                          treatment (known arguments are evaluated, else staged) is wrong
+``dce``                   ``(used_outputs, equation) -> (used_inputs, equation | None)``
+``effects``               ``(*avals, **params) -> frozenset``
+``evaluate``              ``(*args, **params) -> result``; only where a cached executable
+                          per (primitive, parameters) is not how it runs eagerly
+``cost``                  ``(avals_in, avals_out, **params) -> flops``
+========================  ==================================================================
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
+
+from jxkernel.core import trace as _trace
+from jxkernel.core.avals import ShapedArray
+from jxkernel.errors import UndefinedRuleError
+
+__all__ = ["Primitive", "Undefined", "clear_aval_caches"]
+
+RuleT = TypeVar("RuleT", bound=Callable[..., Any])
+
+_CACHE_LIMIT = 8192
+_NO_PARAMS: tuple[Any, ...] = ()
+
+
+class Undefined:
+    """A rule that cannot exist; ``why`` is the sentence a user who needs it will read."""
+
+    __slots__ = ("why",)
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+    def __repr__(self) -> str:
+        return f"Undefined({self.why!r})"
+
+
+class Primitive:
+    """An operation of the IR with all its rules.
+
+    Args:
+      name: the name jaxprs print; unique in the registry.
+      multiple_results: whether ``bind`` and the rules return sequences.
+
+    Raises:
+      ValueError: the name is taken by another primitive.
+    """
+
+    registry: ClassVar[dict[str, "Primitive"]] = {}
+    RULES: ClassVar[tuple[str, ...]] = (
+        "abstract_eval",
+        "lower",
+        "jvp",
+        "transpose",
+        "batch",
+        "partial_eval",
+        "dce",
+        "effects",
+        "evaluate",
+        "cost",
+    )
+
+    def __init__(self, name: str, *, multiple_results: bool = False) -> None:
+        if name in Primitive.registry:
+            raise ValueError(f"a primitive named {name!r} exists already")
+        self.name = name
+        self.multiple_results = multiple_results
+        self.abstract_eval: Any = None
+        self.lower: Any = None
+        self.jvp: Any = None
+        self.transpose: Any = None
+        self.batch: Any = None
+        self.partial_eval: Any = None
+        self.dce: Any = None
+        self.effects: Any = None
+        self.evaluate: Any = None
+        self.cost: Any = None
+        self.reference: Any = None
+        self.collective: bool = False
+        self._aval_cache: dict[Any, Any] = {}
+        self.eager_cache: dict[tuple[Any, ...], Any] = {}
+        Primitive.registry[name] = self
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def bind(self, *args: Any, **params: Any) -> Any:
+        """Apply the primitive to arrays under the current trace."""
+        return _trace.state.trace.process(self, args, params)
+
+    def rule(self, name: str) -> Any:
+        """Return a declared rule.
+
+        Raises:
+          UndefinedRuleError: the rule is missing, or is ``Undefined`` for a reason.
+        """
+        found = getattr(self, name)
+        if found is None or type(found) is Undefined:
+            raise UndefinedRuleError(self.name, name, None if found is None else found.why)
+        return found
+
+    def define(self, **rules: Any) -> "Primitive":
+        """Declare several rules at once and return the primitive.
+
+        Raises:
+          ValueError: a rule is declared twice, or no rule has that name.
+        """
+        for name, rule in rules.items():
+            self._declare(name, rule)
+        return self
+
+    def _declare(self, name: str, rule: Any) -> None:
+        if name not in Primitive.RULES:
+            raise ValueError(f"{name!r} names no rule: there are {', '.join(Primitive.RULES)}")
+        if getattr(self, name) is not None:
+            raise ValueError(f"primitive {self.name!r} has a rule {name!r} already")
+        setattr(self, name, rule)
+
+    def def_abstract_eval(self, rule: RuleT) -> RuleT:
+        """Declare, as a decorator, how result types follow from argument types."""
+        self._declare("abstract_eval", rule)
+        return rule
+
+    def def_lower(self, rule: RuleT) -> RuleT:
+        """Declare, as a decorator, the StableHLO of one application."""
+        self._declare("lower", rule)
+        return rule
+
+    def def_jvp(self, rule: RuleT) -> RuleT:
+        """Declare, as a decorator, the forward derivative."""
+        self._declare("jvp", rule)
+        return rule
+
+    def def_transpose(self, rule: RuleT) -> RuleT:
+        """Declare, as a decorator, the transpose with respect to linear arguments."""
+        self._declare("transpose", rule)
+        return rule
+
+    def def_batch(self, rule: RuleT) -> RuleT:
+        """Declare, as a decorator, the rule that ``vmap`` uses."""
+        self._declare("batch", rule)
+        return rule
+
+    def abstract(self, avals: tuple[ShapedArray, ...], params: dict[str, Any]) -> Any:
+        """Return the result type(s), remembered per (avals, params).
+
+        Parameters that hold programs are not remembered, so that no cache keeps them alive.
+        """
+        key = (avals, tuple(params.items())) if params else avals
+        try:
+            return self._aval_cache[key]
+        except KeyError:
+            pass
+        out = self.rule("abstract_eval")(*avals, **params)
+        if not self.multiple_results or all(_is_plain(value) for value in params.values()):
+            if len(self._aval_cache) >= _CACHE_LIMIT:
+                self._aval_cache.clear()
+            self._aval_cache[key] = out
+        return out
+
+
+def _is_plain(value: Any) -> bool:
+    return not hasattr(value, "derived")
+
+
+def clear_aval_caches() -> None:
+    """Forget every remembered result type and eager executable."""
+    for primitive in Primitive.registry.values():
+        primitive._aval_cache.clear()
+        primitive.eager_cache.clear()

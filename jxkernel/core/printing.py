@@ -1,0 +1,169 @@
+"""Jaxprs as text, in the field's usual form.
+
+``{ lambda ; a:f32[3]. let b:f32[3] = sin a in (b,) }``: constants before the semicolon,
+arguments after it, one equation per line, results last.  Variables are named in order of
+appearance: a ... z, aa ...
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from jxkernel import source
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.jaxpr import Atom, ClosedJaxpr, Eqn, Jaxpr, Literal, Var
+
+__all__ = ["Names", "equation_text", "jaxpr_text", "parameter_text"]
+
+_WIDTH = 80
+_STEP = "  "
+
+
+class Names:
+    """Names for variables, given out in order of first use."""
+
+    def __init__(self) -> None:
+        self._names: dict[Var, str] = {}
+
+    def __call__(self, var: Var) -> str:
+        name = self._names.get(var)
+        if name is None:
+            name = self._names[var] = _letters(len(self._names))
+        return name
+
+
+def _letters(number: int) -> str:
+    text = ""
+    number += 1
+    while number:
+        number, digit = divmod(number - 1, 26)
+        text = chr(ord("a") + digit) + text
+    return text
+
+
+def _typed(var: Var, names: Names) -> str:
+    return f"{names(var)}:{var.aval.short()}"
+
+
+def _atom(atom: Atom, names: Names) -> str:
+    if type(atom) is Literal:
+        return f"{_number(atom.val)}:{atom.aval.short()}"
+    return names(atom)
+
+
+def _number(value: Any) -> str:
+    return str(value.item() if hasattr(value, "item") else value)
+
+
+def parameter_text(value: Any) -> str:
+    """Return a parameter's value as equations print it."""
+    if isinstance(value, ShapedArray):
+        return value.short()
+    if hasattr(value, "itemsize") and hasattr(value, "name"):
+        return value.name
+    if isinstance(value, tuple):
+        inner = ", ".join(parameter_text(item) for item in value)
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    if callable(value) and hasattr(value, "__name__"):
+        return value.__name__
+    return str(value)
+
+
+def _parameters(eqn: Eqn, indent: str) -> str:
+    """Return ``[name=value ...]`` in order of names; programs go on lines of their own."""
+    shown = [
+        (name, value)
+        for name, value in sorted(eqn.params.items())
+        if value not in ((), None) and not (name == "keep_unused" and value is False)
+    ]
+    if not shown:
+        return ""
+    if not any(_is_program(value) for _, value in shown):
+        return f"[{' '.join(f'{name}={parameter_text(value)}' for name, value in shown)}]"
+    deeper = indent + _STEP
+    lines = [f"{deeper}{name}={_program_text(value, deeper)}" for name, value in shown]
+    return "[\n" + "\n".join(lines) + f"\n{indent}]"
+
+
+def _is_program(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return any(isinstance(item, (ClosedJaxpr, Jaxpr)) for item in value)
+    return isinstance(value, (ClosedJaxpr, Jaxpr))
+
+
+def _program_text(value: Any, indent: str) -> str:
+    if isinstance(value, ClosedJaxpr):
+        return jaxpr_text(value.jaxpr, indent=indent)
+    if isinstance(value, Jaxpr):
+        return jaxpr_text(value, indent=indent)
+    if _is_program(value):
+        deeper = indent + _STEP
+        inner = "".join(f"\n{deeper}{_program_text(item, deeper)}" for item in value)
+        return f"({inner}\n{indent})"
+    return parameter_text(value)
+
+
+def equation_text(
+    eqn: Eqn, names: Names | None = None, indent: str = "", *, show_source: bool = False
+) -> str:
+    """Return one equation as text, such as ``b:f32[3] = sin a``."""
+    names = names or Names()
+    arguments = " ".join(_atom(atom, names) for atom in eqn.invars)
+    params = _parameters(eqn, indent)
+    results = " ".join(_typed(var, names) for var in eqn.outvars) or "_"
+    text = f"{results} = {eqn.primitive.name}{params}{' ' if arguments else ''}{arguments}"
+    frame = source.user_frame(eqn.source) if show_source else None
+    return f"{text} # {frame}" if frame else text
+
+
+def jaxpr_text(
+    jaxpr: Jaxpr,
+    *,
+    indent: str = "",
+    names: Names | None = None,
+    show_source: bool = False,
+    on_equation: Callable[[Eqn, str], str] | None = None,
+) -> str:
+    """Return a program as text.
+
+    Args:
+      jaxpr: the program.
+      indent: what every line but the first begins with.
+      names: the names to use; new ones by default.
+      show_source: whether each equation ends with the user's line that made it.
+      on_equation: rewrites each equation's text, to annotate it.
+    """
+    names = names or Names()
+    constants = " ".join(_typed(var, names) for var in jaxpr.constvars)
+    arguments = " ".join(_typed(var, names) for var in jaxpr.invars)
+    head = f"{constants}{' ' if constants else ''};{' ' if arguments else ''}{arguments}"
+    inner = indent + _STEP * 2
+    lines = []
+    for eqn in jaxpr.eqns:
+        text = equation_text(eqn, names, inner, show_source=show_source)
+        lines.append(on_equation(eqn, text) if on_equation else text)
+    results = ", ".join(_atom(atom, names) for atom in jaxpr.outvars)
+    results = f"({results},)" if len(jaxpr.outvars) == 1 else f"({results})"
+    flat = f"{{ lambda {head}. let {'; '.join(lines)} in {results} }}"
+    if not lines:
+        return f"{{ lambda {head}. let  in {results} }}"
+    if len(lines) == 1 and "\n" not in flat and len(indent) + len(flat) <= _WIDTH:
+        return flat
+    body = "".join(f"\n{inner}{line}" for line in lines)
+    return f"{{ lambda {head}. let{body}\n{indent}{_STEP}in {results} }}"
+
+
+def _closed_text(self: ClosedJaxpr) -> str:
+    return jaxpr_text(self.jaxpr)
+
+
+def _jaxpr_text(self: Jaxpr) -> str:
+    return jaxpr_text(self)
+
+
+def _eqn_text(self: Eqn) -> str:
+    return equation_text(self)
+
+
+ClosedJaxpr.__repr__ = ClosedJaxpr.__str__ = _closed_text  # type: ignore[method-assign]
+Jaxpr.__repr__ = Jaxpr.__str__ = _jaxpr_text  # type: ignore[method-assign]
+Eqn.__repr__ = _eqn_text  # type: ignore[method-assign]

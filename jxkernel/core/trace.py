@@ -1,0 +1,215 @@
+"""Traces and tracers: who evaluates a primitive right now.
+
+Tracing is *stackless*.  There is one current trace per thread.  A transform makes its own trace
+current while the user's function runs; to process a primitive that trace makes its ``parent``
+current and applies the primitive's rule, so the rule's own operations are seen by the parent.
+A value that a trace does not know is a constant to it.
+
+Port: ``install_base_trace`` sets the trace that evaluates primitives when nothing is being
+transformed.  It is called once, by the package's façade, which keeps ``core`` free of compilers
+and devices.
+
+The C++ dispatch path must not answer a call while a trace is current (it would run what should
+have been staged): the C++ state ``config.trace_state`` is part of its cache key and is set here.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from jxkernel import config as _config
+from jxkernel import dtypes
+from jxkernel._jaxlib import set_tracer_class
+from jxkernel.core.avals import ShapedArray, register_abstractifier
+from jxkernel.errors import (
+    ConcretizationTypeError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
+)
+
+__all__ = ["Trace", "Tracer", "current_trace", "evaluating", "install_base_trace", "set_current", "state", "swap_current"]
+
+
+class Trace:
+    """What processes primitives while it is current; subclassed once per transform."""
+
+    __slots__ = ("parent",)
+
+    parent: "Trace"
+
+    def process(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Apply a primitive to arguments, tracers of this trace or values foreign to it."""
+        raise NotImplementedError
+
+    def describe(self, tracer: "Tracer") -> tuple[str, ...]:
+        """Return where a tracer of this trace comes from, as lines for an error message."""
+        return ()
+
+
+class _State(threading.local):
+    """The current trace of this thread, and the source that replayed equations keep."""
+
+    base: Trace | None = None
+    trace: Any = None
+    replayed_source: Any = None
+
+    def __init__(self) -> None:
+        self.trace = _State.base
+        self.replayed_source = None
+
+
+state = _State()
+_trace_mark = _config.trace_state
+
+
+def install_base_trace(trace: Trace) -> None:
+    """Install the trace that evaluates primitives when nothing is being transformed."""
+    _State.base = trace
+    state.trace = trace
+
+
+def current_trace() -> Trace:
+    """Return the trace that would process a primitive bound now."""
+    return state.trace
+
+
+def evaluating() -> bool:
+    """Whether primitives bound now are evaluated, not traced."""
+    return state.trace is _State.base
+
+
+@contextmanager
+def set_current(trace: Trace) -> Iterator[None]:
+    """Make a trace current for the length of a block, on this thread."""
+    previous = swap_current(trace)
+    try:
+        yield
+    finally:
+        swap_current(previous)
+
+
+def swap_current(trace: Trace) -> Trace:
+    """Make a trace current and return the one that was; hot paths pair it in try/finally."""
+    previous = state.trace
+    state.trace = trace
+    base = _State.base
+    if (trace is base) is not (previous is base):
+        _trace_mark.set_local(None if trace is base else True)
+    return previous
+
+
+class HasAval(Protocol):
+    """Anything with a type: tracers, variables, literals."""
+
+    aval: ShapedArray
+
+
+class Tracer:
+    """A stand-in for an array while a function is traced.
+
+    It has a type (``aval``) and knows its trace; arithmetic, indexing and methods are installed
+    by the numerical API (the ``install_operators`` port).  Asking for its value raises an error
+    that says where the tracer comes from.
+    """
+
+    __slots__ = ("__weakref__", "_trace", "aval")
+    __array_priority__ = 1000
+    __hash__ = None  # type: ignore[assignment]  # a traced value has no content to hash
+
+    _trace: Trace
+    aval: ShapedArray
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the axes."""
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The element type."""
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self.aval.ndim
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.aval.size
+
+    @property
+    def weak_type(self) -> bool:
+        """Whether the dtype yields to the dtype it meets."""
+        return self.aval.weak_type
+
+    def __len__(self) -> int:
+        if not self.aval.shape:
+            raise TypeError("len() of unsized object: a rank-0 array has no length")
+        return self.aval.shape[0]
+
+    def __bool__(self) -> bool:
+        return self._concrete(TracerBoolConversionError)
+
+    def __int__(self) -> int:
+        return self._concrete(ConcretizationTypeError, "int()")
+
+    def __float__(self) -> float:
+        return self._concrete(ConcretizationTypeError, "float()")
+
+    def __complex__(self) -> complex:
+        return self._concrete(ConcretizationTypeError, "complex()")
+
+    def __index__(self) -> int:
+        return self._concrete(TracerIntegerConversionError)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._concrete(TracerArrayConversionError)
+
+    def tolist(self) -> Any:
+        """Raise: a traced value cannot become a Python list."""
+        return self._concrete(ConcretizationTypeError, "tolist()")
+
+    def item(self, *args: int) -> Any:
+        """Raise: a traced value cannot become a Python number."""
+        return self._concrete(ConcretizationTypeError, "item()")
+
+    def _concrete(self, error: Any, wanted: str | None = None) -> Any:
+        """Return what a concrete value would give, or raise; traces with values override."""
+        origin = self._trace.describe(self)
+        if wanted is None:
+            raise error(self._text(), origin=origin)
+        raise error(self._text(), wanted, origin=origin)
+
+    def _text(self) -> str:
+        return f"{type(self).__name__}<{self.aval.short(weak=True)}>"
+
+    def __repr__(self) -> str:
+        return self._text()
+
+    def __copy__(self) -> "Tracer":
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Tracer":
+        return self
+
+    def __reduce__(self) -> Any:
+        raise ConcretizationTypeError(self._text(), "pickling", origin=self._trace.describe(self))
+
+
+set_tracer_class(Tracer)
+
+
+def _aval_of(tracer: Tracer) -> ShapedArray:
+    return tracer.aval
+
+
+register_abstractifier(Tracer, _aval_of)
+
+
+def is_inexact(aval: ShapedArray) -> bool:
+    """Whether values of this type have tangents: floating or complex dtypes."""
+    return dtypes.issubdtype(aval.dtype, dtypes.np.inexact)

@@ -1,0 +1,90 @@
+"""Symbolic zeros and undefined primals: the two placeholders of differentiation.
+
+``Zero`` is a tangent or cotangent known to be zero; rules skip it instead of computing with it.
+``UndefinedPrimal`` marks, in a transpose rule, the arguments in which the equation is linear.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.core.avals import ShapedArray, abstractify
+
+__all__ = ["UndefinedPrimal", "Zero", "is_linear", "scalar_like", "zero_scalar"]
+
+
+class Zero:
+    """A tangent or cotangent that is zero; ``aval`` is its type."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: ShapedArray) -> None:
+        self.aval = aval
+
+    @staticmethod
+    def tangent_of(value: Any) -> "Zero":
+        """Return the zero tangent of an array."""
+        return Zero(abstractify(value).tangent())
+
+    def __repr__(self) -> str:
+        return f"Zero({self.aval.short()})"
+
+
+class UndefinedPrimal:
+    """An argument in which an equation is to be transposed; only its type is known."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: ShapedArray) -> None:
+        self.aval = aval
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the axes."""
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The element type."""
+        return self.aval.dtype
+
+    def __repr__(self) -> str:
+        return f"UndefinedPrimal({self.aval.short()})"
+
+
+def is_linear(value: Any) -> bool:
+    """Whether an argument of a transpose rule is one to transpose with respect to."""
+    return type(value) is UndefinedPrimal
+
+
+def scalar_like(value: Any, scalar: complex) -> Any:
+    """Return a Python number as a scalar of exactly the dtype (and weakness) of ``value``."""
+    aval = abstractify(value)
+    if aval.weak_type:
+        return _python_kind(aval.dtype)(scalar)
+    return typed_scalar(aval.dtype, scalar)
+
+
+def typed_scalar(dtype: Any, scalar: complex) -> Any:
+    """Return a number as a NumPy scalar of a dtype.
+
+    Raises:
+      OverflowError: an integer does not fit the dtype.
+    """
+    return np.asarray(scalar, dtype)[()]
+
+
+def zero_scalar(aval: ShapedArray) -> Any:
+    """Return the scalar zero of a type's dtype; ``False`` where the dtype is ``float0``."""
+    if aval.dtype == dtypes.float0:
+        return False
+    return typed_scalar(aval.dtype, 0)
+
+
+def _python_kind(dtype: Any) -> type:
+    if dtypes.issubdtype(dtype, np.complexfloating):
+        return complex
+    if dtypes.issubdtype(dtype, np.floating):
+        return float
+    return bool if dtype == np.bool_ else int

@@ -1,0 +1,195 @@
+"""``jit_p``: a call of a program that is compiled as a unit.
+
+Inside a trace a jitted function stays one equation, so it is lowered once however often it is
+called, and each transform turns it into a call of the transformed program (remembered on the
+program, so a second gradient of the same function transforms nothing again).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from jxkernel.compile import make_callable
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.axes import Axis
+from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, eval_jaxpr
+from jxkernel.core.primitive import Primitive
+from jxkernel.core.zeros import Zero, is_linear
+from jxkernel.ops.broadcast import move_axis
+from jxkernel.transforms.batching import batch_program
+from jxkernel.transforms.dce import dce_jaxpr
+from jxkernel.transforms.jvp import jvp_program
+from jxkernel.transforms.partial_eval import PartialTrace, partial_eval_program
+from jxkernel.transforms.transpose import transpose_program
+
+__all__ = ["call", "jit_p"]
+
+jit_p = Primitive("jit", multiple_results=True)
+
+
+def call(
+    closed: ClosedJaxpr,
+    args: Sequence[Any],
+    *,
+    name: str,
+    donated: tuple[bool, ...] = (),
+    inline: bool = False,
+    keep_unused: bool = False,
+) -> list[Any]:
+    """Call a program under the current trace; its constants become leading arguments.
+
+    Args:
+      closed: the program.
+      args: flat arguments.
+      name: what jaxprs, profiles and errors call it.
+      donated: which arguments may be overwritten; empty for none.
+      inline: whether to apply its equations here instead of calling it.
+      keep_unused: whether unread arguments stay parameters of the executable.
+    """
+    if inline:
+        return eval_jaxpr(closed.jaxpr, closed.consts, *args)
+    count = len(closed.consts)
+    return jit_p.bind(
+        *closed.consts,
+        *args,
+        jaxpr=hoist(closed),
+        name=name,
+        donated=(False,) * count + donated if donated else (),
+        keep_unused=keep_unused,
+    )
+
+
+def hoist(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """Return the program with its constants as leading arguments, made once."""
+    if not closed.consts:
+        return closed
+    found = closed.derived.get("hoisted")
+    if found is None:
+        found = closed.derived["hoisted"] = closed.hoisted()
+    return found
+
+
+def _rebind(args: Sequence[Any], program: ClosedJaxpr, name: str) -> list[Any]:
+    """Call a transformed program; donation does not carry over to it."""
+    return jit_p.bind(*args, jaxpr=program, name=name, donated=(), keep_unused=False)
+
+
+@jit_p.def_abstract_eval
+def _jit_abstract_eval(*avals: ShapedArray, jaxpr: ClosedJaxpr, **params: Any) -> list[ShapedArray]:
+    return jaxpr.out_avals
+
+
+def _jit_effects(*avals: ShapedArray, jaxpr: ClosedJaxpr, **params: Any) -> frozenset[Any]:
+    return jaxpr.effects
+
+
+def _jit_evaluate(
+    *args: Any, jaxpr: ClosedJaxpr, name: str, donated: tuple[bool, ...], keep_unused: bool
+) -> list[Any]:
+    key = ("callable", donated)
+    function = jaxpr.derived.get(key)
+    if function is None:
+        function = jaxpr.derived[key] = make_callable(name, lambda avals: jaxpr, donated=donated)
+    return function(*args)
+
+
+@jit_p.def_lower
+def _jit_lower(
+    context: Any, *values: Any, jaxpr: ClosedJaxpr, name: str, **params: Any
+) -> Sequence[Any]:
+    return context.call_program(jaxpr, name, values)
+
+
+@jit_p.def_jvp
+def _jit_jvp(
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    jaxpr: ClosedJaxpr,
+    name: str,
+    **params: Any,
+) -> tuple[list[Any], list[Any]]:
+    nonzeros = tuple([type(t) is not Zero for t in tangents])
+    program, out_nonzeros = jvp_program(jaxpr, nonzeros)
+    given = [t for t in tangents if type(t) is not Zero]
+    outs = _rebind([*primals, *given], program, f"jvp({name})")
+    count = len(jaxpr.out_avals)
+    moved = iter(outs[count:])
+    out_tangents = [
+        next(moved) if nonzero else Zero(aval.tangent())
+        for nonzero, aval in zip(out_nonzeros, jaxpr.out_avals, strict=True)
+    ]
+    return outs[:count], out_tangents
+
+
+def _jit_partial_eval(trace: PartialTrace, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+    jaxpr, name = params["jaxpr"], params["name"]
+    unknown = tuple([trace.is_unknown(arg) for arg in args])
+    known_program, rest, unknown_out, residual_count = partial_eval_program(jaxpr, unknown)
+    known_args = [arg for arg, hidden in zip(args, unknown, strict=True) if not hidden]
+    outs = _rebind(known_args, known_program, name) if known_program.out_avals else []
+    split = len(outs) - residual_count
+    hidden_args = [arg for arg, hidden in zip(args, unknown, strict=True) if hidden]
+    staged = trace.stage(
+        jit_p,
+        [*outs[split:], *hidden_args],
+        {"jaxpr": rest, "name": name, "donated": (), "keep_unused": False},
+    )
+    known_outs, unknown_outs = iter(outs[:split]), iter(staged)
+    return [next(unknown_outs if hidden else known_outs) for hidden in unknown_out]
+
+
+@jit_p.def_transpose
+def _jit_transpose(
+    cts: Sequence[Any], *args: Any, jaxpr: ClosedJaxpr, name: str, **params: Any
+) -> list[Any]:
+    linear = tuple([is_linear(arg) for arg in args])
+    nonzero = tuple([type(ct) is not Zero for ct in cts])
+    program, produced = transpose_program(jaxpr, linear, nonzero)
+    known = [arg for arg, lin in zip(args, linear, strict=True) if not lin]
+    given = [ct for ct in cts if type(ct) is not Zero]
+    outs = iter(_rebind([*known, *given], program, f"transpose({name})"))
+    flags = iter(produced)
+    return [
+        (next(outs) if next(flags) else Zero(arg.aval.tangent())) if lin else None
+        for arg, lin in zip(args, linear, strict=True)
+    ]
+
+
+@jit_p.def_batch
+def _jit_batch(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    jaxpr: ClosedJaxpr,
+    name: str,
+    **params: Any,
+) -> tuple[list[Any], list[int | None]]:
+    batched = tuple([dim is not None for dim in dims])
+    program, out_batched = batch_program(jaxpr, axis, batched, False)
+    moved = [
+        arg if dim is None else move_axis(arg, dim, 0) for arg, dim in zip(args, dims, strict=True)
+    ]
+    outs = _rebind(moved, program, f"vmap({name})")
+    return outs, [0 if has else None for has in out_batched]
+
+
+def _jit_dce(used_outputs: list[bool], eqn: Eqn) -> Eqn:
+    closed: ClosedJaxpr = eqn.params["jaxpr"]
+    key = ("dce", tuple(used_outputs))
+    found = closed.derived.get(key)
+    if found is None:
+        jaxpr, used = dce_jaxpr(closed.jaxpr, used_outputs)
+        pruned = ClosedJaxpr(jaxpr, closed.consts)
+        found = closed.derived[key] = (pruned, used[len(closed.consts) :])
+    pruned, used = found
+    return eqn.replace(
+        invars=[atom for atom, keep in zip(eqn.invars, used, strict=True) if keep],
+        outvars=[var for var, keep in zip(eqn.outvars, used_outputs, strict=True) if keep],
+        params={**eqn.params, "jaxpr": pruned, "donated": ()},
+    )
+
+
+jit_p.define(
+    effects=_jit_effects, evaluate=_jit_evaluate, partial_eval=_jit_partial_eval, dce=_jit_dce
+)

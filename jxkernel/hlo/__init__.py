@@ -1,0 +1,53 @@
+"""StableHLO over jaxlib's MLIR bindings: types, attributes, operations, modules.
+
+The thinnest layer that spares everyone else the bindings: one MLIR context for the process,
+cached types and attributes, and ``Builder.op``, which creates any operation by name.  It must
+not know of avals, primitives or jaxprs.
+"""
+
+from jxkernel.hlo.attributes import (
+    bool_attr,
+    comparison_direction,
+    dense_bool_array,
+    dense_elements,
+    dense_i64_array,
+    dot_dimension_numbers,
+    enum_attr,
+    i32_attr,
+    i64_attr,
+    parse_attribute,
+    precision_config,
+    string_attr,
+    symbol_attr,
+)
+from jxkernel.hlo.builder import Builder, Function, ModuleBuilder, file_location, module_text
+from jxkernel.hlo.context import context, ir, unknown_location
+from jxkernel.hlo.types import element_type, parse_type, tensor_type, token_type
+
+__all__ = [
+    "Builder",
+    "Function",
+    "ModuleBuilder",
+    "bool_attr",
+    "comparison_direction",
+    "context",
+    "dense_bool_array",
+    "dense_elements",
+    "dense_i64_array",
+    "dot_dimension_numbers",
+    "element_type",
+    "enum_attr",
+    "file_location",
+    "i32_attr",
+    "i64_attr",
+    "ir",
+    "module_text",
+    "parse_attribute",
+    "parse_type",
+    "precision_config",
+    "string_attr",
+    "symbol_attr",
+    "tensor_type",
+    "token_type",
+    "unknown_location",
+]

@@ -1,0 +1,122 @@
+"""MLIR attributes, made once each where they are small."""
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from jxkernel.hlo.context import context, ir
+from jxkernel.hlo.types import tensor_type
+
+__all__ = [
+    "bool_attr",
+    "comparison_direction",
+    "dense_bool_array",
+    "dense_elements",
+    "dense_i64_array",
+    "dot_dimension_numbers",
+    "enum_attr",
+    "i32_attr",
+    "i64_attr",
+    "parse_attribute",
+    "precision_config",
+    "string_attr",
+    "symbol_attr",
+]
+
+
+@lru_cache(maxsize=8192)
+def parse_attribute(text: str) -> Any:
+    """Return the MLIR attribute written as ``text``."""
+    return ir.Attribute.parse(text, context)
+
+
+def bool_attr(value: bool) -> Any:
+    """Return a boolean attribute."""
+    return parse_attribute("true" if value else "false")
+
+
+def i64_attr(value: int) -> Any:
+    """Return a 64-bit integer attribute."""
+    return parse_attribute(f"{value} : i64")
+
+
+def i32_attr(value: int) -> Any:
+    """Return a 32-bit integer attribute."""
+    return parse_attribute(f"{value} : i32")
+
+
+def string_attr(value: str) -> Any:
+    """Return a string attribute."""
+    return ir.StringAttr.get(value, context)
+
+
+def symbol_attr(name: str) -> Any:
+    """Return a reference to the function ``name`` of the module."""
+    return ir.FlatSymbolRefAttr.get(name, context)
+
+
+@lru_cache(maxsize=8192)
+def dense_i64_array(values: tuple[int, ...]) -> Any:
+    """Return ``array<i64: ...>``: permutations, offsets, sizes."""
+    return ir.DenseI64ArrayAttr.get(values, context)
+
+
+@lru_cache(maxsize=1024)
+def dense_bool_array(values: tuple[bool, ...]) -> Any:
+    """Return ``array<i1: ...>``."""
+    return ir.DenseBoolArrayAttr.get(values, context)
+
+
+def enum_attr(kind: str, value: str) -> Any:
+    """Return a StableHLO enum attribute, such as ``#stablehlo<precision HIGHEST>``."""
+    return parse_attribute(f"#stablehlo<{kind} {value}>")
+
+
+def comparison_direction(direction: str) -> Any:
+    """Return the attribute of a comparison: ``EQ NE GE GT LE LT``."""
+    return enum_attr("comparison_direction", direction)
+
+
+def precision_config(precisions: tuple[str, str]) -> Any:
+    """Return the operand precisions of a contraction: ``DEFAULT HIGH HIGHEST`` each."""
+    first, second = (f"#stablehlo<precision {name}>" for name in precisions)
+    return parse_attribute(f"[{first}, {second}]")
+
+
+@lru_cache(maxsize=4096)
+def dot_dimension_numbers(
+    contracting: tuple[tuple[int, ...], tuple[int, ...]],
+    batching: tuple[tuple[int, ...], tuple[int, ...]],
+) -> Any:
+    """Return the ``#stablehlo.dot`` attribute of a general contraction."""
+    parts: list[str] = []
+    if batching[0]:
+        parts.append(f"lhs_batching_dimensions = {list(batching[0])}")
+        parts.append(f"rhs_batching_dimensions = {list(batching[1])}")
+    parts.append(f"lhs_contracting_dimensions = {list(contracting[0])}")
+    parts.append(f"rhs_contracting_dimensions = {list(contracting[1])}")
+    return parse_attribute(f"#stablehlo.dot<{', '.join(parts)}>")
+
+
+def dense_elements(value: np.ndarray[Any, Any]) -> Any:
+    """Return the elements attribute of a NumPy array of any XLA dtype.
+
+    A value repeated over a whole array is written once (a splat).
+    """
+    shape, dtype = value.shape, value.dtype
+    if dtype.names == ("float0",):
+        value, dtype = np.zeros(shape, np.bool_), np.dtype(np.bool_)
+    kind = tensor_type(shape, dtype)
+    data = np.ascontiguousarray(value)
+    if dtype == np.bool_:
+        data = np.packbits(data, bitorder="little")
+    elif dtype.name in ("int4", "uint4", "int2", "uint2"):
+        return _narrow_elements(value, kind)
+    return ir.DenseElementsAttr.get(data, type=kind, context=context)
+
+
+def _narrow_elements(value: np.ndarray[Any, Any], kind: Any) -> Any:
+    """Return the elements of an array of integers narrower than a byte, by way of text."""
+    flat = np.asarray(value, np.int64).tolist()
+    return parse_attribute(f"dense<{flat}> : {kind}".replace("'", ""))

@@ -1,0 +1,203 @@
+"""Building modules: functions, operations, constants, regions, locations."""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from jxkernel.hlo.attributes import (
+    comparison_direction,
+    dense_elements,
+    dense_i64_array,
+    enum_attr,
+    string_attr,
+    symbol_attr,
+)
+from jxkernel.hlo.context import context, ir, unknown_location
+from jxkernel.hlo.types import tensor_type
+
+__all__ = ["Builder", "Function", "ModuleBuilder", "file_location", "module_text"]
+
+_create = ir.Operation.create
+
+
+class Builder:
+    """Appends operations to a block.
+
+    Attributes:
+      ip: the insertion point, at the end of the block.
+      loc: the location that new operations get.
+    """
+
+    __slots__ = ("ip", "loc")
+
+    def __init__(self, ip: Any, loc: Any = unknown_location) -> None:
+        self.ip = ip
+        self.loc = loc
+
+    def op(
+        self,
+        name: str,
+        types: Sequence[Any],
+        operands: Sequence[Any],
+        attributes: dict[str, Any] | None = None,
+        regions: int = 0,
+    ) -> Any:
+        """Append the operation ``name`` and return it; its values are ``.results``."""
+        return _create(
+            name, types, operands, attributes, regions=regions, loc=self.loc, ip=self.ip
+        )
+
+    def value(
+        self,
+        name: str,
+        kind: Any,
+        operands: Sequence[Any],
+        attributes: dict[str, Any] | None = None,
+    ) -> Any:
+        """Append an operation of one result and return that result."""
+        return _create(name, (kind,), operands, attributes, loc=self.loc, ip=self.ip).result
+
+    def constant(self, value: Any, dtype: Any = None) -> Any:
+        """Append a constant: a NumPy array, or a number with its dtype."""
+        array = np.asarray(value, dtype)
+        elements = dense_elements(array)
+        return self.value(
+            "stablehlo.constant",
+            tensor_type(array.shape, array.dtype),
+            (),
+            {"value": elements},
+        )
+
+    def splat(self, value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Append one number repeated over a shape."""
+        scalar = self.constant(value, dtype)
+        return scalar if not shape else self.broadcast(scalar, (), shape, dtype)
+
+    def broadcast(
+        self, value: Any, dims: tuple[int, ...], shape: tuple[int, ...], dtype: Any
+    ) -> Any:
+        """Append ``broadcast_in_dim``: axis i of ``value`` becomes axis ``dims[i]``."""
+        return self.value(
+            "stablehlo.broadcast_in_dim",
+            tensor_type(shape, dtype),
+            (value,),
+            {"broadcast_dimensions": dense_i64_array(dims)},
+        )
+
+    def compare(
+        self, left: Any, right: Any, direction: str, shape: tuple[int, ...], kind: str
+    ) -> Any:
+        """Append a comparison; ``kind`` is ``FLOAT TOTALORDER SIGNED UNSIGNED``."""
+        return self.value(
+            "stablehlo.compare",
+            tensor_type(shape, np.dtype(np.bool_)),
+            (left, right),
+            {
+                "comparison_direction": comparison_direction(direction),
+                "compare_type": enum_attr("comparison_type", kind),
+            },
+        )
+
+    def region(
+        self, operation: Any, index: int, types: Sequence[Any], body: Callable[..., Sequence[Any]]
+    ) -> None:
+        """Fill region ``index`` of an operation: ``body(builder, *arguments)`` gives its results."""
+        block = operation.regions[index].blocks.append(*types, arg_locs=[self.loc] * len(types))
+        inner = Builder(ir.InsertionPoint(block), self.loc)
+        results = body(inner, *block.arguments)
+        inner.op("stablehlo.return", (), results)
+
+    def call(self, name: str, types: Sequence[Any], operands: Sequence[Any]) -> Sequence[Any]:
+        """Append a call of a function of the module."""
+        return self.op("func.call", types, operands, {"callee": symbol_attr(name)}).results
+
+
+class Function:
+    """A function being built: its operation, arguments and a builder for its body."""
+
+    __slots__ = ("arguments", "builder", "operation")
+
+    def __init__(self, operation: Any, arguments: Sequence[Any], builder: Builder) -> None:
+        self.operation = operation
+        self.arguments = arguments
+        self.builder = builder
+
+    def returns(self, values: Sequence[Any]) -> None:
+        """End the body with the given results."""
+        self.builder.op("func.return", (), values)
+
+
+class ModuleBuilder:
+    """A module being built."""
+
+    def __init__(self, name: str) -> None:
+        self.module = ir.Module.create(loc=unknown_location)
+        self.module.operation.attributes["sym_name"] = string_attr(name)
+        self._ip = ir.InsertionPoint(self.module.body)
+        self._names: set[str] = set()
+
+    def set_attribute(self, name: str, value: Any) -> None:
+        """Set an attribute of the module itself."""
+        self.module.operation.attributes[name] = value
+
+    def function(
+        self,
+        name: str,
+        in_types: Sequence[Any],
+        out_types: Sequence[Any],
+        *,
+        public: bool = False,
+        arg_attrs: Sequence[dict[str, Any]] | None = None,
+        res_attrs: Sequence[dict[str, Any]] | None = None,
+    ) -> Function:
+        """Add a function; a name already taken gets a number."""
+        unique = self._unique(name)
+        attributes = {
+            "sym_name": string_attr(unique),
+            "sym_visibility": string_attr("public" if public else "private"),
+            "function_type": ir.TypeAttr.get(
+                ir.FunctionType.get(in_types, out_types, context), context
+            ),
+        }
+        if arg_attrs is not None:
+            attributes["arg_attrs"] = _dict_array(arg_attrs)
+        if res_attrs is not None:
+            attributes["res_attrs"] = _dict_array(res_attrs)
+        operation = _create(
+            "func.func", (), (), attributes, regions=1, loc=unknown_location, ip=self._ip
+        )
+        block = operation.regions[0].blocks.append(
+            *in_types, arg_locs=[unknown_location] * len(in_types)
+        )
+        return Function(operation, list(block.arguments), Builder(ir.InsertionPoint(block)))
+
+    def _unique(self, name: str) -> str:
+        unique, number = name, 0
+        while unique in self._names:
+            number += 1
+            unique = f"{name}_{number}"
+        self._names.add(unique)
+        return unique
+
+
+def _dict_array(entries: Sequence[dict[str, Any]]) -> Any:
+    return ir.ArrayAttr.get([ir.DictAttr.get(entry, context) for entry in entries], context)
+
+
+@lru_cache(maxsize=8192)
+def file_location(file: str, line: int, column: int, name: str) -> Any:
+    """Return the location ``name`` at a place in a source file."""
+    return ir.Location.name(name, ir.Location.file(file, line, column, context), context)
+
+
+@lru_cache(maxsize=1024)
+def name_location(name: str) -> Any:
+    """Return a location that has a name only."""
+    return ir.Location.name(name, unknown_location, context)
+
+
+def module_text(module: Any, *, locations: bool = False) -> str:
+    """Return a module as MLIR text."""
+    return module.operation.get_asm(enable_debug_info=locations)

@@ -1,0 +1,72 @@
+"""MLIR types for NumPy dtypes and shapes, made once each."""
+
+from functools import lru_cache
+from typing import Any
+
+from jxkernel.hlo.context import context, ir, unknown_location
+
+__all__ = ["element_type", "parse_type", "tensor_type", "token_type"]
+
+_NAMES = {
+    "bool": "i1",
+    "int2": "i2",
+    "int4": "i4",
+    "int8": "i8",
+    "int16": "i16",
+    "int32": "i32",
+    "int64": "i64",
+    "uint2": "ui2",
+    "uint4": "ui4",
+    "uint8": "ui8",
+    "uint16": "ui16",
+    "uint32": "ui32",
+    "uint64": "ui64",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "float32": "f32",
+    "float64": "f64",
+    "complex64": "complex<f32>",
+    "complex128": "complex<f64>",
+    "float8_e4m3fn": "f8E4M3FN",
+    "float8_e5m2": "f8E5M2",
+    "float8_e4m3b11fnuz": "f8E4M3B11FNUZ",
+    "float8_e4m3fnuz": "f8E4M3FNUZ",
+    "float8_e5m2fnuz": "f8E5M2FNUZ",
+    "float8_e3m4": "f8E3M4",
+    "float8_e4m3": "f8E4M3",
+    "float8_e8m0fnu": "f8E8M0FNU",
+    "float4_e2m1fn": "f4E2M1FN",
+}
+
+
+@lru_cache(maxsize=None)
+def parse_type(text: str) -> Any:
+    """Return the MLIR type written as ``text``."""
+    return ir.Type.parse(text, context)
+
+
+@lru_cache(maxsize=None)
+def element_type(dtype: Any) -> Any:
+    """Return the MLIR element type of a NumPy dtype; ``float0`` has that of ``bool``.
+
+    Raises:
+      TypeError: XLA has no such element type.
+    """
+    if dtype.names == ("float0",):
+        return parse_type("i1")
+    try:
+        return parse_type(_NAMES[dtype.name])
+    except KeyError:
+        raise TypeError(f"dtype {dtype} has no element type in StableHLO") from None
+
+
+@lru_cache(maxsize=8192)
+def tensor_type(shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return the ranked tensor type of a shape and dtype."""
+    return ir.RankedTensorType.get(shape, element_type(dtype), loc=unknown_location)
+
+
+def token_type() -> Any:
+    """Return the type of ordering tokens."""
+    return parse_type("!stablehlo.token")
+

@@ -1,0 +1,9 @@
+"""From a jaxpr to a StableHLO module: a walk over equations, each lowered by its primitive's rule.
+
+It knows jaxprs and the ``hlo`` builder.  It must not know of transforms, devices or caches.
+"""
+
+from jxkernel.lowering.lower import LoweringContext, LoweringRule, lower_program
+from jxkernel.lowering.program import LoweredProgram
+
+__all__ = ["LoweredProgram", "LoweringContext", "LoweringRule", "lower_program"]

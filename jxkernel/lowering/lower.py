@@ -1,0 +1,239 @@
+"""Lowering jaxprs to StableHLO.
+
+A rule is called ``rule(context, *values, **params)`` and returns a value, or a sequence of them.
+The context is a ``Builder`` (so a rule appends operations to it) that also tells the types of
+the equation being lowered.  One context serves one block; it is updated per equation, because
+an object per equation costs as much as the operation itself.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from jxkernel import hlo
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal
+from jxkernel.lowering.program import LoweredProgram
+from jxkernel.source import user_frame
+
+__all__ = ["LoweringContext", "LoweringRule", "ModuleState", "lower_program"]
+
+
+class LoweringRule(Protocol):
+    """How one application of a primitive becomes StableHLO."""
+
+    def __call__(self, context: "LoweringContext", *values: Any, **params: Any) -> Any: ...
+
+
+class ModuleState:
+    """What the functions of one module share.
+
+    Attributes:
+      builder: the module being built.
+      platform: ``cpu``, ``cuda``, ``rocm`` or ``tpu``.
+      functions: the function already made for each nested program.
+      callbacks: host functions referred to by index.
+    """
+
+    __slots__ = ("builder", "callbacks", "functions", "platform")
+
+    def __init__(self, name: str, platform: str) -> None:
+        self.builder = hlo.ModuleBuilder(name)
+        self.platform = platform
+        self.functions: dict[int, tuple[ClosedJaxpr, str]] = {}
+        self.callbacks: list[Any] = []
+
+
+class LoweringContext(hlo.Builder):
+    """A builder that knows the types of the equation being lowered.
+
+    Attributes:
+      avals_in: the types of the operands.
+      avals_out: the types of the results.
+      module: what all functions of the module share.
+    """
+
+    __slots__ = ("avals_in", "avals_out", "module", "primitive_name")
+
+    def __init__(self, ip: Any, loc: Any, module: ModuleState) -> None:
+        super().__init__(ip, loc)
+        self.module = module
+        self.avals_in: Sequence[ShapedArray] = ()
+        self.avals_out: Sequence[ShapedArray] = ()
+        self.primitive_name = ""
+
+    @property
+    def out_type(self) -> Any:
+        """The MLIR type of the one result."""
+        aval = self.avals_out[0]
+        return hlo.tensor_type(aval.shape, aval.dtype)
+
+    @property
+    def out_types(self) -> list[Any]:
+        """The MLIR types of the results."""
+        return types_of(self.avals_out)
+
+    def inline(self, closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
+        """Append the equations of a nested program and return its results."""
+        inner = LoweringContext(self.ip, self.loc, self.module)
+        return inner.nested(closed, args)
+
+    def nested(self, closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
+        """Append a nested program, its constants (few and small) written into the module."""
+        constants = [self.constant(np.asarray(value)) for value in closed.consts]
+        return self.equations(closed.jaxpr, [*constants, *args])
+
+    def lower_region(
+        self,
+        operation: Any,
+        index: int,
+        avals: Sequence[ShapedArray],
+        body: Callable[..., Sequence[Any]],
+    ) -> None:
+        """Fill a region of an operation: ``body(context, *arguments)`` gives its results."""
+
+        def fill(builder: hlo.Builder, *arguments: Any) -> Sequence[Any]:
+            return body(LoweringContext(builder.ip, self.loc, self.module), *arguments)
+
+        self.region(operation, index, types_of(avals), fill)
+
+    def call_program(self, closed: ClosedJaxpr, name: str, args: Sequence[Any]) -> Sequence[Any]:
+        """Append a call of a nested program, lowered once per module."""
+        found = self.module.functions.get(id(closed))
+        if found is None:
+            found = (closed, self._function(closed, name))
+            self.module.functions[id(closed)] = found
+        return self.call(found[1], types_of(closed.out_avals), args)
+
+    def _function(self, closed: ClosedJaxpr, name: str) -> str:
+        jaxpr = closed.jaxpr
+        function = self.module.builder.function(
+            name, types_of(jaxpr.in_avals), types_of(jaxpr.out_avals)
+        )
+        inner = LoweringContext(function.builder.ip, self.loc, self.module)
+        function.returns(inner.nested(closed, function.arguments))
+        return function.operation.attributes["sym_name"].value
+
+    def equations(self, jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
+        """Append all equations of a program, given values for constvars and invars together."""
+        env: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], args, strict=True))
+        literals: dict[tuple[Any, Any], Any] = {}
+        outer = self.loc
+        for eqn in jaxpr.eqns:
+            self.loc = _location(eqn) or outer
+            values = [
+                self._literal(literals, atom) if type(atom) is Literal else env[atom]
+                for atom in eqn.invars
+            ]
+            env.update(zip(eqn.outvars, self._apply(eqn, values), strict=True))
+        self.loc = outer
+        return [
+            self._literal(literals, atom) if type(atom) is Literal else env[atom]
+            for atom in jaxpr.outvars
+        ]
+
+    def _apply(self, eqn: Eqn, values: list[Any]) -> Sequence[Any]:
+        primitive = eqn.primitive
+        self.avals_in = [atom.aval for atom in eqn.invars]
+        self.avals_out = [var.aval for var in eqn.outvars]
+        self.primitive_name = primitive.name
+        out = (primitive.lower or primitive.rule("lower"))(self, *values, **eqn.params)
+        return out if primitive.multiple_results else (out,)
+
+    def _literal(self, made: dict[tuple[Any, Any], Any], literal: Literal) -> Any:
+        """Return the constant of a literal, made once per block (NaN and -0.0 kept apart)."""
+        array = np.asarray(literal.val, literal.aval.dtype)
+        key = (array.tobytes(), literal.aval.dtype)
+        value = made.get(key)
+        if value is None:
+            value = made[key] = self.constant(array)
+        return value
+
+
+def types_of(avals: Sequence[ShapedArray]) -> list[Any]:
+    """Return the MLIR types of avals."""
+    return [hlo.tensor_type(aval.shape, aval.dtype) for aval in avals]
+
+
+
+
+def _location(eqn: Eqn) -> Any:
+    """Return the location of an equation: its primitive's name at the user's line."""
+    source = eqn.source
+    if source is None:
+        return None
+    frame = user_frame(source)
+    if frame is None:
+        return None
+    return hlo.file_location(frame.file, frame.line, frame.column + 1, eqn.primitive.name)
+
+
+def used_arguments(jaxpr: Jaxpr) -> list[bool]:
+    """Say, for constvars and invars together, which the program reads."""
+    used = {atom for atom in jaxpr.outvars if type(atom) is not Literal}
+    for eqn in jaxpr.eqns:
+        used.update([atom for atom in eqn.invars if type(atom) is not Literal])
+    return [var in used for var in [*jaxpr.constvars, *jaxpr.invars]]
+
+
+def lower_program(
+    closed: ClosedJaxpr,
+    *,
+    name: str,
+    platform: str,
+    donated: Sequence[bool] = (),
+    keep_unused: bool = False,
+) -> LoweredProgram:
+    """Lower a program to a module whose ``main`` takes its constants, then its arguments.
+
+    Args:
+      closed: the program.
+      name: the module's name, made safe for MLIR.
+      platform: the platform to lower for.
+      donated: for each argument, whether its buffer may hold a result.
+      keep_unused: whether ``main`` also takes arguments that the program never reads.
+    """
+    jaxpr = closed.jaxpr
+    state = ModuleState(f"jit_{_safe(name)}", platform)
+    state.builder.set_attribute("mhlo.num_partitions", hlo.i32_attr(1))
+    state.builder.set_attribute("mhlo.num_replicas", hlo.i32_attr(1))
+    variables = [*jaxpr.constvars, *jaxpr.invars]
+    used = [True] * len(variables) if keep_unused else used_arguments(jaxpr)
+    kept = tuple(index for index, keep in enumerate(used) if keep)
+    donate = [False] * len(jaxpr.constvars) + list(donated or [False] * len(jaxpr.invars))
+    in_avals = [variables[index].aval for index in kept]
+    aliases = _aliases(in_avals, [donate[index] for index in kept], jaxpr.out_avals)
+    function = state.builder.function(
+        "main", types_of(in_avals), types_of(jaxpr.out_avals), public=True, arg_attrs=aliases
+    )
+    context = LoweringContext(function.builder.ip, hlo.unknown_location, state)
+    values: list[Any] = [None] * len(variables)
+    for index, value in zip(kept, function.arguments, strict=True):
+        values[index] = value
+    function.returns(context.equations(jaxpr, values))
+    return LoweredProgram(state.builder.module, name, kept, platform, tuple(state.callbacks))
+
+
+def _aliases(
+    in_avals: Sequence[ShapedArray], donated: Sequence[bool], out_avals: Sequence[ShapedArray]
+) -> list[dict[str, Any]]:
+    """Give each donated argument a result of the same type to live on in, where there is one."""
+    free: dict[tuple[Any, Any], list[int]] = {}
+    for index, aval in enumerate(out_avals):
+        free.setdefault((aval.shape, aval.dtype), []).append(index)
+    attributes: list[dict[str, Any]] = []
+    for aval, donate in zip(in_avals, donated, strict=True):
+        candidates = free.get((aval.shape, aval.dtype)) if donate else None
+        if candidates:
+            attributes.append({"tf.aliasing_output": hlo.i32_attr(candidates.pop(0))})
+        elif donate:
+            attributes.append({"jax.buffer_donor": hlo.bool_attr(True)})
+        else:
+            attributes.append({})
+    return attributes
+
+
+def _safe(name: str) -> str:
+    """Return a name with everything but letters, digits and ``_`` replaced."""
+    return "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name) or "fun"

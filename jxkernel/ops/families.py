@@ -1,0 +1,291 @@
+"""Constructors for regular families of primitives: one line declares all five rules.
+
+``unary`` and ``nary`` make elementwise primitives from a StableHLO name, the dtypes they take,
+a NumPy reference and one derivative rule per operand.  Elementwise operands agree in dtype and
+in shape, save that a scalar (rank 0) may stand beside any shape.
+
+A derivative rule is a function of the tangent, the operands and the result that is linear in
+the tangent: for ``sin`` it is ``lambda t, x, y: mul(t, cos(x))``.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.axes import Axis
+from jxkernel.core.primitive import Primitive, Undefined
+from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear
+from jxkernel.errors import ShapeMismatchError
+from jxkernel.ops.broadcast import (
+    add_any,
+    broadcast_in_dim,
+    broadcast_like,
+    move_axis,
+    sum_to_shape,
+)
+
+__all__ = [
+    "ANY",
+    "BOOL_OR_INTEGER",
+    "COMPLEX",
+    "FLOATING",
+    "INEXACT",
+    "INTEGER",
+    "NUMERIC",
+    "ORDERED",
+    "SIGNED",
+    "NOT_DIFFERENTIABLE",
+    "elementwise_batch",
+    "nary",
+    "unary",
+]
+
+FLOATING = (np.floating,)
+COMPLEX = (np.complexfloating,)
+INEXACT = (np.inexact,)
+INTEGER = (np.integer,)
+NUMERIC = (np.number,)
+ORDERED = (np.integer, np.floating, np.bool_)
+BOOL_OR_INTEGER = (np.integer, np.bool_)
+SIGNED = (np.signedinteger, np.inexact)
+ANY = (np.number, np.bool_)
+
+NOT_DIFFERENTIABLE = "not differentiable"
+"""In place of derivative rules: the result does not vary smoothly, its tangent is zero."""
+
+Term = Callable[..., Any] | None
+DtypeRule = Callable[[Any], Any]
+
+
+def unary(
+    name: str,
+    accepted: tuple[type, ...],
+    *,
+    lower: Any,
+    jvp: Any,
+    reference: Any,
+    result_dtype: DtypeRule | None = None,
+    transpose: Any = None,
+    linear: bool = False,
+) -> Primitive:
+    """Return an elementwise primitive of one operand.
+
+    Args:
+      name: the primitive's name.
+      accepted: the NumPy scalar kinds it takes.
+      lower: a StableHLO operation name, or a lowering rule.
+      jvp: the derivative rule, ``NOT_DIFFERENTIABLE``, or ``Undefined``.
+      reference: the NumPy function that defines the values.
+      result_dtype: the result's dtype from the operand's, where it is another.
+      transpose: the transpose rule, of a linear primitive.
+      linear: whether the tangent of the result is the primitive of the tangent.
+    """
+    return nary(
+        name,
+        (accepted,),
+        lower=lower,
+        jvp=jvp if isinstance(jvp, (str, Undefined)) or jvp is None else (jvp,),
+        reference=reference,
+        result_dtype=result_dtype,
+        transpose=transpose,
+        linear=linear,
+    )
+
+
+def nary(
+    name: str,
+    accepted: Sequence[tuple[type, ...]],
+    *,
+    lower: Any,
+    jvp: Any,
+    reference: Any,
+    result_dtype: DtypeRule | None = None,
+    transpose: Any = None,
+    linear: bool = False,
+) -> Primitive:
+    """Return an elementwise primitive; arguments are those of ``unary``, one entry per operand."""
+    primitive = Primitive(name)
+    primitive.reference = reference
+    primitive.define(
+        abstract_eval=_abstract_eval_rule(name, accepted, result_dtype),
+        lower=_lower_rule(lower) if isinstance(lower, str) else lower,
+        jvp=_linear_jvp(primitive) if linear else _jvp_rule(primitive, jvp),
+        transpose=transpose or Undefined("it is not linear in any operand"),
+        batch=elementwise_batch(primitive),
+    )
+    primitive.accepted = tuple(accepted)
+    return primitive
+
+
+def _abstract_eval_rule(
+    name: str, accepted: Sequence[tuple[type, ...]], result_dtype: DtypeRule | None
+) -> Callable[..., ShapedArray]:
+    def abstract_eval(*avals: ShapedArray, **params: Any) -> ShapedArray:
+        first = avals[0]
+        for position, (aval, kinds) in enumerate(zip(avals, accepted, strict=True)):
+            if not any(dtypes.issubdtype(aval.dtype, kind) for kind in kinds):
+                raise TypeError(_dtype_message(name, aval, kinds, position, len(avals)))
+            if aval.dtype != first.dtype:
+                raise TypeError(
+                    f"{name} needs operands of one dtype, got "
+                    f"{' and '.join(dtypes.short_name(a.dtype) for a in avals)}: convert with "
+                    "x.astype(...), or use the function of jxkernel.numpy, which promotes"
+                )
+        dtype = result_dtype(first.dtype) if result_dtype else first.dtype
+        weak = all(aval.weak_type for aval in avals)
+        return ShapedArray(_joint_shape(name, avals), dtype, weak and dtype == first.dtype)
+
+    return abstract_eval
+
+
+def _dtype_message(
+    name: str, aval: ShapedArray, kinds: tuple[type, ...], position: int, count: int
+) -> str:
+    which = f" as operand {position + 1}" if count > 1 else ""
+    wanted = " or ".join(kind.__name__.rstrip("_") for kind in kinds)
+    return f"{name} does not accept dtype {aval.dtype.name}{which}: it takes {wanted} dtypes"
+
+
+def _joint_shape(name: str, avals: Sequence[ShapedArray]) -> tuple[int, ...]:
+    """Return the one shape of the operands that are not scalars."""
+    shape: tuple[int, ...] = ()
+    for aval in avals:
+        if aval.shape and aval.shape != shape:
+            if shape:
+                raise ShapeMismatchError(
+                    name,
+                    [a.shape for a in avals],
+                    "operands have equal shapes, or are scalars; jxkernel.numpy broadcasts",
+                )
+            shape = aval.shape
+    return shape
+
+
+def _lower_rule(operation: str) -> Callable[..., Any]:
+    def lower(context: Any, *values: Any, **params: Any) -> Any:
+        return context.value(operation, context.out_type, broadcast_values(context, values))
+
+    return lower
+
+
+def broadcast_values(context: Any, values: Sequence[Any]) -> Sequence[Any]:
+    """Return the operands with scalars broadcast to the result's shape."""
+    shape = context.avals_out[0].shape
+    avals = context.avals_in
+    if all(aval.shape == shape for aval in avals):
+        return values
+    return [
+        value if aval.shape == shape else context.broadcast(value, (), shape, aval.dtype)
+        for value, aval in zip(values, avals, strict=True)
+    ]
+
+
+def _linear_jvp(primitive: Primitive) -> Callable[..., Any]:
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        return primitive.bind(*primals, **params), primitive.bind(*tangents, **params)
+
+    return jvp
+
+
+def _jvp_rule(primitive: Primitive, terms: Any) -> Any:
+    if isinstance(terms, Undefined):
+        return terms
+    if terms == NOT_DIFFERENTIABLE:
+        return _zero_jvp(primitive)
+    return jvp_of_terms(primitive, tuple(terms))
+
+
+def _zero_jvp(primitive: Primitive) -> Callable[..., Any]:
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        y = primitive.bind(*primals, **params)
+        return y, Zero.tangent_of(y)
+
+    return jvp
+
+
+def jvp_of_terms(primitive: Primitive, terms: tuple[Term, ...]) -> Callable[..., Any]:
+    """Return the JVP rule that adds one term per operand with a nonzero tangent."""
+
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        y = primitive.bind(*primals, **params)
+        total: Any = None
+        for term, tangent in zip(terms, tangents, strict=True):
+            if type(tangent) is Zero or term is None:
+                continue
+            part = broadcast_like(term(tangent, *primals, y, **params), y)
+            total = part if total is None else add_any(total, part)
+        return y, Zero.tangent_of(y) if total is None else total
+
+    return jvp
+
+
+def transpose_of_terms(*terms: Callable[..., Any] | None) -> Callable[..., Any]:
+    """Return a transpose rule from one function per operand: of the cotangent and all operands.
+
+    Each function is asked only where its operand is linear; its result is summed to the
+    operand's shape, which undoes the broadcasting of scalars.
+    """
+
+    def transpose(ct: Any, *args: Any, **params: Any) -> list[Any]:
+        cts: list[Any] = []
+        for term, arg in zip(terms, args, strict=True):
+            if not is_linear(arg):
+                cts.append(None)
+            elif type(ct) is Zero:
+                cts.append(Zero(arg.aval))
+            else:
+                assert term is not None, "the operand is linear, so it has a term"
+                cts.append(_sum_to(term(ct, *args, **params), arg))
+        return cts
+
+    return transpose
+
+
+def _sum_to(ct: Any, operand: UndefinedPrimal) -> Any:
+    return sum_to_shape(ct, operand.aval.shape)
+
+
+def elementwise_batch(primitive: Primitive) -> Callable[..., Any]:
+    """Return the batching rule of an elementwise primitive: operands share the batch axis."""
+
+    def batch(
+        axis: Axis, args: Sequence[Any], dims: Sequence[int | None], **params: Any
+    ) -> tuple[Any, int]:
+        shape = _example_shape(args, dims)
+        common = {dim for dim in dims if dim is not None}
+        if len(common) == 1 and all(
+            np.ndim(arg) == (0 if dim is None else len(shape) + 1)
+            for arg, dim in zip(args, dims, strict=True)
+        ):
+            return primitive.bind(*args, **params), common.pop()
+        aligned = [
+            _align(arg, dim, shape, axis.size) for arg, dim in zip(args, dims, strict=True)
+        ]
+        return primitive.bind(*aligned, **params), 0
+
+    return batch
+
+
+def _example_shape(args: Sequence[Any], dims: Sequence[int | None]) -> tuple[int, ...]:
+    """Return the joint shape of the operands without the batch axis."""
+    shape: tuple[int, ...] = ()
+    for arg, dim in zip(args, dims, strict=True):
+        own = np.shape(arg)
+        if dim is not None:
+            own = own[:dim] + own[dim + 1 :]
+        shape = own or shape
+    return shape
+
+
+def _align(arg: Any, dim: int | None, shape: tuple[int, ...], size: int) -> Any:
+    """Return an operand with the batch axis before ``shape``; an unbatched scalar as it is."""
+    if dim is None and np.ndim(arg) == 0:
+        return arg
+    moved = arg if dim is None else move_axis(arg, dim, 0)
+    if np.ndim(moved) == len(shape) + 1:
+        return moved
+    axes = tuple(range(1, len(shape) + 1)) if dim is None else (0,)
+    return broadcast_in_dim(moved, shape=(size, *shape), broadcast_dimensions=axes)

@@ -1,0 +1,310 @@
+"""Arrays: jaxlib's C++ ``ArrayImpl`` with our methods, and the ways in from the host.
+
+An array is a future: dispatch returns it before its value exists, and reading the value waits.
+The class is C++ and is made to have methods attached; wrapping it in a class of our own would
+lose the C++ dispatch path, which returns ``ArrayImpl``.  Arithmetic, indexing and the NumPy
+methods are attached by the numerical API (the ``install_operators`` port).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel._jaxlib import ArrayImpl, batched_block_until_ready, batched_device_put
+from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
+from jxkernel.core.trace import Tracer
+from jxkernel.errors import ArgumentTypeError, DeletedArrayError
+from jxkernel.runtime.clients import default_device, sharding_on
+
+__all__ = [
+    "Array",
+    "ArrayImpl",
+    "array_from_host",
+    "as_device_array",
+    "block_until_ready",
+    "device_put_single",
+    "shard_argument",
+    "value_of",
+]
+
+
+class _ArrayMeta(type):
+    """Makes ``isinstance(x, Array)`` true for arrays on devices and for tracers."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, (ArrayImpl, Tracer))
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, (ArrayImpl, Tracer)) or type.__subclasscheck__(cls, subclass)
+
+
+class Array(metaclass=_ArrayMeta):
+    """The type of jxkernel's arrays, for ``isinstance`` and annotations; never instantiated."""
+
+    def __init__(self) -> None:
+        raise TypeError("Array cannot be made directly: use jxkernel.numpy.array(...)")
+
+
+def _aval(array: Any) -> ShapedArray:
+    return array.aval
+
+
+register_abstractifier(ArrayImpl, _aval)
+
+
+def array_from_host(value: Any, aval: ShapedArray, device: Any = None) -> Any:
+    """Return a new array with the data of a NumPy array, committed if a device is named."""
+    target = device or default_device()
+    if value.dtype != aval.dtype:
+        value = value.astype(aval.dtype)
+    if aval.dtype == dtypes.float0:
+        value = np.zeros(value.shape, np.bool_)
+    return batched_device_put(
+        aval, sharding_on(target), [value], [target], device is not None
+    )
+
+
+def as_device_array(value: Any) -> Any:
+    """Return an ``ArrayImpl`` for an array, a NumPy value or a Python number.
+
+    Raises:
+      TypeError: the value is none of these.
+    """
+    if type(value) is ArrayImpl:
+        return value
+    aval = abstractify(value)
+    return array_from_host(_owned(value, aval), aval)
+
+
+def _owned(value: Any, aval: ShapedArray) -> Any:
+    """Return host data that nobody else can change: the transfer may read it later."""
+    if isinstance(value, np.ndarray) and value.dtype == aval.dtype:
+        return value.copy()
+    return np.asarray(value, aval.dtype)
+
+
+def device_put_single(value: Any, device: Any) -> Any:
+    """Return the value as an array committed to one device."""
+    if type(value) is ArrayImpl:
+        _check_alive(value)
+        target = sharding_on(device)
+        source = next(iter(value._arrays))
+        return batched_device_put(value.aval, target, [source], [device], True)
+    aval = abstractify(value)
+    return array_from_host(_owned(value, aval), aval, device)
+
+
+def shard_argument(value: Any, sharding: Any, layout: Any) -> Any:
+    """Return an argument on the device that a compiled call wants it on.
+
+    The C++ dispatch path calls this for arguments it cannot place itself (NumPy arrays, Python
+    numbers of unusual dtypes, arrays on another device).
+    """
+    if type(value) is ArrayImpl:
+        if value.sharding == sharding:
+            return value
+        return device_put_single(value, sharding._device)
+    aval = abstractify(value)
+    return array_from_host(_owned(value, aval), aval, sharding._device)
+
+
+def _leaves(tree: Any) -> Iterator[Any]:
+    """Yield the device arrays in nested containers."""
+    if isinstance(tree, ArrayImpl):
+        yield tree
+    elif isinstance(tree, dict):
+        for item in tree.values():
+            yield from _leaves(item)
+    elif isinstance(tree, (list, tuple)):
+        for item in tree:
+            yield from _leaves(item)
+
+
+def block_until_ready(leaves: Sequence[Any]) -> None:
+    """Wait until the device arrays among ``leaves`` exist; errors of their computation raise."""
+    arrays = [leaf for leaf in leaves if type(leaf) is ArrayImpl]
+    if arrays:
+        batched_block_until_ready(arrays)
+
+
+def value_of(array: Any) -> np.ndarray[Any, Any]:
+    """Return the array's data as a read-only NumPy array, waiting for it; copied once."""
+    _check_alive(array)
+    found = array._npy_value
+    if found is None:
+        found, _ = array._single_device_array_to_np_array_did_copy()
+        if array.aval.dtype == dtypes.float0:
+            found = np.zeros(found.shape, dtypes.float0)
+        found.flags.writeable = False
+        array._npy_value = found
+    return found
+
+
+def _check_alive(array: Any) -> None:
+    if array.is_deleted():
+        raise DeletedArrayError(array.aval.short())
+
+
+def _scalar(array: Any, conversion: Callable[[Any], Any], name: str) -> Any:
+    if array.aval.ndim:
+        raise TypeError(
+            f"{name} needs an array of rank 0, got shape {array.aval.shape}: index it, or reduce it"
+        )
+    return conversion(value_of(array)[()])
+
+
+def _bool(self: Any) -> bool:
+    if self.aval.size != 1:
+        raise ValueError(
+            f"The truth value of an array of {self.aval.size} elements is ambiguous: "
+            "use .any() or .all()"
+        )
+    return bool(value_of(self))
+
+
+def _index(self: Any) -> int:
+    if not dtypes.issubdtype(self.aval.dtype, np.integer) or self.aval.ndim:
+        raise TypeError(
+            f"only integer arrays of rank 0 can be an index, got {self.aval.short()}"
+        )
+    return int(value_of(self))
+
+
+def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
+    value = value_of(self)
+    if dtype is not None and value.dtype != dtype:
+        if copy is False:
+            raise ValueError("a conversion of dtype needs a copy, and copy=False forbids one")
+        return value.astype(dtype)
+    return value.copy() if copy else value
+
+
+def _repr(self: Any) -> str:
+    if self.is_deleted():
+        return f"Array({self.aval.short()}, deleted)"
+    prefix = "Array("
+    suffix = f", dtype={self.aval.dtype.name}"
+    suffix += ", weak_type=True)" if self.aval.weak_type else ")"
+    text = np.array2string(
+        value_of(self), separator=", ", prefix=prefix, suffix=",", threshold=1000, edgeitems=3
+    )
+    line = len(text) - text.rfind("\n") - 1
+    joint = ",\n" + " " * len(prefix) if line + len(suffix) > 80 else ", "
+    return f"{prefix}{text}{joint}{suffix[2:]}"
+
+
+def _format(self: Any, spec: str) -> str:
+    return format(value_of(self)[()] if self.aval.ndim == 0 else str(value_of(self)), spec)
+
+
+def _iter(self: Any) -> Iterator[Any]:
+    if not self.aval.shape:
+        raise TypeError("iteration over an array of rank 0")
+    return (self[index] for index in range(self.aval.shape[0]))
+
+
+def _len(self: Any) -> int:
+    if not self.aval.shape:
+        raise TypeError("len() of unsized object: a rank-0 array has no length")
+    return self.aval.shape[0]
+
+
+def _rebuild(value: np.ndarray[Any, Any], weak_type: bool) -> Any:
+    aval = ShapedArray(value.shape, value.dtype, weak_type)
+    return array_from_host(value, aval)
+
+
+def _reduce(self: Any) -> tuple[Any, ...]:
+    return _rebuild, (np.array(value_of(self)), self.aval.weak_type)
+
+
+def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
+    return _rebuild(np.array(value_of(self)), self.aval.weak_type)
+
+
+def _unhashable(self: Any) -> int:
+    raise TypeError(
+        f"unhashable type: an array ({self.aval.short()}) has no hash; "
+        "static arguments and dict keys must be Python values"
+    )
+
+
+def _devices(self: Any) -> set[Any]:
+    """Return the devices the array lies on."""
+    return set(self.sharding._internal_device_list)
+
+
+def _item(self: Any, *index: int) -> Any:
+    """Return one element as a Python number."""
+    return value_of(self).item(*index)
+
+
+def _tolist(self: Any) -> Any:
+    """Return the elements as nested Python lists."""
+    return value_of(self).tolist()
+
+
+def _copy_to_host_async(self: Any) -> None:
+    """Start copying the value to the host; reading it later finds it there."""
+    _check_alive(self)
+    self._copy_single_device_array_to_host_async()
+
+
+def _device(self: Any) -> Any:
+    return self.sharding._device
+
+
+@lru_cache(maxsize=None)
+def _itemsize(dtype: Any) -> int:
+    return dtype.itemsize
+
+
+def _attach() -> None:
+    """Attach the methods that need no primitive."""
+    properties: dict[str, Callable[[Any], Any]] = {
+        "shape": lambda self: self.aval.shape,
+        "dtype": lambda self: self.aval.dtype,
+        "ndim": lambda self: self.aval.ndim,
+        "size": lambda self: self.aval.size,
+        "weak_type": lambda self: self.aval.weak_type,
+        "itemsize": lambda self: _itemsize(self.aval.dtype),
+        "nbytes": lambda self: self.aval.size * _itemsize(self.aval.dtype),
+        "sharding": lambda self: self._sharding,
+        "committed": lambda self: self._committed,
+        "device": _device,
+        "is_fully_addressable": lambda self: True,
+        "is_fully_replicated": lambda self: True,
+    }
+    methods: dict[str, Any] = {
+        "__bool__": _bool,
+        "__int__": lambda self: _scalar(self, int, "int()"),
+        "__float__": lambda self: _scalar(self, float, "float()"),
+        "__complex__": lambda self: _scalar(self, complex, "complex()"),
+        "__index__": _index,
+        "__array__": _array,
+        "__len__": _len,
+        "__iter__": _iter,
+        "__repr__": _repr,
+        "__str__": lambda self: str(value_of(self)),
+        "__format__": _format,
+        "__hash__": _unhashable,
+        "__reduce__": _reduce,
+        "__copy__": lambda self: self.clone(),
+        "__deepcopy__": _deepcopy,
+        "__array_priority__": 100,
+        "devices": _devices,
+        "item": _item,
+        "tolist": _tolist,
+        "copy_to_host_async": _copy_to_host_async,
+    }
+    for name, getter in properties.items():
+        setattr(ArrayImpl, name, property(getter))
+    for name, method in methods.items():
+        setattr(ArrayImpl, name, method)
+    ArrayImpl.__module__ = "jxkernel"
+
+
+_attach()

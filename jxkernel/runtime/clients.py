@@ -1,0 +1,109 @@
+"""PJRT clients, made on first use, and the devices they own."""
+
+import threading
+from functools import lru_cache
+from typing import Any
+
+from jxkernel import config
+from jxkernel._jaxlib import SingleDeviceSharding, make_cpu_client
+
+__all__ = [
+    "Backend",
+    "backend",
+    "backends",
+    "clear_backends",
+    "default_device",
+    "devices",
+    "local_devices",
+    "sharding_on",
+]
+
+Backend = Any
+"""A PJRT client of jaxlib."""
+
+_lock = threading.Lock()
+_clients: dict[str, Any] = {}
+
+
+def _make_cpu() -> Any:
+    count = config.num_cpu_devices.value
+    return make_cpu_client(
+        num_devices=count if count > 0 else None,
+        asynchronous=config.cpu_enable_async_dispatch.value,
+    )
+
+
+_FACTORIES = {"cpu": _make_cpu}
+
+
+def backend(platform: str | None = None) -> Any:
+    """Return the client of a platform, making it on first use; None means the default one.
+
+    Raises:
+      RuntimeError: the platform is unknown here.
+    """
+    name = platform or default_platform()
+    client = _clients.get(name)
+    if client is None:
+        client = _start(name)
+    return client
+
+
+def _start(name: str) -> Any:
+    with _lock:
+        if name in _clients:
+            return _clients[name]
+        factory = _FACTORIES.get(name)
+        if factory is None:
+            known = ", ".join(sorted(_FACTORIES))
+            raise RuntimeError(f"Unknown backend {name!r}: this process can use {known}.")
+        client = _clients[name] = factory()
+        return client
+
+
+def default_platform() -> str:
+    """Return the platform used where none is asked for."""
+    wanted = config.platforms.value or config.platform_name.value
+    return wanted.split(",")[0] if wanted else "cpu"
+
+
+def backends() -> dict[str, Any]:
+    """Return the clients that are running, by platform."""
+    return dict(_clients)
+
+
+def clear_backends() -> None:
+    """Drop every client; arrays on them stay alive, new work makes new clients."""
+    with _lock:
+        _clients.clear()
+        sharding_on.cache_clear()
+
+
+def devices(platform: str | None = None) -> list[Any]:
+    """Return the devices of a platform, all processes' included."""
+    return list(backend(platform).devices())
+
+
+def local_devices(platform: str | None = None) -> list[Any]:
+    """Return the devices of a platform that belong to this process."""
+    return list(backend(platform).local_devices())
+
+
+def default_device() -> Any:
+    """Return the device that uncommitted work runs on.
+
+    Raises:
+      RuntimeError: the configured default names an unknown platform.
+    """
+    wanted = config.default_device.value
+    if wanted is None:
+        return backend().local_devices()[0]
+    if isinstance(wanted, str):
+        return backend(wanted).local_devices()[0]
+    return wanted
+
+
+@lru_cache(maxsize=None)
+def sharding_on(device: Any) -> Any:
+    """Return the sharding of arrays that lie whole on one device (one object per device)."""
+    return SingleDeviceSharding(device)

@@ -1,0 +1,149 @@
+"""Batching: a function of one example becomes a function of many (``vmap``).
+
+``BatchTrace`` gives each value a batch dimension (or none) and applies primitives' ``batch``
+rules; values without one are computed once, by the trace below.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.axes import Axis
+from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
+from jxkernel.core.primitive import Primitive
+from jxkernel.core.trace import Trace, Tracer, state, swap_current
+from jxkernel.ops.broadcast import batch_to_front, move_axis
+from jxkernel.transforms.stage import trace_flat
+
+__all__ = ["BatchTrace", "BatchTracer", "batch_flat", "batch_program"]
+
+
+class BatchTracer(Tracer):
+    """One example's view of a value that holds many."""
+
+    __slots__ = ("dim", "value")
+
+    def __init__(self, trace: "BatchTrace", value: Any, dim: int) -> None:
+        aval = abstractify(value)
+        shape = aval.shape
+        self._trace = trace
+        self.aval = ShapedArray(shape[:dim] + shape[dim + 1 :], aval.dtype, aval.weak_type)
+        self.value = value
+        self.dim = dim
+
+
+class BatchTrace(Trace):
+    """Processes primitives on values with a batch dimension."""
+
+    __slots__ = ("axis",)
+
+    def __init__(self, parent: Trace, axis: Axis) -> None:
+        self.parent = parent
+        self.axis = axis
+
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        values: list[Any] = []
+        dims: list[int | None] = []
+        batched = False
+        for arg in args:
+            if type(arg) is BatchTracer and arg._trace is self:
+                values.append(arg.value)
+                dims.append(arg.dim)
+                batched = True
+            else:
+                values.append(arg)
+                dims.append(None)
+        previous = swap_current(self.parent)
+        try:
+            if not batched and not primitive.collective:
+                return self.parent.process(primitive, tuple(values), params)
+            out, out_dims = primitive.rule("batch")(self.axis, values, dims, **params)
+        finally:
+            swap_current(previous)
+        if primitive.multiple_results:
+            return [self._wrap(y, dim) for y, dim in zip(out, out_dims, strict=True)]
+        return self._wrap(out, out_dims)
+
+    def _wrap(self, value: Any, dim: int | None) -> Any:
+        return value if dim is None else BatchTracer(self, value, dim)
+
+    def describe(self, tracer: Tracer) -> tuple[str, ...]:
+        """Say that the value is one example of many, and describe the whole of it."""
+        own = f"Inside vmap it stands for one of {self.axis.size} examples."
+        value = getattr(tracer, "value", None)
+        rest = value._trace.describe(value) if isinstance(value, Tracer) else ()
+        return (own, *rest)
+
+
+def batch_flat(
+    function: Callable[..., Sequence[Any]],
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    axis: Axis,
+) -> tuple[list[Any], list[int | None]]:
+    """Apply a function of flat arguments to examples; return results and their batch dims."""
+    trace = BatchTrace(state.trace, axis)
+    tracers = [trace._wrap(arg, dim) for arg, dim in zip(args, dims, strict=True)]
+    previous = swap_current(trace)
+    try:
+        outs = function(*tracers)
+    finally:
+        swap_current(previous)
+    pairs = [
+        (out.value, out.dim)
+        if type(out) is BatchTracer and out._trace is trace
+        else (out, None)
+        for out in outs
+    ]
+    return [value for value, _ in pairs], [dim for _, dim in pairs]
+
+
+def batch_program(
+    closed: ClosedJaxpr, axis: Axis, batched: tuple[bool, ...], force: bool | tuple[bool, ...]
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    """Return a program over examples, batch axes first, and which results have one.
+
+    Args:
+      closed: the program for one example.
+      axis: the batch axis.
+      batched: for each argument, whether it has the batch axis (at 0).
+      force: whether (or for which) results must have the axis even where they need not.
+    """
+    key = ("batch", axis, batched, force)
+    found = closed.derived.get(key)
+    if found is None:
+        found = closed.derived[key] = _make_batched(closed, axis, batched, force)
+    return found
+
+
+def _make_batched(
+    closed: ClosedJaxpr, axis: Axis, batched: tuple[bool, ...], force: bool | tuple[bool, ...]
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    jaxpr = closed.jaxpr
+    forced = (force,) * len(jaxpr.outvars) if isinstance(force, bool) else force
+    avals = [
+        aval.update(shape=(axis.size, *aval.shape)) if has else aval
+        for aval, has in zip(jaxpr.in_avals, batched, strict=True)
+    ]
+    out_batched: list[bool] = []
+
+    def run(*args: Any) -> list[Any]:
+        dims = [0 if has else None for has in batched]
+        outs, out_dims = batch_flat(
+            lambda *xs: eval_jaxpr(jaxpr, closed.consts, *xs), args, dims, axis
+        )
+        out_batched[:] = [
+            dim is not None or must for dim, must in zip(out_dims, forced, strict=True)
+        ]
+        return [
+            out if dim is None and not must else batch_to_front(out, dim, axis.size)
+            for out, dim, must in zip(outs, out_dims, forced, strict=True)
+        ]
+
+    program = trace_flat(run, avals, name=f"vmap_{jaxpr.name}")
+    return program, tuple(out_batched)
+
+
+def to_dim(value: Any, dim: int | None, wanted: int, size: int) -> Any:
+    """Return a result with its batch axis at ``wanted``."""
+    return move_axis(batch_to_front(value, dim, size), 0, wanted)

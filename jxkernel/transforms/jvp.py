@@ -1,0 +1,174 @@
+"""Forward differentiation: each value travels with its tangent (a Jacobian-vector product).
+
+``JvpTrace`` pairs every value with a tangent and applies primitives' ``jvp`` rules; tangents
+known to be zero stay symbolic (``Zero``) and cost nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jxkernel.core.avals import abstractify
+from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
+from jxkernel.core.primitive import Primitive
+from jxkernel.core.trace import Trace, Tracer, state, swap_current
+from jxkernel.core.zeros import Zero
+from jxkernel.ops.broadcast import instantiate
+from jxkernel.transforms.stage import trace_flat
+
+__all__ = ["JvpTrace", "JvpTracer", "jvp_flat", "jvp_program"]
+
+
+class JvpTracer(Tracer):
+    """A value with its tangent."""
+
+    __slots__ = ("primal", "tangent")
+
+    def __init__(self, trace: "JvpTrace", primal: Any, tangent: Any) -> None:
+        self._trace = trace
+        self.aval = abstractify(primal)
+        self.primal = primal
+        self.tangent = tangent
+
+    def _concrete(self, error: Any, wanted: str | None = None) -> Any:
+        """Give what the primal would give: under eager differentiation values are known."""
+        if isinstance(self.primal, Tracer):
+            return self.primal._concrete(error, wanted)
+        return concrete_conversion(self.primal, error, wanted)
+
+
+class JvpTrace(Trace):
+    """Processes primitives on (primal, tangent) pairs."""
+
+    __slots__ = ()
+
+    def __init__(self, parent: Trace) -> None:
+        self.parent = parent
+
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        primals: list[Any] = []
+        tangents: list[Any] = []
+        active = False
+        for arg in args:
+            if type(arg) is JvpTracer and arg._trace is self:
+                primals.append(arg.primal)
+                tangents.append(arg.tangent)
+                active = active or type(arg.tangent) is not Zero
+            else:
+                primals.append(arg)
+                tangents.append(None)
+        previous = swap_current(self.parent)
+        try:
+            if not active:
+                return self.parent.process(primitive, tuple(primals), params)
+            full = [
+                Zero.tangent_of(primal) if tangent is None else tangent
+                for primal, tangent in zip(primals, tangents, strict=True)
+            ]
+            out, tangent_out = primitive.rule("jvp")(primals, full, **params)
+        finally:
+            swap_current(previous)
+        if primitive.multiple_results:
+            return [self._pair(y, t) for y, t in zip(out, tangent_out, strict=True)]
+        return self._pair(out, tangent_out)
+
+    def _pair(self, primal: Any, tangent: Any) -> Any:
+        return primal if type(tangent) is Zero else JvpTracer(self, primal, tangent)
+
+    def describe(self, tracer: Tracer) -> tuple[str, ...]:
+        """Describe the value that the tracer stands for in the trace below."""
+        primal = getattr(tracer, "primal", None)
+        return primal._trace.describe(primal) if isinstance(primal, Tracer) else ()
+
+
+def concrete_conversion(value: Any, error: Any, wanted: str | None) -> Any:
+    """Convert a known value as the conversion that ``error`` belongs to would."""
+    return _CONVERSIONS[wanted or error.__name__](value)
+
+
+def _to_numpy(value: Any) -> Any:
+    return value.__array__() if hasattr(value, "__array__") else value
+
+
+_CONVERSIONS: dict[str, Callable[[Any], Any]] = {
+    "TracerBoolConversionError": bool,
+    "TracerIntegerConversionError": lambda value: value.__index__(),
+    "TracerArrayConversionError": _to_numpy,
+    "int()": int,
+    "float()": float,
+    "complex()": complex,
+    "tolist()": lambda value: value.tolist(),
+    "item()": lambda value: value.item(),
+}
+
+
+def jvp_flat(
+    function: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any]
+) -> tuple[list[Any], list[Any]]:
+    """Apply a function of flat arguments to primals and tangents; ``Zero`` tangents stay zero."""
+    trace = JvpTrace(state.trace)
+    args = [trace._pair(p, t) for p, t in zip(primals, tangents, strict=True)]
+    previous = swap_current(trace)
+    try:
+        outs = function(*args)
+    finally:
+        swap_current(previous)
+    split = [
+        (out.primal, out.tangent)
+        if type(out) is JvpTracer and out._trace is trace
+        else (out, Zero.tangent_of(out))
+        for out in outs
+    ]
+    return [p for p, _ in split], [t for _, t in split]
+
+
+def jvp_program(
+    closed: ClosedJaxpr, nonzeros: tuple[bool, ...], instantiate_out: bool | tuple[bool, ...] = False
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    """Return the derivative program: (primals, nonzero tangents) to (results, nonzero tangents).
+
+    Args:
+      closed: the program.
+      nonzeros: for each argument, whether it has a tangent.
+      instantiate_out: whether (or for which results) zero tangents are made explicit.
+
+    Returns:
+      the program, and for each result whether it has a tangent.
+    """
+    key = ("jvp", nonzeros, instantiate_out)
+    found = closed.derived.get(key)
+    if found is None:
+        found = closed.derived[key] = _make_jvp_program(closed, nonzeros, instantiate_out)
+    return found
+
+
+def _make_jvp_program(
+    closed: ClosedJaxpr, nonzeros: tuple[bool, ...], instantiate_out: bool | tuple[bool, ...]
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    jaxpr = closed.jaxpr
+    count = len(jaxpr.outvars)
+    explicit = (instantiate_out,) * count if isinstance(instantiate_out, bool) else instantiate_out
+    avals = jaxpr.in_avals
+    tangent_avals = [a.tangent() for a, nonzero in zip(avals, nonzeros, strict=True) if nonzero]
+    out_nonzeros: list[bool] = []
+
+    def derivative(*args: Any) -> list[Any]:
+        given = iter(args[len(avals) :])
+        tangents = [
+            next(given) if nonzero else Zero(aval.tangent())
+            for aval, nonzero in zip(avals, nonzeros, strict=True)
+        ]
+        outs, out_tangents = jvp_flat(
+            lambda *xs: eval_jaxpr(jaxpr, closed.consts, *xs), args[: len(avals)], tangents
+        )
+        out_nonzeros[:] = [
+            type(t) is not Zero or make for t, make in zip(out_tangents, explicit, strict=True)
+        ]
+        kept = [
+            instantiate(t)
+            for t, nonzero in zip(out_tangents, out_nonzeros, strict=True)
+            if nonzero
+        ]
+        return [*outs, *kept]
+
+    program = trace_flat(derivative, [*avals, *tangent_avals], name=f"jvp_{jaxpr.name}")
+    return program, tuple(out_nonzeros)

@@ -1,0 +1,134 @@
+"""Partial evaluation: what is known is computed now, the rest is recorded.
+
+``PartialTrace`` records, as staging does, every equation with an unknown argument, and passes
+every other one on to the trace below, where it is evaluated (or staged, under ``jit``).  Known
+values that recorded equations read become constants of the recorded program: the residuals of
+reverse-mode differentiation.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jxkernel.core.jaxpr import ClosedJaxpr, Jaxpr, eval_jaxpr
+from jxkernel.core.primitive import Primitive
+from jxkernel.core.trace import state, swap_current
+from jxkernel.transforms.dce import dce_jaxpr
+from jxkernel.transforms.stage import StageTrace, StageTracer, trace_flat
+
+__all__ = ["PartialTrace", "partial_eval_program", "trace_partial"]
+
+
+class PartialTrace(StageTrace):
+    """Records equations that read an unknown; known ones go to the trace below."""
+
+    __slots__ = ()
+
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        unknown = False
+        for arg in args:
+            if type(arg) is StageTracer and arg._trace is self:
+                unknown = True
+                break
+        if unknown and primitive.partial_eval is None:
+            return StageTrace.process(self, primitive, args, params)
+        previous = swap_current(self.parent)
+        try:
+            if unknown:
+                return primitive.partial_eval(self, args, params)
+            return self.parent.process(primitive, args, params)
+        finally:
+            swap_current(previous)
+
+    def is_unknown(self, value: Any) -> bool:
+        """Whether a value is recorded by this trace."""
+        return type(value) is StageTracer and value._trace is self
+
+    def stage(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Record an equation whatever its arguments; for ``partial_eval`` rules."""
+        return StageTrace.process(self, primitive, tuple(args), params)
+
+
+def trace_partial(
+    function: Callable[..., Sequence[Any]], args: Sequence[Any], unknown: Sequence[bool]
+) -> tuple[list[Any], list[bool], ClosedJaxpr]:
+    """Run a function whose unknown arguments are recorded.
+
+    Args:
+      function: takes and returns flat sequences.
+      args: values for known arguments, avals for unknown ones.
+      unknown: which are which.
+
+    Returns:
+      the values of the known results (None for unknown ones), which results are unknown, and
+      the recorded program, whose arguments are the unknown arguments, whose constants are the
+      residuals and whose results are the unknown results.
+    """
+    trace = PartialTrace(state.trace)
+    inputs = [
+        trace.argument(arg) if is_unknown else arg
+        for arg, is_unknown in zip(args, unknown, strict=True)
+    ]
+    previous = swap_current(trace)
+    try:
+        outs = function(*inputs)
+    finally:
+        swap_current(previous)
+    unknown_out = [trace.is_unknown(out) for out in outs]
+    known = [None if hidden else out for out, hidden in zip(outs, unknown_out, strict=True)]
+    program = trace.close([out for out, hidden in zip(outs, unknown_out, strict=True) if hidden])
+    return known, unknown_out, program
+
+
+def partial_eval_program(
+    closed: ClosedJaxpr, unknown: tuple[bool, ...]
+) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...], int]:
+    """Split a program by which of its arguments are known.
+
+    Returns:
+      the known program (known arguments to known results, then residuals), the unknown program
+      (residuals, then unknown arguments, to unknown results), which results are unknown, and
+      the number of residuals.
+    """
+    key = ("partial_eval", unknown)
+    found = closed.derived.get(key)
+    if found is None:
+        found = closed.derived[key] = _split(closed, unknown)
+    return found
+
+
+def _split(
+    closed: ClosedJaxpr, unknown: tuple[bool, ...]
+) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...], int]:
+    jaxpr = closed.jaxpr
+    recorded: list[tuple[list[bool], ClosedJaxpr]] = []
+
+    def known_part(*known_args: Any) -> list[Any]:
+        values = iter(known_args)
+        args = [
+            var.aval if hidden else next(values)
+            for var, hidden in zip(jaxpr.invars, unknown, strict=True)
+        ]
+        known, unknown_out, rest = trace_partial(
+            lambda *xs: eval_jaxpr(jaxpr, closed.consts, *xs), args, unknown
+        )
+        rest = _pruned(rest)
+        recorded.append((unknown_out, rest))
+        shown = [out for out, hidden in zip(known, unknown_out, strict=True) if not hidden]
+        return [*shown, *rest.consts]
+
+    known_avals = [v.aval for v, hidden in zip(jaxpr.invars, unknown, strict=True) if not hidden]
+    known_program = trace_flat(known_part, known_avals, name=f"known_{jaxpr.name}")
+    unknown_out, rest = recorded[0]
+    return known_program, rest.hoisted(), tuple(unknown_out), len(rest.consts)
+
+
+def _pruned(program: ClosedJaxpr) -> ClosedJaxpr:
+    """Drop equations and residuals that no result needs."""
+    jaxpr, used = dce_jaxpr(program.jaxpr, [True] * len(program.jaxpr.outvars), keep_invars=True)
+    keep = used[: len(program.consts)]
+    consts = [const for const, kept in zip(program.consts, keep, strict=True) if kept]
+    constvars = [var for var, kept in zip(jaxpr.constvars, keep, strict=True) if kept]
+    pruned: Jaxpr = jaxpr.replace(constvars=constvars)
+    return ClosedJaxpr(pruned, consts)
+
+

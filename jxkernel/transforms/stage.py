@@ -1,0 +1,198 @@
+"""Staging: record what a function does as a jaxpr.
+
+``StageTrace`` records every primitive, whatever its arguments: under ``jit`` everything is
+staged.  It is the hottest Python of the system when functions are traced, so ``process`` is
+written flat.  It must not know of compilers.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jxkernel import source
+from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.jaxpr import NO_EFFECTS, Atom, ClosedJaxpr, Eqn, Jaxpr, Literal, Var
+from jxkernel.core.primitive import Primitive
+from jxkernel.core.trace import Trace, Tracer, state, swap_current
+from jxkernel.errors import UnexpectedTracerError
+
+__all__ = ["StageTrace", "StageTracer", "trace_flat"]
+
+_capture = source.capture
+_SCALARS = (int, float, complex, bool)
+
+
+class StageTracer(Tracer):
+    """A value being recorded; ``var`` is its name in the jaxpr."""
+
+    __slots__ = ("var",)
+
+    def __init__(self, trace: "StageTrace", var: Var) -> None:
+        self._trace = trace
+        self.aval = var.aval
+        self.var = var
+
+
+class StageTrace(Trace):
+    """Records equations; ``arguments()`` names the invars for error messages."""
+
+    __slots__ = (
+        "arguments",
+        "const_values",
+        "constvars",
+        "effects",
+        "eqns",
+        "function_name",
+        "invars",
+        "open",
+    )
+
+    def __init__(
+        self,
+        parent: Trace,
+        function_name: str = "",
+        arguments: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
+        self.parent = parent
+        self.function_name = function_name
+        self.arguments = arguments
+        self.eqns: list[Eqn] = []
+        self.invars: list[Var] = []
+        self.constvars: dict[int, Var] = {}
+        self.const_values: list[Any] = []
+        self.effects: frozenset[Any] = NO_EFFECTS
+        self.open = True
+
+    def argument(self, aval: ShapedArray) -> StageTracer:
+        """Add an argument of the given type and return its tracer."""
+        var = Var(aval)
+        self.invars.append(var)
+        return StageTracer(self, var)
+
+    def lift(self, value: Any) -> Atom:
+        """Return the atom for a value that is not a tracer of this trace."""
+        kind = type(value)
+        if kind in _SCALARS:
+            return Literal(value, abstractify(value))
+        if isinstance(value, np.generic) or (kind is np.ndarray and not value.ndim):
+            aval = abstractify(value)
+            return Literal(aval.dtype.type(value[()]), aval)
+        if kind is StageTracer and not value._trace.open:
+            raise UnexpectedTracerError(repr(value), origin=value._trace.describe(value))
+        var = self.constvars.get(id(value))
+        if var is None:
+            var = Var(abstractify(value))
+            self.constvars[id(value)] = var
+            self.const_values.append(value)
+        return var
+
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        invars: list[Atom] = []
+        avals: list[ShapedArray] = []
+        for arg in args:
+            if type(arg) is StageTracer and arg._trace is self:
+                atom = arg.var
+            else:
+                atom = self.lift(arg)
+            invars.append(atom)
+            avals.append(atom.aval)
+        return self.record(primitive, invars, tuple(avals), params)
+
+    def record(
+        self,
+        primitive: Primitive,
+        invars: list[Atom],
+        avals: tuple[ShapedArray, ...],
+        params: dict[str, Any],
+    ) -> Any:
+        """Append the equation and return tracers for its results."""
+        if not self.open:
+            raise UnexpectedTracerError(repr(primitive), origin=())
+        out = primitive.abstract(avals, params)
+        effects = NO_EFFECTS
+        if primitive.effects is not None:
+            effects = primitive.effects(*avals, **params)
+            self.effects = self.effects | effects
+        where = state.replayed_source or _capture()
+        if primitive.multiple_results:
+            outvars = [Var(aval) for aval in out]
+            self.eqns.append(Eqn(invars, outvars, primitive, params, effects, where))
+            return [StageTracer(self, var) for var in outvars]
+        var = Var(out)
+        self.eqns.append(Eqn(invars, [var], primitive, params, effects, where))
+        return StageTracer(self, var)
+
+    def close(self, outs: Sequence[Any]) -> ClosedJaxpr:
+        """Return the recorded program with the given results; the trace is over."""
+        outvars = [
+            out.var if type(out) is StageTracer and out._trace is self else self.lift(out)
+            for out in outs
+        ]
+        self.open = False
+        jaxpr = Jaxpr(
+            list(self.constvars.values()),
+            self.invars,
+            outvars,
+            self.eqns,
+            self.effects,
+            self.function_name,
+        )
+        return ClosedJaxpr(jaxpr, self.const_values)
+
+    def describe(self, tracer: Tracer) -> tuple[str, ...]:
+        """Return the chain from a tracer back to the arguments it was computed from."""
+        if not isinstance(tracer, StageTracer):
+            return ()
+        return _describe_origin(self, tracer.var)
+
+
+def _describe_origin(trace: StageTrace, var: Var) -> tuple[str, ...]:
+    """Say which equation made a variable and which arguments it depends on."""
+    function = f"the function {trace.function_name!r}" if trace.function_name else "a function"
+    lines = []
+    depends: set[Var] = {var}
+    for eqn in reversed(trace.eqns):
+        if depends.isdisjoint(eqn.outvars):
+            continue
+        if var in eqn.outvars:
+            frame = source.user_frame(eqn.source)
+            at = f" at {frame}" if frame else ""
+            lines.append(f"It was made by the operation {eqn.primitive.name!r}{at}.")
+        depends.update(atom for atom in eqn.invars if type(atom) is Var)
+    names = [
+        name
+        for name, argument in zip(trace.arguments(), trace.invars, strict=False)
+        if argument in depends
+    ]
+    if names:
+        plural = "s" if len(names) > 1 else ""
+        lines.append(f"It depends on the traced argument{plural} {', '.join(names)} of {function}.")
+    else:
+        lines.append(f"It was traced while running {function}.")
+    return tuple(lines)
+
+
+def trace_flat(
+    function: Callable[..., Sequence[Any]],
+    avals: Sequence[ShapedArray],
+    *,
+    name: str = "",
+    arguments: Callable[[], Sequence[str]] = tuple,
+) -> ClosedJaxpr:
+    """Return the program of a function of flat arguments that returns a flat sequence.
+
+    Args:
+      function: the function.
+      avals: the types of its arguments.
+      name: what to call it.
+      arguments: gives the arguments' names, asked for only by error messages.
+    """
+    trace = StageTrace(state.trace, name, arguments)
+    previous = swap_current(trace)
+    try:
+        outs = function(*[trace.argument(aval) for aval in avals])
+        return trace.close(outs)
+    finally:
+        trace.open = False
+        swap_current(previous)

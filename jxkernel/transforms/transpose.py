@@ -1,0 +1,157 @@
+"""Transposition: run a linear program backwards, from cotangents of results to arguments.
+
+Equations are visited in reverse; each equation's ``transpose`` rule turns the cotangent of its
+result into cotangents of its linear arguments, and cotangents that meet at one variable are
+added.  Values that do not depend on the linear arguments must be known (constants).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, Var
+from jxkernel.core.trace import state
+from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear
+from jxkernel.ops.broadcast import add_tangents, instantiate
+from jxkernel.transforms.stage import trace_flat
+
+__all__ = ["transpose_apply", "transpose_program"]
+
+
+def transpose_apply(program: ClosedJaxpr, cotangents: Sequence[Any]) -> list[Any]:
+    """Return the cotangents of a linear program's arguments (``Zero`` where there is none)."""
+    linear = [UndefinedPrimal(var.aval) for var in program.jaxpr.invars]
+    return backward(program.jaxpr, program.consts, linear, cotangents)
+
+
+def backward(
+    jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], cotangents: Sequence[Any]
+) -> list[Any]:
+    """Transpose a program with respect to its ``UndefinedPrimal`` arguments.
+
+    Returns:
+      one cotangent per argument; None for the arguments that are known.
+    """
+    known: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+    linear: set[Var] = set()
+    for var, arg in zip(jaxpr.invars, args, strict=True):
+        if is_linear(arg):
+            linear.add(var)
+        else:
+            known[var] = arg
+    pending = _forward(jaxpr, known, linear)
+    cts: dict[Var, Any] = {}
+    for atom, ct in zip(jaxpr.outvars, cotangents, strict=True):
+        if type(atom) is Var:
+            _accumulate(cts, atom, ct)
+    outer = state.replayed_source
+    try:
+        for eqn in reversed(pending):
+            state.replayed_source = outer or eqn.source
+            _transpose_equation(eqn, known, linear, cts)
+    finally:
+        state.replayed_source = outer
+    return [
+        cts.get(var, Zero(var.aval.tangent())) if is_linear(arg) else None
+        for var, arg in zip(jaxpr.invars, args, strict=True)
+    ]
+
+
+def _forward(jaxpr: Jaxpr, known: dict[Var, Any], linear: set[Var]) -> list[Eqn]:
+    """Evaluate the equations that need no linear value; return the others."""
+    pending: list[Eqn] = []
+    for eqn in jaxpr.eqns:
+        if not linear.isdisjoint([atom for atom in eqn.invars if type(atom) is Var]):
+            linear.update(eqn.outvars)
+            pending.append(eqn)
+            continue
+        values = tuple([a.val if type(a) is Literal else known[a] for a in eqn.invars])
+        out = state.trace.process(eqn.primitive, values, eqn.params)
+        outs = out if eqn.primitive.multiple_results else (out,)
+        known.update(zip(eqn.outvars, outs, strict=True))
+    return pending
+
+
+def _transpose_equation(
+    eqn: Eqn, known: dict[Var, Any], linear: set[Var], cts: dict[Var, Any]
+) -> None:
+    primitive = eqn.primitive
+    if primitive.multiple_results:
+        ct: Any = [cts.pop(var, None) for var in eqn.outvars]
+        if all(part is None for part in ct):
+            return
+        ct = [
+            Zero(var.aval.tangent()) if part is None else part
+            for part, var in zip(ct, eqn.outvars, strict=True)
+        ]
+    else:
+        ct = cts.pop(eqn.outvars[0], None)
+        if ct is None:
+            return
+    args = [
+        UndefinedPrimal(atom.aval)
+        if atom in linear
+        else (atom.val if type(atom) is Literal else known[atom])
+        for atom in eqn.invars
+    ]
+    out = primitive.rule("transpose")(ct, *args, **eqn.params)
+    for atom, part in zip(eqn.invars, out, strict=True):
+        if part is not None and type(atom) is Var and atom in linear:
+            _accumulate(cts, atom, part)
+
+
+def _accumulate(cts: dict[Var, Any], var: Var, ct: Any) -> None:
+    if type(ct) is Zero:
+        return
+    found = cts.get(var)
+    cts[var] = ct if found is None else add_tangents(found, ct)
+
+
+def transpose_program(
+    closed: ClosedJaxpr, linear: tuple[bool, ...], nonzero_cts: tuple[bool, ...]
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    """Return the program from (known arguments, nonzero cotangents) to argument cotangents.
+
+    Args:
+      closed: a program linear in the arguments marked ``linear``.
+      linear: for each argument, whether to transpose with respect to it.
+      nonzero_cts: for each result, whether a cotangent is given.
+
+    Returns:
+      the program, and for each linear argument whether it gets a cotangent.
+    """
+    key = ("transpose", linear, nonzero_cts)
+    found = closed.derived.get(key)
+    if found is None:
+        found = closed.derived[key] = _make_transpose(closed, linear, nonzero_cts)
+    return found
+
+
+def _make_transpose(
+    closed: ClosedJaxpr, linear: tuple[bool, ...], nonzero_cts: tuple[bool, ...]
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    jaxpr = closed.jaxpr
+    known_avals = [v.aval for v, lin in zip(jaxpr.invars, linear, strict=True) if not lin]
+    ct_avals = [
+        atom.aval.tangent()
+        for atom, given in zip(jaxpr.outvars, nonzero_cts, strict=True)
+        if given
+    ]
+    produced: list[bool] = []
+
+    def run(*flat: Any) -> list[Any]:
+        values = iter(flat)
+        args = [
+            UndefinedPrimal(var.aval) if lin else next(values)
+            for var, lin in zip(jaxpr.invars, linear, strict=True)
+        ]
+        cts = [
+            next(values) if given else Zero(atom.aval.tangent())
+            for atom, given in zip(jaxpr.outvars, nonzero_cts, strict=True)
+        ]
+        pulled = backward(jaxpr, closed.consts, args, cts)
+        wanted = [ct for ct, lin in zip(pulled, linear, strict=True) if lin]
+        produced[:] = [type(ct) is not Zero for ct in wanted]
+        return [instantiate(ct) for ct in wanted if type(ct) is not Zero]
+
+    program = trace_flat(run, [*known_avals, *ct_avals], name=f"transpose_{jaxpr.name}")
+    return program, tuple(produced)
