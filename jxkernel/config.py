@@ -399,7 +399,9 @@ class Settings:
     def __init__(self, *states: State) -> None:
         # Plain attributes: reading one must cost no more than a dict lookup.
         self.__dict__.update({state.option.removeprefix("jax_"): state for state in states})
-        self.__dict__.update(trace_state=trace_state, post_hook=post_hook)
+        self.__dict__.update(
+            checking_leaks=checking_leaks, trace_state=trace_state, post_hook=post_hook
+        )
         self.__dict__["_states"] = {state.option: state for state in states}
 
     def update(self, name: str, value: Any) -> None:

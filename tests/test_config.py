@@ -1,0 +1,343 @@
+"""Settings: where a value comes from, who sees it, and which values are refused."""
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import pytest
+
+from jxkernel import config as config_module
+from jxkernel._jaxlib import trace_context
+from jxkernel.config import (
+    BOOLEAN,
+    INTEGER,
+    NUMBER,
+    State,
+    config,
+    debug_nans,
+    default_device,
+    default_matmul_precision,
+    disable_jit,
+    enable_checks,
+    enable_x64,
+    log_compiles,
+    numpy_dtype_promotion,
+    one_of,
+    post_hook,
+    threefry_partitionable,
+    trace_state,
+)
+
+OPTIONS = (
+    "jax_enable_x64",
+    "jax_disable_jit",
+    "jax_default_matmul_precision",
+    "jax_numpy_dtype_promotion",
+    "jax_numpy_rank_promotion",
+    "jax_debug_nans",
+    "jax_debug_infs",
+    "jax_check_tracer_leaks",
+    "jax_log_compiles",
+    "jax_explain_cache_misses",
+    "jax_default_device",
+    "jax_traceback_filtering",
+    "jax_platforms",
+    "jax_threefry_partitionable",
+    "jax_default_prng_impl",
+)
+
+
+def in_a_thread(function: Any) -> Any:
+    results = []
+    thread = threading.Thread(target=lambda: results.append(function()))
+    thread.start()
+    thread.join()
+    return results[0]
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_public_option_names_exist_by_attribute_and_by_name(option: str) -> None:
+    assert config.read(option) == getattr(config, option) == config.values[option]
+    assert getattr(config, option.removeprefix("jax_")).option == option
+
+
+def test_update_changes_value_for_all_threads() -> None:
+    config.update("jax_numpy_rank_promotion", "warn")
+    try:
+        assert config.jax_numpy_rank_promotion == "warn"
+        assert in_a_thread(lambda: config.jax_numpy_rank_promotion) == "warn"
+    finally:
+        config.update("jax_numpy_rank_promotion", "allow")
+
+
+def test_context_manager_changes_value_for_this_thread_only() -> None:
+    with enable_x64(True):
+        assert enable_x64.value is True
+        assert in_a_thread(lambda: enable_x64.value) is False
+    assert enable_x64.value is False
+
+
+def test_block_keeps_its_value_while_the_process_changes() -> None:
+    with debug_nans(True):
+        config.update("jax_debug_nans", False)
+        assert debug_nans.value is True
+    assert debug_nans.value is False
+
+
+def test_context_managers_nest_and_restore_in_order() -> None:
+    with numpy_dtype_promotion("strict"):
+        with numpy_dtype_promotion("standard"):
+            assert numpy_dtype_promotion.value == "standard"
+        assert numpy_dtype_promotion.value == "strict"
+    assert numpy_dtype_promotion.value == "standard"
+
+
+def test_exception_in_block_restores_value() -> None:
+    with pytest.raises(KeyError), enable_x64(True):
+        raise KeyError("x")
+    assert enable_x64.value is False
+
+
+def test_override_object_can_be_entered_inside_itself_and_again() -> None:
+    override = enable_x64(True)
+    with override:
+        with override:
+            assert enable_x64.value is True
+        assert enable_x64.value is True
+    assert enable_x64.value is False
+    with override:
+        assert enable_x64.value is True
+
+
+def test_override_decorates_a_function_that_recurses_and_runs_in_threads() -> None:
+    @default_matmul_precision("highest")
+    def depth(n: int) -> list[str]:
+        return [default_matmul_precision.value, *(depth(n - 1) if n else [])]
+
+    assert depth(2) == ["highest"] * 3
+    assert in_a_thread(lambda: depth(1)) == ["highest"] * 2
+    assert default_matmul_precision.value is None
+
+
+def test_making_an_override_changes_nothing() -> None:
+    enable_x64(True)
+    assert enable_x64.value is False
+
+
+@pytest.mark.parametrize("state", [log_compiles, config.checking_leaks, debug_nans])
+def test_boolean_option_without_value_is_switched_on(state: State) -> None:
+    with state():
+        assert state.value is True
+    assert state.value is False
+
+
+def test_disable_jit_takes_its_public_keyword() -> None:
+    with disable_jit():
+        assert disable_jit.value is True
+        with disable_jit(disable=False):
+            assert disable_jit.value is False
+
+
+def test_checking_leaks_is_the_leak_option() -> None:
+    with config.checking_leaks():
+        assert config.jax_check_tracer_leaks is True
+
+
+IN_TRACES = {
+    "jax_enable_x64": True,
+    "jax_disable_jit": True,
+    "jax_default_matmul_precision": "high",
+    "jax_numpy_dtype_promotion": "strict",
+    "jax_numpy_rank_promotion": "raise",
+    "jax_debug_nans": True,
+    "jax_debug_infs": True,
+    "jax_debug_key_reuse": True,
+    "jax_check_tracer_leaks": True,
+    "jax_default_device": "cpu",
+    "jax_threefry_partitionable": False,
+    "jax_default_prng_impl": "rbg",
+}
+
+
+@pytest.mark.parametrize(("option", "value"), IN_TRACES.items())
+def test_value_that_shapes_traces_is_in_the_trace_context(option: str, value: object) -> None:
+    before = trace_context()
+    with config.state(option)(value):
+        assert trace_context() != before
+        assert hash(trace_context()) != hash(before)
+    assert trace_context() == before
+
+
+@pytest.mark.parametrize("option", ["jax_log_compiles", "jax_explain_cache_misses"])
+def test_value_that_only_reports_is_not_in_the_trace_context(option: str) -> None:
+    before = trace_context()
+    with config.state(option)(True):
+        assert trace_context() == before
+
+
+def test_trace_state_is_per_thread_and_not_in_the_trace_context() -> None:
+    before = trace_context()
+    previous = trace_state.swap_local("a trace")
+    try:
+        assert config.trace_state.value == "a trace"
+        assert in_a_thread(lambda: trace_state.value) is None
+        assert trace_context() == before
+    finally:
+        trace_state.set_local(previous)
+    assert trace_state.value is None
+
+
+def test_post_hook_is_absent_until_someone_listens() -> None:
+    assert post_hook.value is None
+    assert config.post_hook is post_hook
+
+
+def test_defaults_are_those_of_the_field() -> None:
+    assert threefry_partitionable.default is True
+    assert enable_x64.default is False
+    assert config.jax_numpy_dtype_promotion == "standard"
+    assert config.jax_default_prng_impl == "threefry2x32"
+
+
+def test_unknown_option_lists_those_that_exist() -> None:
+    with pytest.raises(AttributeError, match=r"no option 'jax_enable_x46'") as update:
+        config.update("jax_enable_x46", True)
+    assert all(option in str(update.value) for option in OPTIONS)
+    with pytest.raises(AttributeError, match="no option 'enable_x46'"):
+        _ = config.enable_x46
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("jax_enable_x64", "yes", r"jax_enable_x64 takes True or False; got 'yes'"),
+        ("jax_enable_x64", 1, r"takes True or False; got 1"),
+        ("jax_numpy_dtype_promotion", "loose", r"'standard', 'strict'; got 'loose'"),
+        ("jax_numpy_rank_promotion", None, r"'allow', 'warn', 'raise'; got None"),
+        ("jax_default_matmul_precision", "higher", r"'highest'.*got 'higher'"),
+        ("jax_default_device", 0, r"takes a device.*got 0"),
+        ("jax_platforms", ["cpu"], r"takes a string or None; got \['cpu'\]"),
+        ("jax_num_cpu_devices", True, r"takes an integer; got True"),
+        ("jax_num_cpu_devices", 2.0, r"takes an integer; got 2.0"),
+        ("jax_default_prng_impl", "philox", r"'threefry2x32', 'rbg', 'unsafe_rbg'; got"),
+    ],
+)
+def test_wrong_value_says_what_the_option_takes(option: str, value: Any, message: str) -> None:
+    before = config.read(option)
+    with pytest.raises(ValueError, match=message):
+        config.update(option, value)
+    with pytest.raises(ValueError, match=message):
+        config.state(option)(value)
+    assert config.read(option) == before
+
+
+def test_option_without_value_that_is_not_boolean_is_refused() -> None:
+    with pytest.raises(ValueError, match="'standard', 'strict'; got no value"):
+        numpy_dtype_promotion()
+
+
+def test_default_device_takes_a_platform_name_and_none() -> None:
+    with default_device("cpu"):
+        assert default_device.value == "cpu"
+        with default_device(None):
+            assert default_device.value is None
+
+
+@pytest.mark.parametrize("name", ["enable_x64", "jax_enable_x64"])
+def test_assignment_shows_the_line_to_write(name: str) -> None:
+    with pytest.raises(AttributeError, match=r"config\.update\('jax_enable_x64', True\)"):
+        setattr(config, name, True)
+
+
+def test_settings_answer_the_questions_of_protocols() -> None:
+    assert copy.copy(config).jax_enable_x64 is False
+    with pytest.raises(AttributeError):
+        _ = config.__wrapped__
+    assert not hasattr(config, "_repr_html_")
+
+
+def test_listing_shows_options_and_values() -> None:
+    assert "jax_enable_x64 = False" in repr(config)
+    assert {"jax_enable_x64", "update"} <= set(dir(config))
+    assert repr(enable_x64) == "<option jax_enable_x64 = False>"
+
+
+def test_every_option_has_help_and_the_default_is_allowed() -> None:
+    for option in config.values:
+        state = config.state(option)
+        assert state.help.endswith(".")
+        assert state.checked(state.default) is state.default
+
+
+def test_module_and_object_give_the_same_states() -> None:
+    assert config.enable_x64 is enable_x64 is config_module.enable_x64
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (BOOLEAN, "1", True),
+        (BOOLEAN, "True", True),
+        (BOOLEAN, " on ", True),
+        (BOOLEAN, "0", False),
+        (BOOLEAN, "false", False),
+        (BOOLEAN, "", False),
+        (INTEGER, "8", 8),
+        (NUMBER, "0.5", 0.5),
+        (one_of(None, "high"), "high", "high"),
+        (one_of(None, "high"), "None", None),
+    ],
+)
+def test_environment_text_is_read(
+    kind: Any, text: str, value: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JXKERNEL_OF_A_TEST", text)
+    assert State("jax_of_a_test", "unset", kind, "For a test.").value == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"), [(BOOLEAN, "maybe"), (INTEGER, "many"), (INTEGER, "1.5"), (one_of("a"), "b")]
+)
+def test_wrong_environment_text_names_the_variable(
+    kind: Any, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAX_OF_A_TEST", text)
+    with pytest.raises(ValueError, match=r"environment variable JAX_OF_A_TEST takes .*; got"):
+        State("jax_of_a_test", "unset", kind, "For a test.")
+
+
+def test_environment_variable_of_jxkernel_wins_over_the_fields(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("JXKERNEL_OF_A_TEST", "1")
+    monkeypatch.setenv("JAX_OF_A_TEST", "2")
+    assert State("jax_of_a_test", 0, INTEGER, "For a test.").value == 1
+    monkeypatch.delenv("JXKERNEL_OF_A_TEST")
+    assert State("jax_of_a_test", 0, INTEGER, "For a test.").value == 2
+
+
+def test_environment_sets_options_of_a_new_process() -> None:
+    variables = {"JXKERNEL_ENABLE_X64": "1", "JAX_NUMPY_DTYPE_PROMOTION": "strict"}
+    code = (
+        "from jxkernel.config import config, enable_x64\n"
+        "assert enable_x64.value is True\n"
+        "assert config.jax_numpy_dtype_promotion == 'strict'\n"
+        "config.update('jax_enable_x64', False)\n"
+        "assert config.jax_enable_x64 is False\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | variables)
+
+
+def test_enable_checks_is_on_for_the_tests() -> None:
+    assert enable_checks.value is True
+
+
+def test_values_are_a_copy_that_can_be_pickled() -> None:
+    values = config.values
+    values["jax_enable_x64"] = True
+    assert config.jax_enable_x64 is False
+    assert pickle.loads(pickle.dumps(config.values)) == config.values
