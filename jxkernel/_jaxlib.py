@@ -15,11 +15,11 @@ import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
-from typing import Any  # noqa: E402
+from typing import Any
 
-import jaxlib.version  # noqa: E402
-from jaxlib import _jax, xla_client  # noqa: E402
-from jaxlib._jax import (  # noqa: E402
+import jaxlib.version
+from jaxlib import _jax, xla_client
+from jaxlib._jax import (
     ArrayImpl,
     CompileOptions,
     Device,
@@ -34,7 +34,7 @@ from jaxlib._jax import (  # noqa: E402
     pjit,
     pytree,
 )
-from jaxlib._jax.config import Config, trace_context  # noqa: E402
+from jaxlib._jax.config import Config, trace_context
 
 __all__ = [
     "ArrayImpl",

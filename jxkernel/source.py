@@ -14,7 +14,15 @@ from typing import Any
 
 from jxkernel._jaxlib import Traceback
 
-__all__ = ["Frame", "capture", "current_user_frame", "hide_internal_frames", "user_frame", "user_frames"]
+__all__ = [
+    "Frame",
+    "capture",
+    "current_user_frame",
+    "hide_internal_frames",
+    "is_user_code",
+    "user_frame",
+    "user_frames",
+]
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _MACHINERY = tuple(
@@ -41,7 +49,8 @@ class Frame:
         return f"{self.file}:{self.line}:{self.column} ({self.function})"
 
 
-def _is_user_code(code: CodeType) -> bool:
+def is_user_code(code: CodeType) -> bool:
+    """Say whether code is the user's: outside this package and outside the notebook's machinery."""
     name = code.co_filename
     if name.startswith((_PACKAGE, "<frozen ", "<string>")):
         return False
@@ -67,7 +76,7 @@ def user_frames(traceback: Any) -> list[Frame]:
     return [
         _frame(code, offset)
         for code, offset in zip(codes, offsets, strict=True)
-        if _is_user_code(code)
+        if is_user_code(code)
     ]
 
 
@@ -77,7 +86,7 @@ def user_frame(traceback: Any) -> Frame | None:
         return None
     codes, offsets = traceback.raw_frames()
     for code, offset in zip(codes, offsets, strict=True):
-        if _is_user_code(code):
+        if is_user_code(code):
             return _frame(code, offset)
     return None
 
@@ -86,7 +95,7 @@ def current_user_frame() -> Frame | None:
     """Return the innermost user frame of the running stack, or None where there is none."""
     frame = sys._getframe(1)
     while frame is not None:
-        if _is_user_code(frame.f_code):
+        if is_user_code(frame.f_code):
             return _frame(frame.f_code, frame.f_lasti)
         frame = frame.f_back
     return None

@@ -84,7 +84,9 @@ class Parameters:
             return Parameters(given_numbers, given_names)
         _check_parameters(fun, signature, given_numbers, given_names, what)
         positional = parameter_names(fun)
-        found_names = tuple(positional[n] for n in given_numbers if -len(positional) <= n < len(positional))
+        found_names = tuple(
+            positional[n] for n in given_numbers if -len(positional) <= n < len(positional)
+        )
         found_numbers = tuple(positional.index(name) for name in given_names if name in positional)
         return Parameters(
             tuple(dict.fromkeys(given_numbers + found_numbers)),

@@ -8,6 +8,7 @@ import numpy as np
 
 from jxkernel import dtypes, tree
 from jxkernel.api.arguments import function_name
+from jxkernel.api.jit import check_result
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.jaxpr import eval_jaxpr
 from jxkernel.core.zeros import Zero, typed_scalar
@@ -94,29 +95,25 @@ def _value_and_grad(
     allow_int: bool,
 ) -> Any:
     positions = _positions(fun, argnums, len(args))
-    chosen = tuple(args[position] for position in positions)
-    flat, in_tree = tree.flatten(chosen)
+    flat, in_tree = tree.flatten(tuple([args[position] for position in positions]))
     for leaf in flat:
         _check_input(abstractify(leaf), holomorphic, allow_int)
-    outcome: list[Any] = []
 
-    def flat_fun(*leaves: Any) -> list[Any]:
+    def of_chosen(*chosen: Any) -> Any:
         given = list(args)
-        for position, value in zip(positions, in_tree.unflatten(leaves), strict=True):
+        for position, value in zip(positions, chosen, strict=True):
             given[position] = value
         result = fun(*given, **kwargs)
-        value, aux = _split_aux(fun, result) if has_aux else (result, None)
-        aux_leaves, aux_tree = tree.flatten(aux)
-        outcome.append(aux_tree)
-        return [value, *aux_leaves]
+        _check_output(fun, _split_aux(fun, result)[0] if has_aux else result, holomorphic)
+        return result
 
-    (value, *aux_leaves), pullback = vjp_flat(flat_fun, flat)
-    aval = _check_output(fun, value, holomorphic)
-    seed = typed_scalar(aval.dtype, 1)
-    aux_cts = [Zero.tangent_of(leaf) for leaf in aux_leaves]
-    cotangents = [instantiate(ct) for ct in pullback([seed, *aux_cts])]
-    gradients = in_tree.unflatten(cotangents)
-    result = (value, outcome[0].unflatten(aux_leaves)) if has_aux else value
+    flat_fun = _FlatFunction(of_chosen, in_tree, has_aux)
+    outs, pullback = vjp_flat(flat_fun, flat)
+    seed = typed_scalar(abstractify(outs[0]).dtype, 1)
+    aux_cts = [Zero.tangent_of(leaf) for leaf in outs[1:]]
+    gradients = in_tree.unflatten([instantiate(ct) for ct in pullback([seed, *aux_cts])])
+    value = flat_fun.value(outs)
+    result = (value, flat_fun.aux(outs)) if has_aux else value
     return result, gradients[0] if isinstance(argnums, (int, np.integer)) else gradients
 
 
@@ -138,9 +135,7 @@ def _check_input(aval: ShapedArray, holomorphic: bool, allow_int: bool) -> None:
     dtype = aval.dtype
     if holomorphic:
         if not dtypes.issubdtype(dtype, np.complexfloating):
-            raise TypeError(
-                f"grad with holomorphic=True needs complex arguments, got {dtype.name}"
-            )
+            raise TypeError(f"grad with holomorphic=True needs complex arguments, got {dtype.name}")
     elif not dtypes.issubdtype(dtype, np.inexact) and not allow_int:
         raise TypeError(
             "grad requires real- or complex-valued inputs (input dtype that is a sub-dtype of "
@@ -149,7 +144,7 @@ def _check_input(aval: ShapedArray, holomorphic: bool, allow_int: bool) -> None:
         )
 
 
-def _check_output(fun: Callable[..., Any], value: Any, holomorphic: bool) -> ShapedArray:
+def _check_output(fun: Callable[..., Any], value: Any, holomorphic: bool) -> None:
     name = function_name(fun)
     try:
         aval = abstractify(value)
@@ -174,7 +169,6 @@ def _check_output(fun: Callable[..., Any], value: Any, holomorphic: bool) -> Sha
                 else ""
             )
         )
-    return aval
 
 
 def _split_aux(fun: Callable[..., Any], result: Any) -> tuple[Any, Any]:
@@ -185,6 +179,42 @@ def _split_aux(fun: Callable[..., Any], result: Any) -> tuple[Any, Any]:
             + (f" of length {len(result)}" if isinstance(result, tuple) else "")
         )
     return result[0], result[1]
+
+
+class _FlatFunction:
+    """A function of trees as one of flat leaves, remembering the structure of its result.
+
+    Attributes:
+      value_tree: the structure of the value, once called.
+      aux_tree: the structure of the auxiliary result, once called.
+      count: the number of leaves of the value, once called.
+    """
+
+    def __init__(self, fun: Callable[..., Any], in_tree: Any, has_aux: bool) -> None:
+        self._fun = fun
+        self._in_tree = in_tree
+        self._has_aux = has_aux
+        self.value_tree: Any = None
+        self.aux_tree: Any = None
+        self.count = 0
+
+    def __call__(self, *leaves: Any) -> list[Any]:
+        result = self._fun(*self._in_tree.unflatten(leaves))
+        value, aux = _split_aux(self._fun, result) if self._has_aux else (result, None)
+        value_leaves, self.value_tree = tree.flatten(value)
+        aux_leaves, self.aux_tree = tree.flatten(aux)
+        self.count = len(value_leaves)
+        for index, leaf in enumerate(value_leaves):
+            check_result(function_name(self._fun), self.value_tree, index, leaf)
+        return [*value_leaves, *aux_leaves]
+
+    def value(self, outs: Sequence[Any]) -> Any:
+        """Return the value's tree of leaves from all results."""
+        return self.value_tree.unflatten(outs[: self.count])
+
+    def aux(self, outs: Sequence[Any]) -> Any:
+        """Return the auxiliary tree from all results."""
+        return self.aux_tree.unflatten(outs[self.count :])
 
 
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
@@ -206,30 +236,19 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     if not callable(fun):
         raise TypeError(f"vjp needs a callable, got {fun!r:.100}")
     flat, in_tree = tree.flatten(primals)
-    structures: list[Any] = []
-
-    def flat_fun(*leaves: Any) -> list[Any]:
-        result = fun(*in_tree.unflatten(leaves))
-        value, aux = _split_aux(fun, result) if has_aux else (result, None)
-        value_leaves, value_tree = tree.flatten(value)
-        aux_leaves, aux_tree = tree.flatten(aux)
-        structures.extend((value_tree, aux_tree, len(value_leaves)))
-        return [*value_leaves, *aux_leaves]
-
+    flat_fun = _FlatFunction(fun, in_tree, has_aux)
     outs, pull = vjp_flat(flat_fun, flat)
-    value_tree, aux_tree, count = structures
     avals = [abstractify(out) for out in outs]
+    count = flat_fun.count
 
     def pullback(cotangent: Any) -> Any:
         """Return the cotangents of the arguments for a cotangent of the value."""
-        leaves = _cotangent_leaves(fun, cotangent, value_tree, avals[:count])
+        leaves = _cotangent_leaves(fun, cotangent, flat_fun.value_tree, avals[:count])
         zeros = [Zero(aval.tangent()) for aval in avals[count:]]
         return in_tree.unflatten([instantiate(ct) for ct in pull([*leaves, *zeros])])
 
-    value = value_tree.unflatten(outs[:count])
-    if has_aux:
-        return value, pullback, aux_tree.unflatten(outs[count:])
-    return value, pullback
+    value = flat_fun.value(outs)
+    return (value, pullback, flat_fun.aux(outs)) if has_aux else (value, pullback)
 
 
 def _cotangent_leaves(
@@ -256,15 +275,11 @@ def _fitting(what: str, name: str, leaf: Any, wanted: ShapedArray) -> Any:
         leaf = typed_scalar(wanted.dtype, leaf) if isinstance(leaf, (int, float, complex)) else leaf
         aval = abstractify(leaf)
     if aval.shape != wanted.shape or aval.dtype != wanted.dtype:
-        raise ValueError(
-            f"{name}: the {what} must have type {wanted.short()}, got {aval.short()}"
-        )
+        raise ValueError(f"{name}: the {what} must have type {wanted.short()}, got {aval.short()}")
     return leaf
 
 
-def jvp(
-    fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False
-) -> Any:
+def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     """Return a function's value and its derivative along a tangent (Jacobian-vector product).
 
     Args:
@@ -296,21 +311,11 @@ def jvp(
         _tangent(function_name(fun), leaf, primal)
         for leaf, primal in zip(flat_tangents, flat, strict=True)
     ]
-    structures: list[Any] = []
-
-    def flat_fun(*leaves: Any) -> list[Any]:
-        result = fun(*in_tree.unflatten(leaves))
-        value, aux = _split_aux(fun, result) if has_aux else (result, None)
-        value_leaves, value_tree = tree.flatten(value)
-        aux_leaves, aux_tree = tree.flatten(aux)
-        structures.extend((value_tree, aux_tree, len(value_leaves)))
-        return [*value_leaves, *aux_leaves]
-
+    flat_fun = _FlatFunction(fun, in_tree, has_aux)
     outs, out_tangents = jvp_flat(flat_fun, flat, checked)
-    value_tree, aux_tree, count = structures
-    value = value_tree.unflatten(outs[:count])
-    tangent = value_tree.unflatten([instantiate(t) for t in out_tangents[:count]])
-    return (value, tangent, aux_tree.unflatten(outs[count:])) if has_aux else (value, tangent)
+    value = flat_fun.value(outs)
+    tangent = flat_fun.value([instantiate(t) for t in out_tangents])
+    return (value, tangent, flat_fun.aux(outs)) if has_aux else (value, tangent)
 
 
 def _tangent(name: str, leaf: Any, primal: Any) -> Any:
@@ -338,18 +343,8 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     if not callable(fun):
         raise TypeError(f"linearize needs a callable, got {fun!r:.100}")
     flat, in_tree = tree.flatten(primals)
-    structures: list[Any] = []
-
-    def flat_fun(*leaves: Any) -> list[Any]:
-        result = fun(*in_tree.unflatten(leaves))
-        value, aux = _split_aux(fun, result) if has_aux else (result, None)
-        value_leaves, value_tree = tree.flatten(value)
-        aux_leaves, aux_tree = tree.flatten(aux)
-        structures.extend((value_tree, aux_tree, len(value_leaves)))
-        return [*value_leaves, *aux_leaves]
-
+    flat_fun = _FlatFunction(fun, in_tree, has_aux)
     linear = linearize_flat(flat_fun, flat)
-    value_tree, aux_tree, count = structures
 
     def apply(*tangents: Any) -> Any:
         """Return the value's tangent for tangents of the arguments."""
@@ -369,9 +364,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
             next(moved) if nonzero else instantiate(Zero.tangent_of(y))
             for nonzero, y in zip(linear.nonzero, linear.outs, strict=True)
         ]
-        return value_tree.unflatten(out[:count])
+        return flat_fun.value(out)
 
-    value = value_tree.unflatten(linear.outs[:count])
-    if has_aux:
-        return value, apply, aux_tree.unflatten(linear.outs[count:])
-    return value, apply
+    value = flat_fun.value(linear.outs)
+    return (value, apply, flat_fun.aux(linear.outs)) if has_aux else (value, apply)

@@ -14,6 +14,8 @@ from functools import partial, update_wrapper
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from numpy import ndarray
+
 from jxkernel import events, tree
 from jxkernel._jaxlib import PjitFunction, PjitFunctionCache, pjit, trace_context
 from jxkernel.api.arguments import (
@@ -26,7 +28,7 @@ from jxkernel.api.arguments import (
     rebuild,
     split_call,
 )
-from jxkernel.compile import LowerOptions, Lowered, Traced, executable_for, target_device
+from jxkernel.compile import Lowered, LowerOptions, Traced, executable_for, target_device
 from jxkernel.compile.keys import SignatureHistory
 from jxkernel.compile.signature import call_signature
 from jxkernel.core.avals import ShapedArray, abstractify
@@ -34,7 +36,7 @@ from jxkernel.core.checking import check_if_enabled
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.higher_order.jit import call as call_program
-from jxkernel.runtime import local_devices, shard_argument
+from jxkernel.runtime import as_device_array, local_devices, shard_argument
 from jxkernel.source import hide_internal_frames
 from jxkernel.transforms.stage import trace_flat
 
@@ -135,9 +137,7 @@ class JitState:
         fastpath = executable.fastpath(entry.out_tree, committed=committed)
         return entry.out_tree.unflatten(outs), fastpath, False
 
-    def trace_call(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Call, TraceEntry]:
+    def trace_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Call, TraceEntry]:
         """Take a call apart and return its trace, made if there is none."""
         call = split_call(args, kwargs, self.options.static)
         if call.static:
@@ -186,6 +186,8 @@ class JitState:
         with events.span(events.Traced, fun=self.name, function_id=id(fun)) as span:
             closed = trace_flat(flat_fun, avals, name=self.name, arguments=names)
             span.set(eqns=len(closed.eqns))
+        # A NumPy array may change after the trace; the trace keeps what it saw.
+        closed.consts = [as_device_array(c) if type(c) is ndarray else c for c in closed.consts]
         check_if_enabled(closed)
         return TraceEntry(closed, out_tree, avals, Call([], in_tree, static))
 

@@ -51,7 +51,9 @@ def vmap(
 
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         try:
-            return _apply(fun, args, kwargs, in_axes, out_axes, axis_name, axis_size, spmd_axis_name)
+            return _apply(
+                fun, args, kwargs, in_axes, out_axes, axis_name, axis_size, spmd_axis_name
+            )
         except Exception as error:
             hide_internal_frames(error)
             raise
@@ -85,7 +87,10 @@ def _apply(
 ) -> Any:
     flat, in_tree = tree.flatten((args, kwargs))
     axes = _input_axes(fun, in_axes, args, kwargs)
-    dims = [_normal(axis, leaf, in_tree, i) for i, (axis, leaf) in enumerate(zip(axes, flat, strict=True))]
+    dims = [
+        _normal(axis, leaf, in_tree, i)
+        for i, (axis, leaf) in enumerate(zip(axes, flat, strict=True))
+    ]
     size = _axis_size(fun, flat, dims, axis_size, in_tree)
     out_tree: Any = None
 
@@ -206,7 +211,5 @@ def _place(out: Any, dim: int | None, axis: int | None, size: int) -> Any:
         return out
     rank = np.ndim(out) + (dim is None)
     if not -rank <= axis < rank:
-        raise AxisError(
-            "vmap out_axes", f"axis {axis} is out of range for a result of rank {rank}"
-        )
+        raise AxisError("vmap out_axes", f"axis {axis} is out of range for a result of rank {rank}")
     return to_dim(out, dim, axis % rank, size)

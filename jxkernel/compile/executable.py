@@ -22,8 +22,8 @@ from jxkernel._jaxlib import (
 )
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.jaxpr import ClosedJaxpr
-from jxkernel.core.trace import Tracer
-from jxkernel.errors import DeletedArrayError, UnexpectedTracerError
+from jxkernel.core.trace import Tracer, unexpected_tracer
+from jxkernel.errors import DeletedArrayError
 from jxkernel.lowering import LoweredProgram, lower_program
 from jxkernel.runtime import as_device_array, default_device, device_put_single
 from jxkernel.runtime.clients import sharding_on
@@ -83,9 +83,7 @@ class Executable:
         "xla",
     )
 
-    def __init__(
-        self, xla: Any, lowered: LoweredProgram, closed: ClosedJaxpr, device: Any
-    ) -> None:
+    def __init__(self, xla: Any, lowered: LoweredProgram, closed: ClosedJaxpr, device: Any) -> None:
         self.name = lowered.name
         self.xla = xla
         self.lowered = lowered
@@ -142,7 +140,8 @@ class Executable:
             out_shardings=[self.sharding] * len(self.out_avals),
             out_avals=self.out_avals,
             out_committed=[committed] * len(self.out_avals),
-            kept_var_bitvec=[index in kept for index in range(len(self.in_avals))],
+            kept_var_bitvec=[True] * len(self.constants)
+            + [index in kept for index in range(len(self.in_avals))],
             in_device_local_layouts=[None] * count,
             const_args=self.constants,
         )
@@ -271,7 +270,5 @@ def _shard(value: Any, sharding: Any, layout: Any) -> Any:
 
 def _checked_aval(arg: Any) -> ShapedArray:
     if isinstance(arg, Tracer):
-        raise UnexpectedTracerError(repr(arg), origin=arg._trace.describe(arg))
+        raise unexpected_tracer(arg)
     return abstractify(arg)
-
-

@@ -82,7 +82,12 @@ class Traced:
     __slots__ = ("_options", "fun_name", "in_tree", "jaxpr", "out_tree")
 
     def __init__(
-        self, jaxpr: ClosedJaxpr, fun_name: str, in_tree: Any, out_tree: Any, options: "LowerOptions"
+        self,
+        jaxpr: ClosedJaxpr,
+        fun_name: str,
+        in_tree: Any,
+        out_tree: Any,
+        options: "LowerOptions",
     ) -> None:
         self.jaxpr = jaxpr
         self.fun_name = fun_name

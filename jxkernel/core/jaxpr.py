@@ -161,9 +161,7 @@ class ClosedJaxpr:
         if not self.consts:
             return self
         jaxpr = self.jaxpr
-        return ClosedJaxpr(
-            jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars])
-        )
+        return ClosedJaxpr(jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars]))
 
 
 def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:

@@ -13,6 +13,7 @@ The C++ dispatch path must not answer a call while a trace is current (it would 
 have been staged): the C++ state ``config.trace_state`` is part of its cache key and is set here.
 """
 
+import linecache
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,17 +28,36 @@ from jxkernel.errors import (
     TracerArrayConversionError,
     TracerBoolConversionError,
     TracerIntegerConversionError,
+    UnexpectedTracerError,
 )
+from jxkernel.source import current_user_frame
 
-__all__ = ["Trace", "Tracer", "current_trace", "evaluating", "install_base_trace", "set_current", "state", "swap_current"]
+__all__ = [
+    "Trace",
+    "Tracer",
+    "current_trace",
+    "evaluating",
+    "install_base_trace",
+    "place_in_source",
+    "set_current",
+    "state",
+    "swap_current",
+    "unexpected_tracer",
+]
 
 
 class Trace:
-    """What processes primitives while it is current; subclassed once per transform."""
+    """What processes primitives while it is current; subclassed once per transform.
+
+    Attributes:
+      parent: the trace that sees what this one's rules do.
+      function_name: the function being traced, for messages.
+    """
 
     __slots__ = ("parent",)
 
     parent: "Trace"
+    function_name = ""
 
     def process(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Apply a primitive to arguments, tracers of this trace or values foreign to it."""
@@ -179,16 +199,16 @@ class Tracer:
 
     def _concrete(self, error: Any, wanted: str | None = None) -> Any:
         """Return what a concrete value would give, or raise; traces with values override."""
-        origin = self._trace.describe(self)
+        parts = {"origin": self._trace.describe(self), **place_in_source()}
         if wanted is None:
-            raise error(self._text(), origin=origin)
-        raise error(self._text(), wanted, origin=origin)
+            raise error(self._text(), **parts)
+        raise error(self._text(), wanted, **parts)
 
     def _text(self) -> str:
-        return f"{type(self).__name__}<{self.aval.short(weak=True)}>"
+        return f"a traced value of type {self.aval.short(weak=True)}"
 
     def __repr__(self) -> str:
-        return self._text()
+        return f"Traced<{self.aval.short(weak=True)}>"
 
     def __copy__(self) -> "Tracer":
         return self
@@ -197,10 +217,35 @@ class Tracer:
         return self
 
     def __reduce__(self) -> Any:
-        raise ConcretizationTypeError(self._text(), "pickling", origin=self._trace.describe(self))
+        return self._concrete(ConcretizationTypeError, "pickling")
 
 
 set_tracer_class(Tracer)
+
+
+def unexpected_tracer(tracer: Tracer) -> UnexpectedTracerError:
+    """Return the error of using a tracer after its trace has ended."""
+    trace = tracer._trace
+    return UnexpectedTracerError(
+        tracer._text(),
+        trace.function_name,
+        origin=trace.describe(tracer),
+        **place_in_source(),
+    )
+
+
+def place_in_source() -> dict[str, Any]:
+    """Return the user's running line as parts of an error: where it is, its code, what to underline."""
+    frame = current_user_frame()
+    if frame is None:
+        return {}
+    code = linecache.getline(frame.file, frame.line).rstrip()
+    one_line = frame.end_line == frame.line and frame.end_column > frame.column
+    return {
+        "where": f"{frame.file}:{frame.line}, in {frame.function}",
+        "code": code,
+        "underline": (frame.column, frame.end_column) if code and one_line else None,
+    }
 
 
 def _aval_of(tracer: Tracer) -> ShapedArray:

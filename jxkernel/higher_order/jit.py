@@ -121,7 +121,9 @@ def _jit_jvp(
     return outs[:count], out_tangents
 
 
-def _jit_partial_eval(trace: PartialTrace, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+def _jit_partial_eval(
+    trace: PartialTrace, args: Sequence[Any], params: dict[str, Any]
+) -> list[Any]:
     jaxpr, name = params["jaxpr"], params["name"]
     unknown = tuple([trace.is_unknown(arg) for arg in args])
     known_program, rest, unknown_out, residual_count = partial_eval_program(jaxpr, unknown)

@@ -45,9 +45,7 @@ class Builder:
         regions: int = 0,
     ) -> Any:
         """Append the operation ``name`` and return it; its values are ``.results``."""
-        return _create(
-            name, types, operands, attributes, regions=regions, loc=self.loc, ip=self.ip
-        )
+        return _create(name, types, operands, attributes, regions=regions, loc=self.loc, ip=self.ip)
 
     def value(
         self,

@@ -1,6 +1,6 @@
 """MLIR types for NumPy dtypes and shapes, made once each."""
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from jxkernel.hlo.context import context, ir, unknown_location
@@ -39,13 +39,13 @@ _NAMES = {
 }
 
 
-@lru_cache(maxsize=None)
+@cache
 def parse_type(text: str) -> Any:
     """Return the MLIR type written as ``text``."""
     return ir.Type.parse(text, context)
 
 
-@lru_cache(maxsize=None)
+@cache
 def element_type(dtype: Any) -> Any:
     """Return the MLIR element type of a NumPy dtype; ``float0`` has that of ``bool``.
 
@@ -69,4 +69,3 @@ def tensor_type(shape: tuple[int, ...], dtype: Any) -> Any:
 def token_type() -> Any:
     """Return the type of ordering tokens."""
     return parse_type("!stablehlo.token")
-

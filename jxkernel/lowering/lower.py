@@ -156,8 +156,6 @@ def types_of(avals: Sequence[ShapedArray]) -> list[Any]:
     return [hlo.tensor_type(aval.shape, aval.dtype) for aval in avals]
 
 
-
-
 def _location(eqn: Eqn) -> Any:
     """Return the location of an equation: its primitive's name at the user's line."""
     source = eqn.source

@@ -7,7 +7,7 @@ methods are attached by the numerical API (the ``install_operators`` port).
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,8 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel._jaxlib import ArrayImpl, batched_block_until_ready, batched_device_put
 from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
-from jxkernel.core.trace import Tracer
-from jxkernel.errors import ArgumentTypeError, DeletedArrayError
+from jxkernel.core.trace import Tracer, unexpected_tracer
+from jxkernel.errors import DeletedArrayError
 from jxkernel.runtime.clients import default_device, sharding_on
 
 __all__ = [
@@ -62,9 +62,7 @@ def array_from_host(value: Any, aval: ShapedArray, device: Any = None) -> Any:
         value = value.astype(aval.dtype)
     if aval.dtype == dtypes.float0:
         value = np.zeros(value.shape, np.bool_)
-    return batched_device_put(
-        aval, sharding_on(target), [value], [target], device is not None
-    )
+    return batched_device_put(aval, sharding_on(target), [value], [target], device is not None)
 
 
 def as_device_array(value: Any) -> Any:
@@ -72,9 +70,12 @@ def as_device_array(value: Any) -> Any:
 
     Raises:
       TypeError: the value is none of these.
+      UnexpectedTracerError: it is a tracer whose trace has ended.
     """
     if type(value) is ArrayImpl:
         return value
+    if isinstance(value, Tracer):
+        raise unexpected_tracer(value)
     aval = abstractify(value)
     return array_from_host(_owned(value, aval), aval)
 
@@ -109,18 +110,6 @@ def shard_argument(value: Any, sharding: Any, layout: Any) -> Any:
         return device_put_single(value, sharding._device)
     aval = abstractify(value)
     return array_from_host(_owned(value, aval), aval, sharding._device)
-
-
-def _leaves(tree: Any) -> Iterator[Any]:
-    """Yield the device arrays in nested containers."""
-    if isinstance(tree, ArrayImpl):
-        yield tree
-    elif isinstance(tree, dict):
-        for item in tree.values():
-            yield from _leaves(item)
-    elif isinstance(tree, (list, tuple)):
-        for item in tree:
-            yield from _leaves(item)
 
 
 def block_until_ready(leaves: Sequence[Any]) -> None:
@@ -167,9 +156,7 @@ def _bool(self: Any) -> bool:
 
 def _index(self: Any) -> int:
     if not dtypes.issubdtype(self.aval.dtype, np.integer) or self.aval.ndim:
-        raise TypeError(
-            f"only integer arrays of rank 0 can be an index, got {self.aval.short()}"
-        )
+        raise TypeError(f"only integer arrays of rank 0 can be an index, got {self.aval.short()}")
     return int(value_of(self))
 
 
@@ -257,7 +244,7 @@ def _device(self: Any) -> Any:
     return self.sharding._device
 
 
-@lru_cache(maxsize=None)
+@cache
 def _itemsize(dtype: Any) -> int:
     return dtype.itemsize
 

@@ -1,7 +1,7 @@
 """PJRT clients, made on first use, and the devices they own."""
 
 import threading
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from jxkernel import config
@@ -103,7 +103,7 @@ def default_device() -> Any:
     return wanted
 
 
-@lru_cache(maxsize=None)
+@cache
 def sharding_on(device: Any) -> Any:
     """Return the sharding of arrays that lie whole on one device (one object per device)."""
     return SingleDeviceSharding(device)

@@ -90,9 +90,7 @@ def batch_flat(
     finally:
         swap_current(previous)
     pairs = [
-        (out.value, out.dim)
-        if type(out) is BatchTracer and out._trace is trace
-        else (out, None)
+        (out.value, out.dim) if type(out) is BatchTracer and out._trace is trace else (out, None)
         for out in outs
     ]
     return [value for value, _ in pairs], [dim for _, dim in pairs]

@@ -122,7 +122,9 @@ def jvp_flat(
 
 
 def jvp_program(
-    closed: ClosedJaxpr, nonzeros: tuple[bool, ...], instantiate_out: bool | tuple[bool, ...] = False
+    closed: ClosedJaxpr,
+    nonzeros: tuple[bool, ...],
+    instantiate_out: bool | tuple[bool, ...] = False,
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
     """Return the derivative program: (primals, nonzero tangents) to (results, nonzero tangents).
 
@@ -164,9 +166,7 @@ def _make_jvp_program(
             type(t) is not Zero or make for t, make in zip(out_tangents, explicit, strict=True)
         ]
         kept = [
-            instantiate(t)
-            for t, nonzero in zip(out_tangents, out_nonzeros, strict=True)
-            if nonzero
+            instantiate(t) for t, nonzero in zip(out_tangents, out_nonzeros, strict=True) if nonzero
         ]
         return [*outs, *kept]
 

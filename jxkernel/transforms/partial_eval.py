@@ -130,5 +130,3 @@ def _pruned(program: ClosedJaxpr) -> ClosedJaxpr:
     constvars = [var for var, kept in zip(jaxpr.constvars, keep, strict=True) if kept]
     pruned: Jaxpr = jaxpr.replace(constvars=constvars)
     return ClosedJaxpr(pruned, consts)
-
-

@@ -14,7 +14,14 @@ from jxkernel import source
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.jaxpr import NO_EFFECTS, Atom, ClosedJaxpr, Eqn, Jaxpr, Literal, Var
 from jxkernel.core.primitive import Primitive
-from jxkernel.core.trace import Trace, Tracer, state, swap_current
+from jxkernel.core.trace import (
+    Trace,
+    Tracer,
+    place_in_source,
+    state,
+    swap_current,
+    unexpected_tracer,
+)
 from jxkernel.errors import UnexpectedTracerError
 
 __all__ = ["StageTrace", "StageTracer", "trace_flat"]
@@ -79,7 +86,7 @@ class StageTrace(Trace):
             aval = abstractify(value)
             return Literal(aval.dtype.type(value[()]), aval)
         if kind is StageTracer and not value._trace.open:
-            raise UnexpectedTracerError(repr(value), origin=value._trace.describe(value))
+            raise unexpected_tracer(value)
         var = self.constvars.get(id(value))
         if var is None:
             var = Var(abstractify(value))
@@ -108,7 +115,9 @@ class StageTrace(Trace):
     ) -> Any:
         """Append the equation and return tracers for its results."""
         if not self.open:
-            raise UnexpectedTracerError(repr(primitive), origin=())
+            raise UnexpectedTracerError(
+                f"an argument of {primitive.name}", self.function_name, **place_in_source()
+            )
         out = primitive.abstract(avals, params)
         effects = NO_EFFECTS
         if primitive.effects is not None:

@@ -132,9 +132,7 @@ def _make_transpose(
     jaxpr = closed.jaxpr
     known_avals = [v.aval for v, lin in zip(jaxpr.invars, linear, strict=True) if not lin]
     ct_avals = [
-        atom.aval.tangent()
-        for atom, given in zip(jaxpr.outvars, nonzero_cts, strict=True)
-        if given
+        atom.aval.tangent() for atom, given in zip(jaxpr.outvars, nonzero_cts, strict=True) if given
     ]
     produced: list[bool] = []
 
