@@ -24,6 +24,7 @@ __all__ = [
     "PyTreeDef",
     "SequenceKey",
     "is_tree_node",
+    "keyed_children",
     "register_dataclass",
     "register_pytree_node",
     "register_pytree_node_class",
@@ -65,6 +66,18 @@ registry.__name__ = "registry"
 def is_tree_node(nodetype: type) -> bool:
     """Return whether instances of the type are nodes."""
     return registry.is_node(nodetype)
+
+
+def keyed_children(x: Any) -> tuple[list[tuple[KeyEntry, Any]], Any] | None:
+    """Return the (key, child) pairs of a node and its metadata, or None for a leaf."""
+    level = registry.flatten_one_level_with_keys(x)
+    if level is None:
+        return None
+    pairs, metadata = level
+    if metadata is type(x) and isinstance(x, tuple):
+        # A named tuple: jaxlib 0.10 gives each child the key of the first one.
+        return [(GetAttrKey(name), getattr(x, name)) for name in metadata._fields], metadata
+    return list(pairs), metadata
 
 
 def register_pytree_node(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from jxkernel._jaxlib import pytree
-from jxkernel.tree.nodes import KeyPath, PyTreeDef, registry
+from jxkernel.tree.nodes import KeyPath, PyTreeDef, keyed_children, registry
 from jxkernel.tree.prefix import explain_unsortable_keys, flatten_up_to, mismatches
 
 __all__ = [
@@ -296,7 +296,7 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], H
     Raises:
         ValueError: if it is a leaf.
     """
-    level = registry.flatten_one_level_with_keys(tree)
+    level = keyed_children(tree)
     if level is None:
         raise _refuse_leaf(tree)
     return level

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from jxkernel.tree.nodes import KeyPath, PyTreeDef, registry
+from jxkernel.tree.nodes import KeyPath, PyTreeDef, keyed_children, registry
 
 __all__ = [
     "Mismatch",
@@ -113,10 +113,12 @@ def _level(x: Any, is_leaf: Callable[[Any], bool] | None) -> tuple[list[Any], An
     """Return the (key, child) pairs and metadata of a node, or None for a leaf."""
     if is_leaf is not None and is_leaf(x):
         return None
-    level = registry.flatten_one_level_with_keys(x)
+    level = keyed_children(x)
     if level is None:
         return None
-    return list(level[0]), level[1]
+    pairs, metadata = level
+    # The metadata of a named tuple is its type here, and None in a tree definition.
+    return pairs, None if metadata is type(x) else metadata
 
 
 def _same_metadata(first: Any, second: Any) -> bool:
@@ -280,7 +282,7 @@ def _unsortable(
         problem = None if isinstance(x, OrderedDict) else _sort_problem(x)
         if problem is not None:
             return path, x, problem
-    level = registry.flatten_one_level_with_keys(x)
+    level = keyed_children(x)
     for key, child in level[0] if level is not None else ():
         found = _unsortable(child, is_leaf, (*path, key))
         if found is not None:
