@@ -265,9 +265,8 @@ def scalar_type_of(x: Any) -> type:
     Raises:
         TypeError: if its dtype is no number.
     """
-    dtype = as_dtype(x if isinstance(x, (type, str)) else getattr(x, "dtype", type(x)))
-    if isinstance(x, np.dtype):
-        dtype = x
+    names_dtype = isinstance(x, (type, str, np.dtype, ExtendedDType))
+    dtype = as_dtype(x if names_dtype else getattr(x, "dtype", type(x)))
     for members, scalar_type in (
         (BOOLEAN, bool),
         (INTEGRAL, int),

@@ -3,7 +3,7 @@
 Run by hand, with an interpreter that has the real ``jax`` package (never the one that runs the
 tests), when the promotion semantics of the reference change:
 
-    python tests/golden/make_promotion_table.py
+    python tests/dtypes/make_promotion_table.py
 
 The file holds facts only.  ``nodes`` names the operands: a dtype name, or ``int*``, ``float*``,
 ``complex*`` for a Python scalar (a weak type).  ``pairs[mode]`` has one row per node, each row one
