@@ -1,0 +1,356 @@
+"""Watching names: what the user's variables hold while a function is traced.
+
+Purpose: note, line by line, which local and global names of the user's functions are bound to
+traced values, to concrete arrays or to plain Python values. Only running code knows this: the
+same name may be traced in one call and static in the next.
+
+Place in the pipeline: `observe.provenance` joins these notes with the jaxpr and the source text.
+
+Must not know: source text or syntax trees, notebooks, or what the notes are for.
+
+How: `sys.settrace` for the length of a `with` block, with line events in the user's frames only,
+and only while a trace is current. A debugger or coverage tool that uses the same hook is
+suspended inside the block and restored after it.
+"""
+
+from __future__ import annotations
+
+import reprlib
+import sys
+import sysconfig
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, ModuleType
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from jxkernel import source, tree
+from jxkernel.core.avals import abstractify, shape_text
+from jxkernel.core.jaxpr import Var
+from jxkernel.core.trace import Tracer, state
+from jxkernel.transforms.stage import StageTrace, StageTracer
+
+__all__ = ["CodeNotes", "NameWatch", "Note", "Value", "describe"]
+
+_TEXT_LENGTH = 200
+_LINES_PER_CALL = 20_000
+_UNMARKED = (ModuleType, FunctionType, BuiltinFunctionType, MethodType, type)
+_PLAIN = (int, float, complex, str, bytes)
+_MUTABLE = (list, dict, set)
+_LIBRARIES = (
+    *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")),
+    *("site-packages", "dist-packages"),
+)
+_brief = reprlib.Repr()
+_brief.maxstring = _brief.maxother = _brief.maxlong = _TEXT_LENGTH
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """What a name held.
+
+    Attributes:
+      kind: `traced` when any leaf is a tracer, `array` when any is a concrete array, else
+        `static`.
+      text: its type (`f32[8]`, or `{'b': f32[4], 'w': f32[8,4]}`), or the value of a static one.
+      variables: the jaxpr variables of its traced leaves.
+      arrays: its concrete array leaves.
+      traces: the traces of its traced leaves.
+    """
+
+    kind: Literal["traced", "array", "static"]
+    text: str
+    variables: tuple[Var, ...] = ()
+    arrays: tuple[Any, ...] = ()
+    traces: tuple[Any, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        """Compares what is shown and the variables; arrays do not compare to one truth value."""
+        if not isinstance(other, Value):
+            return NotImplemented
+        return (self.kind, self.text, self.variables) == (other.kind, other.text, other.variables)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.text, self.variables))
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A name changed its value.
+
+    Attributes:
+      step: the step that changed it, counted from 1, which is the entry of the function.
+      line: the line of that step; 0 for what was there at the entry.
+      name: the name.
+      value: what it holds since.
+    """
+
+    step: int
+    line: int
+    name: str
+    value: Value
+
+
+@dataclass(slots=True)
+class CodeNotes:
+    """All that was noted of one code object, in its latest traced call.
+
+    Attributes:
+      code: the code object.
+      calls: how many traced calls were seen.
+      lines: the line of each step of the latest call, the entry first.
+      notes: changes of names, in order, of the latest call.
+      globals: the global names that the code may read and that are worth a mark.
+      counts: how often each line ran in the latest call.
+      complete: whether the call was followed to its end.
+      namespace: the globals of the code.
+    """
+
+    code: CodeType
+    calls: int = 0
+    lines: list[int] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    globals: dict[str, Value] = field(default_factory=dict)
+    counts: Counter[int] = field(default_factory=Counter)
+    complete: bool = False
+    namespace: dict[str, Any] = field(default_factory=dict)
+
+
+class NameWatch:
+    """Notes what names hold in every user function that is traced inside the `with` block.
+
+    After the block, `codes` has the notes, `traces` the traces that were seen, and
+    `names_of` the first name that each jaxpr variable was bound to: the name, the code that it is
+    a name of, and the line. Functions of installed libraries are passed over.
+    """
+
+    def __init__(self) -> None:
+        self.codes: dict[int, CodeNotes] = {}
+        self.traces: list[StageTrace] = []
+        self.names_of: dict[Var, tuple[str, CodeType, int]] = {}
+        self._user_code: dict[int, tuple[CodeType, bool]] = {}
+        self._previous: Any = None
+
+    def __enter__(self) -> Self:
+        self._previous = sys.gettrace()
+        sys.settrace(self._on_call)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(self._previous)
+        self._previous = None
+
+    def add_trace(self, trace: Any) -> None:
+        """Remembers a trace, and those that it runs in, if they record programs."""
+        while trace is not None:
+            if isinstance(trace, StageTrace) and all(trace is not seen for seen in self.traces):
+                self.traces.append(trace)
+            parent = trace.parent
+            trace = None if parent is trace else parent
+
+    def _on_call(self, frame: FrameType, event: str, argument: Any) -> Any:
+        code = frame.f_code
+        known = self._user_code.get(id(code))
+        if known is None:
+            # The code object is kept, so that its id cannot come to mean another one.
+            known = self._user_code[id(code)] = (code, _is_watched(code))
+        if not known[1] or not _is_tracing():
+            return None
+        self.add_trace(state.trace)
+        notes = self.codes.get(id(code))
+        if notes is None:
+            notes = self.codes[id(code)] = CodeNotes(code)
+        return _Call(self, notes, frame).on_event
+
+
+class _Call:
+    """One call under way: compares the names after each line with what they held before."""
+
+    __slots__ = ("_bound", "_held", "_names", "_notes", "_raised", "_watch")
+
+    def __init__(self, watch: NameWatch, notes: CodeNotes, frame: FrameType) -> None:
+        code = frame.f_code
+        self._watch = watch
+        self._notes = notes
+        self._held: dict[str, Any] = {}
+        self._bound: dict[str, Note] = {}
+        self._raised = False
+        self._names = _local_names(code)
+        notes.calls += 1
+        notes.lines = [code.co_firstlineno]
+        notes.notes = []
+        notes.counts = Counter()
+        notes.complete = False
+        notes.namespace = frame.f_globals
+        notes.globals = dict(_global_values(code, frame))
+        self._compare(frame)
+
+    def on_event(self, frame: FrameType, event: str, argument: Any) -> Any:
+        """Receives the interpreter's line, return and exception events."""
+        notes = self._notes
+        if event == "line":
+            self._raised = False
+            self._compare(frame)
+            notes.lines.append(frame.f_lineno)
+            notes.counts[frame.f_lineno] += 1
+            if len(notes.lines) > _LINES_PER_CALL:
+                return None
+        elif event == "exception":
+            self._raised = True
+        elif event == "return":
+            self._compare(frame)
+            self._look_again_into_containers()
+            notes.complete = not self._raised
+            self._held.clear()
+        return self.on_event
+
+    def _compare(self, frame: FrameType) -> None:
+        values = frame.f_locals
+        lines = self._notes.lines
+        line = lines[-1] if len(lines) > 1 else 0
+        for name in self._names:
+            if name in values:
+                value = values[name]
+                if name not in self._held or self._held[name] is not value:
+                    self._held[name] = value
+                    self._note(name, value, line)
+
+    def _note(self, name: str, value: Any, line: int) -> None:
+        described = describe(value)
+        if described is None:
+            return
+        notes = self._notes
+        note = self._bound[name] = Note(len(notes.lines), line, name, described)
+        notes.notes.append(note)
+        for variable in described.variables:
+            self._watch.names_of.setdefault(variable, (name, notes.code, line))
+        for trace in described.traces:
+            self._watch.add_trace(trace)
+
+    def _look_again_into_containers(self) -> None:
+        """A list may have been appended to since it was bound; its name is none the wiser."""
+        for name, value in self._held.items():
+            bound = self._bound.get(name)
+            if isinstance(value, _MUTABLE) and bound and describe(value) != bound.value:
+                self._note(name, value, bound.line)
+
+
+def describe(value: Any) -> Value | None:
+    """Says what a value is to tracing; None for functions, classes and modules.
+
+    Looking must not break the user's program, whatever the value's own methods do.
+    """
+    try:
+        return _describe(value)
+    except Exception as error:  # foreign code: __repr__, __getattr__, a pytree's flatten
+        return Value("static", f"<{type(value).__name__}: {type(error).__name__} when looked at>")
+
+
+def _describe(value: Any) -> Value | None:
+    if isinstance(value, Tracer):
+        variables = tuple(staged.var for staged in _staged(value))
+        return Value("traced", value.aval.short(weak=True), variables, (), (value._trace,))
+    if isinstance(value, _UNMARKED):
+        return None
+    if isinstance(value, _PLAIN):
+        return Value("static", _repr(value))
+    leaves = tree.leaves(value)
+    tracers = [leaf for leaf in leaves if isinstance(leaf, Tracer)]
+    arrays = tuple(leaf for leaf in leaves if _is_array(leaf))
+    if not tracers and not arrays:
+        return Value("static", _repr(value))
+    return Value(
+        "traced" if tracers else "array",
+        _type_text(value),
+        tuple(staged.var for tracer in tracers for staged in _staged(tracer)),
+        arrays,
+        tuple(tracer._trace for tracer in tracers),
+    )
+
+
+def _is_watched(code: CodeType) -> bool:
+    return source.is_user_code(code) and not any(part in code.co_filename for part in _LIBRARIES)
+
+
+def _is_tracing() -> bool:
+    """Whether a program is being recorded: a trace is current that is not its own parent."""
+    trace = state.trace
+    return trace is not None and trace.parent is not trace
+
+
+def _local_names(code: CodeType) -> tuple[str, ...]:
+    """The names that a frame's `f_locals` are searched for.
+
+    The body of a module or cell keeps its names in the namespace, which may be large; the names
+    that it mentions are enough.
+    """
+    if code.co_name == "<module>":
+        return code.co_names
+    return (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
+
+
+def _global_values(code: CodeType, frame: FrameType) -> Iterator[tuple[str, Value]]:
+    """The globals that code mentions; `co_names` holds attribute names too, which may mislead."""
+    if code.co_name == "<module>":
+        return
+    for name in code.co_names:
+        if name in frame.f_globals:
+            described = describe(frame.f_globals[name])
+            if described is not None:
+                yield name, described
+
+
+def _staged(tracer: Tracer) -> Iterator[StageTracer]:
+    """The recorded value inside the wrappings of gradients and batching."""
+    if isinstance(tracer, StageTracer):
+        yield tracer
+        return
+    for slot in ("primal", "value"):
+        inner = getattr(tracer, slot, None)
+        if isinstance(inner, Tracer):
+            yield from _staged(inner)
+
+
+def _is_array(leaf: Any) -> bool:
+    if isinstance(leaf, Tracer):
+        return False
+    return isinstance(leaf, np.ndarray) or hasattr(leaf, "block_until_ready")
+
+
+def _type_text(value: Any) -> str:
+    """The type of an array, or a container's types in the container's own form."""
+    if tree.all_leaves([value]):
+        return _leaf_text(value)
+    return _capped(repr(tree.map(_LeafText, value)))
+
+
+class _LeafText:
+    """Prints as the type of an array leaf, or as the value of another leaf."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, leaf: Any) -> None:
+        self._text = _leaf_text(leaf)
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def _leaf_text(leaf: Any) -> str:
+    if not isinstance(leaf, Tracer) and not _is_array(leaf):
+        return _repr(leaf)
+    try:
+        return abstractify(leaf).short(weak=True)
+    except TypeError:  # a NumPy array of strings or objects
+        return f"{leaf.dtype}{shape_text(leaf.shape)}"
+
+
+def _repr(value: Any) -> str:
+    """Containers are abbreviated before they are printed: a list may be long."""
+    return _capped(_brief.repr(value))
+
+
+def _capped(text: str) -> str:
+    return text if len(text) <= _TEXT_LENGTH else text[: _TEXT_LENGTH - 1] + "…"

@@ -1,0 +1,563 @@
+"""Provenance: what in the user's source is traced, static, or baked in, and why.
+
+Purpose: mark every name and expression of a traced function as traced (T), static (S), constant
+baked in (C) or trace-time side effect (!), and answer "why is this traced?" with the chain of
+names back to an argument.
+
+Place in the pipeline: the top of `observe`; joins what `observe.names` saw at trace time, the
+dataflow of the recorded jaxprs (`observe.flow`) and the source text (`observe.syntax`).
+
+Must not know: notebooks or display. A cell is a file like another.
+
+Use:
+
+    with watch() as watching:
+        step(params, batch)          # must trace: a call that hits its cache shows nothing
+    print(watching.provenance().why("loss"))
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any, Literal
+
+import numpy as np
+
+from jxkernel import events
+from jxkernel.core.jaxpr import Eqn, Var
+from jxkernel.observe.explain import format_size
+from jxkernel.observe.flow import Flow
+from jxkernel.observe.names import CodeNotes, NameWatch, Value
+from jxkernel.observe.syntax import FunctionSyntax, LoopSyntax, Occurrence, Span, find_function
+
+__all__ = [
+    "LETTERS",
+    "FunctionMap",
+    "Kind",
+    "Link",
+    "Loop",
+    "Mark",
+    "NameFact",
+    "Provenance",
+    "Watching",
+    "provenance",
+    "watch",
+]
+
+Kind = Literal["traced", "static", "constant", "effect"]
+
+LETTERS: dict[Kind, str] = {"traced": "T", "static": "S", "constant": "C", "effect": "!"}
+"""The letter of each kind: marks must not speak by colour alone."""
+
+_Position = tuple[int, int, int, int]
+"""Line, column, last line and last column, with columns in UTF-8 bytes."""
+
+_COMPARED_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A name or an expression in the source, and what it is to tracing.
+
+    Attributes:
+      kind: traced, static, constant or effect.
+      code: the source text marked.
+      line: its first line, 1-based; `column` is 0-based, in characters.
+      column: its first column.
+      end_line: its last line.
+      end_column: the column after its last character.
+      detail: its type, its value, or what is the matter.
+      bytes: the size of a constant; 0 for others.
+      is_name: whether it is a name rather than an expression.
+    """
+
+    kind: Kind
+    code: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    detail: str
+    bytes: int = 0
+    is_name: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One step of a chain back to an argument.
+
+    Attributes:
+      name: the name that held the value, or the argument.
+      detail: its type.
+      line: the line that made it; 0 for an argument.
+      code: the text of that line.
+    """
+
+    name: str
+    detail: str
+    line: int = 0
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NameFact:
+    """What a name is to tracing, after its latest assignment.
+
+    Attributes:
+      name: the name.
+      function: the function that it belongs to.
+      kind: traced, static or constant.
+      detail: its type or value.
+      line: the line that bound it; 0 for a global or a closed-over name.
+      code: the text of that line.
+      chain: from the name's value back to the nearest argument; empty unless traced.
+      depends_on: all arguments that the value depends on.
+      bytes: the size of a constant.
+      is_argument: whether it is an argument that nothing has assigned anew.
+    """
+
+    name: str
+    function: str
+    kind: Kind
+    detail: str
+    line: int
+    code: str
+    chain: tuple[Link, ...] = ()
+    depends_on: tuple[str, ...] = ()
+    bytes: int = 0
+    is_argument: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A Python loop that tracing unrolled.
+
+    Attributes:
+      line: the line of the `for` or `while`.
+      code: its text.
+      times: how often its body ran.
+      equations: how many equations its body recorded, in all rounds together.
+      instead: what to write to keep it a loop.
+    """
+
+    line: int
+    code: str
+    times: int
+    equations: int
+    instead: str
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionMap:
+    """One traced function's source with its marks.
+
+    Attributes:
+      name: the function's name.
+      file: its file, or the name that IPython gave the cell.
+      first_line: the line of its `def`.
+      calls: how often it was traced in this watch; the marks show the latest.
+      complete: whether the latest trace ran to its end.
+      names: one fact per name, in the order of first binding; globals come last.
+      marks: every marked place, in the order of the text; empty where the source is gone.
+      effects: the marks of side effects, with `detail` saying what to write instead.
+      loops: the loops that were unrolled.
+    """
+
+    name: str
+    file: str
+    first_line: int
+    calls: int
+    complete: bool
+    names: tuple[NameFact, ...]
+    marks: tuple[Mark, ...]
+    effects: tuple[Mark, ...]
+    loops: tuple[Loop, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """The maps of all functions that were traced."""
+
+    functions: tuple[FunctionMap, ...]
+
+    def find(self, name: str) -> tuple[NameFact, ...]:
+        """The facts of a name, one for each function that has it; outermost function first."""
+        return tuple(
+            fact for function in self.functions for fact in function.names if fact.name == name
+        )
+
+    def why(self, name: str) -> str:
+        """Says what a name is to tracing and why, in a few lines."""
+        facts = self.find(name)
+        if not facts:
+            seen = ", ".join(function.name for function in self.functions)
+            where = f"the traced functions ({seen})" if seen else "a traced function: nothing ran"
+            return f"{name}: not a name of {where}"
+        return "\n".join(line for fact in facts for line in _why_lines(fact))
+
+    def __str__(self) -> str:
+        if not self.functions:
+            return "nothing was traced: the call hit its cache, or ran without tracing"
+        return "\n\n".join("\n".join(_map_lines(one)) for one in self.functions)
+
+
+class Watching:
+    """A watch under way or over; `provenance()` gives what it saw."""
+
+    def __init__(self, names: NameWatch) -> None:
+        self._names = names
+
+    def provenance(self) -> Provenance:
+        """Puts together what was seen so far."""
+        return _Builder(self._names).build()
+
+
+@contextmanager
+def watch() -> Iterator[Watching]:
+    """Watches the user's functions that are traced inside the block.
+
+    At the end of the block a `TraceTimeEffect` and a `ConstantCaptured` event is emitted for each
+    side effect and constant, if someone listens.
+    """
+    names = NameWatch()
+    watching = Watching(names)
+    with names:
+        yield watching
+    if events.listening_to(events.TraceTimeEffect) or events.listening_to(events.ConstantCaptured):
+        _Builder(names).emit()
+
+
+def provenance(function: Callable[..., Any]) -> Callable[..., Provenance]:
+    """Returns a function of the same arguments that calls `function` and gives its provenance.
+
+    The call must trace: give a function that was not called with such arguments before, or the
+    undecorated function under `make_jaxpr`.
+    """
+
+    def watched(*args: Any, **kwargs: Any) -> Provenance:
+        with watch() as watching:
+            function(*args, **kwargs)
+        return watching.provenance()
+
+    return watched
+
+
+class _Builder:
+    """Joins the notes of a watch with dataflow and source text."""
+
+    def __init__(self, names: NameWatch) -> None:
+        self._names = names
+        self._syntaxes: dict[int, FunctionSyntax | None] = {}
+        self._flow = Flow(names.traces)
+        self._constants = [value for trace in names.traces for value in trace.const_values]
+        self._places = _places(names)
+
+    def build(self) -> Provenance:
+        """The maps of all functions, in the order in which they were first entered."""
+        return Provenance(tuple(self._function(one) for one in self._names.codes.values()))
+
+    def emit(self) -> None:
+        """Emits an event for each side effect and each constant."""
+        for notes in self._names.codes.values():
+            name, file = notes.code.co_name, notes.code.co_filename
+            for mark in self._effects(notes, self._syntax(notes.code)):
+                events.emit(
+                    events.TraceTimeEffect, fun=name, effect=mark.code, file=file, line=mark.line
+                )
+            values = {note.name: note.value for note in notes.notes} | notes.globals
+            for constant, value in values.items():
+                for array in filter(self._is_constant, value.arrays):
+                    _emit_constant(name, constant, array)
+
+    def _syntax(self, code: CodeType) -> FunctionSyntax | None:
+        if id(code) not in self._syntaxes:
+            self._syntaxes[id(code)] = find_function(code)
+        return self._syntaxes[id(code)]
+
+    def _function(self, notes: CodeNotes) -> FunctionMap:
+        code = notes.code
+        syntax = self._syntax(code)
+        effects = self._effects(notes, syntax)
+        marks = self._marks(notes, syntax) if syntax else []
+        return FunctionMap(
+            name=code.co_name,
+            file=code.co_filename,
+            first_line=code.co_firstlineno,
+            calls=notes.calls,
+            complete=notes.complete,
+            names=tuple(self._facts(notes, syntax)),
+            marks=tuple(sorted((*marks, *effects), key=lambda one: (one.line, one.column))),
+            effects=tuple(effects),
+            loops=tuple(self._loops(notes, syntax) if syntax else ()),
+        )
+
+    def _facts(self, notes: CodeNotes, syntax: FunctionSyntax | None) -> Iterator[NameFact]:
+        latest: dict[str, tuple[int, Value]] = {}
+        for note in notes.notes:
+            latest[note.name] = (note.line, note.value)
+        code = notes.code
+        arguments = set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+        for name, (line, value) in latest.items():
+            yield self._fact(name, value, code.co_name, line, syntax, name in arguments)
+        for name, value in notes.globals.items():
+            if name not in latest:
+                yield self._fact(name, value, code.co_name, 0, syntax, False)
+
+    def _fact(
+        self,
+        name: str,
+        value: Value,
+        function: str,
+        line: int,
+        syntax: FunctionSyntax | None,
+        is_argument: bool,
+    ) -> NameFact:
+        kind = self._kind(value)
+        paths = self._flow.paths(value.variables)
+        nearest = next(iter(paths.values()), ())
+        return NameFact(
+            name=name,
+            function=function,
+            kind=kind,
+            detail=value.text,
+            line=line,
+            code=syntax.line_text(line) if syntax and line else "",
+            chain=tuple(self._chain(nearest, name)),
+            depends_on=tuple(paths),
+            bytes=_size(value) if kind == "constant" else 0,
+            is_argument=is_argument and line == 0,
+        )
+
+    def _kind(self, value: Value) -> Kind:
+        if value.kind == "traced":
+            return "traced"
+        return "constant" if any(map(self._is_constant, value.arrays)) else "static"
+
+    def _is_constant(self, array: Any) -> bool:
+        """Whether an array was baked in: itself, or a copy of its content.
+
+        NumPy arrays are converted on their way into a trace, so identity alone does not do.
+        """
+        if any(array is constant for constant in self._constants):
+            return True
+        if not isinstance(array, np.ndarray) or array.nbytes > _COMPARED_BYTES:
+            return False
+        return any(
+            constant.shape == array.shape and np.array_equal(np.asarray(constant), array)
+            for constant in self._constants
+            if constant.nbytes <= _COMPARED_BYTES
+        )
+
+    def _chain(self, path: Iterable[Var], name: str) -> Iterator[Link]:
+        """The named values on a path, without the name that it begins with."""
+        previous = name
+        for variable in path:
+            detail = variable.aval.short(weak=True)
+            if variable in self._flow.arguments:
+                yield Link(self._flow.arguments[variable], detail)
+            elif variable in self._names.names_of:
+                named, code, line = self._names.names_of[variable]
+                if named != previous:
+                    yield Link(named, detail, line or code.co_firstlineno, self._text(code, line))
+                previous = named
+
+    def _text(self, code: CodeType, line: int) -> str:
+        """The text of a line; what was there at the entry of a function came as its argument."""
+        if not line:
+            return f"argument of {code.co_name}"
+        syntax = self._syntax(code)
+        return syntax.line_text(line) if syntax else ""
+
+    def _marks(self, notes: CodeNotes, syntax: FunctionSyntax) -> Iterator[Mark]:
+        history = _History(notes)
+        for occurrence in syntax.occurrences():
+            value = history.value_at(occurrence)
+            if value is not None:
+                yield self._mark(occurrence.name, occurrence.span, value)
+        yield from self._expression_marks(notes, syntax)
+
+    def _mark(self, name: str, span: Span, value: Value) -> Mark:
+        kind = self._kind(value)
+        size = _size(value) if kind == "constant" else 0
+        return _mark(kind, name, span, value.text, size)
+
+    def _expression_marks(self, notes: CodeNotes, syntax: FunctionSyntax) -> Iterator[Mark]:
+        """Expressions whose evaluation recorded equations, with the type of the last result."""
+        types = {
+            syntax.span(*position): _result_text(equation)
+            for equation, position in self._places[id(notes.code)]
+        }
+        for span, text in syntax.expressions():
+            if span in types:
+                yield _mark("traced", text, span, types[span], is_name=False)
+
+    def _effects(self, notes: CodeNotes, syntax: FunctionSyntax | None) -> list[Mark]:
+        if syntax is None:
+            return []
+        return [
+            _mark("effect", one.code, one.span, f"{one.problem}; {one.instead}", is_name=False)
+            for one in syntax.effects(notes.namespace)
+            if any(notes.counts[line] for line in range(one.span.line, one.span.end_line + 1))
+        ]
+
+    def _loops(self, notes: CodeNotes, syntax: FunctionSyntax) -> Iterator[Loop]:
+        for loop in syntax.loops():
+            times = _rounds(notes, loop)
+            body = range(loop.first_body_line, loop.end_line + 1)
+            equations = sum(line in body for _, (line, *_) in self._places[id(notes.code)])
+            if times > 1 and equations:
+                form = "lax.while_loop(condition, body, carry)"
+                if not loop.is_while:
+                    form = f"lax.fori_loop(0, {times}, body, carry), or lax.scan(body, carry, xs)"
+                yield Loop(loop.line, syntax.line_text(loop.line), times, equations, form)
+
+
+class _History:
+    """What each name held when, from the notes of one call."""
+
+    def __init__(self, notes: CodeNotes) -> None:
+        self._globals = notes.globals
+        self._steps: dict[int, int] = {}
+        for step, line in enumerate(notes.lines, start=1):
+            self._steps[line] = step
+        self._changes: dict[str, list[tuple[int, Value]]] = {}
+        for note in notes.notes:
+            self._changes.setdefault(note.name, []).append((note.step, note.value))
+
+    def value_at(self, occurrence: Occurrence) -> Value | None:
+        """What a name held where it stands; what it was bound to, where it is bound.
+
+        A change noted at step `n` was seen when line `n` had run, so a use in that line still had
+        the value before it.
+        """
+        changes = self._changes.get(occurrence.name)
+        if changes is None:
+            return None if occurrence.binds else self._globals.get(occurrence.name)
+        step = 1 if occurrence.is_argument else self._step_of(occurrence)
+        if step is None:
+            return None
+        latest = step if occurrence.binds else step - 1
+        return next(
+            (value for changed_at, value in reversed(changes) if changed_at <= latest), None
+        )
+
+    def _step_of(self, occurrence: Occurrence) -> int | None:
+        """The step that ran the line; a line inside a statement belongs to one before it."""
+        lines = range(occurrence.span.line, occurrence.end_line + 1)
+        if occurrence.binds:
+            return max((self._steps[line] for line in lines if line in self._steps), default=None)
+        return self._steps.get(occurrence.span.line)
+
+
+def _mark(
+    kind: Kind, code: str, span: Span, detail: str, size: int = 0, *, is_name: bool = True
+) -> Mark:
+    return Mark(
+        kind,
+        code,
+        span.line,
+        span.column,
+        span.end_line,
+        span.end_column,
+        detail,
+        size,
+        is_name,
+    )
+
+
+def _rounds(notes: CodeNotes, loop: LoopSyntax) -> int:
+    """How often a loop's body was entered: from its header, whose line the next line follows."""
+    if loop.first_body_line == loop.line:
+        return notes.counts[loop.line]
+    header = range(loop.line, loop.first_body_line)
+    return sum(
+        before in header and after == loop.first_body_line
+        for before, after in itertools.pairwise(notes.lines)
+    )
+
+
+def _places(names: NameWatch) -> dict[int, list[tuple[Eqn, _Position]]]:
+    """For each watched code object the equations that it caused, each with its place in it.
+
+    Raw frames are read here, and the positions of a code object once for all its equations:
+    resolving each equation by itself would cost the length of the function every time.
+    """
+    positions = {id(notes.code): list(notes.code.co_positions()) for notes in names.codes.values()}
+    places: dict[int, list[tuple[Eqn, _Position]]] = {key: [] for key in positions}
+    for trace in names.traces:
+        for equation in trace.eqns:
+            codes, offsets = equation.source.raw_frames() if equation.source else ((), ())
+            for code, offset in zip(codes, offsets, strict=True):
+                if id(code) in positions:
+                    line, end_line, column, end_column = positions[id(code)][max(offset, 0) // 2]
+                    if line is not None:
+                        place = (line, column or 0, end_line or line, end_column or 0)
+                        places[id(code)].append((equation, place))
+    return places
+
+
+def _result_text(equation: Eqn) -> str:
+    texts = [variable.aval.short(weak=True) for variable in equation.outvars]
+    return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
+
+
+def _size(value: Value) -> int:
+    return sum(array.nbytes for array in value.arrays)
+
+
+def _emit_constant(function: str, name: str, array: Any) -> None:
+    events.emit(
+        events.ConstantCaptured,
+        fun=function,
+        name=name,
+        shape=tuple(array.shape),
+        dtype=str(array.dtype),
+        bytes=array.nbytes,
+    )
+
+
+def _why_lines(fact: NameFact) -> Iterator[str]:
+    head = f"{fact.name} in {fact.function}: "
+    if fact.kind == "constant":
+        yield f"{head}constant, {fact.detail}, {format_size(fact.bytes)}, baked in at trace time"
+        yield "  a later change is not seen; pass it as an argument to change it"
+    elif fact.kind == "static":
+        yield f"{head}static, {fact.detail}"
+        yield "  a plain Python value: known while tracing, and written into the program"
+    else:
+        yield f"{head}traced, {fact.detail}" + (", an argument" if fact.is_argument else "")
+        if fact.code:
+            yield f"  {fact.code}    (line {fact.line})"
+        yield from _chain_lines(fact)
+
+
+def _chain_lines(fact: NameFact) -> Iterator[str]:
+    if not fact.depends_on:
+        yield "  depends on no argument: it was made from constants while tracing"
+    for link in fact.chain:
+        if link.line:
+            yield f"  ← {link.name}: {link.detail}    {link.code}    (line {link.line})"
+        elif not (fact.is_argument and link.name == fact.name):
+            yield f"  ← {link.name}: {link.detail}, argument"
+    if len(fact.depends_on) > 1:
+        yield f"  depends on the arguments {', '.join(fact.depends_on)}"
+
+
+def _map_lines(function: FunctionMap) -> Iterator[str]:
+    times = "" if function.calls == 1 else f", traced {function.calls} times, the latest shown"
+    yield f"{function.name} ({function.file}:{function.first_line}){times}"
+    for fact in function.names:
+        size = f", {format_size(fact.bytes)}" if fact.bytes else ""
+        line = f"    line {fact.line}" if fact.line else ""
+        yield f"  {LETTERS[fact.kind]} {fact.name}: {fact.detail}{size}{line}"
+    for mark in function.effects:
+        yield f"  ! line {mark.line}: {mark.code} {mark.detail}"
+    for loop in function.loops:
+        yield (
+            f"  ! line {loop.line}: {loop.code} was unrolled {loop.times} times into "
+            f"{loop.equations} equations; to keep it a loop: {loop.instead}"
+        )

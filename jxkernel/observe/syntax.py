@@ -1,0 +1,339 @@
+"""Source text of traced functions: where names stand, what has side effects, what loops.
+
+Purpose: what can be read from a function's syntax tree alone.
+
+Place in the pipeline: `observe.provenance` joins it with what `observe.names` saw.
+
+Must not know: tracers, jaxprs, or notebooks; a cell is a file whose lines `linecache` knows.
+
+Lines are 1-based and columns are 0-based characters, not the UTF-8 bytes of `ast`.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import linecache
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CodeType, ModuleType
+from typing import Any
+
+__all__ = ["Effect", "FunctionSyntax", "LoopSyntax", "Occurrence", "Span", "find_function"]
+
+_Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_NESTED = (*_Scope.__args__, ast.ClassDef)
+_MUTATORS = frozenset(
+    {
+        *("append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse"),
+        *("add", "discard", "update", "setdefault", "popitem", "appendleft", "extendleft"),
+        *("write", "writelines"),
+    }
+)
+_BUILTIN_EFFECTS = {
+    "print": "to print while the compiled function runs: debug.print('{}', x)",
+    "input": "read the value before the call and pass it as an argument",
+    "open": "read or write files outside the traced function",
+    "breakpoint": "to look at values while the compiled function runs: debug.breakpoint()",
+}
+_MODULE_EFFECTS = {
+    "random": "use jxkernel.random with a key that is an argument",
+    "numpy.random": "use jxkernel.random with a key that is an argument",
+    "secrets": "use jxkernel.random with a key that is an argument",
+    "time": "read the clock outside the traced function",
+    "datetime": "read the clock outside the traced function",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of source text, from its first character to the one after its last."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A name in the source.
+
+    Attributes:
+      name: the name.
+      span: where it stands.
+      binds: whether it is bound there rather than read.
+      end_line: the last line of its statement, or of the statement's header.
+      is_argument: whether it stands in the list of arguments.
+    """
+
+    name: str
+    span: Span
+    binds: bool
+    end_line: int
+    is_argument: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Something that Python does while tracing and that compiled calls do not repeat.
+
+    Attributes:
+      span: where it stands.
+      code: its source text.
+      problem: what happens, as a sentence.
+      instead: what to write instead.
+    """
+
+    span: Span
+    code: str
+    problem: str
+    instead: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoopSyntax:
+    """A Python loop: its own line, its first line, and the lines of its body."""
+
+    line: int
+    first_body_line: int
+    end_line: int
+    is_while: bool
+
+
+class FunctionSyntax:
+    """The syntax tree of one function (or of a whole cell), with what can be read from it.
+
+    Args:
+      node: the tree.
+      lines: the lines of the file it stands in.
+      code: the code object that was made of it.
+    """
+
+    def __init__(self, node: ast.AST, lines: list[str], code: CodeType) -> None:
+        self.node = node
+        self.lines = lines
+        self.code = code
+        arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        self._arguments = frozenset(arguments)
+        self._rebound = frozenset(
+            one.id
+            for one in _own_nodes(node)
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+        )
+
+    def line_text(self, line: int) -> str:
+        """The text of a line without its indentation; empty beyond the file's end."""
+        return self.lines[line - 1].strip() if 0 < line <= len(self.lines) else ""
+
+    def occurrences(self) -> Iterator[Occurrence]:
+        """Every place where a name stands, in the order of the text."""
+        found = list(self._argument_occurrences())
+        for statement in _own_statements(self.node):
+            for one in _shallow_nodes(statement):
+                if isinstance(one, ast.Name):
+                    binds = not isinstance(one.ctx, ast.Load)
+                    end = statement.end_lineno or statement.lineno
+                    end_line = _header_end(statement, end)
+                    found.append(Occurrence(one.id, self.span_of(one), binds, end_line))
+        yield from sorted(found, key=lambda one: (one.span.line, one.span.column))
+
+    def _argument_occurrences(self) -> Iterator[Occurrence]:
+        if isinstance(self.node, _Scope):
+            for one in ast.walk(self.node.args):
+                if isinstance(one, ast.arg):
+                    span = self.span_of(one)
+                    end = Span(span.line, span.column, span.line, span.column + len(one.arg))
+                    yield Occurrence(one.arg, end, True, span.line, is_argument=True)
+
+    def expressions(self) -> Iterator[tuple[Span, str]]:
+        """Every expression with its text; the position of a traced operation picks one."""
+        for one in _own_nodes(self.node):
+            if isinstance(one, ast.expr) and not isinstance(one, ast.Name | ast.Constant):
+                yield self.span_of(one), self.text_of(one)
+
+    def loops(self) -> Iterator[LoopSyntax]:
+        """Every `for` and `while` statement."""
+        for one in _own_nodes(self.node):
+            if isinstance(one, ast.For | ast.AsyncFor | ast.While):
+                end = one.body[-1].end_lineno or one.lineno
+                yield LoopSyntax(one.lineno, one.body[0].lineno, end, isinstance(one, ast.While))
+
+    def effects(self, namespace: dict[str, Any]) -> Iterator[Effect]:
+        """Everything that changes or asks the world outside the function.
+
+        Args:
+          namespace: the globals of the function, to tell modules from other values.
+        """
+        declared = {
+            name: type(one).__name__.lower()
+            for one in _own_nodes(self.node)
+            if isinstance(one, ast.Global | ast.Nonlocal)
+            for name in one.names
+        }
+        for one in _own_nodes(self.node):
+            if isinstance(one, ast.Call):
+                yield from self._call_effects(one, namespace)
+            elif isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load):
+                if one.id in declared:
+                    yield self._effect(
+                        one,
+                        f"assigns to the {declared[one.id]} name {one.id} once, while tracing",
+                        f"return {one.id} and assign it outside",
+                    )
+            elif isinstance(one, ast.Attribute | ast.Subscript) and not isinstance(
+                one.ctx, ast.Load
+            ):
+                yield from self._change_effects(one, one)
+
+    def _call_effects(self, call: ast.Call, namespace: dict[str, Any]) -> Iterator[Effect]:
+        function = call.func
+        if isinstance(function, ast.Name):
+            name = function.id
+            if name in _BUILTIN_EFFECTS and self._is_outer(name) and name not in namespace:
+                assert hasattr(builtins, name)
+                problem = f"{name} runs once, while tracing, and not in compiled calls"
+                yield self._effect(call, problem, _BUILTIN_EFFECTS[name])
+        elif isinstance(function, ast.Attribute):
+            module = _module_of(function.value, namespace)
+            if module in _MODULE_EFFECTS:
+                problem = "is evaluated once, while tracing; its result is baked in"
+                yield self._effect(call, problem, _MODULE_EFFECTS[module])
+            elif function.attr in _MUTATORS and module is None:
+                yield from self._change_effects(function.value, call)
+
+    def _change_effects(self, changed: ast.expr, whole: ast.expr) -> Iterator[Effect]:
+        """An effect if what is changed belongs to the outside or is an argument."""
+        root = _root_name(changed)
+        if root is None:
+            return
+        if self._is_outer(root):
+            problem = f"changes {root}, which lives outside the function, once, while tracing"
+            yield self._effect(whole, problem, "return the value and store it outside")
+        elif root in self._arguments and root not in self._rebound and root != "self":
+            problem = f"changes the traced copy of the argument {root}; the caller's stays as it is"
+            yield self._effect(whole, problem, f"return the changed {root}")
+
+    def _is_outer(self, name: str) -> bool:
+        if self.code.co_name == "<module>":
+            return name not in self._rebound
+        return name not in self.code.co_varnames and name not in self.code.co_cellvars
+
+    def _effect(self, node: ast.expr, problem: str, instead: str) -> Effect:
+        return Effect(self.span_of(node), self.text_of(node), problem, instead)
+
+    def text_of(self, node: ast.expr) -> str:
+        """The source text of an expression, on one line."""
+        span = self.span_of(node)
+        if span.line == span.end_line:
+            return self.lines[span.line - 1][span.column : span.end_column]
+        return ast.unparse(node)
+
+    def span_of(self, node: ast.expr | ast.arg) -> Span:
+        """The place of an expression."""
+        end_line, end_offset = node.end_lineno or node.lineno, node.end_col_offset or 0
+        return self.span(node.lineno, node.col_offset, end_line, end_offset)
+
+    def span(self, line: int, offset: int, end_line: int, end_offset: int) -> Span:
+        """A place given with columns in UTF-8 bytes, as `ast` and code objects count them."""
+        return Span(line, self._column(line, offset), end_line, self._column(end_line, end_offset))
+
+    def _column(self, line: int, offset: int) -> int:
+        text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
+        if text.isascii():
+            return offset
+        return len(text.encode()[:offset].decode(errors="replace"))
+
+
+def find_function(code: CodeType) -> FunctionSyntax | None:
+    """Finds the syntax tree of a code object; None where the source is gone or was edited."""
+    lines = [line.rstrip("\n") for line in linecache.getlines(code.co_filename)]
+    try:
+        tree = ast.parse("\n".join(lines))
+    except (SyntaxError, ValueError):
+        return None
+    if code.co_name == "<module>":
+        return FunctionSyntax(tree, lines, code) if lines else None
+    for node in ast.walk(tree):
+        if isinstance(node, _Scope) and _matches(node, code):
+            return FunctionSyntax(node, lines, code)
+    return None
+
+
+def _matches(node: _Scope, code: CodeType) -> bool:
+    if isinstance(node, ast.Lambda):
+        names = tuple(one.arg for one in (*node.args.posonlyargs, *node.args.args))
+        return (
+            code.co_name == "<lambda>"
+            and node.lineno == code.co_firstlineno
+            and names == code.co_varnames[: code.co_argcount]
+        )
+    first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+    return node.name == code.co_name and first == code.co_firstlineno
+
+
+def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a scope without those of functions and classes inside it."""
+    for child in _body(scope):
+        yield child
+        if not isinstance(child, _NESTED):
+            yield from _own_nodes_below(child)
+
+
+def _own_nodes_below(node: ast.AST) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        yield child
+        if not isinstance(child, _NESTED):
+            yield from _own_nodes_below(child)
+
+
+def _body(scope: ast.AST) -> list[Any]:
+    """What runs when the scope is entered: neither decorators nor defaults."""
+    if isinstance(scope, ast.Lambda):
+        return [scope.body]
+    return list(getattr(scope, "body", []))
+
+
+def _own_statements(scope: ast.AST) -> Iterator[ast.stmt | ast.expr]:
+    if isinstance(scope, ast.Lambda):
+        yield scope.body
+    for one in _own_nodes(scope):
+        if isinstance(one, ast.stmt):
+            yield one
+
+
+def _shallow_nodes(statement: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a statement itself, without those of statements inside it."""
+    yield statement
+    for child in ast.iter_child_nodes(statement):
+        if not isinstance(child, (ast.stmt, *_NESTED)):
+            yield from _shallow_nodes(child)
+
+
+def _header_end(statement: ast.stmt | ast.expr, end: int) -> int:
+    """The last line of a statement, or of its header when it holds others."""
+    body = getattr(statement, "body", None)
+    return max(statement.lineno, body[0].lineno - 1) if isinstance(body, list) else end
+
+
+def _root_name(node: ast.expr) -> str | None:
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _module_of(node: ast.expr, namespace: dict[str, Any]) -> str | None:
+    """The module that an expression like `np.random` or `datetime` stands for, or None.
+
+    A class stands for the module it comes from, for `datetime.now()` after a `from` import.
+    """
+    if isinstance(node, ast.Name):
+        value = namespace.get(node.id)
+    elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        outer = namespace.get(node.value.id)
+        value = getattr(outer, node.attr, None) if isinstance(outer, ModuleType) else None
+    else:
+        return None
+    if isinstance(value, ModuleType):
+        return value.__name__
+    return value.__module__ if isinstance(value, type) else None
