@@ -1,5 +1,6 @@
 """Where things are in the checkout: the files and modules that the gates in this folder judge."""
 
+import ast
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -26,11 +27,15 @@ def module_name(path: Path) -> str:
 
 
 def public_modules() -> list[str]:
-    """Return what users may import: each package, and each module at the top of jxkernel."""
+    """Return what users may import: each package, and each module at the top of jxkernel.
+
+    A package that only opens with its docstring offers its modules, and no names of its own.
+    """
     modules = {path: module_name(path) for path in python_files("jxkernel")}
     return [
         name
         for path, name in modules.items()
         if (path.stem == "__init__" or len(path.parts) == 2)
         and not any(part.startswith("_") for part in name.split("."))
+        and len(ast.parse((ROOT / path).read_text()).body) > 1
     ]
