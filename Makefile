@@ -68,7 +68,7 @@ check: .venv/.dev ## formatting, linting, types, layers and the fast tests about
 	.venv/bin/ruff check --quiet
 	.venv/bin/pyright --pythonpath .venv/bin/python
 	.venv/bin/lint-imports --no-logo --no-cache
-	.venv/bin/pytest tests/meta -m 'not slow' $(PYTEST_ARGS)
+	.venv/bin/pytest tests/meta -m 'not slow'
 
 test: check ## everything that a change must pass; .ci/run is exactly this
 	.venv/bin/pytest --ignore=tests/meta -m 'not slow' -n $(JOBS) $(PYTEST_ARGS)
