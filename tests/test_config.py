@@ -123,6 +123,32 @@ def test_override_decorates_a_function_that_recurses_and_runs_in_threads() -> No
     assert default_matmul_precision.value is None
 
 
+def test_decorated_function_running_in_two_threads_restores_each_ones_value() -> None:
+    inside, leave = threading.Event(), threading.Event()
+
+    @numpy_dtype_promotion("standard")
+    def run(body: Any) -> None:
+        body()
+
+    def stay() -> None:
+        inside.set()
+        assert leave.wait(10)
+
+    thread = threading.Thread(target=run, args=(stay,))
+
+    def enter_the_other() -> None:
+        thread.start()
+        assert inside.wait(10)
+
+    with numpy_dtype_promotion("strict"):
+        run(enter_the_other)
+        # The other thread is inside still; what it found on entry must not come back here.
+        found = numpy_dtype_promotion.value
+        leave.set()
+        thread.join()
+    assert found == "strict"
+
+
 def test_making_an_override_changes_nothing() -> None:
     enable_x64(True)
     assert enable_x64.value is False
