@@ -152,9 +152,10 @@ class State(Config):
         help: what the option does, in one sentence.
         kind: which values it takes.
         default: its value when nothing sets it.
+        in_trace_context: whether its value is part of the key of traces.
     """
 
-    __slots__ = ("default", "help", "kind", "option")
+    __slots__ = ("default", "help", "in_trace_context", "kind", "option")
 
     def __init__(
         self,
@@ -170,6 +171,7 @@ class State(Config):
         self.kind = kind
         self.help = help
         self.default = default
+        self.in_trace_context = in_trace_context
         super().__init__(
             option,
             self._from_environment(os.environ),
@@ -432,6 +434,12 @@ class Settings:
     def values(self) -> dict[str, Any]:
         """A copy of all options and their values as this thread sees them."""
         return {name: state.value for name, state in self._states.items()}
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """A copy of those options that shape traces, with their values: why a trace is stale."""
+        states = self._states.items()
+        return {name: state.value for name, state in states if state.in_trace_context}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # a protocol's question (copy, pickle, inspect), not an option

@@ -198,6 +198,13 @@ def test_value_that_shapes_traces_is_in_the_trace_context(option: str, value: ob
     assert trace_context() == before
 
 
+def test_context_lists_the_options_that_shape_traces() -> None:
+    expected = {option: config.read(option) for option in IN_TRACES}
+    assert config.context == expected
+    with enable_x64(True):
+        assert config.context["jax_enable_x64"] is True
+
+
 @pytest.mark.parametrize("option", ["jax_log_compiles", "jax_explain_cache_misses"])
 def test_value_that_only_reports_is_not_in_the_trace_context(option: str) -> None:
     before = trace_context()
