@@ -1,0 +1,62 @@
+"""Abstract values: interning, printing, and what can be abstracted."""
+
+import pickle
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from jxkernel import dtypes
+from jxkernel.config import enable_x64
+from jxkernel.core.avals import ShapedArray, abstractify
+
+F32 = np.dtype(np.float32)
+
+
+def test_equal_avals_are_one_object():
+    assert ShapedArray((2, 3), F32) is ShapedArray((2, 3), np.dtype("float32"))
+    assert ShapedArray((2, 3), F32) is not ShapedArray((2, 3), F32, True)
+
+
+def test_avals_survive_pickling_as_the_same_object():
+    aval = ShapedArray((2,), F32, True)
+    assert pickle.loads(pickle.dumps(aval)) is aval
+
+
+def test_avals_cannot_be_changed():
+    with pytest.raises(AttributeError, match="immutable"):
+        ShapedArray((2,), F32).shape = (3,)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (True, "bool[]"),
+        (1, "i32*[]"),
+        (1.5, "f32*[]"),
+        (1j, "c64*[]"),
+        (np.float64(2), "f32[]"),
+        (np.zeros((2, 0), np.int64), "i32[2,0]"),
+        (np.zeros(3, ml_dtypes.bfloat16), "bf16[3]"),
+        (np.uint8(3), "u8[]"),
+    ],
+)
+def test_abstractify_gives_the_canonical_type(value, expected):
+    assert abstractify(value).short(weak=True) == expected
+
+
+def test_abstractify_keeps_64_bits_when_enabled():
+    with enable_x64(True):
+        assert abstractify(np.zeros(2)).short() == "f64[2]"
+        assert abstractify(1).short(weak=True) == "i64*[]"
+
+
+@pytest.mark.parametrize("value", ["text", None, [1.0], object()])
+def test_abstractify_refuses_what_is_no_array(value):
+    with pytest.raises(TypeError, match="not a valid array type"):
+        abstractify(value)
+
+
+def test_tangent_type_is_float0_for_integers_and_strong_for_floats():
+    assert ShapedArray((2,), np.dtype(np.int32)).tangent().dtype == dtypes.float0
+    assert ShapedArray((), F32, True).tangent() is ShapedArray((), F32)

@@ -1,0 +1,76 @@
+"""Primitives: rules are declared once, and a missing one says so."""
+
+import numpy as np
+import pytest
+
+import jxkernel as jx
+from jxkernel.core.primitive import Primitive, Undefined
+from jxkernel.errors import UndefinedRuleError
+from jxkernel.ops.elementwise import mul
+
+
+@pytest.fixture
+def primitive():
+    made = Primitive("test_double")
+    yield made
+    del Primitive.registry["test_double"]
+
+
+def _declare(primitive):
+    primitive.define(
+        abstract_eval=lambda x: x,
+        lower=lambda context, x: context.value("stablehlo.add", context.out_type, (x, x)),
+    )
+
+
+def test_a_rule_is_declared_once(primitive):
+    _declare(primitive)
+    with pytest.raises(ValueError, match="'test_double' has a rule 'lower' already"):
+        primitive.def_lower(lambda context, x: x)
+
+
+def test_an_unknown_rule_is_refused(primitive):
+    with pytest.raises(ValueError, match="'lowering' names no rule"):
+        primitive.define(lowering=lambda context, x: x)
+
+
+def test_a_name_is_taken_once(primitive):
+    with pytest.raises(ValueError, match="'test_double' exists already"):
+        Primitive("test_double")
+
+
+def test_a_new_primitive_runs_eagerly_and_jitted(primitive):
+    _declare(primitive)
+    np.testing.assert_array_equal(primitive.bind(np.arange(3.0)), [0, 2, 4])
+    np.testing.assert_array_equal(jx.jit(lambda x: primitive.bind(x))(np.arange(3.0)), [0, 2, 4])
+
+
+@pytest.mark.parametrize(
+    ("rule", "use"),
+    [
+        ("jvp", lambda f: jx.jvp(f, (1.0,), (1.0,))),
+        ("batch", lambda f: jx.vmap(f)(np.ones(2, np.float32))),
+    ],
+)
+def test_a_missing_rule_names_itself_where_it_is_needed(primitive, rule, use):
+    _declare(primitive)
+    with pytest.raises(UndefinedRuleError, match=f"'test_double' has no {rule} rule.*def_{rule}"):
+        use(lambda x: primitive.bind(x))
+
+
+def test_an_undefined_rule_gives_its_reason(primitive):
+    _declare(primitive)
+    primitive.define(jvp=Undefined("its values are drawn at random"))
+    with pytest.raises(UndefinedRuleError, match="its values are drawn at random"):
+        jx.grad(lambda x: primitive.bind(x))(1.0)
+
+
+def test_complete_rules_work_under_every_transform(primitive):
+    _declare(primitive)
+    primitive.define(
+        jvp=lambda primals, tangents: (primitive.bind(*primals), primitive.bind(*tangents)),
+        transpose=lambda ct, x: [primitive.bind(ct)],
+        batch=lambda axis, args, dims: (primitive.bind(*args), dims[0]),
+    )
+    per_example = jx.jit(jx.vmap(jx.grad(lambda x: mul(primitive.bind(x), x))))
+    np.testing.assert_array_equal(per_example(np.arange(3, dtype=np.float32)), [0, 4, 8])
