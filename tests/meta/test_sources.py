@@ -17,7 +17,9 @@ from tests.meta.checkout import ROOT, module_name, project, python_files
 
 FILE_LINES, FILE_LINES_AT_MOST, FUNCTION_LINES = 600, 1_000, 80
 
-LONG_FILES: dict[str, str] = {}
+LONG_FILES = {
+    "jxkernel/errors.py": "the whole tree of errors, which its docstring draws, is one file"
+}
 """Path -> why the file may have more than 600 lines (never more than 1,000)."""
 
 LONG_FUNCTIONS: dict[str, str] = {}
