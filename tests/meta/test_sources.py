@@ -92,7 +92,7 @@ def test_layers_that_exist_are_not_optional() -> None:
     contracts = project()["tool"]["importlinter"]["contracts"]
     layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
     members = [member.strip() for layer in layers for member in layer.split("|")]
-    existing = {Path(path).parts[1].removesuffix(".py") for path in PACKAGE}
+    existing = {module_name(Path(path)).removeprefix("jxkernel.") for path in PACKAGE}
     optional = {member.strip("()") for member in members if member.startswith("(")}
     assert optional & existing == set(), "take the parentheses off in pyproject.toml"
 
