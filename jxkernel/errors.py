@@ -598,9 +598,11 @@ def _as_tuple(lines: Sequence[str]) -> tuple[str, ...]:
 def _where_lines(where: str, code: str, underline: tuple[int, int] | None) -> list[str]:
     lines = [f"{where}:"] if where else []
     if code:
-        lines.append(f"    {code}")
+        code = code.rstrip()
+        indentation = len(code) - len(code.lstrip())
+        lines.append(f"    {code[indentation:]}")
         if underline is not None:
-            start, end = underline
+            start, end = (max(column - indentation, 0) for column in underline)
             lines.append("    " + " " * start + "^" * max(end - start, 1))
     return lines
 

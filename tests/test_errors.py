@@ -222,6 +222,11 @@ def test_message_underlines_the_expression_and_shows_the_chain() -> None:
     ]
 
 
+def test_indented_code_is_shown_flush_with_its_underline() -> None:
+    error = JXError("what", where="cell 3, line 2", code="        if y:\n", underline=(11, 12))
+    assert str(error).endswith("cell 3, line 2:\n    if y:\n       ^")
+
+
 def test_place_may_be_filled_in_by_a_layer_above_that_knows_more() -> None:
     error = ConcretizationTypeError(TRACER)
     before = str(error)

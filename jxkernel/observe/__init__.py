@@ -8,14 +8,18 @@ Must not know: IPython, widgets or comms.
 """
 
 from jxkernel.observe.explain import LedgerRow, explain, format_ledger, ledger
+from jxkernel.observe.provenance import Provenance, provenance, watch
 from jxkernel.observe.recorder import Record, Recorder, Totals
 
 __all__ = [
     "LedgerRow",
+    "Provenance",
     "Record",
     "Recorder",
     "Totals",
     "explain",
     "format_ledger",
     "ledger",
+    "provenance",
+    "watch",
 ]

@@ -18,16 +18,18 @@ Use:
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, Literal
 
 import numpy as np
 
 from jxkernel import events
+from jxkernel.api.jit import jit, jit_state
 from jxkernel.core.jaxpr import Eqn, Var
 from jxkernel.observe.explain import format_size
 from jxkernel.observe.flow import Flow
@@ -231,19 +233,52 @@ def watch() -> Iterator[Watching]:
         _Builder(names).emit()
 
 
-def provenance(function: Callable[..., Any]) -> Callable[..., Provenance]:
-    """Returns a function of the same arguments that calls `function` and gives its provenance.
+def provenance(
+    function: Callable[..., Any],
+    *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Sequence[str] | None = None,
+) -> Callable[..., Provenance]:
+    """Returns a function of the same arguments that gives the provenance of `function`'s names.
 
-    The call must trace: give a function that was not called with such arguments before, or the
-    undecorated function under `make_jaxpr`.
+    The function is traced anew, and neither compiled nor run; its side effects at trace time
+    happen again. Jitted functions that it calls show their names only if they trace anew too.
+
+    Args:
+      function: a function, jitted or not; a jitted one brings its own static arguments.
+      static_argnums: positions of static arguments, as for `jit`.
+      static_argnames: names of static arguments, as for `jit`.
     """
+    state = jit_state(function)
+    if state is not None:
+        function = state.fun
+        static_argnums, static_argnames = state.options.static.numbers, state.options.static.names
 
     def watched(*args: Any, **kwargs: Any) -> Provenance:
+        fresh = jit(
+            _fresh(function), static_argnums=static_argnums, static_argnames=static_argnames
+        )
         with watch() as watching:
-            function(*args, **kwargs)
+            fresh.trace(*args, **kwargs)
         return watching.provenance()
 
     return watched
+
+
+def _fresh(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function as a new object, for which no cache holds a trace."""
+    if not isinstance(function, FunctionType):
+        return functools.partial(function)
+    copy = FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__dict__.update(function.__dict__)
+    return copy
 
 
 class _Builder:
