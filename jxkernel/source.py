@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from types import CodeType, TracebackType
 from typing import Any
 
+import numpy as np
+
 from jxkernel._jaxlib import Traceback
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
 ]
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 _MACHINERY = tuple(
     f"{os.sep}{name}{os.sep}"
     for name in ("IPython", "ipykernel", "tornado", "asyncio", "traitlets", "_pytest", "pluggy")
@@ -50,9 +53,9 @@ class Frame:
 
 
 def is_user_code(code: CodeType) -> bool:
-    """Say whether code is the user's: outside this package and outside the notebook's machinery."""
+    """Say whether code is the user's: not this package's, NumPy's or the notebook's."""
     name = code.co_filename
-    if name.startswith((_PACKAGE, "<frozen ", "<string>")):
+    if name.startswith((_PACKAGE, _NUMPY, "<frozen ")):
         return False
     if name.startswith("<ipython-input"):
         return True

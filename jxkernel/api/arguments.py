@@ -94,7 +94,7 @@ class Parameters:
         )
 
     def positions(self, count: int) -> frozenset[int]:
-        """Return the chosen positions among ``count`` arguments; negative ones count from the end."""
+        """Return the chosen positions among ``count`` arguments; -1 is the last."""
         return frozenset(n % count for n in self.numbers if -count <= n < count)
 
 
@@ -178,15 +178,19 @@ def check_hashable(fun: Callable[..., Any], call: Call) -> None:
     Raises:
       NonHashableStaticArgumentError: one cannot; the message names it.
     """
-    names = parameter_names(fun)
     for key, value in call.static:
         try:
             hash(value)
         except TypeError:
-            name = key if isinstance(key, str) or key >= len(names) else names[key]
             raise NonHashableStaticArgumentError(
-                function_name(fun), str(name), type(value).__name__
+                function_name(fun), static_name(fun, key), type(value).__name__
             ) from None
+
+
+def static_name(fun: Callable[..., Any], key: Any) -> str:
+    """Return the name of a static argument given by position or name."""
+    names = parameter_names(fun)
+    return str(key) if isinstance(key, str) or key >= len(names) else names[key]
 
 
 def leaf_names(fun: Callable[..., Any], call: Call) -> list[str]:

@@ -27,6 +27,7 @@ from jxkernel.api.arguments import (
     leaf_names,
     rebuild,
     split_call,
+    static_name,
 )
 from jxkernel.compile import Lowered, LowerOptions, Traced, executable_for, target_device
 from jxkernel.compile.keys import SignatureHistory
@@ -157,9 +158,10 @@ class JitState:
         return call, entry
 
     def _emit_miss(self, call: Call, avals: tuple[ShapedArray, ...]) -> None:
-        signature = call_signature(
-            self.fun, self.name, call, avals, leaf_names(self.fun, call), self.options.donate
-        )
+        names = leaf_names(self.fun, call)
+        static = [(static_name(self.fun, key), value) for key, value in call.static]
+        donated = self.options.donate.numbers
+        signature = call_signature(self.fun, self.name, call, avals, names, static, donated)
         events.emit(
             events.CacheMiss,
             fun=self.name,

@@ -1,7 +1,7 @@
 """``vmap``: a function of one example as a function of many."""
 
 from collections.abc import Callable, Sequence
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from typing import Any
 
 import numpy as np
@@ -51,9 +51,8 @@ def vmap(
 
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         try:
-            return _apply(
-                fun, args, kwargs, in_axes, out_axes, axis_name, axis_size, spmd_axis_name
-            )
+            axis = partial(Axis, name=axis_name, spmd_name=spmd_axis_name)
+            return _apply(fun, args, kwargs, in_axes, out_axes, axis, axis_size)
         except Exception as error:
             hide_internal_frames(error)
             raise
@@ -81,9 +80,8 @@ def _apply(
     kwargs: dict[str, Any],
     in_axes: Any,
     out_axes: Any,
-    axis_name: Any,
+    make_axis: Callable[[int], Axis],
     axis_size: int | None,
-    spmd_axis_name: Any,
 ) -> Any:
     flat, in_tree = tree.flatten((args, kwargs))
     axes = _input_axes(fun, in_axes, args, kwargs)
@@ -100,7 +98,7 @@ def _apply(
         outs, out_tree = tree.flatten(fun(*inner_args, **inner_kwargs))
         return outs
 
-    outs, out_dims = batch_flat(flat_fun, flat, dims, Axis(size, axis_name, spmd_axis_name))
+    outs, out_dims = batch_flat(flat_fun, flat, dims, make_axis(size))
     wanted = _output_axes(out_axes, out_tree)
     results = [
         _place(out, dim, axis, size) for out, dim, axis in zip(outs, out_dims, wanted, strict=True)

@@ -29,6 +29,7 @@ class EvalTrace(Trace):
         self.parent = self
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Run a primitive by its C++ callable, or by its own ``evaluate`` rule."""
         if primitive.evaluate is not None:
             return primitive.evaluate(*args, **params)
         key = tuple(params.items()) if params else _NO_PARAMS

@@ -3,15 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jxkernel import config
 from jxkernel._jaxlib import ArrayImpl
+from jxkernel.config import config
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.trace import Tracer
 from jxkernel.events import CallSignature, LeafSignature
 
 __all__ = ["call_signature"]
 
-_CONTEXT = ("enable_x64", "default_matmul_precision", "numpy_dtype_promotion", "default_device")
 _LENGTH = 80
 
 
@@ -42,7 +41,8 @@ def call_signature(
     call: Any,
     avals: Sequence[ShapedArray],
     names: Sequence[str],
-    donate: Any,
+    static: Sequence[tuple[str, Any]],
+    donated: tuple[int, ...],
 ) -> CallSignature:
     """Describe a call: its function, the types of its leaves, static values and settings."""
     code = getattr(fun, "__code__", None)
@@ -54,8 +54,8 @@ def call_signature(
         code_location=location,
         structure=str(call.in_tree),
         leaves=tuple(_leaf(path, leaf, aval) for path, leaf, aval in leaves),
-        static=tuple((str(key), f"{value!r:.{_LENGTH}}") for key, value in call.static),
+        static=tuple((name, f"{value!r:.{_LENGTH}}") for name, value in static),
         keyword_names=tuple(sorted(call.in_tree.unflatten(call.flat)[1])),
-        donated=tuple(donate.numbers),
-        context=tuple((option, str(getattr(config, option).value)) for option in _CONTEXT),
+        donated=donated,
+        context=tuple((option, str(value)) for option, value in config.context.items()),
     )

@@ -235,7 +235,7 @@ def unexpected_tracer(tracer: Tracer) -> UnexpectedTracerError:
 
 
 def place_in_source() -> dict[str, Any]:
-    """Return the user's running line as parts of an error: where it is, its code, what to underline."""
+    """Return the user's running line as parts of an error: ``where``, ``code``, ``underline``."""
     frame = current_user_frame()
     if frame is None:
         return {}

@@ -101,7 +101,7 @@ class Builder:
     def region(
         self, operation: Any, index: int, types: Sequence[Any], body: Callable[..., Sequence[Any]]
     ) -> None:
-        """Fill region ``index`` of an operation: ``body(builder, *arguments)`` gives its results."""
+        """Fill a region of an operation; ``body(builder, *arguments)`` gives its results."""
         block = operation.regions[index].blocks.append(*types, arg_locs=[self.loc] * len(types))
         inner = Builder(ir.InsertionPoint(block), self.loc)
         results = body(inner, *block.arguments)

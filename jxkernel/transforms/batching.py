@@ -42,6 +42,7 @@ class BatchTrace(Trace):
         self.axis = axis
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Apply the batch rule, or pass unbatched work to the trace below."""
         values: list[Any] = []
         dims: list[int | None] = []
         batched = False

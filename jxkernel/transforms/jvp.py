@@ -45,6 +45,7 @@ class JvpTrace(Trace):
         self.parent = parent
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Apply the JVP rule, or pass work without tangents to the trace below."""
         primals: list[Any] = []
         tangents: list[Any] = []
         active = False

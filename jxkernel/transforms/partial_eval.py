@@ -24,6 +24,7 @@ class PartialTrace(StageTrace):
     __slots__ = ()
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Record an equation with unknowns; evaluate any other in the trace below."""
         unknown = False
         for arg in args:
             if type(arg) is StageTracer and arg._trace is self:

@@ -95,6 +95,7 @@ class StageTrace(Trace):
         return var
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Record an equation, whatever its arguments."""
         invars: list[Atom] = []
         avals: list[ShapedArray] = []
         for arg in args:

@@ -170,9 +170,9 @@ def test_captured_arrays_are_constants_snapshotted_at_the_trace():
 
 def test_unread_arguments_are_dropped_unless_kept():
     f = jx.jit(lambda x, y: x)
-    assert f.lower(X, X).as_text().count("%arg") < jx.jit(
-        lambda x, y: x, keep_unused=True
-    ).lower(X, X).as_text().count("%arg")
+    assert f.lower(X, X).as_text().count("%arg") < jx.jit(lambda x, y: x, keep_unused=True).lower(
+        X, X
+    ).as_text().count("%arg")
     for _ in range(2):
         np.testing.assert_array_equal(f(X, X + 1), X)
 

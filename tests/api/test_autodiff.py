@@ -1,0 +1,194 @@
+"""Derivatives: values, structures, conventions, and errors that say what to write instead."""
+
+import numpy as np
+import pytest
+
+import jxkernel as jx
+from jxkernel import dtypes
+from jxkernel.ops.broadcast import reduce_sum
+from jxkernel.ops.elementwise import add, cos, mul, neg, sin, sub
+
+X = np.linspace(-1, 1, 5, dtype=np.float32)
+
+
+def total(x):
+    return reduce_sum(x, tuple(range(np.ndim(x))))
+
+
+def f(x):
+    return mul(sin(x), x)
+
+
+def df(x):
+    return np.cos(x) * x + np.sin(x)
+
+
+def ddf(x):
+    return 2 * np.cos(x) - np.sin(x) * x
+
+
+def close(actual, expected):
+    np.testing.assert_allclose(actual, expected, rtol=2e-5, atol=1e-5)
+
+
+WAYS = {
+    "grad": lambda x: jx.grad(lambda x: total(f(x)))(x),
+    "grad of jit": lambda x: jx.grad(jx.jit(lambda x: total(f(x))))(x),
+    "jit of grad": lambda x: jx.jit(jx.grad(lambda x: total(f(x))))(x),
+    "jvp": lambda x: jx.jvp(f, (x,), (np.ones_like(x),))[1],
+    "jit of jvp of jit": lambda x: jx.jit(lambda x: jx.jvp(jx.jit(f), (x,), (np.ones_like(X),))[1])(
+        x
+    ),
+    "vjp": lambda x: jx.vjp(f, x)[1](np.ones_like(x))[0],
+    "linearize": lambda x: jx.linearize(f, x)[1](np.ones_like(x)),
+    "vmap of grad": lambda x: jx.vmap(jx.grad(f))(x),
+    "jit of vmap of grad of jit": lambda x: jx.jit(jx.vmap(jx.grad(jx.jit(f))))(x),
+    "grad of vmap": lambda x: jx.grad(lambda x: total(jx.vmap(f)(x)))(x),
+    "grad of sum of jit of vmap": lambda x: jx.grad(lambda x: total(jx.jit(jx.vmap(f))(x)))(x),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_gives_the_same_first_derivative(way):
+    close(WAYS[way](X), df(X))
+
+
+SECOND = {
+    "grad of grad": lambda x: jx.vmap(jx.grad(jx.grad(f)))(x),
+    "jvp of grad": lambda x: jx.jvp(jx.grad(lambda x: total(f(x))), (x,), (np.ones_like(x),))[1],
+    "grad of jvp": lambda x: jx.grad(lambda x: total(jx.jvp(f, (x,), (np.ones_like(x),))[1]))(x),
+    "jit of grad of jit of grad": lambda x: jx.vmap(jx.jit(jx.grad(jx.jit(jx.grad(f)))))(x),
+    "linearize of grad": lambda x: jx.linearize(jx.vmap(jx.grad(f)), x)[1](np.ones_like(x)),
+    "grad of linearize": lambda x: jx.grad(lambda x: total(jx.linearize(f, x)[1](np.ones_like(x))))(
+        x
+    ),
+}
+
+
+@pytest.mark.parametrize("way", SECOND)
+def test_every_way_gives_the_same_second_derivative(way):
+    close(SECOND[way](X), ddf(X))
+
+
+def test_third_derivatives():
+    third = jx.jit(jx.grad(jx.grad(jx.grad(sin))))
+    close(third(0.3), -np.cos(0.3))
+
+
+def test_gradients_follow_the_structure_of_the_arguments():
+    def loss(params, x):
+        return total(add(mul(params["w"], x), params["b"][0]))
+
+    params = {"w": X, "b": (np.float32(1), None)}
+    gradients = jx.grad(loss)(params, X)
+    close(gradients["w"], X)
+    close(gradients["b"][0], 5)
+    assert gradients["b"][1] is None
+
+
+def test_argnums_select_arguments():
+    g = lambda x, y: mul(x, sin(y))  # noqa: E731
+    close(jx.grad(g, argnums=1)(2.0, 0.5), 2 * np.cos(0.5))
+    both = jx.grad(g, argnums=(0, -1))(2.0, 0.5)
+    assert isinstance(both, tuple)
+    close(both[0], np.sin(0.5))
+    close(both[1], 2 * np.cos(0.5))
+
+
+def test_value_and_grad_with_auxiliary_results():
+    (value, aux), gradient = jx.value_and_grad(
+        lambda x: (mul(x, x), {"twice": add(x, x), "note": None}), has_aux=True
+    )(3.0)
+    assert (float(value), float(aux["twice"]), float(gradient)) == (9, 6, 6)
+    gradient, aux = jx.grad(lambda x: (mul(x, x), x), has_aux=True)(3.0)
+    assert (float(gradient), float(aux)) == (6, 3)
+
+
+def test_unused_and_constant_results_have_zero_gradients():
+    close(jx.grad(lambda x, y: mul(x, x), argnums=1)(1.0, 2.0), 0)
+    close(jx.grad(lambda x: 3.0)(1.0), 0)
+    close(jx.jvp(lambda x: 3.0, (1.0,), (1.0,))[1], 0)
+
+
+def test_gradients_have_the_dtype_of_the_argument():
+    assert jx.grad(lambda x: mul(x, x))(np.float16(2)).dtype == np.float16
+    with jx.config.enable_x64(True):
+        assert jx.grad(lambda x: mul(x, x))(np.float64(2)).dtype == np.float64
+
+
+def test_integer_arguments_give_float0_where_allowed():
+    gradient = jx.grad(lambda n, x: x, argnums=(0, 1), allow_int=True)(3, 2.0)
+    assert gradient[0].dtype == dtypes.float0
+    close(gradient[1], 1)
+    _, pullback = jx.vjp(lambda n, x: mul(x, x), 3, 2.0)
+    n_cotangent, x_cotangent = pullback(np.float32(1))
+    assert n_cotangent.dtype == dtypes.float0
+    close(x_cotangent, 4)
+
+
+def test_holomorphic_and_real_valued_complex_functions():
+    z = np.complex64(1 + 2j)
+    close(jx.grad(lambda z: mul(z, z), holomorphic=True)(z), 2 * z)
+
+
+def test_values_are_known_while_differentiating_eagerly():
+    def abs_by_branch(x):
+        return x if float(x) > 0 else neg(x)
+
+    close(jx.grad(abs_by_branch)(-2.0), -1)
+    close(jx.jvp(abs_by_branch, (2.0,), (1.0,))[1], 1)
+
+
+def test_linearize_evaluates_the_function_once():
+    count = []
+
+    def g(x):
+        count.append(1)
+        return sin(x)
+
+    value, linear = jx.linearize(g, 0.5)
+    close(value, np.sin(0.5))
+    close([linear(1.0), linear(2.0)], [np.cos(0.5), 2 * np.cos(0.5)])
+    assert len(count) == 1
+
+
+def test_pullbacks_can_be_used_many_times_and_under_vmap():
+    _, pullback = jx.vjp(lambda x: mul(x, x), X)
+    close(jx.vmap(pullback)(np.eye(5, dtype=np.float32))[0], np.diag(2 * X))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: jx.grad(3), TypeError, "grad needs a callable, got 3"),
+        (lambda: jx.grad(f)(X), TypeError, r"scalar-output.*returned shape \(5,\).*\.sum\(\)"),
+        (lambda: jx.grad(f)(3), TypeError, "got int32.*astype"),
+        (lambda: jx.grad(lambda x: "s")(1.0), TypeError, "return a scalar, got a str"),
+        (lambda: jx.grad(lambda x: (x, x))(1.0), TypeError, "got a tuple.*has_aux"),
+        (lambda: jx.grad(f, argnums=2)(1.0), TypeError, "argnums=2 needs at least 3"),
+        (lambda: jx.grad(f, has_aux=True)(1.0), TypeError, "return a pair"),
+        (lambda: jx.grad(f, holomorphic=True)(1.0), TypeError, "needs complex arguments"),
+        (lambda: jx.grad(f)(np.complex64(1)), TypeError, "holomorphic=True"),
+        (lambda: jx.jvp(f, X, X), TypeError, "tuples or lists"),
+        (lambda: jx.jvp(f, (X,), (X[:2],)), TypeError, r"must have type f32\[5\], got f32\[2\]"),
+        (lambda: jx.jvp(f, (X,), (X, X)), TypeError, "one structure"),
+        (lambda: jx.vjp(f, X)[1]((X, X)), ValueError, "structure of the value"),
+        (lambda: jx.vjp(f, X)[1](X[:2]), ValueError, r"must have type f32\[5\]"),
+        (lambda: jx.linearize(f, X)[1](X, X), TypeError, "takes tangents of structure"),
+    ],
+)
+def test_wrong_use_says_what_to_write_instead(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_the_jaxpr_of_a_gradient_recomputes_nothing():
+    names = [e.primitive.name for e in jx.make_jaxpr(jx.grad(lambda x: sin(sin(x))))(1.0).eqns]
+    assert names.count("sin") == 2
+    assert names.count("cos") == 2
+
+
+def test_gradient_of_a_jitted_function_calls_two_programs():
+    g = jx.jit(lambda x: total(mul(sub(sin(x), cos(x)), x)))
+    names = [e.primitive.name for e in jx.make_jaxpr(jx.grad(g))(X).eqns]
+    assert names == ["jit", "jit"]
