@@ -1,0 +1,44 @@
+"""The library under measurement: the same public names, from jxkernel or from real jax."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+__all__ = ["Library", "load"]
+
+
+@dataclass(frozen=True)
+class Library:
+    """The public modules that metrics use.
+
+    Attributes:
+      name: ``jxkernel`` or ``jax``.
+      api: the top-level module: ``jit``, ``grad``, ``vmap`` ...
+    """
+
+    name: str
+    api: Any
+
+    @property
+    def lax(self) -> Any:
+        """The lower-level operations."""
+        return import_module(f"{self.name}.lax")
+
+    @property
+    def numpy(self) -> Any:
+        """The NumPy API."""
+        return import_module(f"{self.name}.numpy")
+
+    @property
+    def nn(self) -> Any:
+        """The neural-network functions."""
+        return import_module(f"{self.name}.nn")
+
+    def array(self, value: Any) -> Any:
+        """Return an array on the default device."""
+        return self.api.device_put(value)
+
+
+def load(name: str) -> Library:
+    """Import a library by name; only one of the two can live in a process."""
+    return Library(name, import_module(name))

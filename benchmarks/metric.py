@@ -1,0 +1,83 @@
+"""What a metric is, and how one is timed and counted inside a worker process."""
+
+import cProfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+from benchmarks.library import Library
+
+__all__ = ["Metric", "Work", "count_calls", "seconds_per_run"]
+
+BATCHES = 9
+BATCH_SECONDS = 0.01
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is measured: ``run`` on what ``prepare`` made.
+
+    Attributes:
+      run: the measured step; it gets what ``prepare`` returned, or nothing.
+      prepare: makes a fresh input for each run, outside the measurement: for steps that a cache
+        would answer the second time.
+    """
+
+    run: Callable[..., Any]
+    prepare: Callable[[], Any] | None = None
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One row of the table.
+
+    Attributes:
+      name: what is measured.
+      goal: the ratio jxkernel / jax to reach, or None where nothing was promised.
+      setup: makes the work for a library, outside the measurement.
+      operations: how many operations one run does; figures are per operation.
+    """
+
+    name: str
+    goal: float | None
+    setup: Callable[[Library], Work]
+    operations: int = 1
+
+
+def seconds_per_run(library: Library, work: Work, batches: int = BATCHES) -> float:
+    """Return the best time of a run over several batches, results waited for.
+
+    The least of several times is the one that other work on the machine disturbed least.
+    """
+    wait = library.api.block_until_ready
+    if work.prepare is not None:
+        return min(_timed(work.run, 1, wait, work.prepare()) for _ in range(batches + 1))
+    number = 1
+    while (elapsed := _timed(work.run, number, wait)) < BATCH_SECONDS:
+        number *= max(2, min(100, int(BATCH_SECONDS / max(elapsed, 1e-7))))
+    return min(_timed(work.run, number, wait) / number for _ in range(batches))
+
+
+def _timed(
+    run: Callable[..., Any], number: int, wait: Callable[[Any], Any], *prepared: Any
+) -> float:
+    result = None
+    start = perf_counter()
+    for _ in range(number):
+        result = run(*prepared)
+    wait(result)
+    return perf_counter() - start
+
+
+def count_calls(work: Work, repeats: int = 3) -> float:
+    """Return the function calls (Python's and C's, as cProfile counts them) of one warm run."""
+    inputs = [(work.prepare(),) if work.prepare else () for _ in range(repeats + 1)]
+    work.run(*inputs[0])
+    profile = cProfile.Profile()
+    profile.enable()
+    for given in inputs[1:]:
+        work.run(*given)
+    profile.disable()
+    # The call of disable() is counted as well.
+    return (sum(entry.callcount for entry in profile.getstats()) - 1) / repeats

@@ -1,0 +1,104 @@
+"""Running one measurement in a process of its own, under either library."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from time import perf_counter
+from typing import Any
+
+__all__ = ["Peer", "ProcessCost", "measure_family", "measure_script", "versions"]
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A library and the interpreter of the environment that it lives in."""
+
+    library: str
+    python: str
+
+
+@dataclass(frozen=True)
+class ProcessCost:
+    """What the operating system says a finished process cost.
+
+    Attributes:
+      wall: seconds from start to end.
+      processor: seconds of processor time, user and system.
+      memory: peak resident bytes.
+    """
+
+    wall: float
+    processor: float
+    memory: float
+
+
+def _environment() -> dict[str, str]:
+    # Both libraries see the checkout's benchmarks and neither another's settings.
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "JXKERNEL_", "XLA_"))}
+    return {**kept, "PYTHONPATH": str(ROOT)}
+
+
+def measure_family(peer: Peer, family: str, *, calls: bool) -> dict[str, Any]:
+    """Return the figures of a family of metrics, measured in a fresh process.
+
+    Raises:
+      RuntimeError: the process failed; the message holds what it wrote.
+    """
+    command = [peer.python, "-m", "benchmarks.worker", peer.library, family]
+    done = subprocess.run(
+        command + ["--calls"] * calls,
+        env=_environment(),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr[-4000:]}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def measure_script(peer: Peer, source: str) -> ProcessCost:
+    """Return what a program cost as a whole process.
+
+    Raises:
+      RuntimeError: the program failed; the message holds what it wrote.
+    """
+    with TemporaryFile() as errors:
+        start = perf_counter()
+        process = subprocess.Popen(
+            [peer.python, "-c", source.format(library=peer.library)],
+            env=_environment(),
+            cwd=ROOT,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+        )
+        # wait4 alone tells the usage of this one child.
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            errors.seek(0)
+            text = errors.read().decode(errors="replace")
+            raise RuntimeError(f"{peer.library}: {source!r} failed:\n{text[-4000:]}")
+    # Linux counts the peak in KiB, macOS in bytes.
+    unit = 1 if sys.platform == "darwin" else 1024
+    return ProcessCost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit)
+
+
+def versions(peer: Peer) -> dict[str, str]:
+    """Return the versions of the interpreter, of jaxlib, numpy and the library."""
+    source = (
+        "import json, platform, importlib.metadata as m; names = ['jaxlib', 'numpy', 'jax']; "
+        "found = {n: m.version(n) for n in names if any(True for _ in m.distributions(name=n))}; "
+        "print(json.dumps({'python': platform.python_version(), **found}))"
+    )
+    command = [peer.python, "-c", source]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)

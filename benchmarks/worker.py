@@ -1,0 +1,59 @@
+"""One process of one library: measures a family of metrics and prints them as JSON.
+
+Run as ``python -m benchmarks.worker LIBRARY FAMILY [--calls]``.
+"""
+
+import json
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from benchmarks import dispatch, eager, growth, programs, tracing
+from benchmarks.library import Library, load
+from benchmarks.metric import Metric, count_calls, seconds_per_run
+
+__all__ = ["FAMILIES", "main"]
+
+FAMILIES: dict[str, Sequence[Metric]] = {
+    "tracing": tracing.METRICS,
+    "dispatch": dispatch.METRICS,
+    "eager": eager.METRICS,
+    "programs": programs.METRICS,
+}
+
+
+def _measure(library: Library, metric: Metric, calls: bool) -> dict[str, float]:
+    work = metric.setup(library)
+    figures = {"seconds": seconds_per_run(library, work) / metric.operations}
+    if calls:
+        figures["calls"] = count_calls(work) / metric.operations
+    return figures
+
+
+def _or_error(measure: Callable[[], dict[str, float]]) -> dict[str, Any]:
+    """Return the figures, or what went wrong: one failing metric must not hide the others."""
+    try:
+        return measure()
+    except Exception:
+        return {"error": traceback.format_exc(limit=-3)}
+
+
+def main(library_name: str, family: str, calls: bool) -> None:
+    """Measure a family and print one JSON object, metric name to figures."""
+    library = load(library_name)
+    if family == "growth":
+        figures = {
+            curve.name: _or_error(lambda curve=curve: {"exponent": growth.exponent(library, curve)})
+            for curve in growth.CURVES
+        }
+    else:
+        figures = {
+            metric.name: _or_error(lambda metric=metric: _measure(library, metric, calls))
+            for metric in FAMILIES[family]
+        }
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], "--calls" in sys.argv)
