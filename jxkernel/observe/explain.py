@@ -53,7 +53,7 @@ class LedgerRow:
       cell: the label of the cell, or None outside cells.
       fun: the function's name.
       function_id: the number of the function object; 0 when unknown.
-      cache: which cache missed; None for work that no call asked for, such as `.lower()`.
+      cache: which cache missed; None for work outside calls of jit: `.lower()`, or an eager operation.
       reasons: what differed from the closest earlier call, cheapest fix first.
       eqns: equations of the jaxpr; None when it was not traced again.
       trace_ns: time of tracing, without what it caused to be compiled.
@@ -94,9 +94,10 @@ class LedgerRow:
     def sentence(self) -> str:
         """Says in one line why the function was built."""
         if self.reasons:
-            return "; ".join(reason.sentence() for reason in self.reasons)
+            # An argument that changes in several ways says the same of its type each time.
+            return "; ".join(dict.fromkeys(reason.sentence() for reason in self.reasons))
         if self.cache is None:
-            return "built ahead of a call"
+            return "built outside a call of jit"
         return f"not in the {self.cache} cache"
 
 

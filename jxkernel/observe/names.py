@@ -251,7 +251,7 @@ def describe(value: Any) -> Value | None:
 def _describe(value: Any) -> Value | None:
     if isinstance(value, Tracer):
         variables = tuple(staged.var for staged in _staged(value))
-        return Value("traced", value.aval.short(weak=True), variables, (), (value._trace,))
+        return Value("traced", value.aval.short(weak=True), variables, (), (value.owner,))
     if isinstance(value, _UNMARKED):
         return None
     if isinstance(value, _PLAIN):
@@ -266,7 +266,7 @@ def _describe(value: Any) -> Value | None:
         _type_text(value),
         tuple(staged.var for tracer in tracers for staged in _staged(tracer)),
         arrays,
-        tuple(tracer._trace for tracer in tracers),
+        tuple(tracer.owner for tracer in tracers),
     )
 
 

@@ -111,7 +111,7 @@ def test_work_that_no_call_asked_for_has_its_rows(clock: Clock) -> None:
             with span(Lowered, fun="f"):
                 clock.advance(1)
     rows = ledger(recorder)
-    assert [row.sentence() for row in rows] == ["built ahead of a call"] * 2
+    assert [row.sentence() for row in rows] == ["built outside a call of jit"] * 2
     assert [row.cost_ns for row in rows] == [2e6, 2e6]
 
 
@@ -161,6 +161,16 @@ def test_failed_work_is_a_row_with_its_error_and_the_next_try_another(clock: Clo
     assert passed.error is None
     assert "failed: TypeError: x is a string" in explain("f", recorder)
     assert "failed: TypeError: x is a string; first call" in format_ledger([failed])
+
+
+def test_argument_that_changes_in_two_ways_is_told_once(clock: Clock) -> None:
+    weak = Reason("weak_type", "y", "f32[8]", "~f32[]", "give y a dtype")
+    shape = Reason("shape", "y", "f32[8]", "~f32[]", "pad y")
+    with Recorder() as recorder:
+        build(clock, weak, shape)
+    (row,) = ledger(recorder)
+    assert row.sentence() == "y: f32[8] → ~f32[]"
+    assert row.fix == "give y a dtype"
 
 
 def test_ledger_of_one_function_or_cell(clock: Clock) -> None:
