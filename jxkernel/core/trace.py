@@ -129,16 +129,20 @@ class HasAval(Protocol):
 class Tracer:
     """A stand-in for an array while a function is traced.
 
+    Attributes:
+      aval: the value's type.
+      owner: the trace that made it.
+
     It has a type (``aval``) and knows its trace; arithmetic, indexing and methods are installed
     by the numerical API (the ``install_operators`` port).  Asking for its value raises an error
     that says where the tracer comes from.
     """
 
-    __slots__ = ("__weakref__", "_trace", "aval")
+    __slots__ = ("__weakref__", "aval", "owner")
     __array_priority__ = 1000
     __hash__ = None  # type: ignore[assignment]  # a traced value has no content to hash
 
-    _trace: Trace
+    owner: Trace
     aval: ShapedArray
 
     @property
@@ -199,7 +203,7 @@ class Tracer:
 
     def _concrete(self, error: Any, wanted: str | None = None) -> Any:
         """Return what a concrete value would give, or raise; traces with values override."""
-        parts = {"origin": self._trace.describe(self), **place_in_source()}
+        parts = {"origin": self.owner.describe(self), **place_in_source()}
         if wanted is None:
             raise error(self._text(), **parts)
         raise error(self._text(), wanted, **parts)

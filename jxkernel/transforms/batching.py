@@ -26,7 +26,7 @@ class BatchTracer(Tracer):
     def __init__(self, trace: "BatchTrace", value: Any, dim: int) -> None:
         aval = abstractify(value)
         shape = aval.shape
-        self._trace = trace
+        self.owner = trace
         self.aval = ShapedArray(shape[:dim] + shape[dim + 1 :], aval.dtype, aval.weak_type)
         self.value = value
         self.dim = dim
@@ -47,7 +47,7 @@ class BatchTrace(Trace):
         dims: list[int | None] = []
         batched = False
         for arg in args:
-            if type(arg) is BatchTracer and arg._trace is self:
+            if type(arg) is BatchTracer and arg.owner is self:
                 values.append(arg.value)
                 dims.append(arg.dim)
                 batched = True
@@ -72,7 +72,7 @@ class BatchTrace(Trace):
         """Say that the value is one example of many, and describe the whole of it."""
         own = f"Inside vmap it stands for one of {self.axis.size} examples."
         value = getattr(tracer, "value", None)
-        rest = value._trace.describe(value) if isinstance(value, Tracer) else ()
+        rest = value.owner.describe(value) if isinstance(value, Tracer) else ()
         return (own, *rest)
 
 
@@ -91,7 +91,7 @@ def batch_flat(
     finally:
         swap_current(previous)
     pairs = [
-        (out.value, out.dim) if type(out) is BatchTracer and out._trace is trace else (out, None)
+        (out.value, out.dim) if type(out) is BatchTracer and out.owner is trace else (out, None)
         for out in outs
     ]
     return [value for value, _ in pairs], [dim for _, dim in pairs]

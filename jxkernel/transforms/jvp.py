@@ -24,7 +24,7 @@ class JvpTracer(Tracer):
     __slots__ = ("primal", "tangent")
 
     def __init__(self, trace: "JvpTrace", primal: Any, tangent: Any) -> None:
-        self._trace = trace
+        self.owner = trace
         self.aval = abstractify(primal)
         self.primal = primal
         self.tangent = tangent
@@ -50,7 +50,7 @@ class JvpTrace(Trace):
         tangents: list[Any] = []
         active = False
         for arg in args:
-            if type(arg) is JvpTracer and arg._trace is self:
+            if type(arg) is JvpTracer and arg.owner is self:
                 primals.append(arg.primal)
                 tangents.append(arg.tangent)
                 active = active or type(arg.tangent) is not Zero
@@ -78,7 +78,7 @@ class JvpTrace(Trace):
     def describe(self, tracer: Tracer) -> tuple[str, ...]:
         """Describe the value that the tracer stands for in the trace below."""
         primal = getattr(tracer, "primal", None)
-        return primal._trace.describe(primal) if isinstance(primal, Tracer) else ()
+        return primal.owner.describe(primal) if isinstance(primal, Tracer) else ()
 
 
 def concrete_conversion(value: Any, error: Any, wanted: str | None) -> Any:
@@ -115,7 +115,7 @@ def jvp_flat(
         swap_current(previous)
     split = [
         (out.primal, out.tangent)
-        if type(out) is JvpTracer and out._trace is trace
+        if type(out) is JvpTracer and out.owner is trace
         else (out, Zero.tangent_of(out))
         for out in outs
     ]

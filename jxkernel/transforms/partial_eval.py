@@ -27,7 +27,7 @@ class PartialTrace(StageTrace):
         """Record an equation with unknowns; evaluate any other in the trace below."""
         unknown = False
         for arg in args:
-            if type(arg) is StageTracer and arg._trace is self:
+            if type(arg) is StageTracer and arg.owner is self:
                 unknown = True
                 break
         if unknown and primitive.partial_eval is None:
@@ -42,7 +42,7 @@ class PartialTrace(StageTrace):
 
     def is_unknown(self, value: Any) -> bool:
         """Whether a value is recorded by this trace."""
-        return type(value) is StageTracer and value._trace is self
+        return type(value) is StageTracer and value.owner is self
 
     def stage(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Record an equation whatever its arguments; for ``partial_eval`` rules."""

@@ -36,7 +36,7 @@ class StageTracer(Tracer):
     __slots__ = ("var",)
 
     def __init__(self, trace: "StageTrace", var: Var) -> None:
-        self._trace = trace
+        self.owner = trace
         self.aval = var.aval
         self.var = var
 
@@ -85,7 +85,7 @@ class StageTrace(Trace):
         if isinstance(value, np.generic) or (kind is np.ndarray and not value.ndim):
             aval = abstractify(value)
             return Literal(aval.dtype.type(value[()]), aval)
-        if kind is StageTracer and not value._trace.open:
+        if kind is StageTracer and not value.owner.open:
             raise unexpected_tracer(value)
         var = self.constvars.get(id(value))
         if var is None:
@@ -99,7 +99,7 @@ class StageTrace(Trace):
         invars: list[Atom] = []
         avals: list[ShapedArray] = []
         for arg in args:
-            if type(arg) is StageTracer and arg._trace is self:
+            if type(arg) is StageTracer and arg.owner is self:
                 atom = arg.var
             else:
                 atom = self.lift(arg)
@@ -136,7 +136,7 @@ class StageTrace(Trace):
     def close(self, outs: Sequence[Any]) -> ClosedJaxpr:
         """Return the recorded program with the given results; the trace is over."""
         outvars = [
-            out.var if type(out) is StageTracer and out._trace is self else self.lift(out)
+            out.var if type(out) is StageTracer and out.owner is self else self.lift(out)
             for out in outs
         ]
         self.open = False
