@@ -15,26 +15,13 @@ import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
-from typing import Any
+from typing import Any  # noqa: E402
 
-import jaxlib.version
-from jaxlib import _jax, xla_client
-from jaxlib._jax import (
-    ArrayImpl,
-    CompileOptions,
-    Device,
-    DeviceList,
-    LoadedExecutable,
-    PjitFunction,
-    PjitFunctionCache,
-    Sharding,
-    SingleDeviceSharding,
-    Traceback,
-    jax_jit,
-    pjit,
-    pytree,
+import jaxlib.version  # noqa: E402
+from jaxlib import (  # noqa: E402
+    _jax,  # pyright: ignore[reportAttributeAccessIssue]  # the wheel has no stubs for it
+    xla_client,
 )
-from jaxlib._jax.config import Config, trace_context
 
 __all__ = [
     "ArrayImpl",
@@ -69,14 +56,30 @@ __all__ = [
 version: tuple[int, ...] = tuple(int(part) for part in jaxlib.version.__version__.split(".")[:3])
 """The version of the installed jaxlib."""
 
-Client = _jax.Client
-DeviceAssignment = _jax.DeviceAssignment
-HloSharding = xla_client.HloSharding
-JaxRuntimeError = _jax.JaxRuntimeError
-batched_device_put = _jax.batched_device_put
-batched_block_until_ready = _jax.batched_block_until_ready
-make_cpu_client = xla_client.make_cpu_client
-set_tracer_class = _jax.set_tracer_class
+# jaxlib ships no types: everything crosses this line as ``Any``.
+ArrayImpl: Any = _jax.ArrayImpl
+Client: Any = _jax.Client
+CompileOptions: Any = _jax.CompileOptions
+Device: Any = _jax.Device
+DeviceAssignment: Any = _jax.DeviceAssignment
+DeviceList: Any = _jax.DeviceList
+JaxRuntimeError: Any = _jax.JaxRuntimeError
+LoadedExecutable: Any = _jax.LoadedExecutable
+PjitFunction: Any = _jax.PjitFunction
+PjitFunctionCache: Any = _jax.PjitFunctionCache
+Sharding: Any = _jax.Sharding
+SingleDeviceSharding: Any = _jax.SingleDeviceSharding
+Traceback: Any = _jax.Traceback
+batched_block_until_ready: Any = _jax.batched_block_until_ready
+batched_device_put: Any = _jax.batched_device_put
+jax_jit: Any = _jax.jax_jit
+pjit: Any = _jax.pjit
+pytree = _jax.pytree
+set_tracer_class: Any = _jax.set_tracer_class
+Config: Any = _jax.config.Config
+trace_context: Any = _jax.config.trace_context
+HloSharding: Any = xla_client.HloSharding
+make_cpu_client: Any = xla_client.make_cpu_client
 
 if version < (0, 11):
 

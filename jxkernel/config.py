@@ -380,10 +380,12 @@ persistent_cache_min_entry_size_bytes = State(
     "Store on disk only executables of at least this many bytes; -1: no lower bound.",
 )
 
-trace_state = Config("trace_state", None, include_in_jit_key=True, include_in_trace_context=False)
+trace_state: Any = Config(
+    "trace_state", None, include_in_jit_key=True, include_in_trace_context=False
+)
 """Set, per thread, by ``core`` while a trace is current, so that compiled calls step aside."""
 
-post_hook = Config("post_hook", None, include_in_jit_key=False, include_in_trace_context=False)
+post_hook: Any = Config("post_hook", None, include_in_jit_key=False, include_in_trace_context=False)
 """A callable that C++ calls after each compiled call, or None; set while someone listens."""
 
 # Without these, making the first array raises "enable_x64_state is not set".

@@ -8,6 +8,7 @@ tracers or of the notebook; a notebook cell is just a file name to it.
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType, TracebackType
 from typing import Any
@@ -33,7 +34,7 @@ _MACHINERY = tuple(
     for name in ("IPython", "ipykernel", "tornado", "asyncio", "traitlets", "_pytest", "pluggy")
 )
 
-capture = Traceback.get_traceback
+capture: Callable[[], Any] = Traceback.get_traceback
 """Return the current stack in raw form (code objects, offsets), innermost frame first."""
 
 
@@ -62,13 +63,54 @@ def is_user_code(code: CodeType) -> bool:
     return not any(part in name for part in _MACHINERY)
 
 
-def _frame(code: CodeType, offset: int) -> Frame:
-    positions = list(code.co_positions())
-    line, end_line, column, end_column = positions[max(offset, 0) // 2]
-    line = line or code.co_firstlineno
-    return Frame(
-        code.co_filename, code.co_name, line, end_line or line, column or 0, end_column or 0
-    )
+class _Code:
+    """What is known of one code object: whose it is, and its places as far as they were asked for.
+
+    Decoding the table of positions costs time proportional to the code's length, so it is done
+    once for a code object, not once for each place in it.
+    """
+
+    __slots__ = ("_positions", "code", "frames", "is_user")
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code
+        self.is_user = is_user_code(code)
+        self.frames: dict[int, Frame] = {}
+        self._positions: list[tuple[int | None, int | None, int | None, int | None]] = []
+
+    def frame(self, offset: int) -> Frame:
+        """Return the place of the instruction at a byte offset."""
+        found = self.frames.get(offset)
+        if found is None:
+            found = self.frames[offset] = self._resolve(offset)
+        return found
+
+    def _resolve(self, offset: int) -> Frame:
+        code = self.code
+        if not self._positions:
+            self._positions = list(code.co_positions())
+        line, end_line, column, end_column = self._positions[max(offset, 0) // 2]
+        line = line or code.co_firstlineno
+        return Frame(
+            code.co_filename, code.co_name, line, end_line or line, column or 0, end_column or 0
+        )
+
+
+_KNOWN: dict[int, _Code] = {}
+"""By ``id``: code objects of equal content in two files are equal, and are not the same place.
+
+Each entry holds its code object, so an id is not used again while the entry exists.
+"""
+_KNOWN_LIMIT = 2048
+
+
+def _known(code: CodeType) -> _Code:
+    found = _KNOWN.get(id(code))
+    if found is None:
+        if len(_KNOWN) >= _KNOWN_LIMIT:
+            _KNOWN.clear()
+        found = _KNOWN[id(code)] = _Code(code)
+    return found
 
 
 def user_frames(traceback: Any) -> list[Frame]:
@@ -76,11 +118,8 @@ def user_frames(traceback: Any) -> list[Frame]:
     if traceback is None:
         return []
     codes, offsets = traceback.raw_frames()
-    return [
-        _frame(code, offset)
-        for code, offset in zip(codes, offsets, strict=True)
-        if is_user_code(code)
-    ]
+    known = [_known(code) for code in codes]
+    return [k.frame(offset) for k, offset in zip(known, offsets, strict=True) if k.is_user]
 
 
 def user_frame(traceback: Any) -> Frame | None:
@@ -88,9 +127,12 @@ def user_frame(traceback: Any) -> Frame | None:
     if traceback is None:
         return None
     codes, offsets = traceback.raw_frames()
-    for code, offset in zip(codes, offsets, strict=True):
-        if is_user_code(code):
-            return _frame(code, offset)
+    get = _KNOWN.get
+    for index, code in enumerate(codes):
+        known = get(id(code)) or _known(code)
+        if known.is_user:
+            offset = offsets[index]
+            return known.frames.get(offset) or known.frame(offset)
     return None
 
 
@@ -98,8 +140,9 @@ def current_user_frame() -> Frame | None:
     """Return the innermost user frame of the running stack, or None where there is none."""
     frame = sys._getframe(1)
     while frame is not None:
-        if is_user_code(frame.f_code):
-            return _frame(frame.f_code, frame.f_lasti)
+        known = _known(frame.f_code)
+        if known.is_user:
+            return known.frame(frame.f_lasti)
         frame = frame.f_back
     return None
 

@@ -19,8 +19,9 @@ __all__ = ["Call", "Parameters", "function_name", "leaf_names", "split_call"]
 def function_name(fun: Callable[..., Any]) -> str:
     """Return the name by which jaxprs and errors call a function."""
     name = getattr(fun, "__name__", None)
-    if name is None and hasattr(fun, "func"):
-        return function_name(fun.func)
+    wrapped = getattr(fun, "func", None)
+    if name is None and wrapped is not None:
+        return function_name(wrapped)
     return name or type(fun).__name__
 
 

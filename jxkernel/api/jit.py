@@ -31,7 +31,7 @@ from jxkernel.api.arguments import (
 )
 from jxkernel.compile import Lowered, LowerOptions, Traced, executable_for, target_device
 from jxkernel.compile.keys import SignatureHistory
-from jxkernel.compile.signature import call_signature
+from jxkernel.compile.signature import call_signature, function_number
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.checking import check_if_enabled
 from jxkernel.core.jaxpr import ClosedJaxpr
@@ -154,7 +154,9 @@ class JitState:
             if not any(isinstance(const, Tracer) for const in entry.closed.consts):
                 traces[key] = entry
         elif events.listening():
-            events.emit(events.CacheHit, fun=self.name, function_id=id(self.fun), cache="trace")
+            events.emit(
+                events.CacheHit, fun=self.name, function_id=function_number(self.fun), cache="trace"
+            )
         return call, entry
 
     def _emit_miss(self, call: Call, avals: tuple[ShapedArray, ...]) -> None:
@@ -165,7 +167,7 @@ class JitState:
         events.emit(
             events.CacheMiss,
             fun=self.name,
-            function_id=id(self.fun),
+            function_id=function_number(self.fun),
             cache="trace",
             reasons=history.record(signature),
             signature=signature,
@@ -185,7 +187,7 @@ class JitState:
             return result
 
         names = partial(leaf_names, fun, Call([], in_tree, static))
-        with events.span(events.Traced, fun=self.name, function_id=id(fun)) as span:
+        with events.span(events.Traced, fun=self.name, function_id=function_number(fun)) as span:
             closed = trace_flat(flat_fun, avals, name=self.name, arguments=names)
             span.set(eqns=len(closed.eqns))
         # A NumPy array may change after the trace; the trace keeps what it saw.

@@ -1,7 +1,9 @@
 """The signature of a call, described for comparison; made only while someone listens or asks."""
 
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from jxkernel._jaxlib import ArrayImpl
 from jxkernel.config import config
@@ -9,7 +11,10 @@ from jxkernel.core.avals import ShapedArray
 from jxkernel.core.trace import Tracer
 from jxkernel.events import CallSignature, LeafSignature
 
-__all__ = ["call_signature"]
+__all__ = ["call_signature", "function_number"]
+
+_NUMBERS: "WeakKeyDictionary[Callable[..., Any], int]" = WeakKeyDictionary()
+_count = count(1)
 
 _LENGTH = 80
 
@@ -35,6 +40,18 @@ def _leaf(path: str, leaf: Any, aval: ShapedArray) -> LeafSignature:
     )
 
 
+def function_number(fun: Callable[..., Any]) -> int:
+    """Return a number that no other function object gets in this process.
+
+    ``id`` will not do: a lambda made anew in a loop often gets the address of the one before, and
+    would be taken for it.
+    """
+    try:
+        return _NUMBERS.setdefault(fun, next(_count))
+    except TypeError:  # the callable cannot be referred to weakly
+        return id(fun)
+
+
 def call_signature(
     fun: Callable[..., Any],
     name: str,
@@ -50,7 +67,7 @@ def call_signature(
     leaves = zip(names, call.flat, avals, strict=True)
     return CallSignature(
         fun=name,
-        function_id=id(fun),
+        function_id=function_number(fun),
         code_location=location,
         structure=str(call.in_tree),
         leaves=tuple(_leaf(path, leaf, aval) for path, leaf, aval in leaves),

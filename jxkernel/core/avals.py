@@ -6,7 +6,7 @@ every cache.  This module must not know of tracers, primitives or devices.
 """
 
 from math import prod
-from typing import Any, Final
+from typing import Any, cast
 
 import numpy as np
 
@@ -26,11 +26,11 @@ class ShapedArray:
 
     __slots__ = ("__weakref__", "dtype", "ndim", "shape", "size", "weak_type")
 
-    shape: Final[tuple[int, ...]]
-    dtype: Final[Any]
-    weak_type: Final[bool]
-    ndim: Final[int]
-    size: Final[int]
+    shape: tuple[int, ...]
+    dtype: Any
+    weak_type: bool
+    ndim: int
+    size: int
 
     def __new__(cls, shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> "ShapedArray":
         key = (shape, dtype, weak_type)
@@ -110,7 +110,7 @@ def abstractify(value: Any) -> ShapedArray:
     Raises:
       TypeError: the value is none of these.
     """
-    kind = type(value)
+    kind = cast("type[Any]", type(value))
     function = _ABSTRACTIFIERS.get(kind)
     if function is None:
         for base in kind.__mro__[1:]:

@@ -8,7 +8,7 @@ from it (its JVP, transpose, batched form, executable); they live exactly as lon
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast, final
 
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.primitive import Primitive
@@ -29,6 +29,7 @@ __all__ = [
 NO_EFFECTS: frozenset[Any] = frozenset()
 
 
+@final
 class Var:
     """A variable of a jaxpr; identity is its name."""
 
@@ -41,6 +42,7 @@ class Var:
         return f"Var(id={id(self)}):{self.aval.short()}"
 
 
+@final
 class Literal:
     """A scalar constant written into an equation.
 
@@ -199,4 +201,5 @@ def subjaxprs(params: dict[str, Any]) -> Iterator[ClosedJaxpr]:
         if isinstance(value, ClosedJaxpr):
             yield value
         elif isinstance(value, tuple):
-            yield from (item for item in value if isinstance(item, ClosedJaxpr))
+            items = cast("tuple[Any, ...]", value)
+            yield from (item for item in items if isinstance(item, ClosedJaxpr))

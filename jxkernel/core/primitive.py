@@ -111,7 +111,7 @@ class Primitive:
         """
         found = getattr(self, name)
         if found is None or type(found) is Undefined:
-            raise UndefinedRuleError(self.name, name, None if found is None else found.why)
+            raise UndefinedRuleError(self.name, name, "" if found is None else found.why)
         return found
 
     def define(self, **rules: Any) -> "Primitive":
@@ -161,7 +161,7 @@ class Primitive:
 
         Parameters that hold programs are not remembered, so that no cache keeps them alive.
         """
-        key = (avals, tuple(params.items())) if params else avals
+        key: Any = (avals, tuple(params.items())) if params else avals
         try:
             return self._aval_cache[key]
         except KeyError:
@@ -173,6 +173,11 @@ class Primitive:
             self._aval_cache[key] = out
         return out
 
+    def clear_caches(self) -> None:
+        """Forget remembered result types and eager executables."""
+        self._aval_cache.clear()
+        self.eager_cache.clear()
+
 
 def _is_plain(value: Any) -> bool:
     return not hasattr(value, "derived")
@@ -181,5 +186,4 @@ def _is_plain(value: Any) -> bool:
 def clear_aval_caches() -> None:
     """Forget every remembered result type and eager executable."""
     for primitive in Primitive.registry.values():
-        primitive._aval_cache.clear()
-        primitive.eager_cache.clear()
+        primitive.clear_caches()

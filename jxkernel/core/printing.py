@@ -6,7 +6,7 @@ appearance: a ... z, aa ...
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from jxkernel import source
 from jxkernel.core.avals import ShapedArray
@@ -61,8 +61,8 @@ def parameter_text(value: Any) -> str:
     if hasattr(value, "itemsize") and hasattr(value, "name"):
         return value.name
     if isinstance(value, tuple):
-        inner = ", ".join(parameter_text(item) for item in value)
-        return f"({inner},)" if len(value) == 1 else f"({inner})"
+        items = [parameter_text(item) for item in cast("tuple[Any, ...]", value)]
+        return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
     if callable(value) and hasattr(value, "__name__"):
         return value.__name__
     return str(value)
@@ -86,7 +86,8 @@ def _parameters(eqn: Eqn, indent: str) -> str:
 
 def _is_program(value: Any) -> bool:
     if isinstance(value, tuple):
-        return any(isinstance(item, (ClosedJaxpr, Jaxpr)) for item in value)
+        items = cast("tuple[Any, ...]", value)
+        return any(isinstance(item, (ClosedJaxpr, Jaxpr)) for item in items)
     return isinstance(value, (ClosedJaxpr, Jaxpr))
 
 
@@ -137,7 +138,7 @@ def jaxpr_text(
     arguments = " ".join(_typed(var, names) for var in jaxpr.invars)
     head = f"{constants}{' ' if constants else ''};{' ' if arguments else ''}{arguments}"
     inner = indent + _STEP * 2
-    lines = []
+    lines: list[str] = []
     for eqn in jaxpr.eqns:
         text = equation_text(eqn, names, inner, show_source=show_source)
         lines.append(on_equation(eqn, text) if on_equation else text)

@@ -15,13 +15,12 @@ have been staged): the C++ state ``config.trace_state`` is part of its cache key
 
 import linecache
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from jxkernel import config as _config
-from jxkernel import dtypes
 from jxkernel._jaxlib import set_tracer_class
+from jxkernel.config import trace_state
 from jxkernel.core.avals import ShapedArray, register_abstractifier
 from jxkernel.errors import (
     ConcretizationTypeError,
@@ -81,7 +80,7 @@ class _State(threading.local):
 
 
 state = _State()
-_trace_mark = _config.trace_state
+_trace_mark: Any = trace_state
 
 
 def install_base_trace(trace: Trace) -> None:
@@ -101,7 +100,7 @@ def evaluating() -> bool:
 
 
 @contextmanager
-def set_current(trace: Trace) -> Iterator[None]:
+def set_current(trace: Trace) -> Generator[None]:
     """Make a trace current for the length of a block, on this thread."""
     previous = swap_current(trace)
     try:
@@ -205,10 +204,11 @@ class Tracer:
         """Return what a concrete value would give, or raise; traces with values override."""
         parts = {"origin": self.owner.describe(self), **place_in_source()}
         if wanted is None:
-            raise error(self._text(), **parts)
-        raise error(self._text(), wanted, **parts)
+            raise error(self.describe_type(), **parts)
+        raise error(self.describe_type(), wanted, **parts)
 
-    def _text(self) -> str:
+    def describe_type(self) -> str:
+        """Return the tracer in words, for error messages."""
         return f"a traced value of type {self.aval.short(weak=True)}"
 
     def __repr__(self) -> str:
@@ -229,9 +229,9 @@ set_tracer_class(Tracer)
 
 def unexpected_tracer(tracer: Tracer) -> UnexpectedTracerError:
     """Return the error of using a tracer after its trace has ended."""
-    trace = tracer._trace
+    trace = tracer.owner
     return UnexpectedTracerError(
-        tracer._text(),
+        tracer.describe_type(),
         trace.function_name,
         origin=trace.describe(tracer),
         **place_in_source(),
@@ -257,8 +257,3 @@ def _aval_of(tracer: Tracer) -> ShapedArray:
 
 
 register_abstractifier(Tracer, _aval_of)
-
-
-def is_inexact(aval: ShapedArray) -> bool:
-    """Whether values of this type have tangents: floating or complex dtypes."""
-    return dtypes.issubdtype(aval.dtype, dtypes.np.inexact)

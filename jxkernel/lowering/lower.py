@@ -121,25 +121,27 @@ class LoweringContext(hlo.Builder):
         literals: dict[tuple[Any, Any], Any] = {}
         outer = self.loc
         for eqn in jaxpr.eqns:
+            primitive, outvars = eqn.primitive, eqn.outvars
             self.loc = _location(eqn) or outer
-            values = [
-                self._literal(literals, atom) if type(atom) is Literal else env[atom]
-                for atom in eqn.invars
-            ]
-            env.update(zip(eqn.outvars, self._apply(eqn, values), strict=True))
+            values: list[Any] = []
+            avals: list[ShapedArray] = []
+            for atom in eqn.invars:
+                literal = type(atom) is Literal
+                values.append(self._literal(literals, atom) if literal else env[atom])
+                avals.append(atom.aval)
+            self.avals_in = avals
+            self.avals_out = [var.aval for var in outvars]
+            self.primitive_name = primitive.name
+            out = primitive.rule("lower")(self, *values, **eqn.params)
+            if primitive.multiple_results:
+                env.update(zip(outvars, out, strict=True))
+            else:
+                env[outvars[0]] = out
         self.loc = outer
         return [
             self._literal(literals, atom) if type(atom) is Literal else env[atom]
             for atom in jaxpr.outvars
         ]
-
-    def _apply(self, eqn: Eqn, values: list[Any]) -> Sequence[Any]:
-        primitive = eqn.primitive
-        self.avals_in = [atom.aval for atom in eqn.invars]
-        self.avals_out = [var.aval for var in eqn.outvars]
-        self.primitive_name = primitive.name
-        out = (primitive.lower or primitive.rule("lower"))(self, *values, **eqn.params)
-        return out if primitive.multiple_results else (out,)
 
     def _literal(self, made: dict[tuple[Any, Any], Any], literal: Literal) -> Any:
         """Return the constant of a literal, made once per block (NaN and -0.0 kept apart)."""

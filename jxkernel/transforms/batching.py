@@ -62,10 +62,11 @@ class BatchTrace(Trace):
         finally:
             swap_current(previous)
         if primitive.multiple_results:
-            return [self._wrap(y, dim) for y, dim in zip(out, out_dims, strict=True)]
-        return self._wrap(out, out_dims)
+            return [self.wrap(y, dim) for y, dim in zip(out, out_dims, strict=True)]
+        return self.wrap(out, out_dims)
 
-    def _wrap(self, value: Any, dim: int | None) -> Any:
+    def wrap(self, value: Any, dim: int | None) -> Any:
+        """Return a value as a tracer of this trace, or as it is without a batch dimension."""
         return value if dim is None else BatchTracer(self, value, dim)
 
     def describe(self, tracer: Tracer) -> tuple[str, ...]:
@@ -84,7 +85,7 @@ def batch_flat(
 ) -> tuple[list[Any], list[int | None]]:
     """Apply a function of flat arguments to examples; return results and their batch dims."""
     trace = BatchTrace(state.trace, axis)
-    tracers = [trace._wrap(arg, dim) for arg, dim in zip(args, dims, strict=True)]
+    tracers = [trace.wrap(arg, dim) for arg, dim in zip(args, dims, strict=True)]
     previous = swap_current(trace)
     try:
         outs = function(*tracers)

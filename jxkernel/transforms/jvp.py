@@ -69,10 +69,11 @@ class JvpTrace(Trace):
         finally:
             swap_current(previous)
         if primitive.multiple_results:
-            return [self._pair(y, t) for y, t in zip(out, tangent_out, strict=True)]
-        return self._pair(out, tangent_out)
+            return [self.pair(y, t) for y, t in zip(out, tangent_out, strict=True)]
+        return self.pair(out, tangent_out)
 
-    def _pair(self, primal: Any, tangent: Any) -> Any:
+    def pair(self, primal: Any, tangent: Any) -> Any:
+        """Return a value with its tangent as a tracer, or the value where that is zero."""
         return primal if type(tangent) is Zero else JvpTracer(self, primal, tangent)
 
     def describe(self, tracer: Tracer) -> tuple[str, ...]:
@@ -107,7 +108,7 @@ def jvp_flat(
 ) -> tuple[list[Any], list[Any]]:
     """Apply a function of flat arguments to primals and tangents; ``Zero`` tangents stay zero."""
     trace = JvpTrace(state.trace)
-    args = [trace._pair(p, t) for p, t in zip(primals, tangents, strict=True)]
+    args = [trace.pair(p, t) for p, t in zip(primals, tangents, strict=True)]
     previous = swap_current(trace)
     try:
         outs = function(*args)

@@ -6,7 +6,7 @@ written flat.  It must not know of compilers.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from jxkernel.errors import UnexpectedTracerError
 
 __all__ = ["StageTrace", "StageTracer", "trace_flat"]
 
-_capture = source.capture
+_capture: Callable[[], Any] = source.capture
 _SCALARS = (int, float, complex, bool)
 
 
@@ -79,7 +79,7 @@ class StageTrace(Trace):
 
     def lift(self, value: Any) -> Atom:
         """Return the atom for a value that is not a tracer of this trace."""
-        kind = type(value)
+        kind = cast("type[Any]", type(value))
         if kind in _SCALARS:
             return Literal(value, abstractify(value))
         if isinstance(value, np.generic) or (kind is np.ndarray and not value.ndim):
@@ -120,11 +120,11 @@ class StageTrace(Trace):
                 f"an argument of {primitive.name}", self.function_name, **place_in_source()
             )
         out = primitive.abstract(avals, params)
-        effects = NO_EFFECTS
+        effects: frozenset[Any] = NO_EFFECTS
         if primitive.effects is not None:
             effects = primitive.effects(*avals, **params)
             self.effects = self.effects | effects
-        where = state.replayed_source or _capture()
+        where: Any = state.replayed_source or _capture()
         if primitive.multiple_results:
             outvars = [Var(aval) for aval in out]
             self.eqns.append(Eqn(invars, outvars, primitive, params, effects, where))
@@ -160,7 +160,7 @@ class StageTrace(Trace):
 def _describe_origin(trace: StageTrace, var: Var) -> tuple[str, ...]:
     """Say which equation made a variable and which arguments it depends on."""
     function = f"the function {trace.function_name!r}" if trace.function_name else "a function"
-    lines = []
+    lines: list[str] = []
     depends: set[Var] = {var}
     for eqn in reversed(trace.eqns):
         if depends.isdisjoint(eqn.outvars):
