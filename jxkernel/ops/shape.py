@@ -1,0 +1,298 @@
+"""Shape: other views of the same elements, in another shape or order.
+
+All are linear, and their transposes are among themselves.  Broadcasting and the permutation of
+axes stand in ``broadcast``, cutting and padding in ``slicing``, joining in ``joining``.
+"""
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from jxkernel import hlo
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.axes import Axis
+from jxkernel.core.primitive import Primitive
+from jxkernel.core.zeros import UndefinedPrimal, Zero
+from jxkernel.ops.broadcast import broadcast_in_dim, move_axis, transpose
+from jxkernel.ops.structural import (
+    canonical_axes,
+    integers,
+    is_array,
+    linear_jvp,
+)
+
+__all__ = [
+    "broadcast",
+    "broadcast_shapes",
+    "broadcast_to_rank",
+    "collapse",
+    "expand_dims",
+    "reshape",
+    "reshape_p",
+    "rev",
+    "rev_p",
+    "squeeze",
+    "squeeze_p",
+    "tile",
+]
+
+# ---------------------------------------------------------------- reshape
+
+reshape_p = Primitive("reshape")
+
+
+def reshape(operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None) -> Any:
+    """Return the elements of an array, in row-major order, in another shape of the same size.
+
+    Args:
+      operand: an array of any dtype.
+      new_sizes: the result's shape.
+      dimensions: an order of the operand's axes in which to read it, if not its own.
+
+    Raises:
+      TypeError: the sizes differ, or ``dimensions`` is no permutation.
+
+    Linear: cotangents are reshaped back.  StableHLO ``reshape``.
+    """
+    shape = integers(new_sizes)
+    if dimensions is not None:
+        operand = transpose(operand, integers(dimensions))
+    if np.shape(operand) == shape and is_array(operand):
+        return operand
+    return reshape_p.bind(operand, new_sizes=shape, dimensions=None)
+
+
+@reshape_p.def_abstract_eval
+def _reshape_abstract_eval(
+    operand: ShapedArray, *, new_sizes: tuple[int, ...], dimensions: None
+) -> ShapedArray:
+    if prod(new_sizes) != operand.size or any(size < 0 for size in new_sizes):
+        raise TypeError(
+            f"cannot reshape array of shape {operand.shape} (size {operand.size}) into shape "
+            f"{new_sizes} (size {prod(new_sizes)}): sizes are equal, and none is negative"
+        )
+    return operand.update(shape=new_sizes)
+
+
+@reshape_p.def_lower
+def _reshape_lower(context: Any, x: Any, **params: Any) -> Any:
+    return context.value("stablehlo.reshape", context.out_type, (x,))
+
+
+@reshape_p.def_transpose
+def _reshape_transpose(ct: Any, operand: UndefinedPrimal, **params: Any) -> list[Any]:
+    if type(ct) is Zero:
+        return [Zero(operand.aval)]
+    return [reshape(ct, operand.shape)]
+
+
+@reshape_p.def_batch
+def _reshape_batch(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int], *, new_sizes: tuple[int, ...], **rest: Any
+) -> tuple[Any, int]:
+    return reshape(move_axis(args[0], dims[0], 0), (axis.size, *new_sizes)), 0
+
+
+reshape_p.define(jvp=linear_jvp(reshape_p))
+
+
+def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
+    """Return an array with the axes from ``start_dimension`` up to ``stop_dimension`` as one.
+
+    Raises:
+      ValueError: the range of axes does not lie in the array or is reversed.
+    """
+    shape = np.shape(operand)
+    start, stop, _ = slice(start_dimension, stop_dimension).indices(len(shape))
+    if start >= stop:
+        raise ValueError(
+            f"collapse got axes {start_dimension} to {stop_dimension} of shape {shape}: the range "
+            "holds at least one axis"
+        )
+    return reshape(operand, (*shape[:start], prod(shape[start:stop]), *shape[stop:]))
+
+
+# ---------------------------------------------------------------- squeeze, expand_dims
+
+squeeze_p = Primitive("squeeze")
+
+
+def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
+    """Remove axes of size 1.
+
+    Raises:
+      ValueError: an axis does not exist, is named twice, or has another size.
+
+    Linear: the axes come back.  StableHLO ``reshape``.
+    """
+    axes = canonical_axes("squeeze", dimensions, np.ndim(array))
+    if not axes and is_array(array):
+        return array
+    return squeeze_p.bind(array, dimensions=tuple(sorted(axes)))
+
+
+@squeeze_p.def_abstract_eval
+def _squeeze_abstract_eval(operand: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
+    if any(operand.shape[axis] != 1 for axis in dimensions):
+        raise ValueError(
+            f"cannot squeeze axes {dimensions} of shape {operand.shape}: their sizes must be 1"
+        )
+    kept = [size for axis, size in enumerate(operand.shape) if axis not in dimensions]
+    return operand.update(shape=tuple(kept))
+
+
+@squeeze_p.def_lower
+def _squeeze_lower(context: Any, x: Any, *, dimensions: tuple[int, ...]) -> Any:
+    return context.value("stablehlo.reshape", context.out_type, (x,))
+
+
+@squeeze_p.def_transpose
+def _squeeze_transpose(
+    ct: Any, operand: UndefinedPrimal, *, dimensions: tuple[int, ...]
+) -> list[Any]:
+    if type(ct) is Zero:
+        return [Zero(operand.aval)]
+    return [reshape(ct, operand.shape)]
+
+
+@squeeze_p.def_batch
+def _squeeze_batch(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int], *, dimensions: tuple[int, ...]
+) -> tuple[Any, int]:
+    operand = move_axis(args[0], dims[0], 0)
+    return squeeze(operand, [dim + 1 for dim in dimensions]), 0
+
+
+squeeze_p.define(jvp=linear_jvp(squeeze_p))
+
+
+def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
+    """Insert axes of size 1 at the given places of the result.
+
+    Raises:
+      ValueError: a place does not exist or is named twice.
+
+    Linear.  StableHLO ``broadcast_in_dim``.
+    """
+    shape = np.shape(array)
+    count = len(dimensions)
+    places = canonical_axes("expand_dims", dimensions, len(shape) + count)
+    if not places and is_array(array):
+        return array
+    kept = tuple([axis for axis in range(len(shape) + count) if axis not in places])
+    sizes = [1] * (len(shape) + count)
+    for axis, size in zip(kept, shape, strict=True):
+        sizes[axis] = size
+    return broadcast_in_dim(array, tuple(sizes), kept)
+
+
+# ---------------------------------------------------------------- broadcasting as NumPy does
+
+
+def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
+    """Add leading axes of the given sizes, along which the array is repeated."""
+    shape = np.shape(operand)
+    new = integers(sizes)
+    places = tuple(range(len(new), len(new) + len(shape)))
+    return broadcast_in_dim(operand, (*new, *shape), places)
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """Return the shape that shapes broadcast to: aligned at the end, sizes equal or 1.
+
+    Raises:
+      ValueError: two sizes of one axis differ and neither is 1.
+    """
+    rank = max((len(shape) for shape in shapes), default=0)
+    aligned = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
+    result: list[int] = []
+    for sizes in zip(*aligned, strict=True):
+        wide = {size for size in sizes if size != 1}
+        if len(wide) > 1:
+            listed = ", ".join(str(tuple(shape)) for shape in shapes)
+            raise ValueError(f"Incompatible shapes for broadcasting: {listed}")
+        result.append(wide.pop() if wide else 1)
+    return tuple(result)
+
+
+def broadcast_to_rank(x: Any, rank: int) -> Any:
+    """Add leading axes of size 1 until an array has the given rank.
+
+    Raises:
+      ValueError: it has more axes already.
+    """
+    missing = rank - np.ndim(x)
+    if missing < 0:
+        raise ValueError(f"cannot broadcast an array of rank {np.ndim(x)} to rank {rank}")
+    return expand_dims(x, range(missing)) if missing else x
+
+
+def tile(operand: Any, reps: Sequence[int]) -> Any:
+    """Repeat an array ``reps[i]`` times along its axis i.
+
+    Raises:
+      ValueError: there is not one non-negative count per axis.
+    """
+    shape = np.shape(operand)
+    counts = integers(reps)
+    if len(counts) != len(shape) or any(count < 0 for count in counts):
+        raise ValueError(
+            f"tile got reps {counts} for shape {shape}: it takes one non-negative count per axis"
+        )
+    interleaved = tuple(size for pair in zip(counts, shape, strict=True) for size in pair)
+    repeated = broadcast_in_dim(operand, interleaved, tuple(range(1, 2 * len(shape), 2)))
+    return reshape(repeated, [n * size for n, size in zip(counts, shape, strict=True)])
+
+
+# ---------------------------------------------------------------- rev
+
+rev_p = Primitive("rev")
+
+
+def rev(operand: Any, dimensions: Sequence[int]) -> Any:
+    """Reverse an array along axes.
+
+    Raises:
+      ValueError: an axis does not exist or is named twice.
+
+    Linear, and its own transpose.  StableHLO ``reverse``.
+    """
+    return rev_p.bind(operand, dimensions=integers(dimensions))
+
+
+@rev_p.def_abstract_eval
+def _rev_abstract_eval(operand: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
+    canonical_axes("rev", dimensions, operand.ndim)
+    if any(axis < 0 for axis in dimensions):
+        raise ValueError(f"rev got axes {dimensions}: axes are counted from the front")
+    return operand
+
+
+@rev_p.def_lower
+def _rev_lower(context: Any, x: Any, *, dimensions: tuple[int, ...]) -> Any:
+    return context.value(
+        "stablehlo.reverse",
+        context.out_type,
+        (x,),
+        {"dimensions": hlo.dense_i64_array(dimensions)},
+    )
+
+
+@rev_p.def_transpose
+def _rev_transpose(ct: Any, operand: UndefinedPrimal, *, dimensions: tuple[int, ...]) -> list[Any]:
+    if type(ct) is Zero:
+        return [Zero(operand.aval)]
+    return [rev(ct, dimensions)]
+
+
+@rev_p.def_batch
+def _rev_batch(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int], *, dimensions: tuple[int, ...]
+) -> tuple[Any, int]:
+    dim = dims[0]
+    return rev(args[0], [a + (a >= dim) for a in dimensions]), dim
+
+
+rev_p.define(jvp=linear_jvp(rev_p))

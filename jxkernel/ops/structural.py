@@ -1,0 +1,175 @@
+"""What the rules of irregular primitives share: linear derivatives, checked parameters, batches.
+
+Irregular primitives move, choose or contract elements; most are linear in their array operands,
+so their JVP is the primitive itself.  This module stands beside ``families`` and must not know
+of any particular primitive above ``broadcast``.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.primitive import Primitive
+from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, scalar_like
+from jxkernel.ops.broadcast import add_tangents, batch_to_front, instantiate
+
+__all__ = [
+    "canonical_axes",
+    "canonical_axis",
+    "front",
+    "integers",
+    "is_array",
+    "joint_weak_type",
+    "like_operand",
+    "linear_in",
+    "linear_jvp",
+    "same_dtype",
+    "without_derivative",
+    "zero_cotangents",
+]
+
+_PYTHON_SCALARS = (bool, int, float, complex)
+
+
+def linear_jvp(primitive: Primitive) -> Callable[..., Any]:
+    """Return the JVP rule of a primitive that is linear in all its operands together."""
+
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        y = primitive.bind(*primals, **params)
+        return y, primitive.bind(*[instantiate(t) for t in tangents], **params)
+
+    return jvp
+
+
+def linear_in(primitive: Primitive, count: int) -> Callable[..., Any]:
+    """Return the JVP rule of a primitive linear in its first ``count`` operands together.
+
+    The other operands (indices) are whole numbers and have no tangent.
+    """
+
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        y = primitive.bind(*primals, **params)
+        moved = [instantiate(t) for t in tangents[:count]]
+        return y, primitive.bind(*moved, *primals[count:], **params)
+
+    return jvp
+
+
+def multilinear_jvp(primitive: Primitive) -> Callable[..., Any]:
+    """Return the JVP rule of a primitive linear in each operand by itself: the product rule."""
+
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        y = primitive.bind(*primals, **params)
+        total: Any = Zero.tangent_of(y)
+        for position, tangent in enumerate(tangents):
+            if type(tangent) is not Zero:
+                operands = [*primals[:position], tangent, *primals[position + 1 :]]
+                total = add_tangents(total, primitive.bind(*operands, **params))
+        return y, total
+
+    return jvp
+
+
+def without_derivative(primitive: Primitive) -> Callable[..., Any]:
+    """Return the JVP rule of a primitive whose result does not vary smoothly: a zero tangent."""
+
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        out = primitive.bind(*primals, **params)
+        if primitive.multiple_results:
+            return out, [Zero.tangent_of(y) for y in out]
+        return out, Zero.tangent_of(out)
+
+    return jvp
+
+
+def zero_cotangents(args: Iterable[Any]) -> list[Any]:
+    """Return the cotangents of a transpose rule whose own cotangent is zero."""
+    return [Zero(arg.aval) if is_linear(arg) else None for arg in args]
+
+
+def aval_of_operand(operand: Any) -> ShapedArray:
+    """Return the type of an argument of a transpose rule that is linear."""
+    assert type(operand) is UndefinedPrimal, "a rule asks this of linear arguments only"
+    return operand.aval
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is an array or tracer already, so that it may be returned as it is."""
+    return hasattr(value, "aval")
+
+
+def integers(values: Iterable[Any]) -> tuple[int, ...]:
+    """Return static sizes or positions as a tuple of ints.
+
+    Raises:
+      TypeError: one is not a whole number; a traced value is told so.
+    """
+    return tuple(map(index, values))
+
+
+def canonical_axis(name: str, axis: Any, ndim: int) -> int:
+    """Return an axis counted from the front.
+
+    Raises:
+      ValueError: there is no such axis.
+    """
+    position = index(axis)
+    if not -ndim <= position < ndim:
+        raise ValueError(
+            f"{name} got axis {position} for an array of rank {ndim}: axes are from {-ndim} to "
+            f"{ndim - 1}"
+            if ndim
+            else f"{name} got axis {position} for an array of rank 0, which has no axes"
+        )
+    return position + ndim if position < 0 else position
+
+
+def canonical_axes(name: str, axes: Iterable[Any], ndim: int) -> tuple[int, ...]:
+    """Return axes counted from the front.
+
+    Raises:
+      ValueError: there is no such axis, or one is named twice.
+    """
+    found = tuple([canonical_axis(name, axis, ndim) for axis in axes])
+    if len(set(found)) != len(found):
+        raise ValueError(f"{name} got axes {found}: each axis may be named once")
+    return found
+
+
+def like_operand(operand: Any, value: Any) -> Any:
+    """Return a Python number in the dtype of ``operand``; anything else as it is."""
+    return scalar_like(operand, value) if type(value) in _PYTHON_SCALARS else value
+
+
+def same_dtype(name: str, avals: Sequence[ShapedArray]) -> Any:
+    """Return the one dtype of the operands.
+
+    Raises:
+      TypeError: they differ.
+    """
+    first = avals[0].dtype
+    if any(aval.dtype != first for aval in avals):
+        raise TypeError(
+            f"{name} needs operands of one dtype, got "
+            f"{' and '.join(aval.short() for aval in avals)}: convert with x.astype(...), or use "
+            "the function of jxkernel.numpy, which promotes"
+        )
+    return first
+
+
+def joint_weak_type(avals: Sequence[ShapedArray]) -> bool:
+    """Whether a result is weak: all its operands are."""
+    return all(aval.weak_type for aval in avals)
+
+
+def front(args: Sequence[Any], dims: Sequence[int | None], size: int) -> list[Any]:
+    """Return the operands with the batch axis first; an unbatched one is repeated along it."""
+    return [batch_to_front(arg, dim, size) for arg, dim in zip(args, dims, strict=True)]
+
+
+def example_ndim(arg: Any, dim: int | None) -> int:
+    """Return the rank of one example of a batched operand."""
+    return np.ndim(arg) - (dim is not None)
