@@ -23,7 +23,8 @@ __all__ = ["LoweringContext", "LoweringRule", "ModuleState", "lower_program"]
 class LoweringRule(Protocol):
     """How one application of a primitive becomes StableHLO."""
 
-    def __call__(self, context: "LoweringContext", *values: Any, **params: Any) -> Any: ...
+    def __call__(self, context: "LoweringContext", *values: Any, **params: Any) -> Any:
+        """Append the operations and return the value(s) of the result(s)."""
 
 
 class ModuleState:
