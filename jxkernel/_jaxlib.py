@@ -22,6 +22,9 @@ from jaxlib import (  # noqa: E402
     _jax,  # pyright: ignore[reportAttributeAccessIssue]  # the wheel has no stubs for it
     xla_client,
 )
+from jaxlib._jax import (  # noqa: E402
+    pytree,  # pyright: ignore[reportMissingImports]  # likewise; its classes serve as types
+)
 
 __all__ = [
     "ArrayImpl",
@@ -74,7 +77,6 @@ batched_block_until_ready: Any = _jax.batched_block_until_ready
 batched_device_put: Any = _jax.batched_device_put
 jax_jit: Any = _jax.jax_jit
 pjit: Any = _jax.pjit
-pytree = _jax.pytree
 set_tracer_class: Any = _jax.set_tracer_class
 Config: Any = _jax.config.Config
 trace_context: Any = _jax.config.trace_context
