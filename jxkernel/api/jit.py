@@ -356,5 +356,8 @@ def jit_state(function: Any) -> JitState | None:
 def clear_caches() -> None:
     """Forget every trace and compiled call of every jitted function."""
     _TRACES.clear()
+    # ``clear_all`` empties the caches of living callables; the cache itself keeps those of
+    # callables that are gone, for the next ``jit`` of the same function.
     _CACHE.clear_all()
+    _CACHE.clear()
     history.clear()
