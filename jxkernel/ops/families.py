@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.core.avals import ShapedArray
+from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
-from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear
+from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, scalar_like
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.ops.broadcast import (
     add_any,
@@ -34,12 +34,20 @@ __all__ = [
     "FLOATING",
     "INEXACT",
     "INTEGER",
+    "NOT_DIFFERENTIABLE",
     "NUMERIC",
     "ORDERED",
+    "PYTHON_NUMBERS",
+    "REAL",
     "SIGNED",
-    "NOT_DIFFERENTIABLE",
+    "bind_binary",
+    "broadcast_values",
     "elementwise_batch",
+    "joint_shape",
+    "jvp_of_terms",
     "nary",
+    "number_like",
+    "transpose_of_terms",
     "unary",
 ]
 
@@ -48,6 +56,7 @@ COMPLEX = (np.complexfloating,)
 INEXACT = (np.inexact,)
 INTEGER = (np.integer,)
 NUMERIC = (np.number,)
+REAL = (np.integer, np.floating)
 ORDERED = (np.integer, np.floating, np.bool_)
 BOOL_OR_INTEGER = (np.integer, np.bool_)
 SIGNED = (np.signedinteger, np.inexact)
@@ -58,6 +67,40 @@ NOT_DIFFERENTIABLE = "not differentiable"
 
 Term = Callable[..., Any] | None
 DtypeRule = Callable[[Any], Any]
+
+PYTHON_NUMBERS = (int, float, complex)
+
+
+def bind_binary(primitive: Primitive, x: Any, y: Any) -> Any:
+    """Bind two operands; a Python number takes the dtype of the other operand.
+
+    Raises:
+      TypeError: the number is of a richer kind than the dtype, such as 2.5 beside integers.
+    """
+    if type(y) in PYTHON_NUMBERS:
+        y = number_like(primitive.name, x, y)
+    elif type(x) in PYTHON_NUMBERS:
+        x = number_like(primitive.name, y, x)
+    return primitive.bind(x, y)
+
+
+def number_like(name: str, operand: Any, number: complex) -> Any:
+    """Return a Python number as a scalar of the dtype of ``operand``, for the operation ``name``.
+
+    Raises:
+      TypeError: the number is of a richer kind than the dtype.
+    """
+    dtype = abstractify(operand).dtype
+    kinds = _HOLDERS[type(number)]
+    if not any(dtypes.issubdtype(dtype, kind) for kind in kinds):
+        raise TypeError(
+            f"{name} got the Python number {number!r} beside dtype {dtype.name}, which cannot hold "
+            "it: convert with x.astype(...), or use the function of jxkernel.numpy, which promotes"
+        )
+    return scalar_like(operand, number)
+
+
+_HOLDERS = {int: (np.number,), float: (np.inexact,), complex: (np.complexfloating,)}
 
 
 def unary(
@@ -78,7 +121,7 @@ def unary(
       accepted: the NumPy scalar kinds it takes.
       lower: a StableHLO operation name, or a lowering rule.
       jvp: the derivative rule, ``NOT_DIFFERENTIABLE``, or ``Undefined``.
-      reference: the NumPy function that defines the values.
+      reference: the NumPy function that defines the values, or the dotted name of SciPy's.
       result_dtype: the result's dtype from the operand's, where it is another.
       transpose: the transpose rule, of a linear primitive.
       linear: whether the tangent of the result is the primitive of the tangent.
@@ -136,7 +179,7 @@ def _abstract_eval_rule(
                 )
         dtype = result_dtype(first.dtype) if result_dtype else first.dtype
         weak = all(aval.weak_type for aval in avals)
-        return ShapedArray(_joint_shape(name, avals), dtype, weak and dtype == first.dtype)
+        return ShapedArray(joint_shape(name, avals), dtype, weak and dtype == first.dtype)
 
     return abstract_eval
 
@@ -149,7 +192,7 @@ def _dtype_message(
     return f"{name} does not accept dtype {aval.dtype.name}{which}: it takes {wanted} dtypes"
 
 
-def _joint_shape(name: str, avals: Sequence[ShapedArray]) -> tuple[int, ...]:
+def joint_shape(name: str, avals: Sequence[ShapedArray]) -> tuple[int, ...]:
     """Return the one shape of the operands that are not scalars."""
     shape: tuple[int, ...] = ()
     for aval in avals:
@@ -261,9 +304,7 @@ def elementwise_batch(primitive: Primitive) -> Callable[..., Any]:
             for arg, dim in zip(args, dims, strict=True)
         ):
             return primitive.bind(*args, **params), common.pop()
-        aligned = [
-            _align(arg, dim, shape, axis.size) for arg, dim in zip(args, dims, strict=True)
-        ]
+        aligned = [_align(arg, dim, shape, axis.size) for arg, dim in zip(args, dims, strict=True)]
         return primitive.bind(*aligned, **params), 0
 
     return batch

@@ -1,0 +1,384 @@
+"""Elementwise arithmetic: signs, sums, products, quotients, integer powers, extremes.
+
+Each primitive is one section: its declaration with all its rules, then the operation.  ``t`` is
+a tangent, ``ct`` a cotangent, the last argument of a derivative rule the result.  Operands agree
+in dtype and shape; a scalar may stand beside any shape, and a Python number takes the dtype of
+the other operand.
+"""
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes, hlo
+from jxkernel.core.avals import abstractify
+from jxkernel.ops.compare import eq, gt, lt
+from jxkernel.ops.families import (
+    ANY,
+    NOT_DIFFERENTIABLE,
+    NUMERIC,
+    ORDERED,
+    PYTHON_NUMBERS,
+    REAL,
+    bind_binary,
+    broadcast_values,
+    nary,
+    number_like,
+    transpose_of_terms,
+    unary,
+)
+from jxkernel.ops.rounding import ceil, floor
+from jxkernel.ops.select import select
+
+__all__ = [
+    "add",
+    "add_p",
+    "clamp",
+    "clamp_p",
+    "div",
+    "div_p",
+    "integer_pow",
+    "integer_pow_p",
+    "max",
+    "max_p",
+    "min",
+    "min_p",
+    "mul",
+    "mul_p",
+    "neg",
+    "neg_p",
+    "reciprocal",
+    "rem",
+    "rem_p",
+    "sign",
+    "sign_p",
+    "square",
+    "square_p",
+    "sub",
+    "sub_p",
+]
+
+# ---------------------------------------------------------------- neg
+
+neg_p = unary(
+    "neg",
+    NUMERIC,
+    lower="stablehlo.negate",
+    reference=np.negative,
+    jvp=None,
+    linear=True,
+    transpose=transpose_of_terms(lambda ct, x: neg(ct)),
+)
+
+
+def neg(x: Any) -> Any:
+    """Return -x for any numeric dtype; integers wrap.  Linear.  StableHLO ``negate``."""
+    return neg_p.bind(x)
+
+
+# ---------------------------------------------------------------- add, sub, mul, div
+
+add_p = nary(
+    "add",
+    (ANY, ANY),
+    lower="stablehlo.add",
+    reference=np.add,
+    jvp=(lambda t, x, y, z: t, lambda t, x, y, z: t),
+    transpose=transpose_of_terms(lambda ct, x, y: ct, lambda ct, x, y: ct),
+)
+
+
+def add(x: Any, y: Any) -> Any:
+    """Return x + y; integers wrap, booleans are or-ed.  Linear.  StableHLO ``add``."""
+    return bind_binary(add_p, x, y)
+
+
+sub_p = nary(
+    "sub",
+    (NUMERIC, NUMERIC),
+    lower="stablehlo.subtract",
+    reference=np.subtract,
+    jvp=(lambda t, x, y, z: t, lambda t, x, y, z: neg(t)),
+    transpose=transpose_of_terms(lambda ct, x, y: ct, lambda ct, x, y: neg(ct)),
+)
+
+
+def sub(x: Any, y: Any) -> Any:
+    """Return x - y; integers wrap.  Linear.  StableHLO ``subtract``."""
+    return bind_binary(sub_p, x, y)
+
+
+mul_p = nary(
+    "mul",
+    (ANY, ANY),
+    lower="stablehlo.multiply",
+    reference=np.multiply,
+    jvp=(lambda t, x, y, z: mul(t, y), lambda t, x, y, z: mul(x, t)),
+    transpose=transpose_of_terms(lambda ct, x, y: mul(ct, y), lambda ct, x, y: mul(x, ct)),
+)
+
+
+def mul(x: Any, y: Any) -> Any:
+    """Return x · y; integers wrap, booleans are and-ed.  Bilinear.  StableHLO ``multiply``."""
+    return bind_binary(mul_p, x, y)
+
+
+def _div_reference(x: Any, y: Any) -> Any:
+    x, y = np.broadcast_arrays(x, y)
+    if not dtypes.issubdtype(x.dtype, np.integer):
+        return np.divide(x, y)
+    return _truncated_division(x, y)[0]
+
+
+def _truncated_division(x: Any, y: Any) -> tuple[Any, Any]:
+    """Return quotients rounded toward zero and remainders, of integers; -1 and x for y = 0."""
+    pairs = [_divide(int(a), int(b)) for a, b in zip(x.ravel(), y.ravel(), strict=True)]
+    wrap = 2 ** dtypes.itemsize_bits(x.dtype)
+    both = np.array(pairs, object).reshape((*x.shape, 2)) % wrap
+    unsigned = both.astype(np.uint64).astype(x.dtype)
+    return unsigned[..., 0], unsigned[..., 1]
+
+
+def _divide(a: int, b: int) -> tuple[int, int]:
+    if b == 0:
+        return -1, a
+    quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+    return quotient, a - quotient * b
+
+
+# With z = x / y: dz = dx / y - z · dy / y.
+div_p = nary(
+    "div",
+    (NUMERIC, NUMERIC),
+    lower="stablehlo.divide",
+    reference=_div_reference,
+    jvp=(lambda t, x, y, z: div(t, y), lambda t, x, y, z: neg(mul(t, div(z, y)))),
+    transpose=transpose_of_terms(lambda ct, x, y: div(ct, y), None),
+)
+
+
+def div(x: Any, y: Any) -> Any:
+    """Return x / y; integers round toward zero.
+
+    Integers divided by zero give -1 (all bits set), and the least integer divided by -1 itself.
+    Linear in x.  StableHLO ``divide``.
+    """
+    return bind_binary(div_p, x, y)
+
+
+def reciprocal(x: Any) -> Any:
+    """Return 1 / x, for floating and complex dtypes."""
+    return integer_pow(x, -1)
+
+
+# ---------------------------------------------------------------- rem
+
+
+def _rem_reference(x: Any, y: Any) -> Any:
+    x, y = np.broadcast_arrays(x, y)
+    if not dtypes.issubdtype(x.dtype, np.integer):
+        return np.fmod(x, y)
+    return _truncated_division(x, y)[1]
+
+
+def _whole_quotient(x: Any, y: Any) -> Any:
+    """Return x / y rounded toward zero."""
+    quotient = div(x, y)
+    return select(lt(quotient, 0), ceil(quotient), floor(quotient))
+
+
+rem_p = nary(
+    "rem",
+    (REAL, REAL),
+    lower="stablehlo.remainder",
+    reference=_rem_reference,
+    jvp=(lambda t, x, y, z: t, lambda t, x, y, z: neg(mul(t, _whole_quotient(x, y)))),
+)
+
+
+def rem(x: Any, y: Any) -> Any:
+    """Return the remainder of x / y with the sign of x, for real dtypes.
+
+    Integers: x where y is zero.  The derivative with respect to y is minus the quotient rounded
+    toward zero.  StableHLO ``remainder``.
+    """
+    return bind_binary(rem_p, x, y)
+
+
+# ---------------------------------------------------------------- sign
+
+
+def _sign_lower(context: Any, x: Any) -> Any:
+    aval = context.avals_out[0]
+    if dtypes.issubdtype(aval.dtype, np.unsignedinteger):
+        one = context.splat(1, aval.shape, aval.dtype)
+        return context.value("stablehlo.minimum", context.out_type, (x, one))
+    return context.value("stablehlo.sign", context.out_type, (x,))
+
+
+sign_p = unary("sign", NUMERIC, lower=_sign_lower, reference=np.sign, jvp=NOT_DIFFERENTIABLE)
+
+
+def sign(x: Any) -> Any:
+    """Return -1, 0 or 1 by the sign of x, and x / |x| for complex x; NaN of NaN, -0.0 of -0.0.
+
+    The derivative is zero.  StableHLO ``sign``.
+    """
+    return sign_p.bind(x)
+
+
+# ---------------------------------------------------------------- square, integer_pow
+
+square_p = unary(
+    "square",
+    NUMERIC,
+    lower=lambda context, x: context.value("stablehlo.multiply", context.out_type, (x, x)),
+    reference=np.square,
+    jvp=lambda t, x, z: mul(t, mul(x, 2)),
+)
+
+
+def square(x: Any) -> Any:
+    """Return x · x; integers wrap.  The derivative is 2x.  StableHLO ``multiply``."""
+    return square_p.bind(x)
+
+
+def _integer_pow_lower(context: Any, x: Any, *, y: int) -> Any:
+    """Multiply by repeated squaring; a negative power is the reciprocal of the positive one."""
+    aval, kind = context.avals_out[0], context.out_type
+    result, factor, rest = None, x, -y if y < 0 else y
+    while rest:
+        if rest & 1:
+            both = (result, factor)
+            result = factor if result is None else context.value("stablehlo.multiply", kind, both)
+        rest >>= 1
+        if rest:
+            factor = context.value("stablehlo.multiply", kind, (factor, factor))
+    one = context.splat(1, aval.shape, aval.dtype) if y <= 0 else None
+    if result is None:
+        return one
+    return result if y > 0 else context.value("stablehlo.divide", kind, (one, result))
+
+
+def _integer_pow_reference(x: Any, *, y: int) -> Any:
+    return np.power(x, np.asarray(y, np.asarray(x).dtype) if y >= 0 else float(y))
+
+
+integer_pow_p = unary(
+    "integer_pow",
+    NUMERIC,
+    lower=_integer_pow_lower,
+    reference=_integer_pow_reference,
+    jvp=lambda t, x, z, *, y: mul(t, mul(integer_pow(x, y - 1), y) if y else 0),
+)
+
+
+def integer_pow(x: Any, y: int) -> Any:
+    """Return x to the power of a Python integer, by repeated squaring; x⁰ is 1 for every x.
+
+    Raises:
+      TypeError: the dtype is an integer and the power negative.
+
+    The derivative is y · xʸ⁻¹, and 0 for y = 0 even at x = 0.
+    """
+    y = operator.index(y)
+    if y < 0 and not dtypes.issubdtype(abstractify(x).dtype, np.inexact):
+        raise TypeError(
+            f"integer_pow cannot raise integers to the negative power {y}: convert to floats first"
+        )
+    return x if y == 1 else integer_pow_p.bind(x, y=y)
+
+
+# ---------------------------------------------------------------- max, min, clamp
+
+
+def _extreme_lower(operation: str, direction: str) -> Any:
+    def lower(context: Any, *values: Any) -> Any:
+        x, y = broadcast_values(context, values)
+        if not dtypes.issubdtype(context.avals_out[0].dtype, np.complexfloating):
+            return context.value(operation, context.out_type, (x, y))
+        first = _lower_lexicographic(context, x, y, direction)
+        return context.value("stablehlo.select", context.out_type, (first, x, y))
+
+    return lower
+
+
+def _lower_lexicographic(context: Any, x: Any, y: Any, direction: str) -> Any:
+    """Compare complex values by their real parts, and where these are equal by the imaginary."""
+    aval = context.avals_out[0]
+    part = hlo.tensor_type(aval.shape, np.zeros((), aval.dtype).real.dtype)
+    flag = hlo.tensor_type(aval.shape, np.dtype(np.bool_))
+    (x_real, y_real), (x_imag, y_imag) = (
+        [context.value(f"stablehlo.{name}", part, (value,)) for value in (x, y)]
+        for name in ("real", "imag")
+    )
+    tie = context.compare(x_real, y_real, "EQ", aval.shape, "FLOAT")
+    by_imag = context.compare(x_imag, y_imag, direction, aval.shape, "FLOAT")
+    by_real = context.compare(x_real, y_real, direction, aval.shape, "FLOAT")
+    return context.value("stablehlo.select", flag, (tie, by_imag, by_real))
+
+
+def _share(t: Any, own: Any, other: Any, z: Any) -> Any:
+    """Return the tangent of an operand of an extreme: all of it, half at a tie, or none."""
+    return select(eq(own, z), select(eq(other, z), mul(t, 0.5), t), 0)
+
+
+max_p = nary(
+    "max",
+    (ANY, ANY),
+    lower=_extreme_lower("stablehlo.maximum", "GT"),
+    reference=np.maximum,
+    jvp=(lambda t, x, y, z: _share(t, x, y, z), lambda t, x, y, z: _share(t, y, x, z)),
+)
+
+
+def max(x: Any, y: Any) -> Any:
+    """Return the greater of x and y: NaN if either is; complex numbers order lexicographically.
+
+    Where the two are equal each gets half of the derivative.  StableHLO ``maximum``.
+    """
+    return bind_binary(max_p, x, y)
+
+
+min_p = nary(
+    "min",
+    (ANY, ANY),
+    lower=_extreme_lower("stablehlo.minimum", "LT"),
+    reference=np.minimum,
+    jvp=(lambda t, x, y, z: _share(t, x, y, z), lambda t, x, y, z: _share(t, y, x, z)),
+)
+
+
+def min(x: Any, y: Any) -> Any:
+    """Return the lesser of x and y: NaN if either is; complex numbers order lexicographically.
+
+    Where the two are equal each gets half of the derivative.  StableHLO ``minimum``.
+    """
+    return bind_binary(min_p, x, y)
+
+
+clamp_p = nary(
+    "clamp",
+    (ORDERED, ORDERED, ORDERED),
+    lower="stablehlo.clamp",
+    reference=lambda low, x, high: np.minimum(np.maximum(x, low), high),
+    jvp=(
+        lambda t, low, x, high, z: select(gt(low, x), t, 0),
+        lambda t, low, x, high, z: select(gt(x, low), select(lt(x, high), t, 0), 0),
+        lambda t, low, x, high, z: select(lt(high, x), t, 0),
+    ),
+)
+
+
+def clamp(min: Any, x: Any, max: Any) -> Any:
+    """Return x, or the bound ``min`` or ``max`` that it lies beyond; NaN if any is.
+
+    At a bound (x equal to it) the derivative is zero with respect to all three.  StableHLO
+    ``clamp``.
+    """
+    low, high = (
+        number_like("clamp", x, bound) if type(bound) in PYTHON_NUMBERS else bound
+        for bound in (min, max)
+    )
+    return clamp_p.bind(low, x, high)

@@ -1,0 +1,179 @@
+"""Logical and bitwise operations on booleans and integers.  None has a derivative."""
+
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.ops.families import (
+    BOOL_OR_INTEGER,
+    INTEGER,
+    NOT_DIFFERENTIABLE,
+    bind_binary,
+    nary,
+    unary,
+)
+
+__all__ = [
+    "and_p",
+    "bitwise_and",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_xor",
+    "clz",
+    "clz_p",
+    "not_p",
+    "or_p",
+    "population_count",
+    "population_count_p",
+    "shift_left",
+    "shift_left_p",
+    "shift_right_arithmetic",
+    "shift_right_arithmetic_p",
+    "shift_right_logical",
+    "shift_right_logical_p",
+    "xor_p",
+]
+
+_PAIR = (BOOL_OR_INTEGER, BOOL_OR_INTEGER)
+
+not_p = unary(
+    "not",
+    BOOL_OR_INTEGER,
+    lower="stablehlo.not",
+    reference=np.invert,
+    jvp=NOT_DIFFERENTIABLE,
+)
+and_p = nary("and", _PAIR, lower="stablehlo.and", reference=np.bitwise_and, jvp=NOT_DIFFERENTIABLE)
+or_p = nary("or", _PAIR, lower="stablehlo.or", reference=np.bitwise_or, jvp=NOT_DIFFERENTIABLE)
+xor_p = nary("xor", _PAIR, lower="stablehlo.xor", reference=np.bitwise_xor, jvp=NOT_DIFFERENTIABLE)
+
+
+def bitwise_not(x: Any) -> Any:
+    """Return x with every bit flipped; the negation of booleans.  StableHLO ``not``."""
+    return not_p.bind(x)
+
+
+def bitwise_and(x: Any, y: Any) -> Any:
+    """Return the bits set in both x and y, of booleans or integers.  StableHLO ``and``."""
+    return bind_binary(and_p, x, y)
+
+
+def bitwise_or(x: Any, y: Any) -> Any:
+    """Return the bits set in x or y, of booleans or integers.  StableHLO ``or``."""
+    return bind_binary(or_p, x, y)
+
+
+def bitwise_xor(x: Any, y: Any) -> Any:
+    """Return the bits set in one of x and y, of booleans or integers.  StableHLO ``xor``."""
+    return bind_binary(xor_p, x, y)
+
+
+# ---------------------------------------------------------------- shifts
+
+
+def _unsigned(x: Any) -> Any:
+    return x.view(np.dtype(f"uint{8 * x.dtype.itemsize}"))
+
+
+def _shift_reference(logical: bool, left: bool) -> Any:
+    """Return a shift in NumPy that, as XLA's, shifts all bits out when the distance is too far."""
+
+    def shift(x: Any, y: Any) -> Any:
+        x, y = np.broadcast_arrays(np.asarray(x), np.asarray(y))
+        bits = dtypes.itemsize_bits(x.dtype)
+        far = (y < 0) | (y >= bits)
+        operand = _unsigned(x) if logical else x
+        distance = np.where(far, 0, y).astype(operand.dtype)
+        shifted = np.left_shift(operand, distance) if left else np.right_shift(operand, distance)
+        out = 0 if logical else np.where(x < 0, -1, 0).astype(operand.dtype)
+        return np.where(far, np.asarray(out, operand.dtype), shifted).view(x.dtype)
+
+    return shift
+
+
+def _shift(name: str, operation: str, logical: bool, left: bool = False) -> Any:
+    return nary(
+        name,
+        (INTEGER, INTEGER),
+        lower=operation,
+        reference=_shift_reference(logical, left),
+        jvp=NOT_DIFFERENTIABLE,
+    )
+
+
+shift_left_p = _shift("shift_left", "stablehlo.shift_left", logical=True, left=True)
+shift_right_logical_p = _shift("shift_right_logical", "stablehlo.shift_right_logical", logical=True)
+shift_right_arithmetic_p = _shift(
+    "shift_right_arithmetic", "stablehlo.shift_right_arithmetic", logical=False
+)
+
+
+def shift_left(x: Any, y: Any) -> Any:
+    """Return the bits of x moved y places up; 0 if y is negative or too far.
+
+    StableHLO ``shift_left``.
+    """
+    return bind_binary(shift_left_p, x, y)
+
+
+def shift_right_logical(x: Any, y: Any) -> Any:
+    """Return the bits of x moved y places down, zeros following; 0 if y is negative or too far.
+
+    StableHLO ``shift_right_logical``.
+    """
+    return bind_binary(shift_right_logical_p, x, y)
+
+
+def shift_right_arithmetic(x: Any, y: Any) -> Any:
+    """Return the bits of x moved y places down, the sign bit repeated.
+
+    If y is negative or too far the result is 0, or -1 for negative x.  StableHLO
+    ``shift_right_arithmetic``.
+    """
+    return bind_binary(shift_right_arithmetic_p, x, y)
+
+
+# ---------------------------------------------------------------- counting bits
+
+
+def _population_count_reference(x: Any) -> Any:
+    return np.bitwise_count(_unsigned(np.asarray(x))).astype(x.dtype)
+
+
+population_count_p = unary(
+    "population_count",
+    INTEGER,
+    lower="stablehlo.popcnt",
+    reference=_population_count_reference,
+    jvp=NOT_DIFFERENTIABLE,
+)
+
+
+def population_count(x: Any) -> Any:
+    """Return how many bits of x are set, in the dtype of x.  StableHLO ``popcnt``."""
+    return population_count_p.bind(x)
+
+
+def _clz_reference(x: Any) -> Any:
+    x = np.asarray(x)
+    bits = dtypes.itemsize_bits(x.dtype)
+    lengths = [int(value).bit_length() for value in _unsigned(x).ravel()]
+    return (bits - np.array(lengths, np.int64)).reshape(x.shape).astype(x.dtype)
+
+
+clz_p = unary(
+    "clz",
+    INTEGER,
+    lower="stablehlo.count_leading_zeros",
+    reference=_clz_reference,
+    jvp=NOT_DIFFERENTIABLE,
+)
+
+
+def clz(x: Any) -> Any:
+    """Return how many leading bits of x are zero, in its dtype.
+
+    StableHLO ``count_leading_zeros``.
+    """
+    return clz_p.bind(x)

@@ -1,0 +1,140 @@
+"""Comparisons: two operands of one dtype give booleans.  None has a derivative.
+
+Numbers compare by value: NaN is unordered (only ``ne`` holds) and -0.0 equals 0.0.  The
+total-order variants ``eq_to lt_to le_to`` order all bit patterns of floats instead:
+-NaN < -inf < ... < -0.0 < 0.0 < ... < inf < NaN, as IEEE 754 ``totalOrder`` does; sorting uses
+them.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.core.primitive import Primitive
+from jxkernel.ops.families import (
+    ANY,
+    NOT_DIFFERENTIABLE,
+    ORDERED,
+    bind_binary,
+    broadcast_values,
+    nary,
+)
+
+__all__ = [
+    "comparison_kind",
+    "eq",
+    "eq_p",
+    "eq_to",
+    "eq_to_p",
+    "ge",
+    "ge_p",
+    "gt",
+    "gt_p",
+    "le",
+    "le_p",
+    "le_to",
+    "le_to_p",
+    "lt",
+    "lt_p",
+    "lt_to",
+    "lt_to_p",
+    "ne",
+    "ne_p",
+]
+
+
+def comparison_kind(dtype: Any, total_order: bool = False) -> str:
+    """Return the StableHLO comparison type of a dtype: ``FLOAT TOTALORDER SIGNED UNSIGNED``."""
+    if dtypes.issubdtype(dtype, np.inexact):
+        return "TOTALORDER" if total_order else "FLOAT"
+    return "SIGNED" if dtypes.issubdtype(dtype, np.signedinteger) else "UNSIGNED"
+
+
+def _comparison(
+    name: str, accepted: tuple[type, ...], direction: str, reference: Any, total_order: bool = False
+) -> Primitive:
+    """Return a comparison primitive; ``direction`` is StableHLO's ``EQ NE GE GT LE LT``."""
+
+    def lower(context: Any, *values: Any) -> Any:
+        kind = comparison_kind(context.avals_in[0].dtype, total_order)
+        left, right = broadcast_values(context, values)
+        return context.compare(left, right, direction, context.avals_out[0].shape, kind)
+
+    return nary(
+        name,
+        (accepted, accepted),
+        lower=lower,
+        jvp=NOT_DIFFERENTIABLE,
+        reference=reference,
+        result_dtype=lambda dtype: np.dtype(np.bool_),
+    )
+
+
+def _total_order_key(x: Any) -> Any:
+    """Return integers that order as the bits of floats do by ``totalOrder``; others as they are."""
+    x = np.asarray(x)
+    if not dtypes.issubdtype(x.dtype, np.floating):
+        return x
+    bits = x.view(np.dtype(f"int{8 * x.dtype.itemsize}"))
+    return np.where(bits < 0, np.iinfo(bits.dtype).max ^ bits, bits)
+
+
+def _by_total_order(compare: Any) -> Any:
+    return lambda x, y: compare(_total_order_key(x), _total_order_key(y))
+
+
+eq_p = _comparison("eq", ANY, "EQ", np.equal)
+ne_p = _comparison("ne", ANY, "NE", np.not_equal)
+lt_p = _comparison("lt", ORDERED, "LT", np.less)
+le_p = _comparison("le", ORDERED, "LE", np.less_equal)
+gt_p = _comparison("gt", ORDERED, "GT", np.greater)
+ge_p = _comparison("ge", ORDERED, "GE", np.greater_equal)
+eq_to_p = _comparison("eq_to", ORDERED, "EQ", _by_total_order(np.equal), total_order=True)
+lt_to_p = _comparison("lt_to", ORDERED, "LT", _by_total_order(np.less), total_order=True)
+le_to_p = _comparison("le_to", ORDERED, "LE", _by_total_order(np.less_equal), total_order=True)
+
+
+def eq(x: Any, y: Any) -> Any:
+    """Return whether x = y, for any dtype; NaN equals nothing.  StableHLO ``compare``."""
+    return bind_binary(eq_p, x, y)
+
+
+def ne(x: Any, y: Any) -> Any:
+    """Return whether x ≠ y, for any dtype; true of NaN.  StableHLO ``compare``."""
+    return bind_binary(ne_p, x, y)
+
+
+def lt(x: Any, y: Any) -> Any:
+    """Return whether x < y, for real and boolean dtypes; false of NaN.  StableHLO ``compare``."""
+    return bind_binary(lt_p, x, y)
+
+
+def le(x: Any, y: Any) -> Any:
+    """Return whether x ≤ y, for real and boolean dtypes; false of NaN.  StableHLO ``compare``."""
+    return bind_binary(le_p, x, y)
+
+
+def gt(x: Any, y: Any) -> Any:
+    """Return whether x > y, for real and boolean dtypes; false of NaN.  StableHLO ``compare``."""
+    return bind_binary(gt_p, x, y)
+
+
+def ge(x: Any, y: Any) -> Any:
+    """Return whether x ≥ y, for real and boolean dtypes; false of NaN.  StableHLO ``compare``."""
+    return bind_binary(ge_p, x, y)
+
+
+def eq_to(x: Any, y: Any) -> Any:
+    """Return whether x and y are the same in IEEE 754 total order: -0.0 and 0.0 differ."""
+    return bind_binary(eq_to_p, x, y)
+
+
+def lt_to(x: Any, y: Any) -> Any:
+    """Return whether x precedes y in IEEE 754 total order: -0.0 before 0.0, inf before NaN."""
+    return bind_binary(lt_to_p, x, y)
+
+
+def le_to(x: Any, y: Any) -> Any:
+    """Return whether x precedes or is y in IEEE 754 total order."""
+    return bind_binary(le_to_p, x, y)

@@ -1,0 +1,264 @@
+"""Conversions of dtype: by value, by bits, and to lower precision within a dtype."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes, hlo
+from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.axes import Axis
+from jxkernel.core.primitive import Primitive, Undefined
+from jxkernel.core.zeros import UndefinedPrimal, Zero
+from jxkernel.ops.broadcast import move_axis
+from jxkernel.ops.compare import comparison_kind
+from jxkernel.ops.families import FLOATING, elementwise_batch, transpose_of_terms, unary
+from jxkernel.runtime import Array
+
+__all__ = [
+    "bitcast_convert_type",
+    "bitcast_convert_type_p",
+    "convert_element_type",
+    "convert_element_type_p",
+    "reduce_precision",
+    "reduce_precision_p",
+]
+
+# ---------------------------------------------------------------- convert_element_type
+
+convert_element_type_p = Primitive("convert_element_type")
+
+
+def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) -> Any:
+    """Return an array with its values converted to another dtype.
+
+    Floats become integers by dropping the fraction; NaN becomes 0, and values out of range the
+    nearest bound.  Integers wrap.  Anything but zero is true.  Complex numbers lose their
+    imaginary part, with a warning.
+
+    Args:
+      operand: an array or a number.
+      new_dtype: a dtype, or what names one.
+      weak_type: whether the result's dtype shall yield to the dtypes it meets.
+
+    Raises:
+      TypeError: arrays cannot have that dtype.
+
+    Linear between floating and complex dtypes; otherwise the derivative is zero.  StableHLO
+    ``convert``.
+    """
+    aval = abstractify(operand)
+    dtype = dtypes.check_and_canonicalize_user_dtype(new_dtype, "convert_element_type")
+    if dtype == aval.dtype and weak_type == aval.weak_type and isinstance(operand, Array):
+        return operand
+    if dtype == dtypes.float0:
+        return np.zeros(aval.shape, dtypes.float0)
+    if aval.dtype in dtypes.COMPLEX and dtype in dtypes.FLOATING | dtypes.INTEGRAL:
+        warnings.warn(
+            f"Converting {aval.dtype.name} to {dtype.name} drops the imaginary part: take real(x) "
+            "first if that is meant",
+            np.exceptions.ComplexWarning,
+            stacklevel=2,
+        )
+    return convert_element_type_p.bind(operand, new_dtype=dtype, weak_type=weak_type)
+
+
+@convert_element_type_p.def_abstract_eval
+def _convert_element_type_abstract_eval(
+    operand: ShapedArray, *, new_dtype: Any, weak_type: bool
+) -> ShapedArray:
+    return ShapedArray(operand.shape, new_dtype, weak_type)
+
+
+def _convert_reference(x: Any, *, new_dtype: Any, weak_type: bool) -> Any:
+    x = np.asarray(x)
+    if x.dtype in dtypes.COMPLEX and new_dtype not in dtypes.COMPLEX | dtypes.BOOLEAN:
+        x = x.real
+    if x.dtype in dtypes.FLOATING and new_dtype in dtypes.INTEGRAL:
+        bounds = dtypes.iinfo(new_dtype)
+        wide = np.nan_to_num(x.astype(np.float64), nan=0.0)
+        inside = np.clip(wide, float(bounds.min), float(bounds.max) * (1 - 2.0**-53))
+        return np.where(wide >= float(bounds.max), bounds.max, inside.astype(new_dtype)).astype(
+            new_dtype
+        )
+    return x.astype(new_dtype)
+
+
+convert_element_type_p.reference = _convert_reference
+
+
+@convert_element_type_p.def_lower
+def _convert_element_type_lower(context: Any, x: Any, *, new_dtype: Any, weak_type: bool) -> Any:
+    aval = context.avals_in[0]
+    if new_dtype == np.bool_ and aval.dtype != np.bool_:
+        zero = context.splat(0, aval.shape, aval.dtype)
+        return context.compare(x, zero, "NE", aval.shape, comparison_kind(aval.dtype))
+    return context.value("stablehlo.convert", context.out_type, (x,))
+
+
+@convert_element_type_p.def_jvp
+def _convert_element_type_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, new_dtype: Any, weak_type: bool
+) -> tuple[Any, Any]:
+    y = convert_element_type_p.bind(*primals, new_dtype=new_dtype, weak_type=weak_type)
+    if new_dtype not in dtypes.INEXACT:
+        return y, Zero.tangent_of(y)
+    return y, _convert(tangents[0], new_dtype)
+
+
+def _convert(x: Any, dtype: Any) -> Any:
+    """Convert a tangent or cotangent, which is never weak."""
+    if abstractify(x).dtype == dtype:
+        return x
+    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
+
+
+@convert_element_type_p.def_transpose
+def _convert_element_type_transpose(
+    ct: Any, operand: UndefinedPrimal, *, new_dtype: Any, weak_type: bool
+) -> list[Any]:
+    return [Zero(operand.aval) if type(ct) is Zero else _convert(ct, operand.dtype)]
+
+
+convert_element_type_p.define(batch=elementwise_batch(convert_element_type_p))
+
+# ---------------------------------------------------------------- reduce_precision
+
+
+def _reduce_precision_lower(context: Any, x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
+    attributes = {
+        "exponent_bits": hlo.i32_attr(exponent_bits),
+        "mantissa_bits": hlo.i32_attr(mantissa_bits),
+    }
+    return context.value("stablehlo.reduce_precision", context.out_type, (x,), attributes)
+
+
+def _reduce_precision_reference(x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
+    """Round to so many significant bits; exponents out of range become 0 or infinite."""
+    fraction, exponent = np.frexp(np.asarray(x, np.float64))
+    # The fraction lies in [0.5, 1), so the bit before the point is one of its own.
+    scale = 2.0 ** (mantissa_bits + 1)
+    value = np.ldexp(np.round(fraction * scale) / scale, exponent)
+    bias = 2 ** (exponent_bits - 1) - 1
+    largest = (2 - 2.0**-mantissa_bits) * 2.0**bias
+    value = np.where(np.abs(value) > largest, np.copysign(np.inf, value), value)
+    value = np.where(np.abs(value) < 2.0 ** (1 - bias), np.copysign(0, value), value)
+    return np.where(np.isnan(x), np.nan, value).astype(np.asarray(x).dtype)
+
+
+reduce_precision_p = unary(
+    "reduce_precision",
+    FLOATING,
+    lower=_reduce_precision_lower,
+    reference=_reduce_precision_reference,
+    jvp=None,
+    linear=True,
+    transpose=transpose_of_terms(lambda ct, x, **widths: reduce_precision_p.bind(ct, **widths)),
+)
+
+
+def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
+    """Return floats rounded to what a format of fewer bits can hold, in their own dtype.
+
+    Args:
+      operand: an array of a floating dtype.
+      exponent_bits: bits of the exponent, at least 1; values beyond it become infinite or 0.
+      mantissa_bits: bits of the fraction, at least 0.
+
+    Raises:
+      ValueError: a width is out of range.
+
+    Tangents and cotangents are rounded likewise.  StableHLO ``reduce_precision``.
+    """
+    if exponent_bits < 1 or mantissa_bits < 0:
+        raise ValueError(
+            f"reduce_precision needs exponent_bits ≥ 1 and mantissa_bits ≥ 0, got {exponent_bits} "
+            f"and {mantissa_bits}"
+        )
+    return reduce_precision_p.bind(
+        operand, exponent_bits=int(exponent_bits), mantissa_bits=int(mantissa_bits)
+    )
+
+
+# ---------------------------------------------------------------- bitcast_convert_type
+
+bitcast_convert_type_p = Primitive("bitcast_convert_type")
+
+
+def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
+    """Return the bits of an array read as another dtype.
+
+    Args:
+      operand: an array of a real dtype.
+      new_dtype: a real dtype.  If it is k times narrower the result has a new last axis of size
+        k; if it is k times wider the operand's last axis has size k and goes away.
+
+    Raises:
+      TypeError: either dtype is bool or complex and they are not the same.
+      ValueError: the last axis does not hold the bits of one element.
+
+    The derivative is zero.  StableHLO ``bitcast_convert``.
+    """
+    dtype = dtypes.check_and_canonicalize_user_dtype(new_dtype, "bitcast_convert_type")
+    return bitcast_convert_type_p.bind(operand, new_dtype=dtype)
+
+
+@bitcast_convert_type_p.def_abstract_eval
+def _bitcast_convert_type_abstract_eval(operand: ShapedArray, *, new_dtype: Any) -> ShapedArray:
+    old_dtype = operand.dtype
+    loose = dtypes.BOOLEAN | dtypes.COMPLEX
+    if old_dtype != new_dtype and (old_dtype in loose or new_dtype in loose):
+        raise TypeError(
+            f"bitcast_convert_type cannot read {old_dtype.name} as {new_dtype.name}: booleans and "
+            "complex numbers have no bits of their own"
+        )
+    old, new = dtypes.itemsize_bits(old_dtype), dtypes.itemsize_bits(new_dtype)
+    if old == new:
+        return ShapedArray(operand.shape, new_dtype)
+    if old > new:
+        return ShapedArray((*operand.shape, old // new), new_dtype)
+    if operand.shape[-1:] != (new // old,):
+        raise ValueError(
+            f"bitcast_convert_type reads {new // old} elements of {old_dtype.name} as one of "
+            f"{new_dtype.name}, so the last axis must have that size, got shape {operand.shape}"
+        )
+    return ShapedArray(operand.shape[:-1], new_dtype)
+
+
+def _bitcast_reference(x: Any, *, new_dtype: Any) -> Any:
+    x = np.ascontiguousarray(x)
+    if x.dtype.itemsize == new_dtype.itemsize:
+        return x.view(new_dtype)
+    if x.dtype.itemsize > new_dtype.itemsize:
+        return x[..., None].view(new_dtype)
+    return x.view(new_dtype)[..., 0]
+
+
+bitcast_convert_type_p.reference = _bitcast_reference
+
+
+@bitcast_convert_type_p.def_lower
+def _bitcast_convert_type_lower(context: Any, x: Any, *, new_dtype: Any) -> Any:
+    if context.avals_in[0].dtype == new_dtype:
+        return x
+    return context.value("stablehlo.bitcast_convert", context.out_type, (x,))
+
+
+@bitcast_convert_type_p.def_jvp
+def _bitcast_convert_type_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, new_dtype: Any
+) -> tuple[Any, Any]:
+    y = bitcast_convert_type_p.bind(*primals, new_dtype=new_dtype)
+    return y, Zero.tangent_of(y)
+
+
+@bitcast_convert_type_p.def_batch
+def _bitcast_convert_type_batch(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int], *, new_dtype: Any
+) -> tuple[Any, int]:
+    # A first axis is touched neither by the axis that comes nor by the one that goes.
+    return bitcast_convert_type_p.bind(move_axis(args[0], dims[0], 0), new_dtype=new_dtype), 0
+
+
+bitcast_convert_type_p.define(transpose=Undefined("bits are no linear function of values"))

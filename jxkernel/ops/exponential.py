@@ -1,0 +1,299 @@
+"""Exponentials, logarithms, roots, powers and the logistic function, elementwise.
+
+``t`` is a tangent and the last argument of a derivative rule the result, which many of these
+derivatives are simplest in.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.primitive import Primitive, Undefined
+from jxkernel.ops.arithmetic import add, div, integer_pow, mul, sub
+from jxkernel.ops.compare import eq
+from jxkernel.ops.convert import convert_element_type
+from jxkernel.ops.families import (
+    FLOATING,
+    INEXACT,
+    bind_binary,
+    broadcast_values,
+    elementwise_batch,
+    joint_shape,
+    jvp_of_terms,
+    unary,
+)
+from jxkernel.ops.select import select
+
+__all__ = [
+    "cbrt",
+    "cbrt_p",
+    "exp",
+    "exp2",
+    "exp2_p",
+    "exp_p",
+    "expm1",
+    "expm1_p",
+    "log",
+    "log1p",
+    "log1p_p",
+    "log2",
+    "log2_p",
+    "log_p",
+    "logistic",
+    "logistic_p",
+    "pow",
+    "pow_p",
+    "rsqrt",
+    "rsqrt_p",
+    "sqrt",
+    "sqrt_p",
+]
+
+_LN_2 = float(np.log(2.0))
+
+# ---------------------------------------------------------------- exponentials
+
+exp_p = unary(
+    "exp",
+    INEXACT,
+    lower="stablehlo.exponential",
+    reference=np.exp,
+    jvp=lambda t, x, y: mul(t, y),
+)
+
+
+def exp(x: Any) -> Any:
+    """Return eˣ, for floating and complex dtypes.  StableHLO ``exponential``."""
+    return exp_p.bind(x)
+
+
+def _scaled_lower(before: str, after: str, factor: float, first: bool) -> Any:
+    """Return the lowering of a function that is another with its argument or result scaled."""
+
+    def lower(context: Any, x: Any) -> Any:
+        aval, kind = context.avals_out[0], context.out_type
+        scale = context.splat(factor, aval.shape, aval.dtype)
+        inner = (x, scale) if first else (x,)
+        value = context.value(before, kind, inner)
+        return context.value(after, kind, (value,) if first else (value, scale))
+
+    return lower
+
+
+exp2_p = unary(
+    "exp2",
+    INEXACT,
+    lower=_scaled_lower("stablehlo.multiply", "stablehlo.exponential", _LN_2, first=True),
+    reference=np.exp2,
+    jvp=lambda t, x, y: mul(t, mul(y, _LN_2)),
+)
+
+
+def exp2(x: Any) -> Any:
+    """Return 2ˣ, for floating and complex dtypes, as exp(x ln 2)."""
+    return exp2_p.bind(x)
+
+
+expm1_p = unary(
+    "expm1",
+    INEXACT,
+    lower="stablehlo.exponential_minus_one",
+    reference=np.expm1,
+    jvp=lambda t, x, y: mul(t, add(y, 1)),
+)
+
+
+def expm1(x: Any) -> Any:
+    """Return eˣ - 1, accurate near 0.  StableHLO ``exponential_minus_one``."""
+    return expm1_p.bind(x)
+
+
+# ---------------------------------------------------------------- logarithms
+
+log_p = unary(
+    "log", INEXACT, lower="stablehlo.log", reference=np.log, jvp=lambda t, x, y: div(t, x)
+)
+
+
+def log(x: Any) -> Any:
+    """Return the natural logarithm: -inf at 0, NaN for negative reals.  StableHLO ``log``."""
+    return log_p.bind(x)
+
+
+log2_p = unary(
+    "log2",
+    INEXACT,
+    lower=_scaled_lower("stablehlo.log", "stablehlo.divide", _LN_2, first=False),
+    reference=np.log2,
+    jvp=lambda t, x, y: div(t, mul(x, _LN_2)),
+)
+
+
+def log2(x: Any) -> Any:
+    """Return the logarithm to base 2, as log(x) / ln 2."""
+    return log2_p.bind(x)
+
+
+log1p_p = unary(
+    "log1p",
+    INEXACT,
+    lower="stablehlo.log_plus_one",
+    reference=np.log1p,
+    jvp=lambda t, x, y: div(t, add(x, 1)),
+)
+
+
+def log1p(x: Any) -> Any:
+    """Return log(1 + x), accurate near 0: -inf at -1.  StableHLO ``log_plus_one``."""
+    return log1p_p.bind(x)
+
+
+# ---------------------------------------------------------------- roots
+
+sqrt_p = unary(
+    "sqrt",
+    INEXACT,
+    lower="stablehlo.sqrt",
+    reference=np.sqrt,
+    jvp=lambda t, x, y: mul(t, div(0.5, y)),
+)
+
+
+def sqrt(x: Any) -> Any:
+    """Return the principal square root: NaN for negative reals.
+
+    The derivative at 0 is infinite.  StableHLO ``sqrt``.
+    """
+    return sqrt_p.bind(x)
+
+
+rsqrt_p = unary(
+    "rsqrt",
+    INEXACT,
+    lower="stablehlo.rsqrt",
+    reference=lambda x: np.reciprocal(np.sqrt(x)),
+    jvp=lambda t, x, y: mul(t, mul(div(y, x), -0.5)),
+)
+
+
+def rsqrt(x: Any) -> Any:
+    """Return 1 / √x: inf at 0, NaN for negative reals.  StableHLO ``rsqrt``."""
+    return rsqrt_p.bind(x)
+
+
+cbrt_p = unary(
+    "cbrt",
+    FLOATING,
+    lower="stablehlo.cbrt",
+    reference=np.cbrt,
+    jvp=lambda t, x, y: mul(t, mul(integer_pow(y, -2), 1 / 3)),
+)
+
+
+def cbrt(x: Any) -> Any:
+    """Return the real cube root, of either sign; for floating dtypes.
+
+    The derivative at 0 is infinite.  StableHLO ``cbrt``.
+    """
+    return cbrt_p.bind(x)
+
+
+# ---------------------------------------------------------------- pow
+
+
+def _without_zero(x: Any) -> Any:
+    return select(eq(x, 0), 1, x)
+
+
+def _pow_jvp_base(t: Any, x: Any, y: Any, z: Any) -> Any:
+    """Return t · y · xʸ⁻¹, which is 0 where y = 0 even at x = 0."""
+    if dtypes.issubdtype(abstractify(y).dtype, np.inexact):
+        slope = mul(_without_zero(y), pow(x, sub(y, 1)))
+        return mul(t, select(eq(y, 0), 0, slope))
+    exponent = convert_element_type(y, abstractify(x).dtype)
+    slope = mul(exponent, pow(x, select(eq(y, 0), 1, sub(y, 1))))
+    return mul(t, select(eq(y, 0), 0, slope))
+
+
+def _pow_jvp_exponent(t: Any, x: Any, y: Any, z: Any) -> Any:
+    """Return t · xʸ · log x, which is taken as 0 at x = 0."""
+    return mul(t, mul(log(_without_zero(x)), z))
+
+
+pow_p = Primitive("pow")
+pow_p.reference = np.power
+
+
+@pow_p.def_abstract_eval
+def _pow_abstract_eval(x: ShapedArray, y: ShapedArray) -> ShapedArray:
+    if x.dtype not in dtypes.INEXACT:
+        raise TypeError(
+            f"pow does not accept dtype {x.dtype.name} as base: it takes floating or complex "
+            "dtypes; integer_pow raises integers to a fixed power"
+        )
+    if y.dtype != x.dtype and y.dtype not in dtypes.INTEGRAL:
+        raise TypeError(
+            f"pow needs an exponent of dtype {x.dtype.name} or of an integer dtype, got "
+            f"{y.dtype.name}: convert with y.astype(...)"
+        )
+    shape = joint_shape("pow", (x, y))
+    return ShapedArray(shape, x.dtype, x.weak_type and (y.weak_type or y.dtype != x.dtype))
+
+
+@pow_p.def_lower
+def _pow_lower(context: Any, *values: Any) -> Any:
+    x, y = broadcast_values(context, values)
+    if context.avals_in[1].dtype != context.avals_in[0].dtype:
+        y = context.value("stablehlo.convert", context.out_type, (y,))
+    return context.value("stablehlo.power", context.out_type, (x, y))
+
+
+pow_p.define(
+    jvp=jvp_of_terms(pow_p, (_pow_jvp_base, _pow_jvp_exponent)),
+    transpose=Undefined("it is linear in neither operand"),
+    batch=elementwise_batch(pow_p),
+)
+
+
+def pow(x: Any, y: Any) -> Any:
+    """Return x to the power y.
+
+    Args:
+      x: an array of a floating or complex dtype.
+      y: an array of the same dtype or of an integer dtype.
+
+    Raises:
+      TypeError: the dtypes are others.
+
+    0⁰ is 1.  The derivative with respect to x is 0 where y = 0, even at x = 0; that with respect
+    to y is 0 where x = 0, and NaN for negative real x.  StableHLO ``power``.
+    """
+    if type(y) is int:
+        return pow_p.bind(x, y)
+    return bind_binary(pow_p, x, y)
+
+
+# ---------------------------------------------------------------- logistic
+
+
+def _logistic_reference(x: Any) -> Any:
+    return np.reciprocal(1 + np.exp(-x))
+
+
+logistic_p = unary(
+    "logistic",
+    INEXACT,
+    lower="stablehlo.logistic",
+    reference=_logistic_reference,
+    jvp=lambda t, x, y: mul(t, mul(y, sub(1, y))),
+)
+
+
+def logistic(x: Any) -> Any:
+    """Return 1 / (1 + e⁻ˣ), which neither overflows nor loses small results.
+
+    StableHLO ``logistic``.
+    """
+    return logistic_p.bind(x)

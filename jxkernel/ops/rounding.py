@@ -1,0 +1,113 @@
+"""Rounding of floating numbers, and their neighbours.  All are flat: derivatives are zero."""
+
+import enum
+from typing import Any
+
+import numpy as np
+
+from jxkernel.core.primitive import Undefined
+from jxkernel.ops.families import FLOATING, NOT_DIFFERENTIABLE, bind_binary, nary, unary
+
+__all__ = [
+    "RoundingMethod",
+    "ceil",
+    "ceil_p",
+    "floor",
+    "floor_p",
+    "is_finite",
+    "is_finite_p",
+    "nextafter",
+    "nextafter_p",
+    "round",
+    "round_p",
+]
+
+floor_p = unary(
+    "floor", FLOATING, lower="stablehlo.floor", reference=np.floor, jvp=NOT_DIFFERENTIABLE
+)
+
+
+def floor(x: Any) -> Any:
+    """Return the greatest integer ≤ x, for floating dtypes.  StableHLO ``floor``."""
+    return floor_p.bind(x)
+
+
+ceil_p = unary("ceil", FLOATING, lower="stablehlo.ceil", reference=np.ceil, jvp=NOT_DIFFERENTIABLE)
+
+
+def ceil(x: Any) -> Any:
+    """Return the least integer ≥ x, for floating dtypes.  StableHLO ``ceil``."""
+    return ceil_p.bind(x)
+
+
+class RoundingMethod(enum.IntEnum):
+    """How ``round`` treats numbers half-way between two integers."""
+
+    AWAY_FROM_ZERO = 0
+    TO_NEAREST_EVEN = 1
+
+
+_ROUNDING = {
+    RoundingMethod.AWAY_FROM_ZERO: "stablehlo.round_nearest_afz",
+    RoundingMethod.TO_NEAREST_EVEN: "stablehlo.round_nearest_even",
+}
+
+
+def _round_lower(context: Any, x: Any, *, rounding_method: RoundingMethod) -> Any:
+    return context.value(_ROUNDING[rounding_method], context.out_type, (x,))
+
+
+def _round_reference(x: Any, *, rounding_method: RoundingMethod) -> Any:
+    if rounding_method is RoundingMethod.TO_NEAREST_EVEN:
+        return np.round(x)
+    whole = np.trunc(x)
+    return np.where(np.abs(x - whole) >= 0.5, whole + np.sign(x), whole)
+
+
+round_p = unary(
+    "round", FLOATING, lower=_round_lower, reference=_round_reference, jvp=NOT_DIFFERENTIABLE
+)
+
+
+def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:
+    """Return the integer nearest to x, for floating dtypes.
+
+    Args:
+      x: an array of a floating dtype.
+      rounding_method: where 0.5 goes: away from zero (1.0), or to the nearest even number (0.0).
+
+    StableHLO ``round_nearest_afz`` or ``round_nearest_even``.
+    """
+    return round_p.bind(x, rounding_method=RoundingMethod(rounding_method))
+
+
+is_finite_p = unary(
+    "is_finite",
+    FLOATING,
+    lower="stablehlo.is_finite",
+    reference=np.isfinite,
+    jvp=NOT_DIFFERENTIABLE,
+    result_dtype=lambda dtype: np.dtype(np.bool_),
+)
+
+
+def is_finite(x: Any) -> Any:
+    """Return whether x is finite: neither infinite nor NaN.  StableHLO ``is_finite``."""
+    return is_finite_p.bind(x)
+
+
+nextafter_p = nary(
+    "nextafter",
+    (FLOATING, FLOATING),
+    lower="chlo.next_after",
+    reference=np.nextafter,
+    jvp=Undefined("it steps between representable numbers, which is no smooth function"),
+)
+
+
+def nextafter(x1: Any, x2: Any) -> Any:
+    """Return the representable number after x1 in the direction of x2; no derivative.
+
+    CHLO ``next_after``.
+    """
+    return bind_binary(nextafter_p, x1, x2)

@@ -1,0 +1,289 @@
+"""Special functions of one argument, and those of the gamma family that XLA's CHLO has.
+
+References are SciPy's functions, which tests compare with; SciPy is not imported here.
+"""
+
+from math import pi, sqrt
+from typing import Any
+
+import numpy as np
+
+from jxkernel.errors import UndefinedRuleError
+from jxkernel.ops.arithmetic import add, div, mul, neg, sign, square, sub
+from jxkernel.ops.compare import lt
+from jxkernel.ops.complex import abs
+from jxkernel.ops.exponential import exp
+from jxkernel.ops.families import FLOATING, bind_binary, nary, unary
+from jxkernel.ops.formula import Formula, formula_rule
+from jxkernel.ops.select import select
+
+__all__ = [
+    "bessel_i0e",
+    "bessel_i0e_p",
+    "bessel_i1e",
+    "bessel_i1e_p",
+    "digamma",
+    "digamma_p",
+    "erf",
+    "erf_inv",
+    "erf_inv_p",
+    "erf_p",
+    "erfc",
+    "erfc_p",
+    "lgamma",
+    "lgamma_p",
+    "polygamma",
+    "polygamma_p",
+    "zeta",
+    "zeta_p",
+]
+
+# ---------------------------------------------------------------- error functions
+
+_ERF_SLOPE = 2 / sqrt(pi)
+
+erf_p = unary(
+    "erf",
+    FLOATING,
+    lower="chlo.erf",
+    reference="scipy.special.erf",
+    jvp=lambda t, x, y: mul(t, mul(exp(neg(square(x))), _ERF_SLOPE)),
+)
+
+
+def erf(x: Any) -> Any:
+    """Return the error function, 2/√π ∫₀ˣ exp(-s²) ds, for floating dtypes.  CHLO ``erf``."""
+    return erf_p.bind(x)
+
+
+erfc_p = unary(
+    "erfc",
+    FLOATING,
+    lower="chlo.erfc",
+    reference="scipy.special.erfc",
+    jvp=lambda t, x, y: mul(t, mul(exp(neg(square(x))), -_ERF_SLOPE)),
+)
+
+
+def erfc(x: Any) -> Any:
+    """Return 1 - erf(x), accurate for large x.  CHLO ``erfc``."""
+    return erfc_p.bind(x)
+
+
+erf_inv_p = unary(
+    "erf_inv",
+    FLOATING,
+    lower="chlo.erf_inv",
+    reference="scipy.special.erfinv",
+    jvp=lambda t, x, y: mul(t, mul(exp(square(y)), 1 / _ERF_SLOPE)),
+)
+
+
+def erf_inv(x: Any) -> Any:
+    """Return the inverse of erf: ±inf at ±1, NaN beyond.  CHLO ``erf_inv``."""
+    return erf_inv_p.bind(x)
+
+
+# ---------------------------------------------------------------- the gamma family
+
+lgamma_p = unary(
+    "lgamma",
+    FLOATING,
+    lower="chlo.lgamma",
+    reference="scipy.special.gammaln",
+    jvp=lambda t, x, y: mul(t, digamma(x)),
+)
+
+
+def lgamma(x: Any) -> Any:
+    """Return log |Γ(x)|: inf at 0 and the negative integers.  CHLO ``lgamma``."""
+    return lgamma_p.bind(x)
+
+
+digamma_p = unary(
+    "digamma",
+    FLOATING,
+    lower="chlo.digamma",
+    reference="scipy.special.digamma",
+    jvp=lambda t, x, y: mul(t, polygamma(1.0, x)),
+)
+
+
+def digamma(x: Any) -> Any:
+    """Return ψ(x), the derivative of log Γ(x): NaN at its poles.  CHLO ``digamma``."""
+    return digamma_p.bind(x)
+
+
+def _undefined_term(name: str, argument: str) -> Any:
+    def term(t: Any, *args: Any) -> Any:
+        raise UndefinedRuleError(
+            name, "jvp", f"its derivative with respect to {argument} has no known closed form"
+        )
+
+    return term
+
+
+polygamma_p = nary(
+    "polygamma",
+    (FLOATING, FLOATING),
+    lower="chlo.polygamma",
+    reference="scipy.special.polygamma",
+    jvp=(
+        _undefined_term("polygamma", "the order m"),
+        lambda t, m, x, y: mul(t, polygamma(add(m, 1), x)),
+    ),
+)
+
+
+def polygamma(m: Any, x: Any) -> Any:
+    """Return the m-th derivative of ψ at x, for floating m that holds natural numbers.
+
+    Not differentiable in m.  CHLO ``polygamma``.
+    """
+    return bind_binary(polygamma_p, m, x)
+
+
+zeta_p = nary(
+    "zeta",
+    (FLOATING, FLOATING),
+    lower="chlo.zeta",
+    reference="scipy.special.zeta",
+    jvp=(
+        _undefined_term("zeta", "the exponent x"),
+        lambda t, x, q, y: mul(t, mul(neg(x), zeta(add(x, 1), q))),
+    ),
+)
+
+
+def zeta(x: Any, q: Any) -> Any:
+    """Return the Hurwitz zeta function Σ (k + q)⁻ˣ over k ≥ 0: inf at x = 1, NaN for x < 1.
+
+    Not differentiable in x.  CHLO ``zeta``.
+    """
+    return bind_binary(zeta_p, x, q)
+
+
+# ---------------------------------------------------------------- Bessel functions
+
+# Chebyshev coefficients of exp(-x) I₀(x) on [0, 8], in x/4 - 1, and of √x exp(-x) I₀(x) on
+# [8, ∞), in 16/x - 1; computed from the definition in 40 digits.  The intervals are those of
+# Clenshaw, Mathematical Tables 5, National Physical Laboratory, 1962.
+_I0E_SMALL = (
+    0.67679527440947608,
+    -0.3046826723431984,
+    0.17162090152220878,
+    -0.094901097048047644,
+    0.049305284239670708,
+    -0.023737414805899469,
+    0.010546460394594998,
+    -0.0043243099950505759,
+    0.0016394756169413358,
+    -0.00057637557453858237,
+    0.00018850288509584166,
+    -5.7541950100821037e-5,
+    1.6448448070728897e-5,
+    -4.4167383584587506e-6,
+    1.1173875391201037e-6,
+    -2.6707938539406117e-7,
+    6.0469950225419189e-8,
+    -1.300025009986248e-8,
+    2.6598237246823867e-9,
+    -5.1897956016352629e-10,
+    9.6758090353732369e-11,
+    -1.7268262914415557e-11,
+    2.9550526631296398e-12,
+    -4.8564467831119295e-13,
+    7.6761854986049356e-14,
+    -1.1685332877993452e-14,
+    1.715391285555133e-15,
+    -2.4312798465479547e-16,
+    3.3307945188222381e-17,
+    -4.4153416464793394e-18,
+)
+_I0E_LARGE = (
+    0.80449041101410883,
+    0.0033691164782556941,
+    6.889758346916824e-5,
+    2.8913705208347565e-6,
+    2.0489185894690637e-7,
+    2.2666689904981781e-8,
+    3.3962320257083863e-9,
+    4.9406023882249696e-10,
+    1.1889147107846438e-11,
+    -3.1499165279632414e-11,
+    -1.3215811840447713e-11,
+    -1.7941785315068061e-12,
+    7.1801244513836662e-13,
+    3.8527783827421427e-13,
+    1.5400862175214098e-14,
+    -4.1505693472872221e-14,
+    -9.5548466988283076e-15,
+    3.8116806693526224e-15,
+    1.7725601330565264e-15,
+    -3.4254856196772191e-16,
+    -2.8276239805165835e-16,
+    3.4612228676974611e-17,
+    4.46562142029676e-17,
+    -4.8305044859441821e-18,
+    -7.233180487874754e-18,
+)
+
+
+def _chebyshev(u: Formula, coefficients: tuple[float, ...]) -> Formula:
+    """Sum c₀/2 + Σ cₖ Tₖ(u) by Clenshaw's recurrence, as far as the dtype can tell."""
+    threshold = 1e-9 if u.dtype == np.float32 else 0.0
+    kept = [c for c in coefficients if (c if c > 0 else -c) > threshold]
+    zero = u.scope.lift(0.0, u.dtype)
+    after, current = zero, zero
+    for coefficient in reversed(kept[1:]):
+        after, current = current, 2.0 * u * current - after + coefficient
+    return u * current - after + 0.5 * kept[0]
+
+
+def _bessel_i0e_formula(x: Formula) -> Formula:
+    size = x.magnitude()
+    small = _chebyshev(size * 0.25 - 1.0, _I0E_SMALL)
+    # Beyond 8 only: the guard keeps the unused branch finite.
+    large_size = (size > 8.0).where(size, 8.0, size)
+    large = _chebyshev(16.0 / large_size - 1.0, _I0E_LARGE) / large_size.sqrt()
+    value = (size <= 8.0).where(small, large, x)
+    return x.is_nan().where(x, value, x)
+
+
+bessel_i0e_p = unary(
+    "bessel_i0e",
+    FLOATING,
+    lower=formula_rule(_bessel_i0e_formula),
+    reference="scipy.special.i0e",
+    jvp=lambda t, x, y: mul(t, sub(bessel_i1e(x), mul(sign(x), y))),
+)
+
+
+def bessel_i0e(x: Any) -> Any:
+    """Return exp(-|x|) I₀(x), the scaled modified Bessel function of order 0."""
+    return bessel_i0e_p.bind(x)
+
+
+def _bessel_i1e_slope(x: Any, y: Any) -> Any:
+    """Return I₀ₑ(x) - y (sign x + 1/x), and its limit 1/2 near 0."""
+    near = lt(abs(x), float(np.finfo(np.float32).tiny) ** 0.5)
+    safe = select(near, 1, x)
+    slope = sub(bessel_i0e(safe), mul(y, add(sign(safe), div(1.0, safe))))
+    return select(near, 0.5, slope)
+
+
+bessel_i1e_p = unary(
+    "bessel_i1e",
+    FLOATING,
+    lower="chlo.bessel_i1e",
+    reference="scipy.special.i1e",
+    jvp=lambda t, x, y: mul(t, _bessel_i1e_slope(x, y)),
+)
+
+
+def bessel_i1e(x: Any) -> Any:
+    """Return exp(-|x|) I₁(x), the scaled modified Bessel function of order 1.
+
+    CHLO ``bessel_i1e``.
+    """
+    return bessel_i1e_p.bind(x)
