@@ -1,54 +1,61 @@
-"""Source locations: user frames are found, and code of equal content keeps its own file."""
+"""Source locations: the user's frames, and only these."""
 
-import linecache
-from collections.abc import Callable
-from typing import Any
+import numpy as np
+import pytest
 
+import jxkernel as jx
 from jxkernel import source
-
-SNIPPET = "def f(capture):\n    return capture()\n"
-
-
-def compiled(file: str) -> Callable[..., Any]:
-    namespace: dict[str, Any] = {}
-    exec(compile(SNIPPET, file, "exec"), namespace)
-    return namespace["f"]
+from jxkernel.ops.elementwise import add, sin
 
 
-def test_user_frame_is_the_innermost_line_of_the_user() -> None:
-    frame = source.user_frame(compiled("cell_one.py")(source.capture))
-    assert (frame.file, frame.function, frame.line) == ("cell_one.py", "f", 2)
-    assert SNIPPET.splitlines()[1][frame.column : frame.end_column] == "capture()"
+def eqn_frame(closed, index=0):
+    return source.user_frame(closed.eqns[index].source)
 
 
-def test_user_frame_of_equal_code_in_two_files_names_each_file() -> None:
-    first, second = compiled("cell_one.py"), compiled("cell_two.py")
-    assert first.__code__ == second.__code__
-    files = [source.user_frame(f(source.capture)).file for f in (first, second, first)]
-    assert files == ["cell_one.py", "cell_two.py", "cell_one.py"]
+def test_an_equation_knows_line_and_columns():
+    def f(x):
+        return add(sin(x), 1.0)
+
+    first, second = (eqn_frame(jx.make_jaxpr(f)(1.0), i) for i in (0, 1))
+    line = f.__code__.co_firstlineno + 1
+    assert (first.line, second.line) == (line, line)
+    assert first.function == "f"
+    text = "        return add(sin(x), 1.0)"
+    assert text[first.column : first.end_column] == "sin(x)"
+    assert text[second.column : second.end_column] == "add(sin(x), 1.0)"
 
 
-def test_user_frame_of_two_places_in_one_function_differ() -> None:
-    stacks = [source.capture(), source.capture()]
-    first, second = (source.user_frame(stack) for stack in stacks)
-    assert first.line == second.line
-    assert first.column < second.column
-    assert "capture" in linecache.getline(first.file, first.line)
+def test_helpers_of_the_user_are_in_the_stack():
+    def helper(x):
+        return sin(x)
+
+    frames = source.user_frames(jx.make_jaxpr(lambda x: helper(x))(1.0).eqns[0].source)
+    assert [frame.function for frame in frames[:2]] == ["helper", "<lambda>"]
 
 
-def test_user_frames_leave_out_this_package_and_the_machinery() -> None:
-    frames = source.user_frames(compiled("cell_one.py")(source.capture))
-    assert [frame.file for frame in frames][:2] == ["cell_one.py", __file__]
-    assert not any("_pytest" in frame.file for frame in frames)
+def test_equations_replayed_by_transforms_keep_their_line():
+    def f(x):
+        return sin(x)
+
+    closed = jx.make_jaxpr(jx.grad(jx.jit(f)))(1.0)
+    lines = {
+        source.user_frame(eqn.source).line
+        for outer in closed.eqns
+        for eqn in outer.params["jaxpr"].eqns
+    }
+    assert lines == {f.__code__.co_firstlineno + 1}
 
 
-def test_user_frame_of_nothing_is_none() -> None:
-    assert source.user_frame(None) is None
-    assert source.user_frames(None) == []
+def test_numpy_and_this_package_are_not_the_users_code():
+    with pytest.raises(TypeError) as caught:
+        jx.jit(lambda x: np.ones_like(x))(1.0)
+    assert "test_source.py" in str(caught.value)
+    assert "numeric.py" not in str(caught.value)
 
 
-def test_user_frame_survives_more_code_objects_than_are_remembered() -> None:
-    def named(number: int) -> str:
-        return source.user_frame(compiled(f"cell_{number}.py")(source.capture)).file
-
-    assert all(named(n) == f"cell_{n}.py" for n in range(source._KNOWN_LIMIT + 10))
+def test_cells_are_user_code():
+    namespace = {"sin": sin}
+    code = compile("def f(x):\n    return sin(x)\n", "<ipython-input-3-abc>", "exec")
+    exec(code, namespace)
+    frame = eqn_frame(jx.make_jaxpr(namespace["f"])(1.0))
+    assert (frame.file, frame.line) == ("<ipython-input-3-abc>", 2)

@@ -107,13 +107,12 @@ def dense_elements(value: np.ndarray[Any, Any]) -> Any:
     shape, dtype = value.shape, value.dtype
     if dtype.names == ("float0",):
         value, dtype = np.zeros(shape, np.bool_), np.dtype(np.bool_)
-    kind = tensor_type(shape, dtype)
     data = np.ascontiguousarray(value)
     if dtype == np.bool_:
-        data = np.packbits(data, bitorder="little")
+        data = data.view(np.uint8)  # one byte per boolean
     elif dtype.name in ("int4", "uint4", "int2", "uint2"):
-        return _narrow_elements(value, kind)
-    return ir.DenseElementsAttr.get(data, type=kind, context=context)
+        return _narrow_elements(value, tensor_type(shape, dtype))
+    return ir.DenseElementsAttr.get(data, type=tensor_type(shape, dtype), context=context)
 
 
 def _narrow_elements(value: np.ndarray[Any, Any], kind: Any) -> Any:

@@ -208,7 +208,7 @@ def _reduce(self: Any) -> tuple[Any, ...]:
     return _rebuild, (np.array(value_of(self)), self.aval.weak_type)
 
 
-def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
+def _copy(self: Any) -> Any:
     return _rebuild(np.array(value_of(self)), self.aval.weak_type)
 
 
@@ -279,8 +279,8 @@ def _attach() -> None:
         "__format__": _format,
         "__hash__": _unhashable,
         "__reduce__": _reduce,
-        "__copy__": lambda self: self.clone(),
-        "__deepcopy__": _deepcopy,
+        "__copy__": _copy,
+        "__deepcopy__": lambda self, memo: _copy(self),
         "__array_priority__": 100,
         "devices": _devices,
         "item": _item,

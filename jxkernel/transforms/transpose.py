@@ -46,7 +46,7 @@ def backward(
     outer = state.replayed_source
     try:
         for eqn in reversed(pending):
-            state.replayed_source = outer or eqn.source
+            state.replayed_source = eqn.source or outer
             _transpose_equation(eqn, known, linear, cts)
     finally:
         state.replayed_source = outer

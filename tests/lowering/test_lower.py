@@ -1,0 +1,75 @@
+"""Lowering: parameters, literals, donation, nested programs, locations."""
+
+import numpy as np
+import pytest
+
+import jxkernel as jx
+from jxkernel.core.primitive import Primitive
+from jxkernel.errors import UndefinedRuleError
+from jxkernel.lowering import lower_program
+from jxkernel.ops.elementwise import add, mul, sin
+
+X = np.arange(3, dtype=np.float32)
+
+
+def lower(fun, *args, **options):
+    return lower_program(jx.make_jaxpr(fun)(*args), name="f", platform="cpu", **options)
+
+
+def test_main_takes_only_what_is_read():
+    program = lower(lambda x, y: sin(y), X, X)
+    assert program.kept == (1,)
+    assert program.text().count("%arg") == 2  # declared once, used once
+    assert lower(lambda x, y: sin(y), X, X, keep_unused=True).kept == (0, 1)
+
+
+def test_an_equal_literal_is_written_once_and_signs_and_nans_are_kept_apart():
+    text = lower(lambda x: mul(add(mul(x, 0.0), mul(x, -0.0)), 0.0), X).text()
+    assert text.count("dense<0.000000e+00>") == 1
+    assert text.count("dense<-0.000000e+00>") == 1
+
+
+def test_donated_arguments_alias_results_of_their_type():
+    text = lower(lambda x, y: (add(x, 1.0), mul(y, 2.0)), X, X, donated=(True, False)).text()
+    assert "tf.aliasing_output = 0" in text
+    assert "jax.buffer_donor" not in text
+
+
+def test_a_donated_argument_without_a_result_of_its_type_is_marked_a_donor():
+    text = lower(lambda x, y: add(y, 1.0), X[:2], X, donated=(True, False), keep_unused=True).text()
+    assert "jax.buffer_donor = true" in text
+
+
+def test_each_equation_keeps_the_users_line():
+    text = lower(lambda x: sin(add(x, 1.0)), X).text(locations=True)
+    assert '"sin"' in text
+    assert '"add"' in text
+    assert "test_lower.py" in text
+
+
+def test_derivatives_keep_the_users_line():
+    def f(x):
+        return sin(x)  # the line
+
+    line = f.__code__.co_firstlineno + 1
+    text = jx.jit(jx.grad(jx.jit(f))).lower(1.0).as_text(debug_info=True)
+    assert f'test_lower.py":{line}:' in text
+    assert '"cos"' in text
+
+
+def test_module_and_function_names_are_safe():
+    def f(x):
+        return jx.jit(lambda y: sin(y))(x)
+
+    f.__name__ = "f<&é>"
+    assert "module @jit_f____" in jx.jit(f).lower(X).as_text()
+
+
+def test_a_primitive_without_lowering_is_named():
+    primitive = Primitive("test_no_lowering")
+    primitive.define(abstract_eval=lambda x: x)
+    try:
+        with pytest.raises(UndefinedRuleError, match="'test_no_lowering' has no lower rule"):
+            jx.jit(lambda x: primitive.bind(x)).lower(X)
+    finally:
+        del Primitive.registry["test_no_lowering"]
