@@ -15,14 +15,14 @@ import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
-from typing import Any  # noqa: E402
+from typing import Any
 
-import jaxlib.version  # noqa: E402
-from jaxlib import (  # noqa: E402
+import jaxlib.version
+from jaxlib import (
     _jax,  # pyright: ignore[reportAttributeAccessIssue]  # the wheel has no stubs for it
     xla_client,
 )
-from jaxlib._jax import (  # noqa: E402
+from jaxlib._jax import (
     pytree,  # pyright: ignore[reportMissingImports]  # likewise; its classes serve as types
 )
 

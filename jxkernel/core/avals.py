@@ -33,6 +33,7 @@ class ShapedArray:
     size: int
 
     def __new__(cls, shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> "ShapedArray":
+        """Return the one instance with these parts."""
         key = (shape, dtype, weak_type)
         found = _INTERNED.get(key)
         if found is None:

@@ -25,6 +25,7 @@ class Names:
         self._names: dict[Var, str] = {}
 
     def __call__(self, var: Var) -> str:
+        """Return the variable's name, given now if it has none."""
         name = self._names.get(var)
         if name is None:
             name = self._names[var] = _letters(len(self._names))

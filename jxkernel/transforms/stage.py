@@ -99,10 +99,8 @@ class StageTrace(Trace):
         invars: list[Atom] = []
         avals: list[ShapedArray] = []
         for arg in args:
-            if type(arg) is StageTracer and arg.owner is self:
-                atom = arg.var
-            else:
-                atom = self.lift(arg)
+            own = type(arg) is StageTracer and arg.owner is self
+            atom = arg.var if own else self.lift(arg)
             invars.append(atom)
             avals.append(atom.aval)
         return self.record(primitive, invars, tuple(avals), params)

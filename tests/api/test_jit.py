@@ -107,7 +107,7 @@ def test_equal_statics_of_different_types_are_different():
 
 
 def test_an_unhashable_static_is_refused():
-    with pytest.raises(ValueError, match="[Nn]on-hashable static"):
+    with pytest.raises(ValueError, match=r"[Nn]on-hashable static"):
         jx.jit(lambda x, s: x, static_argnums=1)(1.0, [1])
 
 
@@ -128,11 +128,10 @@ def test_a_parameter_that_does_not_exist_is_refused(options, message):
 
 
 def test_a_wrong_argument_is_named():
+    def f(x, p):
+        return x
+
     with pytest.raises(ArgumentTypeError, match=r"f was given 'abc' of type str as p\['b'\]"):
-
-        def f(x, p):
-            return x
-
         jx.jit(f)(X, {"a": X, "b": "abc"})
 
 
@@ -218,7 +217,7 @@ def test_a_leaked_tracer_is_refused_and_says_where_it_came_from():
         lambda: jx.jit(lambda x: add(x, leaks[0]))(X),
         lambda: jx.jit(sin)(leaks[0]),
     ):
-        with pytest.raises(UnexpectedTracerError, match="(?s)while leaky was traced.*argument x"):
+        with pytest.raises(UnexpectedTracerError, match=r"(?s)while leaky was traced.*argument x"):
             use()
 
 
