@@ -160,9 +160,9 @@ def _file_group(signature: CallSignature) -> str:
 
 
 def describe_leaf(leaf: LeafSignature) -> str:
-    """Writes a leaf's type in short form, `f32[8,3]`; `~` marks a weak type, as in `~f32[]`."""
+    """Writes a leaf's type as avals print, `f32[8,3]`; `*` marks a weak type, as in `f32*[]`."""
     dims = ",".join(map(str, leaf.shape))
-    return f"{'~' if leaf.weak_type else ''}{_short_dtype(leaf.dtype)}[{dims}]"
+    return f"{_short_dtype(leaf.dtype)}{'*' if leaf.weak_type else ''}[{dims}]"
 
 
 def _short_dtype(name: str) -> str:

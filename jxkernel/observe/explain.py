@@ -53,7 +53,8 @@ class LedgerRow:
       cell: the label of the cell, or None outside cells.
       fun: the function's name.
       function_id: the number of the function object; 0 when unknown.
-      cache: which cache missed; None for work outside calls of jit: `.lower()`, or an eager operation.
+      cache: which cache missed; None for work outside calls of jit, such as `.lower()` or an
+        eager operation.
       reasons: what differed from the closest earlier call, cheapest fix first.
       eqns: equations of the jaxpr; None when it was not traced again.
       trace_ns: time of tracing, without what it caused to be compiled.

@@ -47,14 +47,14 @@ SINGLE_DIFFERENCES = [
     (
         with_x(dtype="int32", kind="python scalar", weak_type=True),
         "dtype",
-        "x: f32[8] → ~i32[8]",
+        "x: f32[8] → i32*[8]",
         "jnp.asarray(x, 'float32')",
     ),
-    (with_x(weak_type=True), "weak_type", "x: f32[8] → ~f32[8]", "x.astype('float32')"),
+    (with_x(weak_type=True), "weak_type", "x: f32[8] → f32*[8]", "x.astype('float32')"),
     (
         with_x(weak_type=True, kind="python scalar"),
         "weak_type",
-        "x: f32[8] → ~f32[8]",
+        "x: f32[8] → f32*[8]",
         "jnp.asarray(x, 'float32')",
     ),
     (
@@ -241,7 +241,7 @@ def test_first_call_and_evicted_entry_are_told() -> None:
         (LeafSignature("x", (), "bool"), "bool[]"),
         (LeafSignature("x", (2, 3), "bfloat16"), "bf16[2,3]"),
         (LeafSignature("x", (0,), "uint8"), "u8[0]"),
-        (LeafSignature("x", (), "int64", weak_type=True), "~i64[]"),
+        (LeafSignature("x", (), "int64", weak_type=True), "i64*[]"),
         (LeafSignature("x", (1,), "complex128"), "c128[1]"),
         (LeafSignature("x", (1,), "float16"), "f16[1]"),
         (LeafSignature("x", (1,), "float0"), "float0[1]"),

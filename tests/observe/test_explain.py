@@ -33,7 +33,7 @@ from tests.observe.conftest import Clock
 
 FIRST = Reason("first_call", "first call of f")
 SHAPE = Reason("shape", "x", "f32[8]", "f32[16]", "pad x along axis 0 to a few fixed sizes")
-WEAK = Reason("weak_type", "y", "f32[]", "~f32[]")
+WEAK = Reason("weak_type", "y", "f32[]", "f32*[]")
 
 
 def build(clock: Clock, *reasons: Reason, fun: str = "f", function_id: int = 1) -> None:
@@ -76,7 +76,7 @@ def test_row_gathers_a_miss_and_its_work(clock: Clock, make: object) -> None:
     assert (first.eqns, first.cost_ns, first.total_ns) == (12, 33e6, 33e6)
     assert (first.sentence(), first.fix, first.storm) == ("first call of f", "", "")
     assert (second.number, second.cell, second.total_ns) == (2, "In[4]", 66e6)
-    assert second.sentence() == "x: f32[8] → f32[16]; y: f32[] → ~f32[]"
+    assert second.sentence() == "x: f32[8] → f32[16]; y: f32[] → f32*[]"
     assert second.fix == SHAPE.fix
     assert second.when - first.when == pytest.approx(0.133, abs=2e-3)
 
@@ -164,12 +164,12 @@ def test_failed_work_is_a_row_with_its_error_and_the_next_try_another(clock: Clo
 
 
 def test_argument_that_changes_in_two_ways_is_told_once(clock: Clock) -> None:
-    weak = Reason("weak_type", "y", "f32[8]", "~f32[]", "give y a dtype")
-    shape = Reason("shape", "y", "f32[8]", "~f32[]", "pad y")
+    weak = Reason("weak_type", "y", "f32[8]", "f32*[]", "give y a dtype")
+    shape = Reason("shape", "y", "f32[8]", "f32*[]", "pad y")
     with Recorder() as recorder:
         build(clock, weak, shape)
     (row,) = ledger(recorder)
-    assert row.sentence() == "y: f32[8] → ~f32[]"
+    assert row.sentence() == "y: f32[8] → f32*[]"
     assert row.fix == "give y a dtype"
 
 

@@ -55,7 +55,7 @@ def total(parts: Any) -> Any:
 MISSES: list[tuple[Callable[..., Any], tuple[Any, ...], tuple[Any, ...], str, str]] = [
     (double, (EIGHT,), (EIGHT[:4],), "shape", "x: f32[8] → f32[4]"),
     (double, (EIGHT,), (EIGHT.astype(np.int32),), "dtype", "x: f32[8] → i32[8]"),
-    (double, (np.float32(1),), (1.0,), "weak_type", "x: f32[] → ~f32[]"),
+    (double, (np.float32(1),), (1.0,), "weak_type", "x: f32[] → f32*[]"),
     (scale, (EIGHT, 2), (EIGHT, 3), "static_value", "n: 2 → 3"),
     (
         total,
