@@ -5,6 +5,8 @@ core: what evaluates a primitive when nothing is being transformed, and what ope
 mean.  IPython is not imported until ``%load_ext jxkernel``.
 """
 
+from jxkernel import errors, lax, tree, tree_util
+from jxkernel._version import __version__
 from jxkernel.api import (
     block_until_ready,
     clear_caches,
@@ -20,8 +22,66 @@ from jxkernel.api import (
     vjp,
     vmap,
 )
-from jxkernel.compile import EvalTrace, ShapeDtypeStruct
+from jxkernel.compile import EvalTrace, ShapeDtypeStruct, watch_executions
+from jxkernel.config import (
+    checking_leaks,
+    config,
+    debug_infs,
+    debug_nans,
+    default_device,
+    default_matmul_precision,
+    default_prng_impl,
+    disable_jit,
+    enable_checks,
+    enable_x64,
+    explain_cache_misses,
+    log_compiles,
+    numpy_dtype_promotion,
+    numpy_rank_promotion,
+    threefry_partitionable,
+)
 from jxkernel.core.trace import install_base_trace
 from jxkernel.runtime import Array, devices, local_devices
 
+__all__ = [
+    "Array",
+    "ShapeDtypeStruct",
+    "__version__",
+    "block_until_ready",
+    "checking_leaks",
+    "clear_caches",
+    "config",
+    "debug_infs",
+    "debug_nans",
+    "default_device",
+    "default_matmul_precision",
+    "default_prng_impl",
+    "device_get",
+    "device_put",
+    "devices",
+    "disable_jit",
+    "enable_checks",
+    "enable_x64",
+    "errors",
+    "eval_shape",
+    "explain_cache_misses",
+    "grad",
+    "jit",
+    "jvp",
+    "lax",
+    "linearize",
+    "local_devices",
+    "log_compiles",
+    "make_jaxpr",
+    "numpy_dtype_promotion",
+    "numpy_rank_promotion",
+    "threefry_partitionable",
+    "tree",
+    "tree_util",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+]
+
 install_base_trace(EvalTrace())
+watch_executions()

@@ -14,6 +14,7 @@ from jxkernel.compile.executable import (
     make_callable,
     target_device,
 )
+from jxkernel.compile.executions import watch_executions
 from jxkernel.compile.stages import Compiled, Lowered, LowerOptions, ShapeDtypeStruct, Traced
 
 __all__ = [
@@ -31,4 +32,5 @@ __all__ = [
     "execute",
     "make_callable",
     "target_device",
+    "watch_executions",
 ]

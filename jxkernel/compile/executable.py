@@ -20,6 +20,7 @@ from jxkernel._jaxlib import (
     pjit,
     trace_context,
 )
+from jxkernel.compile.executions import report_execution
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer, unexpected_tracer
@@ -113,6 +114,8 @@ class Executable:
         for index in self.kept_args:
             inputs.append(self._checked(args[index], index))
         results = self.xla.execute_sharded(inputs)
+        if events.listening():
+            report_execution(self.name, self.device)
         handlers = self._committed_handlers if committed else self._free_handlers
         return results.consume_with_handlers(handlers)
 
@@ -261,7 +264,9 @@ def make_callable(
         fastpath = executable.fastpath(out_tree, committed=committed)
         return (outs if as_list else outs[0]), fastpath, False
 
-    return pjit(name, None, cache_miss, [], [], object(), registry, _shard, None)
+    function = pjit(name, None, cache_miss, [], [], object(), registry, _shard, None)
+    function.__name__ = name
+    return function
 
 
 def _shard(value: Any, sharding: Any, layout: Any) -> Any:

@@ -1,0 +1,33 @@
+"""Executions are reported from Python and from C++, while someone listens and not otherwise."""
+
+import numpy as np
+
+import jxkernel as jx
+from jxkernel import events
+from jxkernel.config import post_hook
+from jxkernel.ops.elementwise import sin
+
+X = np.arange(3, dtype=np.float32)
+
+
+def test_misses_and_hits_are_reported_alike():
+    def double_sine(x):
+        return sin(sin(x))
+
+    jitted = jx.jit(double_sine)
+    seen = []
+    with events.listen(seen.append, (events.Executed,)):
+        jitted(X)
+        jitted(X)
+        sin(jitted(X))
+    assert [event.fun for event in seen] == ["double_sine"] * 3 + ["sin"]
+    assert {event.platform for event in seen} == {"cpu"}
+
+
+def test_the_hook_is_gone_when_nobody_listens():
+    assert post_hook.value is None
+    with events.listen(lambda event: None, (events.Compiled,)):
+        assert post_hook.value is None
+    with events.listen(lambda event: None, (events.Executed,)):
+        assert post_hook.value is not None
+    assert post_hook.value is None
