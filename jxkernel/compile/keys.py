@@ -46,16 +46,7 @@ _COST: dict[ReasonKind, int] = {
 }
 """How much a user must change to avoid a miss of each kind: the cheapest fix is named first."""
 
-_SHORT_DTYPES = {
-    "bool": "bool",
-    "bfloat16": "bf16",
-    "complex64": "c64",
-    "complex128": "c128",
-    "float16": "f16",
-    "float32": "f32",
-    "float64": "f64",
-    "float0": "float0",
-}
+_SHORT_DTYPES = (("complex", "c"), ("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("int", "i"))
 
 
 def diff(new: CallSignature, earlier: CallSignature) -> tuple[Reason, ...]:
@@ -166,12 +157,10 @@ def describe_leaf(leaf: LeafSignature) -> str:
 
 
 def _short_dtype(name: str) -> str:
-    if name in _SHORT_DTYPES:
-        return _SHORT_DTYPES[name]
-    if name.startswith("uint"):
-        return "u" + name[4:]
-    if name.startswith("int"):
-        return "i" + name[3:]
+    if name != "float0":
+        for long, short in _SHORT_DTYPES:
+            if name.startswith(long):
+                return short + name.removeprefix(long)
     return name
 
 

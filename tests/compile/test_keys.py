@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from typing import get_args
+from typing import Any, get_args
 
+import numpy as np
 import pytest
+from ml_dtypes import bfloat16, float8_e4m3fn, float8_e5m2, int4, uint4
 
 from jxkernel.compile.keys import (
     CallSignature,
@@ -17,6 +19,7 @@ from jxkernel.compile.keys import (
     diff,
     explain_miss,
 )
+from jxkernel.core.avals import ShapedArray
 from jxkernel.events.vocabulary import ReasonKind
 
 X = LeafSignature("x", (8,), "float32")
@@ -246,11 +249,24 @@ def test_first_call_and_evicted_entry_are_told() -> None:
         (LeafSignature("x", (1,), "float16"), "f16[1]"),
         (LeafSignature("x", (1,), "float0"), "float0[1]"),
         (LeafSignature("x", (), "key<fry>"), "key<fry>[]"),
-        (LeafSignature("x", (1,), "float8_e4m3fn"), "float8_e4m3fn[1]"),
+        (LeafSignature("x", (1,), "float8_e4m3fn"), "f8_e4m3fn[1]"),
     ],
 )
 def test_leaf_types_are_written_short(leaf: LeafSignature, text: str) -> None:
     assert describe_leaf(leaf) == text
+
+
+@pytest.mark.parametrize("weak_type", [False, True])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        *(np.dtype(code) for code in "?bhilBHILefdFD"),
+        *(np.dtype(kind) for kind in (bfloat16, float8_e4m3fn, float8_e5m2, int4, uint4)),
+    ],
+)
+def test_leaf_types_are_written_as_avals_print(dtype: np.dtype[Any], weak_type: bool) -> None:
+    leaf = LeafSignature("x", (2, 0), dtype.name, weak_type)
+    assert describe_leaf(leaf) == ShapedArray((2, 0), dtype, weak_type).short(weak=True)
 
 
 def test_signatures_are_hashable_and_equal_by_content() -> None:
