@@ -1,0 +1,411 @@
+"""Random small programs, written as Python source.
+
+A program is the text of a function of float arrays, so a failing case is read, run and shrunk as
+the ten lines it is.  Operations are taken from ``jxkernel.ops`` by name: a template whose
+operations do not exist yet is left out.  Every value is smooth almost everywhere and of moderate
+size, so that finite differences can judge derivatives; ``bound`` is a bound on its magnitude.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+from hypothesis import strategies as st
+
+import jxkernel as jx
+from jxkernel import ops
+
+Shape = tuple[int, ...]
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+SHAPES: tuple[Shape, ...] = ((), (3,), (2, 3))
+LARGEST_BOUND = 20.0
+LARGEST_SIZE = 24
+DEEPEST = 3
+TRANSFORMS = ("checkpoint", "grad", "jit", "jvp", "linearize", "vjp", "vmap")
+LOOPS = ("cond", "fori_loop", "scan", "switch", "while_loop")
+
+
+def total(x: Any) -> Any:
+    """Return the sum of all elements."""
+    return NAMES["reduce_sum"](x, tuple(range(len(x.shape))))
+
+
+def _names() -> dict[str, Any]:
+    """Return what a program may call: operations, transforms and control flow by name."""
+    found: dict[str, Any] = {"total": total}
+    for info in pkgutil.iter_modules(ops.__path__):
+        module = importlib.import_module(f"{ops.__name__}.{info.name}")
+        found.update({name: getattr(module, name) for name in getattr(module, "__all__", ())})
+    for name in (*TRANSFORMS, *LOOPS):
+        if hasattr(jx, name):
+            found[name] = getattr(jx, name)
+    return found
+
+
+NAMES = _names()
+
+
+@dataclass(frozen=True)
+class Value:
+    """A variable or expression of a program: its text, shape and magnitude."""
+
+    text: str
+    shape: Shape
+    bound: float
+
+
+@dataclass(frozen=True)
+class Program:
+    """A function ``f`` of float arrays as source text."""
+
+    source: str
+    shapes: tuple[Shape, ...]
+
+    def __repr__(self) -> str:
+        return f"\n# arguments of shape {', '.join(map(str, self.shapes))}\n{self.source}\n"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Print as the program where hypothesis shows a failing case."""
+        printer.text(repr(self))
+
+    def function(self) -> Callable[..., Any]:
+        """Return the function that the text defines."""
+        scope = dict(NAMES)
+        exec(compile(self.source, "<program>", "exec"), scope)
+        return scope["f"]
+
+
+@dataclass
+class Writer:
+    """The function being written: its lines and the variables that may be used."""
+
+    draw: Draw
+    lines: list[str] = field(default_factory=list)
+    scope: list[Value] = field(default_factory=list)
+    depth: int = 0
+    names: list[int] = field(default_factory=lambda: [0])
+
+    def fresh(self, prefix: str) -> str:
+        self.names[0] += 1
+        return f"{prefix}{self.names[0]}"
+
+    def pick(self, fits: Callable[[Value], bool] = lambda value: True) -> Value | None:
+        """Choose a variable that fits, most often the newest: little is computed in vain."""
+        values = [value for value in reversed(self.scope) if fits(value)]
+        if not values or self.draw(st.integers(0, 3)):
+            return values[0] if values else None
+        return self.draw(st.sampled_from(values))
+
+    def assign(self, value: Value) -> None:
+        """Write a line that names an expression."""
+        name = self.fresh("v")
+        self.lines.append(f"{'    ' * (self.depth + 1)}{name} = {value.text}")
+        self.scope.append(Value(name, value.shape, value.bound))
+
+    def function(self, params: Sequence[tuple[Shape, float]], *, scalar: bool = False) -> Value:
+        """Write a nested function; return its name with the shape and bound of its result."""
+        name = self.fresh("g")
+        names = [self.fresh("u") for _ in params]
+        inner = Writer(self.draw, [], list(self.scope), self.depth + 1, self.names)
+        inner.scope += [Value(n, s, b) for n, (s, b) in zip(names, params, strict=True)]
+        for _ in range(self.draw(st.integers(1, 2))):
+            inner.statement()
+        result = inner.scope[-1]
+        if scalar:
+            result = Value(f"total({result.text})", (), result.bound * max(1, prod(result.shape)))
+        indent = "    " * (self.depth + 1)
+        self.lines.append(f"{indent}def {name}({', '.join(names)}):")
+        self.lines += [*inner.lines, f"{indent}    return {result.text}"]
+        return Value(name, result.shape, result.bound)
+
+    def statement(self) -> None:
+        """Write one statement of a kind that fits what there is."""
+        nested = self.depth < DEEPEST and self.draw(st.booleans())
+        kinds = [kind for kind in (NESTED if nested else PLAIN) if kind.available()]
+        value = self.draw(st.sampled_from(kinds)).write(self)
+        if value is None:
+            value = Value(f"sin({self.scope[-1].text})", self.scope[-1].shape, 1.0)
+        self.assign(value)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of statement: what it calls and how it is written (None where nothing fits)."""
+
+    needs: tuple[str, ...]
+    write: Callable[[Writer], Value | None]
+
+    def available(self) -> bool:
+        return all(name in NAMES for name in self.needs)
+
+
+# ---------------------------------------------------------------- plain statements
+
+
+def _unary(template: str, result: float, limit: float = LARGEST_BOUND) -> Kind:
+    """Return a kind for ``template`` with operand ``a``, bounded by ``result``."""
+
+    def write(w: Writer) -> Value | None:
+        a = w.pick(lambda value: value.bound <= limit)
+        return a and Value(template.format(a=a.text), a.shape, result)
+
+    return Kind(_called(template), write)
+
+
+def _called(template: str) -> tuple[str, ...]:
+    words = "".join(c if c.isalnum() or c == "_" else " " if c != "(" else "( " for c in template)
+    return tuple(word[:-1] for word in words.split() if word.endswith("("))
+
+
+def _binary(template: str, bound: Callable[[float, float], float]) -> Kind:
+    """Return a kind for operands ``a`` and ``b`` of one shape, or one of them a scalar."""
+
+    def write(w: Writer) -> Value | None:
+        a = w.pick()
+        assert a is not None
+        b = w.pick(lambda v: v.shape in (a.shape, ()) or a.shape == ())
+        if b is None or w.draw(st.booleans()):
+            b = Value(w.draw(st.sampled_from(["0.5", "2.0"])), (), 2.0)
+        limit = bound(a.bound, b.bound)
+        if limit > LARGEST_BOUND:
+            return None
+        return Value(template.format(a=a.text, b=b.text), a.shape or b.shape, limit)
+
+    return Kind(_called(template), write)
+
+
+def _broadcast(w: Writer) -> Value | None:
+    a = w.pick(lambda v: len(v.shape) < 3 and prod(v.shape) <= LARGEST_SIZE // 2)
+    if a is None:
+        return None
+    place = w.draw(st.integers(0, len(a.shape)))
+    shape = (*a.shape[:place], 2, *a.shape[place:])
+    dims = tuple(axis for axis in range(len(shape)) if axis != place)
+    return Value(f"broadcast_in_dim({a.text}, {shape}, {dims})", shape, a.bound)
+
+
+def _reduce(name: str) -> Kind:
+    def write(w: Writer) -> Value | None:
+        a = w.pick(lambda v: bool(v.shape) and 0 not in v.shape)
+        if a is None:
+            return None
+        axis = w.draw(st.integers(0, len(a.shape) - 1))
+        bound = a.bound * a.shape[axis] if name == "reduce_sum" else a.bound
+        shape = (*a.shape[:axis], *a.shape[axis + 1 :])
+        return Value(f"{name}({a.text}, ({axis},))", shape, bound)
+
+    return Kind((name,), write)
+
+
+def _transpose(w: Writer) -> Value | None:
+    a = w.pick(lambda v: len(v.shape) > 1)
+    if a is None:
+        return None
+    order = tuple(w.draw(st.permutations(range(len(a.shape)))))
+    shape = tuple(a.shape[axis] for axis in order)
+    return Value(f"transpose({a.text}, {order})", shape, a.bound)
+
+
+def _reshape(w: Writer) -> Value | None:
+    a = w.pick(lambda v: len(v.shape) > 1)
+    shape = a and (prod(a.shape),)
+    return a and Value(f"reshape({a.text}, {shape})", shape, a.bound)
+
+
+def _reverse(w: Writer) -> Value | None:
+    a = w.pick(lambda v: bool(v.shape))
+    return a and Value(f"rev({a.text}, (0,))", a.shape, a.bound)
+
+
+def _slice(w: Writer) -> Value | None:
+    a = w.pick(lambda v: bool(v.shape) and v.shape[0] > 1)
+    if a is None:
+        return None
+    stride = w.draw(st.integers(1, 2))
+    start = w.draw(st.integers(0, a.shape[0] - 1))
+    shape = (len(range(start, a.shape[0], stride)), *a.shape[1:])
+    text = f"slice_in_dim({a.text}, {start}, {a.shape[0]}, {stride})"
+    return Value(text, shape, a.bound)
+
+
+def _pad(w: Writer) -> Value | None:
+    a = w.pick(lambda v: len(v.shape) == 1)
+    if a is None:
+        return None
+    low, high, interior = w.draw(st.sampled_from([(1, 0, 0), (0, 2, 1), (-1, 1, 0)]))
+    size = low + high + a.shape[0] + max(0, a.shape[0] - 1) * interior
+    text = f"pad({a.text}, 0.5, (({low}, {high}, {interior}),))"
+    return Value(text, (size,), max(a.bound, 0.5))
+
+
+def _concatenate(w: Writer) -> Value | None:
+    a = w.pick(lambda v: bool(v.shape))
+    if a is None:
+        return None
+    b = w.pick(lambda v: len(v.shape) == len(a.shape) and v.shape[1:] == a.shape[1:])
+    assert b is not None
+    shape = (a.shape[0] + b.shape[0], *a.shape[1:])
+    if prod(shape) > LARGEST_SIZE:
+        return None
+    return Value(f"concatenate(({a.text}, {b.text}), 0)", shape, max(a.bound, b.bound))
+
+
+def _select(w: Writer) -> Value | None:
+    a = w.pick()
+    assert a is not None
+    b = w.pick(lambda v: v.shape in (a.shape, ()))
+    if b is None:
+        return None
+    return Value(f"select(lt({a.text}, 0.1), {a.text}, {b.text})", a.shape, max(a.bound, b.bound))
+
+
+def _product(w: Writer) -> Value | None:
+    a = w.pick(lambda v: bool(v.shape))
+    b = a and w.pick(lambda v: bool(v.shape) and v.shape[0] == a.shape[-1])
+    if a is None or b is None:
+        return None
+    bound = a.bound * b.bound * a.shape[-1]
+    shape = (*a.shape[:-1], *b.shape[1:])
+    if bound > LARGEST_BOUND or prod(shape) > LARGEST_SIZE:
+        return None
+    dims = f"((({len(a.shape) - 1},), (0,)), ((), ()))"
+    return Value(f"dot_general({a.text}, {b.text}, {dims})", shape, bound)
+
+
+def _dynamic_slice(w: Writer) -> Value | None:
+    a = w.pick(lambda v: len(v.shape) == 1 and v.shape[0] > 1)
+    if a is None:
+        return None
+    start = w.draw(st.integers(0, 2))
+    return Value(f"dynamic_slice({a.text}, ({start},), (2,))", (2,), a.bound)
+
+
+def _cumulative_sum(w: Writer) -> Value | None:
+    a = w.pick(lambda v: bool(v.shape) and v.bound * v.shape[0] <= LARGEST_BOUND)
+    return a and Value(f"cumsum({a.text}, 0)", a.shape, a.bound * a.shape[0])
+
+
+PLAIN: tuple[Kind, ...] = (
+    _unary("sin({a})", 1.0),
+    _unary("mul({a}, cos({a}))", LARGEST_BOUND / 2, LARGEST_BOUND / 2),
+    _unary("neg(sin({a}))", 1.0),
+    _unary("tanh({a})", 1.0),
+    _unary("exp(sin({a}))", 2.8),
+    _unary("log(add(square({a}), 1.5))", 6.0),
+    _unary("integer_pow({a}, 3)", LARGEST_BOUND, 2.7),
+    _unary("sqrt(add(mul({a}, {a}), 1.0))", LARGEST_BOUND + 1),
+    _unary("abs({a})", LARGEST_BOUND),
+    _binary("add({a}, {b})", lambda a, b: a + b),
+    _binary("sub({a}, {b})", lambda a, b: a + b),
+    _binary("mul({a}, {b})", lambda a, b: a * b),
+    _binary("div({a}, add(mul({b}, {b}), 1.5))", lambda a, b: a),
+    _binary("max({a}, {b})", max),
+    _binary("min({a}, {b})", max),
+    Kind(("broadcast_in_dim",), _broadcast),
+    _reduce("reduce_sum"),
+    _reduce("reduce_max"),
+    Kind(("transpose",), _transpose),
+    Kind(("reshape",), _reshape),
+    Kind(("rev",), _reverse),
+    Kind(("slice_in_dim",), _slice),
+    Kind(("pad",), _pad),
+    Kind(("concatenate",), _concatenate),
+    Kind(("select", "lt"), _select),
+    Kind(("dot_general",), _product),
+    Kind(("dynamic_slice",), _dynamic_slice),
+    Kind(("cumsum",), _cumulative_sum),
+)
+
+# ---------------------------------------------------------------- transforms inside programs
+
+
+def _moderate(value: Value) -> bool:
+    return value.bound <= LARGEST_BOUND / 2
+
+
+def _called_with(template: str, needs: str, *, derivative: bool = False) -> Kind:
+    """Return a kind that calls a nested function ``g`` on ``a``, under what ``template`` says."""
+
+    def write(w: Writer) -> Value | None:
+        a = w.pick(_moderate)
+        if a is None:
+            return None
+        g = w.function([(a.shape, a.bound)])
+        text = template.format(g=g.text, a=a.text)
+        bound = LARGEST_BOUND / 4 if derivative else g.bound
+        return Value(_tamed(text) if derivative else text, g.shape, bound)
+
+    return Kind((needs,), write)
+
+
+def _tamed(text: str) -> str:
+    """Return an expression with the magnitude of derivatives brought back to a moderate size."""
+    return f"sin({text})"
+
+
+def _grad(w: Writer) -> Value | None:
+    a = w.pick(_moderate)
+    if a is None:
+        return None
+    g = w.function([(a.shape, a.bound)], scalar=True)
+    return Value(_tamed(f"grad({g.text})({a.text})"), a.shape, 1.0)
+
+
+def _vjp(w: Writer) -> Value | None:
+    a = w.pick(_moderate)
+    if a is None:
+        return None
+    g = w.function([(a.shape, a.bound)])
+    text = f"vjp({g.text}, {a.text})[1](sin({g.text}({a.text})))[0]"
+    return Value(_tamed(text), a.shape, 1.0)
+
+
+def _vmap(w: Writer) -> Value | None:
+    a = w.pick(lambda v: bool(v.shape))
+    if a is None:
+        return None
+    axis = w.draw(st.integers(0, len(a.shape) - 1))
+    g = w.function([((*a.shape[:axis], *a.shape[axis + 1 :]), a.bound)])
+    place = w.draw(st.integers(0, len(g.shape)))
+    shape = (*g.shape[:place], a.shape[axis], *g.shape[place:])
+    text = f"vmap({g.text}, in_axes={axis}, out_axes={place})({a.text})"
+    return Value(text, shape, g.bound)
+
+
+def _vmap_of_two(w: Writer) -> Value | None:
+    a = w.pick(lambda v: bool(v.shape))
+    b = w.pick()
+    if a is None or b is None:
+        return None
+    g = w.function([(a.shape[1:], a.bound), (b.shape, b.bound)])
+    text = f"vmap({g.text}, in_axes=(0, None))({a.text}, {b.text})"
+    return Value(text, (a.shape[0], *g.shape), g.bound)
+
+
+NESTED: tuple[Kind, ...] = (
+    _called_with("jit({g})({a})", "jit"),
+    Kind(("grad",), _grad),
+    _called_with("jvp({g}, ({a},), (cos({a}),))[1]", "jvp", derivative=True),
+    _called_with("jvp({g}, ({a},), (cos({a}),))[0]", "jvp"),
+    _called_with("linearize({g}, {a})[1](cos({a}))", "linearize", derivative=True),
+    Kind(("vjp",), _vjp),
+    Kind(("vmap",), _vmap),
+    Kind(("vmap",), _vmap_of_two),
+    _called_with("checkpoint({g})({a})", "checkpoint"),
+)
+
+
+@st.composite
+def programs(draw: Draw, most: int = 4) -> Program:
+    """Draw a program of at most ``most`` statements at its top level."""
+    shapes = tuple(draw(st.lists(st.sampled_from(SHAPES), min_size=1, max_size=2)))
+    names = ["x", "y"][: len(shapes)]
+    writer = Writer(draw, scope=[Value(n, s, 1.0) for n, s in zip(names, shapes, strict=True)])
+    for _ in range(draw(st.integers(min(2, most), most))):
+        writer.statement()
+    body = "\n".join([*writer.lines, f"    return {writer.scope[-1].text}"])
+    return Program(f"def f({', '.join(names)}):\n{body}", shapes)
