@@ -15,6 +15,7 @@ suspended inside the block and restored after it.
 
 from __future__ import annotations
 
+import inspect
 import reprlib
 import sys
 import sysconfig
@@ -286,14 +287,14 @@ def _local_names(code: CodeType) -> tuple[str, ...]:
     The body of a module or cell keeps its names in the namespace, which may be large; the names
     that it mentions are enough.
     """
-    if code.co_name == "<module>":
+    if not code.co_flags & inspect.CO_OPTIMIZED:
         return code.co_names
     return (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
 
 
 def _global_values(code: CodeType, frame: FrameType) -> Iterator[tuple[str, Value]]:
     """The globals that code mentions; `co_names` holds attribute names too, which may mislead."""
-    if code.co_name == "<module>":
+    if not code.co_flags & inspect.CO_OPTIMIZED:
         return
     for name in code.co_names:
         if name in frame.f_globals:

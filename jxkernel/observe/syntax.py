@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
 import linecache
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -215,7 +216,7 @@ class FunctionSyntax:
             yield self._effect(whole, problem, f"return the changed {root}")
 
     def _is_outer(self, name: str) -> bool:
-        if self.code.co_name == "<module>":
+        if not self.code.co_flags & inspect.CO_OPTIMIZED:
             return name not in self._rebound
         return name not in self.code.co_varnames and name not in self.code.co_cellvars
 
