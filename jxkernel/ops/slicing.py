@@ -284,8 +284,8 @@ def _pad_transpose(
     inside = _unpad(ct, padding_config)
     total = None
     if is_linear(padding_value):
-        everywhere = reduce_sum(ct, range(np.ndim(ct)))
-        total = sub(everywhere, reduce_sum(inside, range(np.ndim(inside))))
+        everywhere = reduce_sum(ct, tuple(range(np.ndim(ct))))
+        total = sub(everywhere, reduce_sum(inside, tuple(range(np.ndim(inside)))))
     return [inside if is_linear(operand) else None, total]
 
 

@@ -1,0 +1,133 @@
+"""Creation: arrays from nothing but parameters, and from one number.
+
+``full`` and its kin are compositions; ``iota`` is the one primitive without operands.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes, hlo
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.primitive import Primitive, Undefined
+from jxkernel.core.zeros import scalar_like
+from jxkernel.ops.broadcast import broadcast_in_dim
+from jxkernel.ops.convert import convert_element_type
+from jxkernel.ops.structural import canonical_axis, integers, is_array, without_derivative
+
+__all__ = ["broadcasted_iota", "empty", "full", "full_like", "iota", "iota_p"]
+
+# ---------------------------------------------------------------- iota
+
+iota_p = Primitive("iota")
+
+
+def iota(dtype: Any, size: int) -> Any:
+    """Return the array 0, 1, ..., ``size`` - 1 of a numeric dtype.  StableHLO ``iota``."""
+    return broadcasted_iota(dtype, (size,), 0)
+
+
+def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Any:
+    """Return an array whose elements are their own positions along one axis.
+
+    Args:
+      dtype: a numeric dtype.
+      shape: the result's shape.
+      dimension: the axis along which it counts.
+
+    Raises:
+      TypeError: the dtype is not numeric.
+      ValueError: the axis does not exist, or a size is negative.
+
+    It has no operand, so its derivative is zero.  StableHLO ``iota``.
+    """
+    return iota_p.bind(
+        dtype=dtypes.check_and_canonicalize_user_dtype(dtype, "iota"),
+        shape=integers(shape),
+        dimension=canonical_axis("iota", dimension, len(shape)),
+    )
+
+
+@iota_p.def_abstract_eval
+def _iota_abstract_eval(*, dtype: Any, shape: tuple[int, ...], dimension: int) -> ShapedArray:
+    if not dtypes.issubdtype(dtype, np.number):
+        raise TypeError(f"iota does not accept dtype {dtype}: it makes numbers")
+    if any(size < 0 for size in shape):
+        raise ValueError(f"iota got shape {shape}: sizes are not negative")
+    return ShapedArray(shape, dtype)
+
+
+@iota_p.def_lower
+def _iota_lower(context: Any, *, dtype: Any, shape: tuple[int, ...], dimension: int) -> Any:
+    return context.value(
+        "stablehlo.iota", context.out_type, (), {"iota_dimension": hlo.i64_attr(dimension)}
+    )
+
+
+iota_p.define(
+    jvp=without_derivative(iota_p),
+    transpose=Undefined("it has no operand"),
+    batch=Undefined("it has no operand, so none can be batched"),
+)
+
+# ---------------------------------------------------------------- full
+
+
+def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
+    """Return a scalar repeated over a shape.
+
+    Args:
+      shape: the result's shape.
+      fill_value: a scalar array or a Python number.
+      dtype: the result's dtype; that of ``fill_value`` where not given.
+
+    Raises:
+      TypeError: ``fill_value`` is no scalar, or ``shape`` holds no whole numbers.
+      OverflowError: ``fill_value`` is a Python integer that ``dtype`` cannot hold.
+
+    Linear in ``fill_value``.  StableHLO ``broadcast_in_dim``.
+    """
+    sizes = integers(shape)
+    if np.ndim(fill_value):
+        raise TypeError(
+            f"full got a fill value of shape {np.shape(fill_value)}: it is a scalar; "
+            "broadcast_in_dim repeats arrays"
+        )
+    return broadcast_in_dim(_scalar_of(fill_value, dtype), sizes, ())
+
+
+def _scalar_of(value: Any, dtype: Any) -> Any:
+    """Return a scalar in a dtype; in its own, weak if it was, where none is asked for."""
+    if dtype is None:
+        return value
+    wanted = dtypes.check_and_canonicalize_user_dtype(dtype, "full")
+    if is_array(value):
+        return convert_element_type(value, wanted)
+    if isinstance(value, np.generic | np.ndarray):
+        return value.astype(wanted)[()]
+    return dtypes.coerce_scalar(value, wanted)[()]
+
+
+def full_like(
+    x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[int] | None = None
+) -> Any:
+    """Return a scalar repeated over the shape of ``x``, in its dtype.
+
+    Args:
+      x: an array, or anything with ``shape`` and ``dtype``.
+      fill_value: a scalar array or a Python number.
+      dtype: the result's dtype, if not that of ``x``.
+      shape: the result's shape, if not that of ``x``.
+    """
+    sizes = np.shape(x) if shape is None else shape
+    if dtype is None:
+        dtype = dtypes.dtype(x)
+        if dtypes.is_weakly_typed(x) and not is_array(fill_value):
+            return broadcast_in_dim(scalar_like(x, fill_value), integers(sizes), ())
+    return full(sizes, fill_value, dtype)
+
+
+def empty(shape: Sequence[int], dtype: Any) -> Any:
+    """Return an array of a shape and dtype; its elements are zeros."""
+    return full(shape, 0, dtype)
