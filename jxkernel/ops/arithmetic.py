@@ -19,13 +19,12 @@ from jxkernel.ops.families import (
     NOT_DIFFERENTIABLE,
     NUMERIC,
     ORDERED,
-    PYTHON_NUMBERS,
     REAL,
     bind_binary,
     broadcast_values,
     nary,
-    number_like,
     transpose_of_terms,
+    type_numbers,
     unary,
 )
 from jxkernel.ops.rounding import ceil, floor
@@ -377,8 +376,4 @@ def clamp(min: Any, x: Any, max: Any) -> Any:
     At a bound (x equal to it) the derivative is zero with respect to all three.  StableHLO
     ``clamp``.
     """
-    low, high = (
-        number_like("clamp", x, bound) if type(bound) in PYTHON_NUMBERS else bound
-        for bound in (min, max)
-    )
-    return clamp_p.bind(low, x, high)
+    return clamp_p.bind(*type_numbers("clamp", (min, x, max)))

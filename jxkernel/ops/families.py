@@ -18,7 +18,7 @@ from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, scalar_like
-from jxkernel.errors import ShapeMismatchError
+from jxkernel.errors import ShapeMismatchError, UndefinedRuleError
 from jxkernel.ops.broadcast import (
     add_any,
     broadcast_in_dim,
@@ -48,7 +48,9 @@ __all__ = [
     "nary",
     "number_like",
     "transpose_of_terms",
+    "type_numbers",
     "unary",
+    "without_derivative",
 ]
 
 FLOATING = (np.floating,)
@@ -82,6 +84,18 @@ def bind_binary(primitive: Primitive, x: Any, y: Any) -> Any:
     elif type(x) in PYTHON_NUMBERS:
         x = number_like(primitive.name, y, x)
     return primitive.bind(x, y)
+
+
+def type_numbers(name: str, operands: Sequence[Any]) -> list[Any]:
+    """Return operands with each Python number typed as the first operand that is none.
+
+    Raises:
+      TypeError: a number is of a richer kind than the dtype.
+    """
+    typed = next((x for x in operands if type(x) not in PYTHON_NUMBERS), None)
+    if typed is None:
+        return list(operands)
+    return [number_like(name, typed, x) if type(x) in PYTHON_NUMBERS else x for x in operands]
 
 
 def number_like(name: str, operand: Any, number: complex) -> Any:
@@ -263,6 +277,21 @@ def jvp_of_terms(primitive: Primitive, terms: tuple[Term, ...]) -> Callable[...,
         return y, Zero.tangent_of(y) if total is None else total
 
     return jvp
+
+
+def without_derivative(name: str, *operands: str) -> tuple[Callable[..., Any], ...]:
+    """Return derivative rules, one per operand named, that say that there is none.
+
+    Unlike ``Undefined`` for the whole rule, these leave the other operands differentiable.
+    """
+
+    def refusal(operand: str) -> Callable[..., Any]:
+        def term(*args: Any, **params: Any) -> Any:
+            raise UndefinedRuleError(name, "jvp", f"it cannot be differentiated in {operand}")
+
+        return term
+
+    return tuple(refusal(operand) for operand in operands)
 
 
 def transpose_of_terms(*terms: Callable[..., Any] | None) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from jxkernel import dtypes, hlo
 from jxkernel.ops.families import broadcast_values
 
-__all__ = ["Formula", "Scope", "formula_rule"]
+__all__ = ["Formula", "Scope", "epsilon", "formula_rule"]
 
 _BOOL = np.dtype(np.bool_)
 _Operand = Union["Formula", float]
@@ -157,8 +157,9 @@ class Scope:
         """Repeat ``body`` while ``goes_on`` holds anywhere, at most ``limit`` times.
 
         Args:
-          goes_on: from the variables to where another step is wanted.
-          body: from the variables to their next values; all elements take every step.
+          goes_on: from the variables to where another step is wanted; elements that want none keep
+            their values, so that no element depends on its neighbours.
+          body: from the variables to their next values.
           start: the first values.
           limit: the greatest number of steps.
         """
@@ -173,6 +174,10 @@ class Scope:
         def wrapped(values: Sequence[Any]) -> list[Formula]:
             return [Formula(self, v, item.dtype) for v, item in zip(values, start, strict=True)]
 
+        def advance(current: list[Formula]) -> list[Formula]:
+            wanted, following = goes_on(*current), body(*current)
+            return [wanted.where(n, c, c) for n, c in zip(following, current, strict=True)]
+
         def condition(builder: hlo.Builder, count: Any, *values: Any) -> Sequence[Any]:
             wanted = self._inside(builder, lambda: goes_on(*wrapped(values)))
             bound = builder.constant(limit, counter_dtype)
@@ -181,7 +186,7 @@ class Scope:
             return [builder.value("stablehlo.and", flag, (early, self._any(builder, wanted)))]
 
         def step(builder: hlo.Builder, count: Any, *values: Any) -> Sequence[Any]:
-            following = self._inside(builder, lambda: body(*wrapped(values)))
+            following = self._inside(builder, lambda: advance(wrapped(values)))
             more = builder.value(
                 "stablehlo.add", scalar, (count, builder.constant(1, counter_dtype))
             )

@@ -15,11 +15,10 @@ from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear, zero_scalar
 from jxkernel.ops.broadcast import broadcast_like, sum_to_shape
 from jxkernel.ops.families import (
-    PYTHON_NUMBERS,
     broadcast_values,
     elementwise_batch,
     joint_shape,
-    number_like,
+    type_numbers,
 )
 
 __all__ = ["select", "select_n", "select_n_p"]
@@ -41,15 +40,7 @@ def select_n(which: Any, *cases: Any) -> Any:
 
     Linear in the cases; cases that were not chosen get zero cotangents.  StableHLO ``select``.
     """
-    if any(type(case) in PYTHON_NUMBERS for case in cases):
-        typed = next((case for case in cases if type(case) not in PYTHON_NUMBERS), cases[0])
-        cases = tuple(
-            number_like("select_n", typed, case)
-            if type(case) in PYTHON_NUMBERS and case is not typed
-            else case
-            for case in cases
-        )
-    return select_n_p.bind(which, *cases)
+    return select_n_p.bind(which, *type_numbers("select_n", cases))
 
 
 def select(pred: Any, on_true: Any, on_false: Any) -> Any:

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel.errors import UndefinedRuleError
 from jxkernel.ops.arithmetic import add, div, mul, neg, sign, square, sub
 from jxkernel.ops.compare import lt
 from jxkernel.ops.complex import abs
 from jxkernel.ops.exponential import exp
-from jxkernel.ops.families import FLOATING, bind_binary, nary, unary
+from jxkernel.ops.families import FLOATING, bind_binary, nary, unary, without_derivative
 from jxkernel.ops.formula import Formula, formula_rule
 from jxkernel.ops.select import select
 
@@ -114,22 +113,13 @@ def digamma(x: Any) -> Any:
     return digamma_p.bind(x)
 
 
-def _undefined_term(name: str, argument: str) -> Any:
-    def term(t: Any, *args: Any) -> Any:
-        raise UndefinedRuleError(
-            name, "jvp", f"its derivative with respect to {argument} has no known closed form"
-        )
-
-    return term
-
-
 polygamma_p = nary(
     "polygamma",
     (FLOATING, FLOATING),
     lower="chlo.polygamma",
     reference="scipy.special.polygamma",
     jvp=(
-        _undefined_term("polygamma", "the order m"),
+        *without_derivative("polygamma", "its order m"),
         lambda t, m, x, y: mul(t, polygamma(add(m, 1), x)),
     ),
 )
@@ -149,7 +139,7 @@ zeta_p = nary(
     lower="chlo.zeta",
     reference="scipy.special.zeta",
     jvp=(
-        _undefined_term("zeta", "the exponent x"),
+        *without_derivative("zeta", "its exponent x"),
         lambda t, x, q, y: mul(t, mul(neg(x), zeta(add(x, 1), q))),
     ),
 )
