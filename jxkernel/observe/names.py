@@ -281,20 +281,28 @@ def _is_tracing() -> bool:
     return trace is not None and trace.parent is not trace
 
 
+def _has_own_locals(code: CodeType) -> bool:
+    """Whether code keeps its names in slots of its own, as functions do, whatever it is called.
+
+    The body of a module or a cell keeps them in the namespace; a cell that was made a function of
+    what it reads bears a module's name but keeps them as a function does.
+    """
+    return bool(code.co_flags & inspect.CO_OPTIMIZED)
+
+
 def _local_names(code: CodeType) -> tuple[str, ...]:
     """The names that a frame's `f_locals` are searched for.
 
-    The body of a module or cell keeps its names in the namespace, which may be large; the names
-    that it mentions are enough.
+    A namespace may be large; of it the names that the code mentions are enough.
     """
-    if not code.co_flags & inspect.CO_OPTIMIZED:
+    if not _has_own_locals(code):
         return code.co_names
     return (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
 
 
 def _global_values(code: CodeType, frame: FrameType) -> Iterator[tuple[str, Value]]:
     """The globals that code mentions; `co_names` holds attribute names too, which may mislead."""
-    if not code.co_flags & inspect.CO_OPTIMIZED:
+    if not _has_own_locals(code):
         return
     for name in code.co_names:
         if name in frame.f_globals:

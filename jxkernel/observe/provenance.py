@@ -155,7 +155,7 @@ class _Builder:
         effects = self._effects(notes, syntax)
         marks = self._marks(notes, syntax) if syntax else []
         return FunctionMap(
-            name=code.co_name,
+            name=_name_of(code),
             file=code.co_filename,
             first_line=code.co_firstlineno,
             calls=notes.calls,
@@ -173,10 +173,10 @@ class _Builder:
         code = notes.code
         arguments = set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
         for name, (line, value) in latest.items():
-            yield self._fact(name, value, code.co_name, line, syntax, name in arguments)
+            yield self._fact(name, value, _name_of(code), line, syntax, name in arguments)
         for name, value in notes.globals.items():
             if name not in latest:
-                yield self._fact(name, value, code.co_name, 0, syntax, False)
+                yield self._fact(name, value, _name_of(code), 0, syntax, False)
 
     def _fact(
         self,
@@ -239,7 +239,7 @@ class _Builder:
     def _text(self, code: CodeType, line: int) -> str:
         """The text of a line; what was there at the entry of a function came as its argument."""
         if not line:
-            return f"argument of {code.co_name}"
+            return f"argument of {_name_of(code)}"
         syntax = self._syntax(code)
         return syntax.line_text(line) if syntax else ""
 
@@ -322,6 +322,11 @@ class _History:
         if occurrence.binds:
             return max((self._steps[line] for line in lines if line in self._steps), default=None)
         return self._steps.get(occurrence.span.line)
+
+
+def _name_of(code: CodeType) -> str:
+    """The name of a function; what was typed as a whole has none."""
+    return "the cell" if code.co_name == "<module>" else code.co_name
 
 
 def _mark(
