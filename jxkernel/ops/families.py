@@ -80,7 +80,10 @@ def bind_binary(primitive: Primitive, x: Any, y: Any) -> Any:
       TypeError: the number is of a richer kind than the dtype, such as 2.5 beside integers.
     """
     if type(y) in PYTHON_NUMBERS:
-        y = number_like(primitive.name, x, y)
+        if type(x) in PYTHON_NUMBERS:
+            x, y = _of_one_kind((x, y))
+        else:
+            y = number_like(primitive.name, x, y)
     elif type(x) in PYTHON_NUMBERS:
         x = number_like(primitive.name, y, x)
     return primitive.bind(x, y)
@@ -94,8 +97,14 @@ def type_numbers(name: str, operands: Sequence[Any]) -> list[Any]:
     """
     typed = next((x for x in operands if type(x) not in PYTHON_NUMBERS), None)
     if typed is None:
-        return list(operands)
+        return _of_one_kind(operands)
     return [number_like(name, typed, x) if type(x) in PYTHON_NUMBERS else x for x in operands]
+
+
+def _of_one_kind(numbers: Sequence[complex]) -> list[Any]:
+    """Return Python numbers as those of the richest kind among them."""
+    kind = max((type(number) for number in numbers), key=PYTHON_NUMBERS.index)
+    return [kind(number) for number in numbers]
 
 
 def number_like(name: str, operand: Any, number: complex) -> Any:
