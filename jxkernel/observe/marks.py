@@ -25,6 +25,7 @@ __all__ = [
     "Mark",
     "NameFact",
     "Provenance",
+    "spoken_name",
 ]
 
 Kind = Literal["traced", "static", "constant", "effect"]
@@ -83,7 +84,7 @@ class NameFact:
 
     Attributes:
       name: the name.
-      function: the function that it belongs to.
+      function: the function that it belongs to, or `the cell`.
       kind: traced, static or constant.
       detail: its type or value.
       line: the line that bound it; 0 for a global or a closed-over name.
@@ -130,7 +131,7 @@ class FunctionMap:
     """One traced function's source with its marks.
 
     Attributes:
-      name: the function's name.
+      name: the function's name; `<module>` for a cell.
       file: its file, or the name that IPython gave the cell.
       first_line: the line of its `def`.
       calls: how often it was traced in this watch; the marks show the latest.
@@ -168,7 +169,7 @@ class Provenance:
         """Says what a name is to tracing and why, in a few lines."""
         facts = self.find(name)
         if not facts:
-            seen = ", ".join(function.name for function in self.functions)
+            seen = ", ".join(spoken_name(function.name) for function in self.functions)
             where = f"the traced functions ({seen})" if seen else "a traced function: nothing ran"
             return f"{name}: not a name of {where}"
         return "\n".join(line for fact in facts for line in _why_lines(fact))
@@ -177,6 +178,11 @@ class Provenance:
         if not self.functions:
             return "nothing was traced: the call hit its cache, or ran without tracing"
         return "\n\n".join("\n".join(_map_lines(one)) for one in self.functions)
+
+
+def spoken_name(code_name: str) -> str:
+    """The name of a function in sentences; what was typed as a whole has none of its own."""
+    return "the cell" if code_name == "<module>" else code_name
 
 
 def _why_lines(fact: NameFact) -> Iterator[str]:
@@ -208,7 +214,7 @@ def _chain_lines(fact: NameFact) -> Iterator[str]:
 
 def _map_lines(function: FunctionMap) -> Iterator[str]:
     times = "" if function.calls == 1 else f", traced {function.calls} times, the latest shown"
-    yield f"{function.name} ({function.file}:{function.first_line}){times}"
+    yield f"{spoken_name(function.name)} ({function.file}:{function.first_line}){times}"
     for fact in function.names:
         size = f", {format_size(fact.bytes)}" if fact.bytes else ""
         line = f"    line {fact.line}" if fact.line else ""

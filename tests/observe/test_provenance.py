@@ -636,7 +636,7 @@ def test_whole_cell_is_a_function_of_its_names(
     cell: Callable[[], CodeType], see_cell: Callable[[CodeType], Provenance]
 ) -> None:
     seen = see_cell(cell())
-    found = map_of(seen, "the cell")
+    found = map_of(seen, "<module>")
     kinds = {fact.name: (fact.kind, fact.detail) for fact in found.names}
     assert kinds["hidden"] == kinds["loss"] == ("traced", "f32[4]")
     assert kinds["squares"] == ("traced", "[f32[4], f32[4]]")
@@ -648,6 +648,7 @@ def test_whole_cell_is_a_function_of_its_names(
         "  ← hidden: f32[4]    hidden = add(hidden, x)    (line 3)",
         "  ← x: f32[4], argument",
     ]
+    assert "the cell (<ipython-input-7-abc>:1)" in str(seen)
     (loop,) = found.loops
     assert (loop.line, loop.times, loop.equations) == (2, 2, 2)
     assert [effect.code for effect in found.effects] == ["log.append(step)"]
