@@ -181,11 +181,12 @@ class _Builder:
             latest[note.name] = (note.line, note.value)
         code = notes.code
         arguments = set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+        function = spoken_name(code.co_name)
         for name, (line, value) in latest.items():
-            yield self._fact(name, value, spoken_name(code.co_name), line, syntax, name in arguments)
+            yield self._fact(name, value, function, line, syntax, name in arguments)
         for name, value in notes.globals.items():
             if name not in latest:
-                yield self._fact(name, value, spoken_name(code.co_name), 0, syntax, False)
+                yield self._fact(name, value, function, 0, syntax, False)
 
     def _fact(
         self,
@@ -331,84 +332,6 @@ class _History:
         if occurrence.binds:
             return max((self._steps[line] for line in lines if line in self._steps), default=None)
         return self._steps.get(occurrence.span.line)
-
-
-def _mark(self, name: str, span: Span, value: Value) -> Mark:
-        kind = self._kind(value)
-        size = _size(value) if kind == "constant" else 0
-        return _mark(kind, name, span, value.text, size)
-
-    def _expression_marks(self, notes: CodeNotes, syntax: FunctionSyntax) -> Iterator[Mark]:
-        """Expressions whose evaluation recorded equations, with the type of the last result."""
-        types = {
-            syntax.span(*position): _result_text(equation)
-            for equation, position in self._places[id(notes.code)]
-        }
-        for span, text in syntax.expressions():
-            if span in types:
-                yield _mark("traced", text, span, types[span], is_name=False)
-
-    def _effects(self, notes: CodeNotes, syntax: FunctionSyntax | None) -> list[Mark]:
-        if syntax is None:
-            return []
-        return [
-            _mark("effect", one.code, one.span, f"{one.problem}; {one.instead}", is_name=False)
-            for one in syntax.effects(notes.namespace)
-            if any(notes.counts[line] for line in range(one.span.line, one.span.end_line + 1))
-        ]
-
-    def _loops(self, notes: CodeNotes, syntax: FunctionSyntax) -> Iterator[Loop]:
-        for loop in syntax.loops():
-            times = _rounds(notes, loop)
-            body = range(loop.first_body_line, loop.end_line + 1)
-            equations = sum(line in body for _, (line, *_) in self._places[id(notes.code)])
-            if times > 1 and equations:
-                form = "lax.while_loop(condition, body, carry)"
-                if not loop.is_while:
-                    form = f"lax.fori_loop(0, {times}, body, carry), or lax.scan(body, carry, xs)"
-                yield Loop(loop.line, syntax.line_text(loop.line), times, equations, form)
-
-
-class _History:
-    """What each name held when, from the notes of one call."""
-
-    def __init__(self, notes: CodeNotes) -> None:
-        self._globals = notes.globals
-        self._steps: dict[int, int] = {}
-        for step, line in enumerate(notes.lines, start=1):
-            self._steps[line] = step
-        self._changes: dict[str, list[tuple[int, Value]]] = {}
-        for note in notes.notes:
-            self._changes.setdefault(note.name, []).append((note.step, note.value))
-
-    def value_at(self, occurrence: Occurrence) -> Value | None:
-        """What a name held where it stands; what it was bound to, where it is bound.
-
-        A change noted at step `n` was seen when line `n` had run, so a use in that line still had
-        the value before it.
-        """
-        changes = self._changes.get(occurrence.name)
-        if changes is None:
-            return None if occurrence.binds else self._globals.get(occurrence.name)
-        step = 1 if occurrence.is_argument else self._step_of(occurrence)
-        if step is None:
-            return None
-        latest = step if occurrence.binds else step - 1
-        return next(
-            (value for changed_at, value in reversed(changes) if changed_at <= latest), None
-        )
-
-    def _step_of(self, occurrence: Occurrence) -> int | None:
-        """The step that ran the line; a line inside a statement belongs to one before it."""
-        lines = range(occurrence.span.line, occurrence.end_line + 1)
-        if occurrence.binds:
-            return max((self._steps[line] for line in lines if line in self._steps), default=None)
-        return self._steps.get(occurrence.span.line)
-
-
-def _name_of(code: CodeType) -> str:
-    """The name of a function; what was typed as a whole has none."""
-    return "the cell" if code.co_name == "<module>" else code.co_name
 
 
 def _mark(
