@@ -55,28 +55,43 @@ def _grad_lax(library: Library, x: Any) -> Callable[[], Any]:
     return lambda: gradient(x)
 
 
-HOST = np.linspace(0.0, 1.0, 8, dtype=np.float32)
+def _lax_add(library: Library, x: Any) -> Callable[[], Any]:
+    add = library.lax.add
+    return lambda: add(x, x)
+
+
+def _sin(library: Library, x: Any) -> Callable[[], Any]:
+    sin = library.numpy.sin
+    return lambda: sin(x)
+
+
+def _zeros(library: Library, x: Any) -> Callable[[], Any]:
+    zeros = library.numpy.zeros
+    return lambda: zeros((8,))
+
+
+def _array(library: Library, x: Any) -> Callable[[], Any]:
+    array = library.numpy.array
+    return lambda: array([1.0, 2.0, 3.0])
+
+
+def _device_put(library: Library, x: Any) -> Callable[[], Any]:
+    put, host = library.api.device_put, np.linspace(0.0, 1.0, 8, dtype=np.float32)
+    return lambda: put(host)
+
 
 METRICS = (
-    Metric("`lax.add(x, y)`", 1.0, _on_vector(lambda library, x: lambda: library.lax.add(x, x))),
+    Metric("`lax.add(x, y)`", 1.0, _on_vector(_lax_add)),
     Metric("`x + y`", 1.0, _on_vector(lambda library, x: lambda: x + x)),
     Metric("`x + 1`", 1.0, _on_vector(lambda library, x: lambda: x + 1)),
-    Metric("`jnp.sin(x)`", 1.0, _on_vector(lambda library, x: lambda: library.numpy.sin(x))),
+    Metric("`jnp.sin(x)`", 1.0, _on_vector(_sin)),
     Metric("`x.sum()`", None, _on_vector(lambda library, x: lambda: x.sum())),
     Metric("`x[3]`", 0.35, _on_vector(lambda library, x: lambda: x[3])),
     Metric("`x[1:4]`", 0.35, _on_vector(lambda library, x: lambda: x[1:4])),
     Metric("`x.at[0].set(1)`", 0.35, _on_vector(lambda library, x: lambda: x.at[0].set(1.0))),
-    Metric("`jnp.zeros((8,))`", 0.40, _on_vector(lambda lib, x: lambda: lib.numpy.zeros((8,)))),
-    Metric(
-        "`jnp.array([1., 2., 3.])`",
-        0.40,
-        _on_vector(lambda library, x: lambda: library.numpy.array([1.0, 2.0, 3.0])),
-    ),
-    Metric(
-        "`device_put` of a NumPy array",
-        0.40,
-        _on_vector(lambda library, x: lambda: library.api.device_put(HOST)),
-    ),
+    Metric("`jnp.zeros((8,))`", 0.40, _on_vector(_zeros)),
+    Metric("`jnp.array([1., 2., 3.])`", 0.40, _on_vector(_array)),
+    Metric("`device_put` of a NumPy array", 0.40, _on_vector(_device_put)),
     Metric("eager grad of a small function", 0.30, _on_vector(_grad)),
     Metric("eager grad of a small lax function", 0.30, _on_vector(_grad_lax)),
     Metric("eager vmap of a small function", 0.30, _on_vector(_vmap)),

@@ -39,8 +39,10 @@ class ProcessCost:
 
 
 def _environment() -> dict[str, str]:
-    # Both libraries see the checkout's benchmarks and neither another's settings.
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "JXKERNEL_", "XLA_"))}
+    # Both libraries see the checkout's benchmarks and neither another's settings. PYTHON* goes as
+    # well: PYTHONDONTWRITEBYTECODE would have every process compile all its modules again.
+    settings = ("JAX_", "JXKERNEL_", "XLA_", "PYTHON")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(settings)}
     return {**kept, "PYTHONPATH": str(ROOT)}
 
 
