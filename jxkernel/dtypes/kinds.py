@@ -50,8 +50,8 @@ __all__ = [
 ]
 
 bfloat16 = ml_dtypes.bfloat16
-finfo = ml_dtypes.finfo
-iinfo = ml_dtypes.iinfo
+finfo: Any = ml_dtypes.finfo
+iinfo: Any = ml_dtypes.iinfo
 
 float0 = np.dtype([("float0", np.void, 0)])
 """The dtype of tangents and cotangents of integers and booleans: one value, zero bytes."""
