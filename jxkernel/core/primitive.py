@@ -180,6 +180,8 @@ class Primitive:
 
 
 def _is_plain(value: Any) -> bool:
+    if type(value) is tuple:
+        return all(map(_is_plain, value))
     return not hasattr(value, "derived")
 
 

@@ -50,7 +50,10 @@ class PartialTrace(StageTrace):
 
 
 def trace_partial(
-    function: Callable[..., Sequence[Any]], args: Sequence[Any], unknown: Sequence[bool]
+    function: Callable[..., Sequence[Any]],
+    args: Sequence[Any],
+    unknown: Sequence[bool],
+    force: Sequence[bool] = (),
 ) -> tuple[list[Any], list[bool], ClosedJaxpr]:
     """Run a function whose unknown arguments are recorded.
 
@@ -58,6 +61,7 @@ def trace_partial(
       function: takes and returns flat sequences.
       args: values for known arguments, avals for unknown ones.
       unknown: which are which.
+      force: which results count as unknown even where they are known; empty for none.
 
     Returns:
       the values of the known results (None for unknown ones), which results are unknown, and
@@ -74,31 +78,38 @@ def trace_partial(
         outs = function(*inputs)
     finally:
         swap_current(previous)
-    unknown_out = [trace.is_unknown(out) for out in outs]
+    forced = force or [False] * len(outs)
+    unknown_out = [trace.is_unknown(out) or must for out, must in zip(outs, forced, strict=True)]
     known = [None if hidden else out for out, hidden in zip(outs, unknown_out, strict=True)]
     program = trace.close([out for out, hidden in zip(outs, unknown_out, strict=True) if hidden])
     return known, unknown_out, program
 
 
 def partial_eval_program(
-    closed: ClosedJaxpr, unknown: tuple[bool, ...]
+    closed: ClosedJaxpr, unknown: tuple[bool, ...], force: tuple[bool, ...] = ()
 ) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...], int]:
     """Split a program by which of its arguments are known.
+
+    Args:
+      closed: the program.
+      unknown: for each argument, whether it is unknown.
+      force: for each result, whether it counts as unknown even where it is known (the branches
+        of one choice, or a loop's turns, must agree); empty for none.
 
     Returns:
       the known program (known arguments to known results, then residuals), the unknown program
       (residuals, then unknown arguments, to unknown results), which results are unknown, and
       the number of residuals.
     """
-    key = ("partial_eval", unknown)
+    key = ("partial_eval", unknown, force)
     found = closed.derived.get(key)
     if found is None:
-        found = closed.derived[key] = _split(closed, unknown)
+        found = closed.derived[key] = _split(closed, unknown, force)
     return found
 
 
 def _split(
-    closed: ClosedJaxpr, unknown: tuple[bool, ...]
+    closed: ClosedJaxpr, unknown: tuple[bool, ...], force: tuple[bool, ...]
 ) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...], int]:
     jaxpr = closed.jaxpr
     recorded: list[tuple[list[bool], ClosedJaxpr]] = []
@@ -110,7 +121,7 @@ def _split(
             for var, hidden in zip(jaxpr.invars, unknown, strict=True)
         ]
         known, unknown_out, rest = trace_partial(
-            lambda *xs: eval_jaxpr(jaxpr, closed.consts, *xs), args, unknown
+            lambda *xs: eval_jaxpr(jaxpr, closed.consts, *xs), args, unknown, force
         )
         rest = _pruned(rest)
         recorded.append((unknown_out, rest))
