@@ -4,15 +4,19 @@ import argparse
 import sys
 from pathlib import Path
 
+from benchmarks.instructions import available
 from benchmarks.processes import ROOT, Peer
 from benchmarks.report import page
-from benchmarks.runner import TITLES, run, setting
+from benchmarks.runner import TITLES, Plan, run, setting
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--peer", required=True, help="the interpreter of an environment with jax")
     parser.add_argument("--rounds", type=int, default=5, help="pairs of processes per family")
+    parser.add_argument(
+        "--instructions", action="store_true", help="count instructions as well (valgrind, slow)"
+    )
     parser.add_argument("--only", nargs="+", choices=list(TITLES), help="these families alone")
     parser.add_argument(
         "--output",
@@ -25,9 +29,16 @@ def _options() -> argparse.Namespace:
 def main() -> None:
     """Measure what was asked for and write it."""
     options = _options()
-    ours, theirs = Peer("jxkernel", sys.executable), Peer("jax", options.peer)
-    sections = run(ours, theirs, options.only or list(TITLES), options.rounds)
-    text = page(sections, setting(ours, theirs, options.rounds))
+    if options.instructions and not available():
+        sys.exit("--instructions needs valgrind")
+    plan = Plan(
+        Peer("jxkernel", sys.executable),
+        Peer("jax", options.peer),
+        options.only or list(TITLES),
+        options.rounds,
+        options.instructions,
+    )
+    text = page(run(plan), setting(plan))
     output = options.output or (None if options.only else ROOT / "docs" / "benchmarks.md")
     if output is None:
         print(text)

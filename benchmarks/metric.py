@@ -3,12 +3,14 @@
 import cProfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any
 
+from benchmarks.instructions import count_instructions
 from benchmarks.library import Library
 
-__all__ = ["Metric", "Work", "count_calls", "seconds_per_run"]
+__all__ = ["Metric", "Work", "count_calls", "instructions_per_run", "seconds_per_run"]
 
 BATCHES = 9
 BATCH_SECONDS = 0.01
@@ -70,14 +72,27 @@ def _timed(
     return perf_counter() - start
 
 
-def count_calls(work: Work, repeats: int = 3) -> float:
-    """Return the function calls (Python's and C's, as cProfile counts them) of one warm run."""
+def _steps(library: Library, work: Work, repeats: int) -> list[Callable[[], Any]]:
+    """Return ``repeats`` runs with their inputs prepared, after one that warms the caches."""
+    wait = library.api.block_until_ready
     inputs = [(work.prepare(),) if work.prepare else () for _ in range(repeats + 1)]
-    work.run(*inputs[0])
+    wait(work.run(*inputs[0]))
+    return [partial(work.run, *given) for given in inputs[1:]]
+
+
+def count_calls(library: Library, work: Work, repeats: int = 3) -> float:
+    """Return the function calls (Python's and C's, as cProfile counts them) of one warm run."""
+    steps = _steps(library, work, repeats)
     profile = cProfile.Profile()
     profile.enable()
-    for given in inputs[1:]:
-        work.run(*given)
+    for step in steps:
+        step()
     profile.disable()
     # The call of disable() is counted as well.
     return (sum(entry.callcount for entry in profile.getstats()) - 1) / repeats
+
+
+def instructions_per_run(library: Library, work: Work, repeats: int = 3) -> float:
+    """Return the machine instructions of one warm run, in a process that callgrind runs."""
+    _steps(library, work, repeats)
+    return count_instructions(_steps(library, work, repeats)) / repeats

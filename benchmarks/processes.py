@@ -4,13 +4,23 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from time import perf_counter
 from typing import Any
 
-__all__ = ["Peer", "ProcessCost", "measure_family", "measure_script", "versions"]
+from benchmarks.instructions import OUTPUT, total, under_callgrind
+
+__all__ = [
+    "Peer",
+    "ProcessCost",
+    "instructions_of_script",
+    "measure_family",
+    "measure_script",
+    "versions",
+]
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -46,16 +56,25 @@ def _environment() -> dict[str, str]:
     return {**kept, "PYTHONPATH": str(ROOT)}
 
 
-def measure_family(peer: Peer, family: str, *, calls: bool) -> dict[str, Any]:
+def measure_family(peer: Peer, family: str, kinds: Sequence[str]) -> dict[str, Any]:
     """Return the figures of a family of metrics, measured in a fresh process.
 
     Raises:
       RuntimeError: the process failed; the message holds what it wrote.
     """
-    command = [peer.python, "-m", "benchmarks.worker", peer.library, family]
+    command = [peer.python, "-m", "benchmarks.worker", peer.library, family, *kinds]
+    if "instructions" not in kinds:
+        return json.loads(_output(command).splitlines()[-1])
+    with TemporaryDirectory() as folder:
+        output = Path(folder) / "callgrind"
+        counted = under_callgrind(command, output, from_start=False)
+        return json.loads(_output(counted, {OUTPUT: str(output)}).splitlines()[-1])
+
+
+def _output(command: list[str], variables: dict[str, str] | None = None) -> str:
     done = subprocess.run(
-        command + ["--calls"] * calls,
-        env=_environment(),
+        command,
+        env={**_environment(), **(variables or {})},
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -63,7 +82,16 @@ def measure_family(peer: Peer, family: str, *, calls: bool) -> dict[str, Any]:
     )
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr[-4000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
+    return done.stdout
+
+
+def instructions_of_script(peer: Peer, source: str) -> float:
+    """Return the instructions of a program as a whole process."""
+    command = [peer.python, "-c", source.format(library=peer.library)]
+    with TemporaryDirectory() as folder:
+        output = Path(folder) / "callgrind"
+        _output(under_callgrind(command, output, from_start=True), {"PYTHONHASHSEED": "0"})
+        return total(output)
 
 
 def measure_script(peer: Peer, source: str) -> ProcessCost:

@@ -34,7 +34,8 @@ def page(sections: Sequence[Section], setting: str) -> str:
         "take turns in separate processes on one machine, with the same jaxlib, and a ratio is "
         "the median over the rounds, with the least and greatest beside it. Absolute figures "
         "are those of the machine; ratios and call counts carry over. Calls are function calls "
-        "as cProfile counts them, which no other load on the machine disturbs.",
+        "as cProfile counts them, which no other load on the machine disturbs; instructions, where "
+        "`--instructions` asked for them, are valgrind's.",
         setting,
     ]
     for section in sections:
@@ -43,19 +44,20 @@ def page(sections: Sequence[Section], setting: str) -> str:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return rows as a Markdown table."""
-    counted = any(row.our_calls is not None for row in rows)
+    """Return rows as a Markdown table, with a pair of columns for each kind of exact count."""
+    kinds = [kind for kind in _COUNTS if any(kind in row.counts for row in rows)]
     heads = ["metric", "goal", "ratio", "spread", "met", "jxkernel", "jax"]
-    heads += ["calls, jxkernel", "calls, jax"] if counted else []
+    for kind in kinds:
+        heads += [f"{kind}, jxkernel", f"{kind}, jax"]
     lines = [heads, ["---"] + ["---:"] * (len(heads) - 1)]
-    lines += [_cells(row, counted) for row in rows]
+    lines += [_cells(row, kinds) for row in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _cells(row: Row, counted: bool) -> list[str]:
-    goal = "–" if row.goal is None else f"{row.goal:.2f}"
+def _cells(row: Row, kinds: Sequence[str]) -> list[str]:
+    goal = "–" if row.goal is None else f"{row.goal:.2f}{' itself' if row.absolute else ''}"
     if row.ratio is None:
-        return [row.name, goal, row.error or "not measured", *[""] * (4 + 2 * counted)]
+        return [row.name, goal, row.error or "not measured", *[""] * (4 + 2 * len(kinds))]
     ratios = row.ratios
     cells = [
         row.name,
@@ -66,10 +68,21 @@ def _cells(row: Row, counted: bool) -> list[str]:
         row.show(min(row.ours)),
         row.show(min(row.theirs)),
     ]
-    return cells + [_count(row.our_calls), _count(row.their_calls)] * counted
+    for kind in kinds:
+        cells += (
+            [_COUNTS[kind](count) for count in row.counts[kind]] if kind in row.counts else ["", ""]
+        )
+    return cells
 
 
-def _count(calls: float | None) -> str:
-    if calls is None:
-        return ""
+def _calls_text(calls: float) -> str:
     return f"{calls:,.0f}" if calls >= 100 else f"{calls:.1f}"
+
+
+def _instructions_text(instructions: float) -> str:
+    if instructions >= 1e7:
+        return f"{instructions / 1e6:,.0f} M"
+    return f"{instructions / 1e3:,.1f} k"
+
+
+_COUNTS = {"calls": _calls_text, "instructions": _instructions_text}

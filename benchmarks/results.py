@@ -13,12 +13,12 @@ class Row:
 
     Attributes:
       name: what is measured.
-      goal: the ratio to reach, or None.
+      goal: the ratio to reach (or, where ``absolute``, jxkernel's own figure), or None.
       show: writes one figure with its unit.
       ours: jxkernel's figures, one per round.
       theirs: jax's figures from the same rounds.
-      our_calls: function calls of jxkernel, where they are counted.
-      their_calls: function calls of jax.
+      counts: by kind, what was counted exactly: jxkernel's figure and jax's.
+      absolute: whether the goal is for jxkernel's figure, not for the ratio.
       error: the last line of what went wrong, or nothing.
     """
 
@@ -27,8 +27,8 @@ class Row:
     show: Callable[[float], str]
     ours: list[float] = field(default_factory=list)
     theirs: list[float] = field(default_factory=list)
-    our_calls: float | None = None
-    their_calls: float | None = None
+    counts: dict[str, tuple[float, float]] = field(default_factory=dict)
+    absolute: bool = False
     error: str = ""
 
     @property
@@ -46,7 +46,7 @@ class Row:
         """Whether the goal is reached, or None where there is none."""
         if self.goal is None or self.ratio is None:
             return None
-        return self.ratio <= self.goal
+        return (median(self.ours) if self.absolute else self.ratio) <= self.goal
 
 
 @dataclass

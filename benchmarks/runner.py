@@ -3,16 +3,23 @@
 import platform
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from benchmarks import growth, startup
 from benchmarks.metric import Metric
-from benchmarks.processes import Peer, measure_family, measure_script, versions
+from benchmarks.processes import (
+    Peer,
+    instructions_of_script,
+    measure_family,
+    measure_script,
+    versions,
+)
 from benchmarks.report import exponent_text, megabytes, seconds_text
 from benchmarks.results import Row, Section
 from benchmarks.worker import FAMILIES
 
-__all__ = ["TITLES", "run", "setting"]
+__all__ = ["TITLES", "Plan", "run", "setting"]
 
 TITLES = {
     "startup": "Start-up",
@@ -24,37 +31,61 @@ TITLES = {
 }
 
 
-def run(ours: Peer, theirs: Peer, families: Sequence[str], rounds: int) -> list[Section]:
+@dataclass(frozen=True)
+class Plan:
+    """What to measure.
+
+    Attributes:
+      ours: jxkernel and its interpreter.
+      theirs: jax and its interpreter.
+      families: the families of metrics.
+      rounds: how many pairs of processes per family.
+      instructions: whether to count instructions as well, under valgrind.
+    """
+
+    ours: Peer
+    theirs: Peer
+    families: Sequence[str]
+    rounds: int
+    instructions: bool
+
+
+def run(plan: Plan) -> list[Section]:
     """Measure families of metrics and return one section each."""
-    return [_section(ours, theirs, family, rounds) for family in families]
+    return [_section(plan, family) for family in plan.families]
 
 
-def _section(ours: Peer, theirs: Peer, family: str, rounds: int) -> Section:
+def _section(plan: Plan, family: str) -> Section:
     if family == "startup":
-        return _startup(ours, theirs, rounds)
+        return _startup(plan)
     if family == "growth":
-        return _growth(ours, theirs)
+        return _growth(plan)
     rows = {m.name: Row(m.name, m.goal, seconds_text) for m in FAMILIES[family]}
-    for number in range(rounds):
-        _say(f"{TITLES[family]}: round {number + 1} of {rounds}")
-        calls = number == 0
-        mine = measure_family(ours, family, calls=calls)
-        other = measure_family(theirs, family, calls=calls)
-        for name, row in rows.items():
-            _take(row, mine[name], other[name])
+    for number in range(plan.rounds):
+        _say(f"{TITLES[family]}: round {number + 1} of {plan.rounds}")
+        kinds = ["seconds"] if number else ["seconds", "calls"]
+        _take_round(plan, family, kinds, rows)
+    if plan.instructions:
+        _say(f"{TITLES[family]}: instructions")
+        _take_round(plan, family, ["instructions"], rows)
     return Section(TITLES[family], _note(FAMILIES[family]), list(rows.values()))
 
 
 def _note(metrics: Sequence[Metric]) -> str:
     lengths = sorted({metric.operations for metric in metrics} - {1})
     if not lengths:
-        return "Time and calls of one run."
-    return (
-        f"Time and calls per operation, in programs of {', '.join(map(str, lengths))} operations."
-    )
+        return "Figures of one run."
+    return f"Figures per operation, in programs of {', '.join(map(str, lengths))} operations."
 
 
-def _take(row: Row, mine: dict[str, Any], other: dict[str, Any], kind: str = "seconds") -> None:
+def _take_round(plan: Plan, family: str, kinds: Sequence[str], rows: dict[str, Row]) -> None:
+    mine = measure_family(plan.ours, family, kinds)
+    other = measure_family(plan.theirs, family, kinds)
+    for name, row in rows.items():
+        _take(row, mine[name], other[name])
+
+
+def _take(row: Row, mine: dict[str, Any], other: dict[str, Any]) -> None:
     """Add one round's figures to a row, or remember why there are none."""
     for who, figures in (("jxkernel", mine), ("jax", other)):
         if "error" in figures:
@@ -62,55 +93,63 @@ def _take(row: Row, mine: dict[str, Any], other: dict[str, Any], kind: str = "se
                 _say(f"{row.name}, {who}: {figures['error']}")
             row.error = f"{who}: {figures['error'].strip().splitlines()[-1]:.80}"
             return
-    row.ours.append(mine[kind])
-    row.theirs.append(other[kind])
-    if "calls" in mine:
-        row.our_calls, row.their_calls = mine["calls"], other["calls"]
+    for kind, figure in mine.items():
+        if kind in ("calls", "instructions"):
+            row.counts[kind] = (figure, other[kind])
+        else:
+            row.ours.append(figure)
+            row.theirs.append(other[kind])
 
 
-def _startup(ours: Peer, theirs: Peer, rounds: int) -> Section:
+def _startup(plan: Plan) -> Section:
     rows: list[Row] = []
     for script in startup.SCRIPTS:
         _say(f"{TITLES['startup']}: {script.name}")
         wall = Row(f"{script.name}, wall time", script.time_goal, seconds_text)
         processor = Row(f"{script.name}, processor time", script.time_goal, seconds_text)
         memory = Row(f"{script.name}, peak memory", script.memory_goal, megabytes)
-        for _ in range(rounds + 1):
-            mine = measure_script(ours, script.source)
-            other = measure_script(theirs, script.source)
-            for row, kind in ((wall, "wall"), (processor, "processor"), (memory, "memory")):
-                row.ours.append(getattr(mine, kind))
-                row.theirs.append(getattr(other, kind))
-        for row in (wall, processor, memory):
-            # The first pair fills the disk cache and may write compiled bytecode.
-            del row.ours[0], row.theirs[0]
+        try:
+            _take_script(plan, script.source, wall, processor, memory)
+        except RuntimeError as error:
+            _say(str(error))
+            wall.error = str(error).strip().splitlines()[-1][:80]
         rows += [wall, processor, memory]
     return Section(TITLES["startup"], "Whole processes, from start to end.", rows)
 
 
-def _growth(ours: Peer, theirs: Peer) -> Section:
+def _take_script(plan: Plan, source: str, wall: Row, processor: Row, memory: Row) -> None:
+    for _ in range(plan.rounds + 1):
+        mine = measure_script(plan.ours, source)
+        other = measure_script(plan.theirs, source)
+        for row, kind in ((wall, "wall"), (processor, "processor"), (memory, "memory")):
+            row.ours.append(getattr(mine, kind))
+            row.theirs.append(getattr(other, kind))
+    for row in (wall, processor, memory):
+        # The first pair fills the disk cache and may write compiled bytecode.
+        del row.ours[0], row.theirs[0]
+    if plan.instructions:
+        wall.counts["instructions"] = (
+            instructions_of_script(plan.ours, source),
+            instructions_of_script(plan.theirs, source),
+        )
+
+
+def _growth(plan: Plan) -> Section:
     _say(TITLES["growth"])
-    mine = measure_family(ours, "growth", calls=False)
-    other = measure_family(theirs, "growth", calls=False)
-    lines = []
-    for curve in growth.CURVES:
-        row = Row(curve.name, None, exponent_text)
-        _take(row, mine[curve.name], other[curve.name], "exponent")
-        lines.append(row)
-    note = (
-        f"The exponent of the time in the number of operations; the goal is {growth.GOAL} at most, "
-        "and 1 is linear."
-    )
-    return Section(TITLES["growth"], note, lines)
+    rows = {c.name: Row(c.name, growth.GOAL, exponent_text, absolute=True) for c in growth.CURVES}
+    for _ in range(3):
+        _take_round(plan, "growth", (), rows)
+    note = "The exponent of the time in the number of operations: 1 is linear."
+    return Section(TITLES["growth"], note, list(rows.values()))
 
 
-def setting(ours: Peer, theirs: Peer, rounds: int) -> str:
+def setting(plan: Plan) -> str:
     """Return a sentence on what was compared where."""
-    mine, other = versions(ours), versions(theirs)
+    mine, other = versions(plan.ours), versions(plan.theirs)
     return (
         f"Measured with Python {mine['python']}, jaxlib {mine['jaxlib']}, numpy {mine['numpy']} "
         f"against jax {other['jax']} on Python {other['python']}, jaxlib {other['jaxlib']}, "
-        f"numpy {other['numpy']}; {platform.machine()} {platform.system()}, {rounds} rounds."
+        f"numpy {other['numpy']}; {platform.machine()} {platform.system()}, {plan.rounds} rounds."
     )
 
 

@@ -1,6 +1,7 @@
 """One process of one library: measures a family of metrics and prints them as JSON.
 
-Run as ``python -m benchmarks.worker LIBRARY FAMILY [--calls]``.
+Run as ``python -m benchmarks.worker LIBRARY FAMILY KIND...``; a kind is ``seconds``, ``calls`` or,
+in a process that callgrind runs, ``instructions``.
 """
 
 import json
@@ -11,7 +12,7 @@ from typing import Any
 
 from benchmarks import dispatch, eager, growth, programs, tracing
 from benchmarks.library import Library, load
-from benchmarks.metric import Metric, count_calls, seconds_per_run
+from benchmarks.metric import Metric, count_calls, instructions_per_run, seconds_per_run
 
 __all__ = ["FAMILIES", "main"]
 
@@ -23,12 +24,16 @@ FAMILIES: dict[str, Sequence[Metric]] = {
 }
 
 
-def _measure(library: Library, metric: Metric, calls: bool) -> dict[str, float]:
+_MEASURES = {
+    "seconds": seconds_per_run,
+    "calls": count_calls,
+    "instructions": instructions_per_run,
+}
+
+
+def _measure(library: Library, metric: Metric, kinds: Sequence[str]) -> dict[str, float]:
     work = metric.setup(library)
-    figures = {"seconds": seconds_per_run(library, work) / metric.operations}
-    if calls:
-        figures["calls"] = count_calls(work) / metric.operations
-    return figures
+    return {kind: _MEASURES[kind](library, work) / metric.operations for kind in kinds}
 
 
 def _or_error(measure: Callable[[], dict[str, float]]) -> dict[str, Any]:
@@ -39,7 +44,7 @@ def _or_error(measure: Callable[[], dict[str, float]]) -> dict[str, Any]:
         return {"error": traceback.format_exc(limit=-3)}
 
 
-def main(library_name: str, family: str, calls: bool) -> None:
+def main(library_name: str, family: str, kinds: Sequence[str]) -> None:
     """Measure a family and print one JSON object, metric name to figures."""
     library = load(library_name)
     if family == "growth":
@@ -49,11 +54,11 @@ def main(library_name: str, family: str, calls: bool) -> None:
         }
     else:
         figures = {
-            metric.name: _or_error(lambda metric=metric: _measure(library, metric, calls))
+            metric.name: _or_error(lambda metric=metric: _measure(library, metric, kinds))
             for metric in FAMILIES[family]
         }
     print(json.dumps(figures))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], "--calls" in sys.argv)
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])
