@@ -76,18 +76,22 @@ def _unsigned(x: Any) -> Any:
     return x.view(np.dtype(f"uint{8 * x.dtype.itemsize}"))
 
 
+def _signed(x: Any) -> Any:
+    return x.view(np.dtype(f"int{8 * x.dtype.itemsize}"))
+
+
 def _shift_reference(logical: bool, left: bool) -> Any:
     """Return a shift in NumPy that, as XLA's, shifts all bits out when the distance is too far."""
 
     def shift(x: Any, y: Any) -> Any:
-        x, y = np.broadcast_arrays(np.asarray(x), np.asarray(y))
+        x, y = np.broadcast_arrays(x, y)
         bits = dtypes.itemsize_bits(x.dtype)
         far = (y < 0) | (y >= bits)
-        operand = _unsigned(x) if logical else x
+        operand = _unsigned(x) if logical else _signed(x)
         distance = np.where(far, 0, y).astype(operand.dtype)
         shifted = np.left_shift(operand, distance) if left else np.right_shift(operand, distance)
-        out = 0 if logical else np.where(x < 0, -1, 0).astype(operand.dtype)
-        return np.where(far, np.asarray(out, operand.dtype), shifted).view(x.dtype)
+        out = np.zeros_like(operand) if logical else np.where(operand < 0, -1, 0)
+        return np.where(far, out, shifted).astype(operand.dtype).view(x.dtype)
 
     return shift
 
@@ -126,9 +130,9 @@ def shift_right_logical(x: Any, y: Any) -> Any:
 
 
 def shift_right_arithmetic(x: Any, y: Any) -> Any:
-    """Return the bits of x moved y places down, the sign bit repeated.
+    """Return the bits of x moved y places down, the highest bit repeated, of unsigned x too.
 
-    If y is negative or too far the result is 0, or -1 for negative x.  StableHLO
+    If y is negative or too far all bits of the result are that bit.  StableHLO
     ``shift_right_arithmetic``.
     """
     return bind_binary(shift_right_arithmetic_p, x, y)

@@ -227,7 +227,7 @@ def _bitcast_convert_type_abstract_eval(operand: ShapedArray, *, new_dtype: Any)
 
 
 def _bitcast_reference(x: Any, *, new_dtype: Any) -> Any:
-    x = np.ascontiguousarray(x)
+    x = np.asarray(x, order="C")
     if x.dtype.itemsize == new_dtype.itemsize:
         return x.view(new_dtype)
     if x.dtype.itemsize > new_dtype.itemsize:

@@ -1,0 +1,264 @@
+"""What each primitive is tried on: operands, parameters, and the reference it must agree with.
+
+Primitives made by ``ops.families`` need no entry: their cases follow from the dtypes they accept,
+save for what ``DOMAINS`` and ``PARAMS`` say.  Every other primitive has one in ``CASES``, or says
+in ``ELSEWHERE`` which test stands in for the table.  A primitive with neither fails the test.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+from jxkernel import dtypes
+from jxkernel.core.primitive import Primitive
+from jxkernel.ops.rounding import RoundingMethod
+
+SHAPE = (3, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One operand of a case.
+
+    Attributes:
+      low, high: between which its floats (real and imaginary parts) lie, well inside the domain.
+      shape: its shape.
+      dtype: its dtype; None for that of the row.
+      integers: between which its integers lie, ends included; None for the whole range.
+    """
+
+    low: float = -2.0
+    high: float = 2.0
+    shape: tuple[int, ...] = SHAPE
+    dtype: Any = None
+    integers: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One way of applying a primitive.
+
+    Attributes:
+      operands: the operands.
+      params: the parameters.
+      accepts: the NumPy scalar kinds that the operands' common dtype may be of.
+      reference: the function in NumPy; None for the primitive's own.
+      label: what tells the case from others of the primitive.
+      smooth: the kinds of dtype in which the derivative is compared with differences.
+      elementwise: whether other shapes (scalars, empty ones) may be tried as well.
+    """
+
+    operands: tuple[Operand, ...]
+    params: dict[str, Any] = field(default_factory=dict)
+    accepts: tuple[type, ...] = (np.number, np.bool_)
+    reference: Callable[..., Any] | None = None
+    label: str = ""
+    smooth: tuple[type, ...] = (np.inexact,)
+    elementwise: bool = False
+
+
+POSITIVE = Operand(0.2, 3.0)
+UNIT = Operand(-0.9, 0.9)
+ORDER = Operand(1.2, 6.0)
+
+DOMAINS: dict[str, tuple[Operand, ...]] = {
+    "acos": (UNIT,),
+    "acosh": (Operand(1.2, 3.0),),
+    "asin": (UNIT,),
+    "atan2": (POSITIVE, Operand()),
+    "atanh": (UNIT,),
+    "cbrt": (POSITIVE,),
+    "clamp": (Operand(-1.5, -0.5), Operand(), Operand(0.5, 1.5)),
+    "digamma": (POSITIVE,),
+    "div": (Operand(), POSITIVE),
+    "erf_inv": (UNIT,),
+    "igamma": (POSITIVE, POSITIVE),
+    "igamma_grad_a": (POSITIVE, POSITIVE),
+    "igammac": (POSITIVE, POSITIVE),
+    "integer_pow": (POSITIVE,),
+    "lgamma": (POSITIVE,),
+    "log": (POSITIVE,),
+    "log1p": (POSITIVE,),
+    "log2": (POSITIVE,),
+    "polygamma": (Operand(2.0, 2.0), POSITIVE),
+    "random_gamma_grad": (POSITIVE, POSITIVE),
+    "regularized_incomplete_beta": (POSITIVE, POSITIVE, Operand(0.1, 0.9)),
+    "rem": (Operand(0.1, 0.9), Operand(1.1, 2.0)),
+    "rsqrt": (POSITIVE,),
+    "shift_left": (Operand(), Operand(integers=(0, 40))),
+    "shift_right_arithmetic": (Operand(), Operand(integers=(0, 40))),
+    "shift_right_logical": (Operand(), Operand(integers=(0, 40))),
+    "sqrt": (POSITIVE,),
+    "zeta": (ORDER, POSITIVE),
+}
+"""Where the operands of regular primitives lie; elsewhere in [-2, 2]."""
+
+PARAMS: dict[str, tuple[dict[str, Any], ...]] = {
+    "integer_pow": ({"y": 3}, {"y": 0}, {"y": 2}),
+    "reduce_precision": (
+        {"exponent_bits": 5, "mantissa_bits": 2},
+        {"exponent_bits": 8, "mantissa_bits": 7},
+    ),
+    "round": tuple({"rounding_method": method} for method in RoundingMethod),
+}
+"""The parameters that regular primitives are tried with."""
+
+
+SMOOTH: dict[str, tuple[type, ...]] = {
+    "reduce_precision": (),
+    "sign": (np.floating,),
+    "stop_gradient": (),
+}
+"""Where the derivative is by convention not the limit of differences: rounding passes tangents,
+the sign of complex numbers has none, and ``stop_gradient`` is for having none."""
+
+CONSTANT = ("stop_gradient",)
+"""Linear functions whose derivative is zero all the same."""
+
+
+def _igamma_grad_a(a: Any, x: Any) -> Any:
+    """Return the derivative in a by extrapolated differences, good to some ten digits."""
+
+    def slope(step: float) -> Any:
+        above, below = (scipy.special.gammainc(a + s, x) for s in (step, -step))
+        return (above - below) / (2 * step)
+
+    coarse, middle, fine = (slope(step) for step in (4e-3, 2e-3, 1e-3))
+    first, second = (4 * middle - coarse) / 3, (4 * fine - middle) / 3
+    return (16 * second - first) / 15
+
+
+def _random_gamma_grad(a: Any, x: Any) -> Any:
+    density = np.exp((a - 1) * np.log(x) - x - scipy.special.gammaln(a))
+    return -_igamma_grad_a(a, x) / density
+
+
+REFERENCES: dict[str, Callable[..., Any]] = {
+    "igamma_grad_a": _igamma_grad_a,
+    "random_gamma_grad": _random_gamma_grad,
+}
+"""References that are longer than a name."""
+
+INEXACT_REFERENCES = {"igamma_grad_a": 1e3, "random_gamma_grad": 1e3}
+"""By what factor tolerances are widened where the reference itself is approximate."""
+
+
+def _conversions() -> Iterator[Case]:
+    wide, narrow = ("float64", "complex128"), ("float32", "float16", "bfloat16", "complex64")
+    for name in (*wide, *narrow, "int32", "uint8", "int8", "bool"):
+        yield Case(
+            (Operand(-100.0, 100.0),),
+            {"new_dtype": dtypes.as_dtype(name), "weak_type": False},
+            label=name,
+            smooth=() if name in narrow else (np.inexact,),
+        )
+
+
+def _bitcasts() -> Iterator[Case]:
+    for old, new, shape in (
+        ("float32", "int32", (2, 3)),
+        ("float32", "uint8", (2, 3)),
+        ("int16", "float32", (3, 2)),
+        ("bfloat16", "int16", (2, 0)),
+        ("uint8", "uint8", ()),
+    ):
+        yield Case(
+            (Operand(shape=shape, dtype=np.dtype(dtypes.as_dtype(old))),),
+            {"new_dtype": np.dtype(new)},
+            label=f"{old}-{new}",
+        )
+
+
+def _choices(kind: Any, count: int, shape: tuple[int, ...] = SHAPE) -> Case:
+    which = Operand(shape=shape, dtype=np.dtype(kind), integers=(-1, count))
+    return Case((which, *[Operand()] * count), label=f"{count}-by-{kind.__name__}{len(shape)}")
+
+
+def _barrier(*operands: Any) -> Any:
+    return list(operands)
+
+
+CASES: dict[str, list[Case]] = {
+    "add_any": [Case((Operand(), Operand()), reference=np.add)],
+    "bitcast_convert_type": list(_bitcasts()),
+    "broadcast_in_dim": [
+        Case(
+            (Operand(shape=(3, 1)),),
+            {"shape": (2, 3, 4), "broadcast_dimensions": (1, 2)},
+            reference=lambda x, *, shape, broadcast_dimensions: np.broadcast_to(x, shape),
+        ),
+        Case(
+            (Operand(shape=()),),
+            {"shape": (2, 0), "broadcast_dimensions": ()},
+            reference=lambda x, *, shape, broadcast_dimensions: np.broadcast_to(x, shape),
+            label="scalar",
+        ),
+    ],
+    "convert_element_type": list(_conversions()),
+    "optimization_barrier": [Case((Operand(), Operand(shape=())), reference=_barrier)],
+    "pow": [
+        Case((POSITIVE, Operand()), accepts=(np.inexact,)),
+        Case(
+            (Operand(), Operand(dtype=np.dtype(np.int32), integers=(-3, 3))),
+            accepts=(np.inexact,),
+            label="integer",
+        ),
+    ],
+    "reduce_sum": [
+        Case(
+            (Operand(shape=(2, 3, 4)),),
+            {"axes": (0, 2)},
+            accepts=(np.number,),
+            reference=lambda x, *, axes: np.sum(x, axes, dtype=x.dtype),
+        )
+    ],
+    "select_n": [
+        _choices(np.bool_, 2),
+        _choices(np.bool_, 1),
+        _choices(np.int32, 2),
+        _choices(np.int32, 5),
+        _choices(np.bool_, 2, ()),
+        _choices(np.int32, 3, ()),
+    ],
+    "transpose": [
+        Case(
+            (Operand(shape=(2, 3, 4)),),
+            {"permutation": (2, 0, 1)},
+            reference=lambda x, *, permutation: np.transpose(x, permutation),
+        )
+    ],
+}
+"""Cases of primitives that no family constructor made."""
+
+ELSEWHERE: dict[str, str] = {
+    "jit": "its rules transform the program it calls: tests/compose",
+}
+"""Why a primitive has no case, and where it is tested."""
+
+
+def cases_of(primitive: Primitive) -> list[Case]:
+    """Return the cases of a primitive; none if it is tested elsewhere."""
+    if primitive.name in CASES:
+        return CASES[primitive.name]
+    accepted = getattr(primitive, "accepted", None)
+    if accepted is None:
+        return []
+    operands = DOMAINS.get(primitive.name, (Operand(),) * len(accepted))
+    return [
+        Case(
+            operands,
+            params,
+            accepted[0],
+            label=_label(params),
+            smooth=SMOOTH.get(primitive.name, (np.inexact,)),
+            elementwise=True,
+        )
+        for params in PARAMS.get(primitive.name, ({},))
+    ]
+
+
+def _label(params: dict[str, Any]) -> str:
+    return "-".join(f"{name}{int(value)}" for name, value in params.items())
