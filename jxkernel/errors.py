@@ -24,6 +24,7 @@ The tree (built-in base in parentheses):
     ├── ArgumentTypeError (TypeError)                  an argument is no array, number or pytree
     ├── ShapeMismatchError (TypeError)                 shapes do not fit each other
     ├── CarryTypeError (TypeError)                     a loop's carry changes its type
+    ├── ReverseModeError (ValueError)                  a loop of unknown length was run backwards
     ├── ImmutableArrayError (TypeError)                `x[i] = v` on an array
     ├── AxisError (ValueError)                         `in_axes`/`out_axes` do not fit
     ├── NonHashableStaticArgumentError (ValueError)    a static argument cannot key a cache
@@ -61,6 +62,7 @@ __all__ = [
     "NonConcreteBooleanIndexError",
     "NonFiniteError",
     "NonHashableStaticArgumentError",
+    "ReverseModeError",
     "ShapeMismatchError",
     "TraceLimitError",
     "TracerArrayConversionError",
@@ -403,6 +405,31 @@ class CarryTypeError(JXError, TypeError):
         self.path = path
         self.before = before
         self.after = after
+
+
+class ReverseModeError(JXError, ValueError):
+    """A loop whose number of turns is known only while it runs was differentiated backwards.
+
+    Args:
+      loop: `while_loop`, or what the user called.
+    """
+
+    def __init__(self, loop: str, **parts: Any) -> None:
+        parts.setdefault(
+            "instead",
+            (
+                "lax.scan, or lax.fori_loop with Python integers as bounds: their length is known",
+                "a forward derivative, which needs nothing kept: jvp or jacfwd",
+                "or give the loop a derivative of its own: custom_vjp, custom_jvp",
+            ),
+        )
+        super().__init__(
+            f"reverse-mode differentiation (grad, vjp, jacrev) does not work through {loop} (nor "
+            "through fori_loop with traced bounds): how often it turns is known only while it "
+            "runs, so there is no room to keep what the way back needs.",
+            **parts,
+        )
+        self.loop = loop
 
 
 class ImmutableArrayError(JXError, TypeError):

@@ -24,6 +24,7 @@ from jxkernel.errors import (
     NonConcreteBooleanIndexError,
     NonFiniteError,
     NonHashableStaticArgumentError,
+    ReverseModeError,
     ShapeMismatchError,
     TraceLimitError,
     TracerArrayConversionError,
@@ -102,6 +103,11 @@ EXAMPLES: list[tuple[JXError, type[Exception], list[str]]] = [
         CarryTypeError("scan", "carry[0]", "i32[]", "f32[]"),
         TypeError,
         ["body of scan", "carry[0] goes in as i32[] and comes out as f32[]"],
+    ),
+    (
+        ReverseModeError("while_loop"),
+        ValueError,
+        ["does not work through while_loop", "lax.scan", "custom_vjp"],
     ),
     (
         ImmutableArrayError("x", "0, :", "y", "add"),
