@@ -5,7 +5,7 @@ core: what evaluates a primitive when nothing is being transformed, and what ope
 mean.  IPython is not imported until ``%load_ext jxkernel``.
 """
 
-from jxkernel import errors, lax, tree, tree_util
+from jxkernel import errors, lax, numpy, tree, tree_util
 from jxkernel._version import __version__
 from jxkernel.api import (
     block_until_ready,
@@ -41,6 +41,7 @@ from jxkernel.config import (
     threefry_partitionable,
 )
 from jxkernel.core.trace import install_base_trace
+from jxkernel.numpy.operators import install_operators
 from jxkernel.runtime import Array, devices, local_devices
 
 __all__ = [
@@ -73,6 +74,7 @@ __all__ = [
     "local_devices",
     "log_compiles",
     "make_jaxpr",
+    "numpy",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
     "threefry_partitionable",
@@ -84,4 +86,19 @@ __all__ = [
 ]
 
 install_base_trace(EvalTrace())
+install_operators()
 watch_executions()
+
+
+def load_ipython_extension(ipython: object) -> None:
+    """Load the notebook half into an IPython shell: what `%load_ext jxkernel` calls."""
+    from jxkernel.jupyter import load_ipython_extension as load
+
+    load(ipython)
+
+
+def unload_ipython_extension(ipython: object) -> None:
+    """Take the notebook half out of a shell: what `%unload_ext jxkernel` calls."""
+    from jxkernel.jupyter import unload_ipython_extension as unload
+
+    unload(ipython)

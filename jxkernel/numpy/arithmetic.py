@@ -1,0 +1,336 @@
+"""Arithmetic on arrays: sums, products, quotients, remainders, powers, signs, extremes.
+
+Each function promotes its operands, broadcasts them and applies operations.  Integers keep their
+dtype and wrap, save for the quotient of ``true_divide``, which is floating.
+"""
+
+from typing import Any
+
+from jxkernel import dtypes
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    broadcast_shapes,
+    broadcast_to_shape,
+    cast,
+    dtype_of,
+    numeric_dtype,
+    promote_operands,
+    refuse_complex,
+)
+from jxkernel.numpy.ufuncs import binary_function, inexact, unary_function
+from jxkernel.ops import arithmetic as ops
+from jxkernel.ops.bits import bitwise_and, bitwise_or, shift_right_logical
+from jxkernel.ops.compare import eq, gt, lt, ne
+from jxkernel.ops.complex import abs as absolute_value
+from jxkernel.ops.exponential import pow as power_of
+from jxkernel.ops.rounding import RoundingMethod
+from jxkernel.ops.rounding import nextafter as next_number
+from jxkernel.ops.rounding import round as rounded
+from jxkernel.ops.select import select
+
+__all__ = [
+    "abs",
+    "absolute",
+    "add",
+    "clip",
+    "copysign",
+    "divide",
+    "divmod",
+    "fabs",
+    "float_power",
+    "floor_divide",
+    "fmax",
+    "fmin",
+    "fmod",
+    "heaviside",
+    "maximum",
+    "minimum",
+    "mod",
+    "multiply",
+    "negative",
+    "nextafter",
+    "positive",
+    "pow",
+    "power",
+    "reciprocal",
+    "remainder",
+    "sign",
+    "square",
+    "subtract",
+    "true_divide",
+]
+
+add = binary_function("add", ops.add_p.bind, "Return x + y; booleans are or-ed.  Linear.")
+subtract = binary_function(
+    "subtract",
+    ops.sub_p.bind,
+    "Return x - y.  Linear.\n\nRaises:\n  TypeError: both are boolean.",
+)
+multiply = binary_function(
+    "multiply", ops.mul_p.bind, "Return x · y; booleans are and-ed.  Bilinear."
+)
+true_divide = binary_function(
+    "true_divide",
+    ops.div_p.bind,
+    "Return x / y, floating or complex; division by zero gives an infinity or NaN.",
+    **inexact,
+)
+divide = true_divide
+negative = unary_function(
+    "negative", ops.neg_p.bind, "Return -x.  Linear.\n\nRaises:\n  TypeError: x is boolean."
+)
+positive = unary_function("positive", lambda x: x, "Return x.  Linear.")
+reciprocal = unary_function(
+    "reciprocal", ops.reciprocal, "Return 1 / x, floating or complex.", **inexact
+)
+square = unary_function("square", ops.square, "Return x · x; the derivative is 2x.")
+sign = unary_function(
+    "sign", ops.sign, "Return -1, 0 or 1 by the sign of x (x / |x| if complex); NaN of NaN."
+)
+maximum = binary_function(
+    "maximum",
+    ops.max_p.bind,
+    "Return the greater of x and y: NaN if either is.\n\n"
+    "The derivative at a tie is one half with respect to each.",
+)
+minimum = binary_function(
+    "minimum",
+    ops.min_p.bind,
+    "Return the lesser of x and y: NaN if either is.\n\n"
+    "The derivative at a tie is one half with respect to each.",
+)
+nextafter = binary_function(
+    "nextafter",
+    next_number,
+    "Return the representable number after x in the direction of y; no derivative.",
+    **inexact,
+)
+
+
+def _magnitude(x: Any) -> Any:
+    dtype = dtype_of(x)
+    return x if dtype in dtypes.UNSIGNED or dtype in dtypes.BOOLEAN else absolute_value(x)
+
+
+absolute = unary_function(
+    "absolute",
+    _magnitude,
+    "Return |x|, real also where x is complex; the derivative at 0 is 0.",
+)
+abs = absolute
+fabs = unary_function(
+    "fabs", _magnitude, "Return |x| in a floating dtype; the derivative at 0 is 0.", **inexact
+)
+
+# ---------------------------------------------------------------- quotients and remainders
+
+
+def _differ_in_sign(x: Any, y: Any) -> Any:
+    return ne(ops.sign(x), ops.sign(y))
+
+
+def _floor_divide(x: Any, y: Any) -> Any:
+    """Round the quotient of integers, which is cut toward zero, down."""
+    dtype = dtype_of(x)
+    refuse_complex("floor_divide", dtype)
+    if dtype in dtypes.UNSIGNED:
+        return ops.div(x, y)
+    if dtype in dtypes.FLOATING:
+        return _floating_divmod(x, y)[0]
+    quotient = ops.div(x, y)
+    cut = bitwise_and(_differ_in_sign(x, y), ne(ops.rem(x, y), 0))
+    return select(cut, ops.sub(quotient, 1), quotient)
+
+
+def _floating_divmod(x: Any, y: Any) -> tuple[Any, Any]:
+    """Return the quotient rounded down, exact to the last bit, and the rest of y's sign.
+
+    The rest of the division toward zero is exact; where its sign is not y's, one y is moved
+    from the quotient to it.
+    """
+    rest = ops.rem(x, y)
+    quotient = ops.div(ops.sub(x, rest), y)
+    moved = bitwise_and(ne(rest, 0), _differ_in_sign(y, rest))
+    rest = select(moved, ops.add(rest, y), rest)
+    quotient = select(moved, ops.sub(quotient, 1), quotient)
+    return rounded(quotient, RoundingMethod.TO_NEAREST_EVEN), rest
+
+
+def _remainder(x: Any, y: Any) -> Any:
+    dtype = dtype_of(x)
+    refuse_complex("remainder", dtype)
+    rest = ops.rem(x, y)
+    moved = bitwise_and(ne(lt(rest, 0), lt(y, 0)), ne(rest, 0))
+    rest = select(moved, ops.add(rest, y), rest)
+    return rest if dtype in dtypes.FLOATING else select(eq(y, 0), 0, rest)
+
+
+def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
+    if dtype_of(x) in dtypes.FLOATING:
+        return _floating_divmod(x, y)
+    return _floor_divide(x, y), _remainder(x, y)
+
+
+_not_boolean: dict[str, Any] = {"ready": dtypes.NUMERIC, "rule": numeric_dtype}
+
+floor_divide = binary_function(
+    "floor_divide",
+    _floor_divide,
+    "Return x / y rounded down, in the common dtype.\n\n"
+    "Raises:\n  TypeError: x or y is complex.\n\n"
+    "For integers and y = 0 the result is not specified.  The derivative is zero.",
+    **_not_boolean,
+)
+remainder = binary_function(
+    "remainder",
+    _remainder,
+    "Return the remainder of ``floor_divide``, which has the sign of y; of integers, 0 for y = 0."
+    "\n\nRaises:\n  TypeError: x or y is complex.",
+    **_not_boolean,
+)
+mod = remainder
+fmod = binary_function(
+    "fmod", ops.rem, "Return the remainder of x / y that has the sign of x.", **_not_boolean
+)
+divmod = binary_function(
+    "divmod", _divmod, "Return the pair of ``floor_divide`` and ``remainder``.", **_not_boolean
+)
+
+# ---------------------------------------------------------------- powers
+
+
+@fused(static=("exponent",))
+def integer_power(x: Any, exponent: int) -> Any:
+    """Return x to the power of a Python integer, in the dtype of x (booleans become integers).
+
+    Raises:
+      TypeError: x is an integer and the exponent negative.
+    """
+    aval = argument_aval("power", x)
+    if exponent < 0 and aval.dtype not in dtypes.INEXACT:
+        raise TypeError(
+            f"integers cannot be raised to a negative power, got {aval.dtype.name} to the power "
+            f"{exponent}: convert with x.astype(float)"
+        )
+    x = cast(x, numeric_dtype(aval.dtype), aval.weak_type)
+    return ops.square(x) if exponent == 2 else ops.integer_pow(x, exponent)
+
+
+def _power_by_squaring(x: Any, y: Any) -> Any:
+    """Raise integers to integer powers bit by bit, wrapping as the dtype does."""
+    result: Any = 1
+    for _ in range(min(dtypes.itemsize_bits(dtype_of(x)), 32)):
+        result = select(ne(bitwise_and(y, 1), 0), ops.mul(x, result), result)
+        x = ops.mul(x, x)
+        y = shift_right_logical(y, 1)
+    return result
+
+
+@fused
+def array_power(x: Any, y: Any) -> Any:
+    """Return x to the power y for arrays; see ``power``."""
+    base, exponent = argument_aval("power", x), argument_aval("power", y, 1)
+    if base.dtype in dtypes.INEXACT and exponent.dtype in dtypes.INTEGRAL:
+        dtype, weak = dtypes.lattice_result_type(
+            (base.dtype, base.weak_type), (exponent.dtype, exponent.weak_type)
+        )
+        x = cast(x, dtype, weak)
+        if base.shape and exponent.shape and base.shape != exponent.shape:
+            shape = broadcast_shapes(base.shape, exponent.shape)
+            x, y = broadcast_to_shape(x, shape), broadcast_to_shape(y, shape)
+        return power_of(x, y)
+    x, y = promote_operands("power", x, y, rule=numeric_dtype)
+    return power_of(x, y) if dtype_of(x) in dtypes.INEXACT else _power_by_squaring(x, y)
+
+
+def power(x: Any, y: Any, /) -> Any:
+    """Return x to the power y.
+
+    Args:
+      x: an array or number.
+      y: an array or number; a Python integer is part of the program, and needs no logarithm.
+
+    Raises:
+      TypeError: integers are raised to a negative Python integer.
+
+    Integers wrap; of a negative integer power in an array the result is not specified.  0⁰ is 1.
+    The derivative with respect to x is 0 where y = 0; that with respect to y is 0 where x = 0,
+    and NaN for negative real x.
+    """
+    if type(y) is int and type(x) not in dtypes.python_scalar_dtypes:
+        return integer_power(x, y)
+    return array_power(x, y)
+
+
+pow = power
+
+
+float_power = binary_function(
+    "float_power",
+    power_of,
+    "Return x to the power y, floating or complex.",
+    **inexact,
+)
+
+# ---------------------------------------------------------------- extremes and steps
+
+
+def _copysign(x: Any, y: Any) -> Any:
+    return select(_is_negative(y), ops.neg(absolute_value(x)), absolute_value(x))
+
+
+def _is_negative(x: Any) -> Any:
+    """Tell the sign, also that of -0.0, whose reciprocal is -inf."""
+    return lt(select(eq(x, 0), ops.div(1, x), x), 0)
+
+
+copysign = binary_function(
+    "copysign", _copysign, "Return |x| with the sign of y, also that of -0.0.", **inexact
+)
+
+
+def _heaviside(x: Any, y: Any) -> Any:
+    step = select(gt(x, 0), 1, select(lt(x, 0), 0, y))
+    return select(ne(x, x), x, step)
+
+
+heaviside = binary_function(
+    "heaviside", _heaviside, "Return 0 for x < 0, y for x = 0, 1 for x > 0; NaN of NaN.", **inexact
+)
+
+
+def _fmax(x: Any, y: Any) -> Any:
+    return select(bitwise_or(gt(x, y), ne(y, y)), x, y)
+
+
+def _fmin(x: Any, y: Any) -> Any:
+    return select(bitwise_or(lt(x, y), ne(y, y)), x, y)
+
+
+fmax = binary_function("fmax", _fmax, "Return the greater of x and y; where one is NaN the other.")
+fmin = binary_function("fmin", _fmin, "Return the lesser of x and y; where one is NaN the other.")
+
+
+@fused
+def clip(arr: Any, /, min: Any = None, max: Any = None) -> Any:
+    """Return the values, those beyond a bound replaced by the bound.
+
+    Args:
+      arr: an array or number, not complex.
+      min: the lower bound, an array or number, or None for none.
+      max: the upper bound; where it is below ``min`` the result is ``max``.
+
+    Raises:
+      TypeError: one is complex.
+
+    The derivative with respect to a value at its bound is one half.
+    """
+    for bound in (arr, min, max):
+        if bound is not None:
+            refuse_complex("clip", argument_aval("clip", bound).dtype)
+    if min is not None:
+        arr = ops.max_p.bind(*promote_operands("clip", min, arr))
+    if max is not None:
+        arr = ops.min_p.bind(*promote_operands("clip", max, arr))
+    return positive(arr)

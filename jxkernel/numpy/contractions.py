@@ -1,0 +1,452 @@
+"""Contractions: products of arrays summed over pairs of axes, matrix products above all.
+
+Every one is ``dot_general``.  ``precision`` and ``preferred_element_type`` are handed through to
+it.  All are linear in each operand.
+"""
+
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.errors import ShapeMismatchError
+from jxkernel.numpy.creation import user_dtype
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.promotion import argument_aval, cast, promote_dtypes
+from jxkernel.numpy.shapes import broadcast_arrays, moveaxis, ravel
+from jxkernel.ops.arithmetic import mul, neg, sub
+from jxkernel.ops.broadcast import broadcast_in_dim, reduce_sum, transpose
+from jxkernel.ops.complex import conj as conjugated
+from jxkernel.ops.contract import dot_general
+from jxkernel.ops.joining import stack
+from jxkernel.ops.shape import reshape, squeeze
+from jxkernel.ops.slicing import index_in_dim
+from jxkernel.ops.structural import canonical_axes
+
+__all__ = [
+    "cross",
+    "dot",
+    "inner",
+    "kron",
+    "matmul",
+    "matvec",
+    "outer",
+    "paired",
+    "tensordot",
+    "vdot",
+    "vecdot",
+    "vecmat",
+]
+
+_how = ("precision", "preferred_element_type")
+
+Labels = tuple[Any, ...]
+
+
+def paired(
+    x: Any,
+    x_labels: Labels,
+    y: Any,
+    y_labels: Labels,
+    out_labels: Labels,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Any:
+    """Contract two arrays whose axes are labelled.
+
+    Labels that both have and the result has not are summed over pairwise; those that all three
+    have run together; those that only one operand has are summed or kept.  No label occurs twice
+    in an operand.
+
+    Args:
+      x: the first operand, of the same dtype as the second.
+      x_labels: the labels of its axes.
+      y: the second operand.
+      y_labels: the labels of its axes.
+      out_labels: the labels of the result's axes, in order.
+      precision: as for ``dot_general``.
+      preferred_element_type: the dtype of the result.
+    """
+    x, x_labels = _summed(x, x_labels, {*y_labels, *out_labels})
+    y, y_labels = _summed(y, y_labels, {*x_labels, *out_labels})
+    shared = [label for label in x_labels if label in y_labels]
+    batch = [label for label in shared if label in out_labels]
+    contract = [label for label in shared if label not in out_labels]
+    result = dot_general(
+        x,
+        y,
+        (
+            (_places(x_labels, contract), _places(y_labels, contract)),
+            (_places(x_labels, batch), _places(y_labels, batch)),
+        ),
+        precision,
+        preferred_element_type,
+    )
+    labels = [*batch]
+    labels += [label for label in (*x_labels, *y_labels) if label not in shared]
+    return transpose(result, _places(tuple(labels), out_labels))
+
+
+def _summed(x: Any, labels: Labels, needed: set[Any]) -> tuple[Any, Labels]:
+    """Sum over the axes that nothing else needs."""
+    lone = tuple(i for i, label in enumerate(labels) if label not in needed)
+    if not lone:
+        return x, labels
+    return reduce_sum(x, lone), tuple(label for label in labels if label in needed)
+
+
+def _places(labels: Labels, wanted: Sequence[Any]) -> tuple[int, ...]:
+    return tuple(labels.index(label) for label in wanted)
+
+
+def _operands(name: str, a: Any, b: Any, preferred: Any) -> tuple[Any, Any, Any]:
+    """Return the operands in one dtype, and the dtype wanted of the result."""
+    x, y = promote_dtypes(name, a, b)
+    return x, y, user_dtype(preferred, name)
+
+
+# ---------------------------------------------------------------- matrix products
+
+
+def _product(
+    name: str,
+    a: Any,
+    b: Any,
+    a_core: str,
+    b_core: str,
+    out_core: str,
+    precision: Any,
+    preferred_element_type: Any,
+) -> Any:
+    """Multiply arrays whose last axes have roles (a letter each) and whose others broadcast."""
+    x, y, preferred = _operands(name, a, b, preferred_element_type)
+    _check_core(name, np.shape(x), a_core, np.shape(y), b_core)
+    x_lead, y_lead = np.ndim(x) - len(a_core), np.ndim(y) - len(b_core)
+    lead = tuple(range(-max(x_lead, y_lead), 0))
+    x, x_labels = _with_lead(x, x_lead, y, y_lead)
+    y, y_labels = _with_lead(y, y_lead, a, x_lead)
+    return paired(
+        x,
+        (*x_labels, *a_core),
+        y,
+        (*y_labels, *b_core),
+        (*lead, *out_core),
+        precision,
+        preferred,
+    )
+
+
+def _with_lead(x: Any, rank: int, other: Any, other_rank: int) -> tuple[Any, Labels]:
+    """Return an operand, its leading axes that only broadcast dropped, and the labels of the rest.
+
+    Leading axes are labelled from the last: -1, -2, ...
+    """
+    own, others = np.shape(x)[:rank], np.shape(other)[:other_rank]
+    dropped = tuple(
+        axis
+        for axis, size in enumerate(own)
+        if size == 1 and len(others) >= rank - axis and others[axis - rank] != 1
+    )
+    labels = tuple(axis - rank for axis in range(rank) if axis not in dropped)
+    return (squeeze(x, dropped) if dropped else x), labels
+
+
+def _check_core(
+    name: str, left: tuple[int, ...], a_core: str, right: tuple[int, ...], b_core: str
+) -> None:
+    """Check that the last axes of two operands fit.
+
+    Raises:
+      ValueError: an operand has too few axes.
+      ShapeMismatchError: sizes differ.
+    """
+    if len(left) < len(a_core) or len(right) < len(b_core):
+        raise ValueError(
+            f"{name} needs arrays of rank {len(a_core)} and {len(b_core)} or more, got shapes "
+            f"{left} and {right}"
+        )
+    sizes = dict(zip(a_core, left[len(left) - len(a_core) :], strict=True))
+    for role, size in zip(b_core, right[len(right) - len(b_core) :], strict=True):
+        if sizes.get(role, size) != size:
+            raise ShapeMismatchError(
+                name, [left, right], f"the sizes {sizes[role]} and {size} are to be equal"
+            )
+    a_lead, b_lead = left[: len(left) - len(a_core)], right[: len(right) - len(b_core)]
+    pairs = zip(reversed(a_lead), reversed(b_lead), strict=False)
+    if any(m != n and 1 not in (m, n) for m, n in pairs):
+        raise ShapeMismatchError(name, [left, right], "the leading axes broadcast")
+
+
+@fused(static=_how)
+def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """Return the matrix product.
+
+    Args:
+      a: an array of shape (..., m, k), or (k,).
+      b: an array of shape (..., k, n), or (k,); leading axes broadcast.
+      precision: how precisely to multiply; see ``lax.Precision``.
+      preferred_element_type: the dtype to sum in and return.
+
+    Returns:
+      an array of shape (..., m, n), without m or n where an operand is a vector.
+
+    Raises:
+      ValueError: an operand is a scalar.
+      ShapeMismatchError: inner sizes differ, or leading axes do not broadcast.
+
+    Bilinear.
+
+    >>> import jxkernel.numpy as jnp
+    >>> jnp.matmul(jnp.eye(2), jnp.ones(2))
+    Array([1., 1.], dtype=float32)
+    """
+    rank_a, rank_b = argument_aval("matmul", a).ndim, argument_aval("matmul", b, 1).ndim
+    left = "k" if rank_a == 1 else "mk"
+    right = "k" if rank_b == 1 else "kn"
+    out = left.replace("k", "") + right.replace("k", "")
+    return _product("matmul", a, b, left, right, out, precision, preferred_element_type)
+
+
+@fused(static=_how)
+def matvec(
+    x1: Any, x2: Any, /, *, precision: Any = None, preferred_element_type: Any = None
+) -> Any:
+    """Return the products of matrices (..., m, k) and vectors (..., k)."""
+    return _product("matvec", x1, x2, "mk", "k", "m", precision, preferred_element_type)
+
+
+@fused(static=_how)
+def vecmat(
+    x1: Any, x2: Any, /, *, precision: Any = None, preferred_element_type: Any = None
+) -> Any:
+    """Return the products of conjugated vectors (..., k) and matrices (..., k, n)."""
+    x1 = _conjugate(x1)
+    return _product("vecmat", x1, x2, "k", "kn", "n", precision, preferred_element_type)
+
+
+def _conjugate(x: Any) -> Any:
+    return conjugated(x) if argument_aval("product", x).dtype in dtypes.COMPLEX else x
+
+
+@fused(static=("axis", *_how))
+def vecdot(
+    x1: Any,
+    x2: Any,
+    /,
+    *,
+    axis: int = -1,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Any:
+    """Return the inner products along an axis, the first operand conjugated."""
+    x1, x2 = moveaxis(_conjugate(x1), axis, -1), moveaxis(x2, axis, -1)
+    return _product("vecdot", x1, x2, "k", "k", "", precision, preferred_element_type)
+
+
+@fused(static=_how)
+def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """Return the product summed over the last axis of ``a`` and the last but one of ``b``.
+
+    Scalars multiply.  Unlike ``matmul``, leading axes do not broadcast but all stand in the
+    result, those of ``a`` first.
+
+    Args:
+      a: an array.
+      b: an array.
+      precision: how precisely to multiply; see ``lax.Precision``.
+      preferred_element_type: the dtype to sum in and return.
+
+    Raises:
+      ShapeMismatchError: the two sizes differ.
+    """
+    x, y, preferred = _operands("dot", a, b, preferred_element_type)
+    if not np.ndim(x) or not np.ndim(y):
+        product = mul(x, y)
+        return product if preferred is None else cast(product, preferred)
+    inner = np.ndim(y) - 2 if np.ndim(y) > 1 else 0
+    return dot_general(x, y, (((np.ndim(x) - 1,), (inner,)), ((), ())), precision, preferred)
+
+
+@fused(static=_how)
+def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """Return the inner product of two arrays as vectors, the first conjugated.
+
+    Raises:
+      ShapeMismatchError: the numbers of elements differ.
+    """
+    return dot.__wrapped__(
+        ravel(_conjugate(a)),
+        ravel(b),
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+    )
+
+
+@fused(static=_how)
+def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """Return the product summed over the last axes of both; scalars multiply."""
+    x, y, preferred = _operands("inner", a, b, preferred_element_type)
+    if not np.ndim(x) or not np.ndim(y):
+        product = mul(x, y)
+        return product if preferred is None else cast(product, preferred)
+    last = (((np.ndim(x) - 1,), (np.ndim(y) - 1,)), ((), ()))
+    return dot_general(x, y, last, precision, preferred)
+
+
+@fused(static=("out",))
+def outer(a: Any, b: Any, out: None = None) -> Any:
+    """Return the matrix of all products of elements of ``a`` (rows) and ``b`` (columns)."""
+    x, y = promote_dtypes("outer", ravel(a), ravel(b))
+    shape = (np.shape(x)[0], np.shape(y)[0])
+    return mul(_spread(x, shape, 0), _spread(y, shape, 1))
+
+
+def _spread(x: Any, shape: tuple[int, ...], axis: int) -> Any:
+    return broadcast_in_dim(x, shape, (axis,))
+
+
+def tensordot(
+    a: Any,
+    b: Any,
+    axes: int | Sequence[int] | Sequence[Sequence[int]] = 2,
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Any:
+    """Return the product summed over pairs of axes.
+
+    Args:
+      a: an array.
+      b: an array.
+      axes: how many of the last axes of ``a`` pair with the first of ``b``, or the two lists of
+        axes that pair.
+      precision: how precisely to multiply; see ``lax.Precision``.
+      preferred_element_type: the dtype to sum in and return.
+
+    Returns:
+      an array with the other axes of ``a``, then those of ``b``.
+
+    Raises:
+      ValueError: the lists differ in length, or an axis does not exist.
+      ShapeMismatchError: sizes differ.
+    """
+    rank_a, rank_b = argument_aval("tensordot", a).ndim, argument_aval("tensordot", b, 1).ndim
+    if np.ndim(axes) == 0:
+        count = index(axes)
+        if count > min(rank_a, rank_b):
+            raise ValueError(
+                f"tensordot(axes={count}) needs as many axes, got shapes {np.shape(a)} and "
+                f"{np.shape(b)}"
+            )
+        left, right = tuple(range(rank_a - count, rank_a)), tuple(range(count))
+    else:
+        first, second = axes
+        left = canonical_axes("tensordot", _listed(first), rank_a)
+        right = canonical_axes("tensordot", _listed(second), rank_b)
+    if len(left) != len(right):
+        raise ValueError(f"tensordot got {len(left)} axes to pair with {len(right)}")
+    return _tensordot(
+        a,
+        b,
+        left=left,
+        right=right,
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+    )
+
+
+def _listed(axes: Any) -> tuple[int, ...]:
+    return (axes,) if np.ndim(axes) == 0 else tuple(axes)
+
+
+@fused(static=("left", "right", *_how), name="tensordot")
+def _tensordot(
+    a: Any,
+    b: Any,
+    *,
+    left: tuple[int, ...],
+    right: tuple[int, ...],
+    precision: Any,
+    preferred_element_type: Any,
+) -> Any:
+    x, y, preferred = _operands("tensordot", a, b, preferred_element_type)
+    return dot_general(x, y, ((left, right), ((), ())), precision, preferred)
+
+
+@fused
+def kron(a: Any, b: Any) -> Any:
+    """Return the Kronecker product: the array ``a`` with each element times ``b`` in its place."""
+    x, y = promote_dtypes("kron", a, b)
+    rank = max(np.ndim(x), np.ndim(y))
+    left = (1,) * (rank - np.ndim(x)) + np.shape(x)
+    right = (1,) * (rank - np.ndim(y)) + np.shape(y)
+    spread = tuple(n for pair in zip(left, right, strict=True) for n in pair)
+    x = broadcast_in_dim(reshape(x, left), spread, tuple(range(0, 2 * rank, 2)))
+    y = broadcast_in_dim(reshape(y, right), spread, tuple(range(1, 2 * rank, 2)))
+    return reshape(mul(x, y), tuple(m * n for m, n in zip(left, right, strict=True)))
+
+
+def cross(
+    a: Any,
+    b: Any,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: int | None = None,
+) -> Any:
+    """Return the cross products of vectors along an axis.
+
+    Args:
+      a: an array with 2 or 3 elements along ``axisa``; where 2, the third is 0.
+      b: likewise along ``axisb``; the other axes broadcast.
+      axisa: the axis of the vectors in ``a``.
+      axisb: the axis of the vectors in ``b``.
+      axisc: where the axis stands in the result.
+      axis: in place of all three.
+
+    Raises:
+      ValueError: an axis is of another size.
+
+    Of two vectors of 2 elements the result is the third component alone.
+    """
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    return _cross(moveaxis(a, axisa, -1), moveaxis(b, axisb, -1), axisc)
+
+
+@fused(static=("axis",), name="cross")
+def _cross(a: Any, b: Any, axis: int) -> Any:
+    x, y = promote_dtypes("cross", a, b)
+    sizes = np.shape(x)[-1], np.shape(y)[-1]
+    if not set(sizes) <= {2, 3}:
+        raise ValueError(f"cross needs vectors of 2 or 3 elements, got {sizes[0]} and {sizes[1]}")
+    xs, ys = _components(x), _components(y)
+    parts = broadcast_arrays(*xs, *ys)
+    x0, x1, x2, y0, y1, y2 = (*parts[: len(xs)], *[None] * (3 - len(xs))) + (
+        *parts[len(xs) :],
+        *[None] * (3 - len(ys)),
+    )
+    third = sub(mul(x0, y1), mul(x1, y0))
+    if sizes == (2, 2):
+        return third
+    first = _difference(_times(x1, y2), _times(x2, y1))
+    second = _difference(_times(x2, y0), _times(x0, y2))
+    return moveaxis(stack([first, second, third], third.ndim), -1, axis)
+
+
+def _components(x: Any) -> list[Any]:
+    return [index_in_dim(x, i, np.ndim(x) - 1, keepdims=False) for i in range(np.shape(x)[-1])]
+
+
+def _times(x: Any, y: Any) -> Any:
+    """Return a product, None standing for zero."""
+    return None if x is None or y is None else mul(x, y)
+
+
+def _difference(x: Any, y: Any) -> Any:
+    """Return a difference, None standing for zero."""
+    if y is None:
+        return x
+    return neg(y) if x is None else sub(x, y)

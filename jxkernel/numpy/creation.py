@@ -1,0 +1,640 @@
+"""Creation: arrays from data on the host, from a shape, from a range of numbers.
+
+Host data goes to the device without a program.  Everything else is one fused program per shape
+and dtype.
+"""
+
+from collections.abc import Sequence
+from math import ceil
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.trace import Tracer, evaluating
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    broadcast_to_shape,
+    cast,
+    inexact_dtype,
+    promote_dtypes,
+)
+from jxkernel.ops.arithmetic import add, div, mul, sub
+from jxkernel.ops.broadcast import broadcast_in_dim
+from jxkernel.ops.compare import eq
+from jxkernel.ops.creation import broadcasted_iota, iota
+from jxkernel.ops.exponential import exp, log
+from jxkernel.ops.joining import concatenate
+from jxkernel.ops.joining import stack as stack_arrays
+from jxkernel.ops.rounding import floor
+from jxkernel.runtime import ArrayImpl, array_from_host, device_put_single
+
+__all__ = [
+    "arange",
+    "array",
+    "asarray",
+    "astype",
+    "canonical_shape",
+    "copy",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_dlpack",
+    "frombuffer",
+    "full",
+    "full_like",
+    "geomspace",
+    "identity",
+    "linspace",
+    "logspace",
+    "ones",
+    "ones_like",
+    "zeros",
+    "zeros_like",
+]
+
+_PYTHON_SCALARS = frozenset((bool, int, float, complex))
+_KIND_ORDER = (bool, int, float, complex)
+
+
+def canonical_shape(shape: Any) -> tuple[int, ...]:
+    """Return a shape as a tuple of ints; one number is the shape of rank 1.
+
+    Raises:
+      TypeError: it holds anything but whole numbers (a traced value is told what to do).
+      ValueError: a size is negative.
+    """
+    if type(shape) is not tuple:
+        shape = (shape,) if np.ndim(shape) == 0 else tuple(shape)
+    sizes = tuple(map(index, shape))
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"a shape has no negative sizes, got {sizes}")
+    return sizes
+
+
+def user_dtype(dtype: Any, name: str) -> Any:
+    """Return the canonical dtype a user asked for; None for none."""
+    return None if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, name)
+
+
+def placed(x: Any, device: Any) -> Any:
+    """Return an array on a device, if one is named."""
+    if device is None or isinstance(x, Tracer):
+        return x
+    return device_put_single(x, getattr(device, "_device", device))
+
+
+# ---------------------------------------------------------------- from data
+
+
+def array(
+    object: Any,
+    dtype: Any = None,
+    copy: bool = True,
+    order: str | None = "K",
+    ndmin: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    """Return an array on the device with the given data.
+
+    Args:
+      object: an array, a number, nested lists or tuples of these, or anything NumPy understands.
+      dtype: the result's dtype; otherwise that of the data by the rules of promotion.  A Python
+        number gives a weakly typed array.
+      copy: whether an array given is copied.
+      order: ``"K"`` or ``"C"``; device arrays have no other.
+      ndmin: the least rank; axes of size 1 are added in front.
+      device: a device to commit the result to.
+
+    Raises:
+      TypeError: the data is not numeric.
+      ValueError: the lists are ragged, or ``object`` is None.
+      OverflowError: a Python integer does not fit the dtype.
+
+    Linear in arrays among the data.
+
+    >>> import jxkernel.numpy as jnp
+    >>> jnp.array([1, 2, 3])
+    Array([1, 2, 3], dtype=int32)
+    """
+    if order not in ("K", "C", None):
+        raise NotImplementedError(f"array(order={order!r}): device arrays are in order 'C' only")
+    result = _from_object(object, user_dtype(dtype, "array"), copy)
+    if ndmin > result.ndim:
+        result = broadcast_to_shape(result, (1,) * (ndmin - result.ndim) + result.shape)
+    return placed(result, device)
+
+
+def asarray(
+    a: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    copy: bool | None = None,
+    device: Any = None,
+) -> Any:
+    """Return the data as an array; an array of the right dtype is returned as it is.
+
+    Args:
+      a: as for ``array``.
+      dtype: the result's dtype; otherwise that of the data.
+      order: ``"K"`` or ``"C"``.
+      copy: True to copy always, False to refuse a copy.
+      device: a device to commit the result to.
+
+    Raises:
+      TypeError, ValueError, OverflowError: as ``array``.
+      ValueError: a copy is needed and forbidden.
+    """
+    if copy is False and not isinstance(a, (ArrayImpl, Tracer)):
+        raise ValueError("asarray(copy=False): data on the host must be copied to the device")
+    return array(a, dtype, bool(copy), order, device=device)
+
+
+def _from_object(value: Any, dtype: Any, copy: bool) -> Any:
+    if isinstance(value, (ArrayImpl, Tracer)):
+        return _from_array(value, dtype, copy)
+    if type(value) in _PYTHON_SCALARS:
+        return _from_number(value, dtype)
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _from_host(value, dtype)
+    if isinstance(value, (list, tuple)):
+        return _from_sequence(value, dtype)
+    if value is None:
+        raise ValueError("None is not data for an array")
+    if hasattr(value, "__jax_array__"):
+        return _from_object(value.__jax_array__(), dtype, copy)
+    if isinstance(value, (int, float, complex)):
+        return _from_number(value, dtype)
+    return _from_host(np.asarray(value), dtype)
+
+
+def _from_array(x: Any, dtype: Any, copy: bool) -> Any:
+    if dtype is not None and (x.dtype != dtype or x.weak_type):
+        return astype(x, dtype)
+    return _copied(x) if copy and isinstance(x, ArrayImpl) else x
+
+
+@fused
+def _copied(x: Any) -> Any:
+    return x
+
+
+def _from_number(value: Any, dtype: Any) -> Any:
+    """Return a rank-0 array; one that is being traced joins the program as a literal."""
+    scalar = dtypes.coerce_scalar(value, dtype)
+    weak = dtype is None and not isinstance(value, bool)
+    if not evaluating():
+        literal = scalar[()]
+        return broadcast_in_dim(literal.item() if weak else literal, (), ())
+    return array_from_host(scalar, ShapedArray((), scalar.dtype, weak))
+
+
+def _from_host(value: Any, dtype: Any) -> Any:
+    found = dtypes.canonicalize_dtype(value.dtype) if dtype is None else dtype
+    try:
+        dtypes.check_valid_dtype(found)
+    except TypeError:
+        raise TypeError(
+            f"data of dtype {value.dtype} cannot become an array: only booleans and numbers can"
+        ) from None
+    return array_from_host(np.array(value, found), ShapedArray(value.shape, found))
+
+
+def _from_sequence(value: Any, dtype: Any) -> Any:
+    kinds = _leaf_kinds(value)
+    if kinds <= _PYTHON_SCALARS:
+        if dtype is None:
+            widest = max(kinds, key=_KIND_ORDER.index, default=float)
+            dtype = dtypes.canonicalize_dtype(widest)
+        host = np.array(value, dtype)
+        return array_from_host(host, ShapedArray(host.shape, dtype))
+    if any(issubclass(kind, (ArrayImpl, Tracer)) for kind in kinds):
+        parts = promote_dtypes("array", *[_from_object(item, None, False) for item in value])
+        _check_equal_shapes(parts)
+        stacked = stack_arrays(parts, 0)
+        return cast(stacked, stacked.dtype if dtype is None else dtype)
+    if dtype is None:
+        dtype = _common_dtype(value)
+    return _from_host(np.array(value), dtype)
+
+
+def _check_equal_shapes(parts: Sequence[Any]) -> None:
+    shapes = [part.shape for part in parts]
+    if len(set(shapes)) > 1:
+        raise ValueError(f"array got a list of arrays of unequal shapes {shapes}")
+
+
+def _leaf_kinds(value: Any) -> set[type]:
+    """Return the types of the elements of nested lists and tuples."""
+    kinds = set(map(type, value))
+    if list in kinds or tuple in kinds:
+        kinds -= {list, tuple}
+        for item in value:
+            if isinstance(item, (list, tuple)):
+                kinds |= _leaf_kinds(item)
+    return kinds
+
+
+def _common_dtype(value: Any) -> Any:
+    """Return the dtype of nested lists that hold NumPy values, by the rules of promotion."""
+    leaves: list[Any] = []
+
+    def collect(item: Any) -> None:
+        if isinstance(item, (list, tuple)):
+            for inner in item:
+                collect(inner)
+        else:
+            leaves.append(item)
+
+    collect(value)
+    if any(leaf is None for leaf in leaves):
+        raise ValueError("None is not data for an array, and there is one in the list")
+    numbers = (np.ndarray, np.generic, bool, int, float, complex)
+    arrays = [leaf if isinstance(leaf, numbers) else np.asarray(leaf) for leaf in leaves]
+    return dtypes.result_type(*arrays)
+
+
+@fused(static=("dtype", "copy", "device"))
+def _converted(x: Any, dtype: Any, copy: bool, device: Any) -> Any:
+    return cast(x, dtype)
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
+    """Return an array converted to a dtype.
+
+    Args:
+      x: an array or number.
+      dtype: the dtype; None for the default float dtype.
+      copy: accepted; results never share memory that can be written.
+      device: a device to commit the result to.
+
+    Raises:
+      TypeError: ``x`` is no array, or the dtype is none that arrays have.
+
+    Floats become integers by dropping the fraction; complex numbers lose their imaginary part
+    when made real (NumPy warns; here it is silent only where asked by ``real``).  Linear between
+    inexact dtypes; other conversions have a zero derivative.
+    """
+    found = dtypes.default_float_dtype() if dtype is None else user_dtype(dtype, "astype")
+    aval = argument_aval("astype", x)
+    if aval.dtype in dtypes.COMPLEX and found in dtypes.FLOATING:
+        x = x.real
+    return placed(_converted(x, found, False, None), device)
+
+
+def copy(a: Any, order: str | None = None) -> Any:
+    """Return a copy of an array; ``order`` is accepted as ``"K"`` or ``"C"``."""
+    argument_aval("copy", a)
+    return array(a, copy=True, order=order)
+
+
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
+    """Return a rank-1 array of the elements in a buffer of bytes.
+
+    Args:
+      buffer: anything that offers the buffer protocol.
+      dtype: the dtype of the elements in it.
+      count: how many to read; -1 for all.
+      offset: the byte to begin at.
+    """
+    return asarray(np.frombuffer(buffer, dtypes.as_dtype(dtype), count, offset))
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+    """Return an array with the data of an object that offers DLPack.
+
+    Args:
+      x: an array of any library with ``__dlpack__``.
+      device: a device to commit the result to.
+      copy: False to refuse a copy; the data is copied otherwise.
+
+    Raises:
+      ValueError: ``copy`` is False.
+    """
+    if copy is False:
+        raise ValueError("from_dlpack(copy=False): the data is always copied")
+    return asarray(np.from_dlpack(x), device=device)
+
+
+# ---------------------------------------------------------------- from a shape
+
+
+@fused(static=("value", "shape", "dtype"))
+def _constant(value: int, shape: tuple[int, ...], dtype: Any) -> Any:
+    return broadcast_in_dim(dtype.type(value), shape, ())
+
+
+@fused(static=("shape", "dtype", "weak_type"))
+def _filled(value: Any, shape: tuple[int, ...], dtype: Any, weak_type: bool) -> Any:
+    return broadcast_to_shape(cast(value, dtype, weak_type), shape)
+
+
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+    """Return an array of zeros.
+
+    Args:
+      shape: an int or a sequence of ints.
+      dtype: the default float dtype where not given.
+      device: a device to commit the result to.
+
+    >>> import jxkernel.numpy as jnp
+    >>> jnp.zeros(2)
+    Array([0., 0.], dtype=float32)
+    """
+    found = dtypes.default_float_dtype() if dtype is None else user_dtype(dtype, "zeros")
+    result = _constant(0, canonical_shape(shape), found)
+    return result if device is None else placed(result, device)
+
+
+def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+    """Return an array of ones; arguments are those of ``zeros``."""
+    found = dtypes.default_float_dtype() if dtype is None else user_dtype(dtype, "ones")
+    result = _constant(1, canonical_shape(shape), found)
+    return result if device is None else placed(result, device)
+
+
+def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+    """Return an array whose elements are not specified (they are zeros)."""
+    return zeros(shape, dtype, device=device)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
+    """Return an array filled with a value.
+
+    Args:
+      shape: an int or a sequence of ints.
+      fill_value: a number, or an array that broadcasts to the shape.
+      dtype: that of ``fill_value`` where not given (weak, if that is).
+      device: a device to commit the result to.
+
+    Linear in ``fill_value``.
+    """
+    aval = argument_aval("full", fill_value, 1)
+    found = aval.dtype if dtype is None else user_dtype(dtype, "full")
+    weak = dtype is None and aval.weak_type
+    return placed(_filled(fill_value, canonical_shape(shape), found, weak), device)
+
+
+def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[Any, tuple[int, ...], bool]:
+    """Return the dtype, shape and weakness that a new array takes from another."""
+    if hasattr(a, "shape") and hasattr(a, "dtype"):
+        own_shape, own_dtype = a.shape, dtypes.canonicalize_dtype(a.dtype)
+        own_weak = bool(getattr(a, "weak_type", False))
+    else:
+        aval = argument_aval(name, a)
+        own_shape, own_dtype, own_weak = aval.shape, aval.dtype, aval.weak_type
+    sizes = own_shape if shape is None else canonical_shape(shape)
+    return user_dtype(dtype, name) or own_dtype, sizes, own_weak and dtype is None
+
+
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
+) -> Any:
+    """Return an array of the shape and dtype of another, filled with a value.
+
+    Args:
+      a: an array, or anything with ``shape`` and ``dtype``.
+      fill_value: a number, or an array that broadcasts to the shape.
+      dtype: in place of that of ``a``.
+      shape: in place of that of ``a``.
+      device: a device to commit the result to.
+    """
+    found, sizes, weak = _like("full_like", a, dtype, shape)
+    argument_aval("full_like", fill_value, 1)
+    return placed(_filled(fill_value, sizes, found, weak), device)
+
+
+def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+    """Return zeros of the shape and dtype of another array; see ``full_like``."""
+    found, sizes, weak = _like("zeros_like", a, dtype, shape)
+    result = _filled(0, sizes, found, True) if weak else _constant(0, sizes, found)
+    return result if device is None else placed(result, device)
+
+
+def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+    """Return ones of the shape and dtype of another array; see ``full_like``."""
+    found, sizes, weak = _like("ones_like", a, dtype, shape)
+    result = _filled(1, sizes, found, True) if weak else _constant(1, sizes, found)
+    return result if device is None else placed(result, device)
+
+
+def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+    """Return an array of the shape and dtype of another; its elements are zeros."""
+    return zeros_like(prototype, dtype, shape, device=device)
+
+
+@fused(static=("rows", "columns", "offset", "dtype"))
+def _diagonal_of_ones(rows: int, columns: int, offset: int, dtype: Any) -> Any:
+    row = broadcasted_iota(np.int32, (rows, columns), 0)
+    column = broadcasted_iota(np.int32, (rows, columns), 1)
+    return cast(eq(add(row, np.int32(offset)), column), dtype)
+
+
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: Any = None) -> Any:
+    """Return a matrix with ones on one diagonal and zeros elsewhere.
+
+    Args:
+      N: the number of rows.
+      M: the number of columns; ``N`` where not given.
+      k: which diagonal: positive ones lie above the main one.
+      dtype: the default float dtype where not given.
+      device: a device to commit the result to.
+    """
+    found = dtypes.default_float_dtype() if dtype is None else user_dtype(dtype, "eye")
+    rows, columns = canonical_shape((N, N if M is None else M))
+    return placed(_diagonal_of_ones(rows, columns, index(k), found), device)
+
+
+def identity(n: int, dtype: Any = None) -> Any:
+    """Return the identity matrix of ``n`` rows; the default float dtype where none is given."""
+    return eye(n, dtype=dtype)
+
+
+# ---------------------------------------------------------------- ranges
+
+
+@fused(static=("size", "dtype"))
+def _counted(start: Any, step: Any, size: int, dtype: Any) -> Any:
+    return add(mul(iota(dtype, size), cast(step, dtype)), cast(start, dtype))
+
+
+@fused(static=("size", "dtype"))
+def _counted_from_zero(size: int, dtype: Any) -> Any:
+    return iota(dtype, size)
+
+
+def arange(
+    start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None
+) -> Any:
+    """Return evenly spaced numbers from ``start`` up to, not including, ``stop``.
+
+    Args:
+      start: the first number; the end, from 0, where ``stop`` is not given.
+      stop: the end.
+      step: the distance; 1 where not given.
+      dtype: that of the arguments by promotion where not given.
+      device: a device to commit the result to.
+
+    Raises:
+      ConcretizationTypeError: an argument is traced, so the length is not known.
+      TypeError: an argument is no number.
+      ZeroDivisionError: ``step`` is 0.
+
+    >>> import jxkernel.numpy as jnp
+    >>> jnp.arange(3)
+    Array([0, 1, 2], dtype=int32)
+    """
+    given = [x for x in (start, stop, step) if x is not None]
+    first, last, distance = (
+        None if x is None else _concrete_number(x) for x in (start, stop, step)
+    )
+    if last is None:
+        first, last = 0, first
+    distance = 1 if distance is None else distance
+    if dtype is None:
+        found = dtypes.canonicalize_dtype(dtypes.result_type(*given))
+    else:
+        found = user_dtype(dtype, "arange")
+    size = max(0, ceil((last - first) / distance))
+    return placed(_range(first, last, distance, size, found), device)
+
+
+def _range(first: Any, last: Any, distance: Any, size: int, dtype: Any) -> Any:
+    if dtype in dtypes.INTEGRAL and all(isinstance(x, int) for x in (first, distance)):
+        if first == 0 and distance == 1:
+            return _counted_from_zero(size, dtype)
+        return _counted(dtype.type(first), dtype.type(distance), size, dtype)
+    # Floats are counted in double precision on the host, and rounded once.
+    return asarray(np.arange(first, last, distance)[:size], dtype)
+
+
+def _concrete_number(x: Any) -> Any:
+    """Return a number, or the value of a rank-0 array, as a Python number."""
+    if type(x) in (int, float):
+        return x
+    aval = argument_aval("arange", x)
+    if aval.shape:
+        raise TypeError(f"arange takes scalars, got an array of shape {aval.shape}")
+    kind = dtypes.scalar_type_of(aval.dtype)
+    return kind(x) if kind is not bool else int(bool(x))
+
+
+@fused(static=("num", "endpoint", "dtype", "axis"))
+def _spaced(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> Any:
+    """Interpolate in an inexact dtype: both ends are met exactly."""
+    shape = np.broadcast_shapes(np.shape(start), np.shape(stop))
+    first, last = (broadcast_to_shape(cast(x, dtype), shape) for x in (start, stop))
+    intervals = num - 1 if endpoint else num
+    if num <= 1:
+        line = broadcast_in_dim(first, (num, *shape), tuple(range(1, len(shape) + 1)))
+    else:
+        count = num - 1 if endpoint else num
+        line = _interpolated(first, last, count, intervals, shape, dtype)
+        if endpoint:
+            line = concatenate([line, broadcast_to_shape(last, (1, *shape))], 0)
+    if axis == 0:
+        return line
+    from_front = axis % len(np.shape(line))
+    order = [*range(1, from_front + 1), 0, *range(from_front + 1, len(np.shape(line)))]
+    return line.transpose(order)
+
+
+def _interpolated(
+    first: Any, last: Any, count: int, intervals: int, shape: tuple[int, ...], dtype: Any
+) -> Any:
+    part = div(broadcasted_iota(dtype, (count,) + (1,) * len(shape), 0), dtype.type(intervals))
+    part = broadcast_in_dim(part, (count, *shape), tuple(range(len(shape) + 1)))
+    first, last = (broadcast_to_shape(x, (count, *shape)) for x in (first, last))
+    return add(mul(first, sub(dtype.type(1), part)), mul(last, part))
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    """Return numbers evenly spaced over an interval.
+
+    Args:
+      start: the first, a number or an array.
+      stop: the last, or the end of the interval where ``endpoint`` is False.
+      num: how many.
+      endpoint: whether ``stop`` is among them.
+      retstep: whether to return the distance as well.
+      dtype: the result's dtype; otherwise the floating dtype of the arguments.
+      axis: where the new axis goes in the result, if the arguments are arrays.
+      device: a device to commit the result to.
+
+    Raises:
+      ValueError: ``num`` is negative.
+
+    Linear in ``start`` and ``stop``.
+    """
+    num = index(num)
+    if num < 0:
+        raise ValueError(f"linspace needs a number of points that is not negative, got {num}")
+    start, stop = promote_dtypes("linspace", start, stop)
+    computed = inexact_dtype(dtypes.dtype(start))
+    wanted = computed if dtype is None else user_dtype(dtype, "linspace")
+    inner = wanted if wanted in dtypes.INEXACT else computed
+    line = _spaced(start, stop, num, endpoint, inner, axis)
+    if wanted in dtypes.INTEGRAL:
+        line = _floored(line, wanted)
+    line = placed(line if line.dtype == wanted else astype(line, wanted), device)
+    if not retstep:
+        return line
+    intervals = num - 1 if endpoint else num
+    step = (asarray(stop, inner) - start) / intervals if intervals else asarray(np.nan, inner)
+    return line, step
+
+
+@fused(static=("dtype",))
+def _floored(x: Any, dtype: Any) -> Any:
+    return cast(floor(x), dtype)
+
+
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """Return ``base`` to the powers that ``linspace`` gives for the same arguments."""
+    exponents = linspace(start, stop, num, endpoint, axis=axis)
+    result = base**exponents
+    return result if dtype is None else astype(result, dtype)
+
+
+def geomspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """Return numbers spaced evenly on a logarithmic scale, from ``start`` to ``stop``.
+
+    Arguments are those of ``linspace``; both ends have one sign, and neither is 0.
+    """
+    start, stop = promote_dtypes("geomspace", start, stop)
+    kind = inexact_dtype(dtypes.dtype(start))
+    first, last = asarray(start, kind), asarray(stop, kind)
+    sign = first / abs(first)
+    exponents = linspace(log(first / sign), log(last / sign), num, endpoint, axis=axis)
+    result = sign * exp(exponents)
+    return result if dtype is None else astype(result, dtype)

@@ -1,0 +1,156 @@
+"""``fused``: a numerical function that is one dispatch when it runs eagerly.
+
+A function of the NumPy API is many primitives: ``mean`` converts, sums, divides.  Run eagerly,
+each would be a dispatch of its own.  A fused function is compiled whole, once per kind of
+arguments, and answered in C++ from then on.  While something is being traced the body simply
+runs, so its primitives join the program at hand and no nested call is made.
+
+It is ``jit`` without what only users need (donation, stages, the history of misses).  It must
+not know of any particular function.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial, update_wrapper
+from typing import Any
+
+import numpy as np
+
+from jxkernel import tree
+from jxkernel._jaxlib import PjitFunctionCache, pjit, trace_context
+from jxkernel.api.arguments import Call, Parameters, rebuild, split_call
+from jxkernel.compile import executable_for, target_device
+from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.jaxpr import ClosedJaxpr
+from jxkernel.core.trace import Tracer, evaluating
+from jxkernel.errors import UnexpectedTracerError
+from jxkernel.runtime import ArrayImpl, shard_argument
+from jxkernel.transforms.stage import trace_flat
+
+__all__ = ["OPERANDS", "clear", "fused"]
+
+OPERANDS = (ArrayImpl, Tracer, int, float, complex, np.ndarray, np.generic)
+"""What a binary operator takes; operands of other types are left to their own methods."""
+
+_CACHE = PjitFunctionCache(capacity=8192)
+_FUNCTIONS: list["_Fused"] = []
+_PROGRAM_LIMIT = 1024
+
+
+class _Fused:
+    """The Python side of a fused function: what its C++ callable turns to on a miss."""
+
+    __slots__ = ("body", "name", "operator", "programs", "static")
+
+    def __init__(
+        self, body: Callable[..., Any], static: Parameters, name: str, operator: bool
+    ) -> None:
+        self.body = body
+        self.name = name
+        self.static = static
+        self.operator = operator
+        self.programs: dict[Any, tuple[ClosedJaxpr, Any]] = {}
+
+    def cache_miss(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
+        """Answer a call that C++ does not know: (result, fast-path record or None, False)."""
+        if not evaluating():
+            return self.body(*args, **kwargs), None, False
+        if self.operator and not all([isinstance(arg, OPERANDS) for arg in args]):
+            return NotImplemented, None, False
+        call = split_call(args, kwargs, self.static)
+        avals = self._avals(call.flat)
+        closed, out_tree = self._program(call, avals)
+        device, committed = target_device(call.flat)
+        executable = executable_for(closed, device, name=self.name)
+        outs = executable.call(call.flat, committed=committed)
+        record = executable.fastpath(out_tree, committed=committed)
+        return out_tree.unflatten(outs), record, False
+
+    def _avals(self, leaves: Sequence[Any]) -> tuple[ShapedArray, ...]:
+        avals: list[ShapedArray] = []
+        for leaf in leaves:
+            if isinstance(leaf, Tracer):
+                raise UnexpectedTracerError(repr(leaf), origin=leaf.owner.describe(leaf))
+            try:
+                avals.append(abstractify(leaf))
+            except TypeError:
+                raise TypeError(
+                    f"{self.name} takes arrays and numbers, got {leaf!r:.100} of type "
+                    f"{type(leaf).__name__}"
+                ) from None
+        return tuple(avals)
+
+    def _program(self, call: Call, avals: tuple[ShapedArray, ...]) -> tuple[ClosedJaxpr, Any]:
+        key = (call.static_key(), call.in_tree, avals, trace_context())
+        found = self.programs.get(key)
+        if found is None:
+            if len(self.programs) >= _PROGRAM_LIMIT:
+                self.programs.clear()
+            found = self.programs[key] = self._trace(call, avals)
+        return found
+
+    def _trace(self, call: Call, avals: tuple[ShapedArray, ...]) -> tuple[ClosedJaxpr, Any]:
+        out_tree: Any = None
+
+        def flat_body(*leaves: Any) -> list[Any]:
+            nonlocal out_tree
+            args, kwargs = rebuild(call.in_tree, call.static, leaves)
+            result, out_tree = tree.registry.flatten(self.body(*args, **kwargs))
+            return result
+
+        closed = trace_flat(flat_body, avals, name=self.name)
+        return closed, out_tree
+
+
+def _static_parameters(body: Callable[..., Any], names: tuple[str, ...]) -> Parameters:
+    """Return the static parameters by name and, of those that may be positional, by number."""
+    code = body.__code__
+    positional = code.co_varnames[: code.co_argcount]
+    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    assert set(names) <= set(known), f"{body.__name__} lacks a parameter among {names}"
+    return Parameters(tuple(positional.index(n) for n in names if n in positional), names)
+
+
+def fused(
+    body: Callable[..., Any] | None = None,
+    *,
+    static: tuple[str, ...] = (),
+    operator: bool = False,
+    name: str = "",
+) -> Any:
+    """Return a function as one that is a single dispatch when it runs eagerly.
+
+    Args:
+      body: a function of arrays, numbers and pytrees of them, made of primitives.  Without it a
+        decorator is returned.
+      static: the names of arguments that are Python values (axes, shapes, dtypes), hashable.
+      operator: whether operands of a foreign type give ``NotImplemented``, as Python's binary
+        methods do, instead of an error.
+      name: what profiles and errors call it, where not the body's own name.
+
+    Returns:
+      a C++ callable with the body's signature and docstring.
+    """
+    if body is None:
+        return partial(fused, static=static, operator=operator, name=name)
+    parameters = _static_parameters(body, static) if static else Parameters()
+    state = _Fused(body, parameters, name or body.__name__, operator)
+    _FUNCTIONS.append(state)
+    function = pjit(
+        state.name,
+        body,
+        state.cache_miss,
+        list(parameters.numbers),
+        list(parameters.names),
+        state,
+        tree.registry,
+        shard_argument,
+        _CACHE,
+    )
+    return update_wrapper(function, body)
+
+
+def clear() -> None:
+    """Forget every compiled form of every fused function."""
+    _CACHE.clear_all()
+    for function in _FUNCTIONS:
+        function.programs.clear()

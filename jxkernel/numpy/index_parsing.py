@@ -1,0 +1,265 @@
+"""From ``x[...]`` to a description: which axes are sliced, taken at a position, or gathered.
+
+``parse`` turns an index as the user wrote it into a hashable *spec* and a list of *leaves* (the
+integers and arrays that are data).  Run eagerly, positions are leaves, so that ``x[3]`` and
+``x[4]`` share one program; while a program is traced, positions known now are part of the spec.
+
+======================================  =======================================================
+entry of a spec                         meaning
+======================================  =======================================================
+``("new",)``                            an axis of size 1 of the result (``None``)
+``("slice", start, count, step)``       a slice; ``step`` may be negative
+``("window", count)``                   a slice of step 1 that starts at a leaf, within bounds
+``("fixed", position)``                 one position, within bounds
+``("place",)``                          one position given by a leaf, within bounds
+``("scalar",)``                         one position given by a leaf, perhaps out of bounds
+``("array",)``                          positions given by an array leaf
+======================================  =======================================================
+
+It must not know of gathers or scatters.
+"""
+
+from operator import index as as_integer
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.core.trace import Tracer
+from jxkernel.errors import NonConcreteBooleanIndexError
+from jxkernel.runtime import ArrayImpl, value_of
+
+__all__ = ["ParsedIndex", "parse"]
+
+Spec = tuple[tuple[Any, ...], ...]
+
+
+class ParsedIndex(NamedTuple):
+    """An index, taken apart.
+
+    Attributes:
+      spec: one entry per axis of the array and per new axis, hashable.
+      leaves: the data the entries refer to, in order.
+      expand: positions where the array gets axes of size 1 first (for ``x[True]``).
+    """
+
+    spec: Spec
+    leaves: list[Any]
+    expand: tuple[int, ...]
+
+
+class _Mask(NamedTuple):
+    """A boolean mask: its shape, and the positions where it holds."""
+
+    shape: tuple[int, ...]
+    positions: tuple[np.ndarray[Any, Any], ...]
+
+
+def parse(shape: tuple[int, ...], index: Any, *, staged: bool, clamp: bool) -> ParsedIndex:
+    """Take an index of an array apart.
+
+    Args:
+      shape: the array's shape.
+      index: what stood between the brackets.
+      staged: whether positions known now become part of the spec.
+      clamp: whether a known position out of bounds counts as the nearest; else it is a leaf.
+
+    Raises:
+      IndexError: there are too many indices, or a mask or a position does not fit.
+      NonConcreteBooleanIndexError: a mask is traced.
+      TypeError: an index is none.
+    """
+    items = [_checked(item) for item in (index if isinstance(index, tuple) else (index,))]
+    items = [_mask(item) if _is_boolean(item) else item for item in items]
+    items = _spread(items, len(shape))
+    items, shape, expand = _without_scalar_masks(items, shape)
+    walk = _Walk(shape, staged, clamp, any(_is_array(item) for item in items))
+    for item in items:
+        walk.add(item)
+    return ParsedIndex(tuple(walk.entries), walk.leaves, expand)
+
+
+def _checked(item: Any) -> Any:
+    """Return one item of an index, sequences and foreign types refused."""
+    if item is None or item is Ellipsis or isinstance(item, (int, slice, np.integer)):
+        return item
+    if isinstance(item, (ArrayImpl, Tracer, np.ndarray, np.bool_)):
+        kind = item.dtype
+        if kind in dtypes.INTEGRAL or kind in dtypes.BOOLEAN:
+            return item
+        if isinstance(item, np.ndarray) and not item.size:
+            return item.astype(np.int32)
+        raise TypeError(f"an index is of integers or booleans, got an array of dtype {kind}")
+    if isinstance(item, (list, tuple)):
+        raise TypeError(
+            f"a {type(item).__name__} is not an index: write x[jnp.array(...)] to take several "
+            "positions, or x[tuple(...)] to index several axes"
+        )
+    if hasattr(item, "__index__"):
+        return as_integer(item)
+    raise TypeError(
+        f"an index is an integer, a slice, None, ... or an array of these, got {item!r:.60} of "
+        f"type {type(item).__name__}"
+    )
+
+
+def _is_boolean(item: Any) -> bool:
+    if isinstance(item, (bool, np.bool_)):
+        return True
+    return isinstance(item, (ArrayImpl, Tracer, np.ndarray)) and item.dtype in dtypes.BOOLEAN
+
+
+def _mask(item: Any) -> _Mask:
+    """Return the positions where a mask holds; its values must be known now."""
+    if isinstance(item, Tracer):
+        raise NonConcreteBooleanIndexError(
+            f"a boolean mask ({item.aval.short()})", origin=item._trace.describe(item)
+        )
+    value = value_of(item) if isinstance(item, ArrayImpl) else np.asarray(item)
+    if not value.ndim:
+        return _Mask((), (np.arange(int(value), dtype=np.int32),))
+    return _Mask(value.shape, tuple(found.astype(np.int32) for found in value.nonzero()))
+
+
+def _is_array(item: Any) -> bool:
+    if isinstance(item, _Mask):
+        return True
+    return isinstance(item, (ArrayImpl, Tracer, np.ndarray)) and item.ndim > 0
+
+
+def _consumed(item: Any) -> int:
+    """Return how many axes an item indexes."""
+    if item is None:
+        return 0
+    return len(item.shape) if isinstance(item, _Mask) else 1
+
+
+def _spread(items: list[Any], rank: int) -> list[Any]:
+    """Return the items with whole slices in place of ``...``, or at the end."""
+    places = [i for i, item in enumerate(items) if item is Ellipsis]
+    if len(places) > 1:
+        raise IndexError("an index has at most one ellipsis (...)")
+    used = sum(_consumed(item) for item in items if item is not Ellipsis)
+    if used > rank:
+        raise IndexError(f"too many indices: the array has rank {rank}, and {used} are indexed")
+    place = places[0] if places else len(items)
+    return [*items[:place], *[slice(None)] * (rank - used), *items[place + 1 :]]
+
+
+def _without_scalar_masks(
+    items: list[Any], shape: tuple[int, ...]
+) -> tuple[list[Any], tuple[int, ...], tuple[int, ...]]:
+    """Give each mask of rank 0 an axis of size 1 to index, which it keeps or empties."""
+    sizes: list[int] = list(shape)
+    expand: list[int] = []
+    axis = 0
+    for place, item in enumerate(items):
+        if isinstance(item, _Mask) and not item.shape:
+            sizes.insert(axis, 1)
+            expand.append(axis)
+            items[place] = item.positions[0]
+            axis += 1
+        else:
+            axis += _consumed(item)
+    return items, tuple(sizes), tuple(expand)
+
+
+class _Walk:
+    """The entries and leaves made so far, and the axis that comes next."""
+
+    def __init__(self, shape: tuple[int, ...], staged: bool, clamp: bool, advanced: bool) -> None:
+        self.shape = shape
+        self.staged = staged
+        self.clamp = clamp
+        self.advanced = advanced
+        self.entries: list[tuple[Any, ...]] = []
+        self.leaves: list[Any] = []
+        self.axis = 0
+
+    def add(self, item: Any) -> None:
+        """Add the entries of one item."""
+        if item is None:
+            self.entries.append(("new",))
+        elif isinstance(item, _Mask):
+            self._add_mask(item)
+        else:
+            size = self.shape[self.axis]
+            if isinstance(item, slice):
+                self._add_slice(item, size)
+            elif isinstance(item, (int, np.integer)):
+                self._add_known(int(item), size)
+            else:
+                self._add_array(item, size)
+            self.axis += 1
+
+    def _add(self, kind: str, leaf: Any) -> None:
+        self.entries.append((kind,))
+        self.leaves.append(leaf)
+
+    def _add_mask(self, mask: _Mask) -> None:
+        own = self.shape[self.axis : self.axis + len(mask.shape)]
+        if mask.shape != own:
+            raise IndexError(
+                f"a boolean index of shape {mask.shape} does not fit axes of sizes {own}: a mask "
+                "has the shape of the axes it indexes"
+            )
+        for positions in mask.positions:
+            self._add("array", positions)
+        self.axis += len(mask.shape)
+
+    def _add_slice(self, item: slice, size: int) -> None:
+        start, stop, step = _bounds(item, size)
+        count = len(range(start, stop, step))
+        if step == 1 and count < size and not self.staged and not self.advanced:
+            self.entries.append(("window", count))
+            self.leaves.append(start)
+        else:
+            self.entries.append(("slice", start, count, step))
+
+    def _add_known(self, position: int, size: int) -> None:
+        if size == 0:
+            raise IndexError(
+                f"index {position} is out of bounds for axis {self.axis}, which has size 0"
+            )
+        if -size <= position < size or self.clamp:
+            position = min(max(position + size if position < 0 else position, 0), size - 1)
+            if self.advanced:
+                self._add("array", np.int32(position))
+            elif self.staged:
+                self.entries.append(("fixed", position))
+            else:
+                self._add("place", position)
+        else:
+            far = min(max(position, -(2**31)), 2**31 - 1)
+            self._add("array" if self.advanced else "scalar", np.int32(far))
+
+    def _add_array(self, item: Any, size: int) -> None:
+        if not item.ndim and not isinstance(item, Tracer):
+            self._add_known(int(item), size)
+        elif not item.ndim and not self.advanced:
+            self._add("scalar", item)
+        else:
+            self._add("array", _counted_from_front(item, size))
+
+
+def _bounds(item: slice, size: int) -> tuple[int, int, int]:
+    """Return start, stop and step of a slice; they are known now.
+
+    Raises:
+      IndexError: one is traced.
+    """
+    for part in (item.start, item.stop, item.step):
+        if isinstance(part, Tracer):
+            raise IndexError(
+                f"the bounds of a slice are known when the program is traced, got {part!r}: the "
+                "result's shape would depend on its value. Write lax.dynamic_slice(x, starts, "
+                "sizes) for a slice of fixed size at a traced position"
+            )
+    return item.indices(size)
+
+
+def _counted_from_front(item: Any, size: int) -> Any:
+    """Return positions in a NumPy array with negative ones counted from the front."""
+    if not isinstance(item, np.ndarray) or item.dtype in dtypes.UNSIGNED:
+        return item
+    return np.where(item < 0, item + size, item).astype(np.int64 if size >= 2**31 else np.int32)

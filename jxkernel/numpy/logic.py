@@ -1,0 +1,243 @@
+"""Comparison, logic and bits: functions whose results are booleans, or that work on bits.
+
+Their derivatives are zero, save those of ``where`` and its kin, which are in ``selection``.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.numpy.promotion import dtype_of, numeric_dtype
+from jxkernel.numpy.ufuncs import binary_function, unary_function
+from jxkernel.ops import bits, compare
+from jxkernel.ops.broadcast import broadcast_in_dim
+from jxkernel.ops.complex import abs as absolute
+from jxkernel.ops.complex import imag as imaginary_part
+from jxkernel.ops.complex import real as real_part
+from jxkernel.ops.convert import bitcast_convert_type, convert_element_type
+from jxkernel.ops.rounding import is_finite
+
+__all__ = [
+    "bitwise_and",
+    "bitwise_count",
+    "bitwise_invert",
+    "bitwise_left_shift",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
+    "equal",
+    "greater",
+    "greater_equal",
+    "invert",
+    "iscomplex",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "isneginf",
+    "isposinf",
+    "isreal",
+    "left_shift",
+    "less",
+    "less_equal",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "not_equal",
+    "right_shift",
+    "signbit",
+]
+
+# ---------------------------------------------------------------- comparison
+
+
+def _lexicographic(strict: Any, operation: Any) -> Any:
+    """Return a comparison that orders complex numbers by real, then by imaginary part."""
+
+    def compared(x: Any, y: Any) -> Any:
+        if dtype_of(x) not in dtypes.COMPLEX:
+            return operation(x, y)
+        first, second = real_part(x), real_part(y)
+        tie = compare.eq(first, second)
+        within = bits.bitwise_and(tie, operation(imaginary_part(x), imaginary_part(y)))
+        return bits.bitwise_or(strict(first, second), within)
+
+    return compared
+
+
+_ORDER = "complex numbers order by real part, then by imaginary part."
+
+equal = binary_function("equal", compare.eq_p.bind, "Return whether x = y; NaN equals nothing.")
+not_equal = binary_function(
+    "not_equal", compare.ne_p.bind, "Return whether x ≠ y; NaN differs from everything."
+)
+less = binary_function(
+    "less", _lexicographic(compare.lt, compare.lt), f"Return whether x < y; {_ORDER}"
+)
+less_equal = binary_function(
+    "less_equal", _lexicographic(compare.lt, compare.le), f"Return whether x ≤ y; {_ORDER}"
+)
+greater = binary_function(
+    "greater", _lexicographic(compare.gt, compare.gt), f"Return whether x > y; {_ORDER}"
+)
+greater_equal = binary_function(
+    "greater_equal", _lexicographic(compare.gt, compare.ge), f"Return whether x ≥ y; {_ORDER}"
+)
+
+# ---------------------------------------------------------------- logic
+
+
+def truth(x: Any) -> Any:
+    """Return whether each element is anything but zero."""
+    dtype = dtype_of(x)
+    return x if dtype in dtypes.BOOLEAN else compare.ne(x, 0)
+
+
+logical_not = unary_function(
+    "logical_not", lambda x: bits.bitwise_not(truth(x)), "Return whether each element is zero."
+)
+
+
+def _on_truth(operation: Any) -> Any:
+    return lambda x, y: operation(truth(x), truth(y))
+
+
+logical_and = binary_function(
+    "logical_and", _on_truth(bits.bitwise_and), "Return whether x and y both are nonzero."
+)
+logical_or = binary_function(
+    "logical_or", _on_truth(bits.bitwise_or), "Return whether x or y is nonzero."
+)
+logical_xor = binary_function(
+    "logical_xor", _on_truth(bits.bitwise_xor), "Return whether exactly one of x and y is nonzero."
+)
+
+# ---------------------------------------------------------------- bits
+
+bitwise_and = binary_function(
+    "bitwise_and", bits.and_p.bind, "Return the bits set in both x and y."
+)
+bitwise_or = binary_function("bitwise_or", bits.or_p.bind, "Return the bits set in x or in y.")
+bitwise_xor = binary_function(
+    "bitwise_xor", bits.xor_p.bind, "Return the bits set in exactly one of x and y."
+)
+bitwise_not = unary_function(
+    "bitwise_not", bits.not_p.bind, "Return x with every bit flipped; not x of booleans."
+)
+invert = bitwise_invert = bitwise_not
+bitwise_count = unary_function(
+    "bitwise_count",
+    lambda x: convert_element_type(bits.population_count(_magnitude(x)), np.uint8),
+    "Return how many bits of |x| are set, as uint8.",
+    ready=dtypes.INTEGRAL,
+    rule=numeric_dtype,
+)
+
+
+def _magnitude(x: Any) -> Any:
+    return absolute(x) if dtype_of(x) in dtypes.SIGNED else x
+
+
+def _right_shift(x: Any, y: Any) -> Any:
+    signed = dtype_of(x) in dtypes.SIGNED
+    return (bits.shift_right_arithmetic if signed else bits.shift_right_logical)(x, y)
+
+
+_integers: dict[str, Any] = {"ready": dtypes.INTEGRAL, "rule": numeric_dtype}
+
+left_shift = binary_function(
+    "left_shift", bits.shift_left_p.bind, "Return the bits of x moved y places up.", **_integers
+)
+right_shift = binary_function(
+    "right_shift",
+    _right_shift,
+    "Return the bits of x moved y places down; the sign bit is repeated, if there is one.",
+    **_integers,
+)
+bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
+
+# ---------------------------------------------------------------- kinds of numbers
+
+
+def _everywhere(x: Any, value: bool) -> Any:
+    return broadcast_in_dim(np.bool_(value), np.shape(x), ())
+
+
+def _isfinite(x: Any) -> Any:
+    dtype = dtype_of(x)
+    if dtype in dtypes.COMPLEX:
+        return bits.bitwise_and(is_finite(real_part(x)), is_finite(imaginary_part(x)))
+    return is_finite(x) if dtype in dtypes.FLOATING else _everywhere(x, True)
+
+
+def _isinf(x: Any) -> Any:
+    dtype = dtype_of(x)
+    if dtype in dtypes.COMPLEX:
+        return bits.bitwise_or(_isinf(real_part(x)), _isinf(imaginary_part(x)))
+    return compare.eq(absolute(x), np.inf) if dtype in dtypes.FLOATING else _everywhere(x, False)
+
+
+def _isnan(x: Any) -> Any:
+    return compare.ne(x, x) if dtype_of(x) in dtypes.INEXACT else _everywhere(x, False)
+
+
+isfinite = unary_function(
+    "isfinite", _isfinite, "Return whether x is neither infinite nor NaN, in both parts if complex."
+)
+isinf = unary_function("isinf", _isinf, "Return whether x is infinite, in either part if complex.")
+isnan = unary_function("isnan", _isnan, "Return whether x is NaN, in either part if complex.")
+
+
+def _equals_infinity(infinity: float) -> Any:
+    def compared(x: Any) -> Any:
+        dtype = dtype_of(x)
+        if dtype in dtypes.COMPLEX:
+            raise TypeError(f"complex numbers have no sign, got dtype {dtype.name}")
+        if dtype not in dtypes.FLOATING:
+            return _everywhere(x, False)
+        return compare.eq(x, infinity)
+
+    return compared
+
+
+isposinf = unary_function(
+    "isposinf",
+    _equals_infinity(np.inf),
+    "Return whether x is +inf.\n\nRaises:\n  TypeError: x is complex.",
+)
+isneginf = unary_function(
+    "isneginf",
+    _equals_infinity(-np.inf),
+    "Return whether x is -inf.\n\nRaises:\n  TypeError: x is complex.",
+)
+
+
+def _iscomplex(x: Any) -> Any:
+    if dtype_of(x) in dtypes.COMPLEX:
+        return compare.ne(imaginary_part(x), 0)
+    return _everywhere(x, False)
+
+
+iscomplex = unary_function(
+    "iscomplex", _iscomplex, "Return whether the imaginary part is anything but zero."
+)
+isreal = unary_function(
+    "isreal",
+    lambda x: bits.bitwise_not(_iscomplex(x)),
+    "Return whether the imaginary part is zero.",
+)
+
+
+def _signbit(x: Any) -> Any:
+    dtype = dtype_of(x)
+    if dtype not in dtypes.FLOATING:
+        return compare.lt(x, 0) if dtype in dtypes.SIGNED else _everywhere(x, False)
+    integers = np.dtype(f"int{dtypes.itemsize_bits(dtype)}")
+    return compare.lt(bitcast_convert_type(x, integers), 0)
+
+
+signbit = unary_function(
+    "signbit", _signbit, "Return whether the sign bit is set: x < 0, or x is -0.0."
+)

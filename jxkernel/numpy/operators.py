@@ -1,0 +1,271 @@
+"""The second port: what ``x + y``, ``x[i]`` and ``x.sum()`` mean.
+
+``install_operators`` attaches the methods once to jaxlib's array class and to tracers.  On
+arrays a binary operator *is* a C++ callable, so that a repeated ``x + y`` does not enter Python;
+on tracers it is the Python function of the same body.  An operand of a foreign type gives
+``NotImplemented``, and Python asks the other operand.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from jxkernel.core.trace import Tracer, evaluating
+from jxkernel.errors import ImmutableArrayError
+from jxkernel.numpy import (
+    arithmetic,
+    contractions,
+    creation,
+    logic,
+    mathematics,
+    reductions,
+    shapes,
+)
+from jxkernel.numpy.fusing import OPERANDS, fused
+from jxkernel.numpy.indexing import getitem
+from jxkernel.numpy.ufuncs import named
+from jxkernel.numpy.updating import IndexUpdater
+from jxkernel.ops.dynamic_slicing import dynamic_slice
+from jxkernel.ops.shape import squeeze
+from jxkernel.runtime import ArrayImpl
+
+__all__ = ["install_operators"]
+
+Method = Callable[..., Any]
+
+# ---------------------------------------------------------------- binary operators
+
+
+def _deferring(function: Any, reflected: bool) -> Method:
+    """Return a function as the body of a binary method."""
+    body = getattr(function, "__wrapped__", function)
+
+    def method(self: Any, other: Any) -> Any:
+        return body(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    def reflected_method(self: Any, other: Any) -> Any:
+        return body(other, self) if isinstance(other, OPERANDS) else NotImplemented
+
+    return reflected_method if reflected else method
+
+
+_ARITHMETIC: dict[str, Any] = {
+    "add": arithmetic.add,
+    "sub": arithmetic.subtract,
+    "mul": arithmetic.multiply,
+    "truediv": arithmetic.true_divide,
+    "floordiv": arithmetic.floor_divide,
+    "mod": arithmetic.remainder,
+    "divmod": arithmetic.divmod,
+    "matmul": contractions.matmul,
+    "and": logic.bitwise_and,
+    "or": logic.bitwise_or,
+    "xor": logic.bitwise_xor,
+    "lshift": logic.left_shift,
+    "rshift": logic.right_shift,
+}
+_COMPARISON: dict[str, Any] = {
+    "eq": logic.equal,
+    "ne": logic.not_equal,
+    "lt": logic.less,
+    "le": logic.less_equal,
+    "gt": logic.greater,
+    "ge": logic.greater_equal,
+}
+
+
+def _binary_methods() -> Iterator[tuple[str, Method]]:
+    for name, function in {**_ARITHMETIC, **_COMPARISON}.items():
+        yield f"__{name}__", _deferring(function, False)
+    for name, function in _ARITHMETIC.items():
+        yield f"__r{name}__", _deferring(function, True)
+    yield "__rpow__", _deferring(arithmetic.array_power, True)
+
+
+_array_power = fused(_deferring(arithmetic.array_power, False), operator=True, name="power")
+_traced_power = _deferring(arithmetic.array_power, False)
+
+
+def _array_pow(self: Any, other: Any) -> Any:
+    """Raise to a power; a Python integer is part of the program."""
+    if type(other) is int:
+        return arithmetic.integer_power(self, other)
+    return _array_power(self, other)
+
+
+def _tracer_pow(self: Any, other: Any) -> Any:
+    """Raise a traced value to a power; a Python integer is part of the program."""
+    if type(other) is int:
+        return arithmetic.integer_power.__wrapped__(self, other)
+    return _traced_power(self, other)
+
+
+# ---------------------------------------------------------------- indexing
+
+
+@fused(name="getitem")
+def _at_place(x: Any, place: Any) -> Any:
+    starts = [place, *[0] * (x.ndim - 1)]
+    part = dynamic_slice(x, starts, (1, *x.shape[1:]), allow_negative_indices=False)
+    return squeeze(part, (0,))
+
+
+@fused(static=("count",), name="getitem")
+def _window(x: Any, start: Any, count: int) -> Any:
+    starts = [start, *[0] * (x.ndim - 1)]
+    return dynamic_slice(x, starts, (count, *x.shape[1:]), allow_negative_indices=False)
+
+
+def _array_getitem(self: Any, index: Any) -> Any:
+    """Return the part an index selects; one integer or one slice takes the short way."""
+    kind = type(index)
+    if kind is int:
+        shape = self.aval.shape
+        if shape and -shape[0] <= index < shape[0] and evaluating():
+            return _at_place(self, index + shape[0] if index < 0 else index)
+    elif kind is slice and index.step is None and self.aval.shape and evaluating():
+        start, stop, _ = index.indices(self.aval.shape[0])
+        return _window(self, start, stop - start if stop > start else 0)
+    return getitem(self, index)
+
+
+def _setitem(self: Any, index: Any, value: Any) -> None:
+    """Refuse assignment; arrays do not change."""
+    raise ImmutableArrayError(index=_index_text(index), value=_value_text(value))
+
+
+def _delitem(self: Any, index: Any) -> None:
+    """Refuse deletion; arrays do not change."""
+    raise TypeError("arrays do not change: jnp.delete(x, index) returns a copy without elements")
+
+
+def _index_text(index: Any) -> str:
+    """Return an index as it is written between brackets."""
+    if isinstance(index, tuple):
+        return ", ".join(map(_index_text, index)) or "()"
+    if isinstance(index, slice):
+        bounds = ["" if part is None else str(part) for part in (index.start, index.stop)]
+        return ":".join(bounds) + ("" if index.step is None else f":{index.step}")
+    if index is Ellipsis:
+        return "..."
+    return str(index) if isinstance(index, (int, type(None))) else "index"
+
+
+def _value_text(value: Any) -> str:
+    return repr(value) if isinstance(value, (int, float, complex)) else "value"
+
+
+def _tracer_iter(self: Any) -> Iterator[Any]:
+    """Iterate over the parts along axis 0; each is a traced value of its own."""
+    if not self.shape:
+        raise TypeError("iteration over an array of rank 0")
+    return (self[place] for place in range(self.shape[0]))
+
+
+# ---------------------------------------------------------------- methods
+
+
+def _astype(self: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
+    """Return the array converted to a dtype."""
+    return creation.astype(self, dtype, copy=copy, device=device)
+
+
+def _reshape(self: Any, *args: Any, order: str = "C", copy: bool | None = None) -> Any:
+    """Return the elements in another shape, given as several ints or as one sequence."""
+    return shapes.reshape(self, args[0] if len(args) == 1 else args, order, copy=copy)
+
+
+def _transpose(self: Any, *args: Any) -> Any:
+    """Return the array with axes permuted, given as several ints or as one sequence."""
+    if not args or args == (None,):
+        return shapes.transpose(self)
+    return shapes.transpose(self, args[0] if len(args) == 1 and np.ndim(args[0]) else args)
+
+
+def _flatten(self: Any, order: str = "C") -> Any:
+    """Return the elements along one axis."""
+    return shapes.ravel(self, order)
+
+
+def _clip(self: Any, min: Any = None, max: Any = None) -> Any:
+    """Return the values, those beyond a bound replaced by the bound."""
+    return arithmetic.clip(self, min, max)
+
+
+def _round(self: Any, ndigits: int | None = None) -> Any:
+    """Return the values rounded to a number of decimals."""
+    return mathematics.round(self, ndigits or 0)
+
+
+def _copy(self: Any) -> Any:
+    """Return a copy."""
+    return creation.array(self)
+
+
+def _to_device(self: Any, device: Any, *, stream: Any = None) -> Any:
+    """Return the array on a device."""
+    if stream is not None:
+        raise NotImplementedError("to_device(stream=...): work is ordered by its data")
+    return creation.placed(self, device)
+
+
+_METHODS: dict[str, Method] = {
+    "all": reductions.all,
+    "any": reductions.any,
+    "argmax": reductions.argmax,
+    "argmin": reductions.argmin,
+    "astype": _astype,
+    "clip": _clip,
+    "conj": mathematics.conj,
+    "conjugate": mathematics.conjugate,
+    "copy": _copy,
+    "dot": contractions.dot,
+    "flatten": _flatten,
+    "max": reductions.max,
+    "mean": reductions.mean,
+    "min": reductions.min,
+    "prod": reductions.prod,
+    "ptp": reductions.ptp,
+    "ravel": shapes.ravel,
+    "reshape": _reshape,
+    "round": mathematics.round,
+    "squeeze": shapes.squeeze,
+    "std": reductions.std,
+    "sum": reductions.sum,
+    "swapaxes": shapes.swapaxes,
+    "to_device": _to_device,
+    "transpose": _transpose,
+    "var": reductions.var,
+}
+_UNARY: dict[str, Method] = {
+    "__abs__": arithmetic.absolute,
+    "__invert__": logic.bitwise_not,
+    "__neg__": arithmetic.negative,
+    "__pos__": arithmetic.positive,
+}
+_COMMON: dict[str, Any] = {
+    "__delitem__": _delitem,
+    "__round__": _round,
+    "__setitem__": _setitem,
+    "T": property(shapes.transpose),
+    "at": property(IndexUpdater),
+    "imag": property(lambda self: mathematics.imag(self)),
+    "mT": property(shapes.matrix_transpose),
+    "real": property(lambda self: mathematics.real(self)),
+}
+
+
+def install_operators() -> None:
+    """Give arrays and tracers their operators, indexing and methods; called once."""
+    for name, method in _binary_methods():
+        setattr(Tracer, name, named(method, name, f"See the operator module's ``{name}``."))
+        setattr(ArrayImpl, name, fused(method, operator=True, name=name.strip("_")))
+    for name, method in {**_COMMON, **_METHODS, **_UNARY}.items():
+        setattr(Tracer, name, method)
+        setattr(ArrayImpl, name, method)
+    Tracer.__pow__ = _tracer_pow
+    ArrayImpl.__pow__ = _array_pow
+    Tracer.__getitem__ = getitem
+    ArrayImpl.__getitem__ = _array_getitem
+    Tracer.__iter__ = _tracer_iter

@@ -1,0 +1,259 @@
+"""Bringing operands together: one dtype by the promotion lattice, one shape by broadcasting.
+
+Functions of the NumPy API promote their operands here and then call operations, which do not
+promote.  Operands that already agree pass through two comparisons.  Scalars (rank 0) are not
+broadcast: operations take them beside any shape.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.trace import Tracer
+from jxkernel.errors import ShapeMismatchError
+from jxkernel.ops.broadcast import broadcast_in_dim
+from jxkernel.ops.convert import convert_element_type_p
+from jxkernel.runtime import ArrayImpl
+
+__all__ = [
+    "argument_aval",
+    "broadcast_shapes",
+    "broadcast_to_shape",
+    "cast",
+    "check_arguments",
+    "dtype_of",
+    "inexact_dtype",
+    "numeric_dtype",
+    "promote_dtypes",
+    "promote_inexact",
+    "promote_numeric",
+    "promote_operands",
+    "refuse_complex",
+    "refuse_out",
+    "result_dtype",
+]
+
+_PYTHON_KINDS: dict[Any, type] = {}
+for _members, _kind in (
+    (dtypes.BOOLEAN, bool),
+    (dtypes.INTEGRAL, int),
+    (dtypes.FLOATING, float),
+    (dtypes.COMPLEX, complex),
+):
+    _PYTHON_KINDS.update(dict.fromkeys(_members, _kind))
+
+
+def argument_aval(name: str, x: Any, position: int = 0) -> ShapedArray:
+    """Return the type of an argument.
+
+    Raises:
+      TypeError: it is no array and no number; lists are not converted silently.
+    """
+    try:
+        return abstractify(x)
+    except TypeError:
+        advice = ": write jnp.asarray(...) around it" if isinstance(x, (list, tuple)) else ""
+        raise TypeError(
+            f"{name} takes arrays and numbers, got {x!r:.100} of type {type(x).__name__} as "
+            f"argument {position}{advice}"
+        ) from None
+
+
+def dtype_of(x: Any) -> Any:
+    """Return the dtype of an array or number that has been checked."""
+    return abstractify(x).dtype
+
+
+def check_arguments(name: str, *args: Any) -> None:
+    """Check that all arguments are arrays or numbers.
+
+    Raises:
+      TypeError: one is not.
+    """
+    for position, arg in enumerate(args):
+        argument_aval(name, arg, position)
+
+
+def cast(x: Any, dtype: Any, weak_type: bool = False) -> Any:
+    """Return an array or number as one of exactly a dtype and weakness.
+
+    Python numbers and NumPy scalars stay scalars, so that they end as literals.
+
+    Raises:
+      OverflowError: a Python integer does not fit the dtype.
+    """
+    if isinstance(x, (Tracer, ArrayImpl)):
+        aval = x.aval
+        if aval.dtype == dtype and aval.weak_type == weak_type:
+            return x
+    elif np.ndim(x) == 0:
+        return _cast_scalar(x, dtype, weak_type)
+    elif not weak_type and x.dtype == dtype:
+        return x
+    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type)
+
+
+def _cast_scalar(x: Any, dtype: Any, weak_type: bool) -> Any:
+    if type(x) in dtypes.python_scalar_dtypes:
+        scalar = dtypes.coerce_scalar(x, dtype)[()]
+    else:
+        scalar = np.asarray(x).astype(dtype)[()]
+    return _PYTHON_KINDS[dtype](scalar) if weak_type else scalar
+
+
+def result_dtype(name: str, args: Sequence[Any]) -> tuple[Any, bool]:
+    """Return the dtype (and whether it is weak) that results when the arguments meet.
+
+    Raises:
+      TypeError: one is no array and no number.
+      TypePromotionError: their dtypes have no common one.
+    """
+    pairs: list[tuple[Any, bool]] = []
+    for position, arg in enumerate(args):
+        aval = argument_aval(name, arg, position)
+        pairs.append((aval.dtype, aval.weak_type))
+    return dtypes.lattice_result_type(*pairs)
+
+
+def promote_dtypes(name: str, *args: Any) -> list[Any]:
+    """Return the arguments in their common dtype.
+
+    Raises:
+      TypeError: one is no array and no number.
+      TypePromotionError: their dtypes have no common one.
+    """
+    dtype, weak = result_dtype(name, args)
+    return [cast(arg, dtype, weak) for arg in args]
+
+
+def _promote_to(name: str, args: Sequence[Any], rule: Any) -> list[Any]:
+    dtype, weak = result_dtype(name, args)
+    return [cast(arg, rule(dtype), weak) for arg in args]
+
+
+def promote_inexact(name: str, *args: Any) -> list[Any]:
+    """Return the arguments in their common dtype, integers and booleans made floating."""
+    return _promote_to(name, args, inexact_dtype)
+
+
+def promote_numeric(name: str, *args: Any) -> list[Any]:
+    """Return the arguments in their common dtype, booleans made integers."""
+    return _promote_to(name, args, numeric_dtype)
+
+
+def inexact_dtype(dtype: Any) -> Any:
+    """Return a dtype if floating or complex, else the canonical float that stands for it."""
+    return (
+        dtype
+        if dtype in dtypes.INEXACT
+        else dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(dtype))
+    )
+
+
+def numeric_dtype(dtype: Any) -> Any:
+    """Return a dtype, or that of Python integers in place of ``bool``."""
+    return dtypes.default_int_dtype() if dtype in dtypes.BOOLEAN else dtype
+
+
+def promote_operands(name: str, *args: Any, rule: Any = None) -> Sequence[Any]:
+    """Return operands in one dtype and one shape; scalars keep rank 0 beside any shape.
+
+    Args:
+      name: the function's name, for messages.
+      *args: arrays and numbers.
+      rule: what becomes of the common dtype, such as ``inexact_dtype``.
+
+    Raises:
+      TypeError: one is no array and no number.
+      TypePromotionError: their dtypes have no common one.
+      ShapeMismatchError: their shapes do not broadcast.
+    """
+    avals = [argument_aval(name, arg, position) for position, arg in enumerate(args)]
+    dtype, weak = dtypes.lattice_result_type(*[(a.dtype, a.weak_type) for a in avals])
+    if rule is not None:
+        dtype = rule(dtype)
+    shapes = [aval.shape for aval in avals if aval.shape]
+    agreed = [
+        arg
+        if aval.dtype == dtype and type(arg) not in dtypes.python_scalar_dtypes
+        else cast(arg, dtype, weak)
+        for arg, aval in zip(args, avals, strict=True)
+    ]
+    if len(shapes) < 2 or all(shape == shapes[0] for shape in shapes):
+        return agreed
+    shape = _joint_shape(name, [aval.shape for aval in avals])
+    return [arg if np.ndim(arg) == 0 else broadcast_to_shape(arg, shape) for arg in agreed]
+
+
+def _joint_shape(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    try:
+        return broadcast_shapes(*shapes)
+    except ValueError:
+        raise ShapeMismatchError(
+            name,
+            shapes,
+            "axes are matched from the last; sizes are equal, or one of them is 1",
+        ) from None
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """Return the shape that arrays of the given shapes broadcast to.
+
+    Raises:
+      ValueError: they do not broadcast.
+    """
+    rank = max(map(len, shapes), default=0)
+    result = [1] * rank
+    for shape in shapes:
+        offset = rank - len(shape)
+        for axis, size in enumerate(shape, offset):
+            if size != 1:
+                if result[axis] not in (1, size):
+                    listed = " and ".join(str(tuple(s)) for s in shapes)
+                    raise ValueError(
+                        f"Incompatible shapes for broadcasting: {listed}. Axes are matched from "
+                        "the last; sizes are equal, or one of them is 1."
+                    )
+                result[axis] = size
+    return tuple(result)
+
+
+def broadcast_to_shape(x: Any, shape: Sequence[int]) -> Any:
+    """Return an array repeated to a shape, axes matched from the last.
+
+    Raises:
+      ValueError: the array's shape does not broadcast to it.
+    """
+    own, shape = np.shape(x), tuple(shape)
+    if own == shape:
+        return x
+    offset = len(shape) - len(own)
+    fits = offset >= 0 and all(
+        size in (1, target) for size, target in zip(own, shape[max(offset, 0) :], strict=True)
+    )
+    if not fits:
+        raise ValueError(f"an array of shape {own} cannot be broadcast to shape {shape}")
+    return broadcast_in_dim(x, shape, tuple(range(offset, len(shape))))
+
+
+def refuse_complex(name: str, dtype: Any) -> None:
+    """Refuse complex dtypes, whose numbers have no order.
+
+    Raises:
+      TypeError: the dtype is complex.
+    """
+    if dtype in dtypes.COMPLEX:
+        raise TypeError(f"{name} does not accept dtype {dtype.name}: complex numbers have no order")
+
+
+def refuse_out(name: str, out: Any) -> None:
+    """Refuse the argument ``out``: arrays cannot be written to.
+
+    Raises:
+      NotImplementedError: it is given.
+    """
+    if out is not None:
+        raise NotImplementedError(f"{name}(out=...): arrays cannot be written to; use the result")

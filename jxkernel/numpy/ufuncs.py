@@ -1,0 +1,99 @@
+"""Constructors of elementwise functions: promotion in front of one operation.
+
+``unary_function`` and ``binary_function`` make the regular ones from a name, an operation of
+``jxkernel.ops`` and a sentence.  Where the operand's type needs nothing, an elementwise function
+costs one attribute look-up more than the operation itself.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from jxkernel import dtypes
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, promote_operands
+
+__all__ = ["binary_function", "inexact", "named", "public", "unary_function"]
+
+_ANY = dtypes.ALL
+
+
+def named(body: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:
+    """Give a function that was made here the name and docstring users see."""
+    body.__name__ = body.__qualname__ = name
+    body.__doc__ = doc
+    body.__module__ = "jxkernel.numpy"
+    return body
+
+
+def public(body: Callable[..., Any], name: str, doc: str) -> Any:
+    """Return a function made here as a fused one."""
+    return fused(named(body, name, doc))
+
+
+def unary_function(
+    name: str,
+    operation: Callable[[Any], Any],
+    doc: str,
+    *,
+    ready: frozenset[Any] = _ANY,
+    rule: Callable[[Any], Any] = inexact_dtype,
+) -> Any:
+    """Return an elementwise function of one operand.
+
+    Args:
+      name: its name.
+      operation: the operation, or a composition of operations.
+      doc: its docstring.
+      ready: the dtypes that the operation takes as they are.
+      rule: what becomes of the other dtypes.
+    """
+
+    def function(x: Any, /) -> Any:
+        try:
+            if x.aval.dtype in ready:
+                return operation(x)
+        except AttributeError:
+            pass
+        return operation(_prepared(name, x, ready, rule))
+
+    return public(function, name, doc)
+
+
+def _prepared(name: str, x: Any, ready: frozenset[Any], rule: Callable[[Any], Any]) -> Any:
+    aval = argument_aval(name, x)
+    dtype = aval.dtype if aval.dtype in ready else rule(aval.dtype)
+    return cast(x, dtype, aval.weak_type)
+
+
+def binary_function(
+    name: str,
+    operation: Callable[[Any, Any], Any],
+    doc: str,
+    *,
+    ready: frozenset[Any] = _ANY,
+    rule: Callable[[Any], Any] | None = None,
+) -> Any:
+    """Return an elementwise function of two operands, which are promoted and broadcast.
+
+    Args:
+      name: its name.
+      operation: the operation, or a composition of operations.
+      doc: its docstring.
+      ready: the dtypes that the operation takes as they are.
+      rule: what becomes of the common dtype.
+    """
+
+    def function(x: Any, y: Any, /) -> Any:
+        try:
+            aval = x.aval
+            if aval is y.aval and aval.dtype in ready:
+                return operation(x, y)
+        except AttributeError:
+            pass
+        return operation(*promote_operands(name, x, y, rule=rule))
+
+    return public(function, name, doc)
+
+
+inexact: dict[str, Any] = {"ready": dtypes.INEXACT, "rule": inexact_dtype}
+"""The keywords of functions whose operation takes floating and complex dtypes."""
