@@ -1,0 +1,300 @@
+"""What `%jx` answers: plain functions from a session and words to a view.
+
+Purpose: look things up in the core and in `observe`, and choose the view.
+
+Place in the pipeline: between `magics.jx` and the core.
+
+Must not know: how a line is split into subcommands, or how views are drawn.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from IPython.core.error import UsageError
+
+from jxkernel import runtime
+from jxkernel.api.jit import clear_caches, jit, jit_state
+from jxkernel.config import config
+from jxkernel.jupyter.display import (
+    View,
+    jaxpr_view,
+    ledger_view,
+    map_view,
+    table_view,
+    text_view,
+)
+from jxkernel.jupyter.session import Session
+from jxkernel.jupyter.statics import is_traceable
+from jxkernel.jupyter.waiting import arrays_in
+from jxkernel.observe import explain
+from jxkernel.observe.explain import format_duration, format_size
+
+__all__ = [
+    "backend",
+    "cache",
+    "cost",
+    "devices",
+    "events",
+    "explain_function",
+    "help_view",
+    "hlo",
+    "jaxpr",
+    "ledger_rows",
+    "live",
+    "source_map",
+    "why",
+    "x64",
+]
+
+
+def help_view(commands: Mapping[str, str]) -> View:
+    """Returns the list of subcommands."""
+    rows = [(f"%jx {name}", *line.partition("  ")[::2]) for name, line in commands.items()]
+    rows = [(f"{name} {words}" if text else name, text or words) for name, words, text in rows]
+    return table_view("%jx: what jxkernel does", ("command", "what it shows or sets"), rows)
+
+
+def devices(session: Session, words: str = "") -> View:
+    """Returns the devices of the running platforms, with their memory where it is known."""
+    runtime.default_device()
+    rows = []
+    for platform, client in runtime.backends().items():
+        for device in client.local_devices():
+            default = "default" if device == runtime.default_device() else ""
+            rows.append((f"{platform}:{device.id}", device.device_kind, *_memory(device), default))
+    head = ("device", "kind", "in use", "limit", "")
+    return table_view("devices", head, rows, numeric=(2, 3))
+
+
+def backend(session: Session, words: str) -> View:
+    """Chooses the default device, `cpu` or `cpu:1`, and returns the devices.
+
+    Raises:
+      UsageError: there is no such platform or device.
+    """
+    if words:
+        platform, _, number = words.partition(":")
+        try:
+            found = runtime.local_devices(platform)
+        except RuntimeError as error:
+            raise UsageError(f"%jx backend: {error}") from None
+        if number and (not number.isdigit() or int(number) >= len(found)):
+            raise UsageError(
+                f"%jx backend: there is no device {number!r} on {platform}, "
+                f"which has 0 to {len(found) - 1}"
+            )
+        config.update("jax_default_device", found[int(number or 0)])
+    return devices(session)
+
+
+def explain_function(session: Session, words: str) -> View:
+    """Returns the history of a function, given by an expression or its name."""
+    if not words:
+        raise UsageError("%jx explain: name a function")
+    try:
+        function = _evaluate(session, words)
+    except NameError:
+        function = words
+    text = explain(function, session.recorder)
+    return text_view("", text)
+
+
+def ledger_rows(session: Session, words: str) -> View:
+    """Returns the recompilation ledger, of one function if one is named."""
+    rows = session.ledger(fun=words or None)
+    return ledger_view(rows, session.recorder.dropped)
+
+
+def events(session: Session, words: str) -> View:
+    """Returns the latest events, 40 unless a number is given."""
+    if words and not words.isdigit():
+        raise UsageError(f"%jx events: {words!r} is not a count")
+    records = session.recorder.records()[-int(words or 40) :]
+    rows = [
+        (
+            record.cell or "",
+            type(record.event).__name__,
+            record.fun or "",
+            format_duration(record.event.duration_ns) if record.event.duration_ns else "",
+            record.event.error or "",
+        )
+        for record in records
+    ]
+    return table_view("events", ("cell", "event", "function", "took", "error"), rows, numeric=(3,))
+
+
+def why(session: Session, words: str) -> View:
+    """Returns what a name of a traced cell is and why, in the latest trace that has it.
+
+    Raises:
+      UsageError: no name is given, or no cell was traced.
+    """
+    if not words:
+        raise UsageError("%jx why: give a name of a traced cell")
+    if not session.maps:
+        raise UsageError("%jx why: no cell was traced yet; run one under %%jit")
+    for label, provenance in reversed(session.maps):
+        if provenance.find(words):
+            return text_view("", f"{label}: {provenance.why(words)}")
+    label, provenance = session.maps[-1]
+    return text_view("", f"{label}: {provenance.why(words)}")
+
+
+def source_map(session: Session, words: str = "") -> View:
+    """Returns the traced/static map of the cell traced last.
+
+    Raises:
+      UsageError: no cell was traced.
+    """
+    if not session.maps:
+        raise UsageError("%jx map: no cell was traced yet; run one under %%jit")
+    return map_view(session.maps[-1][1])
+
+
+def jaxpr(session: Session, words: str) -> View:
+    """Returns the explorer of an expression's jaxpr.
+
+    Raises:
+      UsageError: no expression is given.
+    """
+    return jaxpr_view(_traced(session, words, "%jaxpr").jaxpr, words)
+
+
+def hlo(session: Session, words: str) -> View:
+    """Returns the StableHLO module of an expression and the HLO that XLA made of it."""
+    lowered = _traced(session, words, "%jx hlo").lower()
+    text = lowered.as_text()
+    optimized = lowered.compile().as_text()
+    return text_view(f"StableHLO of {words}", f"{text}\n\n// optimized\n{optimized}")
+
+
+def cost(session: Session, words: str) -> View:
+    """Returns XLA's estimate of an expression's operations and bytes."""
+    compiled = _traced(session, words, "%jx cost").lower().compile()
+    costs = compiled.cost_analysis()
+    costs = costs[0] if isinstance(costs, list) else costs
+    rows = [(name, f"{value:,.0f}") for name, value in costs.items() if "{" not in name]
+    return table_view(f"cost of {words}", ("", "estimate"), rows, numeric=(1,))
+
+
+def live(session: Session, words: str = "") -> View:
+    """Returns the device arrays that notebook variables hold, largest first."""
+    found: dict[int, tuple[Any, list[str]]] = {}
+    hidden = session.shell.user_ns_hidden
+    for name, value in list(session.shell.user_ns.items()):
+        if name in hidden or name in ("Out", "_oh"):
+            continue
+        for array in arrays_in(value):
+            found.setdefault(id(array), (array, []))[1].append(name)
+    rows = [
+        (
+            ", ".join(names),
+            array.aval.short(weak=True),
+            "deleted" if array.is_deleted() else format_size(array.nbytes),
+            "" if array.is_deleted() else str(array.device),
+        )
+        for array, names in sorted(found.values(), key=lambda one: -one[0].nbytes)
+    ]
+    total = sum(array.nbytes for array, _ in found.values() if not array.is_deleted())
+    title = f"{len(rows)} arrays in variables, {format_size(total)}"
+    return table_view(title, ("names", "type", "size", "device"), rows, numeric=(2,))
+
+
+def cache(session: Session, words: str) -> View:
+    """Returns what the session's cells keep; `clear` forgets every trace and executable.
+
+    Raises:
+      UsageError: the word is not `clear`.
+    """
+    if words == "clear":
+        clear_caches()
+        session.cells.clear()
+        return text_view("", "every trace and compiled call is forgotten")
+    if words:
+        raise UsageError(f"%jx cache: {words!r} is not 'clear'")
+    rows = [
+        (cell.name, len(cell.versions), sum(one.traces for one in cell.versions.values()))
+        for cell in session.cells.values()
+    ]
+    return table_view("cells under %%jit", ("cell", "versions", "traces"), rows, numeric=(1, 2))
+
+
+def x64(session: Session, words: str) -> View:
+    """Switches 64-bit dtypes on or off, or says which it is.
+
+    Raises:
+      UsageError: the word is neither `on` nor `off`.
+    """
+    if words not in ("", "on", "off"):
+        raise UsageError(f"%jx x64: {words!r} is neither 'on' nor 'off'")
+    if words:
+        config.update("jax_enable_x64", words == "on")
+    state = "on: float64 stays" if config.jax_enable_x64 else "off: float64 becomes float32"
+    return text_view("", f"64-bit dtypes are {state}")
+
+
+def _memory(device: Any) -> tuple[str, str]:
+    try:
+        stats = device.memory_stats() or {}
+    except Exception:  # a platform without memory statistics raises its own error
+        stats = {}
+    in_use, limit = stats.get("bytes_in_use"), stats.get("bytes_limit")
+    return (
+        format_size(in_use) if in_use is not None else "",
+        format_size(limit) if limit else "",
+    )
+
+
+def _evaluate(session: Session, text: str) -> Any:
+    return eval(text, session.shell.user_ns)
+
+
+def _traced(session: Session, words: str, magic: str) -> Any:
+    """Traces an expression of the user's and returns the stage.
+
+    Raises:
+      UsageError: there is no expression.
+    """
+    if not words:
+        raise UsageError(f"{magic}: give a call such as f(x), or an expression")
+    parsed = ast.parse(words, mode="eval").body
+    if isinstance(parsed, ast.Call):
+        function = _evaluate(session, ast.unparse(parsed.func))
+        args, kwargs = _arguments(session, parsed)
+        if callable(function) and _is_traceable_call(function, args, kwargs):
+            jitted: Any = function if jit_state(function) is not None else jit(function)
+            return jitted.trace(*args, **kwargs)
+    namespace = session.shell.user_ns
+    names = {one.id for one in ast.walk(parsed) if isinstance(one, ast.Name)}
+    inputs = {
+        name: namespace[name]
+        for name in sorted(names)
+        if name in namespace and is_traceable(namespace[name])
+    }
+    code = compile(words, "<%jaxpr>", "eval")
+
+    def expression(**values: Any) -> Any:
+        return eval(code, {**namespace, **values})
+
+    return jit(expression).trace(**inputs)
+
+
+def _is_traceable_call(
+    function: Callable[..., Any], args: Iterable[Any], kwargs: Mapping[str, Any]
+) -> bool:
+    """Whether a call can be traced with its arguments as inputs."""
+    if jit_state(function) is not None:
+        return True
+    return all(is_traceable(value) for value in (*args, *kwargs.values()))
+
+
+def _arguments(session: Session, call: ast.Call) -> tuple[list[Any], dict[str, Any]]:
+    text = ast.unparse(ast.Call(ast.Name("__arguments__", ast.Load()), call.args, call.keywords))
+
+    def collect(*args: Any, **kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
+        return list(args), kwargs
+
+    return eval(text, {**session.shell.user_ns, "__arguments__": collect})

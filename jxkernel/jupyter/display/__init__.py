@@ -1,0 +1,28 @@
+"""Views: everything that the notebook shows, as text, self-contained HTML and data.
+
+Purpose: turn plain data into mimebundles.
+
+Place in the pipeline: the bottom of `jxkernel.jupyter`; the magics return these.
+
+Must not know: IPython, cells, or how the data came about.
+"""
+
+from jxkernel.jupyter.display.jaxprs import jaxpr_view
+from jxkernel.jupyter.display.ledgers import ledger_view
+from jxkernel.jupyter.display.runs import RunReport, Section, run_view
+from jxkernel.jupyter.display.sources import map_view
+from jxkernel.jupyter.display.tables import table_view, text_view
+from jxkernel.jupyter.display.view import MIME, View
+
+__all__ = [
+    "MIME",
+    "RunReport",
+    "Section",
+    "View",
+    "jaxpr_view",
+    "ledger_view",
+    "map_view",
+    "run_view",
+    "table_view",
+    "text_view",
+]

@@ -1,0 +1,119 @@
+"""Small HTML: escaped, self-contained, readable in light and dark, without scripts.
+
+Purpose: the few elements that views are made of, and their style.
+
+Place in the pipeline: below the views of `jupyter.display`.
+
+Must not know: what is shown.
+
+Every text goes through `escape`; only `Html` is put in as it stands. Colours are mixed with the
+text's own colour, so a view fits a light and a dark page without knowing which it is on. Nothing
+is loaded, and nothing runs: folding is `<details>`, and linked lines light up by CSS.
+"""
+
+from __future__ import annotations
+
+import html
+import itertools
+from collections.abc import Iterable, Sequence
+
+from jxkernel.jupyter.display.view import capped, clean
+
+__all__ = ["Html", "details", "element", "escape", "join", "page", "pre", "table"]
+
+_STYLE = """
+.jxk{font:13px/1.5 var(--jp-ui-font-family,system-ui,sans-serif);max-width:100%;overflow-x:auto}
+.jxk code,.jxk pre,.jxk .m{font:12px/1.5 var(--jp-code-font-family,ui-monospace,monospace)}
+.jxk pre{margin:.2em 0;white-space:pre;overflow:auto;max-height:32em;background:none;color:inherit}
+.jxk details{margin:.15em 0}.jxk summary{cursor:pointer}
+.jxk summary:focus-visible,.jxk a:focus-visible{outline:2px solid #2a78d6;outline-offset:1px}
+.jxk table{border-collapse:collapse;font-size:12px;margin:.3em 0;color:inherit}
+.jxk th,.jxk td{text-align:left;padding:.1em .7em .1em 0;border:0;vertical-align:top;
+border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent);background:none}
+.jxk .n{text-align:right;font-variant-numeric:tabular-nums}
+.jxk .dim{opacity:.68}.jxk .warn{border-left:3px solid #c98500;padding-left:.5em}
+.jxk .in{padding-left:1.1em;border-left:1px solid color-mix(in srgb,currentColor 18%,transparent)}
+.jxk .row{display:block;white-space:pre}
+.jxk .k{border-radius:3px;padding:0 .15em}
+.jxk .k sub{font:700 8.5px/1 system-ui,sans-serif;vertical-align:-.25em;margin-left:1px}
+.jxk .T{background:color-mix(in srgb,#2a78d6 24%,transparent);border-bottom:2px solid #2a78d6}
+.jxk .S{background:color-mix(in srgb,#7d7d86 18%,transparent);border-bottom:2px dotted #7d7d86}
+.jxk .C{background:color-mix(in srgb,#c98500 24%,transparent);border-bottom:2px dashed #c98500}
+.jxk .X{background:color-mix(in srgb,#d03b3b 24%,transparent);border-bottom:2px double #d03b3b}
+.jxk .bar{display:inline-block;height:.75em;border-radius:2px;background:#2a78d6}
+.jxk .hot,.jxk .row:target{background:color-mix(in srgb,#eda100 30%,transparent)}
+""".strip()
+
+_numbers = itertools.count(1)
+
+
+class Html(str):
+    """Text that is HTML already; plain strings are escaped wherever they are put in."""
+
+    __slots__ = ()
+
+
+def escape(text: object, limit: int = 20_000) -> Html:
+    """Returns a text as HTML: special characters escaped, control characters removed, capped."""
+    if isinstance(text, Html):
+        return text
+    return Html(html.escape(capped(clean(str(text)), limit), quote=True))
+
+
+def join(parts: Iterable[object], between: str = "") -> Html:
+    """Returns parts one after the other, each escaped unless it is HTML."""
+    return Html(escape(between).join(escape(part) for part in parts))
+
+
+def element(tag: str, *content: object, **attributes: str) -> Html:
+    """Returns an element; `class_` and `for_` lose their underscore, content is escaped."""
+    written = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{escape(value)}"'
+        for name, value in attributes.items()
+        if value
+    )
+    return Html(f"<{tag}{written}>{join(content)}</{tag}>")
+
+
+def pre(text: object) -> Html:
+    """Returns preformatted text; long ones are cut."""
+    return element("pre", escape(text, 60_000))
+
+
+def details(title: object, *content: object, is_open: bool = False) -> Html:
+    """Returns content folded under a title."""
+    summary = element("summary", title)
+    inner = element("div", *content, class_="in")
+    return Html(f"<details{' open' if is_open else ''}>{summary}{inner}</details>")
+
+
+def table(
+    head: Sequence[object], rows: Iterable[Sequence[object]], numeric: Iterable[int] = ()
+) -> Html:
+    """Returns a table; `numeric` columns are set to the right."""
+    right = frozenset(numeric)
+
+    def cells(tag: str, row: Sequence[object]) -> Html:
+        written = (
+            element(tag, cell, class_="n" if column in right else "")
+            for column, cell in enumerate(row)
+        )
+        return element("tr", *written)
+
+    body = [cells("td", row) for row in rows]
+    return element("table", cells("th", head), *body)
+
+
+def page(*content: object, style: str = "") -> str:
+    """Returns a whole view: its content in a box of its own, with the style it needs.
+
+    Args:
+      *content: the parts.
+      style: further rules; `%s` in it stands for the box's own id.
+    """
+    identity = f"jxk{next(_numbers)}"
+    rules = _STYLE + (style.replace("%s", f"#{identity}") if style else "")
+    # Only constants of this package get here: a `<` would end the element.
+    assert "<" not in rules
+    body = join(content)
+    return f'<div class="jxk" id="{identity}"><style>{rules}</style>{body}</div>'

@@ -1,0 +1,86 @@
+"""The recompilation ledger as a view: each build, its reason, its cost, and what would avoid it.
+
+Purpose: show `observe.ledger` rows as text, as a table with cost bars, and as data.
+
+Place in the pipeline: a view of `jupyter.display`; `%jx ledger` uses it.
+
+Must not know: how a row came about.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from jxkernel.jupyter.display.html import Html, details, element, escape, page, table
+from jxkernel.jupyter.display.view import View
+from jxkernel.observe.explain import LedgerRow, format_duration, format_ledger
+
+__all__ = ["ledger_view"]
+
+ROWS = 300
+"""How many rows a view holds; the latest ones."""
+
+
+def ledger_view(rows: Sequence[LedgerRow], dropped: int = 0) -> View:
+    """Returns the ledger.
+
+    Args:
+      rows: the rows, in order.
+      dropped: how many events the recorder had to drop before them.
+    """
+    shown = rows[-ROWS:]
+    left_out = len(rows) - len(shown)
+    notes = [f"{left_out} earlier rows are not shown"] * bool(left_out)
+    notes += [f"{dropped} earlier events were dropped"] * bool(dropped)
+    text = "\n".join([format_ledger(shown), *notes])
+    data = {"rows": [_row_data(row) for row in shown], "left_out": left_out, "dropped": dropped}
+    return View("ledger", text, page(_html(shown, notes)), data)
+
+
+def _html(rows: Sequence[LedgerRow], notes: Sequence[str]) -> Html:
+    if not rows:
+        return element("div", format_ledger(rows), class_="dim")
+    most = max(row.cost_ns for row in rows) or 1
+    head = ("", "time", "cell", "function", "trace", "lower", "compile", "cost", "why")
+    body = [
+        (
+            row.number,
+            time.strftime("%H:%M:%S", time.localtime(row.when)),
+            row.cell or "",
+            element("code", escape(row.fun, 80)),
+            *(_duration(one) for one in (row.trace_ns, row.lower_ns, row.compile_ns)),
+            _bar(row.cost_ns / most),
+            _why(row),
+        )
+        for row in rows
+    ]
+    count = len(rows)
+    total = f"{count} build{'' if count == 1 else 's'}, {format_duration(rows[-1].total_ns)} in all"
+    lines = [element("div", note, class_="dim") for note in notes]
+    return details(total, table(head, body, numeric=(0, 4, 5, 6)), *lines, is_open=True)
+
+
+def _duration(time_ns: int) -> str:
+    return format_duration(time_ns) if time_ns else ""
+
+
+def _bar(part: float) -> Html:
+    return element("span", class_="bar", style=f"width:{max(part, 0.01) * 6:.2f}em")
+
+
+def _why(row: LedgerRow) -> Html:
+    lines = [element("div", escape(row.sentence(), 400))]
+    if row.error:
+        lines.append(element("div", "failed: ", escape(row.error, 200), class_="warn"))
+    if row.fix:
+        lines.append(element("div", "fix: ", escape(row.fix, 200), class_="dim"))
+    if row.storm:
+        lines.append(element("div", "warning: ", escape(row.storm, 300), class_="warn"))
+    return element("div", *lines)
+
+
+def _row_data(row: LedgerRow) -> dict[str, Any]:
+    return {**asdict(row), "why": row.sentence(), "fix": row.fix, "cost_ns": row.cost_ns}

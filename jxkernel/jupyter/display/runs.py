@@ -1,0 +1,220 @@
+"""What `%%jit` shows: one line that says what happened, and the details folded under it.
+
+Purpose: the view of one run of a cell.
+
+Place in the pipeline: a view of `jupyter.display`; the `%%jit` magic fills in a `RunReport`.
+
+Must not know: how a cell is traced or run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jxkernel.core.jaxpr import ClosedJaxpr
+from jxkernel.events import Reason
+from jxkernel.jupyter.display.html import Html, details, element, page, pre, table
+from jxkernel.jupyter.display.jaxprs import (
+    count_equations,
+    jaxpr_data,
+    jaxpr_html,
+    jaxpr_rows,
+)
+from jxkernel.jupyter.display.sources import linking_style, map_data, map_html, map_text
+from jxkernel.jupyter.display.view import View
+from jxkernel.observe import Provenance
+from jxkernel.observe.explain import format_duration
+
+__all__ = ["RunReport", "Section", "run_view"]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A text to show under the summary: an HLO module, a cost table.
+
+    Attributes:
+      name: what `--show` calls it.
+      title: its heading.
+      text: the text.
+    """
+
+    name: str
+    title: str
+    text: str
+
+
+@dataclass(slots=True)
+class RunReport:
+    """What happened when a cell ran under `%%jit`.
+
+    Attributes:
+      cell: the label of this execution, `In[3]`.
+      function: the cell's name in events and programs.
+      version: the number of the cell's version.
+      changed: what the edit that made the version changed.
+      hit: whether no trace was needed.
+      reasons: why it was traced.
+      closed: the program; None when nothing was traced.
+      trace_ns: the time of tracing; `lower_ns`, `compile_ns` and `run_ns` likewise.
+      lower_ns: the time of lowering.
+      compile_ns: the time of compiling.
+      run_ns: from the call to the results' existence, without the above; None when not run.
+      device: where it ran, `cpu:0`.
+      traced: the traced inputs with their types.
+      static: the static inputs in words.
+      assigned: names written back.
+      provenance: what was traced and what was static, or None.
+      warnings: what the user should know.
+      sections: further texts.
+      open: names of the sections to show open.
+      defined: the functions that a cell of definitions compiles.
+      kept: those of them that were unchanged.
+    """
+
+    cell: str
+    function: str
+    version: int = 1
+    changed: str = ""
+    hit: bool = False
+    reasons: tuple[Reason, ...] = ()
+    closed: ClosedJaxpr | None = None
+    trace_ns: int = 0
+    lower_ns: int = 0
+    compile_ns: int = 0
+    run_ns: int | None = None
+    device: str = ""
+    traced: dict[str, str] = field(default_factory=dict)
+    static: dict[str, str] = field(default_factory=dict)
+    assigned: tuple[str, ...] = ()
+    provenance: Provenance | None = None
+    warnings: tuple[str, ...] = ()
+    sections: tuple[Section, ...] = ()
+    open: frozenset[str] = frozenset()
+    defined: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+
+    def summary(self) -> str:
+        """The one line."""
+        if self.defined:
+            return self._definitions()
+        parts = []
+        if self.closed is not None:
+            count = count_equations(self.closed.jaxpr)
+            parts.append(f"{count:,} eqn{'' if count == 1 else 's'}")
+        if not self.hit:
+            parts.append(f"traced {format_duration(self.trace_ns)}")
+            if self.lower_ns or self.compile_ns:
+                parts.append(f"compiled {format_duration(self.lower_ns + self.compile_ns)}")
+        parts.append("not run" if self.run_ns is None else f"ran {format_duration(self.run_ns)}")
+        parts += [self.device] * bool(self.device)
+        parts.append("hit" if self.hit else f"miss: {self.why()}")
+        return f"jit  {' · '.join(parts)}"
+
+    def _definitions(self) -> str:
+        count = len(self.defined)
+        names = f"{count} function{'' if count == 1 else 's'}: {', '.join(self.defined)}"
+        kept = f" · unchanged: {', '.join(self.kept)}" if self.kept else ""
+        return f"jit  {names} · traced when called{kept}"
+
+    def why(self) -> str:
+        """Why it was traced, in a few words."""
+        if self.changed:
+            return self.changed
+        if not self.reasons or self.reasons[0].kind == "first_call":
+            return "first run"
+        first, *others = self.reasons
+        more = f" (+{len(others)} more)" if others else ""
+        return _short(first) + more
+
+
+def run_view(report: RunReport) -> View:
+    """Returns the view of one run."""
+    summary = report.summary()
+    text = "\n".join([summary, *_text_lines(report)])
+    warnings = [element("div", warning, class_="warn") for warning in report.warnings]
+    lines = [
+        mark.line
+        for function in (report.provenance.functions if report.provenance else ())[:1]
+        for mark in function.marks
+    ]
+    title = element("span", summary, class_="m")
+    body = title if report.defined else details(title, *_html_parts(report))
+    return View("jit", text, page(body, *warnings, style=linking_style(lines)), _data(report))
+
+
+def _short(reason: Reason) -> str:
+    if not reason.before and not reason.after:
+        return reason.what
+    return f"{reason.what} {reason.before or 'nothing'} → {reason.after or 'nothing'}"
+
+
+def _text_lines(report: RunReport) -> Iterator[str]:
+    """In a terminal nothing folds: only what was asked for, and warnings."""
+    for warning in report.warnings:
+        yield f"warning: {warning}"
+    if "jaxpr" in report.open and report.closed is not None:
+        yield jaxpr_rows(report.closed)
+    if "source" in report.open and report.provenance is not None:
+        yield map_text(report.provenance)
+    for section in report.sections:
+        yield f"-- {section.title}"
+        yield section.text
+
+
+def _html_parts(report: RunReport) -> Iterator[Html]:
+    yield table(("stage", "time"), _stage_rows(report), numeric=(1,))
+    if report.reasons:
+        rows = [(reason.sentence(), reason.fix) for reason in report.reasons]
+        yield details("why it was traced", table(("what differs", "fix"), rows))
+    inputs = [(name, "T", kind) for name, kind in report.traced.items()]
+    inputs += [(name, "S", kind) for name, kind in report.static.items()]
+    if inputs:
+        yield details(f"{len(inputs)} inputs", table(("name", "", "type or value"), inputs))
+    if report.provenance is not None:
+        opened = "source" in report.open
+        yield details("traced and static", map_html(report.provenance), is_open=opened)
+    if report.closed is not None:
+        yield details("jaxpr", jaxpr_html(report.closed), is_open="jaxpr" in report.open)
+    for section in report.sections:
+        yield details(section.title, pre(section.text), is_open=section.name in report.open)
+
+
+def _stage_rows(report: RunReport) -> Sequence[tuple[str, str]]:
+    times = (
+        ("trace", report.trace_ns),
+        ("lower", report.lower_ns),
+        ("compile", report.compile_ns),
+        ("run", report.run_ns),
+    )
+    return [(name, format_duration(time_ns)) for name, time_ns in times if time_ns]
+
+
+def _data(report: RunReport) -> dict[str, Any]:
+    return {
+        "cell": report.cell,
+        "function": report.function,
+        "defined": list(report.defined),
+        "version": report.version,
+        "summary": report.summary(),
+        "hit": report.hit,
+        "why": report.why(),
+        "times_ns": {
+            "trace": report.trace_ns,
+            "lower": report.lower_ns,
+            "compile": report.compile_ns,
+            "run": report.run_ns,
+        },
+        "device": report.device,
+        "traced": report.traced,
+        "static": report.static,
+        "assigned": list(report.assigned),
+        "warnings": list(report.warnings),
+        "jaxpr": jaxpr_data(report.closed) if report.closed is not None else None,
+        "provenance": map_data(report.provenance) if report.provenance is not None else None,
+        "sections": [
+            {"name": one.name, "title": one.title, "text": one.text[:20_000]}
+            for one in report.sections
+        ],
+    }

@@ -1,0 +1,191 @@
+"""The traced/static map: the user's own source with a letter on every name and expression.
+
+Purpose: show what `observe.provenance` found, on the source it speaks of.
+
+Place in the pipeline: a view of `jupyter.display`; `%%jit` and `%jx why` use it.
+
+Must not know: cells or magics: a cell is a file whose lines `linecache` knows.
+
+T is traced, S static, C a constant baked in, ! a side effect at trace time. The letter says it;
+colour and underline only repeat it.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from jxkernel.jupyter.display.html import Html, details, element, escape, join, page, table
+from jxkernel.jupyter.display.view import View
+from jxkernel.observe.explain import format_size
+from jxkernel.observe.marks import LETTERS, FunctionMap, Mark, Provenance
+
+__all__ = ["LEGEND", "map_data", "map_html", "map_text", "map_view"]
+
+LEGEND = "T traced · S static · C constant baked in · ! side effect while tracing"
+
+_LINES = 400
+_MARKS = 3_000
+_FUNCTIONS = 40
+_LINKED_LINES = 80
+
+
+def map_view(provenance: Provenance) -> View:
+    """Returns the map of everything that was traced."""
+    return View(
+        "provenance", map_text(provenance), page(map_html(provenance)), map_data(provenance)
+    )
+
+
+def map_data(provenance: Provenance) -> dict[str, Any]:
+    """Returns the map as data: for each function its names, marks and loops."""
+    functions = []
+    for one in provenance.functions[:_FUNCTIONS]:
+        functions.append(
+            {
+                "name": one.name,
+                "file": one.file,
+                "first_line": one.first_line,
+                "source": [text for _, text in _lines(one)],
+                "names": [asdict(fact) for fact in one.names[:200]],
+                "marks": [asdict(mark) for mark in one.marks[:_MARKS]],
+                "loops": [asdict(loop) for loop in one.loops],
+            }
+        )
+    return {"legend": LEGEND, "functions": functions}
+
+
+def map_text(provenance: Provenance) -> str:
+    """Returns the map as text: under each line of source the letters of its names."""
+    if not provenance.functions:
+        return str(provenance)
+    blocks = ["\n".join(_text_lines(one)) for one in provenance.functions[:_FUNCTIONS]]
+    return "\n\n".join([*blocks, LEGEND])
+
+
+def map_html(provenance: Provenance) -> Html:
+    """Returns the map as HTML; the first function is open, the others folded."""
+    if not provenance.functions:
+        return element("div", str(provenance), class_="dim")
+    parts: list[object] = [element("div", LEGEND, class_="dim")]
+    for index, one in enumerate(provenance.functions[:_FUNCTIONS]):
+        body = [_function_html(one), _facts_html(one), *_notes_html(one)]
+        title = f"{_title(one)}, line {one.first_line}"
+        parts.append(element("div", *body) if not index else details(title, *body))
+    return join(parts)
+
+
+def linking_style(lines: Sequence[int]) -> str:
+    """CSS by which pointing at a line lights up the equations that it made, and the reverse."""
+    return "".join(
+        f"%s:has(.l{line}:hover) .l{line}{{background:color-mix(in srgb,#eda100 30%,transparent)}}"
+        for line in sorted(set(lines))[:_LINKED_LINES]
+    )
+
+
+def _title(function: FunctionMap) -> str:
+    return "cell" if function.name == "<module>" else function.name
+
+
+def _lines(function: FunctionMap) -> list[tuple[int, str]]:
+    """The numbered source lines from a function's first to the last that has a mark or name."""
+    used = [mark.end_line for mark in function.marks]
+    used += [fact.line for fact in function.names] + [loop.line for loop in function.loops]
+    last = max(used, default=function.first_line)
+    first = function.first_line
+    numbered = [
+        (number, linecache.getline(function.file, number).rstrip("\n"))
+        for number in range(first, min(last, first + _LINES) + 1)
+    ]
+    if function.name == "<module>" and numbered and numbered[0][1].startswith("# %%"):
+        return numbered[1:]
+    return numbered
+
+
+def _name_marks(function: FunctionMap, line: int) -> list[Mark]:
+    """The marks within one line that do not overlap: names and side effects."""
+    found: list[Mark] = []
+    for mark in function.marks:
+        shown = mark.is_name or mark.kind == "effect"
+        apart = not found or mark.column >= found[-1].end_column
+        if mark.line == mark.end_line == line and shown and apart:
+            found.append(mark)
+    return found
+
+
+def _text_lines(function: FunctionMap) -> Iterator[str]:
+    yield f"{_title(function)} ({function.file}:{function.first_line})"
+    for number, text in _lines(function):
+        yield f"{number:4} {text}"
+        marks = _name_marks(function, number)
+        if marks:
+            letters = [" "] * (max(mark.column for mark in marks) + 1)
+            for mark in marks:
+                letters[mark.column] = LETTERS[mark.kind]
+            yield "     " + "".join(letters)
+    for fact in function.names:
+        size = f", {format_size(fact.bytes)}" if fact.bytes else ""
+        yield f"  {LETTERS[fact.kind]} {fact.name}: {fact.detail}{size}"
+    for mark in function.effects:
+        yield f"  ! line {mark.line}: {mark.code}: {mark.detail}"
+    for loop in function.loops:
+        yield f"  unrolled, line {loop.line}: {_loop_text(loop.times, loop.equations)}"
+        yield f"    instead: {loop.instead}"
+
+
+def _loop_text(times: int, equations: int) -> str:
+    return f"{times} rounds made {equations} equations"
+
+
+def _function_html(function: FunctionMap) -> Html:
+    rows = []
+    for number, text in _lines(function):
+        label = element("span", f"{number:4} ", class_="dim")
+        marked = _marked(text, _name_marks(function, number))
+        rows.append(element("span", label, marked, class_=f"row m l{number}"))
+    return element("div", *rows, role="group", aria_label=f"source of {_title(function)}")
+
+
+def _marked(text: str, marks: Sequence[Mark]) -> Html:
+    parts: list[object] = []
+    at = 0
+    for mark in marks:
+        letter = LETTERS[mark.kind]
+        parts += [
+            text[at : mark.column],
+            element(
+                "span",
+                text[mark.column : mark.end_column],
+                element("sub", letter),
+                class_=f"k {'X' if letter == '!' else letter}",
+                title=escape(f"{mark.kind}: {mark.detail}", 300),
+            ),
+        ]
+        at = mark.end_column
+    return join([*parts, text[at:]])
+
+
+def _facts_html(function: FunctionMap) -> Html:
+    rows = [
+        (
+            element("b", LETTERS[fact.kind]),
+            element("code", fact.name),
+            element("code", escape(fact.detail, 200)),
+            format_size(fact.bytes) if fact.bytes else "",
+            " ← ".join(link.name for link in fact.chain) or ("argument" * fact.is_argument),
+        )
+        for fact in function.names[:200]
+    ]
+    head = ("", "name", "type or value", "size", "comes from")
+    return details(f"{len(function.names)} names", table(head, rows, numeric=(3,)))
+
+
+def _notes_html(function: FunctionMap) -> Iterator[Html]:
+    for mark in function.effects:
+        code = element("code", escape(mark.code, 200))
+        yield element("div", f"! line {mark.line}: ", code, f" {mark.detail}", class_="warn")
+    for loop in function.loops:
+        what = f"line {loop.line} was unrolled: {_loop_text(loop.times, loop.equations)}; instead: "
+        yield element("div", what, element("code", loop.instead), class_="warn")

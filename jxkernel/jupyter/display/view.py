@@ -1,0 +1,70 @@
+"""A view: one thing to show, as text, as self-contained HTML, and as data.
+
+Purpose: the mimebundle that every display of jxkernel is.
+
+Place in the pipeline: the base of `jupyter.display`; magics return views, IPython shows them.
+
+Must not know: what is shown, or IPython: `_repr_mimebundle_` is a protocol.
+
+`text/plain` serves terminals, `text/html` a notebook without kernel or JavaScript, and the data,
+under `application/vnd.jxkernel.<kind>+json`, the lab extension. Each is capped: a view is kept in
+the notebook's file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["MIME", "View", "capped", "clean"]
+
+MIME = "application/vnd.jxkernel.{}+json"
+"""The type of a view's data, by kind: jit, jaxpr, provenance, ledger, stages, table."""
+
+TEXT_LIMIT = 100_000
+HTML_LIMIT = 300_000
+DATA_LIMIT = 300_000
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Something to show.
+
+    Attributes:
+      kind: what it is, for the data's type.
+      text: as plain text.
+      html: as an HTML fragment; empty where text says it all.
+      data: as JSON data; left out of the bundle where it is too large.
+    """
+
+    kind: str
+    text: str
+    html: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        bundle: dict[str, Any] = {"text/plain": capped(clean(self.text), TEXT_LIMIT)}
+        if self.html and len(self.html) <= HTML_LIMIT:
+            bundle["text/html"] = self.html
+        if self.data and len(json.dumps(self.data)) <= DATA_LIMIT:
+            bundle[MIME.format(self.kind)] = dict(self.data)
+        return bundle
+
+
+def clean(text: str) -> str:
+    """Returns text without control characters, which could write over a terminal's lines."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() or one in "\n\t" else "\ufffd" for one in text)
+
+
+def capped(text: str, limit: int) -> str:
+    """Returns text cut to a length, with a mark where it was cut."""
+    return (
+        text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit:,} more characters)"
+    )

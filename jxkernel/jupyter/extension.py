@@ -1,0 +1,197 @@
+"""Loading and unloading: every hook into IPython, put in once and taken out to the very object.
+
+Purpose: `%load_ext jxkernel`, `%unload_ext jxkernel`, `%reload_ext jxkernel`.
+
+Place in the pipeline: the top of `jxkernel.jupyter`.
+
+Must not know: what the magics and hooks do.
+
+IPython has no calls to take most hooks out again, so each step of loading leaves behind the step
+that undoes it; unloading runs those, latest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from IPython.core.hooks import CommandChainDispatcher
+from IPython.core.magics import execution
+
+from jxkernel.core.jaxpr import ClosedJaxpr
+from jxkernel.jupyter.completion import complete_flags, complete_words
+from jxkernel.jupyter.display import jaxpr_view
+from jxkernel.jupyter.magics import JitMagics, JxMagics, TimingMagics
+from jxkernel.jupyter.magics.jx import SUBCOMMANDS
+from jxkernel.jupyter.magics.timing import ORIGINALS
+from jxkernel.jupyter.session import Session
+from jxkernel.jupyter.timing import SyncTimer
+from jxkernel.jupyter.tracebacks import Filter
+from jxkernel.jupyter.waiting import wait_for_variables
+
+__all__ = ["load_ipython_extension", "session_of", "unload_ipython_extension"]
+
+_ABSENT = object()
+
+
+class _Loaded:
+    """The extension as one shell has it: its session, and the steps that undo the loading."""
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self.session = Session(shell)
+        self._undo: list[Callable[[], object]] = []
+
+    def load(self) -> None:
+        """Puts every hook in; a failure takes out those already in."""
+        try:
+            self._settings()
+            self._magics()
+            self._timer()
+            self._events()
+            self._tracebacks()
+            self._completers()
+            self._formatters()
+            self.session.start()
+        except BaseException:
+            self.unload()
+            raise
+
+    def unload(self) -> None:
+        """Takes every hook out."""
+        self.session.stop()
+        while self._undo:
+            self._undo.pop()()
+
+    def _settings(self) -> None:
+        configurables = self.shell.configurables
+        configurables.append(self.session.settings)
+        self._undo.append(partial(_remove, configurables, self.session.settings))
+
+    def _magics(self) -> None:
+        shell = self.shell
+        manager, configurables = shell.magics_manager, shell.configurables
+        # Looked up before they are overridden: newer IPythons import them only now.
+        originals = {name: shell.find_line_magic(name) for name in ORIGINALS}
+        added: tuple[Any, ...] = (
+            JitMagics(shell, self.session),
+            JxMagics(shell, self.session),
+            TimingMagics(shell, originals),
+        )
+        for magics in added:
+            self._put(manager.registry, type(magics).__name__, magics)
+            for kind, table in magics.magics.items():
+                for name, function in table.items():
+                    self._put(manager.magics[kind], name, function)
+            if magics not in configurables:
+                configurables.append(magics)
+            self._undo.append(partial(_remove, configurables, magics))
+
+    def _timer(self) -> None:
+        self._set(execution, "Timer", SyncTimer)
+
+    def _events(self) -> None:
+        callbacks = self.shell.events
+        for name, hook in (
+            ("pre_run_cell", self.session.before_cell),
+            ("post_run_cell", self._after_cell),
+        ):
+            callbacks.register(name, hook)
+            self._undo.append(partial(callbacks.unregister, name, hook))
+
+    def _after_cell(self, result: Any) -> None:
+        if self.session.settings.settle:
+            wait_for_variables(self.shell.user_ns)
+        self.session.after_cell(result)
+
+    def _tracebacks(self) -> None:
+        for name in ("InteractiveTB", "SyntaxTB"):
+            printer = getattr(self.shell, name)
+            thinned = Filter(printer.structured_traceback, self.shell, self._keep_all_frames)
+            self._set(printer, "structured_traceback", thinned)
+
+    def _keep_all_frames(self) -> bool:
+        printer = self.shell.InteractiveTB
+        return self.session.settings.tracebacks == "all" or printer.mode == "Verbose"
+
+    def _completers(self) -> None:
+        dispatcher = self.shell.strdispatchers["complete_command"]
+        registry = self.shell.magics_manager.registry
+        completers = {
+            f"%%{name}": complete_flags(getattr(registry["JitMagics"], name).parser)
+            for name in ("jit", "grad", "vmap", "jaxpr")
+        }
+        completers["%jx"] = complete_words(SUBCOMMANDS)
+        for key, completer in completers.items():
+            chain = CommandChainDispatcher()
+            chain.add(completer.__get__(self.shell))
+            self._put(dispatcher.strs, key, chain)
+
+    def _formatters(self) -> None:
+        formatter = self.shell.display_formatter.mimebundle_formatter
+        self._put(
+            formatter.type_printers,
+            ClosedJaxpr,
+            lambda closed, include=None, exclude=None: jaxpr_view(closed)._repr_mimebundle_(),
+        )
+
+    def _put(self, mapping: dict[Any, Any], key: Any, value: Any) -> None:
+        """Sets an entry, to be set back to the very object that it was."""
+        # Newer IPythons' registry imports what it lacks; nothing is to be imported here.
+        before = dict.get(mapping, key, _ABSENT)
+        mapping[key] = value
+
+        def undo() -> None:
+            if before is _ABSENT:
+                mapping.pop(key, None)
+            else:
+                mapping[key] = before
+
+        self._undo.append(undo)
+
+    def _set(self, owner: Any, name: str, value: Any) -> None:
+        """Sets an attribute, to be set back, or taken off where it was inherited."""
+        before = vars(owner).get(name, _ABSENT)
+        setattr(owner, name, value)
+
+        def undo() -> None:
+            if before is _ABSENT:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, before)
+
+        self._undo.append(undo)
+
+
+_loaded: WeakKeyDictionary[Any, _Loaded] = WeakKeyDictionary()
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """Registers magics, displays, timing, completion and recording with an IPython shell.
+
+    Loading twice does nothing the second time.
+    """
+    if ipython not in _loaded:
+        loaded = _Loaded(ipython)
+        loaded.load()
+        _loaded[ipython] = loaded
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    """Takes out all that `load_ipython_extension` put in; each hook is what it was before."""
+    loaded = _loaded.pop(ipython, None)
+    if loaded is not None:
+        loaded.unload()
+
+
+def session_of(ipython: Any) -> Session | None:
+    """Returns the session of a shell, or None where the extension is not loaded."""
+    loaded = _loaded.get(ipython)
+    return loaded.session if loaded is not None else None
+
+
+def _remove(items: list[Any], item: Any) -> None:
+    """Takes an item out by identity."""
+    items[:] = [one for one in items if one is not item]

@@ -1,0 +1,237 @@
+"""`%%jit` and its short forms: trace a cell, compile it, run it, and show what happened.
+
+Purpose: the magics; what they do is in `jupyter.cells` and `jupyter.definitions`.
+
+Place in the pipeline: registered by `jupyter.extension`.
+
+Must not know: how a trace is made or how a view is drawn.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import (
+    Magics,
+    cell_magic,
+    magics_class,
+    no_var_expand,
+    output_can_be_silenced,
+)
+from IPython.core.magic_arguments import argument, magic_arguments
+from IPython.display import display
+
+from jxkernel.jupyter.analysis import is_definition_cell
+from jxkernel.jupyter.cells import Inputs, TraceInfo, Version, newest_entry
+from jxkernel.jupyter.definitions import define
+from jxkernel.jupyter.display import RunReport, run_view
+from jxkernel.jupyter.magics.options import (
+    Request,
+    axes_type,
+    cell_arguments,
+    check_names,
+    names_type,
+    parse,
+)
+from jxkernel.jupyter.reports import report_of, sections_of
+from jxkernel.jupyter.session import Session
+from jxkernel.jupyter.tracebacks import tidy
+from jxkernel.jupyter.waiting import wait
+from jxkernel.observe import Recorder
+
+__all__ = ["JitMagics"]
+
+
+@magics_class
+class JitMagics(Magics):
+    """Magics that trace a cell."""
+
+    def __init__(self, shell: Any, session: Session) -> None:
+        super().__init__(shell)
+        self._session = session
+
+    @no_var_expand
+    @cell_magic
+    @magic_arguments()
+    @cell_arguments()
+    @output_can_be_silenced
+    def jit(self, line: str, cell: str) -> Any:
+        """Trace this cell, compile it with XLA and run it.
+
+        A cell of statements is a function from the names that it reads to the names that it
+        assigns. Names that hold arrays, numbers or pytrees of them are traced; functions,
+        modules, strings and everything else are static. Assigned names come back to the
+        notebook when the whole cell has succeeded; a last expression is shown. Run again with
+        the same kinds of inputs, the cell is not traced again::
+
+            %%jit
+            h = jnp.tanh(x @ w1 + b1)
+            loss = jnp.mean((h @ w2 - y) ** 2)
+            loss
+
+            %%jit --static n --show jaxpr
+            for _ in range(n):
+                x = x * 0.5 + 1
+
+        A cell of function definitions (with imports, classes and constants) gives each function
+        `jit` with the same flags::
+
+            %%jit --static n
+            def power(x, n):
+                return x ** n
+        """
+        return self._run("jit", self.jit, line, cell)
+
+    @no_var_expand
+    @cell_magic
+    @magic_arguments("grad")
+    @argument("wrt", type=names_type, metavar="WRT", help="Names to differentiate by: w,b.")
+    @cell_arguments("--grad", "--vmap")
+    @output_can_be_silenced
+    def grad(self, line: str, cell: str) -> Any:
+        """Give the gradient of this cell's last expression: short for `%%jit --grad WRT`.
+
+        ::
+
+            %%grad w,b
+            jnp.mean((x @ w + b - y) ** 2)
+        """
+        return self._run("grad", self.grad, line, cell)
+
+    @no_var_expand
+    @cell_magic
+    @magic_arguments("vmap")
+    @argument("axes", type=axes_type, metavar="X:0,Y:0", help="Axes to map over, by name.")
+    @cell_arguments("--vmap", "--grad")
+    @output_can_be_silenced
+    def vmap(self, line: str, cell: str) -> Any:
+        """Map this cell over an axis of some of its inputs: short for `%%jit --vmap X:0`.
+
+        ::
+
+            %%vmap x:0
+            jnp.dot(x, w)
+        """
+        return self._run("vmap", self.vmap, line, cell)
+
+    @no_var_expand
+    @cell_magic
+    @magic_arguments("jaxpr")
+    @cell_arguments("--no-run", "--show", "--max-traces")
+    def jaxpr(self, line: str, cell: str) -> Any:
+        """Show the jaxpr of this cell without running it: `%%jit --no-run --show jaxpr`."""
+        return self._run("jaxpr", self.jaxpr, line, cell)
+
+    def _run(self, name: str, magic: Any, line: str, cell: str) -> Any:
+        settings = self._session.settings
+        request = parse(magic, line, settings.backend)
+        try:
+            version = self._session.version_of(name, line, cell, request.options)
+            if name == "jit" and is_definition_cell(version.source.tree):
+                report = define(self._session, version, request.options)
+                self._show(report, request)
+                return None
+            return self._run_body(version, request)
+        except Exception as error:
+            raise tidy(error) from error.__cause__
+
+    def _run_body(self, version: Version, request: Request) -> Any:
+        if not version.source.tree.body:
+            return None
+        _check_source(version)
+        inputs = version.inputs()
+        _check_request(version, inputs)
+        version.watch_names = self._session.settings.names
+        function = version.jitted(inputs)
+        arguments = {**inputs.traced, **inputs.static}
+        traces = version.traces
+        value: Any = None
+        result: Any = None
+        run_ns: int | None = None
+        try:
+            with Recorder(capacity=2_000) as steps:
+                started = time.perf_counter_ns()
+                if request.run:
+                    result = function(**arguments)
+                    run_ns = wait(result.arrays_on_device()) - started
+                else:
+                    function.trace(**arguments)
+        except BaseException:
+            version.traces = traces
+            raise
+        if request.run:
+            value = version.write_back(result)
+            info = result.info
+        else:
+            info = _traced_info(function)
+        if version.traces > traces:
+            info.entry = newest_entry(function)
+            self._session.remember(info.provenance)
+        report = report_of(self._session, version, inputs, info, steps, run_ns)
+        self._show(report, request, version, info)
+        return value
+
+    def _show(
+        self,
+        report: RunReport,
+        request: Request,
+        version: Version | None = None,
+        info: TraceInfo | None = None,
+    ) -> None:
+        settings = self._session.settings
+        if request.quiet or not settings.summary:
+            return
+        wanted = frozenset((*request.show, *settings.show)) or (
+            frozenset() if request.run else frozenset({"jaxpr"})
+        )
+        report.open = wanted
+        if version is not None and info is not None:
+            report.sections = sections_of(version, info, wanted, report)
+        display(run_view(report))
+
+
+def _traced_info(function: Any) -> TraceInfo:
+    entry = newest_entry(function)
+    assert entry is not None
+    result = entry.out_tree.unflatten(entry.closed.out_avals)
+    return result.info
+
+
+def _check_source(version: Version) -> None:
+    """Refuses what a traced cell cannot hold.
+
+    Raises:
+      UsageError: the cell holds `import *` or `await`.
+    """
+    names = version.source.names
+    if names.star_imports:
+        raise UsageError(
+            f"line {names.star_imports[0]}: `import *` cannot stand in a traced cell, which must "
+            "know its names; import the names, or import in a cell of its own"
+        )
+    if names.awaits:
+        raise UsageError(
+            f"line {names.awaits[0]}: a traced cell cannot await; await in a cell before it"
+        )
+
+
+def _check_request(version: Version, inputs: Inputs) -> None:
+    """Checks the flags that name inputs and results against the cell.
+
+    Raises:
+      UsageError: one names something that the cell does not read or assign.
+    """
+    options = version.options
+    reads = [*inputs.traced, *inputs.static]
+    check_names("--static", options.static, reads, "reads")
+    traced = list(inputs.traced)
+    does = "traces"
+    check_names("--donate", options.donate, traced, does)
+    check_names("--grad", options.grad, traced, does)
+    check_names("--vmap", [name for name, _ in options.axes], traced, does)
+    assigned = [*version.source.names.assigned]
+    check_names("-o", options.keep, assigned, "assigns")
+    if options.grad and not version.source.shown:
+        raise UsageError("--grad: the cell must end in the expression to differentiate")

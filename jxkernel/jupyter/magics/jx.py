@@ -1,0 +1,86 @@
+"""`%jx` and `%jaxpr`: what jxkernel knows, by subcommand.
+
+Purpose: parse a subcommand and its words, call the plain function, give its view.
+
+Place in the pipeline: registered by `jupyter.extension`.
+
+Must not know: what the answers are made of; each is a plain function of `jupyter.answers`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, line_magic, magics_class, no_var_expand
+
+from jxkernel.jupyter import answers
+from jxkernel.jupyter.session import Session
+from jxkernel.jupyter.tracebacks import tidy
+
+__all__ = ["SUBCOMMANDS", "JxMagics"]
+
+Answer = Callable[[Session, str], Any]
+
+SUBCOMMANDS: dict[str, tuple[Answer, str]] = {
+    "backend": (answers.backend, "[NAME[:N]]  platforms and devices; choose the default device"),
+    "devices": (answers.devices, "the devices, with their memory"),
+    "explain": (
+        answers.explain_function,
+        "F  a function's history: each build and its reason",
+    ),
+    "ledger": (answers.ledger_rows, "[F]  every trace and compilation, with reason, cost and fix"),
+    "events": (answers.events, "[N]  the latest events"),
+    "why": (answers.why, "NAME  what a name of a traced cell is, and the way back to an argument"),
+    "map": (answers.source_map, "the traced/static map of the cell traced last"),
+    "hlo": (answers.hlo, "F(ARGS)  the StableHLO module, and what XLA made of it"),
+    "cost": (answers.cost, "F(ARGS)  XLA's estimate of operations and bytes"),
+    "live": (answers.live, "the arrays that notebook variables hold"),
+    "cache": (answers.cache, "[clear]  what is remembered; forget it"),
+    "x64": (answers.x64, "[on|off]  64-bit dtypes"),
+}
+"""The subcommands: what answers, and a line of help."""
+
+
+@magics_class
+class JxMagics(Magics):
+    """Magics that look at what jxkernel does."""
+
+    def __init__(self, shell: Any, session: Session) -> None:
+        super().__init__(shell)
+        self._session = session
+
+    @no_var_expand
+    @line_magic
+    def jx(self, line: str) -> Any:
+        """Look at what jxkernel does, or set it: `%jx SUBCOMMAND`.
+
+        `%jx` alone lists the subcommands. Each prints text in a terminal and a view in a
+        notebook; each is a plain function too, such as `jxkernel.observe.explain`.
+        """
+        name, _, rest = line.strip().partition(" ")
+        if not name:
+            return answers.help_view({name: line for name, (_, line) in SUBCOMMANDS.items()})
+        if name not in SUBCOMMANDS:
+            near = difflib.get_close_matches(name, SUBCOMMANDS, 1)
+            meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(SUBCOMMANDS)}"
+            raise UsageError(f"%jx: there is no subcommand {name!r}; {meant}")
+        try:
+            return SUBCOMMANDS[name][0](self._session, rest.strip())
+        except Exception as error:
+            raise tidy(error) from error.__cause__
+
+    @no_var_expand
+    @line_magic
+    def jaxpr(self, line: str) -> Any:
+        """Show the jaxpr of an expression: `%jaxpr f(x, y)` or `%jaxpr jnp.sin(x) + y`.
+
+        Of a call, the arguments are the inputs; of another expression, the names that it reads
+        and that hold arrays or numbers.
+        """
+        try:
+            return answers.jaxpr(self._session, line.strip())
+        except Exception as error:
+            raise tidy(error) from error.__cause__

@@ -1,0 +1,196 @@
+"""From a run to its report: times, reasons, inputs, warnings, and the texts asked for.
+
+Purpose: gather what `%%jit` shows.
+
+Place in the pipeline: between `jupyter.cells` and `jupyter.display.runs`.
+
+Must not know: magics, or how the report is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from jxkernel import tree
+from jxkernel.compile import executable_for
+from jxkernel.core.avals import abstractify
+from jxkernel.events import CacheMiss, Compiled, Lowered, Traced, TraceTimeEffect, emit
+from jxkernel.jupyter.cells import Inputs, TraceInfo, Version
+from jxkernel.jupyter.display import RunReport, Section
+from jxkernel.jupyter.session import Session
+from jxkernel.observe import Provenance, Recorder
+from jxkernel.observe.explain import format_duration, format_size
+from jxkernel.runtime import default_device
+
+__all__ = ["report_of", "sections_of"]
+
+_WARNINGS = 5
+
+
+def report_of(
+    session: Session,
+    version: Version,
+    inputs: Inputs,
+    info: TraceInfo,
+    steps: Recorder,
+    elapsed_ns: int | None,
+) -> RunReport:
+    """Returns the report of one run.
+
+    Args:
+      session: the session.
+      version: what ran.
+      inputs: what it ran on.
+      info: what its trace left behind.
+      steps: the events of this run.
+      elapsed_ns: from the call until the results existed; None when it was only traced.
+    """
+    totals = steps.totals()
+    name = version.cell.name
+    traced = bool(steps.records(Traced, fun=name))
+    built_ns = totals.build_ns
+    device = version.options.device or default_device()
+    if traced:
+        _emit_effects(version, info.provenance)
+    return RunReport(
+        cell=session.running.label,
+        function=name,
+        version=version.number,
+        changed=version.changed if traced and version.traces == 1 else "",
+        hit=not traced and not steps.records((Lowered, Compiled), fun=name),
+        reasons=_reasons(steps, name),
+        closed=info.entry.closed if info.entry else None,
+        trace_ns=totals.trace_ns,
+        lower_ns=totals.lower_ns,
+        compile_ns=totals.compile_ns,
+        run_ns=None if elapsed_ns is None else max(elapsed_ns - built_ns, 0),
+        device=f"{device.platform}:{device.id}",
+        traced={key: _type_text(value) for key, value in inputs.traced.items()},
+        static={key: repr(value) for key, value in inputs.static.items()},
+        assigned=version.source.names.assigned,
+        provenance=info.provenance,
+        warnings=tuple(_warnings(version, inputs, info.provenance if traced else None)),
+    )
+
+
+def sections_of(
+    version: Version, info: TraceInfo, wanted: frozenset[str], report: RunReport
+) -> tuple[Section, ...]:
+    """Returns the texts that `--show` asks for, compiling where that is needed."""
+    found = []
+    if wanted & {"hlo", "optimized", "cost", "memory"} and info.entry is not None:
+        executable = _executable(version, info)
+        if "hlo" in wanted:
+            found.append(Section("hlo", "StableHLO", executable.lowered.text()))
+        if "optimized" in wanted:
+            modules = executable.xla.hlo_modules()
+            text = "\n\n".join(module.to_string() for module in modules)
+            found.append(Section("optimized", "optimized HLO", text))
+        if "cost" in wanted:
+            found.append(Section("cost", "cost estimate", _cost_text(executable)))
+        if "memory" in wanted:
+            found.append(Section("memory", "memory", _memory_text(executable)))
+    if "timeline" in wanted:
+        found.append(Section("timeline", "timeline", _timeline_text(report)))
+    return tuple(found)
+
+
+def _executable(version: Version, info: TraceInfo) -> Any:
+    entry = info.entry
+    assert entry is not None
+    donated = version.donated(entry)
+    device = version.options.device or default_device()
+    return executable_for(entry.closed, device, name=version.cell.name, donated=donated)
+
+
+def _reasons(steps: Recorder, name: str) -> tuple[Any, ...]:
+    for record in steps.records(CacheMiss, fun=name):
+        if isinstance(record.event, CacheMiss):
+            return record.event.reasons
+    return ()
+
+
+def _type_text(value: Any) -> str:
+    """The types of a pytree's arrays; of a large one the first few."""
+    leaves = tree.leaves(value)
+    texts = [abstractify(leaf).short(weak=True) for leaf in leaves[:4]]
+    if len(leaves) == 1:
+        return texts[0]
+    more = f", … {len(leaves)} leaves" if len(leaves) > 4 else ""
+    return f"{type(value).__name__} of {', '.join(texts)}{more}"
+
+
+def _emit_effects(version: Version, provenance: Provenance | None) -> None:
+    for function in provenance.functions if provenance else ():
+        for mark in function.effects:
+            emit(
+                TraceTimeEffect,
+                fun=version.cell.name,
+                effect=mark.code,
+                file=function.file,
+                line=mark.line,
+            )
+
+
+def _warnings(version: Version, inputs: Inputs, provenance: Provenance | None) -> Iterable[str]:
+    found = list(_map_warnings(provenance)) if provenance else []
+    names = version.source.names
+    for name in version.options.donate:
+        if name not in names.assigned and name in inputs.traced:
+            found.append(f"{name} was donated and is not assigned anew: its data is gone")
+    if len(found) > _WARNINGS:
+        found[_WARNINGS:] = [f"… {len(found) - _WARNINGS} more; see the map of the source"]
+    return found
+
+
+def _map_warnings(provenance: Provenance) -> Iterator[str]:
+    for function in provenance.functions:
+        for mark in function.effects:
+            code = mark.code if len(mark.code) <= 60 else f"{mark.code[:60]}…"
+            yield f"line {mark.line}: {code}: {mark.detail}"
+        for loop in function.loops:
+            if loop.equations > 100:
+                yield (
+                    f"line {loop.line}: tracing unrolled {loop.times} rounds into "
+                    f"{loop.equations} equations; instead: {loop.instead}"
+                )
+
+
+def _cost_text(executable: Any) -> str:
+    costs = executable.xla.cost_analysis()
+    costs = costs[0] if isinstance(costs, list) else costs
+    chosen = {name: value for name, value in costs.items() if "{" not in name}
+    width = max((len(name) for name in chosen), default=0)
+    return "\n".join(f"{name.ljust(width)}  {value:,.0f}" for name, value in chosen.items())
+
+
+def _memory_text(executable: Any) -> str:
+    stats = executable.xla.get_compiled_memory_stats()
+    parts = {
+        "arguments": stats.argument_size_in_bytes,
+        "results": stats.output_size_in_bytes,
+        "results in donated arguments": stats.alias_size_in_bytes,
+        "temporary": stats.temp_size_in_bytes,
+        "code": stats.generated_code_size_in_bytes,
+    }
+    width = max(map(len, parts))
+    return "\n".join(f"{name.ljust(width)}  {format_size(size)}" for name, size in parts.items())
+
+
+def _timeline_text(report: RunReport) -> str:
+    stages = (
+        ("trace", report.trace_ns),
+        ("lower", report.lower_ns),
+        ("compile", report.compile_ns),
+        ("run", report.run_ns or 0),
+    )
+    total = sum(time_ns for _, time_ns in stages) or 1
+    lines = []
+    before = 0
+    for name, time_ns in stages:
+        start, width = round(40 * before / total), max(round(40 * time_ns / total), 1)
+        bar = " " * start + "█" * width * bool(time_ns)
+        lines.append(f"{name:8} {bar:42} {format_duration(time_ns)}")
+        before += time_ns
+    return "\n".join(lines)

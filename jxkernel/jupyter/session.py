@@ -1,0 +1,260 @@
+"""One notebook session: its cells, its recorder, and which cell is running.
+
+Purpose: the state that the magics and hooks of one IPython shell share.
+
+Place in the pipeline: made by `jupyter.extension`, used by `jupyter.magics`.
+
+Must not know: how anything is parsed or shown.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from jxkernel import events
+from jxkernel.events import Reason
+from jxkernel.jupyter.analysis import analyse
+from jxkernel.jupyter.body import CellSource
+from jxkernel.jupyter.cells import Cell, CellOptions, Version
+from jxkernel.jupyter.settings import JX
+from jxkernel.observe import LedgerRow, Provenance, Recorder, ledger
+
+__all__ = ["RunningCell", "Session"]
+
+_REMEMBERED_MAPS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class RunningCell:
+    """The cell that the shell runs now.
+
+    Attributes:
+      label: how the notebook names it, `In[3]`.
+      identity: the front end's cell id, or None in a terminal.
+      text: the whole text as typed.
+      number: the execution count.
+    """
+
+    label: str
+    identity: str | None
+    text: str
+    number: int | None
+
+
+class Session:
+    """What the extension knows of one shell.
+
+    Attributes:
+      shell: the IPython shell.
+      settings: what `%config JX` sets.
+      recorder: records while `settings.record` is on.
+      cells: the cells that ran under `%%jit`, by front-end id or text.
+      maps: what was traced and what was static in the latest traces, oldest first.
+    """
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self.settings = JX(parent=shell)
+        self.recorder = Recorder()
+        self.cells: dict[Any, Cell] = {}
+        self.maps: deque[tuple[str, Provenance]] = deque(maxlen=_REMEMBERED_MAPS)
+        self._running: list[tuple[RunningCell, events.SpanHandle]] = []
+        self.settings.observe(self._record_or_not, "record")
+
+    def start(self) -> None:
+        """Begins to record, if the settings say so."""
+        if self.settings.record:
+            self.recorder.start()
+
+    def stop(self) -> None:
+        """Ends recording and everything that runs."""
+        while self._running:
+            self._running.pop()[1].finish()
+        self.recorder.stop()
+        self.settings.unobserve(self._record_or_not, "record")
+
+    def _record_or_not(self, change: Any) -> None:
+        if change["new"]:
+            self.recorder.start()
+        else:
+            self.recorder.stop()
+
+    @property
+    def running(self) -> RunningCell:
+        """The cell that runs now."""
+        if self._running:
+            return self._running[-1][0]
+        return RunningCell("outside cells", None, "", None)
+
+    def before_cell(self, info: Any) -> None:
+        """Called by IPython before a cell runs."""
+        number = self._number() if info.store_history else None
+        label = f"In[{number}]" if number is not None else "unnumbered cell"
+        identity = getattr(info, "cell_id", None)
+        running = RunningCell(label, identity, info.raw_cell or "", number)
+        span = events.span(events.CellFinished, cell=label, execution_count=number).start()
+        self._running.append((running, span))
+        events.emit(events.CellStarted, cell=label, execution_count=number)
+
+    def _number(self) -> int:
+        """The execution count of a cell that is about to run.
+
+        IPython counts up before or after this point, depending on its version; what is typed is
+        always stored after it.
+        """
+        history = self.shell.history_manager
+        return len(history.input_hist_raw) if history is not None else self.shell.execution_count
+
+    def after_cell(self, result: Any) -> None:
+        """Called by IPython after a cell ran."""
+        if self._running:
+            _, span = self._running.pop()
+            span.finish(result.error_in_exec or result.error_before_exec)
+
+    def version_of(self, magic: str, line: str, body: str, options: CellOptions) -> Version:
+        """The version of the running cell that has this text and these options.
+
+        Raises:
+          SyntaxError: the cell is not Python; its file and line are the cell's.
+        """
+        running = self.running
+        cell = self._cell(running, body)
+        key = (magic, line, body, options)
+        version = cell.versions.get(key)
+        if version is None:
+            source = self.parse(magic, line, body)
+            changed = _changes(cell.latest, source, options)
+            version = Version(
+                cell,
+                len(cell.versions) + 1,
+                source,
+                options,
+                self.shell.user_ns,
+                self.shell.compile,
+                changed,
+            )
+            cell.versions[key] = version
+        else:
+            self._renumber(version.source.file, running)
+        cell.latest = version
+        return version
+
+    def _cell(self, running: RunningCell, body: str) -> Cell:
+        """The cell that runs: the front end's, or in a terminal that of the same text."""
+        key = running.identity or ("text", body)
+        cell = self.cells.get(key)
+        if cell is None:
+            taken = {one.name for one in self.cells.values()}
+            name = f"cell_{running.number or len(taken) + 1}"
+            while name in taken:
+                name += "_"
+            cell = self.cells[key] = Cell(name)
+        return cell
+
+    def parse(self, magic: str, line: str, body: str) -> CellSource:
+        """Parses a cell under its own file name, with the line numbers that it has on screen.
+
+        Raises:
+          SyntaxError: the cell is not Python.
+        """
+        shell = self.shell
+        running = self.running
+        whole = running.text if body in running.text else f"%%{magic} {line}\n{body}"
+        before = _lines_before_magic(whole)
+        skipped = len(body) - len(body.lstrip("\n"))
+        padding = "\n" * before + f"# %%{magic} {line}".rstrip() + "\n" + "\n" * skipped
+        text = padding + shell.transform_cell(body)
+        number = running.number or shell.execution_count
+        file = shell.compile.cache(text, number, raw_code=whole)
+        tree = _parsed(shell.compile, text, file)
+        # What may stand at the top of a function but not of a cell is an error here.
+        shell.compile(tree, file, "exec")
+        tree = shell.transform_ast(tree)
+        return CellSource(text, file, tree, analyse(tree), self._shows_last(tree, body))
+
+    def _shows_last(self, tree: ast.Module, body: str) -> bool:
+        interactivity = self.shell.ast_node_interactivity
+        if interactivity == "none" or not tree.body:
+            return False
+        last = tree.body[-1]
+        if interactivity == "last_expr_or_assign" and isinstance(last, ast.Assign | ast.AugAssign):
+            target = last.target if isinstance(last, ast.AugAssign) else last.targets[0]
+            if isinstance(target, ast.Name):
+                shown = ast.Expr(ast.Name(target.id, ast.Load()))
+                tree.body.append(ast.fix_missing_locations(ast.copy_location(shown, last)))
+        return isinstance(tree.body[-1], ast.Expr)
+
+    def _renumber(self, file: str, running: RunningCell) -> None:
+        """Lets tracebacks name a cell by its latest execution."""
+        numbers = getattr(self.shell.compile, "_filename_map", {})
+        if file in numbers and running.number is not None:
+            numbers[file] = running.number
+
+    def remember(self, provenance: Provenance | None) -> None:
+        """Keeps a map for `%jx why`."""
+        if provenance is not None and provenance.functions:
+            self.maps.append((self.running.label, provenance))
+
+    def ledger(self, *, fun: str | None = None, cell: str | None = None) -> tuple[LedgerRow, ...]:
+        """The ledger, with what is known of edited cells in place of new function objects."""
+        rows = ledger(self.recorder, fun=fun, cell=cell)
+        edits = {
+            version.source.file: version.changed
+            for one in self.cells.values()
+            for version in one.versions.values()
+        }
+        return tuple(replace(row, reasons=_told(row.reasons, edits)) for row in rows)
+
+
+def _parsed(compiler: Any, text: str, file: str) -> ast.Module:
+    """Parses a cell; of an unfinished one, says what was not finished."""
+    try:
+        return compiler.ast_parse(text, file)
+    except SyntaxError:
+        # IPython's compiler says "incomplete input" where Python knows which bracket is open.
+        ast.parse(text, file)
+        raise
+
+
+def _told(reasons: Sequence[Reason], edits: dict[str, str]) -> tuple[Reason, ...]:
+    """Reasons with a new function object told as the edit of the cell that it is."""
+    return tuple(
+        Reason("new_function_object", changed)
+        if reason.kind == "new_function_object"
+        and (changed := edits.get(reason.after.rpartition(":")[0], ""))
+        else reason
+        for reason in reasons
+    )
+
+
+def _lines_before_magic(text: str) -> int:
+    """The number of lines above the one with the cell magic."""
+    for number, line in enumerate(text.split("\n")):
+        if line.startswith("%%"):
+            return number
+    return 0
+
+
+def _changes(before: Version | None, source: CellSource, options: CellOptions) -> str:
+    """Says in words what an edit changed; empty for a first version."""
+    if before is None:
+        return ""
+    old, new = before.source.text.splitlines()[1:], source.text.splitlines()[1:]
+    blocks = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    lines = [
+        str(number + 2)
+        for kind, _, _, start, stop in blocks
+        if kind in ("replace", "insert")
+        for number in range(start, stop)
+    ]
+    if lines:
+        shown = ", ".join(lines[:6]) + (", …" if len(lines) > 6 else "")
+        return f"edited: line{'s' if len(lines) > 1 else ''} {shown}"
+    if any(kind == "delete" for kind, *_ in blocks):
+        return "edited: lines removed"
+    return "options changed" if before.options != options else "edited"

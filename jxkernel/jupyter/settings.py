@@ -1,0 +1,47 @@
+"""The notebook half's settings, as `%config JX` lists and sets them.
+
+Purpose: the few things about showing and recording that a user may want otherwise.
+
+Place in the pipeline: read by the magics and hooks of `jxkernel.jupyter`.
+
+Must not know: what the settings change. Options of the core are `jxkernel.config`'s.
+"""
+
+from __future__ import annotations
+
+from traitlets import Bool, Enum, List, Unicode
+from traitlets.config import Configurable
+
+__all__ = ["JX", "SHOWN"]
+
+SHOWN = ("jaxpr", "source", "hlo", "optimized", "cost", "memory", "timeline")
+"""What `--show` takes."""
+
+
+class JX(Configurable):
+    """Settings of the jxkernel extension."""
+
+    record = Bool(True, help="Record traces, compilations and cache misses for the ledger.").tag(
+        config=True
+    )
+    names = Bool(
+        True,
+        help="Note at each trace of a cell what its names hold, for the traced/static map. "
+        "Tracing takes longer while it is on.",
+    ).tag(config=True)
+    summary = Bool(True, help="Show the summary line of each %%jit cell.").tag(config=True)
+    show = List(Enum(SHOWN), help="What every %%jit cell shows open, as --show does.").tag(
+        config=True
+    )
+    settle = Bool(
+        False, help="Wait at the end of each cell until its arrays exist, so that times are true."
+    ).tag(config=True)
+    tracebacks = Enum(
+        ("user", "all"),
+        "user",
+        help="Leave jxkernel's and the magics' own frames out of tracebacks ('user') or keep "
+        "them ('all'); %xmode Verbose keeps them too.",
+    ).tag(config=True)
+    backend = Unicode("", help="The platform for %%jit cells that name none; '': the default.").tag(
+        config=True
+    )

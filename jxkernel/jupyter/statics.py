@@ -1,0 +1,211 @@
+"""Static values as cache keys: what a value is, by content, so that no stale trace is used.
+
+Purpose: say in a hashable key all that a trace may have read from a value that was not traced: a
+string, a module, a function with the globals and closures that it reads, a container of such.
+
+Place in the pipeline: `jupyter.cells` gives each static name of a cell to `jit` as a `Static`.
+
+Must not know: cells, magics, or display.
+
+Functions of the notebook are compared by code, defaults, closure and the notebook variables that
+they mention, so running the cell that defines one again, unchanged, changes no key. Objects whose
+content cannot be compared go by identity; the key holds a reference, so an identity is not reused.
+"""
+
+from __future__ import annotations
+
+import functools
+import reprlib
+from collections.abc import Mapping
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from jxkernel import tree
+from jxkernel.api.jit import jit_state
+from jxkernel.compile import ShapeDtypeStruct
+from jxkernel.core.avals import abstractify
+from jxkernel.jupyter.codes import captured_values, globals_read
+
+__all__ = ["Static", "freeze", "is_traceable"]
+
+_DEPTH = 12
+_NODES = 20_000
+_COMPARED_BYTES = 1 << 18
+_TRACED_NUMBERS = 1_000
+_PLAIN = (type(None), bool, int, str, bytes, range, slice, type, ModuleType, type(...))
+_brief = reprlib.Repr()
+_brief.maxstring = _brief.maxother = 60
+
+
+class Static:
+    """A static value with its key; equal to another when the keys are.
+
+    Attributes:
+      value: the value.
+      key: what `freeze` made of it.
+      label: what tells it from other values of the same name, for explanations.
+    """
+
+    __slots__ = ("_hash", "key", "label", "value")
+
+    def __init__(self, value: Any, key: Any, label: str = "") -> None:
+        self.value = value
+        self.key = key
+        self.label = label
+        self._hash = hash(key)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Static):
+            return NotImplemented
+        return self._hash == other._hash and self.key == other.key
+
+    def __repr__(self) -> str:
+        return self.label or describe_static(self.value)
+
+
+class _Identity:
+    """An object compared by identity, kept alive by the key that holds it."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identity) and self.value is other.value
+
+
+def is_traceable(value: Any) -> bool:
+    """Whether a value becomes a traced input: an array, a number, or a pytree of only these."""
+    try:
+        leaves = tree.leaves(value)
+    except Exception:  # foreign flatten functions, dict keys that cannot be sorted
+        return False
+    return 0 < len(leaves) <= _TRACED_NUMBERS and all(map(_is_numeric, leaves))
+
+
+def describe_static(value: Any) -> str:
+    """Writes a static value briefly; looking must not fail whatever its `__repr__` does."""
+    if isinstance(value, FunctionType | MethodType):
+        return f"{value.__name__}()"
+    if isinstance(value, ModuleType | type):
+        return value.__name__
+    try:
+        return _brief.repr(value)
+    except Exception:  # foreign code
+        return f"a {type(value).__name__}"
+
+
+def freeze(value: Any, namespace: Mapping[str, Any]) -> Any:
+    """Returns the key of a value.
+
+    Args:
+      value: any value.
+      namespace: the notebook's variables: functions whose globals these are, are followed.
+    """
+    return _Freezer(namespace).freeze(value, 0)
+
+
+class _Freezer:
+    """One walk over a value and what it refers to."""
+
+    def __init__(self, namespace: Mapping[str, Any]) -> None:
+        self._namespace = namespace
+        self._met: dict[int, int] = {}
+        self._nodes = 0
+
+    def freeze(self, value: Any, depth: int) -> Any:
+        self._nodes += 1
+        if isinstance(value, _PLAIN):
+            return (type(value), value) if not isinstance(value, slice) else ("slice", str(value))
+        if isinstance(value, float | complex):
+            return (type(value), repr(value))
+        if depth > _DEPTH or self._nodes > _NODES:
+            return _Identity(value)
+        if id(value) in self._met:
+            return ("met", self._met[id(value)])
+        self._met[id(value)] = len(self._met)
+        return self._freeze_object(value, depth + 1)
+
+    def _freeze_object(self, value: Any, depth: int) -> Any:
+        match value:
+            case tuple() | list():
+                return (type(value), tuple(self.freeze(one, depth) for one in value))
+            case dict():
+                pairs = ((self.freeze(k, depth), self.freeze(v, depth)) for k, v in value.items())
+                return (type(value), tuple(pairs))
+            case set() | frozenset():
+                return (type(value), frozenset(self.freeze(one, depth) for one in value))
+            case np.ndarray():
+                return _array_key(value)
+            case np.generic():
+                return (type(value), value.tobytes())
+            case FunctionType():
+                return self._function_key(value, depth)
+            case MethodType():
+                return (
+                    "method",
+                    self.freeze(value.__func__, depth),
+                    self.freeze(value.__self__, depth),
+                )
+            case functools.partial():
+                parts = (value.func, value.args, value.keywords)
+                return ("partial", *(self.freeze(part, depth) for part in parts))
+            case _:
+                return self._foreign_key(value, depth)
+
+    def _foreign_key(self, value: Any, depth: int) -> Any:
+        state = jit_state(value)
+        if state is not None:
+            return ("jit", state.options, self.freeze(state.fun, depth))
+        if type(value).__hash__ not in (None, object.__hash__):
+            try:
+                hash(value)
+            except TypeError:  # a tuple-like object that holds something unhashable
+                return _Identity(value)
+            return (type(value), value)
+        attributes = getattr(value, "__dict__", None)
+        if type(value).__module__ == "__main__" and isinstance(attributes, dict):
+            return (type(value), _Identity(value), self.freeze(attributes, depth))
+        return _Identity(value)
+
+    def _function_key(self, function: FunctionType, depth: int) -> Any:
+        if function.__globals__ is not self._namespace:
+            return _Identity(function)
+        captured = tuple(captured_values(function))
+        mentioned = {
+            name: self._namespace[name]
+            for name in globals_read(function.__code__)
+            if name in self._namespace
+        }
+        parts = (function.__defaults__, function.__kwdefaults__, captured, mentioned)
+        return ("function", function.__code__, *(self.freeze(part, depth) for part in parts))
+
+
+def _array_key(array: np.ndarray[Any, Any]) -> Any:
+    """By content where that is cheap; a large array by identity and a sample."""
+    if array.dtype.hasobject:
+        return _Identity(array)
+    kind = (array.shape, array.dtype.str)
+    if array.nbytes <= _COMPARED_BYTES:
+        return (*kind, array.tobytes())
+    step = max(array.size // 1000, 1)
+    return (*kind, _Identity(array), array.ravel()[::step].tobytes())
+
+
+def _is_numeric(leaf: Any) -> bool:
+    if isinstance(leaf, ShapeDtypeStruct):
+        return False
+    try:
+        abstractify(leaf)
+    except TypeError:
+        return False
+    return True

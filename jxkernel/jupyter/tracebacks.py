@@ -1,0 +1,188 @@
+"""Errors as the user should see them: their own lines, the expression, the way back, the rewrite.
+
+Purpose: leave the frames of jxkernel and of the magics out of tracebacks, and say places by cell.
+
+Place in the pipeline: `jupyter.extension` installs `Filter` on the shell's traceback printers;
+`%%jit` calls `tidy` on what its cells raise.
+
+Must not know: how an error came about.
+
+The core fills in where an error of its own happened and what to underline. Here a multi-line
+expression gets its underline too, found by `executing`, and file names become cell names.
+`%xmode Verbose` and `%config JX.tracebacks = 'all'` show every frame.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import os
+import re
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any
+
+import executing
+import IPython
+
+from jxkernel import source
+from jxkernel.errors import JXError
+
+__all__ = ["Filter", "locate", "name_cells", "tidy"]
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_IPYTHON = os.path.dirname(os.path.abspath(IPython.__file__)) + os.sep
+_UNBOUND = re.compile(r"cannot access (?:local|free) variable '(\w+)' where")
+
+
+def tidy(error: BaseException) -> BaseException:
+    """Returns what a traced cell raised as if the cell had run by itself.
+
+    Its names are locals of a function only while it is traced: an unbound one is a `NameError`.
+    """
+    source.hide_internal_frames(error)
+    locate(error)
+    if isinstance(error, UnboundLocalError | NameError):
+        found = _UNBOUND.match(str(error))
+        if found:
+            name = found.group(1)
+            plain = NameError(f"name '{name}' is not defined", name=name)
+            return plain.with_traceback(error.__traceback__)
+    return error
+
+
+def locate(error: BaseException) -> None:
+    """Fills in the code and underline of an error of jxkernel's that lacks them."""
+    if not isinstance(error, JXError) or error.underline is not None:
+        return
+    frame, offset = _innermost_user_frame(error.__traceback__)
+    if frame is None:
+        return
+    node = _node_at(frame, offset)
+    line = node.lineno if node is not None else frame.f_lineno
+    code = linecache.getline(frame.f_code.co_filename, line).rstrip()
+    if not code:
+        return
+    error.where = error.where or f"{frame.f_code.co_filename}:{line}"
+    error.code = error.code or code
+    if node is not None and error.code == code:
+        end = node.end_col_offset if node.end_lineno == node.lineno else len(code.encode())
+        error.underline = (_column(code, node.col_offset), _column(code, end or 0))
+
+
+def name_cells(text: str, compiler: Any) -> str:
+    """Returns a text with file names of cells replaced by the names of the cells."""
+    name_of = getattr(compiler, "format_code_name", None)
+    for file in getattr(compiler, "_filename_map", {}):
+        if file in text:
+            label = name_of(file) if name_of else None
+            if label:
+                cell = " ".join(label)
+                text = re.sub(
+                    re.escape(file) + r":(\d+)(?::\d+)?(, in <module>| \(<module>\))?",
+                    rf"{cell}, line \1",
+                    text,
+                )
+                text = text.replace(file, cell)
+    return text
+
+
+class Filter:
+    """Stands before a traceback printer's `structured_traceback` and thins what it is given.
+
+    Args:
+      original: the printer's own method.
+      shell: the shell, whose compiler knows the cells' names.
+      keep_all: says whether every frame is wanted now.
+    """
+
+    def __init__(
+        self, original: Callable[..., Any], shell: Any, keep_all: Callable[[], bool]
+    ) -> None:
+        self._original = original
+        self._shell = shell
+        self._keep_all = keep_all
+
+    def __call__(
+        self, etype: Any, evalue: Any = None, etb: Any = None, *args: Any, **kwargs: Any
+    ) -> Any:
+        """Does what the printer's `structured_traceback` does, on a thinned traceback."""
+        if isinstance(evalue, BaseException):
+            locate(evalue)
+            self._name_cells(evalue)
+        if not self._keep_all():
+            if isinstance(etb, TracebackType):
+                etb = without_machinery(etb)
+            elif isinstance(evalue, SyntaxError) and self._is_cell(evalue.filename):
+                etb = []  # the frames that led to the cell, of which the user wrote none
+        return self._original(etype, evalue, etb, *args, **kwargs)
+
+    def _is_cell(self, file: str | None) -> bool:
+        return file in getattr(self._shell.compile, "_filename_map", {})
+
+    def _name_cells(self, error: BaseException) -> None:
+        if isinstance(error, JXError):
+            compiler = self._shell.compile
+            error.where = name_cells(error.where, compiler)
+            error.origin = tuple(name_cells(line, compiler) for line in error.origin)
+            error.details = tuple(name_cells(line, compiler) for line in error.details)
+
+
+def without_machinery(traceback: TracebackType) -> TracebackType:
+    """Returns a traceback without the frames of this package and those between cell and magic.
+
+    The first entry is IPython's own, which its printer drops; it stays.
+    """
+    entries = []
+    entry: TracebackType | None = traceback
+    while entry is not None:
+        entries.append(entry)
+        entry = entry.tb_next
+    kept = [one for one in entries[1:] if not _is_machinery(one.tb_frame.f_code.co_filename)]
+    if len(kept) > 1 and _called_a_magic(entries, kept[0]):
+        kept = kept[1:]
+    chain: TracebackType | None = None
+    for one in reversed([entries[0], *kept] if kept else entries):
+        chain = TracebackType(chain, one.tb_frame, one.tb_lasti, one.tb_lineno)
+    assert chain is not None
+    return chain
+
+
+def _called_a_magic(entries: list[TracebackType], cell: TracebackType) -> bool:
+    """Whether a frame is the cell's call of its own cell magic, which is no line of the user's."""
+    after = entries[entries.index(cell) + 1 :]
+    return bool(after) and after[0].tb_frame.f_code.co_name == "run_cell_magic"
+
+
+def _is_machinery(file: str) -> bool:
+    return file.startswith((_PACKAGE, _IPYTHON))
+
+
+def _innermost_user_frame(traceback: TracebackType | None) -> tuple[FrameType | None, int]:
+    found: tuple[FrameType | None, int] = (None, 0)
+    while traceback is not None:
+        if source.is_user_code(traceback.tb_frame.f_code):
+            found = (traceback.tb_frame, traceback.tb_lasti)
+        traceback = traceback.tb_next
+    return found
+
+
+def _node_at(frame: FrameType, offset: int) -> Any:
+    """The expression whose evaluation failed; None where it cannot be told."""
+    try:
+        node = executing.Source.executing(frame).node
+    except Exception:  # it reads foreign source and bytecode; an error message must not fail
+        return None
+    if isinstance(node, ast.expr):
+        return node
+    positions = list(frame.f_code.co_positions())
+    line, end_line, column, end_column = positions[offset // 2]
+    if line is None or column is None:
+        return None
+    return ast.Constant(
+        None, lineno=line, end_lineno=end_line, col_offset=column, end_col_offset=end_column
+    )
+
+
+def _column(line: str, offset: int) -> int:
+    return len(line.encode()[:offset].decode(errors="replace"))

@@ -1,0 +1,93 @@
+"""Waiting for asynchronous results so that an interrupt still gets through.
+
+Purpose: block until arrays exist, in a way that Ctrl-C ends at once.
+
+Place in the pipeline: below `jupyter.cells` and `jupyter.timing`.
+
+Must not know: cells, magics, or what the arrays are for.
+
+`block_until_ready` waits in C++, where no signal handler runs. Short waits ask instead of
+blocking; longer ones block in a thread of their own, so that the main thread can be interrupted.
+The arrays stay alive and the computation goes on.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from jxkernel import runtime, tree
+from jxkernel._jaxlib import JaxRuntimeError
+from jxkernel.runtime import ArrayImpl
+
+__all__ = ["arrays_in", "wait", "wait_for_variables"]
+
+_ASKING_NS = 1_000_000
+_JOIN_SECONDS = 0.05
+
+
+def arrays_in(*values: Any) -> list[Any]:
+    """Returns the device arrays in trees; values that cannot be looked into are passed over."""
+    found = []
+    for value in values:
+        if type(value) is ArrayImpl:
+            found.append(value)
+            continue
+        try:
+            leaves = tree.leaves(value)
+        except Exception:  # foreign flatten functions, dict keys that cannot be sorted
+            continue
+        found += [leaf for leaf in leaves if type(leaf) is ArrayImpl]
+    return found
+
+
+def wait(arrays: Iterable[Any]) -> int:
+    """Waits until all arrays exist.
+
+    Returns:
+      the `time.perf_counter_ns()` reading when they did.
+
+    Raises:
+      JaxRuntimeError: the computation of one failed.
+      KeyboardInterrupt: the user interrupted the wait; the computation goes on.
+    """
+    pending = [array for array in arrays if not array.is_deleted()]
+    started = time.perf_counter_ns()
+    while time.perf_counter_ns() - started < _ASKING_NS:
+        if all(array.is_ready() for array in pending):
+            ready = time.perf_counter_ns()
+            runtime.block_until_ready(pending)
+            return ready
+    return _wait_in_thread(pending)
+
+
+def _wait_in_thread(pending: Sequence[Any]) -> int:
+    ended: list[int] = []
+    errors: list[BaseException] = []
+
+    def block() -> None:
+        try:
+            runtime.block_until_ready(pending)
+        except BaseException as error:  # handed to the thread that waits
+            errors.append(error)
+        ended.append(time.perf_counter_ns())
+
+    thread = threading.Thread(target=block, name="jxkernel-wait", daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(_JOIN_SECONDS)
+    if errors:
+        raise errors[0]
+    return ended[0]
+
+
+def wait_for_variables(namespace: Mapping[str, Any]) -> None:
+    """Waits for the arrays that variables hold; a failed computation shows where it is used."""
+    for value in list(namespace.values()):
+        for array in arrays_in(value):
+            try:
+                wait([array])
+            except JaxRuntimeError:
+                continue
