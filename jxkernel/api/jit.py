@@ -350,7 +350,8 @@ def _clear_one(function: Any, state: JitState) -> None:
 
 def jit_state(function: Any) -> JitState | None:
     """Return the Python side of a jitted function, or None for anything else."""
-    return function._jit_state if isinstance(function, PjitFunction) else None
+    # Operations are such callables too, without a Python side.
+    return getattr(function, "_jit_state", None) if isinstance(function, PjitFunction) else None
 
 
 def clear_caches() -> None:
