@@ -28,7 +28,8 @@ def _digits_step(library: Library) -> Work:
     jnp = library.numpy
     random = np.random.default_rng(0)
     images = library.array(random.random((IMAGES, PIXELS), np.float32))
-    labels = library.array(random.integers(0, CLASSES, IMAGES).astype(np.int32))
+    labels = np.eye(CLASSES, dtype=np.float32)[random.integers(0, CLASSES, IMAGES)]
+    targets = library.array(labels)
     sizes = ((PIXELS, HIDDEN), (HIDDEN, CLASSES))
     params = [
         (
@@ -38,23 +39,23 @@ def _digits_step(library: Library) -> Work:
         for size in sizes
     ]
 
-    def loss(params: Any, images: Any, labels: Any) -> Any:
+    def loss(params: Any, images: Any, targets: Any) -> Any:
         (w1, b1), (w2, b2) = params
         scores = jnp.tanh(images @ w1 + b1) @ w2 + b2
         top = jnp.max(scores, axis=1, keepdims=True)
         shifted = scores - top
         logs = shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis=1, keepdims=True))
-        return -jnp.mean(jnp.take_along_axis(logs, labels[:, None], axis=1))
+        return -jnp.mean(jnp.sum(logs * targets, axis=1))
 
     @library.api.jit
-    def step(params: Any, images: Any, labels: Any) -> Any:
-        value, gradient = library.api.value_and_grad(loss)(params, images, labels)
+    def step(params: Any, images: Any, targets: Any) -> Any:
+        value, gradient = library.api.value_and_grad(loss)(params, images, targets)
         updated = [
             (w - 0.1 * dw, b - 0.1 * db) for (w, b), (dw, db) in zip(params, gradient, strict=True)
         ]
         return updated, value
 
-    return Work(lambda: step(params, images, labels))
+    return Work(lambda: step(params, images, targets))
 
 
 METRICS = (
