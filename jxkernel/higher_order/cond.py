@@ -1,0 +1,308 @@
+"""``cond_p``: one of several programs, chosen while running by an index.
+
+The first operand is the index: a boolean scalar (for two branches, False the first) or an int32
+scalar in range.  All branches take the same operands: the constants of all of them come first,
+so each branch ignores what belongs to the others.
+
+Where the examples of a batch choose differently, every branch runs on all of them and the
+results are selected.  A branch must then not harm the examples that did not choose it:
+
+* its operands pass through a select whose other side is constant to derivatives, so a NaN that
+  the branch's derivative makes of foreign operands never leaves it;
+* a branch with a ``while`` inside runs on operands of an example that chose it, in place of those
+  that did not, and not at all where none did: else its loop might not end.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.axes import Axis
+from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, eval_jaxpr
+from jxkernel.core.primitive import Primitive
+from jxkernel.core.zeros import Zero, is_linear
+from jxkernel.higher_order.programs import (
+    chosen,
+    compiled,
+    contains,
+    merge,
+    permuted,
+    placed,
+    pruned,
+    reading,
+    remembered,
+    with_tangents,
+    with_zeros,
+)
+from jxkernel.higher_order.while_loop import while_p
+from jxkernel.ops.bits import bitwise_not
+from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, move_axis
+from jxkernel.ops.compare import eq
+from jxkernel.ops.dynamic_slicing import dynamic_index_in_dim
+from jxkernel.ops.identity import stop_gradient
+from jxkernel.ops.reduce import argmax, reduce_or
+from jxkernel.ops.select import select, select_n
+from jxkernel.transforms.batching import batch_program
+from jxkernel.transforms.jvp import jvp_program
+from jxkernel.transforms.partial_eval import PartialTrace, partial_eval_program
+from jxkernel.transforms.transpose import transpose_program
+
+__all__ = ["bind_cond", "cond_p"]
+
+Flags = tuple[bool, ...]
+Branches = tuple[ClosedJaxpr, ...]
+
+cond_p = Primitive("cond", multiple_results=True)
+
+
+def bind_cond(index: Any, branches: Sequence[ClosedJaxpr], operands: Sequence[Any]) -> list[Any]:
+    """Choose among programs under the current trace; their constants become operands.
+
+    Args:
+      index: which branch: a boolean scalar, or an int32 scalar in range.
+      branches: programs of the same argument and result types.
+      operands: the arguments of the branch.
+    """
+    consts = list({id(const): const for branch in branches for const in branch.consts}.values())
+    places = {id(const): place for place, const in enumerate(consts)}
+    avals = [*map(abstractify, consts), *branches[0].in_avals]
+    own = range(len(consts), len(avals))
+    joined = [
+        placed(_hoisted(branch), (*[places[id(const)] for const in branch.consts], *own), avals)
+        for branch in branches
+    ]
+    return cond_p.bind(index, *consts, *operands, branches=tuple(joined))
+
+
+def _hoisted(branch: ClosedJaxpr) -> ClosedJaxpr:
+    return remembered(branch, "hoisted", branch.hoisted) if branch.consts else branch
+
+
+def _union(rows: Sequence[Sequence[bool]]) -> Flags:
+    return tuple([any(column) for column in zip(*rows, strict=True)])
+
+
+@cond_p.def_abstract_eval
+def _cond_abstract_eval(*avals: ShapedArray, branches: Branches) -> list[ShapedArray]:
+    return branches[0].out_avals
+
+
+def _cond_effects(*avals: ShapedArray, branches: Branches) -> frozenset[Any]:
+    return frozenset().union(*[branch.effects for branch in branches])
+
+
+@cond_p.def_lower
+def _cond_lower(context: Any, index: Any, *values: Any, branches: Branches) -> Sequence[Any]:
+    boolean = context.avals_in[0].dtype == np.bool_
+    operation = context.op(
+        "stablehlo.if" if boolean else "stablehlo.case",
+        context.out_types,
+        (index,),
+        regions=len(branches),
+    )
+    # The first region of ``if`` is the one for True, the second branch.
+    for region, branch in enumerate(reversed(branches) if boolean else branches):
+        context.lower_region(
+            operation, region, (), lambda inner, branch=branch: inner.nested(branch, values)
+        )
+    return operation.results
+
+
+# ---------------------------------------------------------------- derivatives
+
+
+@cond_p.def_jvp
+def _cond_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, branches: Branches
+) -> tuple[list[Any], list[Any]]:
+    given = [t for t in tangents[1:] if type(t) is not Zero]
+    nonzero = tuple([type(t) is not Zero for t in tangents[1:]])
+    # An index has no tangent.
+    out_nonzero = _union([jvp_program(branch, nonzero)[1] for branch in branches])
+    programs = tuple([jvp_program(branch, nonzero, out_nonzero)[0] for branch in branches])
+    outs = cond_p.bind(*primals, *given, branches=programs)
+    avals = branches[0].out_avals
+    return with_tangents(outs, len(avals), out_nonzero, avals)
+
+
+def _cond_partial_eval(
+    trace: PartialTrace, args: Sequence[Any], params: dict[str, Any]
+) -> list[Any]:
+    index, *operands = args
+    if trace.is_unknown(index):
+        return trace.stage(cond_p, args, params)
+    branches: Branches = params["branches"]
+    unknown = tuple([trace.is_unknown(operand) for operand in operands])
+    known, rest, unknown_out = remembered(
+        branches[0], ("cond split", branches, unknown), lambda: _split(branches, unknown)
+    )
+    known_args = chosen(operands, unknown, wanted=False)
+    outs = cond_p.bind(index, *known_args, branches=known) if known[0].out_avals else []
+    count = unknown_out.count(False)
+    staged = trace.stage(
+        cond_p, [index, *outs[count:], *chosen(operands, unknown)], {"branches": rest}
+    )
+    return merge(unknown_out, staged, outs[:count])
+
+
+def _split(branches: Branches, unknown: Flags) -> tuple[Branches, Branches, Flags]:
+    """Return the branches' known and unknown programs, and which results are unknown.
+
+    The branches agree on which results are unknown and on the types of the residuals: each
+    branch puts its own into slots that all share, and zeros into the slots it has no use for.
+    """
+    out = _union([partial_eval_program(branch, unknown)[2] for branch in branches])
+    parts = [partial_eval_program(branch, unknown, out) for branch in branches]
+    slots, places = _slots([rest.in_avals[:count] for _, rest, _, count in parts])
+    given = out.count(False)
+    known, rests = [], []
+    for (program, rest, _, count), place in zip(parts, places, strict=True):
+        order = sorted(range(count), key=lambda residual, place=place: place[residual])
+        filled = tuple([slot in place for slot in range(len(slots))])
+        ordered = permuted(program, None, (*range(given), *[given + i for i in order]))
+        avals = [*program.out_avals[:given], *slots]
+        known.append(with_zeros(ordered, (True,) * given + filled, (True,) * len(avals), avals))
+        hidden = rest.in_avals[count:]
+        own = range(len(slots), len(slots) + len(hidden))
+        rests.append(placed(rest, (*place, *own), [*slots, *hidden]))
+    return tuple(known), tuple(rests), out
+
+
+def _slots(
+    rows: Sequence[Sequence[ShapedArray]],
+) -> tuple[list[ShapedArray], list[tuple[int, ...]]]:
+    """Return types such that each row can be placed among them, and the places of each row."""
+    slots: list[ShapedArray] = []
+    places: list[tuple[int, ...]] = []
+    for row in rows:
+        free = dict(enumerate(slots))
+        place: list[int] = []
+        for aval in row:
+            plain = aval.strip_weak_type()
+            found = next((slot for slot, own in free.items() if own is plain), None)
+            if found is None:
+                found = len(slots)
+                slots.append(plain)
+            free.pop(found, None)
+            place.append(found)
+        places.append(tuple(place))
+    return slots, places
+
+
+@cond_p.def_transpose
+def _cond_transpose(
+    cts: Sequence[Any], index: Any, *operands: Any, branches: Branches
+) -> list[Any]:
+    linear = tuple([is_linear(operand) for operand in operands])
+    nonzero = tuple([type(ct) is not Zero for ct in cts])
+    parts = [transpose_program(branch, linear, nonzero) for branch in branches]
+    produced = _union([part for _, part in parts])
+    avals = [operand.aval.tangent() for operand in chosen(operands, linear)]
+    outs: list[Any] = []
+    if any(produced):
+        programs = [with_zeros(program, part, produced, avals) for program, part in parts]
+        known = chosen(operands, linear, wanted=False)
+        outs = cond_p.bind(index, *known, *chosen(cts, nonzero), branches=tuple(programs))
+    zeros = [Zero(aval) for aval in chosen(avals, produced, wanted=False)]
+    pulled = iter(merge(produced, outs, zeros))
+    return [None, *[next(pulled) if flag else None for flag in linear]]
+
+
+# ---------------------------------------------------------------- batching
+
+
+@cond_p.def_batch
+def _cond_batch(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, branches: Branches
+) -> tuple[list[Any], list[int | None]]:
+    if dims[0] is not None:
+        outs = _select_among(axis, args, dims, branches)
+        return outs, [0] * len(outs)
+    has = tuple([dim is not None for dim in dims[1:]])
+    out_has = _union([batch_program(branch, axis, has, False)[1] for branch in branches])
+    programs = tuple([batch_program(branch, axis, has, out_has)[0] for branch in branches])
+    moved = [
+        arg if dim is None else move_axis(arg, dim, 0) for arg, dim in zip(args, dims, strict=True)
+    ]
+    return cond_p.bind(*moved, branches=programs), [0 if flag else None for flag in out_has]
+
+
+def _select_among(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int | None], branches: Branches
+) -> list[Any]:
+    """Run every branch on all examples and select for each example the result it chose."""
+    index = move_axis(args[0], dims[0] or 0, 0)
+    smooth = [dtypes.issubdtype(abstractify(arg).dtype, np.inexact) for arg in args[1:]]
+    has = tuple([dim is not None or s for dim, s in zip(dims[1:], smooth, strict=True)])
+    operands = [
+        batch_to_front(arg, dim, axis.size) if flag else arg
+        for arg, dim, flag in zip(args[1:], dims[1:], has, strict=True)
+    ]
+    rows = []
+    for number, branch in enumerate(branches):
+        taken = _is(index, number)
+        program, _ = batch_program(branch, axis, has, True)
+        run = _run_if_taken if contains(branch, while_p) else _run_guarded
+        rows.append(run(program, taken, operands, has))
+    return [select_n(_along(index, cases[0]), *cases) for cases in zip(*rows, strict=True)]
+
+
+def _is(index: Any, number: int) -> Any:
+    """Return, for each example, whether it chose the branch of a number."""
+    if abstractify(index).dtype != np.bool_:
+        return eq(index, np.int32(number))
+    return index if number else bitwise_not(index)
+
+
+def _along(flags: Any, like: Any) -> Any:
+    """Return one value per example, repeated over the shape of the examples of ``like``."""
+    shape = np.shape(like)
+    return broadcast_in_dim(flags, shape, (0,)) if len(shape) > 1 else flags
+
+
+def _run_guarded(
+    program: ClosedJaxpr, taken: Any, operands: Sequence[Any], has: Flags
+) -> list[Any]:
+    """Run a branch on all examples; derivatives pass only to those that chose it."""
+    guarded = [
+        select(_along(taken, x), x, stop_gradient(x)) if flag else x
+        for x, flag in zip(operands, has, strict=True)
+    ]
+    return eval_jaxpr(program.jaxpr, program.consts, *guarded)
+
+
+def _run_if_taken(
+    program: ClosedJaxpr, taken: Any, operands: Sequence[Any], has: Flags
+) -> list[Any]:
+    """Run a branch with the operands of an example that chose it in place of the others."""
+    first = argmax(taken, 0, np.int32)
+    safe = []
+    for x, flag in zip(operands, has, strict=True):
+        if flag:
+            row = stop_gradient(dynamic_index_in_dim(x, first, 0))
+            x = select(_along(taken, x), x, broadcast_in_dim(row, np.shape(x), range(np.ndim(x))))
+        safe.append(x)
+    none = (False,) * len(program.out_avals)
+    idle = with_zeros(pruned(program, none)[0], none, (True,) * len(none), program.out_avals)
+    return bind_cond(reduce_or(taken, (0,)), (idle, program), safe)
+
+
+# ---------------------------------------------------------------- dead code
+
+
+def _cond_dce(used_outputs: list[bool], eqn: Eqn) -> Eqn:
+    parts = [pruned(branch, tuple(used_outputs)) for branch in eqn.params["branches"]]
+    read = _union([reads for _, reads in parts])
+    return eqn.replace(
+        invars=[eqn.invars[0], *chosen(eqn.invars[1:], read)],
+        outvars=chosen(eqn.outvars, used_outputs),
+        params={"branches": tuple([reading(program, read) for program, _ in parts])},
+    )
+
+
+cond_p.define(
+    effects=_cond_effects, evaluate=compiled(cond_p), partial_eval=_cond_partial_eval, dce=_cond_dce
+)

@@ -1,0 +1,208 @@
+"""What the rules of control flow share: running, rearranging and completing the programs they hold.
+
+A program made from another is remembered on it (``derived``), so a second gradient of the same
+loop transforms nothing again.  This module must not know of any particular primitive.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jxkernel.compile import make_callable
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.jaxpr import ClosedJaxpr, Var, eval_jaxpr, subjaxprs
+from jxkernel.core.primitive import Primitive
+from jxkernel.core.zeros import Zero
+from jxkernel.ops.broadcast import instantiate
+from jxkernel.transforms.dce import dce_jaxpr
+from jxkernel.transforms.stage import trace_flat
+
+__all__ = [
+    "chosen",
+    "compiled",
+    "contains",
+    "hoist",
+    "merge",
+    "permuted",
+    "placed",
+    "pruned",
+    "reading",
+    "remembered",
+    "with_tangents",
+    "with_zeros",
+]
+
+
+def remembered(closed: ClosedJaxpr, key: Any, make: Callable[[], Any]) -> Any:
+    """Return what ``make`` gives, made once and kept on the program."""
+    found = closed.derived.get(key)
+    if found is None:
+        found = closed.derived[key] = make()
+    return found
+
+
+def hoist(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """Return the program with its constants as leading arguments, made once."""
+    return remembered(closed, "hoisted", closed.hoisted) if closed.consts else closed
+
+
+def compiled(primitive: Primitive) -> Callable[..., list[Any]]:
+    """Return the ``evaluate`` rule of a primitive that runs as one compiled call.
+
+    The callable is kept on the first program among the parameters.
+    """
+
+    def evaluate(*args: Any, **params: Any) -> list[Any]:
+        owner = next(subjaxprs(params))
+        key = ("callable", primitive, tuple(params.items()))
+        function = owner.derived.get(key)
+        if function is None:
+            function = owner.derived[key] = _make_compiled(primitive, params)
+        return function(*args)
+
+    return evaluate
+
+
+def _make_compiled(primitive: Primitive, params: dict[str, Any]) -> Any:
+    programs: dict[tuple[ShapedArray, ...], ClosedJaxpr] = {}
+
+    def program_for(avals: tuple[ShapedArray, ...]) -> ClosedJaxpr:
+        found = programs.get(avals)
+        if found is None:
+            found = trace_flat(
+                lambda *xs: primitive.bind(*xs, **params), avals, name=primitive.name
+            )
+            programs[avals] = found
+        return found
+
+    return make_callable(primitive.name, program_for)
+
+
+def chosen(values: Sequence[Any], flags: Sequence[bool], wanted: bool = True) -> list[Any]:
+    """Return the values whose flag is ``wanted``, in order."""
+    return [value for value, flag in zip(values, flags, strict=True) if flag is wanted]
+
+
+def merge(
+    flags: Sequence[bool], where_true: Sequence[Any], where_false: Sequence[Any]
+) -> list[Any]:
+    """Return one list of two, taking from each in order: the inverse of ``chosen``."""
+    true, false = iter(where_true), iter(where_false)
+    return [next(true) if flag else next(false) for flag in flags]
+
+
+def with_tangents(
+    outs: Sequence[Any], count: int, nonzero: Sequence[bool], avals: Sequence[ShapedArray]
+) -> tuple[list[Any], list[Any]]:
+    """Split the results of a derivative program into values and tangents, ``Zero`` where none."""
+    zeros = [Zero(aval.tangent()) for aval, has in zip(avals, nonzero, strict=True) if not has]
+    return list(outs[:count]), merge(nonzero, outs[count:], zeros)
+
+
+def permuted(
+    closed: ClosedJaxpr, ins: tuple[int, ...] | None, outs: tuple[int, ...] | None
+) -> ClosedJaxpr:
+    """Return the program with its arguments and results in another order.
+
+    Args:
+      closed: the program.
+      ins: for each new argument, which old one it is; None for the same order.
+      outs: the same for the results.
+    """
+
+    def make() -> ClosedJaxpr:
+        jaxpr = closed.jaxpr
+        invars = jaxpr.invars if ins is None else [jaxpr.invars[i] for i in ins]
+        outvars = jaxpr.outvars if outs is None else [jaxpr.outvars[i] for i in outs]
+        return ClosedJaxpr(jaxpr.replace(invars=invars, outvars=outvars), closed.consts)
+
+    return remembered(closed, ("permuted", ins, outs), make)
+
+
+def with_zeros(
+    closed: ClosedJaxpr,
+    produced: tuple[bool, ...],
+    wanted: tuple[bool, ...],
+    avals: Sequence[ShapedArray],
+) -> ClosedJaxpr:
+    """Return the program with explicit zeros for results it does not give.
+
+    Args:
+      closed: a program that gives the results marked ``produced``.
+      produced: for each possible result, whether the program gives it.
+      wanted: for each, whether the new program shall give it; at least those produced.
+      avals: the types of all possible results.
+    """
+    if produced == wanted:
+        return closed
+
+    def make() -> ClosedJaxpr:
+        def run(*args: Any) -> list[Any]:
+            given = iter(eval_jaxpr(closed.jaxpr, closed.consts, *args))
+            full = [
+                next(given) if has else Zero(aval)
+                for has, aval in zip(produced, avals, strict=True)
+            ]
+            return [instantiate(out) for out in chosen(full, wanted)]
+
+        return trace_flat(run, closed.in_avals, name=closed.jaxpr.name)
+
+    return remembered(closed, ("zeros", produced, wanted), make)
+
+
+def placed(
+    closed: ClosedJaxpr, positions: tuple[int, ...], avals: Sequence[ShapedArray]
+) -> ClosedJaxpr:
+    """Return the program as one of more arguments, most of which it ignores.
+
+    Args:
+      closed: the program.
+      positions: for each of its arguments, which new one it is.
+      avals: the types of the new arguments.
+    """
+    if positions == tuple(range(len(avals))):
+        return closed
+
+    def make() -> ClosedJaxpr:
+        invars = [Var(aval) for aval in avals]
+        for position, var in zip(positions, closed.jaxpr.invars, strict=True):
+            invars[position] = var
+        return ClosedJaxpr(closed.jaxpr.replace(invars=invars), closed.consts)
+
+    return remembered(closed, ("placed", positions, tuple(avals)), make)
+
+
+def reading(closed: ClosedJaxpr, kept: tuple[bool, ...]) -> ClosedJaxpr:
+    """Return the program without the arguments that are not ``kept``; it must not read them."""
+    if all(kept):
+        return closed
+
+    def make() -> ClosedJaxpr:
+        jaxpr = closed.jaxpr
+        return ClosedJaxpr(jaxpr.replace(invars=chosen(jaxpr.invars, kept)), closed.consts)
+
+    return remembered(closed, ("reading", kept), make)
+
+
+def pruned(
+    closed: ClosedJaxpr, used_outputs: tuple[bool, ...]
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    """Return the program for some of its results, all arguments kept, and which it reads."""
+
+    def make() -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+        jaxpr, used = dce_jaxpr(closed.jaxpr, used_outputs, keep_invars=True)
+        return ClosedJaxpr(jaxpr, closed.consts), tuple(used[len(closed.consts) :])
+
+    return remembered(closed, ("pruned", used_outputs), make)
+
+
+def contains(closed: ClosedJaxpr, primitive: Primitive) -> bool:
+    """Whether a program applies a primitive, at any depth."""
+
+    def search() -> bool:
+        return any(
+            eqn.primitive is primitive
+            or any(contains(inner, primitive) for inner in subjaxprs(eqn.params))
+            for eqn in closed.eqns
+        )
+
+    return remembered(closed, ("contains", primitive), lambda: (search(),))[0]

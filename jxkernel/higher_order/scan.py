@@ -1,0 +1,531 @@
+"""``scan_p``: apply a program to each element of arrays in turn, passing a carry along.
+
+Operands are constants, the initial carry, and arrays (``xs``) whose leading axis is scanned;
+results are the last carry and, stacked along a new leading axis, what each turn gave (``ys``).
+The length is static, so reverse mode can keep what the way back needs: the known part of the body
+becomes a scan of its own whose residuals are stacked, and the rest is scanned backwards.
+
+Residuals are kept thriftily.  One that depends on constants alone is computed once, outside of
+the loop; one that is an element of ``xs`` is not copied but read again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.axes import Axis
+from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Literal, Var, eval_jaxpr
+from jxkernel.core.primitive import Primitive
+from jxkernel.core.zeros import Zero, is_linear
+from jxkernel.higher_order.jit import call
+from jxkernel.higher_order.programs import (
+    chosen,
+    compiled,
+    merge,
+    permuted,
+    pruned,
+    reading,
+    remembered,
+)
+from jxkernel.higher_order.scan_lowering import lower_scan
+from jxkernel.ops.broadcast import add_any, batch_to_front, instantiate, move_axis
+from jxkernel.transforms.batching import batch_program
+from jxkernel.transforms.jvp import jvp_program
+from jxkernel.transforms.partial_eval import PartialTrace, partial_eval_program
+from jxkernel.transforms.stage import trace_flat
+from jxkernel.transforms.transpose import transpose_program
+
+__all__ = ["bind_scan", "scan_p"]
+
+Flags = tuple[bool, ...]
+
+scan_p = Primitive("scan", multiple_results=True)
+
+
+def bind_scan(
+    body: ClosedJaxpr,
+    consts: Sequence[Any],
+    init: Sequence[Any],
+    xs: Sequence[Any],
+    *,
+    length: int,
+    reverse: bool = False,
+    unroll: int = 1,
+) -> list[Any]:
+    """Scan under the current trace and return the last carry, then the stacked results.
+
+    Args:
+      body: from constants, carry and elements to the next carry, of the same types, and results.
+      consts: the constants.
+      init: the first carry.
+      xs: the arrays to scan over.
+      length: their leading size.
+      reverse: whether to begin with the last element.
+      unroll: how many turns one turn of the compiled loop makes.
+    """
+    return scan_p.bind(
+        *consts,
+        *init,
+        *xs,
+        jaxpr=body,
+        length=length,
+        num_carry=len(init),
+        num_consts=len(consts),
+        reverse=reverse,
+        unroll=unroll,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    """The parameters of a scan, with its operands (or flags or atoms beside them) in parts."""
+
+    jaxpr: ClosedJaxpr
+    length: int
+    num_carry: int
+    num_consts: int
+    reverse: bool
+    unroll: int
+
+    def split(self, operands: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
+        """Return constants, carry and scanned operands."""
+        first, second = self.num_consts, self.num_consts + self.num_carry
+        return tuple(operands[:first]), tuple(operands[first:second]), tuple(operands[second:])
+
+    def split_out(self, results: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Return carry and stacked results."""
+        return tuple(results[: self.num_carry]), tuple(results[self.num_carry :])
+
+    def bind(
+        self,
+        body: ClosedJaxpr,
+        consts: Sequence[Any],
+        init: Sequence[Any],
+        xs: Sequence[Any],
+        *,
+        backwards: bool = False,
+    ) -> list[Any]:
+        """Scan another body as this scan goes, or the other way."""
+        return bind_scan(
+            body,
+            consts,
+            init,
+            xs,
+            length=self.length,
+            reverse=self.reverse is not backwards,
+            unroll=self.unroll,
+        )
+
+
+def _stacked(aval: ShapedArray, length: int) -> ShapedArray:
+    return aval.update(shape=(length, *aval.shape))
+
+
+@scan_p.def_abstract_eval
+def _scan_abstract_eval(*avals: ShapedArray, **params: Any) -> list[ShapedArray]:
+    scan = _Scan(**params)
+    _, carry, _ = scan.split(scan.jaxpr.in_avals)
+    _, ys = scan.split_out(scan.jaxpr.out_avals)
+    return [*carry, *[_stacked(aval, scan.length) for aval in ys]]
+
+
+def _scan_effects(*avals: ShapedArray, **params: Any) -> frozenset[Any]:
+    return params["jaxpr"].effects
+
+
+@scan_p.def_lower
+def _scan_lower(context: Any, *values: Any, **params: Any) -> Sequence[Any]:
+    scan = _Scan(**params)
+    return lower_scan(
+        context,
+        scan.jaxpr,
+        *scan.split(values),
+        length=scan.length,
+        reverse=scan.reverse,
+        unroll=scan.unroll,
+    )
+
+
+# ---------------------------------------------------------------- forward derivative
+
+
+@scan_p.def_jvp
+def _scan_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+) -> tuple[list[Any], list[Any]]:
+    scan = _Scan(**params)
+    consts, init, xs = scan.split(primals)
+    consts_t, init_t, xs_t = scan.split(tangents)
+    nonzero = tuple([type(t) is not Zero for t in tangents])
+    consts_has, _, xs_has = scan.split(nonzero)
+    carry_has, ys_has, body = _body_jvp(scan, nonzero)
+    outs = scan.bind(
+        body,
+        [*consts, *chosen(consts_t, consts_has)],
+        [*init, *[instantiate(t) for t in chosen(init_t, carry_has)]],
+        [*xs, *chosen(xs_t, xs_has)],
+    )
+    carry, ys = scan.split_out(_scan_abstract_eval(**params))
+    count, moved = len(carry), sum(carry_has)
+    values = [*outs[:count], *outs[count + moved : count + moved + len(ys)]]
+    given = iter([*outs[count : count + moved], *outs[count + moved + len(ys) :]])
+    return values, [
+        next(given) if has else Zero(aval.tangent())
+        for has, aval in zip(carry_has + ys_has, [*carry, *ys], strict=True)
+    ]
+
+
+def _body_jvp(scan: _Scan, nonzero: Flags) -> tuple[Flags, Flags, ClosedJaxpr]:
+    """Return which of carry and results have tangents, and the body with them.
+
+    A part of the carry has a tangent if it has one at some turn.
+    """
+    consts, carry, xs = scan.split(nonzero)
+    none = (False,) * (len(scan.jaxpr.out_avals) - len(carry))
+    while True:
+        program, out = jvp_program(scan.jaxpr, consts + carry + xs, carry + none)
+        carry_out, ys = scan.split_out(out)
+        grown = tuple([a or b for a, b in zip(carry, carry_out, strict=True)])
+        if grown == carry:
+            break
+        carry = grown
+    sizes = (len(consts), len(carry), len(xs), sum(consts), sum(carry), sum(xs))
+    ins = _interleaved(sizes)
+    outs = _interleaved((len(carry), len(ys), sum(carry), sum(ys)))
+    return carry, ys, permuted(program, ins, outs)
+
+
+def _interleaved(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the order that puts the i-th group of the second half after that of the first."""
+    starts = np.cumsum((0, *sizes)).tolist()
+    groups = [range(start, start + size) for start, size in zip(starts, sizes, strict=False)]
+    half = len(sizes) // 2
+    return tuple(i for a, b in zip(groups[:half], groups[half:], strict=True) for i in (*a, *b))
+
+
+# ---------------------------------------------------------------- partial evaluation
+
+
+@dataclass(frozen=True, slots=True)
+class _Split:
+    """A body split by what is known at every turn.
+
+    Attributes:
+      unknown: for each operand, whether it is unknown at some turn.
+      unknown_out: for each result.
+      known: the known part: known operands to known results, then residuals to stack.
+      invariant: from known constants to the residuals that are the same at every turn.
+      reused: which of the known scanned operands are residuals as they are.
+      rest: the unknown part: invariant residuals and unknown constants; unknown carry; reused
+        and stacked residuals and unknown scanned operands.
+    """
+
+    unknown: Flags
+    unknown_out: Flags
+    known: ClosedJaxpr
+    invariant: ClosedJaxpr
+    reused: tuple[int, ...]
+    rest: ClosedJaxpr
+
+
+def _split(scan: _Scan, unknown: Flags) -> _Split:
+    key = ("scan split", scan.num_consts, scan.num_carry, unknown)
+    return remembered(scan.jaxpr, key, lambda: _make_split(scan, unknown))
+
+
+def _make_split(scan: _Scan, unknown: Flags) -> _Split:
+    consts, carry, xs = scan.split(unknown)
+    none = (False,) * (len(scan.jaxpr.out_avals) - len(carry))
+    while True:
+        known, rest, out, count = partial_eval_program(
+            scan.jaxpr, consts + carry + xs, carry + none
+        )
+        grown = tuple([a or b for a, b in zip(carry, out[: len(carry)], strict=True)])
+        if grown == carry:
+            break
+        carry = grown
+    jaxpr = known.jaxpr
+    shown, residuals = jaxpr.outvars[: -count or None], jaxpr.outvars[len(jaxpr.outvars) - count :]
+    first = consts.count(False)
+    second = first + carry.count(False)
+    varying = _depending_on(jaxpr.eqns, jaxpr.invars[first:])
+    scanned = {var: place for place, var in enumerate(jaxpr.invars[second:])}
+    same = [i for i, atom in enumerate(residuals) if atom not in varying]
+    reused = [i for i, atom in enumerate(residuals) if atom in scanned]
+    stacked = [i for i in range(count) if i not in same and i not in reused]
+    invariant = jaxpr.replace(outvars=[residuals[i] for i in same])
+    looped = jaxpr.replace(outvars=[*shown, *[residuals[i] for i in stacked]])
+    end = count + sum(consts) + sum(carry)
+    order = (
+        *same,
+        *range(count, end),
+        *reused,
+        *stacked,
+        *range(end, len(rest.in_avals)),
+    )
+    return _Split(
+        consts + carry + xs,
+        out,
+        _lean(ClosedJaxpr(looped, known.consts)),
+        _constants_only(ClosedJaxpr(invariant, known.consts), first),
+        tuple([scanned[residuals[i]] for i in reused]),
+        permuted(rest, order, None),
+    )
+
+
+def _depending_on(eqns: Sequence[Eqn], variables: Sequence[Var]) -> set[Any]:
+    """Return the given variables and all that are computed from them."""
+    found: set[Any] = set(variables)
+    for eqn in eqns:
+        if eqn.effects or not found.isdisjoint([a for a in eqn.invars if type(a) is not Literal]):
+            found.update(eqn.outvars)
+    return found
+
+
+def _lean(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """Return the program without what no result needs; it keeps its arguments."""
+    return pruned(closed, (True,) * len(closed.out_avals))[0]
+
+
+def _constants_only(closed: ClosedJaxpr, count: int) -> ClosedJaxpr:
+    """Return the program as one of its first arguments, the only ones it needs."""
+    lean = _lean(closed)
+    return reading(lean, (True,) * count + (False,) * (len(lean.in_avals) - count))
+
+
+def _scan_partial_eval(
+    trace: PartialTrace, args: Sequence[Any], params: dict[str, Any]
+) -> list[Any]:
+    scan = _Scan(**params)
+    split = _split(scan, tuple([trace.is_unknown(arg) for arg in args]))
+    known, operands, counts = _run_known(scan, split, args)
+    staged = trace.stage(
+        scan_p,
+        operands,
+        {**params, "jaxpr": split.rest, "num_consts": counts[0], "num_carry": counts[1]},
+    )
+    return merge(split.unknown_out, staged, known)
+
+
+def _run_known(
+    scan: _Scan, split: _Split, args: Sequence[Any]
+) -> tuple[list[Any], list[Any], tuple[int, int]]:
+    """Scan the known part; return its results, and the operands of the rest in parts."""
+    consts, init, xs = scan.split(args)
+    consts_hidden, carry_hidden, xs_hidden = scan.split(split.unknown)
+    known_consts = chosen(consts, consts_hidden, wanted=False)
+    known_xs = chosen(xs, xs_hidden, wanted=False)
+    outs: list[Any] = []
+    if split.known.out_avals:
+        outs = scan.bind(
+            split.known, known_consts, chosen(init, carry_hidden, wanted=False), known_xs
+        )
+    invariant = call(
+        split.invariant, known_consts, name="loop_invariant", inline=not split.invariant.eqns
+    )
+    count = split.unknown_out.count(False)
+    rest_consts = [*invariant, *chosen(consts, consts_hidden)]
+    rest_init = chosen(init, carry_hidden)
+    rest_xs = [*[known_xs[i] for i in split.reused], *outs[count:], *chosen(xs, xs_hidden)]
+    counts = (len(rest_consts), len(rest_init))
+    return outs[:count], [*rest_consts, *rest_init, *rest_xs], counts
+
+
+# ---------------------------------------------------------------- transposition
+
+
+@scan_p.def_transpose
+def _scan_transpose(cts: Sequence[Any], *args: Any, **params: Any) -> list[Any]:
+    """Scan the other way, carrying cotangents of the carry and sums of those of constants."""
+    scan = _Scan(**params)
+    linear = tuple([is_linear(arg) for arg in args])
+    split = _split(scan, linear)
+    _, carry_linear, _ = scan.split(split.unknown)
+    if all(carry_linear):
+        return _transpose_linear(scan, cts, args)
+    # Part of the carry is known, such as a counter: it is run first, and leaves a linear scan.
+    _, operands, counts = _run_known(scan, split, args)
+    rest = _Scan(split.rest, scan.length, counts[1], counts[0], scan.reverse, scan.unroll)
+    pulled = iter(
+        ct
+        for ct, operand in zip(
+            _transpose_linear(rest, chosen(cts, split.unknown_out), operands),
+            operands,
+            strict=True,
+        )
+        if is_linear(operand)
+    )
+    return [next(pulled) if flag else None for flag in linear]
+
+
+@dataclass(frozen=True, slots=True)
+class _Backward:
+    """The body of a transposed scan.
+
+    Attributes:
+      body: from known constants; sums of constants' cotangents and cotangents of the carry; known
+        scanned operands and cotangents of results; to the next sums and cotangents of the carry,
+        and cotangents of scanned operands.
+      sums: the types of the sums.
+      consts: for each linear constant, whether it gets a cotangent.
+      carry: for each part of the carry, whether its cotangent is nonzero at some turn.
+      xs: for each linear scanned operand, whether it gets a cotangent.
+    """
+
+    body: ClosedJaxpr
+    sums: list[ShapedArray]
+    consts: Flags
+    carry: Flags
+    xs: Flags
+
+
+def _transpose_linear(scan: _Scan, cts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
+    """Transpose a scan whose carry is linear, all of it."""
+    consts, init, xs = scan.split(args)
+    consts_linear, xs_linear = tuple(map(is_linear, consts)), tuple(map(is_linear, xs))
+    nonzero = tuple([type(ct) is not Zero for ct in cts])
+    key = ("scan backward", scan.num_consts, scan.num_carry, consts_linear, xs_linear, nonzero)
+    back: _Backward = remembered(
+        scan.jaxpr, key, lambda: _make_backward(scan, consts_linear, xs_linear, nonzero)
+    )
+    cts_carry, cts_ys = scan.split_out(cts)
+    outs = scan.bind(
+        back.body,
+        chosen(consts, consts_linear, wanted=False),
+        [
+            *[instantiate(Zero(aval)) for aval in back.sums],
+            *[instantiate(ct) for ct in chosen(cts_carry, back.carry)],
+        ],
+        [*chosen(xs, xs_linear, wanted=False), *[ct for ct in cts_ys if type(ct) is not Zero]],
+        backwards=True,
+    )
+    linear = consts_linear + (True,) * len(init) + xs_linear
+    given = iter(outs)
+    pulled = iter(
+        [
+            next(given) if has else Zero(arg.aval.tangent()) if is_linear(arg) else None
+            for arg, has in zip(
+                chosen(args, linear), back.consts + back.carry + back.xs, strict=True
+            )
+        ]
+    )
+    # A part of the carry that begins with a known value (zeros) is linear at later turns only.
+    every = [next(pulled) if flag else None for flag in linear]
+    return [ct if is_linear(arg) else None for ct, arg in zip(every, args, strict=True)]
+
+
+def _make_backward(
+    scan: _Scan, consts_linear: Flags, xs_linear: Flags, nonzero: Flags
+) -> _Backward:
+    consts, carry_avals, xs = scan.split(scan.jaxpr.in_avals)
+    first, count = sum(consts_linear), len(carry_avals)
+    linear = consts_linear + (True,) * count + xs_linear
+    carry, ys = scan.split_out(nonzero)
+    while True:
+        program, produced = transpose_program(scan.jaxpr, linear, carry + ys)
+        carry_out = produced[first : first + count]
+        grown = tuple([a or b for a, b in zip(carry, carry_out, strict=True)])
+        if grown == carry:
+            break
+        carry = grown
+    sums = [aval.tangent() for aval in chosen(chosen(consts, consts_linear), produced[:first])]
+    cts_carry = [aval.tangent() for aval in chosen(carry_avals, carry)]
+    cts_ys = [aval.tangent() for aval in chosen(scan.split_out(scan.jaxpr.out_avals)[1], ys)]
+    known = chosen(consts, consts_linear, wanted=False)
+    known_xs = chosen(xs, xs_linear, wanted=False)
+    ends = np.cumsum([len(known), len(sums), len(cts_carry), len(known_xs)]).tolist()
+
+    def turn(*operands: Any) -> list[Any]:
+        outs = iter(
+            eval_jaxpr(
+                program.jaxpr,
+                program.consts,
+                *operands[: ends[0]],
+                *operands[ends[2] : ends[3]],
+                *operands[ends[1] : ends[2]],
+                *operands[ends[3] :],
+            )
+        )
+        added = [add_any(total, next(outs)) for total in operands[ends[0] : ends[1]]]
+        pulled = [
+            next(outs) if has else Zero(aval.tangent())
+            for has, aval in zip(carry_out, carry_avals, strict=True)
+        ]
+        return [*added, *[instantiate(ct) for ct in chosen(pulled, carry)], *outs]
+
+    body = trace_flat(
+        turn,
+        [*known, *sums, *cts_carry, *known_xs, *cts_ys],
+        name=f"transpose_{scan.jaxpr.jaxpr.name}",
+    )
+    return _Backward(body, sums, produced[:first], carry, produced[first + count :])
+
+
+# ---------------------------------------------------------------- batching
+
+
+@scan_p.def_batch
+def _scan_batch(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int | None], **params: Any
+) -> tuple[list[Any], list[int | None]]:
+    scan = _Scan(**params)
+    has = tuple([dim is not None for dim in dims])
+    consts, carry, xs = scan.split(has)
+    none = (False,) * (len(scan.jaxpr.out_avals) - len(carry))
+    while True:
+        body, out = batch_program(scan.jaxpr, axis, consts + carry + xs, carry + none)
+        grown = tuple([a or b for a, b in zip(carry, out[: len(carry)], strict=True)])
+        if grown == carry:
+            break
+        carry = grown
+    operands = scan.split(list(zip(args, dims, strict=True)))
+    outs = scan.bind(
+        body,
+        [arg if dim is None else move_axis(arg, dim, 0) for arg, dim in operands[0]],
+        [
+            batch_to_front(arg, dim, axis.size) if flag else arg
+            for (arg, dim), flag in zip(operands[1], carry, strict=True)
+        ],
+        # The leading axis is the one scanned over, so the batch comes second.
+        [arg if dim is None else move_axis(arg, dim, 1) for arg, dim in operands[2]],
+    )
+    carry_out, ys_out = scan.split_out(out)
+    return outs, [
+        *[0 if flag else None for flag in carry_out],
+        *[1 if flag else None for flag in ys_out],
+    ]
+
+
+# ---------------------------------------------------------------- dead code
+
+
+def _scan_dce(used_outputs: list[bool], eqn: Eqn) -> Eqn:
+    """Drop unread results, and the parts of the carry that nothing read depends on."""
+    scan = _Scan(**eqn.params)
+    carry, ys = scan.split_out(used_outputs)
+    while True:
+        body, reads = pruned(scan.jaxpr, carry + ys)
+        consts_read, carry_read, xs_read = scan.split(reads)
+        grown = tuple([a or b for a, b in zip(carry, carry_read, strict=True)])
+        if grown == carry:
+            break
+        carry = grown
+    kept = consts_read + carry + xs_read
+    return eqn.replace(
+        invars=chosen(eqn.invars, kept),
+        outvars=chosen(eqn.outvars, carry + ys),
+        params={
+            **eqn.params,
+            "jaxpr": reading(body, kept),
+            "num_consts": sum(consts_read),
+            "num_carry": sum(carry),
+        },
+    )
+
+
+scan_p.define(
+    effects=_scan_effects, evaluate=compiled(scan_p), partial_eval=_scan_partial_eval, dce=_scan_dce
+)

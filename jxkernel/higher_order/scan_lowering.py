@@ -1,0 +1,167 @@
+"""The StableHLO of a scan: a counted loop over slices, or its turns written out.
+
+The loop's state is a counter, the carry and one buffer per stacked result, written slice by
+slice; constants and scanned arrays are read from outside of the loop.  With ``unroll`` each turn
+of the loop makes several turns of the scan; those left over are written out behind it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jxkernel import hlo
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.jaxpr import ClosedJaxpr
+
+__all__ = ["lower_scan"]
+
+_INT32_MAX = 2**31 - 1
+
+
+class _Turns:
+    """What every turn needs: the body, what it reads from outside, and the types of it all."""
+
+    __slots__ = ("avals", "body", "carry_count", "consts", "index_dtype", "length", "reverse", "xs")
+
+    def __init__(
+        self,
+        body: ClosedJaxpr,
+        consts: Sequence[Any],
+        xs: Sequence[Any],
+        carry_count: int,
+        length: int,
+        reverse: bool,
+    ) -> None:
+        self.body = body
+        self.consts = consts
+        self.xs = xs
+        self.carry_count = carry_count
+        self.length = length
+        self.reverse = reverse
+        self.avals = body.in_avals[len(consts) + carry_count :]
+        self.index_dtype = np.dtype(np.int32 if length <= _INT32_MAX else np.int64)
+
+    @property
+    def y_avals(self) -> list[ShapedArray]:
+        """The types of one turn's stacked results."""
+        return self.body.out_avals[self.carry_count :]
+
+    def at(
+        self, context: Any, position: Any, carry: Sequence[Any], buffers: Sequence[Any]
+    ) -> tuple[list[Any], list[Any]]:
+        """Append the turn at a position of the scanned arrays; return carry and buffers."""
+        elements = [
+            self._element(context, x, aval, position)
+            for x, aval in zip(self.xs, self.avals, strict=True)
+        ]
+        outs = context.inline(self.body, [*self.consts, *carry, *elements])
+        written = [
+            self._write(context, buffer, y, aval, position)
+            for buffer, y, aval in zip(buffers, outs[self.carry_count :], self.y_avals, strict=True)
+        ]
+        return outs[: self.carry_count], written
+
+    def _element(self, context: Any, x: Any, aval: ShapedArray, position: Any) -> Any:
+        """Append the element of a scanned array at a position."""
+        piece = context.value(
+            "stablehlo.dynamic_slice",
+            hlo.tensor_type((1, *aval.shape), aval.dtype),
+            (x, *self._starts(context, position, aval)),
+            {"slice_sizes": hlo.dense_i64_array((1, *aval.shape))},
+        )
+        return context.value("stablehlo.reshape", hlo.tensor_type(aval.shape, aval.dtype), (piece,))
+
+    def _write(self, context: Any, buffer: Any, y: Any, aval: ShapedArray, position: Any) -> Any:
+        """Append a buffer with a result written at a position."""
+        row = context.value(
+            "stablehlo.reshape", hlo.tensor_type((1, *aval.shape), aval.dtype), (y,)
+        )
+        operands = (buffer, row, *self._starts(context, position, aval))
+        return context.value("stablehlo.dynamic_update_slice", buffer.type, operands)
+
+    def _starts(self, context: Any, position: Any, aval: ShapedArray) -> list[Any]:
+        """Append where a slice begins: at the position of the first axis and 0 of the others."""
+        return [position, *([self.number(context, 0)] * aval.ndim if aval.ndim else ())]
+
+    def number(self, context: Any, value: int) -> Any:
+        """Append a constant of the counter's dtype."""
+        return context.constant(value, self.index_dtype)
+
+    def position(self, context: Any, turn: Any) -> Any:
+        """Append the position that a turn reads: its number, from the end if reversed."""
+        if not self.reverse:
+            return turn
+        kind = hlo.tensor_type((), self.index_dtype)
+        last = self.number(context, self.length - 1)
+        return context.value("stablehlo.subtract", kind, (last, turn))
+
+
+def lower_scan(
+    context: Any,
+    body: ClosedJaxpr,
+    consts: Sequence[Any],
+    init: Sequence[Any],
+    xs: Sequence[Any],
+    *,
+    length: int,
+    reverse: bool,
+    unroll: int,
+) -> list[Any]:
+    """Append a scan and return the values of its last carry and stacked results.
+
+    Args:
+      context: the lowering context of the scan's equation.
+      body: the program of one turn.
+      consts: the values of its constants.
+      init: the values of the first carry.
+      xs: the values of the scanned arrays.
+      length: the number of turns.
+      reverse: whether to begin with the last element.
+      unroll: how many turns one turn of the loop makes; all are written out if not fewer.
+    """
+    turns = _Turns(body, consts, xs, len(init), length, reverse)
+    carry: list[Any] = list(init)
+    buffers = [context.splat(0, (length, *aval.shape), aval.dtype) for aval in turns.y_avals]
+    looped = length - length % unroll if length > unroll else 0
+    if looped:
+        carry, buffers = _loop(context, turns, carry, buffers, looped, unroll)
+    for turn in range(looped, length):
+        place = length - 1 - turn if reverse else turn
+        carry, buffers = turns.at(context, turns.number(context, place), carry, buffers)
+    return [*carry, *buffers]
+
+
+def _loop(
+    context: Any,
+    turns: _Turns,
+    carry: Sequence[Any],
+    buffers: Sequence[Any],
+    count: int,
+    unroll: int,
+) -> tuple[list[Any], list[Any]]:
+    """Append the loop that makes the first ``count`` turns."""
+    index = ShapedArray((), turns.index_dtype)
+    kind = hlo.tensor_type((), turns.index_dtype)
+    avals = [
+        index,
+        *turns.body.out_avals[: turns.carry_count],
+        *[aval.update(shape=(turns.length, *aval.shape)) for aval in turns.y_avals],
+    ]
+    state = [turns.number(context, 0), *carry, *buffers]
+    operation = context.op("stablehlo.while", [value.type for value in state], state, regions=2)
+
+    def going(inner: Any, turn: Any, *rest: Any) -> tuple[Any]:
+        return (inner.compare(turn, turns.number(inner, count), "LT", (), "SIGNED"),)
+
+    def step(inner: Any, turn: Any, *rest: Any) -> list[Any]:
+        now, written = list(rest[: turns.carry_count]), list(rest[turns.carry_count :])
+        for _ in range(unroll):
+            now, written = turns.at(inner, turns.position(inner, turn), now, written)
+            turn = inner.value("stablehlo.add", kind, (turn, turns.number(inner, 1)))
+        return [turn, *now, *written]
+
+    context.lower_region(operation, 0, avals, going)
+    context.lower_region(operation, 1, avals, step)
+    results = list(operation.results)
+    return results[1 : 1 + turns.carry_count], results[1 + turns.carry_count :]

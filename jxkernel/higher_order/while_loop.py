@@ -1,0 +1,352 @@
+"""``while_p``: repeat a program on a carry while a condition on it holds.
+
+Operands are the constants of the condition, those of the body, and the initial carry.  How often
+the body runs is known only while running, so there is no room to keep what a backward pass would
+need: forward derivatives work, reverse mode is an error.  (``fori_loop`` with static bounds is a
+``scan``, which has both.)
+
+In a batch, examples may end at different turns.  The loop then runs until the last has ended,
+and keeps the carry of those that have: their state is frozen, whatever the body makes of it.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from jxkernel import source
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.axes import Axis
+from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, eval_jaxpr
+from jxkernel.core.primitive import Primitive
+from jxkernel.core.trace import state
+from jxkernel.core.zeros import Zero
+from jxkernel.errors import ReverseModeError
+from jxkernel.higher_order.programs import (
+    chosen,
+    compiled,
+    merge,
+    permuted,
+    placed,
+    pruned,
+    reading,
+    remembered,
+    with_tangents,
+)
+from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, instantiate
+from jxkernel.ops.reduce import reduce_or
+from jxkernel.ops.select import select
+from jxkernel.transforms.batching import batch_program
+from jxkernel.transforms.jvp import jvp_program
+from jxkernel.transforms.partial_eval import PartialTrace, partial_eval_program
+from jxkernel.transforms.stage import trace_flat
+
+__all__ = ["bind_while", "while_p"]
+
+Flags = tuple[bool, ...]
+
+while_p = Primitive("while", multiple_results=True)
+
+
+def bind_while(
+    condition: ClosedJaxpr,
+    body: ClosedJaxpr,
+    condition_consts: Sequence[Any],
+    body_consts: Sequence[Any],
+    init: Sequence[Any],
+) -> list[Any]:
+    """Run a loop under the current trace and return its last carry.
+
+    Args:
+      condition: from its constants and the carry to a boolean scalar.
+      body: from its constants and the carry to the next carry, of the same types.
+      condition_consts: the condition's constants.
+      body_consts: the body's constants.
+      init: the first carry.
+    """
+    return while_p.bind(
+        *condition_consts,
+        *body_consts,
+        *init,
+        cond_jaxpr=condition,
+        cond_nconsts=len(condition_consts),
+        body_jaxpr=body,
+        body_nconsts=len(body_consts),
+    )
+
+
+class _Loop:
+    """The parameters of a loop, with its operands (or flags or atoms beside them) in parts."""
+
+    __slots__ = ("body", "body_count", "condition", "condition_count")
+
+    def __init__(
+        self,
+        *,
+        cond_jaxpr: ClosedJaxpr,
+        cond_nconsts: int,
+        body_jaxpr: ClosedJaxpr,
+        body_nconsts: int,
+    ) -> None:
+        self.condition = cond_jaxpr
+        self.condition_count = cond_nconsts
+        self.body = body_jaxpr
+        self.body_count = body_nconsts
+
+    def split(self, operands: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
+        """Return the condition's constants, the body's, and the carry."""
+        first, second = self.condition_count, self.condition_count + self.body_count
+        return tuple(operands[:first]), tuple(operands[first:second]), tuple(operands[second:])
+
+    @property
+    def carry_avals(self) -> list[ShapedArray]:
+        """The types of the carry."""
+        return self.body.in_avals[self.body_count :]
+
+
+@while_p.def_abstract_eval
+def _while_abstract_eval(*avals: ShapedArray, **params: Any) -> list[ShapedArray]:
+    return _Loop(**params).carry_avals
+
+
+def _while_effects(*avals: ShapedArray, **params: Any) -> frozenset[Any]:
+    loop = _Loop(**params)
+    return loop.condition.effects | loop.body.effects
+
+
+@while_p.def_lower
+def _while_lower(context: Any, *values: Any, **params: Any) -> Sequence[Any]:
+    loop = _Loop(**params)
+    condition_consts, body_consts, init = loop.split(values)
+    avals = context.avals_out
+    operation = context.op("stablehlo.while", context.out_types, init, regions=2)
+    context.lower_region(
+        operation,
+        0,
+        avals,
+        lambda inner, *carry: inner.nested(loop.condition, [*condition_consts, *carry]),
+    )
+    context.lower_region(
+        operation, 1, avals, lambda inner, *carry: inner.nested(loop.body, [*body_consts, *carry])
+    )
+    return operation.results
+
+
+# ---------------------------------------------------------------- forward derivative
+
+
+@while_p.def_jvp
+def _while_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+) -> tuple[list[Any], list[Any]]:
+    loop = _Loop(**params)
+    condition_consts, body_consts, init = loop.split(primals)
+    _, consts_t, init_t = loop.split(tangents)
+    consts_nonzero = tuple([type(t) is not Zero for t in consts_t])
+    carry_nonzero, body = _body_jvp(
+        loop, consts_nonzero, tuple([type(t) is not Zero for t in init_t])
+    )
+    moved = [instantiate(t) for t in chosen(init_t, carry_nonzero)]
+    outs = bind_while(
+        _ignoring(loop.condition, [body.in_avals[-len(moved) + i] for i in range(len(moved))]),
+        body,
+        condition_consts,
+        [*body_consts, *chosen(consts_t, consts_nonzero)],
+        [*init, *moved],
+    )
+    return with_tangents(outs, len(init), carry_nonzero, loop.carry_avals)
+
+
+def _ignoring(condition: ClosedJaxpr, more: Sequence[ShapedArray]) -> ClosedJaxpr:
+    """Return the condition of a carry that has further parts at its end."""
+    avals = condition.in_avals
+    return placed(condition, tuple(range(len(avals))), [*avals, *more])
+
+
+def _body_jvp(loop: _Loop, consts: Flags, init: Flags) -> tuple[Flags, ClosedJaxpr]:
+    """Return which parts of the carry have tangents at some turn, and the body with them."""
+    carry = init
+    while True:
+        program, nonzero = jvp_program(loop.body, consts + carry, carry)
+        grown = tuple([a or b for a, b in zip(carry, nonzero, strict=True)])
+        if grown == carry:
+            break
+        carry = grown
+    # (constants, carry, tangents of both) become (constants and tangents, carry and tangents).
+    count, total = len(consts), len(consts) + len(carry)
+    middle, end = total + sum(consts), total + sum(consts) + sum(carry)
+    order = (*range(count), *range(total, middle), *range(count, total), *range(middle, end))
+    return carry, permuted(program, order, None)
+
+
+# ---------------------------------------------------------------- partial evaluation
+
+
+def _while_partial_eval(
+    trace: PartialTrace, args: Sequence[Any], params: dict[str, Any]
+) -> list[Any]:
+    """Run the part of the carry that is known; record the whole loop for the rest."""
+    loop = _Loop(**params)
+    unknown = tuple([trace.is_unknown(arg) for arg in args])
+    condition_consts, body_consts, init = loop.split(args)
+    condition_unknown, body_unknown, carry_unknown = loop.split(unknown)
+    carry_unknown = _unknown_carry(loop, body_unknown, carry_unknown)
+    condition_reads = pruned(loop.condition, (True,))[1]
+    hidden = any(condition_unknown) or any(
+        read and part
+        for read, part in zip(condition_reads, condition_unknown + carry_unknown, strict=True)
+    )
+    staged = trace.stage(while_p, args, params)
+    if hidden or all(carry_unknown):
+        return staged
+    known = tuple([not part for part in carry_unknown])
+    body, reads = pruned(loop.body, known)
+    keep = tuple([not part for part in body_unknown])
+    assert not any(r for r, k in zip(reads, keep + known, strict=True) if not k)
+    outs = bind_while(
+        reading(loop.condition, (True,) * loop.condition_count + known),
+        reading(body, keep + known),
+        condition_consts,
+        chosen(body_consts, keep),
+        chosen(init, known),
+    )
+    return merge(known, outs, chosen(staged, known, wanted=False))
+
+
+def _unknown_carry(loop: _Loop, consts: Flags, init: Flags) -> Flags:
+    """Return which parts of the carry are unknown at some turn."""
+    carry = init
+    while True:
+        _, _, unknown, _ = partial_eval_program(loop.body, consts + carry, carry)
+        grown = tuple([a or b for a, b in zip(carry, unknown, strict=True)])
+        if grown == carry:
+            return carry
+        carry = grown
+
+
+@while_p.def_transpose
+def _while_transpose(cts: Sequence[Any], *args: Any, **params: Any) -> NoReturn:
+    """Raise, at the line of the loop: what a backward pass needs is not kept."""
+    frame = source.user_frame(state.replayed_source)
+    raise ReverseModeError(
+        "while_loop",
+        **({"where": f"{frame.file}:{frame.line}, in {frame.function}"} if frame else {}),
+    )
+
+
+# ---------------------------------------------------------------- batching
+
+
+@while_p.def_batch
+def _while_batch(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int | None], **params: Any
+) -> tuple[list[Any], list[int | None]]:
+    loop = _Loop(**params)
+    moved = [
+        arg if dim is None else batch_to_front(arg, dim, axis.size)
+        for arg, dim in zip(args, dims, strict=True)
+    ]
+    condition_consts, body_consts, init = loop.split(moved)
+    condition_has, body_has, init_has = loop.split(tuple([dim is not None for dim in dims]))
+    carry_has, body = _batched_body(loop, axis, body_has, init_has)
+    condition, (ends_apart,) = batch_program(loop.condition, axis, condition_has + carry_has, False)
+    if ends_apart:
+        carry_has = (True,) * len(init)
+    carry = [
+        batch_to_front(x, 0 if had else None, axis.size) if has else x
+        for x, had, has in zip(init, init_has, carry_has, strict=True)
+    ]
+    if ends_apart:
+        consts = [*condition_consts, *body_consts]
+        outs = _run_until_all_end(loop, axis, condition_has, body_has, consts, carry)
+    else:
+        outs = bind_while(condition, body, condition_consts, body_consts, carry)
+    return outs, [0 if has else None for has in carry_has]
+
+
+def _batched_body(loop: _Loop, axis: Axis, consts: Flags, init: Flags) -> tuple[Flags, ClosedJaxpr]:
+    """Return which parts of the carry differ between examples at some turn, and the body."""
+    carry = init
+    while True:
+        body, has = batch_program(loop.body, axis, consts + carry, carry)
+        grown = tuple([a or b for a, b in zip(carry, has, strict=True)])
+        if grown == carry:
+            return carry, body
+        carry = grown
+
+
+def _run_until_all_end(
+    loop: _Loop,
+    axis: Axis,
+    condition_has: Flags,
+    body_has: Flags,
+    consts: Sequence[Any],
+    init: Sequence[Any],
+) -> list[Any]:
+    """Loop while any example goes on; the carry holds, first, which examples do."""
+    every = (True,) * len(init)
+    condition, _ = batch_program(loop.condition, axis, condition_has + every, True)
+    body, _ = batch_program(loop.body, axis, body_has + every, True)
+    count = loop.condition_count
+
+    def turn(*operands: Any) -> list[Any]:
+        condition_consts, body_consts, (going, *carry) = loop.split(operands)
+        new = eval_jaxpr(body.jaxpr, body.consts, *body_consts, *carry)
+        kept = [select(_repeated(going, y), y, x) for x, y in zip(carry, new, strict=True)]
+        return [*eval_jaxpr(condition.jaxpr, condition.consts, *condition_consts, *kept), *kept]
+
+    (going,) = eval_jaxpr(condition.jaxpr, condition.consts, *consts[:count], *init)
+    carry_avals = condition.in_avals[count:]
+    (going_aval,) = condition.out_avals
+    const_avals = [*condition.in_avals[:count], *body.in_avals[: loop.body_count]]
+
+    def programs() -> tuple[ClosedJaxpr, ClosedJaxpr]:
+        return (
+            trace_flat(lambda going, *carry: [reduce_or(going, (0,))], [going_aval, *carry_avals]),
+            trace_flat(turn, [*const_avals, going_aval, *carry_avals]),
+        )
+
+    until, step = remembered(
+        loop.body, ("until all end", loop.condition, axis, condition_has, body_has), programs
+    )
+    return bind_while(until, step, (), consts, [going, *init])[1:]
+
+
+def _repeated(flags: Any, like: Any) -> Any:
+    """Return one flag per example, repeated over the example's shape."""
+    return broadcast_in_dim(flags, like.shape, (0,)) if len(like.shape) > 1 else flags
+
+
+# ---------------------------------------------------------------- dead code
+
+
+def _while_dce(used_outputs: list[bool], eqn: Eqn) -> Eqn:
+    """Drop the parts of the carry that neither the results nor the condition depend on."""
+    loop = _Loop(**eqn.params)
+    condition_reads = pruned(loop.condition, (True,))[1][loop.condition_count :]
+    used = tuple([a or b for a, b in zip(used_outputs, condition_reads, strict=True)])
+    while True:
+        body, reads = pruned(loop.body, used)
+        grown = tuple([a or b for a, b in zip(used, reads[loop.body_count :], strict=True)])
+        if grown == used:
+            break
+        used = grown
+    consts_used = reads[: loop.body_count]
+    condition_atoms, body_atoms, init = loop.split(eqn.invars)
+    kept_consts = chosen(body_atoms, consts_used)
+    return eqn.replace(
+        invars=[*condition_atoms, *kept_consts, *chosen(init, used)],
+        outvars=chosen(eqn.outvars, used),
+        params={
+            "cond_jaxpr": reading(loop.condition, (True,) * loop.condition_count + used),
+            "cond_nconsts": loop.condition_count,
+            "body_jaxpr": reading(body, consts_used + used),
+            "body_nconsts": len(kept_consts),
+        },
+    )
+
+
+while_p.define(
+    effects=_while_effects,
+    evaluate=compiled(while_p),
+    partial_eval=_while_partial_eval,
+    dce=_while_dce,
+)
