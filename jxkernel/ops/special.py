@@ -58,7 +58,7 @@ def erf(x: Any) -> Any:
 erfc_p = unary(
     "erfc",
     FLOATING,
-    lower="chlo.erfc",
+    lower=formula_rule(lambda x: x.scope.apply("chlo.erfc", (x,), x.dtype)),
     reference="scipy.special.erfc",
     jvp=lambda t, x, y: mul(t, mul(exp(neg(square(x))), -_ERF_SLOPE)),
 )
@@ -265,7 +265,7 @@ def _bessel_i1e_slope(x: Any, y: Any) -> Any:
 bessel_i1e_p = unary(
     "bessel_i1e",
     FLOATING,
-    lower="chlo.bessel_i1e",
+    lower=formula_rule(lambda x: x.scope.apply("chlo.bessel_i1e", (x,), x.dtype)),
     reference="scipy.special.i1e",
     jvp=lambda t, x, y: mul(t, _bessel_i1e_slope(x, y)),
 )

@@ -6,7 +6,6 @@ in ``ELSEWHERE`` which test stands in for the table.  A primitive with neither f
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,50 +14,8 @@ import scipy.special
 from jxkernel import dtypes
 from jxkernel.core.primitive import Primitive
 from jxkernel.ops.rounding import RoundingMethod
-
-SHAPE = (3, 4)
-
-
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """One operand of a case.
-
-    Attributes:
-      low, high: between which its floats (real and imaginary parts) lie, well inside the domain.
-      shape: its shape.
-      dtype: its dtype; None for that of the row.
-      integers: between which its integers lie, ends included; None for the whole range.
-    """
-
-    low: float = -2.0
-    high: float = 2.0
-    shape: tuple[int, ...] = SHAPE
-    dtype: Any = None
-    integers: tuple[int, int] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One way of applying a primitive.
-
-    Attributes:
-      operands: the operands.
-      params: the parameters.
-      accepts: the NumPy scalar kinds that the operands' common dtype may be of.
-      reference: the function in NumPy; None for the primitive's own.
-      label: what tells the case from others of the primitive.
-      smooth: the kinds of dtype in which the derivative is compared with differences.
-      elementwise: whether other shapes (scalars, empty ones) may be tried as well.
-    """
-
-    operands: tuple[Operand, ...]
-    params: dict[str, Any] = field(default_factory=dict)
-    accepts: tuple[type, ...] = (np.number, np.bool_)
-    reference: Callable[..., Any] | None = None
-    label: str = ""
-    smooth: tuple[type, ...] = (np.inexact,)
-    elementwise: bool = False
-
+from tests.table.rows import SHAPE, Case, Operand
+from tests.table.structural import STRUCTURAL
 
 POSITIVE = Operand(0.2, 3.0)
 UNIT = Operand(-0.9, 0.9)
@@ -182,21 +139,9 @@ def _barrier(*operands: Any) -> Any:
 
 
 CASES: dict[str, list[Case]] = {
+    **STRUCTURAL,
     "add_any": [Case((Operand(), Operand()), reference=np.add)],
     "bitcast_convert_type": list(_bitcasts()),
-    "broadcast_in_dim": [
-        Case(
-            (Operand(shape=(3, 1)),),
-            {"shape": (2, 3, 4), "broadcast_dimensions": (1, 2)},
-            reference=lambda x, *, shape, broadcast_dimensions: np.broadcast_to(x, shape),
-        ),
-        Case(
-            (Operand(shape=()),),
-            {"shape": (2, 0), "broadcast_dimensions": ()},
-            reference=lambda x, *, shape, broadcast_dimensions: np.broadcast_to(x, shape),
-            label="scalar",
-        ),
-    ],
     "convert_element_type": list(_conversions()),
     "optimization_barrier": [Case((Operand(), Operand(shape=())), reference=_barrier)],
     "pow": [
@@ -207,14 +152,6 @@ CASES: dict[str, list[Case]] = {
             label="integer",
         ),
     ],
-    "reduce_sum": [
-        Case(
-            (Operand(shape=(2, 3, 4)),),
-            {"axes": (0, 2)},
-            accepts=(np.number,),
-            reference=lambda x, *, axes: np.sum(x, axes, dtype=x.dtype),
-        )
-    ],
     "select_n": [
         _choices(np.bool_, 2),
         _choices(np.bool_, 1),
@@ -223,17 +160,15 @@ CASES: dict[str, list[Case]] = {
         _choices(np.bool_, 2, ()),
         _choices(np.int32, 3, ()),
     ],
-    "transpose": [
-        Case(
-            (Operand(shape=(2, 3, 4)),),
-            {"permutation": (2, 0, 1)},
-            reference=lambda x, *, permutation: np.transpose(x, permutation),
-        )
-    ],
 }
 """Cases of primitives that no family constructor made."""
 
 ELSEWHERE: dict[str, str] = {
+    "dot_general": "its many layouts have a table of their own: tests/ops/test_contract.py",
+    "gather": "its many layouts have a table of their own: tests/ops/test_indexing.py",
+    "scatter": "its many layouts have a table of their own: tests/ops/test_indexing.py",
+    "scatter_add": "its many layouts have a table of their own: tests/ops/test_indexing.py",
+    "scatter_sub": "its many layouts have a table of their own: tests/ops/test_indexing.py",
     "jit": "its rules transform the program it calls: tests/compose",
 }
 """Why a primitive has no case, and where it is tested."""

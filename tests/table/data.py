@@ -13,7 +13,8 @@ import scipy.special
 import jxkernel.ops
 from jxkernel import dtypes
 from jxkernel.core.primitive import Primitive
-from tests.table.cases import REFERENCES, Case, Operand
+from tests.table.cases import REFERENCES
+from tests.table.rows import Case, Operand
 from tests.tolerances import widened
 
 FEW = ("bool", "uint8", "int32", "bfloat16", "float32", "complex64")
@@ -47,8 +48,9 @@ def primitives() -> dict[str, Primitive]:
 
 def dtypes_of(case: Case, among: Sequence[str]) -> list[Any]:
     """Return the dtypes among those named that a case takes; one if its operands fix theirs."""
-    if all(operand.dtype is not None for operand in case.operands):
-        return [case.operands[0].dtype] if among is FEW else []
+    fixed = [operand.dtype for operand in case.operands]
+    if all(dtype is not None for dtype in fixed):
+        return (fixed or [np.dtype(np.int32)])[:1] if among is FEW else []
     every = [np.dtype(dtypes.as_dtype(name)) for name in among]
     return [d for d in every if any(dtypes.issubdtype(d, kind) for kind in case.accepts)]
 
