@@ -300,7 +300,7 @@ def _logaddexp(a: Any, b: Any) -> Any:
 
 
 def _weight(a: Any, c: Any, infinite: Any) -> Any:
-    """Return exp(a - c): zero where ``a`` is -inf, one where ``a`` is all of ``c``, inf included."""
+    """Return exp(a - c): zero where ``a`` is -inf, one where ``a`` is all of ``c``, even inf."""
     zero = typed_scalar(abstractify(a).dtype, 0)
     difference = select_n(eq(a, c), sub(a, c), zero)
     return exp(select_n(eq(a, infinite), difference, infinite))
