@@ -238,7 +238,7 @@ class Version:
         self._compiler = compiler
         self._functions: dict[tuple[str, ...], Any] = {}
         self._jitted: dict[Any, Any] = {}
-        self._statements = statements(source, compiler)
+        self._statements = statements(source, compiler) if not source.names.awaits else []
         self._labels: dict[str, dict[Any, str]] = {}
 
     def function(self, parameters: Sequence[str]) -> Any:

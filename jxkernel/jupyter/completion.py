@@ -29,10 +29,11 @@ def complete_flags(parser: argparse.ArgumentParser) -> Completer:
     )
 
     def complete(shell: Any, event: Any) -> list[str]:
-        before = event.line[: len(event.line)].split()
+        words = event.line.split()
+        if not event.line.endswith(" "):
+            words = words[:-1]  # the one being completed
+        previous = words[-1] if words else ""
         word = event.symbol
-        complete_words_before = before[:-1] if before and before[-1] == word else before
-        previous = complete_words_before[-1] if complete_words_before else ""
         if previous == "--show":
             return _in_list(word, SHOWN)
         if previous == "--backend":

@@ -59,7 +59,7 @@ def report_of(
         version=version.number,
         changed=version.changed if traced and version.traces == 1 else "",
         hit=not traced and not steps.records((Lowered, Compiled), fun=name),
-        reasons=_reasons(steps, name),
+        reasons=_reasons(steps, name) if version.number + version.traces > 2 else (),
         closed=info.entry.closed if info.entry else None,
         trace_ns=totals.trace_ns,
         lower_ns=totals.lower_ns,

@@ -164,7 +164,7 @@ class Session:
         """
         shell = self.shell
         running = self.running
-        whole = running.text if body in running.text else f"%%{magic} {line}\n{body}"
+        whole = running.text if body.strip() in running.text else f"%%{magic} {line}\n{body}"
         before = _lines_before_magic(whole)
         skipped = len(body) - len(body.lstrip("\n"))
         padding = "\n" * before + f"# %%{magic} {line}".rstrip() + "\n" + "\n" * skipped
@@ -172,12 +172,14 @@ class Session:
         number = running.number or shell.execution_count
         file = shell.compile.cache(text, number, raw_code=whole)
         tree = _parsed(shell.compile, text, file)
-        # What may stand at the top of a function but not of a cell is an error here.
-        shell.compile(tree, file, "exec")
+        if not analyse(tree).awaits:
+            # What may stand at the top of a function but not of a cell is an error here.
+            shell.compile(tree, file, "exec")
         tree = shell.transform_ast(tree)
-        return CellSource(text, file, tree, analyse(tree), self._shows_last(tree, body))
+        shown = self._shows_last(tree)
+        return CellSource(text, file, tree, analyse(tree), shown)
 
-    def _shows_last(self, tree: ast.Module, body: str) -> bool:
+    def _shows_last(self, tree: ast.Module) -> bool:
         interactivity = self.shell.ast_node_interactivity
         if interactivity == "none" or not tree.body:
             return False

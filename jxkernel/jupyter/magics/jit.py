@@ -10,6 +10,7 @@ Must not know: how a trace is made or how a view is drawn.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 from IPython.core.error import UsageError
@@ -127,6 +128,8 @@ class JitMagics(Magics):
     def _run(self, name: str, magic: Any, line: str, cell: str) -> Any:
         settings = self._session.settings
         request = parse(magic, line, settings.backend)
+        if name == "jaxpr":
+            request = replace(request, run=False)
         try:
             version = self._session.version_of(name, line, cell, request.options)
             if name == "jit" and is_definition_cell(version.source.tree):

@@ -193,9 +193,9 @@ def parse(magic: Any, line: str, backend: str = "") -> Request:
         grad=value("grad") or value("wrt") or (),
         axes=value("vmap") or value("axes") or (),
         device=_device(parsed.backend or backend, parsed.device),
-        max_traces=parsed.max_traces,
+        max_traces=value("max_traces"),
     )
-    return Request(options, parsed.show, not value("no_run"), parsed.quiet)
+    return Request(options, value("show") or (), not value("no_run"), parsed.quiet)
 
 
 def _parse_arguments(parser: MagicArgumentParser, line: str) -> argparse.Namespace:

@@ -1,0 +1,204 @@
+"""What goes wrong in a cell: told on the user's line, with nothing else changed."""
+
+import numpy as np
+import pytest
+
+from jxkernel.errors import (
+    ConcretizationTypeError,
+    JXError,
+    LeakError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
+)
+from tests.jupyter.conftest import Notebook
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "underlined"),
+    [
+        ("y = 0\nif x.sum() > 0:\n    y = 1", TracerBoolConversionError, "x.sum() > 0"),
+        ("y = 0\nwhile w < 3:\n    w = w + 1", TracerBoolConversionError, "w < 3"),
+        ("y = 0\nok = w > 1 and w < 3", TracerBoolConversionError, "w > 1 and w < 3"),
+        ("y = 0\nassert w > 1", TracerBoolConversionError, "w > 1"),
+        ("y = 0\nn = int(w)", ConcretizationTypeError, "int(w)"),
+        ("y = 0\nn = float(x[0])", ConcretizationTypeError, "float(x[0])"),
+        ("y = 0\nh = np.sin(x)", TracerArrayConversionError, "np.sin(x)"),
+        ("y = 0\nh = np.asarray(x)", TracerArrayConversionError, "np.asarray(x)"),
+        ("y = 0\nfor i in range(k):\n    pass", TracerIntegerConversionError, "range(k)"),
+        ("y = 0\nv = [1, 2, 3][k]", TracerIntegerConversionError, "[1, 2, 3][k]"),
+        ("y = 0\nv = x.tolist()", ConcretizationTypeError, "x.tolist()"),
+        ("y = 0\nv = w.item()", ConcretizationTypeError, "w.item()"),
+    ],
+)
+def test_a_tracer_error_underlines_the_expression(
+    notebook: Notebook, body: str, kind: type[JXError], underlined: str
+) -> None:
+    notebook.run("k = 2; y = 'kept'")
+    ran = notebook.fails(f"%%jit\n{body}", kind)
+    assert isinstance(ran.error, JXError)
+    line = body.splitlines()[1]
+    assert ran.error.code == line
+    assert ran.error.underline is not None
+    start, end = ran.error.underline
+    assert line[start:end] == underlined
+    assert "Cell In[3], line 3" in ran.printed
+    assert "What to write instead:" in ran.printed
+    assert f"{line}\n" in ran.printed
+    assert notebook.names["y"] == "kept"
+
+
+def test_the_chain_leads_to_the_argument(notebook: Notebook) -> None:
+    ran = notebook.fails("%%jit\nh = jnp.sin(x)\nif h.sum():\n    pass", TracerBoolConversionError)
+    assert "It depends on the traced argument x" in ran.printed
+
+
+def test_an_expression_over_several_lines_is_underlined(notebook: Notebook) -> None:
+    ran = notebook.fails("%%jit\nif (x.sum()\n        > 0):\n    pass", TracerBoolConversionError)
+    assert isinstance(ran.error, JXError)
+    assert ran.error.code == "if (x.sum()"
+    assert ran.error.underline == (4, 11)
+
+
+def test_tracebacks_show_the_users_lines_only(notebook: Notebook) -> None:
+    notebook.run("def inner(a):\n    if a.sum() > 0:\n        return a\n    return -a")
+    ran = notebook.fails("%%jit\ny = inner(x)", TracerBoolConversionError)
+    frames = [line for line in ran.printed.splitlines() if line.startswith(("Cell In", "File "))]
+    assert frames[0] == "Cell In[3], line 2"
+    assert frames[1].startswith("Cell In[2], line 2, in inner(a)")
+    assert "run_cell_magic" not in ran.printed
+    assert "site-packages" not in ran.printed
+    assert "jxkernel/" not in ran.printed
+
+
+def test_verbose_tracebacks_show_everything(notebook: Notebook) -> None:
+    notebook.run("%xmode Verbose")
+    ran = notebook.fails("%%jit\ny = x.nothing", AttributeError)
+    assert "run_cell_magic" in ran.printed
+    assert "jxkernel" in ran.printed
+
+
+def test_errors_of_plain_cells_are_thinned_too(notebook: Notebook) -> None:
+    ran = notebook.fails("jnp.ones(3) + jnp.ones(4)", Exception)
+    assert "Cell In[2], line 1" in ran.printed
+    assert "jxkernel/" not in ran.printed
+    notebook.run("%config JX.tracebacks = 'all'")
+    assert "jxkernel/" in notebook.fails("jnp.ones(3) + jnp.ones(4)", Exception).printed
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "line"),
+    [
+        ("y = jnp.sin(x", "'(' was never closed", 2),
+        ("y = 1\n  z = 2", "unexpected indent", 3),
+        ("return 3", "'return' outside function", 2),
+        ("y = 1\nyield y", "'yield' outside function", 3),
+        ("x = = 3", "invalid syntax", 2),
+    ],
+)
+def test_syntax_errors_are_on_the_users_line(
+    notebook: Notebook, body: str, message: str, line: int
+) -> None:
+    notebook.run("y = 'kept'")
+    ran = notebook.fails(f"%%jit\n{body}", SyntaxError)
+    assert message in ran.printed
+    assert f"Cell In[3], line {line}" in ran.printed
+    assert "run_cell_magic" not in ran.printed
+    assert notebook.names["y"] == "kept"
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        ("y = 1\nz = missing + 1", "missing"),
+        ("y = 1\nz = z + 1", "z"),
+        ("y = 1\nfor i in []:\n    late = i\nz = late", "late"),
+        ("def f():\n    return late\nz = f()\nlate = 3", "late"),
+    ],
+)
+def test_a_missing_name_is_a_plain_name_error(notebook: Notebook, body: str, name: str) -> None:
+    notebook.run("y = 'kept'")
+    ran = notebook.fails(f"%%jit\n{body}", NameError)
+    assert f"name '{name}' is not defined" in ran.printed
+    assert type(ran.error) is NameError
+    assert notebook.names["y"] == "kept"
+    assert "z" not in notebook.names
+
+
+def test_a_failure_half_way_changes_nothing(notebook: Notebook) -> None:
+    cell = "%%jit\nx = x + 1\ny = 1\ndel w\nif fail:\n    raise ValueError('half way')\nz = 3"
+    notebook.run("fail = ''; w = 2.0; y = 'kept'; before = x")
+    notebook.run(cell)
+    notebook.run("fail = 'yes'; w = 2.0; y = 'kept'; x = before; z = 'kept'")
+    [known] = notebook.session.cells.values()
+    count = known.latest.traces if known.latest else 0
+    ran = notebook.fails(cell, ValueError)
+    assert "half way" in ran.printed
+    assert notebook.names["x"] is notebook.names["before"]
+    assert notebook.names["y"] == notebook.names["z"] == "kept"
+    assert notebook.names["w"] == 2.0
+    assert known.latest is not None
+    assert known.latest.traces == count
+    notebook.run("fail = ''")
+    assert notebook.run(cell).line.endswith("hit")
+
+
+def test_a_failing_definition_in_a_body_cell_takes_everything_back(notebook: Notebook) -> None:
+    # The default is evaluated while tracing, and again in the notebook: then nothing is left.
+    notebook.run("y = 'kept'; values = iter('a')")
+    notebook.fails("%%jit\ny = x + 1\ndef f(a=next(values)):\n    return a", StopIteration)
+    assert notebook.names["y"] == "kept"
+    assert "f" not in notebook.names
+
+
+def test_a_traced_value_kept_in_an_object_is_refused_with_its_holder(notebook: Notebook) -> None:
+    notebook.run("class Box:\n    pass")
+    ran = notebook.fails("%%jit\nbox = Box()\nbox.value = x + 1", LeakError)
+    assert "a Box object with a traced attribute, held by the name box of the cell" in ran.printed
+    assert "box" not in notebook.names
+
+
+def test_a_tracer_kept_by_a_list_outside_names_the_way_back(notebook: Notebook) -> None:
+    notebook.run("log = ['start']")
+    ran = notebook.run("%%jit\ny = x + 1\nlog.append(y)")
+    assert "warning: line 3: log.append(y): changes log" in ran.shown[0]["text/plain"]
+    ran = notebook.fails("log[1] + 1", JXError)
+    assert "is used after its trace has ended" in ran.printed
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("from math import *\ny = x", "line 2: `import *` cannot stand in a traced cell"),
+        ("import asyncio\nawait asyncio.sleep(0)", "line 3: a traced cell cannot await"),
+    ],
+)
+def test_what_a_traced_cell_cannot_hold(notebook: Notebook, body: str, message: str) -> None:
+    assert message in notebook.attempt(f"%%jit\n{body}").printed
+    assert "y" not in notebook.names
+
+
+def test_the_debugger_sees_the_cell(notebook: Notebook) -> None:
+    ran = notebook.fails("%%jit\nlocal = x + 1\nlocal.nothing", AttributeError)
+    assert ran.error is not None
+    traceback = ran.error.__traceback__
+    assert traceback is not None
+    while traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    assert traceback.tb_frame.f_lineno == 3
+    assert "f32[8]" in repr(traceback.tb_frame.f_locals["local"])
+
+
+def test_trace_time_side_effects_are_warned_about(notebook: Notebook) -> None:
+    ran = notebook.run("%%jit\nprint('tracing')\ny = x + 1")
+    assert "warning: line 2: print('tracing')" in ran.shown[0]["text/plain"]
+    ran = notebook.run("%%jit\nprint('tracing')\ny = x + 1")
+    assert "warning" not in ran.shown[0]["text/plain"]
+    assert "tracing" not in ran.printed
+
+
+def test_nothing_is_kept_of_a_failed_wait(notebook: Notebook) -> None:
+    notebook.run("y = 'kept'")
+    notebook.fails("%%jit --max-traces 0\ny = x + 1", AssertionError)
+    assert notebook.names["y"] == "kept"
+    np.testing.assert_array_equal(notebook.names["x"], np.arange(8.0))
