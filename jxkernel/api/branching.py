@@ -1,0 +1,235 @@
+"""Choosing between computations while they run: ``cond`` and ``switch``."""
+
+from collections.abc import Callable, Sequence
+from operator import index as as_index
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes, tree
+from jxkernel.api.arguments import function_name
+from jxkernel.api.carry import convert_to
+from jxkernel.api.traced import TracedFunction, check_callable, leaf_avals, trace_function
+from jxkernel.config import disable_jit
+from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
+from jxkernel.core.trace import Tracer
+from jxkernel.higher_order.cond import bind_cond
+from jxkernel.higher_order.programs import remembered
+from jxkernel.ops.arithmetic import clamp
+from jxkernel.ops.compare import ne
+from jxkernel.ops.convert import convert_element_type
+from jxkernel.source import hide_internal_frames
+from jxkernel.transforms.stage import trace_flat
+
+__all__ = ["cond", "switch"]
+
+_NO_OPERAND = object()
+
+
+def cond(
+    pred: Any,
+    true_fun: Callable[..., Any],
+    false_fun: Callable[..., Any],
+    *operands: Any,
+    operand: Any = _NO_OPERAND,
+) -> Any:
+    """Apply one of two functions, chosen by a condition that may be traced.
+
+    Args:
+      pred: a scalar, boolean or a number (anything but zero is true).
+      true_fun: applied to ``operands`` where the condition holds.
+      false_fun: applied where it does not; its result has the structure, shapes and dtypes of
+        that of ``true_fun``.
+      *operands: trees of arrays.  The functions may close over further ones.
+      operand: one operand, by keyword.
+
+    Returns:
+      the result of the function chosen.  Only that function runs, save under ``vmap`` over
+      ``pred``, where both run and their results are selected.
+
+    Raises:
+      TypeError: ``pred`` is no scalar, a function is not callable, or the results' types differ.
+
+    The derivative is that of the function chosen; none of the other reaches it, NaN included.
+    """
+    try:
+        if operand is not _NO_OPERAND:
+            operands = (*operands, operand)
+        check_callable("cond", "true_fun", true_fun)
+        check_callable("cond", "false_fun", false_fun)
+        chosen = _boolean(pred)
+        if disable_jit.value and not isinstance(chosen, Tracer):
+            return true_fun(*operands) if chosen else false_fun(*operands)
+        return _apply("cond", chosen, (false_fun, true_fun), operands, ("false_fun", "true_fun"))
+    except Exception as error:
+        hide_internal_frames(error)
+        raise
+
+
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+    """Apply one of several functions, chosen by an index that may be traced.
+
+    Args:
+      index: an integer scalar; out of range it counts as the nearest in range.
+      branches: functions of ``operands`` whose results have one structure, and the same shapes
+        and dtypes.
+      *operands: trees of arrays.
+
+    Returns:
+      the result of ``branches[index]``.  Only that function runs, save under ``vmap`` over
+      ``index``.
+
+    Raises:
+      TypeError: the index is no integer scalar, a branch is not callable, or types differ.
+      ValueError: there is no branch.
+
+    The derivative is that of the function chosen.
+    """
+    try:
+        branches = tuple(branches)
+        if not branches:
+            raise ValueError("switch needs at least one branch")
+        names = [f"branches[{number}]" for number in range(len(branches))]
+        for name, branch in zip(names, branches, strict=True):
+            check_callable("switch", name, branch)
+        aval = abstractify(index)
+        if aval.shape or not dtypes.issubdtype(aval.dtype, np.integer):
+            raise TypeError(
+                f"switch needs an integer scalar as index, got {aval.short()}"
+                + (": use cond for a condition" if aval.dtype == np.bool_ else "")
+            )
+        if len(branches) == 1:
+            return branches[0](*operands)
+        last = len(branches) - 1
+        if disable_jit.value and not isinstance(index, Tracer):
+            return branches[min(max(as_index(index), 0), last)](*operands)
+        return _apply("switch", _in_range(index, aval, last), branches, operands, names)
+    except Exception as error:
+        hide_internal_frames(error)
+        raise
+
+
+def _in_range(index: Any, aval: ShapedArray, last: int) -> Any:
+    """Return an index as int32 from 0 to ``last``."""
+    if isinstance(index, (int, np.integer)):
+        return np.int32(min(max(int(index), 0), last))
+    strong = convert_element_type(index, aval.dtype)
+    return convert_element_type(clamp(aval.dtype.type(0), strong, aval.dtype.type(last)), np.int32)
+
+
+def _boolean(pred: Any) -> Any:
+    """Return a condition as a boolean scalar.
+
+    Raises:
+      TypeError: it is no scalar.
+    """
+    try:
+        aval = abstractify(pred)
+    except TypeError:
+        raise TypeError(
+            f"cond needs a scalar condition, got {pred!r:.100} of type {type(pred).__name__}"
+        ) from None
+    if aval.shape:
+        raise TypeError(
+            f"cond needs a scalar condition, got {aval.short()}: reduce it with .all() or .any(), "
+            "or choose element by element with jnp.where"
+        )
+    if aval.dtype == np.bool_:
+        return pred
+    return bool(pred) if isinstance(pred, (int, float, complex)) else ne(pred, 0)
+
+
+def _apply(
+    name: str,
+    index: Any,
+    branches: Sequence[Callable[..., Any]],
+    operands: tuple[Any, ...],
+    names: Sequence[str],
+) -> Any:
+    flat, in_tree = tree.flatten(operands)
+    avals = leaf_avals(name, "operands", flat, in_tree)
+    traced = [trace_function(name, branch, branch, in_tree, avals) for branch in branches]
+    wanted = _joint_types(name, branches, traced, names)
+    programs = [_converting(one.closed, wanted) for one in traced]
+    outs = bind_cond(index, programs, flat)
+    return traced[0].out_tree.unflatten(outs)
+
+
+def _joint_types(
+    name: str,
+    branches: Sequence[Callable[..., Any]],
+    traced: Sequence[TracedFunction],
+    names: Sequence[str],
+) -> list[ShapedArray]:
+    """Return the types that all branches give, weak ones yielding to the others.
+
+    Raises:
+      TypeError: they give different structures or types; the message says where.
+    """
+    first = traced[0]
+    for one, other, label in zip(traced, branches, names, strict=True):
+        if one.out_tree == first.out_tree:
+            continue
+        example = one.out_tree.unflatten([0] * one.out_tree.num_leaves)
+        mismatch = next(tree.mismatches(first.out_tree, example, exact=True))
+        raise TypeError(
+            f"{name} needs branches whose results have one structure. "
+            f"{mismatch.describe(_label(names[0], branches[0]), _label(label, other))}"
+        )
+    wanted: list[ShapedArray] = []
+    for leaf, column in enumerate(zip(*[one.out_avals for one in traced], strict=True)):
+        joint = _joint(column)
+        if joint is None:
+            path = tree.keystr(tree.leaf_paths(first.out_tree)[leaf])
+            listed = ", ".join(
+                f"{aval.short()} from {_label(label, branch)}"
+                for aval, label, branch in zip(column, names, branches, strict=True)
+            )
+            raise TypeError(
+                f"{name} needs branches whose results have one type"
+                f"{f' at result{path}' if path else ''}: got {listed}. Convert them with "
+                "x.astype(...), and give them one shape"
+            )
+        wanted.append(joint)
+    return wanted
+
+
+def _label(parameter: str, fun: Callable[..., Any]) -> str:
+    return f"{parameter} ({function_name(fun)})"
+
+
+def _joint(avals: Sequence[ShapedArray]) -> ShapedArray | None:
+    """Return the one type of results, weak dtypes yielding; None where there is none."""
+    if any(aval.shape != avals[0].shape for aval in avals):
+        return None
+    dtype, weak = dtypes.lattice_result_type(*[(aval.dtype, aval.weak_type) for aval in avals])
+    if any(aval.dtype != dtype and not aval.weak_type for aval in avals):
+        return None
+    return ShapedArray(avals[0].shape, dtype, weak)
+
+
+def _converting(closed: ClosedJaxpr, wanted: Sequence[ShapedArray]) -> ClosedJaxpr:
+    """Return a program whose results are converted to the given types."""
+    if closed.out_avals == list(wanted):
+        return closed
+
+    def run(*args: Any) -> list[Any]:
+        outs = eval_jaxpr(closed.jaxpr, closed.jaxpr.constvars and args[:count], *args[count:])
+        return [
+            convert_to(out, before, after)
+            for out, before, after in zip(outs, closed.out_avals, wanted, strict=True)
+        ]
+
+    count = len(closed.consts)
+    const_avals = [var.aval for var in closed.jaxpr.constvars]
+
+    def make() -> ClosedJaxpr:
+        program = trace_flat(run, [*const_avals, *closed.in_avals], name=closed.jaxpr.name)
+        assert not program.consts, "the constants are arguments here"
+        invars = program.jaxpr.invars
+        return ClosedJaxpr(
+            program.jaxpr.replace(constvars=invars[:count], invars=invars[count:]), closed.consts
+        )
+
+    return remembered(closed, ("converting", tuple(wanted)), make)

@@ -1,0 +1,133 @@
+"""The carry of a loop: of one structure and type at every turn.
+
+A first carry that began as a Python number has a weak type and yields: it is converted to what
+the body makes of it, and the body is traced again.  Any other difference is the user's to mend,
+and the error names the leaf, both types and the cast.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jxkernel import dtypes, tree
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.trace import place_in_source
+from jxkernel.errors import CarryTypeError
+from jxkernel.ops.convert import convert_element_type
+
+__all__ = ["LoopBody", "check_carry_structure", "convert_to", "settle_carry"]
+
+
+@dataclass(frozen=True, slots=True)
+class LoopBody:
+    """A body as its loop sees it.
+
+    Attributes:
+      loop: what the user called.
+      carry: what the carry is called in messages.
+      fun: the user's function.
+      turn: what is traced: the function, or one that calls it.
+      skipped: how many keys lead from the loop's carry to the user's.
+    """
+
+    loop: str
+    carry: str
+    fun: Callable[..., Any]
+    turn: Callable[..., Any]
+    skipped: int = 0
+
+    def path(self, keys: Sequence[Any]) -> str:
+        """Name a part of the carry."""
+        return self.carry + tree.keystr(tuple(keys[self.skipped :]))
+
+
+def convert_to(value: Any, before: ShapedArray, after: ShapedArray) -> Any:
+    """Return a value of one type converted to another of the same shape."""
+    if before is after:
+        return value
+    return convert_element_type(value, after.dtype, weak_type=after.weak_type)
+
+
+def yielding(before: ShapedArray, after: ShapedArray) -> ShapedArray | None:
+    """Return the type that a carry is to begin with, or None where none will do."""
+    if before.shape != after.shape:
+        return None
+    if before.dtype == after.dtype:
+        return before.update(weak_type=before.weak_type and after.weak_type)
+    if not before.weak_type:
+        return None
+    dtype, weak = dtypes.lattice_result_type(
+        (before.dtype, before.weak_type), (after.dtype, after.weak_type)
+    )
+    return before.update(dtype=dtype, weak_type=weak) if dtype == after.dtype else None
+
+
+def settle_carry(
+    body: LoopBody,
+    structure: Any,
+    avals: Sequence[ShapedArray],
+    results: Callable[[list[ShapedArray]], Sequence[ShapedArray]],
+) -> list[ShapedArray]:
+    """Return the types of a carry that the body gives back as it gets them.
+
+    Args:
+      body: the loop's body.
+      structure: the structure of the carry.
+      avals: the types of the first carry.
+      results: traces the body for given carry types and returns those that come out.
+
+    Raises:
+      CarryTypeError: a leaf comes out as another type.
+    """
+    current = list(avals)
+    while True:
+        after = results(current)
+        settled = [yielding(a, b) for a, b in zip(current, after, strict=True)]
+        for leaf, aval in enumerate(settled):
+            if aval is None:
+                path = body.path(tree.leaf_paths(structure)[leaf])
+                raise _type_error(body.loop, path, current[leaf], after[leaf])
+        if settled == current:
+            return current
+        current = [aval for aval in settled if aval is not None]
+
+
+def _type_error(loop: str, path: str, before: ShapedArray, after: ShapedArray) -> CarryTypeError:
+    if before.shape != after.shape:
+        instead = (
+            f"begin with shape {after.shape}: jnp.broadcast_to(x, {after.shape})",
+            f"or return shape {before.shape} from the body",
+        )
+    else:
+        instead = (
+            f"convert what the body returns: x.astype('{before.dtype.name}')",
+            f"or begin with that type: jnp.asarray(x, '{after.dtype.name}')",
+        )
+    return CarryTypeError(
+        loop, path, before.short(), after.short(), instead=instead, **place_in_source()
+    )
+
+
+def check_carry_structure(body: LoopBody, expected: Any, found: Any) -> None:
+    """Check that the body gives back a carry of the structure it gets.
+
+    Args:
+      body: the loop's body.
+      expected: the structure of the first carry.
+      found: the structure of what the body returned.
+
+    Raises:
+      CarryTypeError: they differ; the message says where.
+    """
+    if expected == found:
+        return
+    example = found.unflatten([0] * found.num_leaves)
+    mismatch = next(tree.mismatches(expected, example, exact=True))
+    raise CarryTypeError(
+        body.loop,
+        body.path(mismatch.path),
+        mismatch.expected,
+        mismatch.found,
+        details=(mismatch.advice,) if mismatch.advice else (),
+        **place_in_source(),
+    )

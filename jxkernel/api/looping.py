@@ -1,0 +1,220 @@
+"""Loops by number or by condition, traced once: ``fori_loop`` and ``while_loop``."""
+
+from collections.abc import Callable, Sequence
+from operator import index as as_index
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes, tree
+from jxkernel.api.arguments import function_name
+from jxkernel.api.carry import LoopBody, check_carry_structure, convert_to, settle_carry
+from jxkernel.api.scanning import run_scan
+from jxkernel.api.traced import TracedFunction, check_callable, leaf_avals, trace_function
+from jxkernel.config import disable_jit
+from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.trace import Tracer
+from jxkernel.higher_order.programs import hoist
+from jxkernel.higher_order.while_loop import bind_while
+from jxkernel.ops.arithmetic import add
+from jxkernel.ops.compare import lt
+from jxkernel.ops.convert import convert_element_type
+from jxkernel.source import hide_internal_frames
+
+__all__ = ["fori_loop", "while_loop"]
+
+
+def fori_loop(
+    lower: Any,
+    upper: Any,
+    body_fun: Callable[[Any, Any], Any],
+    init_val: Any,
+    *,
+    unroll: int | bool | None = None,
+) -> Any:
+    """Apply a function for each number of a range, passing a value along.
+
+    It means: ``for i in range(lower, upper): val = body_fun(i, val)``.
+
+    Args:
+      lower: an integer scalar: the first number.
+      upper: an integer scalar: the end of the range, not in it.
+      body_fun: from the number and the value to the next value, of the same type.
+      init_val: the first value: a tree of arrays.
+      unroll: how many turns one turn of the compiled loop makes; needs bounds known now.
+
+    Returns:
+      the last value; ``init_val`` where the range is empty.
+
+    Raises:
+      TypeError: a bound is no integer scalar, or ``body_fun`` is not callable.
+      CarryTypeError: the value changes its structure, a shape or a dtype.
+      OverflowError: a bound does not fit the integer dtype.
+      ValueError: ``unroll`` with traced bounds.
+
+    Where both bounds are known when the loop is traced it is a ``scan``, which has forward and
+    reverse derivatives; else a ``while_loop``, which has the forward one.
+    """
+    try:
+        check_callable("fori_loop", "body_fun", body_fun)
+        counter = _counter_type(lower, upper)
+        bounds = _known_bounds(lower, upper, counter)
+        if bounds is not None:
+            return _counted_loop(bounds, counter, body_fun, init_val, unroll or 1)
+        if unroll is not None:
+            raise ValueError("fori_loop can unroll only where both bounds are known when traced")
+        start, end = (
+            convert_element_type(x, counter.dtype, weak_type=counter.weak_type)
+            for x in (lower, upper)
+        )
+        body = LoopBody("fori_loop", "val", body_fun, _turn_of_range(body_fun), skipped=1)
+        return _run_while(body, _within_range, (start, end, init_val))[2]
+    except Exception as error:
+        hide_internal_frames(error)
+        raise
+
+
+def _counter_type(lower: Any, upper: Any) -> ShapedArray:
+    """Return the type of the numbers of a range.
+
+    Raises:
+      TypeError: a bound is no integer scalar.
+    """
+    avals = [abstractify(lower), abstractify(upper)]
+    for name, aval in zip(("lower", "upper"), avals, strict=True):
+        if aval.shape or not dtypes.issubdtype(aval.dtype, np.integer):
+            raise TypeError(f"fori_loop needs an integer scalar as {name}, got {aval.short()}")
+    dtype, weak = dtypes.lattice_result_type(*[(aval.dtype, aval.weak_type) for aval in avals])
+    return ShapedArray((), dtype, weak)
+
+
+def _known_bounds(lower: Any, upper: Any, counter: ShapedArray) -> tuple[int, int] | None:
+    """Return the bounds as Python integers, or None where one is traced.
+
+    Raises:
+      OverflowError: one does not fit the dtype of the numbers.
+    """
+    try:
+        bounds = as_index(lower), as_index(upper)
+    except TypeError:
+        return None
+    limits = dtypes.iinfo(counter.dtype)
+    for bound in bounds:
+        if not limits.min <= bound <= limits.max:
+            raise OverflowError(
+                f"fori_loop got the bound {bound}, which does not fit {counter.dtype.name}: enable "
+                "64-bit numbers with jax.config.update('jax_enable_x64', True)"
+            )
+    return bounds
+
+
+def _counted_loop(
+    bounds: tuple[int, int],
+    counter: ShapedArray,
+    body_fun: Callable[[Any, Any], Any],
+    init_val: Any,
+    unroll: int | bool,
+) -> Any:
+    """Run a loop whose length is known as a scan over nothing."""
+    lower, upper = bounds
+
+    def turn(carry: tuple[Any, Any], _: None) -> tuple[tuple[Any, Any], None]:
+        number, val = carry
+        return (add(number, 1), body_fun(number, val)), None
+
+    start = lower if counter.weak_type else counter.dtype.type(lower)
+    body = LoopBody("fori_loop", "val", body_fun, turn, skipped=1)
+    (_, last), _ = run_scan(
+        body, (start, init_val), None, max(upper - lower, 0), reverse=False, unroll=unroll
+    )
+    return last
+
+
+def _turn_of_range(body_fun: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+    def turn(carry: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        number, end, val = carry
+        return add(number, 1), end, body_fun(number, val)
+
+    return turn
+
+
+def _within_range(carry: tuple[Any, Any, Any]) -> Any:
+    """Whether a loop over a range goes on; one function, so that it is traced once."""
+    return lt(carry[0], carry[1])
+
+
+def while_loop(
+    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
+) -> Any:
+    """Apply a function to a value again and again while a condition on it holds.
+
+    It means: ``while cond_fun(val): val = body_fun(val)``.  Both functions are traced once.
+
+    Args:
+      cond_fun: from the value to a boolean scalar.
+      body_fun: from the value to the next one, of the same structure, shapes and dtypes.
+      init_val: the first value: a tree of arrays.  A Python number takes the dtype that
+        ``body_fun`` makes of it.
+
+    Returns:
+      the first value for which the condition does not hold.
+
+    Raises:
+      TypeError: a function is not callable, or ``cond_fun`` returns no boolean scalar.
+      CarryTypeError: the value changes its structure, a shape or a dtype.
+      ReverseModeError: later, when it is differentiated in reverse.
+
+    Forward derivatives work.  Under ``vmap`` it runs until the last example has ended; the
+    values of the others stay as they were when they ended.
+    """
+    try:
+        check_callable("while_loop", "cond_fun", cond_fun)
+        check_callable("while_loop", "body_fun", body_fun)
+        return _run_while(LoopBody("while_loop", "val", body_fun, body_fun), cond_fun, init_val)
+    except Exception as error:
+        hide_internal_frames(error)
+        raise
+
+
+def _run_while(body: LoopBody, cond_fun: Callable[[Any], Any], init: Any) -> Any:
+    flat, structure = tree.flatten(init)
+    avals = leaf_avals(body.loop, body.carry, flat, structure)
+    if disable_jit.value and not any(isinstance(leaf, Tracer) for leaf in flat):
+        while cond_fun(init):
+            init = body.turn(init)
+        return init
+    in_tree = tree.structure((init,))
+    traced: TracedFunction | None = None
+
+    def carried(types: list[ShapedArray]) -> Sequence[ShapedArray]:
+        nonlocal traced
+        traced = trace_function(body.loop, body.fun, body.turn, in_tree, types)
+        check_carry_structure(body, structure, traced.out_tree)
+        return traced.out_avals
+
+    carry_avals = settle_carry(body, structure, avals, carried)
+    assert traced is not None, "the body has been traced"
+    kind = f"the condition of {body.loop}"
+    condition = trace_function(kind, cond_fun, cond_fun, in_tree, carry_avals)
+    _check_condition(body.loop, cond_fun, condition)
+    first = [convert_to(*each) for each in zip(flat, avals, carry_avals, strict=True)]
+    outs = bind_while(
+        hoist(condition.closed),
+        hoist(traced.closed),
+        condition.closed.consts,
+        traced.closed.consts,
+        first,
+    )
+    return structure.unflatten(outs)
+
+
+def _check_condition(loop: str, cond_fun: Callable[[Any], Any], traced: TracedFunction) -> None:
+    avals = traced.out_avals
+    is_leaf = tree.treedef_is_leaf(traced.out_tree)
+    if is_leaf and not avals[0].shape and avals[0].dtype == np.bool_:
+        return
+    found = avals[0].short() if is_leaf else f"a result of structure {traced.out_tree}"
+    advice = ": reduce it with .all() or .any()" if is_leaf and avals[0].shape else ""
+    raise TypeError(
+        f"{loop} needs {function_name(cond_fun)} to return a boolean scalar, got {found}{advice}"
+    )

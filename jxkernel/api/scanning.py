@@ -1,0 +1,289 @@
+"""Loops over arrays, traced once: ``scan``, ``map`` and ``associative_scan``."""
+
+from collections.abc import Callable, Sequence
+from operator import index as as_index
+from typing import Any
+
+import numpy as np
+
+from jxkernel import tree
+from jxkernel.api.arguments import function_name
+from jxkernel.api.carry import LoopBody, check_carry_structure, convert_to, settle_carry
+from jxkernel.api.traced import TracedFunction, check_callable, leaf_avals, trace_function
+from jxkernel.api.vectorize import vmap
+from jxkernel.config import disable_jit
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.trace import Tracer
+from jxkernel.higher_order.programs import hoist
+from jxkernel.higher_order.scan import bind_scan
+from jxkernel.ops.joining import concatenate, stack
+from jxkernel.ops.shape import reshape, rev
+from jxkernel.ops.slicing import index_in_dim, slice_in_dim
+from jxkernel.ops.structural import canonical_axis
+from jxkernel.source import hide_internal_frames
+
+__all__ = ["associative_scan", "map", "run_scan", "scan"]
+
+
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+) -> tuple[Any, Any]:
+    """Apply a function to the elements of arrays in turn, passing a carry along.
+
+    ``f(carry, x)`` returns ``(carry, y)``.  It is traced once, whatever the length.
+
+    Args:
+      f: the function of one turn.
+      init: the first carry: a tree of arrays whose structure, shapes and dtypes ``f`` keeps.  A
+        Python number takes the dtype that ``f`` makes of it.
+      xs: a tree of arrays with one leading size, whose elements ``f`` gets; None for none.
+      length: the number of turns; needed where ``xs`` has no array.
+      reverse: whether to begin with the last element (the ``y`` still stand beside their ``x``).
+      unroll: how many turns one turn of the compiled loop makes; True for all.
+
+    Returns:
+      the last carry, and the tree of the ``y`` stacked along a new leading axis.
+
+    Raises:
+      TypeError: ``f`` is not callable or does not return a pair.
+      CarryTypeError: the carry changes its structure, a shape or a dtype.
+      ValueError: leading sizes differ, or there is neither an array to scan nor a length.
+
+    Forward and reverse derivatives work; the latter keeps what each turn's derivative needs.
+    """
+    try:
+        check_callable("scan", "f", f)
+        return run_scan(LoopBody("scan", "carry", f, f), init, xs, length, reverse, unroll)
+    except Exception as error:
+        hide_internal_frames(error)
+        raise
+
+
+def run_scan(
+    body: LoopBody, init: Any, xs: Any, length: int | None, reverse: bool, unroll: int | bool
+) -> tuple[Any, Any]:
+    """Scan a body that is wrapped as the loop the user called needs it; see ``scan``."""
+    flat_init, init_tree = tree.flatten(init)
+    flat_xs, xs_tree = tree.flatten(xs)
+    init_avals = leaf_avals(body.loop, body.carry, flat_init, init_tree)
+    xs_avals = leaf_avals(body.loop, "xs", flat_xs, xs_tree)
+    turns = _length(body.loop, xs_avals, xs_tree, length)
+    if disable_jit.value and turns and not any(isinstance(x, Tracer) for x in flat_xs):
+        return _scan_in_python(body, init, flat_xs, xs_tree, turns, reverse)
+    x_avals = [aval.update(shape=aval.shape[1:]) for aval in xs_avals]
+    in_tree = tree.structure((init, xs))
+    traced: TracedFunction | None = None
+
+    def carried(avals: list[ShapedArray]) -> Sequence[ShapedArray]:
+        nonlocal traced
+        traced = trace_function(body.loop, body.fun, body.turn, in_tree, [*avals, *x_avals])
+        _check_pair(body, traced.out_tree, init_tree)
+        return traced.out_avals[: len(avals)]
+
+    carry_avals = settle_carry(body, init_tree, init_avals, carried)
+    assert traced is not None, "the body has been traced"
+    first = [convert_to(*each) for each in zip(flat_init, init_avals, carry_avals, strict=True)]
+    outs = bind_scan(
+        hoist(traced.closed),
+        traced.closed.consts,
+        first,
+        flat_xs,
+        length=turns,
+        reverse=bool(reverse),
+        unroll=_unroll(body.loop, unroll, turns),
+    )
+    return traced.out_tree.unflatten(outs)
+
+
+def _length(name: str, avals: Sequence[ShapedArray], structure: Any, length: Any) -> int:
+    """Return the number of turns.
+
+    Raises:
+      ValueError: leading sizes differ, are missing, or are not the length given.
+    """
+    if any(not aval.shape for aval in avals):
+        leaf = next(i for i, aval in enumerate(avals) if not aval.shape)
+        path = tree.keystr(tree.leaf_paths(structure)[leaf])
+        raise ValueError(
+            f"{name} scans over the leading axis of arrays, and xs{path} is a scalar, which has "
+            "none: pass it in the carry, or close over it"
+        )
+    sizes = {aval.shape[0] for aval in avals}
+    if length is not None:
+        sizes.add(as_index(length))
+    if len(sizes) > 1:
+        paths = [tree.keystr(path) for path in tree.leaf_paths(structure)]
+        listed = ", ".join(
+            f"xs{path} has {aval.shape[0]}" for path, aval in zip(paths, avals, strict=True)
+        )
+        asked = f", length is {length}" if length is not None else ""
+        raise ValueError(f"{name} got leading axes of different sizes: {listed}{asked}")
+    if not sizes:
+        raise ValueError(f"{name} got neither arrays to scan over nor a length: give length=...")
+    (turns,) = sizes
+    if turns < 0:
+        raise ValueError(f"{name} got length {turns}: it is not negative")
+    return turns
+
+
+def _unroll(name: str, unroll: int | bool, turns: int) -> int:
+    """Return how many turns are written out at once.
+
+    Raises:
+      ValueError: it is less than one.
+    """
+    if isinstance(unroll, bool):
+        return max(turns, 1) if unroll else 1
+    count = as_index(unroll)
+    if count < 1:
+        raise ValueError(f"{name} got unroll={unroll}: it is a positive number, or a bool")
+    return count
+
+
+def _check_pair(body: LoopBody, out_tree: Any, init_tree: Any) -> None:
+    node, children = out_tree.node_data(), out_tree.children()
+    if node is None or node[0] is not tuple or len(children) != 2:
+        raise TypeError(
+            f"{body.loop} needs {function_name(body.fun)} to return a pair (carry, y), got a "
+            f"result of structure {out_tree}: return (carry, None) where there is nothing to stack"
+        )
+    check_carry_structure(body, init_tree, children[0])
+
+
+def _scan_in_python(
+    body: LoopBody, init: Any, flat_xs: Sequence[Any], xs_tree: Any, turns: int, reverse: bool
+) -> tuple[Any, Any]:
+    """Run a scan turn by turn, as ``disable_jit`` asks."""
+    carry, rows = init, []
+    for place in reversed(range(turns)) if reverse else range(turns):
+        x = xs_tree.unflatten([index_in_dim(leaf, place, 0, False) for leaf in flat_xs])
+        carry, y = body.turn(carry, x)
+        rows.append(y)
+    if reverse:
+        rows.reverse()
+    return carry, tree.map(lambda *column: stack(column), *rows)
+
+
+def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
+    """Apply a function to each element of arrays, one after the other.
+
+    Unlike ``vmap`` it runs ``f`` on one element at a time, so it needs little memory, and a
+    ``cond`` inside runs one branch.
+
+    Args:
+      f: a function of one element.
+      xs: a tree of arrays with one leading size.
+      batch_size: how many elements to vectorize over at a time; None for one by one.
+
+    Returns:
+      the results stacked along a new leading axis.
+
+    Raises:
+      TypeError: ``f`` is not callable.
+      ValueError: leading sizes differ, or there is no array.
+    """
+    try:
+        check_callable("map", "f", f)
+        if batch_size is not None:
+            return _map_in_batches(f, xs, batch_size)
+        body = LoopBody("map", "carry", f, lambda carry, x: (carry, f(x)))
+        return run_scan(body, (), xs, None, False, 1)[1]
+    except Exception as error:
+        hide_internal_frames(error)
+        raise
+
+
+def _map_in_batches(f: Callable[[Any], Any], xs: Any, batch_size: int) -> Any:
+    """Map over whole batches, then over what is left."""
+    flat, structure = tree.flatten(xs)
+    turns = _length("map", leaf_avals("map", "xs", flat, structure), structure, None)
+    if batch_size < 1:
+        raise ValueError(f"map got batch_size={batch_size}: it is a positive number")
+    whole = turns - turns % batch_size
+    batched = vmap(f)
+    parts = []
+    if whole:
+        shape = (whole // batch_size, batch_size)
+        rows = tree.map(
+            lambda x: reshape(slice_in_dim(x, 0, whole), (*shape, *np.shape(x)[1:])), xs
+        )
+        body = LoopBody("map in batches", "carry", f, lambda carry, x: (carry, batched(x)))
+        stacked = run_scan(body, (), rows, None, False, 1)[1]
+        parts.append(tree.map(lambda y: reshape(y, (whole, *np.shape(y)[2:])), stacked))
+    if whole < turns or not turns:
+        parts.append(batched(tree.map(lambda x: slice_in_dim(x, whole, turns), xs)))
+    return tree.map(lambda *pieces: concatenate(pieces, 0), *parts)
+
+
+def associative_scan(
+    fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0
+) -> Any:
+    """Return all running results of an associative operation, computed in parallel.
+
+    Element i of the result is ``fn`` over elements 0 to i.  Pairs are combined first, the pairs'
+    running results found by the same method, and the elements between filled in: about 2 log2(n)
+    operations one after the other, on 2n elements in all (Blelloch, "Prefix sums and their
+    applications", 1990).
+
+    Args:
+      fn: an associative operation on two trees of arrays, applied to many elements at once: to
+        slices along ``axis``.
+      elems: a tree of arrays, all of one size along ``axis``.
+      reverse: whether running results start from the end.
+      axis: the axis to scan along.
+
+    Returns:
+      a tree like ``elems``.
+
+    Raises:
+      TypeError: ``fn`` is not callable.
+      ValueError: sizes differ, or an array has no such axis.
+
+    Its derivative is that of the operations it is made of.
+    """
+    check_callable("associative_scan", "fn", fn)
+    flat, structure = tree.flatten(elems)
+    avals = leaf_avals("associative_scan", "elems", flat, structure)
+    axes = [canonical_axis("associative_scan", axis, aval.ndim) for aval in avals]
+    sizes = [aval.shape[place] for aval, place in zip(avals, axes, strict=True)]
+    if len(set(sizes)) > 1:
+        raise ValueError(f"associative_scan got sizes {sizes} along axis {axis}: they are equal")
+
+    def combine(left: list[Any], right: list[Any]) -> list[Any]:
+        return tree.leaves(fn(structure.unflatten(left), structure.unflatten(right)))
+
+    def part(xs: list[Any], start: int, stop: int | None, step: int = 1) -> list[Any]:
+        return [slice_in_dim(x, start, stop, step, a) for x, a in zip(xs, axes, strict=True)]
+
+    def running(xs: list[Any], size: int) -> list[Any]:
+        if size < 2:
+            return xs
+        even = size - size % 2
+        odds = running(combine(part(xs, 0, even, 2), part(xs, 1, even, 2)), size // 2)
+        first = part(xs, 0, 1)
+        if size > 2:
+            before = odds if size % 2 else part(odds, 0, -1)
+            evens = combine(before, part(xs, 2, None, 2))
+            first = [concatenate((a, b), p) for a, b, p in zip(first, evens, axes, strict=True)]
+        return [_interleave(a, b, p) for a, b, p in zip(first, odds, axes, strict=True)]
+
+    turned = [rev(x, (a,)) for x, a in zip(flat, axes, strict=True)] if reverse else flat
+    result = running(turned, sizes[0]) if sizes else []
+    back = [rev(x, (a,)) for x, a in zip(result, axes, strict=True)] if reverse else result
+    return structure.unflatten(back)
+
+
+def _interleave(evens: Any, odds: Any, axis: int) -> Any:
+    """Return the elements of two arrays in turn; the first may have one more."""
+    shape = list(np.shape(odds))
+    paired = slice_in_dim(evens, 0, shape[axis], 1, axis)
+    both = stack((paired, odds), axis + 1)
+    woven = reshape(both, (*shape[:axis], 2 * shape[axis], *shape[axis + 1 :]))
+    if np.shape(evens)[axis] == shape[axis]:
+        return woven
+    return concatenate((woven, slice_in_dim(evens, shape[axis], None, 1, axis)), axis)

@@ -1,0 +1,149 @@
+"""Functions that control flow calls: traced once per kind of arguments, and remembered.
+
+As with ``jit``, traces are kept per function object and die with it; one that captured a tracer
+is not kept, for the tracer is gone when its own trace ends.  This module handles functions and
+structures; it must not know which loop asks.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from numpy import ndarray
+
+from jxkernel import tree
+from jxkernel._jaxlib import trace_context
+from jxkernel.api.arguments import function_name
+from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.checking import check_if_enabled
+from jxkernel.core.jaxpr import ClosedJaxpr
+from jxkernel.core.trace import Tracer
+from jxkernel.errors import ArgumentTypeError
+from jxkernel.runtime import as_device_array
+from jxkernel.transforms.stage import trace_flat
+
+__all__ = ["TracedFunction", "check_callable", "clear_traced", "leaf_avals", "trace_function"]
+
+_TRACES: "WeakKeyDictionary[Callable[..., Any], dict[Any, TracedFunction]]" = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class TracedFunction:
+    """A function as a program.
+
+    Attributes:
+      closed: the program of the flat arguments.
+      out_tree: the structure of the result.
+    """
+
+    closed: ClosedJaxpr
+    out_tree: Any
+
+    @property
+    def out_avals(self) -> list[ShapedArray]:
+        """The types of the flat results."""
+        return self.closed.out_avals
+
+
+def check_callable(name: str, parameter: str, fun: Any) -> None:
+    """Check that an argument can be called.
+
+    Raises:
+      TypeError: it cannot.
+    """
+    if not callable(fun):
+        raise TypeError(
+            f"{name} needs a callable as {parameter}, got {fun!r:.100} of type {type(fun).__name__}"
+        )
+
+
+def leaf_avals(name: str, parameter: str, leaves: Sequence[Any], structure: Any) -> list[Any]:
+    """Return the types of leaves.
+
+    Raises:
+      ArgumentTypeError: one is no array and no number; the message names it.
+    """
+    avals = []
+    for index, leaf in enumerate(leaves):
+        try:
+            avals.append(abstractify(leaf))
+        except TypeError:
+            path = parameter + tree.keystr(tree.leaf_paths(structure)[index])
+            kind = f"{leaf!r:.100} of type {type(leaf).__name__}"
+            instead = ("close over values that are no arrays instead of passing them",)
+            raise ArgumentTypeError(name, path, kind, instead=instead) from None
+    return avals
+
+
+def trace_function(
+    kind: str,
+    fun: Callable[..., Any],
+    call: Callable[..., Any],
+    in_tree: Any,
+    avals: Sequence[ShapedArray],
+) -> TracedFunction:
+    """Return the program of a function for given argument types, made once.
+
+    Args:
+      kind: what it is traced for; with ``fun``, it stands for ``call``.
+      fun: the user's function, which keeps the trace alive.
+      call: what is traced: the function, or one that calls it.
+      in_tree: the structure of the positional arguments of ``call``.
+      avals: the types of their leaves.
+
+    Raises:
+      TypeError: a leaf of the result is no array and no number.
+    """
+    key = (kind, in_tree, tuple(avals), trace_context())
+    try:
+        traces = _TRACES.setdefault(fun, {})
+    except TypeError:
+        # Neither hashed nor referred to weakly: traced each time.
+        traces = {}
+    found = traces.get(key)
+    if found is None:
+        found = _trace(kind, fun, call, in_tree, avals)
+        if not any(isinstance(const, Tracer) for const in found.closed.consts):
+            traces[key] = found
+    return found
+
+
+def _trace(
+    kind: str,
+    fun: Callable[..., Any],
+    call: Callable[..., Any],
+    in_tree: Any,
+    avals: Sequence[ShapedArray],
+) -> TracedFunction:
+    out_tree: Any = None
+
+    def flat_fun(*leaves: Any) -> list[Any]:
+        nonlocal out_tree
+        result, out_tree = tree.flatten(call(*in_tree.unflatten(leaves)))
+        for index, leaf in enumerate(result):
+            if not isinstance(leaf, Tracer):
+                _check_result(kind, fun, out_tree, index, leaf)
+        return result
+
+    closed = trace_flat(flat_fun, avals, name=function_name(fun))
+    # A NumPy array may change after the trace; the trace keeps what it saw.
+    closed.consts = [as_device_array(c) if type(c) is ndarray else c for c in closed.consts]
+    check_if_enabled(closed)
+    return TracedFunction(closed, out_tree)
+
+
+def _check_result(kind: str, fun: Callable[..., Any], out_tree: Any, index: int, leaf: Any) -> None:
+    try:
+        abstractify(leaf)
+    except TypeError:
+        path = tree.keystr(tree.leaf_paths(out_tree)[index])
+        raise TypeError(
+            f"{kind} needs {function_name(fun)} to return arrays or numbers, got "
+            f"{leaf!r:.100} of type {type(leaf).__name__}{f' at result{path}' if path else ''}"
+        ) from None
+
+
+def clear_traced() -> None:
+    """Forget the trace of every function that control flow has called."""
+    _TRACES.clear()
