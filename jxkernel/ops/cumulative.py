@@ -25,10 +25,9 @@ from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.cumulative_lowering import Combine, lower_cumulative
 from jxkernel.ops.exponential import exp, log
 from jxkernel.ops.identity import stop_gradient
-from jxkernel.ops.indexing import GatherDimensionNumbers, gather
+from jxkernel.ops.indexing import take_along
 from jxkernel.ops.reduce import greatest, least
 from jxkernel.ops.select import select_n
-from jxkernel.ops.shape import expand_dims
 from jxkernel.ops.slicing import pad
 from jxkernel.ops.structural import canonical_axis, linear_jvp
 
@@ -198,7 +197,7 @@ def _extreme_jvp(primitive: Primitive, better: Any) -> Any:
     ) -> tuple[Any, Any]:
         (x,), (t,) = primals, tangents
         y = primitive.bind(x, axis=axis, reverse=reverse)
-        return y, _along(t, _first_places(x, y, better, axis, reverse), axis)
+        return y, take_along(t, _first_places(x, y, better, axis, reverse), axis)
 
     return jvp
 
@@ -217,15 +216,6 @@ def _first_places(x: Any, y: Any, better: Any, axis: int, reverse: bool) -> Any:
     start = np.int32(aval.shape[axis] - 1 if reverse else 0)
     fresh = select_n(better(x, before), start, places)
     return (cummin_p if reverse else cummax_p).bind(fresh, axis=axis, reverse=reverse)
-
-
-def _along(x: Any, places: Any, axis: int) -> Any:
-    """Return the elements of ``x`` at given places of one axis, all other axes together."""
-    shape = np.shape(x)
-    others = tuple([a for a in range(len(shape)) if a != axis])
-    numbers = GatherDimensionNumbers((), (axis,), (axis,), others, others)
-    indices = expand_dims(places, (len(shape),))
-    return gather(x, indices, numbers, (1,) * len(shape), mode="promise_in_bounds")
 
 
 cummax_p.define(jvp=_extreme_jvp(cummax_p, gt), transpose=NOT_LINEAR)

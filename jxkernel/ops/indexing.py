@@ -485,3 +485,23 @@ def _scatter_transpose(
     if is_linear(updates):
         read = gather_of_scatter(ct, indices, np.shape(updates), **params)
     return [kept, None, read]
+
+
+# ---------------------------------------------------------------- along one axis
+
+
+def take_along(x: Any, places: Any, axis: int) -> Any:
+    """Return the elements of ``x`` at given places of one axis, all other axes together.
+
+    Args:
+      x: an array.
+      places: integers within bounds, of the shape of ``x`` but along ``axis``.
+      axis: the axis.
+    """
+    rank = np.ndim(x)
+    others = tuple([a for a in range(rank) if a != axis])
+    numbers = GatherDimensionNumbers((), (axis,), (axis,), others, others)
+    shape = np.shape(places)
+    indices = broadcast_in_dim(places, (*shape, 1), tuple(range(rank)))
+    sizes = tuple([min(1, size) for size in np.shape(x)])
+    return gather(x, indices, numbers, sizes, mode="promise_in_bounds")

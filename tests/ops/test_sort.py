@@ -1,0 +1,164 @@
+"""Sorting: order of NaN and zeros, stability, several keys, dtypes, derivatives, top k."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import jxkernel as jx
+from jxkernel.ops.sort import approx_max_k, approx_min_k, sort, sort_key_val, top_k
+from tests.ops.checking import assert_close, check_all
+
+RANDOM = np.random.default_rng(0)
+A = RANDOM.standard_normal((3, 5, 2))
+B = RANDOM.standard_normal((3, 5, 2))
+TIED = RANDOM.integers(0, 3, (4, 6)).astype(np.float64)
+
+DTYPES = (
+    *(np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32),
+    *(np.float16, ml_dtypes.bfloat16, np.float32, ml_dtypes.float8_e4m3fn, ml_dtypes.int4),
+)
+
+
+def extremes(dtype):
+    x = RANDOM.integers(-7, 7, (2, 40)).astype(dtype)
+    if np.dtype(dtype).kind in "iu":
+        info = np.iinfo(dtype)
+        x[:, 0], x[:, 5] = info.max, info.min
+    return x
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_one_array_of_any_dtype(dtype):
+    x = extremes(dtype)
+    assert_close(sort(x), np.sort(x, -1))
+    assert_close(sort(x, 0), np.sort(x, 0))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_positions_of_any_dtype_are_stable(dtype):
+    x = extremes(dtype)
+    places = np.broadcast_to(np.arange(40, dtype=np.int32), x.shape)
+    ordered, moved = sort_key_val(x, places)
+    wide = x.astype(np.float64)
+    assert_close(moved, np.argsort(wide, -1, kind="stable").astype(np.int32))
+    assert_close(ordered, np.sort(x, -1))
+
+
+SPECIAL = np.array([np.nan, 1, -0.0, np.inf, 0.0, -np.inf, -np.nan, -1, 0.0, -0.0], np.float32)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32])
+def test_nan_is_last(dtype):
+    x = SPECIAL.astype(dtype)
+    np.testing.assert_array_equal(np.asarray(sort(x)).astype("f"), np.sort(SPECIAL))
+
+
+def test_zeros_of_both_signs_are_equal_keys_and_keep_their_sign():
+    ordered, places = sort_key_val(SPECIAL, np.arange(10, dtype=np.int32))
+    assert np.asarray(places).tolist() == [5, 7, 2, 4, 8, 9, 1, 3, 0, 6]
+    assert np.signbit(np.asarray(ordered))[2:6].tolist() == [True, False, False, True]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int64, np.uint64])
+def test_64_bits(dtype):
+    with jx.config.enable_x64(True):
+        x = (RANDOM.integers(-(2**60), 2**60, (3, 50))).astype(dtype)
+        x[:, 3] = x[:, 30]
+        places = np.broadcast_to(np.arange(50), x.shape)
+        assert_close(sort(x), np.sort(x, -1))
+        assert_close(sort_key_val(x, places)[1], np.argsort(x, -1, kind="stable"))
+
+
+def test_complex_numbers_are_ordered_by_parts():
+    x = (RANDOM.integers(0, 3, 20) + 1j * RANDOM.integers(0, 3, 20)).astype(np.complex64)
+    assert_close(sort(x), np.sort(x))
+
+
+TABLE = {
+    "one": (lambda x: sort(x, 1), [A], lambda x: np.sort(x, 1)),
+    "values": (
+        lambda x, y: sort((x, y), 1),
+        [A, B],
+        lambda x, y: [np.sort(x, 1), np.take_along_axis(y, np.argsort(x, 1), 1)],
+    ),
+    "two_keys": (
+        lambda x, y, z: sort([x, y, z], 0, num_keys=2),
+        [TIED, TIED[::-1].copy(), np.arange(24.0).reshape(4, 6)],
+        None,
+    ),
+    "empty": (lambda x: sort(x), [np.zeros((2, 0))], lambda x: x),
+    "rank_one": (lambda x, y: sort((x, y)), [A[0, :, 0], B[0, :, 0]], None),
+}
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_values_and_rules(name):
+    function, args, reference = TABLE[name]
+    check_all(function, args, reference=reference, derivatives="keys" not in name)
+
+
+def test_keys_are_compared_one_after_the_other():
+    keys = RANDOM.integers(0, 3, (3, 50)).astype(np.int32)
+    places = np.arange(50, dtype=np.int32)
+    out = sort((*keys, places), num_keys=3)
+    assert_close(out[-1], np.lexsort(keys[::-1]).astype(np.int32))
+
+
+def test_tangents_of_equal_keys_follow_their_elements():
+    x, t = np.array([2.0, 1, 2, 1], np.float32), np.array([1, 2, 3, 4], np.float32)
+    assert_close(jx.jvp(sort, (x,), (t,))[1], np.array([2, 4, 1, 3], np.float32))
+
+
+@pytest.mark.parametrize("k", [0, 1, 2, 20, 40])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_top_k_of_any_dtype(dtype, k):
+    x = extremes(dtype)
+    order = np.argsort(-x.astype(np.float64), -1, kind="stable")[:, :k]
+    expected = np.take_along_axis(x, order, -1), order.astype(np.int32)
+    assert_close(top_k(x, k), expected)
+    assert_close(jx.jit(lambda x: top_k(x, k))(x), expected)
+
+
+def test_top_k_takes_nan_first():
+    x = np.array([1, np.nan, 3, -np.nan, np.inf] + [0] * 60, np.float32)
+    for k in (3, 30):
+        assert np.asarray(top_k(x, k)[1])[:3].tolist() == [1, 3, 4]
+
+
+def test_top_k_rules():
+    def greatest(x):
+        return top_k(x, 2, axis=1)
+
+    check_all(
+        greatest,
+        [A],
+        reference=lambda x: [
+            -np.sort(-x, 1)[:, :2],
+            np.argsort(-x, 1)[:, :2].astype(np.int32),
+        ],
+    )
+
+
+def test_approximate_search_is_exact():
+    x = RANDOM.standard_normal((4, 50)).astype(np.float32)
+    assert_close(approx_max_k(x, 3)[0], -np.sort(-x, -1)[:, :3])
+    assert_close(approx_min_k(x, 3, 0)[1], np.argsort(x, 0)[:3].astype(np.int32))
+
+
+BAD = {
+    "axis": (lambda: sort(A, 3), ValueError, "axes are from -3 to 2"),
+    "none": (lambda: sort(()), ValueError, "at least one array"),
+    "shapes": (lambda: sort((A, A[0])), TypeError, "all are equal"),
+    "keys": (lambda: sort((A, A), num_keys=3), ValueError, "num_keys=3 for 2 arrays"),
+    "k": (lambda: top_k(A, 3), ValueError, "from 0 to all elements"),
+    "complex": (lambda: top_k(A + 1j, 1), TypeError, "no order"),
+    "integer": (lambda: approx_max_k(np.arange(3), 1), TypeError, "floating dtypes"),
+    "recall": (lambda: approx_max_k(A, 1, recall_target=0.0), ValueError, "share in"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_told(name):
+    function, error, message = BAD[name]
+    with pytest.raises(error, match=message):
+        function()
