@@ -23,6 +23,7 @@ from jxkernel.ops import arithmetic as ops
 from jxkernel.ops.bits import bitwise_and, bitwise_or, shift_right_logical
 from jxkernel.ops.compare import eq, gt, lt, ne
 from jxkernel.ops.complex import abs as absolute_value
+from jxkernel.ops.complex import sign as sign_of
 from jxkernel.ops.exponential import pow as power_of
 from jxkernel.ops.rounding import RoundingMethod
 from jxkernel.ops.rounding import nextafter as next_number
@@ -86,7 +87,7 @@ reciprocal = unary_function(
 )
 square = unary_function("square", ops.square, "Return x · x; the derivative is 2x.")
 sign = unary_function(
-    "sign", ops.sign, "Return -1, 0 or 1 by the sign of x (x / |x| if complex); NaN of NaN."
+    "sign", sign_of, "Return -1, 0 or 1 by the sign of x (x / |x| if complex); NaN of NaN."
 )
 maximum = binary_function(
     "maximum",
@@ -127,7 +128,7 @@ fabs = unary_function(
 
 
 def _differ_in_sign(x: Any, y: Any) -> Any:
-    return ne(ops.sign(x), ops.sign(y))
+    return ne(sign_of(x), sign_of(y))
 
 
 def _floor_divide(x: Any, y: Any) -> Any:

@@ -7,16 +7,17 @@ the other operand.
 """
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import abstractify
+from jxkernel.core.zeros import Zero
 from jxkernel.ops.compare import eq, gt, lt
 from jxkernel.ops.families import (
     ANY,
-    NOT_DIFFERENTIABLE,
     NUMERIC,
     ORDERED,
     REAL,
@@ -47,11 +48,12 @@ __all__ = [
     "mul_p",
     "neg",
     "neg_p",
+    "one_minus_square",
+    "one_minus_square_p",
+    "polynomial",
     "reciprocal",
     "rem",
     "rem_p",
-    "sign",
-    "sign_p",
     "square",
     "square_p",
     "sub",
@@ -205,28 +207,6 @@ def rem(x: Any, y: Any) -> Any:
     return bind_binary(rem_p, x, y)
 
 
-# ---------------------------------------------------------------- sign
-
-
-def _sign_lower(context: Any, x: Any) -> Any:
-    aval = context.avals_out[0]
-    if dtypes.issubdtype(aval.dtype, np.unsignedinteger):
-        one = context.splat(1, aval.shape, aval.dtype)
-        return context.value("stablehlo.minimum", context.out_type, (x, one))
-    return context.value("stablehlo.sign", context.out_type, (x,))
-
-
-sign_p = unary("sign", NUMERIC, lower=_sign_lower, reference=np.sign, jvp=NOT_DIFFERENTIABLE)
-
-
-def sign(x: Any) -> Any:
-    """Return -1, 0 or 1 by the sign of x, and x / |x| for complex x; NaN of NaN, -0.0 of -0.0.
-
-    The derivative is zero.  StableHLO ``sign``.
-    """
-    return sign_p.bind(x)
-
-
 # ---------------------------------------------------------------- square, integer_pow
 
 square_p = unary(
@@ -241,6 +221,47 @@ square_p = unary(
 def square(x: Any) -> Any:
     """Return x · x; integers wrap.  The derivative is 2x.  StableHLO ``multiply``."""
     return square_p.bind(x)
+
+
+def _one_minus_square_lower(context: Any, x: Any) -> Any:
+    aval, kind = context.avals_out[0], context.out_type
+    one = context.splat(1, aval.shape, aval.dtype)
+    above = context.value("stablehlo.add", kind, (one, x))
+    below = context.value("stablehlo.subtract", kind, (one, x))
+    return context.value("stablehlo.multiply", kind, (above, below))
+
+
+one_minus_square_p = unary(
+    "one_minus_square",
+    NUMERIC,
+    lower=_one_minus_square_lower,
+    reference=lambda x: (1 - x) * (1 + x),
+    jvp=lambda t, x, z: mul(t, mul(x, -2)),
+)
+
+
+def one_minus_square(x: Any) -> Any:
+    """Return 1 - x² as (1 + x) (1 - x), which keeps its digits where x is near ±1."""
+    return one_minus_square_p.bind(x)
+
+
+def polynomial(x: Any, coeffs: Sequence[Any]) -> Any:
+    """Return c₀ + c₁ x + c₂ x² + ... by Horner's scheme.
+
+    Args:
+      x: an array of a numeric dtype.
+      coeffs: at least one coefficient, the constant first: arrays of that dtype and of the shape
+        of x, scalars, or Python numbers.
+
+    Raises:
+      ValueError: there is no coefficient.
+    """
+    if not coeffs:
+        raise ValueError("polynomial needs at least one coefficient")
+    total = mul(x, 0) if len(coeffs) == 1 else mul(x, coeffs[-1])
+    for coefficient in reversed(coeffs[1:-1]):
+        total = mul(add(total, coefficient), x)
+    return add(total, coeffs[0])
 
 
 def _integer_pow_lower(context: Any, x: Any, *, y: int) -> Any:
@@ -269,7 +290,7 @@ integer_pow_p = unary(
     NUMERIC,
     lower=_integer_pow_lower,
     reference=_integer_pow_reference,
-    jvp=lambda t, x, z, *, y: mul(t, mul(integer_pow(x, y - 1), y) if y else 0),
+    jvp=lambda t, x, z, *, y: mul(t, mul(integer_pow(x, y - 1), y)) if y else Zero.tangent_of(z),
 )
 
 
@@ -363,7 +384,7 @@ clamp_p = nary(
     lower="stablehlo.clamp",
     reference=lambda low, x, high: np.minimum(np.maximum(x, low), high),
     jvp=(
-        lambda t, low, x, high, z: select(gt(low, x), t, 0),
+        lambda t, low, x, high, z: select(gt(low, x), select(lt(low, high), t, 0), 0),
         lambda t, low, x, high, z: select(gt(x, low), select(lt(x, high), t, 0), 0),
         lambda t, low, x, high, z: select(lt(high, x), t, 0),
     ),

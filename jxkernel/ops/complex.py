@@ -1,4 +1,4 @@
-"""Complex numbers: their parts, conjugation and modulus.
+"""Complex numbers: their parts, conjugation, sign and modulus; the latter two of reals as well.
 
 Cotangents follow the convention that the pairing of a cotangent with a tangent is the real part
 of their product, without conjugation: transposes then never conjugate, and the gradient of a real
@@ -11,11 +11,12 @@ import numpy as np
 
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import abstractify
-from jxkernel.core.zeros import zero_scalar
-from jxkernel.ops.arithmetic import div, mul, neg, sign
+from jxkernel.core.zeros import Zero, zero_scalar
+from jxkernel.ops.arithmetic import div, mul, neg
 from jxkernel.ops.compare import eq
 from jxkernel.ops.families import (
     COMPLEX,
+    NUMERIC,
     bind_binary,
     nary,
     transpose_of_terms,
@@ -28,18 +29,21 @@ __all__ = [
     "abs_p",
     "complex",
     "complex_p",
+    "component_dtype",
     "conj",
     "conj_p",
     "imag",
     "imag_p",
     "real",
     "real_p",
+    "sign",
+    "sign_p",
 ]
 
 _COMPONENTS = (np.float32, np.float64)
 
 
-def _component_dtype(dtype: Any) -> Any:
+def component_dtype(dtype: Any) -> Any:
     """Return the dtype of a complex number's parts; a real dtype as it is."""
     return np.dtype(f"float{4 * dtype.itemsize}") if dtype.kind == "c" else dtype
 
@@ -58,7 +62,7 @@ real_p = unary(
     reference=np.real,
     jvp=None,
     linear=True,
-    result_dtype=_component_dtype,
+    result_dtype=component_dtype,
     transpose=transpose_of_terms(lambda ct, x: complex(ct, zero_scalar(abstractify(ct)))),
 )
 
@@ -76,7 +80,7 @@ imag_p = unary(
     reference=np.imag,
     jvp=None,
     linear=True,
-    result_dtype=_component_dtype,
+    result_dtype=component_dtype,
     transpose=transpose_of_terms(lambda ct, x: complex(zero_scalar(abstractify(ct)), neg(ct))),
 )
 
@@ -117,7 +121,7 @@ def complex(x: Any, y: Any) -> Any:
 
 
 def _conj_lower(context: Any, x: Any) -> Any:
-    part = hlo.tensor_type(context.avals_in[0].shape, _component_dtype(context.avals_in[0].dtype))
+    part = hlo.tensor_type(context.avals_in[0].shape, component_dtype(context.avals_in[0].dtype))
     real_part = context.value("stablehlo.real", part, (x,))
     imag_part = context.value("stablehlo.imag", part, (x,))
     negated = context.value("stablehlo.negate", part, (imag_part,))
@@ -141,20 +145,57 @@ def conj(x: Any) -> Any:
 
     Linear over the reals.
     """
-    if dtypes.issubdtype(abstractify(x).dtype, np.complexfloating):
+    if _is_complex(x):
         return conj_p.bind(x)
     return complex(x, zero_scalar(abstractify(x)))
 
 
-# ---------------------------------------------------------------- abs
+# ---------------------------------------------------------------- sign, abs
+
+
+def _is_complex(x: Any) -> bool:
+    return dtypes.issubdtype(abstractify(x).dtype, np.complexfloating)
+
+
+def _length(x: Any) -> Any:
+    """Return |x|, and 1 for x = 0, to divide by."""
+    length = abs(x)
+    return select(eq(length, 0), 1, length)
+
+
+def _sign_lower(context: Any, x: Any) -> Any:
+    aval = context.avals_out[0]
+    if dtypes.issubdtype(aval.dtype, np.unsignedinteger):
+        one = context.splat(1, aval.shape, aval.dtype)
+        return context.value("stablehlo.minimum", context.out_type, (x, one))
+    return context.value("stablehlo.sign", context.out_type, (x,))
+
+
+def _sign_derivative(t: Any, x: Any, y: Any) -> Any:
+    """Real: zero.  Complex: y turns with the part of t / |x| that is at right angles to y."""
+    if not _is_complex(x):
+        return Zero.tangent_of(y)
+    turn = div(imag(mul(conj(y), t)), _length(x))
+    return mul(y, complex(zero_scalar(abstractify(turn)), turn))
+
+
+sign_p = unary("sign", NUMERIC, lower=_sign_lower, reference=np.sign, jvp=_sign_derivative)
+
+
+def sign(x: Any) -> Any:
+    """Return -1, 0 or 1 by the sign of x, and x / |x| for complex x; NaN of NaN, -0.0 of -0.0.
+
+    The derivative of real numbers is zero, and that of complex ones zero at 0.  StableHLO
+    ``sign``.
+    """
+    return sign_p.bind(x)
 
 
 def _abs_derivative(t: Any, x: Any, y: Any) -> Any:
     """Real: t · sign x.  Complex: Re(t · conj x) / |x|, and 0 at 0."""
-    if not dtypes.issubdtype(abstractify(x).dtype, np.complexfloating):
+    if not _is_complex(x):
         return mul(t, sign(x))
-    length = select(eq(y, 0), 1, y)
-    return div(real(mul(t, conj(x))), length)
+    return div(real(mul(t, conj(x))), select(eq(y, 0), 1, y))
 
 
 abs_p = unary(
@@ -163,7 +204,7 @@ abs_p = unary(
     lower="stablehlo.abs",
     reference=np.abs,
     jvp=_abs_derivative,
-    result_dtype=_component_dtype,
+    result_dtype=component_dtype,
 )
 
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import dtypes
+from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.ops.arithmetic import add, div, integer_pow, mul, sub
 from jxkernel.ops.compare import eq
+from jxkernel.ops.complex import component_dtype
 from jxkernel.ops.convert import convert_element_type
 from jxkernel.ops.families import (
     FLOATING,
@@ -69,23 +70,34 @@ def exp(x: Any) -> Any:
     return exp_p.bind(x)
 
 
-def _scaled_lower(before: str, after: str, factor: float, first: bool) -> Any:
-    """Return the lowering of a function that is another with its argument or result scaled."""
+def _scale(context: Any, x: Any, operation: str, factor: float) -> Any:
+    """Append x times (or over) a real factor; the parts of complex x apart, so none meets inf·0."""
+    aval, kind = context.avals_out[0], context.out_type
+    if not dtypes.issubdtype(aval.dtype, np.complexfloating):
+        return context.value(operation, kind, (x, context.splat(factor, aval.shape, aval.dtype)))
+    dtype = component_dtype(aval.dtype)
+    part, scale = hlo.tensor_type(aval.shape, dtype), context.splat(factor, aval.shape, dtype)
+    parts = [
+        context.value(operation, part, (context.value(name, part, (x,)), scale))
+        for name in ("stablehlo.real", "stablehlo.imag")
+    ]
+    return context.value("stablehlo.complex", kind, parts)
 
-    def lower(context: Any, x: Any) -> Any:
-        aval, kind = context.avals_out[0], context.out_type
-        scale = context.splat(factor, aval.shape, aval.dtype)
-        inner = (x, scale) if first else (x,)
-        value = context.value(before, kind, inner)
-        return context.value(after, kind, (value,) if first else (value, scale))
 
-    return lower
+def _exp2_lower(context: Any, x: Any) -> Any:
+    scaled = _scale(context, x, "stablehlo.multiply", _LN_2)
+    return context.value("stablehlo.exponential", context.out_type, (scaled,))
+
+
+def _log2_lower(context: Any, x: Any) -> Any:
+    value = context.value("stablehlo.log", context.out_type, (x,))
+    return _scale(context, value, "stablehlo.divide", _LN_2)
 
 
 exp2_p = unary(
     "exp2",
     INEXACT,
-    lower=_scaled_lower("stablehlo.multiply", "stablehlo.exponential", _LN_2, first=True),
+    lower=_exp2_lower,
     reference=np.exp2,
     jvp=lambda t, x, y: mul(t, mul(y, _LN_2)),
 )
@@ -125,7 +137,7 @@ def log(x: Any) -> Any:
 log2_p = unary(
     "log2",
     INEXACT,
-    lower=_scaled_lower("stablehlo.log", "stablehlo.divide", _LN_2, first=False),
+    lower=_log2_lower,
     reference=np.log2,
     jvp=lambda t, x, y: div(t, mul(x, _LN_2)),
 )

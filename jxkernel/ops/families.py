@@ -273,7 +273,7 @@ def _zero_jvp(primitive: Primitive) -> Callable[..., Any]:
 
 
 def jvp_of_terms(primitive: Primitive, terms: tuple[Term, ...]) -> Callable[..., Any]:
-    """Return the JVP rule that adds one term per operand with a nonzero tangent."""
+    """Return the JVP rule that adds one term per operand with a tangent; terms may be ``Zero``."""
 
     def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
         y = primitive.bind(*primals, **params)
@@ -281,8 +281,10 @@ def jvp_of_terms(primitive: Primitive, terms: tuple[Term, ...]) -> Callable[...,
         for term, tangent in zip(terms, tangents, strict=True):
             if type(tangent) is Zero or term is None:
                 continue
-            part = broadcast_like(term(tangent, *primals, y, **params), y)
-            total = part if total is None else add_any(total, part)
+            part = term(tangent, *primals, y, **params)
+            if type(part) is not Zero:
+                part = broadcast_like(part, y)
+                total = part if total is None else add_any(total, part)
         return y, Zero.tangent_of(y) if total is None else total
 
     return jvp

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel.ops.arithmetic import add, div, mul, neg, sign, square, sub
+from jxkernel.ops.arithmetic import add, div, mul, neg, square, sub
 from jxkernel.ops.compare import lt
-from jxkernel.ops.complex import abs
+from jxkernel.ops.complex import abs, sign
 from jxkernel.ops.exponential import exp
 from jxkernel.ops.families import FLOATING, bind_binary, nary, unary, without_derivative
 from jxkernel.ops.formula import Formula, formula_rule

@@ -8,11 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import dtypes
+from jxkernel import dtypes, hlo
 from jxkernel.core.avals import abstractify
-from jxkernel.ops.arithmetic import add, div, mul, neg, square, sub
+from jxkernel.ops.arithmetic import (
+    add,
+    clamp,
+    div,
+    mul,
+    neg,
+    one_minus_square,
+    reciprocal,
+    square,
+    sub,
+)
+from jxkernel.ops.complex import abs, component_dtype
 from jxkernel.ops.exponential import rsqrt
 from jxkernel.ops.families import FLOATING, INEXACT, bind_binary, nary, unary
+from jxkernel.ops.identity import stop_gradient
 
 __all__ = [
     "acos",
@@ -44,16 +56,38 @@ __all__ = [
 ]
 
 
-def _one_minus_square(x: Any) -> Any:
-    return mul(sub(1, x), add(x, 1))
-
-
 # ---------------------------------------------------------------- sin, cos, tan
+
+
+def _turned_lower(real_name: str, complex_name: str, turn_back: bool) -> Any:
+    """Return the lowering of sin or cos, for complex z that of the hyperbolic function of -iz.
+
+    sin z = i sinh(-iz) and cos z = cosh(-iz), whose lowering is exact on the imaginary axis and
+    where the parts overflow.
+    """
+
+    def lower(context: Any, z: Any) -> Any:
+        aval, kind = context.avals_out[0], context.out_type
+        if not dtypes.issubdtype(aval.dtype, np.complexfloating):
+            return context.value(real_name, kind, (z,))
+        part = hlo.tensor_type(aval.shape, component_dtype(aval.dtype))
+
+        def turned(value: Any, negated: int) -> Any:
+            """Exchange the parts and negate one: the first for i·value, the second for -i·value."""
+            parts = [context.value(f"stablehlo.{p}", part, (value,)) for p in ("imag", "real")]
+            parts[negated] = context.value("stablehlo.negate", part, (parts[negated],))
+            return context.value("stablehlo.complex", kind, parts)
+
+        value = context.value(complex_name, kind, (turned(z, 1),))
+        return turned(value, 0) if turn_back else value
+
+    return lower
+
 
 sin_p = unary(
     "sin",
     INEXACT,
-    lower="stablehlo.sine",
+    lower=_turned_lower("stablehlo.sine", "chlo.sinh", turn_back=True),
     reference=np.sin,
     jvp=lambda t, x, y: mul(t, cos(x)),
 )
@@ -67,7 +101,7 @@ def sin(x: Any) -> Any:
 cos_p = unary(
     "cos",
     INEXACT,
-    lower="stablehlo.cosine",
+    lower=_turned_lower("stablehlo.cosine", "chlo.cosh", turn_back=False),
     reference=np.cos,
     jvp=lambda t, x, y: neg(mul(t, sin(x))),
 )
@@ -99,7 +133,7 @@ asin_p = unary(
     INEXACT,
     lower="chlo.asin",
     reference=np.arcsin,
-    jvp=lambda t, x, y: mul(t, rsqrt(_one_minus_square(x))),
+    jvp=lambda t, x, y: mul(t, rsqrt(one_minus_square(x))),
 )
 
 
@@ -116,7 +150,7 @@ acos_p = unary(
     INEXACT,
     lower="chlo.acos",
     reference=np.arccos,
-    jvp=lambda t, x, y: neg(mul(t, rsqrt(_one_minus_square(x)))),
+    jvp=lambda t, x, y: neg(mul(t, rsqrt(one_minus_square(x)))),
 )
 
 
@@ -197,7 +231,7 @@ tanh_p = unary(
     INEXACT,
     lower="stablehlo.tanh",
     reference=np.tanh,
-    jvp=lambda t, x, y: mul(t, _one_minus_square(y)),
+    jvp=lambda t, x, y: mul(t, one_minus_square(y)),
 )
 
 
@@ -208,12 +242,27 @@ def tanh(x: Any) -> Any:
 
 # ---------------------------------------------------------------- asinh, acosh, atanh
 
+
+def _asinh_slope(x: Any) -> Any:
+    """Return 1 / √(x² + 1), of reals as r / √(r² + (x r)²) with r = 1 / |x| for large x.
+
+    So x² does not overflow.  The slope does not depend on r, which is thus a constant to further
+    derivatives.
+    """
+    dtype = abstractify(x).dtype
+    if dtypes.issubdtype(dtype, np.complexfloating):
+        return rsqrt(add(square(x), 1))
+    largest = float(dtypes.finfo(dtype).max) ** 0.5
+    scale = stop_gradient(reciprocal(clamp(1, abs(x), largest)))
+    return mul(scale, rsqrt(add(square(scale), square(mul(x, scale)))))
+
+
 asinh_p = unary(
     "asinh",
     INEXACT,
     lower="chlo.asinh",
     reference=np.arcsinh,
-    jvp=lambda t, x, y: mul(t, rsqrt(add(square(x), 1))),
+    jvp=lambda t, x, y: mul(t, _asinh_slope(x)),
 )
 
 
@@ -222,19 +271,13 @@ def asinh(x: Any) -> Any:
     return asinh_p.bind(x)
 
 
-def _acosh_slope(x: Any) -> Any:
-    """Return 1 / (√(x - 1) √(x + 1)); one root of the product would cross its branch cut."""
-    if dtypes.issubdtype(abstractify(x).dtype, np.complexfloating):
-        return mul(rsqrt(sub(x, 1)), rsqrt(add(x, 1)))
-    return rsqrt(mul(sub(x, 1), add(x, 1)))
-
-
+# One root of the product would overflow, and cross the branch cut of complex x.
 acosh_p = unary(
     "acosh",
     INEXACT,
     lower="chlo.acosh",
     reference=np.arccosh,
-    jvp=lambda t, x, y: mul(t, _acosh_slope(x)),
+    jvp=lambda t, x, y: mul(t, mul(rsqrt(sub(x, 1)), rsqrt(add(x, 1)))),
 )
 
 
@@ -251,7 +294,7 @@ atanh_p = unary(
     INEXACT,
     lower="chlo.atanh",
     reference=np.arctanh,
-    jvp=lambda t, x, y: div(t, _one_minus_square(x)),
+    jvp=lambda t, x, y: div(t, one_minus_square(x)),
 )
 
 

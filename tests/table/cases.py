@@ -66,11 +66,10 @@ PARAMS: dict[str, tuple[dict[str, Any], ...]] = {
 
 SMOOTH: dict[str, tuple[type, ...]] = {
     "reduce_precision": (),
-    "sign": (np.floating,),
     "stop_gradient": (),
 }
 """Where the derivative is by convention not the limit of differences: rounding passes tangents,
-the sign of complex numbers has none, and ``stop_gradient`` is for having none."""
+and ``stop_gradient`` is for having none."""
 
 CONSTANT = ("stop_gradient",)
 """Linear functions whose derivative is zero all the same."""
