@@ -4,6 +4,7 @@ Operations here take arrays of one dtype and shape (a scalar may stand beside an
 promote; ``jxkernel.numpy`` does.  This module only re-exports.
 """
 
+from jxkernel.api.scanning import associative_scan
 from jxkernel.ops.arithmetic import (
     add,
     add_p,
@@ -31,9 +32,6 @@ from jxkernel.ops.arithmetic import (
     square_p,
     sub,
     sub_p,
-)
-from jxkernel.ops.associative import (
-    associative_scan,
 )
 from jxkernel.ops.bits import (
     and_p,

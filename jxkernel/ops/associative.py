@@ -2,7 +2,8 @@
 
 A composition, not a primitive: its derivative, batching and lowering are those of the operations
 it is made of.  Combine neighbours in pairs; scan the half as many pairs; that gives the results
-at odd positions, and one more combination each those at even positions (Blelloch 1990).
+at odd positions, and one more combination each those at even positions (Blelloch 1990).  What
+users call is ``jxkernel.lax.associative_scan``; this serves derivative rules.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import tree
 from jxkernel.core.avals import abstractify
 from jxkernel.core.zeros import zero_scalar
 from jxkernel.ops.arithmetic import add
@@ -18,58 +18,24 @@ from jxkernel.ops.bits import bitwise_or
 from jxkernel.ops.joining import concatenate
 from jxkernel.ops.shape import rev
 from jxkernel.ops.slicing import pad, slice_in_dim
-from jxkernel.ops.structural import canonical_axis
 
-__all__ = ["associative_scan"]
+__all__ = ["scan_associatively"]
 
 Combination = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
-
-
-def associative_scan(
-    fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0
-) -> Any:
-    """Return the combinations of all elements up to each position along an axis.
-
-    Args:
-      fn: combines two trees of slices, each with any number of positions along ``axis``; it must
-        be associative.
-      elems: a tree of arrays of one size along ``axis``.
-      reverse: whether to accumulate from the end; ``fn`` then gets later positions first.
-      axis: the axis; negative counts from the end.
-
-    Returns:
-      a tree like ``elems``.
-
-    Raises:
-      TypeError: ``fn`` is not callable.
-      ValueError: there is no array, or sizes along the axis differ.
-
-    Differentiable where ``fn`` is.
-    """
-    if not callable(fn):
-        raise TypeError(f"associative_scan combines by a function, got {fn!r}")
-    flat, structure = tree.flatten(elems)
-    if not flat:
-        raise ValueError("associative_scan got no array to scan")
-    places = [canonical_axis("associative_scan", axis, np.ndim(x)) for x in flat]
-    sizes = {np.shape(x)[place] for x, place in zip(flat, places, strict=True)}
-    if len(sizes) > 1 or len(set(places)) > 1:
-        shapes = ", ".join(str(np.shape(x)) for x in flat)
-        raise ValueError(
-            f"associative_scan got arrays of shapes {shapes}: sizes along axis {axis} are equal"
-        )
-
-    def combine(first: Sequence[Any], second: Sequence[Any]) -> Sequence[Any]:
-        out = fn(tree.unflatten(structure, first), tree.unflatten(structure, second))
-        return tree.leaves(out)
-
-    return tree.unflatten(structure, scan_associatively(combine, flat, places[0], reverse))
 
 
 def scan_associatively(
     combine: Combination, elems: Sequence[Any], axis: int, reverse: bool = False
 ) -> list[Any]:
-    """Scan a list of arrays along one axis; ``combine`` takes and returns such lists."""
+    """Return the combinations of all elements up to each position along an axis.
+
+    Args:
+      combine: joins two lists of slices, each with any number of positions along ``axis``; it is
+        associative.
+      elems: arrays of one size along ``axis``.
+      axis: the axis.
+      reverse: whether to accumulate from the end; later positions are then the first argument.
+    """
     if not reverse:
         return _scan(combine, list(elems), axis)
     turned = [rev(x, (axis,)) for x in elems]
