@@ -5,7 +5,7 @@ core: what evaluates a primitive when nothing is being transformed, and what ope
 mean.  IPython is not imported until ``%load_ext jxkernel``.
 """
 
-from jxkernel import errors, lax, numpy, tree, tree_util
+from jxkernel import errors, lax, nn, numpy, random, tree, tree_util
 from jxkernel._version import __version__
 from jxkernel.api import (
     block_until_ready,
@@ -74,9 +74,11 @@ __all__ = [
     "local_devices",
     "log_compiles",
     "make_jaxpr",
+    "nn",
     "numpy",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
+    "random",
     "threefry_partitionable",
     "tree",
     "tree_util",

@@ -424,9 +424,11 @@ def _cross(a: Any, b: Any, axis: int) -> Any:
         raise ValueError(f"cross needs vectors of 2 or 3 elements, got {sizes[0]} and {sizes[1]}")
     xs, ys = _components(x), _components(y)
     parts = broadcast_arrays(*xs, *ys)
-    x0, x1, x2, y0, y1, y2 = (*parts[: len(xs)], *[None] * (3 - len(xs))) + (
+    x0, x1, x2, y0, y1, y2 = (
+        *parts[: len(xs)],
+        *([None] * (3 - len(xs))),
         *parts[len(xs) :],
-        *[None] * (3 - len(ys)),
+        *([None] * (3 - len(ys))),
     )
     third = sub(mul(x0, y1), mul(x1, y0))
     if sizes == (2, 2):

@@ -54,7 +54,7 @@ class _Fused:
         """Answer a call that C++ does not know: (result, fast-path record or None, False)."""
         if not evaluating():
             return self.body(*args, **kwargs), None, False
-        if self.operator and not all([isinstance(arg, OPERANDS) for arg in args]):
+        if self.operator and not all(isinstance(arg, OPERANDS) for arg in args):
             return NotImplemented, None, False
         call = split_call(args, kwargs, self.static)
         avals = self._avals(call.flat)

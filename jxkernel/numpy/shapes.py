@@ -3,6 +3,7 @@
 All are linear.  Axes, shapes and counts are Python values; a traced one is told so.
 """
 
+import itertools
 from collections.abc import Sequence
 from math import prod
 from operator import index
@@ -564,11 +565,11 @@ def _split(name: str, ary: Any, sections: Any, axis: int, *, exact: bool) -> lis
         edges = [0]
         for part in range(count):
             edges.append(edges[-1] + small + (part < larger))
-        bounds = tuple(zip(edges, edges[1:], strict=False))
+        bounds = tuple(itertools.pairwise(edges))
     else:
         cuts = [0, *(index(i) for i in sections), length]
         clipped = [min(max(cut + length if cut < 0 else cut, 0), length) for cut in cuts]
-        bounds = tuple((a, max(a, b)) for a, b in zip(clipped, clipped[1:], strict=False))
+        bounds = tuple((a, max(a, b)) for a, b in itertools.pairwise(clipped))
     return _parts(ary, bounds, axis)
 
 

@@ -1,0 +1,273 @@
+"""Activation functions: elementwise, smooth or with a kink whose derivative is said.
+
+Integers become floating.  All are fused: one dispatch when run eagerly.
+"""
+
+from math import pi, sqrt
+from typing import Any
+
+import numpy as np
+
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.mathematics import tanh
+from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, promote_operands
+from jxkernel.numpy.ufuncs import inexact, unary_function
+from jxkernel.ops import arithmetic as ops
+from jxkernel.ops.compare import ge, gt, le, lt
+from jxkernel.ops.complex import abs as modulus
+from jxkernel.ops.exponential import exp, expm1, log, log1p, logistic, logistic_p
+from jxkernel.ops.exponential import sqrt as root
+from jxkernel.ops.select import select
+from jxkernel.ops.slicing import slice_in_dim
+from jxkernel.ops.special import erfc
+from jxkernel.ops.structural import canonical_axis
+from jxkernel.ops.trigonometric import tanh as hyperbolic_tangent
+
+__all__ = [
+    "celu",
+    "elu",
+    "gelu",
+    "glu",
+    "hard_sigmoid",
+    "hard_silu",
+    "hard_swish",
+    "hard_tanh",
+    "identity",
+    "leaky_relu",
+    "log1mexp",
+    "log_sigmoid",
+    "mish",
+    "relu",
+    "relu6",
+    "selu",
+    "sigmoid",
+    "silu",
+    "soft_sign",
+    "softplus",
+    "sparse_plus",
+    "sparse_sigmoid",
+    "squareplus",
+    "swish",
+    "tanh",
+]
+
+
+def _floating(name: str, x: Any) -> Any:
+    """Return an array in its floating dtype."""
+    aval = argument_aval(name, x)
+    return cast(x, inexact_dtype(aval.dtype), aval.weak_type)
+
+
+# ---------------------------------------------------------------- with kinks
+
+relu = unary_function(
+    "relu",
+    lambda x: select(le(x, 0), 0, x),
+    "Return x where it is positive, else 0: max(x, 0).  NaN stays.\n\n"
+    "The derivative at 0 is 0.\n\n"
+    ">>> import jxkernel as jx\n"
+    ">>> jx.nn.relu(-2.0)\n"
+    "Array(0., dtype=float32, weak_type=True)",
+)
+relu6 = unary_function(
+    "relu6",
+    lambda x: select(le(x, 0), 0, select(ge(x, 6), 6, x)),
+    "Return min(max(x, 0), 6).  The derivative at 0 and at 6 is 0.",
+)
+hard_tanh = unary_function(
+    "hard_tanh",
+    lambda x: select(gt(x, 1), 1, select(lt(x, -1), -1, x)),
+    "Return x bounded by -1 and 1.  The derivative at the bounds is 1.",
+)
+
+
+def _hard_sigmoid(x: Any) -> Any:
+    shifted = ops.add(x, 3)
+    bounded = select(le(shifted, 0), 0, select(ge(shifted, 6), 6, shifted))
+    return ops.div(bounded, 6)
+
+
+hard_sigmoid = unary_function(
+    "hard_sigmoid",
+    _hard_sigmoid,
+    "Return relu6(x + 3) / 6, the sigmoid in three pieces.",
+    **inexact,
+)
+hard_silu = unary_function(
+    "hard_silu",
+    lambda x: ops.mul(x, _hard_sigmoid(x)),
+    "Return x · hard_sigmoid(x), the SiLU in three pieces.",
+    **inexact,
+)
+hard_swish = hard_silu
+
+
+def _sparse_plus(x: Any) -> Any:
+    curve = ops.div(ops.square(ops.add(x, 1)), 4)
+    return select(le(x, -1), 0, select(ge(x, 1), x, curve))
+
+
+sparse_plus = unary_function(
+    "sparse_plus",
+    _sparse_plus,
+    "Return 0 for x ≤ -1, x for x ≥ 1, and (x + 1)² / 4 between.",
+    **inexact,
+)
+sparse_sigmoid = unary_function(
+    "sparse_sigmoid",
+    lambda x: ops.add(ops.mul(ops.clamp(-1, x, 1), 0.5), 0.5),
+    "Return (x + 1) / 2 bounded by 0 and 1, the derivative of ``sparse_plus``.",
+    **inexact,
+)
+
+# ---------------------------------------------------------------- smooth
+
+sigmoid = unary_function(
+    "sigmoid", logistic_p.bind, "Return 1 / (1 + exp(-x)), which does not overflow.", **inexact
+)
+silu = unary_function(
+    "silu",
+    lambda x: ops.mul(x, logistic(x)),
+    "Return x · sigmoid(x), also called swish.",
+    **inexact,
+)
+swish = silu
+
+
+def _softplus(x: Any) -> Any:
+    """Return max(x, 0) + log1p(exp(-|x|)), which is infinite where x is."""
+    return ops.add(ops.max(x, 0), log1p(exp(ops.neg(modulus(x)))))
+
+
+softplus = unary_function(
+    "softplus", _softplus, "Return log(1 + exp(x)), which does not overflow.", **inexact
+)
+log_sigmoid = unary_function(
+    "log_sigmoid",
+    lambda x: ops.neg(_softplus(ops.neg(x))),
+    "Return log(sigmoid(x)), which does not underflow.",
+    **inexact,
+)
+soft_sign = unary_function(
+    "soft_sign", lambda x: ops.div(x, ops.add(modulus(x), 1)), "Return x / (1 + |x|).", **inexact
+)
+mish = unary_function(
+    "mish",
+    lambda x: ops.mul(x, hyperbolic_tangent(_softplus(x))),
+    "Return x · tanh(softplus(x)).\n\n"
+    'Source: D. Misra, "Mish: a self regularized non-monotonic activation function", 2019.',
+    **inexact,
+)
+identity = unary_function("identity", lambda x: x, "Return x.")
+
+
+def _log1mexp(x: Any) -> Any:
+    """Use log(-expm1(-x)) near 0 and log1p(-exp(-x)) farther off, each where it is exact."""
+    near = le(x, np.log(2))
+    first = log(ops.neg(expm1(ops.neg(select(near, x, 1)))))
+    return select(near, first, log1p(ops.neg(exp(ops.neg(select(near, 1, x))))))
+
+
+log1mexp = unary_function(
+    "log1mexp",
+    _log1mexp,
+    "Return log(1 - exp(-x)) for x > 0, exact near 0 and far from it; -inf at 0.\n\n"
+    'Source: M. Mächler, "Accurately computing log(1 - exp(-|a|))", 2012.',
+    **inexact,
+)
+
+
+@fused
+def elu(x: Any, alpha: Any = 1.0) -> Any:
+    """Return x where it is positive, else alpha · (exp(x) - 1).
+
+    Args:
+      x: an array.
+      alpha: the limit for x to -inf, negated.
+
+    The derivative at 0 is ``alpha``.
+
+    Source: D. Clevert, T. Unterthiner, S. Hochreiter, "Fast and accurate deep network learning by
+    exponential linear units", 2016.
+    """
+    x, alpha = promote_operands("elu", _floating("elu", x), alpha)
+    return _elu(x, alpha)
+
+
+def _elu(x: Any, alpha: Any) -> Any:
+    """Keep the exponential from overflowing where it is not chosen."""
+    positive = gt(x, 0)
+    return select(positive, x, ops.mul(alpha, expm1(select(positive, 0, x))))
+
+
+_SELU_ALPHA = 1.6732632423543772848170429916717
+_SELU_SCALE = 1.0507009873554804934193349852946
+
+selu = unary_function(
+    "selu",
+    lambda x: ops.mul(_SELU_SCALE, _elu(x, _SELU_ALPHA)),
+    "Return scale · elu(x, alpha) with the constants that keep mean 0 and variance 1.\n\n"
+    'Source: G. Klambauer et al., "Self-normalizing neural networks", 2017.',
+    **inexact,
+)
+
+
+@fused
+def celu(x: Any, alpha: Any = 1.0) -> Any:
+    """Return max(x, 0) + alpha · (exp(min(x, 0) / alpha) - 1), smooth for every alpha.
+
+    Source: J. Barron, "Continuously differentiable exponential linear units", 2017.
+    """
+    x, alpha = promote_operands("celu", _floating("celu", x), alpha)
+    positive = gt(x, 0)
+    curve = ops.mul(alpha, expm1(ops.div(select(positive, 0, x), alpha)))
+    return select(positive, x, curve)
+
+
+@fused
+def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Any:
+    """Return x where it is not negative, else negative_slope · x.  The derivative at 0 is 1."""
+    x, slope = promote_operands("leaky_relu", _floating("leaky_relu", x), negative_slope)
+    return select(ge(x, 0), x, ops.mul(slope, x))
+
+
+@fused
+def squareplus(x: Any, b: Any = 4) -> Any:
+    """Return (x + √(x² + b)) / 2, a smooth ``relu`` whose roundness is ``b``."""
+    x, b = promote_operands("squareplus", _floating("squareplus", x), b)
+    return ops.div(ops.add(x, root(ops.add(ops.square(x), b))), 2)
+
+
+@fused(static=("approximate",))
+def gelu(x: Any, approximate: bool = True) -> Any:
+    """Return x · Φ(x), where Φ is the normal distribution function.
+
+    Args:
+      x: an array.
+      approximate: whether to use the approximation by ``tanh``.
+
+    Source: D. Hendrycks, K. Gimpel, "Gaussian error linear units", 2016.
+    """
+    x = _floating("gelu", x)
+    if not approximate:
+        return ops.mul(ops.mul(x, 0.5), erfc(ops.mul(x, -1 / sqrt(2))))
+    inner = ops.add(x, ops.mul(ops.integer_pow(x, 3), 0.044715))
+    place = ops.mul(ops.add(hyperbolic_tangent(ops.mul(inner, sqrt(2 / pi))), 1), 0.5)
+    return ops.mul(x, place)
+
+
+@fused(static=("axis",))
+def glu(x: Any, axis: int = -1) -> Any:
+    """Return the first half of an array along an axis times the sigmoid of the second.
+
+    Raises:
+      ValueError: the axis does not exist, or its size is odd.
+    """
+    x = _floating("glu", x)
+    axis = canonical_axis("glu", axis, np.ndim(x))
+    size = np.shape(x)[axis]
+    if size % 2:
+        raise ValueError(f"glu needs an axis of even size, got {size}")
+    first = slice_in_dim(x, 0, size // 2, axis=axis)
+    second = slice_in_dim(x, size // 2, size, axis=axis)
+    return ops.mul(first, logistic(second))

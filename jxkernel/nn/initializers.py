@@ -1,0 +1,228 @@
+"""Initializers: functions that make the first values of parameters.
+
+Each constructor returns a function of (key, shape, dtype).  Those that scale the variance read
+the number of inputs and outputs of a layer off the shape.
+
+Sources: X. Glorot, Y. Bengio, "Understanding the difficulty of training deep feedforward neural
+networks", 2010; K. He et al., "Delving deep into rectifiers", 2015; Y. LeCun et al., "Efficient
+BackProp", 1998; A. Saxe et al., "Exact solutions to the nonlinear dynamics of learning in deep
+linear neural networks", 2014.
+"""
+
+from collections.abc import Callable, Sequence
+from math import prod, sqrt
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes, random
+from jxkernel.numpy.creation import full
+from jxkernel.numpy.creation import ones as ones_of
+from jxkernel.numpy.creation import zeros as zeros_of
+
+__all__ = [
+    "Initializer",
+    "constant",
+    "glorot_normal",
+    "glorot_uniform",
+    "he_normal",
+    "he_uniform",
+    "kaiming_normal",
+    "kaiming_uniform",
+    "lecun_normal",
+    "lecun_uniform",
+    "normal",
+    "ones",
+    "truncated_normal",
+    "uniform",
+    "variance_scaling",
+    "xavier_normal",
+    "xavier_uniform",
+    "zeros",
+]
+
+Initializer = Callable[..., Any]
+"""A function of a key, a shape and a dtype."""
+
+Axes = int | Sequence[int]
+
+_TRUNCATED_DEVIATION = 0.87962566103423978
+"""The standard deviation of a standard normal number on the condition that it is within ±2."""
+
+
+def _dtype(given: Any, own: Any) -> Any:
+    """Return the dtype to make: as the caller of the initializer says, else its maker's."""
+    chosen = own if given is None else given
+    return dtypes.default_float_dtype() if chosen is None else dtypes.canonicalize_dtype(chosen)
+
+
+def zeros(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+    """Return zeros; the key is not used."""
+    return zeros_of(shape, _dtype(dtype, None))
+
+
+def ones(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+    """Return ones; the key is not used."""
+    return ones_of(shape, _dtype(dtype, None))
+
+
+def constant(value: Any, dtype: Any = None) -> Initializer:
+    """Return an initializer that fills with a value."""
+    own = dtype
+
+    def init(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+        return full(shape, value, _dtype(dtype, own))
+
+    return init
+
+
+def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
+    """Return an initializer with numbers uniform in [0, scale)."""
+    own = dtype
+
+    def init(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+        found = _dtype(dtype, own)
+        return random.uniform(key, shape, found) * np.asarray(scale, found)
+
+    return init
+
+
+def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
+    """Return an initializer with normal numbers of a standard deviation."""
+    own = dtype
+
+    def init(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+        found = _dtype(dtype, own)
+        return random.normal(key, shape, found) * np.asarray(stddev, found)
+
+    return init
+
+
+def truncated_normal(
+    stddev: Any = 1e-2, dtype: Any = None, lower: float = -2.0, upper: float = 2.0
+) -> Initializer:
+    """Return an initializer with normal numbers cut off at bounds.
+
+    Args:
+      stddev: the standard deviation before they are cut off.
+      dtype: the dtype where the caller gives none.
+      lower: the lower bound, in standard deviations.
+      upper: the upper bound.
+    """
+    own = dtype
+
+    def init(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+        found = _dtype(dtype, own)
+        drawn = random.truncated_normal(key, lower, upper, shape, found)
+        return drawn * np.asarray(stddev, found)
+
+    return init
+
+
+# ---------------------------------------------------------------- variance by fan
+
+
+def _sizes(shape: Sequence[int], axes: Axes) -> int:
+    return prod(shape[axis] for axis in ((axes,) if isinstance(axes, int) else axes))
+
+
+def _fans(
+    shape: Sequence[int], in_axis: Axes, out_axis: Axes, batch_axis: Axes
+) -> tuple[float, float]:
+    """Return the numbers of inputs and outputs that meet in one place of a layer.
+
+    Raises:
+      ValueError: the shape has fewer than two axes.
+    """
+    if len(shape) < 2:
+        raise ValueError(
+            f"the numbers of inputs and outputs are read off two axes, got shape {tuple(shape)}"
+        )
+    inputs, outputs = _sizes(shape, in_axis), _sizes(shape, out_axis)
+    field = prod(shape) / inputs / outputs / _sizes(shape, batch_axis)
+    return inputs * field, outputs * field
+
+
+def _denominator(mode: str, fan_in: float, fan_out: float) -> float:
+    modes = {
+        "fan_in": fan_in,
+        "fan_out": fan_out,
+        "fan_avg": (fan_in + fan_out) / 2,
+        "fan_geo_avg": sqrt(fan_in * fan_out),
+    }
+    if mode not in modes:
+        raise ValueError(f"variance_scaling got mode {mode!r}: there are {', '.join(modes)}")
+    return modes[mode]
+
+
+def _scaled_draw(key: Any, shape: Any, dtype: Any, variance: float, distribution: str) -> Any:
+    complex_valued = dtype in dtypes.COMPLEX
+    if distribution == "normal":
+        return random.normal(key, shape, dtype) * np.asarray(sqrt(variance), dtype)
+    if complex_valued:
+        raise NotImplementedError(f"variance_scaling of {distribution!r} with a complex dtype")
+    if distribution == "uniform":
+        bound = np.asarray(sqrt(3 * variance), dtype)
+        return random.uniform(key, shape, dtype, -1) * bound
+    if distribution == "truncated_normal":
+        scale = np.asarray(sqrt(variance) / _TRUNCATED_DEVIATION, dtype)
+        return random.truncated_normal(key, -2, 2, shape, dtype) * scale
+    raise ValueError(
+        f"variance_scaling got distribution {distribution!r}: there are 'truncated_normal', "
+        "'normal' and 'uniform'"
+    )
+
+
+def variance_scaling(
+    scale: float,
+    mode: str,
+    distribution: str,
+    in_axis: Axes = -2,
+    out_axis: Axes = -1,
+    batch_axis: Axes = (),
+    dtype: Any = None,
+) -> Initializer:
+    """Return an initializer whose variance is ``scale`` by the number of inputs or outputs.
+
+    Args:
+      scale: the factor.
+      mode: what to divide by: ``"fan_in"``, ``"fan_out"``, ``"fan_avg"`` (their mean) or
+        ``"fan_geo_avg"`` (their geometric mean).
+      distribution: ``"truncated_normal"``, ``"normal"`` or ``"uniform"``.
+      in_axis: the axes of the inputs.
+      out_axis: the axes of the outputs.
+      batch_axis: axes along which there are several layers.
+      dtype: the dtype where the caller gives none.
+
+    Raises:
+      ValueError: (by the initializer) the mode or distribution is unknown, or the shape too short.
+    """
+    own = dtype
+
+    def init(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+        fans = _fans(shape, in_axis, out_axis, batch_axis)
+        variance = scale / max(1.0, _denominator(mode, *fans))
+        return _scaled_draw(key, tuple(shape), _dtype(dtype, own), variance, distribution)
+
+    return init
+
+
+_FORM = "Return ``variance_scaling`` with scale {}, mode ``{}`` and distribution ``{}``."
+
+
+def _constructor(scale: float, mode: str, distribution: str) -> Callable[..., Initializer]:
+    def constructor(
+        in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None
+    ) -> Initializer:
+        return variance_scaling(scale, mode, distribution, in_axis, out_axis, batch_axis, dtype)
+
+    constructor.__doc__ = _FORM.format(scale, mode, distribution)
+    return constructor
+
+
+glorot_uniform = xavier_uniform = _constructor(1.0, "fan_avg", "uniform")
+glorot_normal = xavier_normal = _constructor(1.0, "fan_avg", "truncated_normal")
+lecun_uniform = _constructor(1.0, "fan_in", "uniform")
+lecun_normal = _constructor(1.0, "fan_in", "truncated_normal")
+he_uniform = kaiming_uniform = _constructor(2.0, "fan_in", "uniform")
+he_normal = kaiming_normal = _constructor(2.0, "fan_in", "truncated_normal")

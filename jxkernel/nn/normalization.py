@@ -1,0 +1,295 @@
+"""Functions along axes: softmax and its kin, standardization, one-hot codes.
+
+The greatest element is taken out before anything is exponentiated, so nothing overflows; it is
+held fixed under differentiation, which leaves the derivative exact.
+"""
+
+from collections.abc import Sequence
+from math import prod
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.numpy.creation import user_dtype
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.logic import truth
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    broadcast_to_shape,
+    cast,
+    dtype_of,
+    inexact_dtype,
+    promote_operands,
+)
+from jxkernel.numpy.reductions import mean as mean_along
+from jxkernel.numpy.reductions import reduced_axes
+from jxkernel.ops import arithmetic as ops
+from jxkernel.ops.broadcast import broadcast_in_dim, reduce_sum
+from jxkernel.ops.compare import eq, lt, ne
+from jxkernel.ops.complex import abs as modulus
+from jxkernel.ops.complex import real as real_part
+from jxkernel.ops.complex import sign as sign_of
+from jxkernel.ops.creation import broadcasted_iota
+from jxkernel.ops.exponential import exp, log, rsqrt
+from jxkernel.ops.identity import stop_gradient
+from jxkernel.ops.reduce import reduce_max
+from jxkernel.ops.rounding import is_finite
+from jxkernel.ops.select import select
+from jxkernel.ops.shape import expand_dims
+from jxkernel.ops.structural import canonical_axis
+
+__all__ = ["log_softmax", "logmeanexp", "logsumexp", "one_hot", "softmax", "standardize"]
+
+Axis = int | Sequence[int] | None
+
+
+def _floating(name: str, x: Any) -> Any:
+    aval = argument_aval(name, x)
+    return cast(x, inexact_dtype(aval.dtype))
+
+
+def _spread(reduced: Any, like: Any, axes: tuple[int, ...]) -> Any:
+    """Return a reduced array repeated over the axes it has lost."""
+    return broadcast_to_shape(expand_dims(reduced, axes) if axes else reduced, np.shape(like))
+
+
+def _mask(where: Any, like: Any) -> Any:
+    return None if where is None else broadcast_to_shape(truth(where), np.shape(like))
+
+
+def _masked(x: Any, mask: Any, value: float) -> Any:
+    return x if mask is None else select(mask, x, value)
+
+
+def _peak(x: Any, axes: tuple[int, ...]) -> Any:
+    """Return the greatest element along axes, held fixed under differentiation."""
+    if not prod(np.shape(x)[axis] for axis in axes):
+        return stop_gradient(reduce_sum(x, axes))
+    return stop_gradient(reduce_max(x, axes))
+
+
+@fused(static=("axes",), name="softmax")
+def _softmax(x: Any, where: Any, axes: tuple[int, ...]) -> Any:
+    x = _floating("softmax", x)
+    mask = _mask(where, x)
+    x = _masked(x, mask, -np.inf)
+    shifted = ops.sub(x, _spread(_peak(x, axes), x, axes))
+    weights = _masked(exp(shifted), mask, 0)
+    result = ops.div(weights, _spread(reduce_sum(weights, axes), x, axes))
+    return _masked(result, mask, 0)
+
+
+def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
+    """Return exp(x) divided by its sum along axes.
+
+    Args:
+      x: an array.
+      axis: the axes.
+      where: booleans that broadcast to ``x``: the elements that count; others give 0.
+
+    NaN where all elements are -inf.
+
+    >>> import jxkernel as jx
+    >>> jx.nn.softmax(jx.numpy.zeros(2))
+    Array([0.5, 0.5], dtype=float32)
+    """
+    return _softmax(x, where, reduced_axes("softmax", x, axis))
+
+
+@fused(static=("axes",), name="log_softmax")
+def _log_softmax(x: Any, where: Any, axes: tuple[int, ...]) -> Any:
+    x = _floating("log_softmax", x)
+    mask = _mask(where, x)
+    x = _masked(x, mask, -np.inf)
+    shifted = ops.sub(x, _spread(_peak(x, axes), x, axes))
+    total = reduce_sum(_masked(exp(shifted), mask, 0), axes)
+    return _masked(ops.sub(shifted, _spread(log(total), x, axes)), mask, -np.inf)
+
+
+def log_softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
+    """Return the logarithm of ``softmax``, without underflow; arguments are the same."""
+    return _log_softmax(x, where, reduced_axes("log_softmax", x, axis))
+
+
+# ---------------------------------------------------------------- logsumexp
+
+
+@fused(static=("axes", "keepdims", "return_sign"), name="logsumexp")
+def _logsumexp(
+    a: Any, b: Any, where: Any, axes: tuple[int, ...], keepdims: bool, return_sign: bool
+) -> Any:
+    if b is not None:
+        a, b = promote_operands("logsumexp", a, b, rule=inexact_dtype)
+        shape = np.broadcast_shapes(np.shape(a), np.shape(b))
+        a, b = broadcast_to_shape(a, shape), broadcast_to_shape(b, shape)
+        # A factor of 0 takes its term out, also an infinite one.
+        a = select(ne(b, 0), a, -np.inf)
+    x = _floating("logsumexp", a)
+    mask = _mask(where, x)
+    x = _masked(x, mask, -np.inf)
+    peak = _peak(_real(x), axes)
+    # Where all are infinite there is nothing to take out.
+    peak = select(is_finite(peak), peak, 0)
+    weights = exp(ops.sub(x, cast(_spread(peak, x, axes), dtype_of(x))))
+    if b is not None:
+        weights = ops.mul(_masked(b, mask, 0), weights)
+    result, sign = _logarithm(reduce_sum(weights, axes), peak, b is not None or return_sign)
+    if b is not None and not return_sign and dtype_of(sign) not in dtypes.COMPLEX:
+        result = select(lt(sign, 0), np.nan, result)
+    if keepdims and axes:
+        result, sign = expand_dims(result, axes), expand_dims(sign, axes)
+    return (result, sign) if return_sign else result
+
+
+def _real(x: Any) -> Any:
+    return real_part(x) if dtype_of(x) in dtypes.COMPLEX else x
+
+
+def _logarithm(total: Any, peak: Any, signed: bool) -> tuple[Any, Any]:
+    """Return log|total| + peak (of complex sums the complex logarithm), and the sum's sign."""
+    sign = sign_of(total)
+    if dtype_of(total) in dtypes.COMPLEX and not signed:
+        return ops.add(log(total), cast(peak, dtype_of(total))), sign
+    size = modulus(total)
+    empty = eq(size, 0)
+    result = ops.add(log(select(empty, 1, size)), peak)
+    return select(empty, -np.inf, result), sign
+
+
+def logsumexp(
+    a: Any,
+    axis: Axis = None,
+    b: Any = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+    where: Any = None,
+) -> Any:
+    """Return the logarithm of the sum of exp(a), which neither overflows nor underflows.
+
+    Args:
+      a: an array.
+      axis: the axes to sum over; all where not given.
+      b: factors of the exponentials; they broadcast against ``a``.
+      keepdims: whether the axes stay, with size 1.
+      return_sign: whether to return log|sum| and the sum's sign; a negative sum gives NaN
+        otherwise.
+      where: booleans that broadcast to ``a``: the elements that count.
+
+    The derivative is ``softmax``; where all elements are -inf, so is the result, and the
+    derivative is 0.
+
+    >>> import jxkernel as jx
+    >>> jx.nn.logsumexp(jx.numpy.zeros(1))
+    Array(0., dtype=float32)
+    """
+    return _logsumexp(a, b, where, reduced_axes("logsumexp", a, axis), keepdims, return_sign)
+
+
+def logmeanexp(x: Any, axis: Axis = None, where: Any = None, keepdims: bool = False) -> Any:
+    """Return the logarithm of the mean of exp(x); arguments are those of ``logsumexp``."""
+    axes = reduced_axes("logmeanexp", x, axis)
+    return _logmeanexp(x, where, axes, keepdims)
+
+
+@fused(static=("axes", "keepdims"), name="logmeanexp")
+def _logmeanexp(x: Any, where: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    x = _floating("logmeanexp", x)
+    total = _logsumexp.__wrapped__(x, None, where, axes, keepdims, False)
+    dtype = dtype_of(total)
+    mask = _mask(where, x)
+    if mask is None:
+        return ops.sub(total, dtype.type(np.log(prod(np.shape(x)[axis] for axis in axes))))
+    count = reduce_sum(cast(mask, dtype), axes)
+    return ops.sub(total, log(expand_dims(count, axes) if keepdims and axes else count))
+
+
+# ---------------------------------------------------------------- standardize and one_hot
+
+
+@fused(static=("axes", "algorithm"), name="standardize")
+def _standardize(
+    x: Any,
+    mean: Any,
+    variance: Any,
+    epsilon: Any,
+    where: Any,
+    axes: tuple[int, ...],
+    algorithm: str,
+) -> Any:
+    x = _floating("standardize", x)
+    if mean is None:
+        mean = mean_along(x, axes, keepdims=True, where=where)
+    if variance is None:
+        if algorithm == "fast":
+            squares = mean_along(ops.square(x), axes, keepdims=True, where=where)
+            variance = ops.max(squares - ops.square(mean), 0)
+        else:
+            variance = mean_along(ops.square(x - mean), axes, keepdims=True, where=where)
+    return (x - mean) * rsqrt(variance + epsilon)
+
+
+def standardize(
+    x: Any,
+    axis: Axis = -1,
+    mean: Any = None,
+    variance: Any = None,
+    epsilon: Any = 1e-5,
+    where: Any = None,
+    *,
+    algorithm: str = "fast",
+) -> Any:
+    """Return (x - mean) / √(variance + epsilon), with mean 0 and variance 1 along axes.
+
+    Args:
+      x: an array.
+      axis: the axes.
+      mean: the mean, with its axes kept; that of ``x`` where not given.
+      variance: the variance, likewise.
+      epsilon: what keeps the root from being 0.
+      where: booleans that broadcast to ``x``: the elements that mean and variance are of.
+      algorithm: ``"fast"`` takes the variance as the mean of squares less the squared mean,
+        ``"stable"`` as the mean of squared distances.
+
+    Raises:
+      ValueError: the algorithm is neither.
+    """
+    if algorithm not in ("fast", "stable"):
+        raise ValueError(f"standardize(algorithm={algorithm!r}): there are 'fast' and 'stable'")
+    axes = reduced_axes("standardize", x, axis)
+    return _standardize(x, mean, variance, epsilon, where, axes, algorithm)
+
+
+@fused(static=("count", "dtype", "axis"), name="one_hot")
+def _one_hot(x: Any, count: int, dtype: Any, axis: int) -> Any:
+    aval = argument_aval("one_hot", x)
+    shape = (*aval.shape[:axis], count, *aval.shape[axis:])
+    kept = tuple(i for i in range(len(shape)) if i != axis)
+    codes = broadcast_in_dim(cast(x, aval.dtype), shape, kept)
+    return cast(eq(codes, broadcasted_iota(aval.dtype, shape, axis)), dtype)
+
+
+def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> Any:
+    """Return vectors with 1 at the place of each class and 0 elsewhere.
+
+    Args:
+      x: an array of integers; those outside 0 ... num_classes - 1 give zeros.
+      num_classes: the number of classes.
+      dtype: the result's dtype; the default float one where not given.
+      axis: where the axis of the classes stands in the result.
+
+    Raises:
+      ValueError: the axis does not exist.
+
+    It has no derivative.
+
+    >>> import jxkernel as jx
+    >>> jx.nn.one_hot(jx.numpy.array([0, 2]), 3)
+    Array([[1., 0., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
+    rank = argument_aval("one_hot", x).ndim
+    place = canonical_axis("one_hot", axis, rank + 1)
+    found = dtypes.default_float_dtype() if dtype is None else user_dtype(dtype, "one_hot")
+    return _one_hot(x, index(num_classes), found, place)

@@ -1,0 +1,401 @@
+"""Continuous distributions that come from uniform or normal numbers by a formula.
+
+All take a key, a shape (None for that of the parameters) and a floating dtype.  The results are
+differentiable with respect to the parameters, the random numbers held fixed.
+"""
+
+from collections.abc import Callable, Sequence
+from math import pi, sqrt
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.numpy.creation import canonical_shape
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.promotion import broadcast_to_shape, cast
+from jxkernel.ops.arithmetic import max, min
+from jxkernel.ops.broadcast import reduce_sum
+from jxkernel.ops.compare import le, lt
+from jxkernel.ops.complex import complex as with_parts
+from jxkernel.ops.complex import sign
+from jxkernel.ops.exponential import exp, log, log1p
+from jxkernel.ops.exponential import sqrt as root
+from jxkernel.ops.rounding import nextafter
+from jxkernel.ops.select import select
+from jxkernel.ops.slicing import index_in_dim
+from jxkernel.ops.special import erf, erf_inv
+from jxkernel.ops.trigonometric import tan
+from jxkernel.random.drawing import float_dtype, joint_shape, uniform_floats
+from jxkernel.random.generators import GENERATORS
+from jxkernel.random.keys import checked_words
+
+__all__ = [
+    "cauchy",
+    "double_sided_maxwell",
+    "exponential",
+    "gumbel",
+    "laplace",
+    "logistic",
+    "lognormal",
+    "maxwell",
+    "normal",
+    "pareto",
+    "rayleigh",
+    "triangular",
+    "truncated_normal",
+    "wald",
+    "weibull_min",
+]
+
+Shape = tuple[int, ...]
+_static = ("name", "shape", "dtype")
+
+
+def several(words: Any, name: str, count: int = 2) -> list[Any]:
+    """Return the words of several keys made from those of one."""
+    keys = GENERATORS[name].split(words, (count,))
+    return [index_in_dim(keys, i, 0, keepdims=False) for i in range(count)]
+
+
+def toward(start: float, end: float, dtype: Any) -> Any:
+    """Return the number of a dtype next to ``start`` in the direction of ``end``."""
+    return np.nextafter(dtype.type(start), dtype.type(end), dtype=dtype)
+
+
+# ---------------------------------------------------------------- normal
+
+
+def normal_floats(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
+    """Return standard normal numbers: √2 · erf⁻¹ of uniform ones in (-1, 1)."""
+    numbers = uniform_floats(words, name, shape, dtype, toward(-1, 0, dtype), 1.0)
+    return dtype.type(sqrt(2)) * erf_inv(numbers)
+
+
+@fused(static=_static, name="normal")
+def _normal(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
+    if dtype not in dtypes.COMPLEX:
+        return normal_floats(words, name, shape, dtype)
+    part = np.dtype(np.float32 if dtype == np.complex64 else np.float64)
+    first, second = (normal_floats(key, name, shape, part) for key in several(words, name))
+    return with_parts(first, second) / dtype.type(part.type(sqrt(2)))
+
+
+def normal(key: Any, shape: int | Sequence[int] = (), dtype: Any = float) -> Any:
+    """Return random numbers of the standard normal distribution.
+
+    Args:
+      key: a key.
+      shape: the result's shape.
+      dtype: a floating dtype, or a complex one, for parts of variance one half.
+
+    Raises:
+      ValueError: the dtype is neither.
+
+    >>> from jxkernel import random
+    >>> random.normal(random.key(0), (3,)).shape
+    (3,)
+    """
+    words, generator = checked_words("normal", key)
+    if dtype is not None and dtype is not float and dtypes.as_dtype(dtype) in dtypes.COMPLEX:
+        found = dtypes.check_and_canonicalize_user_dtype(dtype, "random.normal")
+    else:
+        found = float_dtype("normal", dtype)
+    return _normal(words, generator.name, canonical_shape(shape), found)
+
+
+def _truncated(words: Any, name: str, shape: Shape, dtype: Any, lower: Any, upper: Any) -> Any:
+    """Draw between the two bounds' places in the distribution, and keep rounding inside."""
+    scale = dtype.type(sqrt(2))
+    places = uniform_floats(words, name, shape, dtype, erf(lower / scale), erf(upper / scale))
+    inside = max(scale * erf_inv(places), nextafter(lower, dtype.type(np.inf)))
+    return min(inside, nextafter(upper, dtype.type(-np.inf)))
+
+
+# ---------------------------------------------------------------- the form of the others
+
+
+def _without_parameters(name: str, transform: Callable[[Any], Any], low: Any, doc: str) -> Any:
+    """Return a distribution made of uniform numbers in [low(dtype), 1) by a formula."""
+
+    @fused(static=_static, name=name)
+    def drawn(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
+        return transform(uniform_floats(words, name, shape, dtype, low(dtype), 1.0))
+
+    def distribution(key: Any, shape: int | Sequence[int] = (), dtype: Any = float) -> Any:
+        words, generator = checked_words(name, key)
+        return drawn(words, generator.name, canonical_shape(shape), float_dtype(name, dtype))
+
+    distribution.__name__ = distribution.__qualname__ = name
+    distribution.__doc__ = doc
+    return distribution
+
+
+def drawing_with(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that draws with parameters: (key, shape, dtype, *parameters).
+
+    Args:
+      name: the distribution's name.
+      draw: from words, generator name, shape, dtype, and the parameters in that dtype and shape.
+    """
+
+    @fused(static=_static, name=name)
+    def drawn(words: Any, parameters: tuple[Any, ...], name: str, shape: Shape, dtype: Any) -> Any:
+        spread = [broadcast_to_shape(cast(p, dtype), shape) for p in parameters]
+        return draw(words, name, shape, dtype, *spread)
+
+    def checked(key: Any, shape: Any, dtype: Any, *parameters: Any) -> Any:
+        words, generator = checked_words(name, key)
+        found = float_dtype(name, dtype)
+        sizes = joint_shape(name, shape, *parameters)
+        return drawn(words, parameters, generator.name, sizes, found)
+
+    return checked
+
+
+def _zero(dtype: Any) -> float:
+    return 0.0
+
+
+def _least_normal(dtype: Any) -> Any:
+    return dtypes.finfo(dtype).tiny
+
+
+def standard_exponential(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
+    """Return numbers of the exponential distribution of rate 1."""
+    return -log1p(-uniform_floats(words, name, shape, dtype))
+
+
+def standard_gumbel(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
+    """Return numbers of the standard Gumbel distribution."""
+    return -log(-log(uniform_floats(words, name, shape, dtype, _least_normal(dtype), 1.0)))
+
+
+exponential = _without_parameters(
+    "exponential",
+    lambda u: -log1p(-u),
+    _zero,
+    "Return random numbers of the exponential distribution of rate 1: those of a uniform key\n"
+    "through -log(1 - u).",
+)
+_gumbel = _without_parameters("gumbel", lambda u: -log(-log(u)), _least_normal, "")
+laplace = _without_parameters(
+    "laplace",
+    lambda u: sign(u) * log1p(-abs(u)),
+    lambda dtype: toward(-1, 0, dtype),
+    "Return random numbers of the standard Laplace distribution, of density exp(-|x|) / 2.",
+)
+logistic = _without_parameters(
+    "logistic",
+    lambda u: log(u) - log1p(-u),
+    _least_normal,
+    "Return random numbers of the standard logistic distribution.",
+)
+cauchy = _without_parameters(
+    "cauchy",
+    lambda u: tan((u - 0.5) * pi),
+    lambda dtype: dtypes.finfo(dtype).eps,
+    "Return random numbers of the standard Cauchy distribution.",
+)
+
+
+def gumbel(
+    key: Any,
+    shape: int | Sequence[int] = (),
+    dtype: Any = float,
+    mode: str | None = None,
+) -> Any:
+    """Return random numbers of the standard Gumbel distribution.
+
+    Args:
+      key: a key.
+      shape: the result's shape.
+      dtype: a floating dtype; the default one where not given.
+      mode: ``"low"`` or None: -log(-log u) of one word's bits.
+
+    Raises:
+      NotImplementedError: another mode.
+    """
+    if mode not in (None, "low"):
+        raise NotImplementedError(f"random.gumbel(mode={mode!r}): there is 'low'")
+    return _gumbel(key, shape, dtype)
+
+
+# ---------------------------------------------------------------- with parameters
+
+
+def _rayleigh(words: Any, name: str, shape: Shape, dtype: Any, scale: Any) -> Any:
+    return scale * root(log(uniform_floats(words, name, shape, dtype)) * -2.0)
+
+
+def _pareto(words: Any, name: str, shape: Shape, dtype: Any, b: Any) -> Any:
+    return exp(standard_exponential(words, name, shape, dtype) / b)
+
+
+def _weibull(
+    words: Any, name: str, shape: Shape, dtype: Any, scale: Any, concentration: Any
+) -> Any:
+    return scale * standard_exponential(words, name, shape, dtype) ** (1.0 / concentration)
+
+
+def _lognormal(words: Any, name: str, shape: Shape, dtype: Any, sigma: Any) -> Any:
+    return exp(sigma * normal_floats(words, name, shape, dtype))
+
+
+def standard_maxwell(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
+    """Return the lengths of standard normal vectors of three components."""
+    vectors = normal_floats(words, name, (*shape, 3), dtype)
+    return root(reduce_sum(vectors * vectors, (len(shape),)))
+
+
+def signs(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
+    """Return -1 or 1, each with probability one half."""
+    chosen = lt(uniform_floats(words, name, shape, dtype), dtype.type(0.5))
+    return 2 * cast(chosen, dtype) - 1
+
+
+def _double_maxwell(words: Any, name: str, shape: Shape, dtype: Any, loc: Any, scale: Any) -> Any:
+    first, second = several(words, name)
+    lengths = standard_maxwell(first, name, shape, dtype)
+    return signs(second, name, shape, dtype) * lengths * scale + loc
+
+
+def _wald(words: Any, name: str, shape: Shape, dtype: Any, mean: Any) -> Any:
+    """Draw the lesser root of the transformed quadratic, or the greater in its place.
+
+    Source: J. Michael, W. Schucany, R. Haas, "Generating random variates using transformations
+    with multiple roots", The American Statistician 30, 1976.
+    """
+    first, second = several(words, name)
+    square = normal_floats(first, name, shape, dtype) ** 2
+    place = uniform_floats(second, name, shape, dtype)
+    spread = root(4 * mean * square + mean**2 * square**2)
+    lesser = mean + mean**2 * square / 2 - mean / 2 * spread
+    return select(le(place, mean / (mean + lesser)), lesser, mean**2 / lesser)
+
+
+def _triangular(
+    words: Any, name: str, shape: Shape, dtype: Any, left: Any, mode: Any, right: Any
+) -> Any:
+    place = uniform_floats(words, name, shape, dtype)
+    width = right - left
+    rising = left + root(place * width * (mode - left))
+    falling = right - root((1 - place) * width * (right - mode))
+    return select(lt(place, (mode - left) / width), rising, falling)
+
+
+_draw_truncated = drawing_with("truncated_normal", _truncated)
+_draw_rayleigh = drawing_with("rayleigh", _rayleigh)
+_draw_pareto = drawing_with("pareto", _pareto)
+_draw_weibull = drawing_with("weibull_min", _weibull)
+_draw_lognormal = drawing_with("lognormal", _lognormal)
+_draw_maxwell = drawing_with("maxwell", standard_maxwell)
+_draw_double_maxwell = drawing_with("double_sided_maxwell", _double_maxwell)
+_draw_wald = drawing_with("wald", _wald)
+_draw_triangular = drawing_with("triangular", _triangular)
+
+
+def truncated_normal(
+    key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = float
+) -> Any:
+    """Return standard normal numbers on the condition that they lie between two bounds.
+
+    Args:
+      key: a key.
+      lower: the lower bound, a number or array.
+      upper: the upper bound; all results lie strictly between the two.
+      shape: the result's shape; that of the bounds where not given.
+      dtype: a floating dtype.
+    """
+    return _draw_truncated(key, shape, dtype, lower, upper)
+
+
+def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = float) -> Any:
+    """Return random numbers of the Rayleigh distribution: lengths of normal vectors in a plane.
+
+    Args:
+      key: a key.
+      scale: the standard deviation of the components.
+      shape: the result's shape; that of ``scale`` where not given.
+      dtype: a floating dtype.
+    """
+    return _draw_rayleigh(key, shape, dtype, scale)
+
+
+def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = float) -> Any:
+    """Return random numbers of the Pareto distribution of density b / x^(b+1) for x ≥ 1.
+
+    Args:
+      key: a key.
+      b: the exponent, positive.
+      shape: the result's shape; that of ``b`` where not given.
+      dtype: a floating dtype.
+    """
+    return _draw_pareto(key, shape, dtype, b)
+
+
+def weibull_min(
+    key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = float
+) -> Any:
+    """Return random numbers of the Weibull distribution.
+
+    Args:
+      key: a key.
+      scale: the scale, positive.
+      concentration: the exponent, positive.
+      shape: the result's shape.
+      dtype: a floating dtype.
+    """
+    return _draw_weibull(key, shape, dtype, scale, concentration)
+
+
+def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = float) -> Any:
+    """Return exp of normal numbers of standard deviation ``sigma``.
+
+    Args:
+      key: a key.
+      sigma: the standard deviation of the logarithm.
+      shape: the result's shape; that of ``sigma`` where not given.
+      dtype: a floating dtype.
+    """
+    return _draw_lognormal(key, shape, dtype, sigma)
+
+
+def maxwell(key: Any, shape: Any = (), dtype: Any = float) -> Any:
+    """Return lengths of standard normal vectors of three components."""
+    return _draw_maxwell(key, shape, dtype)
+
+
+def double_sided_maxwell(
+    key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = float
+) -> Any:
+    """Return ``loc`` plus or minus ``scale`` times numbers of ``maxwell``."""
+    return _draw_double_maxwell(key, shape, dtype, loc, scale)
+
+
+def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = float) -> Any:
+    """Return random numbers of the inverse Gaussian distribution of a mean and scale 1.
+
+    Args:
+      key: a key.
+      mean: the mean, positive.
+      shape: the result's shape; that of ``mean`` where not given.
+      dtype: a floating dtype.
+    """
+    return _draw_wald(key, shape, dtype, mean)
+
+
+def triangular(
+    key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = float
+) -> Any:
+    """Return random numbers whose density rises from ``left`` to ``mode`` and falls to ``right``.
+
+    Args:
+      key: a key.
+      left: the least value.
+      mode: the most frequent one.
+      right: the greatest.
+      shape: the result's shape; that of the parameters where not given.
+      dtype: a floating dtype.
+    """
+    return _draw_triangular(key, shape, dtype, left, mode, right)

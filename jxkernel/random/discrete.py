@@ -1,0 +1,265 @@
+"""Discrete distributions: coins, integers, categories, permutations and choices.
+
+None of the results has a derivative.
+"""
+
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.numpy.creation import canonical_shape
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    broadcast_shapes,
+    broadcast_to_shape,
+    cast,
+    inexact_dtype,
+)
+from jxkernel.ops import arithmetic as ops
+from jxkernel.ops.bits import bitwise_and
+from jxkernel.ops.compare import eq, gt, le, lt
+from jxkernel.ops.exponential import log as logarithm
+from jxkernel.ops.exponential import log1p
+from jxkernel.ops.reduce import argmax
+from jxkernel.ops.rounding import floor
+from jxkernel.ops.select import select
+from jxkernel.random.continuous import several, standard_gumbel
+from jxkernel.random.drawing import joint_shape, random_bits, uniform_floats
+from jxkernel.random.keys import checked_words
+
+__all__ = [
+    "bernoulli",
+    "categorical",
+    "geometric",
+    "rademacher",
+    "randint",
+]
+
+Shape = tuple[int, ...]
+
+
+def integer_dtype(name: str, dtype: Any) -> Any:
+    """Return the canonical dtype of a distribution of integers.
+
+    Raises:
+      ValueError: it is not an integer dtype.
+    """
+    if dtype is None or dtype is int:
+        return dtypes.default_int_dtype()
+    found = dtypes.check_and_canonicalize_user_dtype(dtype, f"random.{name}")
+    if found not in dtypes.INTEGRAL:
+        raise ValueError(f"random.{name} makes integers, got dtype {found.name}")
+    return found
+
+
+@fused(static=("name", "shape"), name="bernoulli")
+def _bernoulli(words: Any, p: Any, name: str, shape: Shape) -> Any:
+    dtype = inexact_dtype(argument_aval("bernoulli", p).dtype)
+    drawn = uniform_floats(words, name, shape, dtype)
+    return lt(drawn, broadcast_to_shape(cast(p, dtype), shape))
+
+
+def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> Any:
+    """Return booleans that are true with a given probability.
+
+    Args:
+      key: a key.
+      p: the probability, a number or array.
+      shape: the result's shape; that of ``p`` where not given.
+      mode: ``"low"``: one word of bits each.
+
+    Raises:
+      TypeError: ``p`` is complex.
+      NotImplementedError: another mode.
+    """
+    if mode != "low":
+        raise NotImplementedError(f"random.bernoulli(mode={mode!r}): there is 'low'")
+    words, generator = checked_words("bernoulli", key)
+    if argument_aval("random.bernoulli", p, 1).dtype in dtypes.COMPLEX:
+        raise TypeError("random.bernoulli takes real probabilities")
+    return _bernoulli(words, p, generator.name, joint_shape("bernoulli", shape, p))
+
+
+@fused(static=("name", "shape", "dtype"), name="rademacher")
+def _rademacher(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
+    chosen = lt(uniform_floats(words, name, shape, dtypes.default_float_dtype()), 0.5)
+    return ops.sub(ops.mul(cast(chosen, dtype), 2), 1)
+
+
+def rademacher(key: Any, shape: int | Sequence[int] = (), dtype: Any = int) -> Any:
+    """Return -1 or 1, each with probability one half."""
+    words, generator = checked_words("rademacher", key)
+    if dtype is None or dtype is int:
+        found = dtypes.default_int_dtype()
+    else:
+        found = dtypes.check_and_canonicalize_user_dtype(dtype, "random.rademacher")
+    return _rademacher(words, generator.name, canonical_shape(shape), found)
+
+
+# ---------------------------------------------------------------- integers
+
+
+@fused(static=("name", "shape", "dtype"), name="randint")
+def _randint(words: Any, low: Any, high: Any, name: str, shape: Shape, dtype: Any) -> Any:
+    """Reduce two words of bits to the span: h · 2ⁿ + l, modulo the span.
+
+    With twice as many bits as the span has, the least and the most frequent result differ in
+    probability by no more than 2⁻ⁿ.
+    """
+    width = dtypes.itemsize_bits(dtype)
+    least, most = dtypes.iinfo(dtype).min, dtypes.iinfo(dtype).max
+    beyond = _exceeds(high, most)
+    low, high = (broadcast_to_shape(_clipped(x, least, most, dtype), shape) for x in (low, high))
+    unsigned = np.dtype(f"uint{width}")
+    span = cast(ops.sub(high, low), unsigned)
+    span = select(le(high, low), 1, span)
+    if beyond is not None:
+        span = select(bitwise_and(beyond, gt(high, low)), ops.add(span, 1), span)
+    upper, lower = (random_bits(key, name, width, shape) for key in several(words, name))
+    power = ops.rem(unsigned.type(2 ** (width // 2)), span)
+    power = ops.rem(ops.mul(power, power), span)
+    offset = ops.add(ops.mul(ops.rem(upper, span), power), ops.rem(lower, span))
+    return ops.add(low, cast(ops.rem(offset, span), dtype))
+
+
+def _exceeds(high: Any, most: int) -> Any:
+    """Return whether a bound lies past the dtype's end, so that its greatest value may come."""
+    aval = argument_aval("randint", high)
+    if int(dtypes.iinfo(aval.dtype).max) <= most:
+        return None
+    return gt(high, aval.dtype.type(most))
+
+
+def _clipped(x: Any, least: int, most: int, dtype: Any) -> Any:
+    """Return a bound within a dtype, and in it."""
+    own = argument_aval("randint", x).dtype
+    info = dtypes.iinfo(own)
+    x = cast(x, own)
+    if int(info.min) < least:
+        x = ops.max(x, own.type(least))
+    if int(info.max) > most:
+        x = ops.min(x, own.type(most))
+    return cast(x, dtype)
+
+
+def randint(
+    key: Any, shape: int | Sequence[int], minval: Any, maxval: Any, dtype: Any = int
+) -> Any:
+    """Return random integers, uniform from ``minval`` up to, not including, ``maxval``.
+
+    Args:
+      key: a key.
+      shape: the result's shape.
+      minval: the least, an integer or an array that broadcasts to the shape.
+      maxval: the bound, likewise; where it is not above ``minval`` the result is ``minval``.
+      dtype: an integer dtype; a bound past its end stands for the end.
+
+    Raises:
+      TypeError: a bound is not of an integer dtype.
+      ValueError: the dtype is not an integer one.
+
+    >>> from jxkernel import random
+    >>> bool((random.randint(random.key(0), (100,), 0, 6) < 6).all())
+    True
+    """
+    words, generator = checked_words("randint", key)
+    found = integer_dtype("randint", dtype)
+    low, high = _bound(minval), _bound(maxval)
+    sizes = joint_shape("randint", shape, low, high)
+    return _randint(words, low, high, generator.name, sizes, found)
+
+
+def _bound(x: Any) -> Any:
+    """Return a bound as an integer; a Python one as wide as it needs."""
+    if isinstance(x, int):
+        # C++ narrows 64-bit NumPy numbers, so a bound past the default dtype becomes unsigned.
+        most = int(dtypes.iinfo(dtypes.default_int_dtype()).max)
+        return np.uint32(x) if most < x < 2**32 else x
+    aval = argument_aval("random.randint", x)
+    if aval.dtype not in dtypes.INTEGRAL:
+        raise TypeError(f"random.randint takes integer bounds, got dtype {aval.dtype.name}")
+    return x
+
+
+# ---------------------------------------------------------------- categories
+
+
+@fused(static=("name", "axis", "shape"), name="categorical")
+def _categorical(words: Any, logits: Any, name: str, axis: int, shape: Shape) -> Any:
+    """Return the place of the greatest of the logits with Gumbel noise added."""
+    aval = argument_aval("categorical", logits)
+    dtype = inexact_dtype(aval.dtype)
+    rest = len(shape) - (aval.ndim - 1)
+    place = axis + rest
+    whole = (*shape[:place], aval.shape[axis], *shape[place:])
+    noise = standard_gumbel(words, name, whole, dtype)
+    total = ops.add(noise, broadcast_to_shape(cast(logits, dtype), whole))
+    return argmax(total, place, dtypes.default_int_dtype())
+
+
+def categorical(
+    key: Any,
+    logits: Any,
+    axis: int = -1,
+    shape: Any = None,
+    replace: bool = True,
+    mode: str | None = None,
+) -> Any:
+    """Return random positions along an axis, with probabilities in proportion to exp(logits).
+
+    Args:
+      key: a key.
+      logits: logarithms of the probabilities, up to a constant.
+      axis: the axis of the categories.
+      shape: the result's shape, which ends in that of ``logits`` without the axis.
+      replace: whether a category may be drawn again along the shape's leading axes.
+      mode: None or ``"low"``; see ``gumbel``.
+
+    Raises:
+      ValueError: the shape does not end so, or there are not enough categories to draw.
+    """
+    if mode not in (None, "low"):
+        raise NotImplementedError(f"random.categorical(mode={mode!r}): there is 'low'")
+    words, generator = checked_words("categorical", key)
+    aval = argument_aval("random.categorical", logits, 1)
+    place = index(axis) % aval.ndim if aval.ndim else 0
+    own = (*aval.shape[:place], *aval.shape[place + 1 :])
+    sizes = own if shape is None else canonical_shape(shape)
+    if (
+        len(sizes) < len(own)
+        or broadcast_shapes(sizes[len(sizes) - len(own) :], own) != sizes[len(sizes) - len(own) :]
+    ):
+        raise ValueError(f"random.categorical got shape {sizes}, which does not end in {own}")
+    if not replace:
+        raise NotImplementedError("random.categorical(replace=False)")
+    return _categorical(words, logits, generator.name, place, sizes)
+
+
+# ---------------------------------------------------------------- waiting times
+
+
+@fused(static=("name", "shape", "dtype"), name="geometric")
+def _geometric(words: Any, p: Any, name: str, shape: Shape, dtype: Any) -> Any:
+    float_kind = inexact_dtype(argument_aval("geometric", p).dtype)
+    drawn = uniform_floats(words, name, shape, float_kind)
+    drawn = select(eq(drawn, 0), 1, drawn)
+    rate = log1p(ops.neg(broadcast_to_shape(cast(p, float_kind), shape)))
+    return cast(ops.add(floor(ops.div(logarithm(drawn), rate)), 1), dtype)
+
+
+def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = int) -> Any:
+    """Return the numbers of trials up to the first success, at least 1.
+
+    Args:
+      key: a key.
+      p: the probability of success, a number or array in (0, 1].
+      shape: the result's shape; that of ``p`` where not given.
+      dtype: an integer dtype.
+    """
+    words, generator = checked_words("geometric", key)
+    sizes = joint_shape("geometric", shape, p)
+    return _geometric(words, p, generator.name, sizes, integer_dtype("geometric", dtype))

@@ -1,0 +1,144 @@
+"""Drawing: random bits and uniform floats of a key, and what all distributions share.
+
+Functions with an underscore take words and static names and run inside fused programs; public
+ones check their arguments first.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.numpy.creation import canonical_shape
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.promotion import argument_aval, broadcast_shapes, broadcast_to_shape, cast
+from jxkernel.ops.arithmetic import add, max, mul, sub
+from jxkernel.ops.bits import bitwise_or, shift_right_logical
+from jxkernel.ops.convert import bitcast_convert_type
+from jxkernel.random.generators import GENERATORS
+from jxkernel.random.keys import checked_words
+
+__all__ = ["bits", "float_dtype", "joint_shape", "random_bits", "uniform", "uniform_floats"]
+
+
+def random_bits(words: Any, name: str, width: int, shape: tuple[int, ...]) -> Any:
+    """Return random bits of a key's words as unsigned integers of a width."""
+    return GENERATORS[name].bits(words, width, shape)
+
+
+@fused(static=("name", "shape", "dtype"), name="random_bits")
+def _bits(words: Any, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
+    return random_bits(words, name, dtypes.itemsize_bits(dtype), shape)
+
+
+def bits(key: Any, shape: int | Sequence[int] = (), dtype: Any = None) -> Any:
+    """Return random bits as unsigned integers.
+
+    Args:
+      key: a key.
+      shape: the result's shape.
+      dtype: an unsigned dtype; the default one where not given.
+
+    Raises:
+      ValueError: the dtype is not unsigned.
+    """
+    words, generator = checked_words("bits", key)
+    if dtype is None:
+        found = dtypes.default_uint_dtype()
+    else:
+        found = dtypes.check_and_canonicalize_user_dtype(dtype, "random.bits")
+    if found not in dtypes.UNSIGNED:
+        raise ValueError(f"random.bits makes unsigned integers, got dtype {found.name}")
+    return _bits(words, generator.name, canonical_shape(shape), found)
+
+
+def float_dtype(name: str, dtype: Any) -> Any:
+    """Return the canonical dtype of a floating distribution.
+
+    Raises:
+      ValueError: it is not floating.
+    """
+    if dtype is None or dtype is float:
+        return dtypes.default_float_dtype()
+    found = dtypes.check_and_canonicalize_user_dtype(dtype, f"random.{name}")
+    if found not in dtypes.FLOATING:
+        raise ValueError(f"random.{name} makes floating numbers, got dtype {found.name}")
+    return found
+
+
+def joint_shape(name: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
+    """Return the shape of a result: as asked for, else that of the parameters together.
+
+    Raises:
+      TypeError: a parameter is no array.
+      ValueError: the parameters do not broadcast to the shape.
+    """
+    own = [argument_aval(f"random.{name}", p, i).shape for i, p in enumerate(parameters)]
+    joint = broadcast_shapes(*own)
+    if shape is None:
+        return joint
+    wanted = canonical_shape(shape)
+    if joint != () and broadcast_shapes(joint, wanted) != wanted:
+        raise ValueError(
+            f"random.{name} got parameters of shape {joint}, which do not broadcast to shape "
+            f"{wanted}"
+        )
+    return wanted
+
+
+def uniform_floats(
+    words: Any, name: str, shape: tuple[int, ...], dtype: Any, low: Any = 0.0, high: Any = 1.0
+) -> Any:
+    """Return floats from [low, high).
+
+    Random bits become the mantissa of a number in [1, 2), less 1: every result is a multiple of
+    the mantissa's last place, and 1 is never reached.
+    """
+    size, mantissa = dtypes.itemsize_bits(dtype), dtypes.finfo(dtype).nmant
+    # Fewer random bits do where the mantissa is short.
+    width = 8 if mantissa < 8 else size
+    pattern = random_bits(words, name, width, shape)
+    unsigned = np.dtype(f"uint{size}")
+    one = np.array(1, dtype).view(unsigned)[()]
+    pattern = shift_right_logical(pattern, width - mantissa)
+    number = bitcast_convert_type(bitwise_or(cast(pattern, unsigned), one), dtype)
+    fraction = sub(number, dtype.type(1))
+    low, high = (broadcast_to_shape(cast(x, dtype), shape) for x in (low, high))
+    return max(low, add(mul(fraction, sub(high, low)), low))
+
+
+@fused(static=("name", "shape", "dtype"), name="uniform")
+def _uniform(words: Any, low: Any, high: Any, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
+    return uniform_floats(words, name, shape, dtype, low, high)
+
+
+def uniform(
+    key: Any,
+    shape: int | Sequence[int] = (),
+    dtype: Any = float,
+    minval: Any = 0.0,
+    maxval: Any = 1.0,
+) -> Any:
+    """Return random floats, uniform in [minval, maxval).
+
+    Args:
+      key: a key.
+      shape: the result's shape.
+      dtype: a floating dtype; the default one where not given.
+      minval: the least value, a number or an array that broadcasts to the shape.
+      maxval: the bound, likewise.
+
+    Raises:
+      ValueError: the dtype is not floating.
+
+    Linear in ``minval`` and ``maxval``.
+
+    >>> from jxkernel import random
+    >>> random.uniform(random.key(0), (2,)).shape
+    (2,)
+    """
+    words, generator = checked_words("uniform", key)
+    found = float_dtype("uniform", dtype)
+    sizes = joint_shape("uniform", shape, minval, maxval)
+    return _uniform(words, minval, maxval, generator.name, sizes, found)

@@ -1,0 +1,362 @@
+"""Keys: what random functions take instead of hidden state.
+
+A raw key is an array of words; a typed key (``KeyArray``) is one that also says which generator
+it is for, cannot be mistaken for data, and may be one of an array of keys.  Typed keys are
+pytrees of their words, so that every transform takes them.
+"""
+
+from collections.abc import Iterator, Sequence
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from jxkernel import config, dtypes, tree
+from jxkernel.core.trace import Tracer
+from jxkernel.numpy.creation import asarray
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.promotion import argument_aval, cast
+from jxkernel.random.generators import GENERATORS, Generator
+from jxkernel.runtime import ArrayImpl
+
+__all__ = [
+    "KeyArray",
+    "KeyDType",
+    "PRNGKey",
+    "clone",
+    "fold_in",
+    "key",
+    "key_data",
+    "key_dtype",
+    "key_impl",
+    "split",
+    "wrap_key_data",
+]
+
+
+class KeyDType(dtypes.ExtendedDType):
+    """The dtype of typed keys of one generator, such as ``key<fry>``."""
+
+    __slots__ = ("generator",)
+
+    def __init__(self, generator: Generator) -> None:
+        self.generator = generator
+
+    @property
+    def type(self) -> Any:
+        """The scalar type, for ``issubdtype(key.dtype, prng_key)``."""
+        return dtypes.prng_key
+
+    @property
+    def name(self) -> str:
+        """The name in messages."""
+        return f"key<{self.generator.tag}>"
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per key."""
+        return 4 * self.generator.key_shape[0]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KeyDType) and other.generator is self.generator
+
+    def __hash__(self) -> int:
+        return hash(self.generator.name)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class KeyArray:
+    """An array of keys.
+
+    Attributes:
+      words: the keys' words, on a last axis that the shape does not count.
+      generator: what they are for.
+    """
+
+    __slots__ = ("generator", "words")
+    __hash__ = None  # type: ignore[assignment]  # keys are compared element by element
+
+    def __init__(self, words: Any, generator: Generator) -> None:
+        self.words = words
+        self.generator = generator
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array of keys."""
+        return np.shape(self.words)[:-1]
+
+    @property
+    def dtype(self) -> KeyDType:
+        """The dtype, which names the generator."""
+        return _DTYPES[self.generator.name]
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of keys."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a single key")
+        return self.shape[0]
+
+    def __getitem__(self, place: Any) -> "KeyArray":
+        items = place if isinstance(place, tuple) else (place,)
+        if Ellipsis not in [item for item in items if item is Ellipsis]:
+            items = (*items, Ellipsis)
+        return KeyArray(self.words[(*items, slice(None))], self.generator)
+
+    def __iter__(self) -> Iterator["KeyArray"]:
+        if not self.shape:
+            raise TypeError("iteration over a single key")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __eq__(self, other: object) -> Any:
+        if not isinstance(other, KeyArray) or other.generator is not self.generator:
+            return NotImplemented
+        return (self.words == other.words).all(axis=-1)
+
+    def __ne__(self, other: object) -> Any:
+        if not isinstance(other, KeyArray) or other.generator is not self.generator:
+            return NotImplemented
+        return (self.words != other.words).any(axis=-1)
+
+    def reshape(self, *shape: Any) -> "KeyArray":
+        """Return the keys in another shape."""
+        sizes = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        return KeyArray(self.words.reshape(*sizes, self.words.shape[-1]), self.generator)
+
+    def ravel(self) -> "KeyArray":
+        """Return the keys along one axis."""
+        return self.reshape(self.size)
+
+    flatten = ravel
+
+    def block_until_ready(self) -> "KeyArray":
+        """Wait until the words exist."""
+        if isinstance(self.words, ArrayImpl):
+            self.words.block_until_ready()
+        return self
+
+    def __repr__(self) -> str:
+        if isinstance(self.words, ArrayImpl):
+            return f"Array({self.shape}, dtype={self.dtype.name}) overlaying:\n{self.words}"
+        return f"KeyArray({self.shape}, dtype={self.dtype.name}, words={self.words!r})"
+
+
+_DTYPES = {name: KeyDType(generator) for name, generator in GENERATORS.items()}
+
+tree.register_pytree_node(
+    KeyArray,
+    lambda keys: ((keys.words,), keys.generator.name),
+    lambda name, words: KeyArray(words[0], GENERATORS[name]),
+)
+
+
+# ---------------------------------------------------------------- taking keys apart
+
+
+def generator_named(impl: Any) -> Generator:
+    """Return a generator by its name, its dtype or itself; the configured one for None.
+
+    Raises:
+      ValueError: there is none of that name.
+    """
+    if impl is None:
+        impl = config.default_prng_impl.value
+    if isinstance(impl, KeyDType):
+        return impl.generator
+    if isinstance(impl, Generator):
+        return impl
+    if impl not in GENERATORS:
+        raise ValueError(f"no generator is named {impl!r}: there are {', '.join(GENERATORS)}")
+    return GENERATORS[impl]
+
+
+def checked_words(name: str, key: Any) -> tuple[Any, Generator]:
+    """Return the words of one key, and its generator.
+
+    Raises:
+      TypeError: it is no key.
+      ValueError: it is an array of keys.
+    """
+    if isinstance(key, KeyArray):
+        words, generator = key.words, key.generator
+    else:
+        words, generator = _raw(name, key), generator_named(None)
+    if np.shape(words) != generator.key_shape:
+        if len(np.shape(words)) > 1 and np.shape(words)[-1:] == generator.key_shape:
+            raise ValueError(
+                f"random.{name} takes one key, got keys of shape {np.shape(words)[:-1]}: use "
+                f"vmap over them, or a single one: keys[0]"
+            )
+        raise TypeError(
+            f"random.{name} takes a key of {generator.name}, uint32 words of shape "
+            f"{generator.key_shape}, got shape {np.shape(words)}"
+        )
+    return words, generator
+
+
+def _raw(name: str, key: Any) -> Any:
+    if not isinstance(key, (ArrayImpl, Tracer, np.ndarray)) or key.dtype != np.uint32:
+        raise TypeError(
+            f"random.{name} takes a key, made by random.key(seed), got {key!r:.60} of type "
+            f"{type(key).__name__}"
+        )
+    return key
+
+
+def _wrapped_like(key: Any, words: Any, generator: Generator) -> Any:
+    return KeyArray(words, generator) if isinstance(key, KeyArray) else words
+
+
+# ---------------------------------------------------------------- making keys
+
+
+@fused(static=("name",), name="random_seed")
+def _seeded(seed: Any, name: str) -> Any:
+    return GENERATORS[name].seed(seed)
+
+
+def _seed_words(seed: Any, generator: Generator) -> Any:
+    if isinstance(seed, KeyArray):
+        raise TypeError("a seed is an integer, got a key")
+    if isinstance(seed, (bool, int, np.integer)):
+        bits = 64 if dtypes.default_int_dtype() == np.int64 else 32
+        wrapped = int(seed) & (2**bits - 1)
+        return _seeded(np.uint64(wrapped) if bits == 64 else np.uint32(wrapped), generator.name)
+    aval = argument_aval("random.key", seed)
+    if aval.dtype not in dtypes.INTEGRAL and aval.dtype not in dtypes.BOOLEAN:
+        raise TypeError(f"a seed is an integer, got {seed!r:.60} of dtype {aval.dtype.name}")
+    if aval.shape:
+        raise TypeError(f"a seed is a scalar, got an array of shape {aval.shape}: use vmap")
+    return _seeded(seed, generator.name)
+
+
+def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
+    """Return a raw key, an array of uint32 words, from a seed.
+
+    Args:
+      seed: an integer; with x64 off its low 32 bits count.
+      impl: the generator, ``"threefry2x32"``, ``"rbg"`` or ``"unsafe_rbg"``; the configured one
+        where not given.
+
+    Raises:
+      TypeError: the seed is no integer scalar.
+      ValueError: no generator has that name.
+
+    >>> from jxkernel import random
+    >>> random.PRNGKey(0)
+    Array([0, 0], dtype=uint32)
+    """
+    return _seed_words(seed, generator_named(impl))
+
+
+def key(seed: Any, *, impl: Any = None) -> KeyArray:
+    """Return a typed key from a seed; arguments are those of ``PRNGKey``."""
+    generator = generator_named(impl)
+    return KeyArray(_seed_words(seed, generator), generator)
+
+
+@fused(static=("name", "shape"), name="random_split")
+def _split(words: Any, name: str, shape: tuple[int, ...]) -> Any:
+    return GENERATORS[name].split(words, shape)
+
+
+def split(key: Any, num: int | Sequence[int] = 2) -> Any:
+    """Return new keys made from a key, which is not to be used again.
+
+    Args:
+      key: a key.
+      num: how many, or the shape of the array of them.
+
+    Returns:
+      an array of keys of the same kind (raw or typed).
+
+    Raises:
+      TypeError: ``key`` is no key.
+      ValueError: it is an array of keys.
+    """
+    words, generator = checked_words("split", key)
+    shape = (index(num),) if np.ndim(num) == 0 else tuple(map(index, num))
+    return _wrapped_like(key, _split(words, generator.name, shape), generator)
+
+
+@fused(static=("name",), name="random_fold_in")
+def _folded(words: Any, data: Any, name: str) -> Any:
+    return GENERATORS[name].fold_in(words, cast(data, np.dtype(np.uint32)))
+
+
+def fold_in(key: Any, data: Any) -> Any:
+    """Return a new key made from a key and a number.
+
+    Args:
+      key: a key.
+      data: an integer from 0 to 2³² - 1, or a scalar array of integers.
+
+    Raises:
+      TypeError: ``key`` is no key, or ``data`` no integer scalar.
+      OverflowError: a Python integer is out of range.
+    """
+    words, generator = checked_words("fold_in", key)
+    if isinstance(data, (int, np.integer)):
+        data = dtypes.coerce_scalar(int(data), np.uint32)[()]
+    aval = argument_aval("random.fold_in", data, 1)
+    if aval.shape or aval.dtype not in dtypes.INTEGRAL:
+        raise TypeError(f"random.fold_in takes an integer scalar, got {aval.short()}")
+    return _wrapped_like(key, _folded(words, data, generator.name), generator)
+
+
+def clone(key: Any) -> Any:
+    """Return a copy of a key that may be used once more for the same bits, on purpose."""
+    words, generator = _any_words("clone", key)
+    return _wrapped_like(key, words, generator)
+
+
+def _any_words(name: str, keys: Any) -> tuple[Any, Generator]:
+    """Return the words of a key or of an array of keys."""
+    if isinstance(keys, KeyArray):
+        return keys.words, keys.generator
+    return _raw(name, keys), generator_named(None)
+
+
+def key_data(keys: Any) -> Any:
+    """Return the words of keys as an array of uint32."""
+    return _any_words("key_data", keys)[0]
+
+
+def wrap_key_data(key_bits_array: Any, *, impl: Any = None) -> KeyArray:
+    """Return typed keys of an array of words.
+
+    Args:
+      key_bits_array: uint32 words, those of one key on the last axis.
+      impl: the generator they are for; the configured one where not given.
+
+    Raises:
+      TypeError: the dtype is not uint32, or the last axis is of another size.
+    """
+    generator = generator_named(impl)
+    words = asarray(key_bits_array)
+    if words.dtype != np.uint32 or words.shape[-1:] != generator.key_shape:
+        raise TypeError(
+            f"keys of {generator.name} are uint32 words with a last axis of size "
+            f"{generator.key_shape[0]}, got {words.aval.short()}"
+        )
+    return KeyArray(words, generator)
+
+
+def key_impl(keys: Any) -> str:
+    """Return the name of the generator that keys are for."""
+    return _any_words("key_impl", keys)[1].name
+
+
+def key_dtype(impl: Any = None) -> KeyDType:
+    """Return the dtype of the typed keys of a generator."""
+    return _DTYPES[generator_named(impl).name]
