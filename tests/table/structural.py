@@ -186,6 +186,14 @@ STRUCTURAL: dict[str, list[Case]] = {
             reference=_slice,
         )
     ],
+    "sort": [
+        Case((whole((3, 4)),), {"dimension": 1, "is_stable": True, "num_keys": 1}),
+        Case(
+            (whole((3, 4)), whole((3, 4))),
+            {"dimension": 0, "is_stable": True, "num_keys": 1},
+            label="values",
+        ),
+    ],
     "split": [Case((whole((5, 2)),), {"sizes": (2, 0, 3), "axis": 0}, reference=_split)],
     "squeeze": [
         Case(
@@ -201,6 +209,7 @@ STRUCTURAL: dict[str, list[Case]] = {
             reference=lambda *xs, axis: np.stack(xs, axis),
         )
     ],
+    "top_k": [Case((whole((3, 8)),), {"k": 2}, REAL)],
     "transpose": [
         Case(
             (whole((2, 3, 4)),),
