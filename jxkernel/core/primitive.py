@@ -15,7 +15,9 @@ slot                      signature
 ``batch``                 ``(axis, args, dims, **params) -> (result, dim)``
 ``partial_eval``          ``(trace, args, params) -> result``; only where the general
                           treatment (known arguments are evaluated, else staged) is wrong
-``dce``                   ``(used_outputs, equation) -> (used_inputs, equation | None)``
+``stage``                 ``(args, params) -> (args, params)``; only where the equation cannot
+                          be recorded as it stands, because a parameter is a function
+``dce``                   ``(used_outputs, equation) -> equation | None``
 ``effects``               ``(*avals, **params) -> frozenset``
 ``evaluate``              ``(*args, **params) -> result``; only where a cached executable
                           per (primitive, parameters) is not how it runs eagerly
@@ -69,6 +71,7 @@ class Primitive:
         "transpose",
         "batch",
         "partial_eval",
+        "stage",
         "dce",
         "effects",
         "evaluate",
@@ -86,6 +89,7 @@ class Primitive:
         self.transpose: Any = None
         self.batch: Any = None
         self.partial_eval: Any = None
+        self.stage: Any = None
         self.dce: Any = None
         self.effects: Any = None
         self.evaluate: Any = None

@@ -96,6 +96,8 @@ class StageTrace(Trace):
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Record an equation, whatever its arguments."""
+        if primitive.stage is not None:
+            args, params = primitive.stage(args, params)
         invars: list[Atom] = []
         avals: list[ShapedArray] = []
         for arg in args:
