@@ -7,7 +7,7 @@ neither imports nor compilation are counted.  The threads of the runtime count a
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 __all__ = ["OUTPUT", "available", "count_instructions", "total", "under_callgrind"]
@@ -42,14 +42,20 @@ def total(output: Path) -> float:
     raise ValueError(f"{output} holds no total")
 
 
-def count_instructions(steps: Iterable[Callable[[], object]]) -> float:
-    """Return the instructions that steps take together, in a process that callgrind runs."""
+def count_instructions(
+    steps: Sequence[Callable[[], object]], wait: Callable[[object], object]
+) -> float:
+    """Return the instructions that steps take together, in a process that callgrind runs.
+
+    ``wait`` is applied to the last step's result, so that what runs on other threads is counted.
+    """
     global _dumps
-    prepared = list(steps)
+    result: object = None
     _control("--zero")
     _control("--instr=on")
-    for step in prepared:
-        step()
+    for step in steps:
+        result = step()
+    wait(result)
     _control("--instr=off")
     _control("--dump")
     _dumps += 1

@@ -95,4 +95,5 @@ def count_calls(library: Library, work: Work, repeats: int = 3) -> float:
 def instructions_per_run(library: Library, work: Work, repeats: int = 3) -> float:
     """Return the machine instructions of one warm run, in a process that callgrind runs."""
     _steps(library, work, repeats)
-    return count_instructions(_steps(library, work, repeats)) / repeats
+    wait = library.api.block_until_ready
+    return count_instructions(_steps(library, work, repeats), wait) / repeats

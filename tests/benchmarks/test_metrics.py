@@ -1,0 +1,73 @@
+"""Every benchmark runs under jxkernel and gives what it says it computes; no time is asserted."""
+
+import numpy as np
+import pytest
+
+import jxkernel as jx
+from benchmarks import growth, startup, tracing
+from benchmarks.library import load
+from benchmarks.metric import Metric, Work, count_calls, seconds_per_run
+from benchmarks.worker import FAMILIES
+
+METRICS = [metric for metrics in FAMILIES.values() for metric in metrics]
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_metric_runs_under_jxkernel(metric: Metric) -> None:
+    work = metric.setup(load("jxkernel"))
+    result = work.run(*([work.prepare()] if work.prepare else []))
+    leaves = jx.tree_util.tree_leaves(result)
+    assert all(np.all(np.isfinite(np.asarray(leaf))) for leaf in leaves)
+    assert bool(leaves) == (metric.operations == 1)
+
+
+def test_metric_names_are_distinct() -> None:
+    names = [metric.name for metric in METRICS]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("transform", [tracing.plain, tracing.in_jvp, tracing.in_vmap])
+def test_chain_has_as_many_operations_as_it_says(transform: tracing.Transform) -> None:
+    library = load("jxkernel")
+    chain = tracing.chain(tracing.lax_steps(library), 40)
+    traced = library.api.make_jaxpr(transform(library, chain))(np.ones((2, 8), np.float32))
+    assert len(traced.eqns) >= 40
+    assert (transform is tracing.in_jvp) == (len(traced.eqns) > 40)
+
+
+def test_growth_measures_longer_and_longer_programs() -> None:
+    assert list(growth.LENGTHS) == sorted(growth.LENGTHS)
+    assert all(length % 4 == 0 for length in growth.LENGTHS)
+    curve = growth.Curve("sleepless", lambda length: lambda library: Work(lambda: None))
+    assert isinstance(growth.exponent(load("jxkernel"), curve), float)
+
+
+def test_calls_are_counted_exactly() -> None:
+    def leaf() -> None:
+        pass
+
+    def run() -> None:
+        leaf()
+        leaf()
+
+    assert count_calls(load("jxkernel"), Work(run), repeats=5) == 3
+
+
+def test_prepared_work_gets_a_fresh_input_each_run() -> None:
+    made: list[object] = []
+    seen: list[object] = []
+
+    def prepare() -> object:
+        made.append(object())
+        return made[-1]
+
+    seconds_per_run(load("jxkernel"), Work(seen.append, prepare), batches=3)
+    assert seen == made
+    assert len(set(map(id, seen))) == len(seen) > 3
+
+
+@pytest.mark.parametrize("script", startup.SCRIPTS, ids=lambda script: script.name)
+def test_startup_scripts_are_programs_of_either_library(script: startup.Script) -> None:
+    for library in ("jxkernel", "jax"):
+        compile(script.source.format(library=library), "script", "exec")
+    exec(script.source.format(library="jxkernel"), {})
