@@ -12,7 +12,14 @@ import numpy as np
 
 from jxkernel import dtypes
 
-__all__ = ["ShapedArray", "abstractify", "register_abstractifier", "shape_text"]
+__all__ = [
+    "ShapedArray",
+    "abstractify",
+    "rank_of",
+    "register_abstractifier",
+    "shape_of",
+    "shape_text",
+]
 
 _INTERNED: dict[tuple[tuple[int, ...], Any, bool], "ShapedArray"] = {}
 
@@ -96,6 +103,24 @@ def shape_text(shape: tuple[int, ...]) -> str:
     """Return a shape as jaxprs print it: ``[3,4]``, and ``[]`` for a scalar."""
     return f"[{','.join(map(str, shape))}]"
 
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """Return the shape of an array, a tracer, a NumPy value or a Python number."""
+    try:
+        return value.shape
+    except AttributeError:
+        return () if isinstance(value, _NUMBERS) else np.asarray(value).shape
+
+
+def rank_of(value: Any) -> int:
+    """Return the number of axes of an array, a tracer, a NumPy value or a Python number."""
+    try:
+        return value.ndim
+    except AttributeError:
+        return 0 if isinstance(value, _NUMBERS) else len(shape_of(value))
+
+
+_NUMBERS = (int, float, complex)
 
 _ABSTRACTIFIERS: dict[type, Any] = {}
 

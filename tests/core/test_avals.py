@@ -8,7 +8,8 @@ import pytest
 
 from jxkernel import dtypes
 from jxkernel.config import enable_x64
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
+from jxkernel.core.zeros import UndefinedPrimal
 
 F32 = np.dtype(np.float32)
 
@@ -60,3 +61,23 @@ def test_abstractify_refuses_what_is_no_array(value):
 def test_tangent_type_is_float0_for_integers_and_strong_for_floats():
     assert ShapedArray((2,), np.dtype(np.int32)).tangent().dtype == dtypes.float0
     assert ShapedArray((), F32, True).tangent() is ShapedArray((), F32)
+
+
+@pytest.mark.parametrize(
+    ("value", "shape"),
+    [
+        (True, ()),
+        (2, ()),
+        (2.5, ()),
+        (1j, ()),
+        (np.float32(2), ()),
+        (np.zeros((2, 0, 3)), (2, 0, 3)),
+        ([[1, 2, 3], [4, 5, 6]], (2, 3)),
+        (ShapedArray((4, 5), F32), (4, 5)),
+        (UndefinedPrimal(ShapedArray((4, 5), F32)), (4, 5)),
+    ],
+    ids=repr,
+)
+def test_shape_and_rank_of_every_kind_of_value(value, shape):
+    assert shape_of(value) == shape
+    assert rank_of(value) == len(shape)
