@@ -9,12 +9,12 @@ the tangent: for ``sin`` it is ``lambda t, x, y: mul(t, cos(x))``.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, scalar_like
@@ -67,7 +67,15 @@ ANY = (np.number, np.bool_)
 NOT_DIFFERENTIABLE = "not differentiable"
 """In place of derivative rules: the result does not vary smoothly, its tangent is zero."""
 
-Term = Callable[..., Any] | None
+Rule: TypeAlias = (
+    Callable[[Any, Any], Any]
+    | Callable[[Any, Any, Any], Any]
+    | Callable[[Any, Any, Any, Any], Any]
+    | Callable[[Any, Any, Any, Any, Any], Any]
+    | Callable[..., Any]
+)
+"""A rule; the numbers of arguments are listed so that the arguments of a lambda have types."""
+
 DtypeRule = Callable[[Any], Any]
 
 PYTHON_NUMBERS = (int, float, complex)
@@ -103,7 +111,7 @@ def type_numbers(name: str, operands: Sequence[Any]) -> list[Any]:
 
 def _of_one_kind(numbers: Sequence[complex]) -> list[Any]:
     """Return Python numbers as those of the richest kind among them."""
-    kind = max((type(number) for number in numbers), key=PYTHON_NUMBERS.index)
+    kind = max((type(number) for number in numbers), key=PYTHON_NUMBERS.index, default=int)
     return [kind(number) for number in numbers]
 
 
@@ -130,8 +138,8 @@ def unary(
     name: str,
     accepted: tuple[type, ...],
     *,
-    lower: Any,
-    jvp: Any,
+    lower: str | Rule,
+    jvp: str | Undefined | Rule | None,
     reference: Any,
     result_dtype: DtypeRule | None = None,
     transpose: Any = None,
@@ -165,8 +173,8 @@ def nary(
     name: str,
     accepted: Sequence[tuple[type, ...]],
     *,
-    lower: Any,
-    jvp: Any,
+    lower: str | Rule,
+    jvp: str | Undefined | Sequence[Rule | None] | None,
     reference: Any,
     result_dtype: DtypeRule | None = None,
     transpose: Any = None,
@@ -272,7 +280,7 @@ def _zero_jvp(primitive: Primitive) -> Callable[..., Any]:
     return jvp
 
 
-def jvp_of_terms(primitive: Primitive, terms: tuple[Term, ...]) -> Callable[..., Any]:
+def jvp_of_terms(primitive: Primitive, terms: tuple[Rule | None, ...]) -> Callable[..., Any]:
     """Return the JVP rule that adds one term per operand with a tangent; terms may be ``Zero``."""
 
     def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
@@ -305,7 +313,7 @@ def without_derivative(name: str, *operands: str) -> tuple[Callable[..., Any], .
     return tuple(refusal(operand) for operand in operands)
 
 
-def transpose_of_terms(*terms: Callable[..., Any] | None) -> Callable[..., Any]:
+def transpose_of_terms(*terms: Rule | None) -> Callable[..., Any]:
     """Return a transpose rule from one function per operand: of the cotangent and all operands.
 
     Each function is asked only where its operand is linear; its result is summed to the
@@ -340,7 +348,7 @@ def elementwise_batch(primitive: Primitive) -> Callable[..., Any]:
         shape = _example_shape(args, dims)
         common = {dim for dim in dims if dim is not None}
         if len(common) == 1 and all(
-            np.ndim(arg) == (0 if dim is None else len(shape) + 1)
+            rank_of(arg) == (0 if dim is None else len(shape) + 1)
             for arg, dim in zip(args, dims, strict=True)
         ):
             return primitive.bind(*args, **params), common.pop()
@@ -354,7 +362,7 @@ def _example_shape(args: Sequence[Any], dims: Sequence[int | None]) -> tuple[int
     """Return the joint shape of the operands without the batch axis."""
     shape: tuple[int, ...] = ()
     for arg, dim in zip(args, dims, strict=True):
-        own = np.shape(arg)
+        own = shape_of(arg)
         if dim is not None:
             own = own[:dim] + own[dim + 1 :]
         shape = own or shape
@@ -363,10 +371,10 @@ def _example_shape(args: Sequence[Any], dims: Sequence[int | None]) -> tuple[int
 
 def _align(arg: Any, dim: int | None, shape: tuple[int, ...], size: int) -> Any:
     """Return an operand with the batch axis before ``shape``; an unbatched scalar as it is."""
-    if dim is None and np.ndim(arg) == 0:
+    if dim is None and rank_of(arg) == 0:
         return arg
     moved = arg if dim is None else move_axis(arg, dim, 0)
-    if np.ndim(moved) == len(shape) + 1:
+    if rank_of(moved) == len(shape) + 1:
         return moved
     axes = tuple(range(1, len(shape) + 1)) if dim is None else (0,)
     return broadcast_in_dim(moved, shape=(size, *shape), broadcast_dimensions=axes)

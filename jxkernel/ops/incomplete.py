@@ -262,7 +262,7 @@ def _gamma_log_slopes(a: Formula, x: Formula) -> tuple[Formula, Formula, Formula
 
 def _igamma_grad_a_formula(a: Formula, x: Formula) -> Formula:
     by_series, lower, upper = _gamma_log_slopes(a, x)
-    inside = (x > 0.0) & (x < np.inf)
+    inside = (x > 0.0) & (x < np.inf) & (a < np.inf)
     factor = _gamma_factor(inside.where(a, 1.0, a), inside.where(x, 1.0, a))
     value = inside.where(factor * by_series.where(lower, upper, a), 0.0, a)
     wrong = ~(a > 0.0) | ~(x >= 0.0)

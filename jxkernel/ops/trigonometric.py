@@ -59,35 +59,46 @@ __all__ = [
 # ---------------------------------------------------------------- sin, cos, tan
 
 
-def _turned_lower(real_name: str, complex_name: str, turn_back: bool) -> Any:
-    """Return the lowering of sin or cos, for complex z that of the hyperbolic function of -iz.
-
-    sin z = i sinh(-iz) and cos z = cosh(-iz), whose lowering is exact on the imaginary axis and
-    where the parts overflow.
-    """
+def _circular_rule(name: str, by_parts: Any) -> Any:
+    """Return the lowering of sin or cos: by name for reals, from real functions of the parts."""
 
     def lower(context: Any, z: Any) -> Any:
         aval, kind = context.avals_out[0], context.out_type
         if not dtypes.issubdtype(aval.dtype, np.complexfloating):
-            return context.value(real_name, kind, (z,))
+            return context.value(name, kind, (z,))
         part = hlo.tensor_type(aval.shape, component_dtype(aval.dtype))
 
-        def turned(value: Any, negated: int) -> Any:
-            """Exchange the parts and negate one: the first for i·value, the second for -i·value."""
-            parts = [context.value(f"stablehlo.{p}", part, (value,)) for p in ("imag", "real")]
-            parts[negated] = context.value("stablehlo.negate", part, (parts[negated],))
-            return context.value("stablehlo.complex", kind, parts)
+        def apply(operation: str, *operands: Any) -> Any:
+            return context.value(operation, part, operands)
 
-        value = context.value(complex_name, kind, (turned(z, 1),))
-        return turned(value, 0) if turn_back else value
+        x, y = apply("stablehlo.real", z), apply("stablehlo.imag", z)
+        zero = context.splat(0, aval.shape, component_dtype(aval.dtype))
+        on_axis = context.compare(x, zero, "EQ", aval.shape, "FLOAT")
+        return context.value("stablehlo.complex", kind, by_parts(apply, x, y, on_axis))
 
     return lower
+
+
+def _sine_of_parts(apply: Any, x: Any, y: Any, on_axis: Any) -> tuple[Any, Any]:
+    """Return sin x cosh y and cos x sinh y; at x = 0 the first is x even where cosh overflows."""
+    real_part = apply("stablehlo.multiply", apply("stablehlo.sine", x), apply("chlo.cosh", y))
+    imag_part = apply("stablehlo.multiply", apply("stablehlo.cosine", x), apply("chlo.sinh", y))
+    return apply("stablehlo.select", on_axis, x, real_part), imag_part
+
+
+def _cosine_of_parts(apply: Any, x: Any, y: Any, on_axis: Any) -> tuple[Any, Any]:
+    """Return cos x cosh y and -sin x sinh y; at x = 0 the second is zero of the same sign."""
+    real_part = apply("stablehlo.multiply", apply("stablehlo.cosine", x), apply("chlo.cosh", y))
+    sine = apply("stablehlo.negate", apply("stablehlo.sine", x))
+    imag_part = apply("stablehlo.multiply", sine, apply("chlo.sinh", y))
+    flat = apply("stablehlo.multiply", sine, apply("stablehlo.sign", y))
+    return real_part, apply("stablehlo.select", on_axis, flat, imag_part)
 
 
 sin_p = unary(
     "sin",
     INEXACT,
-    lower=_turned_lower("stablehlo.sine", "chlo.sinh", turn_back=True),
+    lower=_circular_rule("stablehlo.sine", _sine_of_parts),
     reference=np.sin,
     jvp=lambda t, x, y: mul(t, cos(x)),
 )
@@ -101,7 +112,7 @@ def sin(x: Any) -> Any:
 cos_p = unary(
     "cos",
     INEXACT,
-    lower=_turned_lower("stablehlo.cosine", "chlo.cosh", turn_back=False),
+    lower=_circular_rule("stablehlo.cosine", _cosine_of_parts),
     reference=np.cos,
     jvp=lambda t, x, y: neg(mul(t, sin(x))),
 )

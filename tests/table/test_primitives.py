@@ -26,6 +26,7 @@ from tests.table.cases import (
     DOMAINS,
     ELSEWHERE,
     INEXACT_REFERENCES,
+    SPECIAL_ELSEWHERE,
     cases_of,
 )
 from tests.table.rows import Case, Operand
@@ -90,7 +91,7 @@ def test_every_primitive_is_tried(primitive: Primitive) -> None:
 
 
 def test_the_table_names_primitives_that_exist() -> None:
-    named = {*CASES, *ELSEWHERE, *DOMAINS, *INEXACT_REFERENCES}
+    named = {*CASES, *ELSEWHERE, *DOMAINS, *INEXACT_REFERENCES, *SPECIAL_ELSEWHERE}
     assert named - data.primitives().keys() == set()
 
 
@@ -147,6 +148,23 @@ def test_scalars_and_empty_arrays(
         data.make(operand, dtype, str(place), shape)
         for place, (operand, shape) in enumerate(zip(case.operands, shapes, strict=False))
     ]
+    check_values(primitive, case, args)
+
+
+SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 0.5, np.inf, -np.inf, np.nan], np.float32)
+
+REAL_ROWS = [
+    row
+    for row in ELEMENTWISE_ROWS
+    if data.dtypes_of(row.values[1], ("float32",))
+    and len(row.values[1].operands) < 3
+    and row.values[0].name not in SPECIAL_ELSEWHERE
+]
+
+
+@pytest.mark.parametrize(("primitive", "case"), REAL_ROWS)
+def test_zeros_infinities_and_nan(primitive: Primitive, case: Case) -> None:
+    args = [x.ravel() for x in np.meshgrid(*[SPECIAL] * len(case.operands))]
     check_values(primitive, case, args)
 
 

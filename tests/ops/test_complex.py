@@ -1,0 +1,67 @@
+"""Complex numbers: the convention of cotangents, and the derivatives that are not holomorphic."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jxkernel as jx
+from jxkernel import lax
+
+Z = np.complex64(3 - 4j)
+
+
+@pytest.mark.parametrize(
+    ("function", "gradient"),
+    [
+        (lax.abs, 0.6 + 0.8j),
+        (lax.real, 1.0),
+        (lax.imag, -1j),
+        (lambda z: lax.real(lax.mul(z, lax.conj(z))), 6 + 8j),
+        (lambda z: lax.real(lax.mul(z, z)), 6 - 8j),
+    ],
+    ids=["abs", "real", "imag", "squared modulus", "real part of the square"],
+)
+def test_gradient_of_a_real_function_is_the_conjugate_of_steepest_ascent(
+    function: Any, gradient: complex
+) -> None:
+    np.testing.assert_allclose(jx.grad(function)(Z), gradient, rtol=1e-6)
+
+
+def test_modulus_has_no_slope_at_the_origin() -> None:
+    assert complex(jx.grad(lax.abs)(np.complex64(0))) == 0
+
+
+def test_sign_turns_at_right_angles_only() -> None:
+    sign, along = jx.jvp(lax.sign, (Z,), (Z,))
+    np.testing.assert_allclose(sign, 0.6 - 0.8j, rtol=1e-6)
+    np.testing.assert_allclose(along, 0, atol=1e-7)
+    _, across = jx.jvp(lax.sign, (Z,), (Z * np.complex64(1j),))
+    np.testing.assert_allclose(across, 1j * (0.6 - 0.8j), rtol=1e-6)
+    assert complex(jx.jvp(lax.sign, (np.complex64(0),), (Z,))[1]) == 0
+
+
+def test_conjugate_of_a_real_array_is_complex() -> None:
+    result = lax.conj(np.float32([1.0, -2.0]))
+    assert result.dtype == np.complex64
+    np.testing.assert_array_equal(result, [1.0, -2.0])
+
+
+def test_parts_and_whole_are_inverse_under_all_transforms() -> None:
+    def rebuilt(z: Any) -> Any:
+        return lax.complex(lax.real(z), lax.imag(z))
+
+    z = np.complex64([1 + 2j, complex(-0.0, -3)])
+    np.testing.assert_array_equal(rebuilt(z), z)
+    np.testing.assert_array_equal(jx.vmap(rebuilt)(z), z)
+    (pulled,) = jx.vjp(rebuilt, z)[1](z)
+    np.testing.assert_array_equal(pulled, z)
+    np.testing.assert_array_equal(jx.jvp(rebuilt, (z,), (z,))[1], z)
+
+
+@pytest.mark.parametrize("real", [1.0, -3.0, 0.5, -0.5])
+def test_slope_of_acosh_is_right_on_both_sides_of_its_branch_cut(real: float) -> None:
+    for imaginary in (0.5, -0.5):
+        z, step = np.complex64(complex(real, imaginary)), 1e-2
+        numeric = (np.arccosh(z + step) - np.arccosh(z - step)) / (2 * step)
+        np.testing.assert_allclose(jx.jvp(lax.acosh, (z,), (np.complex64(1),))[1], numeric, 1e-3)

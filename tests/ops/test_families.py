@@ -1,0 +1,127 @@
+"""What all elementwise operations share: operands that agree, Python numbers, errors."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jxkernel as jx
+from jxkernel import lax
+from jxkernel.errors import ShapeMismatchError, UndefinedRuleError
+
+F = np.float32([1.5, -2.0])
+WHOLE = np.int32([3, -4])
+HALF = np.float16([1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: lax.add(F, WHOLE), "add needs operands of one dtype, got f32 and i32"),
+        (lambda: lax.add(F, HALF), "one dtype, got f32 and f16"),
+        (lambda: lax.mul(WHOLE, 2.5), "mul got the Python number 2.5 beside dtype int32"),
+        (lambda: lax.sub(F, 1j), "sub got the Python number 1j beside dtype float32"),
+        (lambda: lax.exp(WHOLE), "exp does not accept dtype int32: it takes inexact dtypes"),
+        (lambda: lax.sub(np.array(True), np.array(True)), "sub does not accept dtype bool"),
+        (lambda: lax.bitwise_and(F, F), "and does not accept dtype float32 as operand 1"),
+        (lambda: lax.clamp(0, WHOLE, 2.5), "clamp got the Python number 2.5 beside dtype int32"),
+        (lambda: lax.pow(WHOLE, 2), "pow does not accept dtype int32 as base"),
+        (lambda: lax.pow(F, HALF), "pow needs an exponent of dtype float32 or of an integer"),
+        (lambda: lax.integer_pow(WHOLE, -1), "integers to the negative power -1"),
+        (lambda: lax.select(F, F, F), "select_n chooses by bool or int32, got dtype float32"),
+        (lambda: lax.select(F > 0, F, WHOLE), "select_n needs cases of one dtype, got i32 and f32"),
+        (lambda: lax.select_n(F > 0, F, F, F), "booleans to choose among 3 cases"),
+        (lambda: lax.select_n(True), "at least one case"),
+        (lambda: lax.bitcast_convert_type(F > 0, np.int8), "cannot read bool as int8"),
+        (lambda: lax.complex(HALF, HALF), "complex does not accept dtype float16"),
+        (lambda: lax.lt(np.complex64(F), np.complex64(F)), "lt does not accept dtype complex64"),
+    ],
+)
+def test_wrong_dtypes_are_named(call: Any, message: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        call()
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: lax.add(F, np.float32([1, 2, 3])),
+        lambda: lax.select(F > 0, F, np.float32([1, 2, 3])),
+        lambda: lax.clamp(F, np.ones((2, 2), np.float32), F),
+        lambda: lax.pow(F, np.ones((2, 2), np.float32)),
+    ],
+)
+def test_shapes_that_differ_are_refused(call: Any) -> None:
+    with pytest.raises(ShapeMismatchError, match="equal shapes, or are scalars"):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "dtype"),
+    [
+        (HALF, 2, "float16"),
+        (2.5, HALF, "float16"),
+        (WHOLE, 7, "int32"),
+        (np.complex64(F), 1j, "complex64"),
+        (np.uint8([1, 2]), 3, "uint8"),
+    ],
+)
+def test_python_numbers_take_the_dtype_of_the_other_operand(x: Any, y: Any, dtype: str) -> None:
+    assert lax.add(x, y).dtype == dtype
+
+
+def test_two_python_numbers_meet_in_the_richer_kind() -> None:
+    result = lax.mul(2, 2.5)
+    assert (result.dtype, result.weak_type, float(result)) == (np.float32, True, 5.0)
+
+
+@pytest.mark.parametrize(("x", "weak"), [(1.0, True), (np.float32(1), False)])
+def test_results_are_weak_only_when_all_operands_are(x: Any, weak: bool) -> None:
+    assert lax.exp(x).weak_type is weak
+    assert lax.add(x, 2.0).weak_type is weak
+    assert lax.pow(x, 2).weak_type is weak
+    assert lax.select(True, x, 2.0).weak_type is weak
+
+
+def test_comparisons_and_parts_are_never_weak() -> None:
+    assert not lax.lt(1.0, 2.0).weak_type
+    assert not lax.real(1.0 + 2j).weak_type
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda x: lax.nextafter(x, 2.0), "no smooth function"),
+        (lambda x: lax.polygamma(x, 1.5), "cannot be differentiated in its order m"),
+        (lambda x: lax.zeta(x, 1.5), "cannot be differentiated in its exponent x"),
+        (lambda x: lax.betainc(x, 1.5, 0.5), "cannot be differentiated in a"),
+        (lambda x: lax.random_gamma_grad(x, 1.5), "cannot be differentiated in a"),
+    ],
+)
+def test_derivatives_that_do_not_exist_say_why(function: Any, reason: str) -> None:
+    with pytest.raises(UndefinedRuleError, match=reason):
+        jx.grad(function)(2.5)
+
+
+def test_an_undefined_derivative_in_one_operand_leaves_the_others() -> None:
+    slope = jx.grad(lambda x: lax.zeta(3.0, x))(2.0)
+    np.testing.assert_allclose(slope, -3 * float(lax.zeta(4.0, 2.0)), rtol=1e-5)
+
+
+def test_integers_have_no_tangents() -> None:
+    _, tangent = jx.jvp(
+        lambda x: lax.add(lax.mul(x, x), 1),
+        (WHOLE,),
+        (np.zeros(2, jx.dtypes.float0),),
+    )
+    assert tangent.dtype == jx.dtypes.float0
+
+
+def test_gradient_of_a_scalar_operand_is_summed() -> None:
+    gradient = jx.grad(lambda s: reduced(lax.mul(s, F)))(np.float32(2))
+    assert (gradient.shape, float(gradient)) == ((), -0.5)
+
+
+def reduced(x: Any) -> Any:
+    return lax.reduce_sum(x, (0,))

@@ -1,0 +1,33 @@
+"""The ``lax`` façade: exact, and made of the operations themselves."""
+
+import jxkernel as jx
+from jxkernel import lax
+from jxkernel.core.primitive import Primitive
+from jxkernel.ops import arithmetic, elementwise
+
+
+def test_primitives_are_those_of_the_registry_under_their_names() -> None:
+    named = {name: getattr(lax, name) for name in lax.__all__ if name.endswith("_p")}
+    assert {name: primitive.name for name, primitive in named.items()} == {
+        name: name.removesuffix("_p") for name in named
+    }
+    assert all(Primitive.registry[p.name] is p for p in named.values())
+
+
+def test_every_primitive_has_its_operation_beside_it() -> None:
+    renamed = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "not": "bitwise_not"}
+    renamed |= {"regularized_incomplete_beta": "betainc"}
+    without = {"copy", "eq_to", "le_to", "lt_to"}
+    names = {name.removesuffix("_p") for name in lax.__all__ if name.endswith("_p")} - without
+    missing = [name for name in names if not callable(getattr(lax, renamed.get(name, name), None))]
+    assert missing == []
+
+
+def test_facades_hand_on_the_same_objects() -> None:
+    assert lax.add is elementwise.add is arithmetic.add
+    assert jx.lax is lax
+
+
+def test_elementwise_lists_all_families() -> None:
+    assert {"add", "exp", "sin", "floor", "abs"} <= set(elementwise.__all__)
+    assert all(hasattr(elementwise, name) for name in elementwise.__all__)
