@@ -64,22 +64,34 @@ def getitem(
     return read_now(
         x,
         parsed.leaves,
-        fill_value,
         spec=parsed.spec,
         mode=mode,
+        fill_value=None if fill_value is None else static_fill(fill_value),
         indices_are_sorted=indices_are_sorted,
         unique_indices=unique_indices,
     )
 
 
-@fused(static=("spec", "mode", "indices_are_sorted", "unique_indices"), name="getitem")
+def static_fill(value: Any) -> Any:
+    """Return a fill value as a Python number; None, which stands for NaN, for NaN itself.
+
+    Raises:
+      TracerArrayConversionError: it is traced: it is part of the program.
+    """
+    number = value if isinstance(value, (int, float, complex)) else np.asarray(value).item()
+    return number if number == number else None
+
+
+@fused(
+    static=("spec", "mode", "fill_value", "indices_are_sorted", "unique_indices"), name="getitem"
+)
 def read(
     x: Any,
     leaves: Sequence[Any],
-    fill_value: Any,
     *,
     spec: Spec,
     mode: Any,
+    fill_value: Any,
     indices_are_sorted: bool,
     unique_indices: bool,
 ) -> Any:

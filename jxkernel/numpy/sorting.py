@@ -1,0 +1,250 @@
+"""Sorting and searching.
+
+NaN sorts last.  Derivatives go to the elements' places; positions have none.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.numpy.creation import asarray
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast, promote_dtypes
+from jxkernel.numpy.shapes import ravel
+from jxkernel.numpy.taking import take
+from jxkernel.ops import arithmetic as ops
+from jxkernel.ops.bits import bitwise_and, bitwise_not, bitwise_or
+from jxkernel.ops.broadcast import broadcast_in_dim
+from jxkernel.ops.compare import le, lt, ne
+from jxkernel.ops.creation import broadcasted_iota
+from jxkernel.ops.select import select
+from jxkernel.ops.shape import rev
+from jxkernel.ops.sort import sort as sorted_along
+from jxkernel.ops.structural import canonical_axis
+
+__all__ = [
+    "argpartition",
+    "argsort",
+    "lexsort",
+    "partition",
+    "searchsorted",
+    "sort",
+    "sort_complex",
+]
+
+
+def _checked(name: str, a: Any, axis: int | None, kind: Any, order: Any) -> tuple[Any, int]:
+    """Return an array and an axis to sort along, the array flattened for None."""
+    argument_aval(name, a)
+    if kind is not None:
+        raise TypeError(f"{name}(kind=...) has no meaning here: choose with stable=")
+    if order is not None:
+        raise TypeError(f"{name}(order=...) is for structured dtypes, which arrays cannot have")
+    if axis is None:
+        return ravel(a), 0
+    return a, canonical_axis(name, axis, np.ndim(a))
+
+
+@fused(static=("axis", "stable", "descending"), name="sort")
+def _sorted(a: Any, axis: int, stable: bool, descending: bool) -> Any:
+    result = sorted_along(a, axis, stable)
+    return rev(result, (axis,)) if descending else result
+
+
+def sort(
+    a: Any,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+) -> Any:
+    """Return a sorted copy of an array.
+
+    Args:
+      a: an array of rank 1 or more.
+      axis: the axis; None for the flattened array.
+      kind: must be None.
+      order: must be None.
+      stable: whether equal elements keep their order.
+      descending: whether the greatest comes first.
+
+    Raises:
+      TypeError: ``kind`` or ``order`` is given.
+      ValueError: the axis does not exist.
+
+    NaN comes last, or first when descending.  The derivative goes to the elements' places.
+
+    >>> import jxkernel.numpy as jnp
+    >>> jnp.sort(jnp.array([3, 1, 2]))
+    Array([1, 2, 3], dtype=int32)
+    """
+    a, axis = _checked("sort", a, axis, kind, order)
+    return _sorted(a, axis, bool(stable), descending)
+
+
+@fused(static=("axis", "stable", "descending"), name="argsort")
+def _argsorted(a: Any, axis: int, stable: bool, descending: bool) -> Any:
+    shape = np.shape(a)
+    places = broadcasted_iota(dtypes.default_int_dtype(), shape, axis)
+    if not descending:
+        return sorted_along((a, places), axis, stable, 1)[1]
+    # Reversed before and after, equal elements keep their order.
+    backward = sorted_along((rev(a, (axis,)), rev(places, (axis,))), axis, stable, 1)[1]
+    return rev(backward, (axis,))
+
+
+def argsort(
+    a: Any,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+) -> Any:
+    """Return the positions that sort an array; arguments are those of ``sort``."""
+    a, axis = _checked("argsort", a, axis, kind, order)
+    return _argsorted(a, axis, bool(stable), descending)
+
+
+@fused(static=("axis",), name="lexsort")
+def _lexsorted(keys: Sequence[Any], axis: int) -> Any:
+    places = broadcasted_iota(dtypes.default_int_dtype(), np.shape(keys[0]), axis)
+    return sorted_along((*reversed(keys), places), axis, True, len(keys))[-1]
+
+
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """Return the positions that sort by several keys, the last the most significant.
+
+    Args:
+      keys: arrays of one shape, or one array whose first axis is that of the keys.
+      axis: the axis to sort along.
+
+    Raises:
+      TypeError: there is no key.
+      ValueError: shapes differ.
+    """
+    parts = [asarray(key) for key in keys]
+    if not parts:
+        raise TypeError("lexsort needs at least one key")
+    if len({part.shape for part in parts}) > 1:
+        raise ValueError(f"lexsort needs keys of one shape, got {[p.shape for p in parts]}")
+    if not parts[0].ndim:
+        return asarray(0)
+    return _lexsorted(parts, canonical_axis("lexsort", axis, parts[0].ndim))
+
+
+def partition(a: Any, kth: int, axis: int = -1) -> Any:
+    """Return an array with the element of a rank in its place, lesser before, greater after.
+
+    Args:
+      a: an array.
+      kth: the rank.
+      axis: the axis.
+
+    Raises:
+      ValueError: there is no such rank.
+    """
+    _check_rank("partition", a, kth, axis)
+    return sort(a, axis)
+
+
+def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
+    """Return the positions that partition an array; see ``partition``."""
+    _check_rank("argpartition", a, kth, axis)
+    return argsort(a, axis)
+
+
+def _check_rank(name: str, a: Any, kth: int, axis: int) -> None:
+    aval = argument_aval(name, a)
+    size = aval.shape[canonical_axis(name, axis, aval.ndim)]
+    if not -size <= kth < size:
+        raise ValueError(f"{name} got rank {kth} for an axis of size {size}")
+
+
+def sort_complex(a: Any) -> Any:
+    """Return an array sorted along its last axis, as complex numbers."""
+    result = sort(a)
+    dtype = dtypes.canonicalize_dtype(dtypes.to_complex_dtype(result.dtype))
+    return result.astype(dtype)
+
+
+# ---------------------------------------------------------------- searchsorted
+
+
+def _before(x: Any, y: Any, equal: bool) -> Any:
+    """Return whether x sorts before y (or beside it), NaN being the greatest."""
+    compared = le(x, y) if equal else lt(x, y)
+    if argument_aval("searchsorted", x).dtype not in dtypes.FLOATING:
+        return compared
+    x_nan, y_nan = ne(x, x), ne(y, y)
+    beside = y_nan if equal else bitwise_and(bitwise_not(x_nan), y_nan)
+    return bitwise_or(compared, beside)
+
+
+@fused(static=("side",), name="searchsorted")
+def _searched(a: Any, v: Any, side: str) -> Any:
+    """Halve the interval that holds the place until nothing is left of it."""
+    a, v = promote_dtypes("searchsorted", a, v)
+    size, shape = np.shape(a)[0], np.shape(v)
+    dtype = dtypes.default_int_dtype()
+    low = broadcast_in_dim(dtype.type(0), shape, ())
+    high = broadcast_in_dim(dtype.type(size), shape, ())
+    for _ in range(size.bit_length()):
+        middle = ops.add(low, ops.div(ops.sub(high, low), 2))
+        found = take(a, middle, 0, mode="clip") if size else v
+        past = bitwise_and(_before(found, v, side == "right"), lt(low, high))
+        low = select(past, ops.add(middle, 1), low)
+        high = select(past, high, middle)
+    return low
+
+
+def searchsorted(
+    a: Any,
+    v: Any,
+    side: str = "left",
+    sorter: Any = None,
+    *,
+    method: str = "scan",
+) -> Any:
+    """Return where values would be put in to keep an array sorted.
+
+    Args:
+      a: a sorted array of rank 1.
+      v: the values.
+      side: ``"left"`` of equal elements, or ``"right"`` of them.
+      sorter: the positions that sort ``a``, if it is not sorted.
+      method: ``"scan"``, ``"scan_unrolled"``, ``"sort"`` or ``"compare_all"``; all give the same,
+        and are done by halving, save the last.
+
+    Returns:
+      integers of the shape of ``v``, from 0 to the size of ``a``.
+
+    Raises:
+      ValueError: ``a`` is not of rank 1, or ``side`` or ``method`` is none of these.
+    """
+    aval = argument_aval("searchsorted", a)
+    argument_aval("searchsorted", v, 1)
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted got side {side!r}: it is 'left' or 'right'")
+    if method not in ("scan", "scan_unrolled", "sort", "compare_all"):
+        raise ValueError(f"searchsorted got method {method!r}")
+    if aval.ndim != 1:
+        raise ValueError(f"searchsorted needs a sorted array of rank 1, got shape {aval.shape}")
+    if sorter is not None:
+        a = take(a, sorter)
+    return _compared(a, v, side) if method == "compare_all" else _searched(a, v, side)
+
+
+@fused(static=("side",), name="searchsorted")
+def _compared(a: Any, v: Any, side: str) -> Any:
+    """Count the elements that come before each value."""
+    a, v = promote_dtypes("searchsorted", a, v)
+    shape = (*np.shape(v), np.shape(a)[0])
+    spread = broadcast_in_dim(v, shape, tuple(range(np.ndim(v))))
+    before = _before(broadcast_to_shape(a, shape), spread, side == "right")
+    return cast(before, dtypes.default_int_dtype()).sum(-1)

@@ -1,0 +1,517 @@
+"""Taking and placing: elements at positions given by data, repeated, rolled or padded.
+
+Positions out of bounds are clamped or filled as ``mode`` says, the same eagerly and traced.  What
+gives an array whose size depends on values needs ``size=`` while it is traced.
+"""
+
+from collections.abc import Sequence
+from math import prod
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.core.trace import Tracer
+from jxkernel.errors import ConcretizationTypeError
+from jxkernel.numpy.creation import arange, asarray, ones_like, zeros
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.indexing import getitem, static_fill
+from jxkernel.numpy.logic import truth
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    broadcast_shapes,
+    broadcast_to_shape,
+    cast,
+    check_arguments,
+    dtype_of,
+    refuse_out,
+)
+from jxkernel.numpy.shapes import moveaxis, ravel, reshape, stack
+from jxkernel.numpy.updating import IndexUpdater
+from jxkernel.ops import arithmetic as ops
+from jxkernel.ops.broadcast import broadcast_in_dim
+from jxkernel.ops.compare import lt
+from jxkernel.ops.cumulative import cumsum
+from jxkernel.ops.dynamic_slicing import dynamic_slice_in_dim
+from jxkernel.ops.indexing import GatherDimensionNumbers, gather
+from jxkernel.ops.joining import concatenate as joined
+from jxkernel.ops.select import select
+from jxkernel.ops.shape import expand_dims
+from jxkernel.ops.structural import canonical_axis
+from jxkernel.runtime import ArrayImpl, value_of
+
+__all__ = [
+    "argwhere",
+    "compress",
+    "delete",
+    "extract",
+    "flatnonzero",
+    "insert",
+    "nonzero",
+    "put_along_axis",
+    "repeat",
+    "roll",
+    "take",
+    "take_along_axis",
+]
+
+
+# ---------------------------------------------------------------- take
+
+
+def take(
+    a: Any,
+    indices: Any,
+    axis: int | None = None,
+    out: None = None,
+    mode: str | None = None,
+    unique_indices: bool = False,
+    indices_are_sorted: bool = False,
+    fill_value: Any = None,
+) -> Any:
+    """Return the elements of an array at positions along an axis.
+
+    Args:
+      a: an array.
+      indices: an array of integers; negative ones count from the end.
+      axis: the axis; None for the flattened array.
+      out: must be None.
+      mode: what happens out of bounds: ``"fill"`` (None) reads ``fill_value``, ``"clip"`` the
+        nearest element (and does not count negative positions from the end), ``"wrap"`` counts on
+        from the other end, ``"promise_in_bounds"`` leaves it to the caller.
+      unique_indices: the caller's promise.
+      indices_are_sorted: the caller's promise.
+      fill_value: NaN, or the extreme integer, where not given.
+
+    Returns:
+      an array with the axes of ``indices`` in place of the axis.
+
+    Raises:
+      TypeError: ``indices`` are not integers.
+      NotImplementedError: the mode is ``"raise"``: a compiled program cannot.
+    """
+    refuse_out("take", out)
+    if mode == "raise":
+        raise NotImplementedError("take(mode='raise'): a compiled program cannot raise")
+    check_arguments("take", a, indices)
+    if axis is None:
+        a, axis = ravel(a), 0
+    a = asarray(a)
+    axis = canonical_axis("take", axis, a.ndim)
+    if isinstance(indices, (int, np.integer)):
+        indices = asarray(indices)
+    if mode in ("wrap", "clip"):
+        size = a.shape[axis]
+        indices = asarray(indices)
+        indices = indices % size if mode == "wrap" else indices.clip(0, size - 1)
+        mode = "promise_in_bounds"
+    place = (*[slice(None)] * axis, indices)
+    return getitem(a, place, mode or "fill", fill_value, indices_are_sorted, unique_indices)
+
+
+@fused(static=("fill_value", "axis", "mode"), name="take_along_axis")
+def _along(arr: Any, indices: Any, fill_value: Any, axis: int, mode: str) -> Any:
+    shape, places = list(np.shape(arr)), list(np.shape(indices))
+    size, count = shape[axis], places[axis]
+    rest = broadcast_shapes(
+        [n for i, n in enumerate(shape) if i != axis],
+        [n for i, n in enumerate(places) if i != axis],
+    )
+    arr = broadcast_to_shape(arr, (*rest[:axis], size, *rest[axis:]))
+    indices = broadcast_to_shape(indices, (*rest[:axis], count, *rest[axis:]))
+    if dtype_of(indices) not in dtypes.UNSIGNED:
+        indices = select(lt(indices, 0), ops.add(indices, size), indices)
+    others = tuple(i for i in range(len(shape)) if i != axis)
+    sizes = tuple(0 if not n else 1 for n in np.shape(arr))
+    numbers = GatherDimensionNumbers((), (axis,), (axis,), others, others)
+    vectors = expand_dims(indices, (len(shape),))
+    return gather(arr, vectors, numbers, sizes, mode=mode, fill_value=fill_value)
+
+
+def take_along_axis(
+    arr: Any,
+    indices: Any,
+    axis: int | None = -1,
+    mode: str | None = None,
+    fill_value: Any = None,
+) -> Any:
+    """Return the elements at positions along an axis, each row with positions of its own.
+
+    Args:
+      arr: an array.
+      indices: integers of the same rank; the other axes broadcast.
+      axis: the axis; None for the flattened array.
+      mode: what happens out of bounds; ``"fill"`` where not given.
+      fill_value: what ``"fill"`` reads.
+
+    Raises:
+      TypeError: ``indices`` are not integers.
+      ValueError: the ranks differ.
+    """
+    check_arguments("take_along_axis", arr, indices)
+    kind = argument_aval("take_along_axis", indices, 1)
+    if kind.dtype not in dtypes.INTEGRAL:
+        raise TypeError(f"take_along_axis takes integer indices, got dtype {kind.dtype.name}")
+    if axis is None:
+        arr, axis = ravel(arr), 0
+    rank = np.ndim(arr)
+    if kind.ndim != rank:
+        raise ValueError(
+            f"take_along_axis needs indices of the array's rank {rank}, got shape {kind.shape}"
+        )
+    return _along(
+        arr, indices, fill_value, canonical_axis("take_along_axis", axis, rank), mode or "fill"
+    )
+
+
+def put_along_axis(
+    arr: Any,
+    indices: Any,
+    values: Any,
+    axis: int | None,
+    inplace: bool = True,
+    *,
+    mode: str | None = None,
+) -> Any:
+    """Return a copy of an array with values put at positions along an axis.
+
+    Args:
+      arr: an array.
+      indices: integers of the same rank.
+      values: what to put there; it broadcasts to ``indices``.
+      axis: the axis; None for the flattened array.
+      inplace: must be False: arrays do not change.
+      mode: what happens out of bounds; values there are dropped where not given.
+
+    Raises:
+      ValueError: ``inplace`` is True.
+    """
+    if inplace:
+        raise ValueError("arrays do not change: put_along_axis(..., inplace=False) returns a copy")
+    arr = asarray(arr)
+    if axis is None:
+        shape = arr.shape
+        flat = put_along_axis(ravel(arr), ravel(indices), values, 0, False, mode=mode)
+        return reshape(flat, shape)
+    axis = canonical_axis("put_along_axis", axis, arr.ndim)
+    sizes = np.shape(indices)
+    grid = [
+        reshape(np.arange(n), tuple(n if j == i else 1 for j in range(len(sizes))))
+        for i, n in enumerate(sizes)
+    ]
+    grid[axis] = asarray(indices)
+    return IndexUpdater(arr)[tuple(grid)].set(values, mode=mode)
+
+
+# ---------------------------------------------------------------- positions of what holds
+
+
+@fused(static=("size",), name="nonzero")
+def _found(a: Any, size: int) -> tuple[Any, Any]:
+    """Return the flat positions of the first nonzero elements, and how many there are.
+
+    An element's running count says where its position goes.
+    """
+    holds = ravel(truth(a))
+    counts = cumsum(cast(holds, dtypes.default_int_dtype()), 0)
+    places = select(holds, ops.sub(counts, 1), size)
+    found = zeros(size, dtypes.default_int_dtype())
+    total = counts[-1] if holds.size else counts.sum()
+    return IndexUpdater(found)[places].set(arange(holds.size), mode="drop"), total
+
+
+def _positions(name: str, a: Any, size: int | None, fill_value: Any) -> tuple[Any, ...]:
+    """Return the positions of nonzero elements along each axis."""
+    aval = argument_aval(name, a)
+    if aval.ndim == 0:
+        raise ValueError(f"{name} of a scalar is not defined: use atleast_1d first")
+    if size is None:
+        return tuple(asarray(found) for found in np.nonzero(_known(name, a)))
+    flat, count = _found(a, index(size))
+    places = unravel(flat, aval.shape)
+    beyond = arange(index(size)) >= count
+    fills = fill_value if isinstance(fill_value, tuple) else (fill_value or 0,) * aval.ndim
+    return tuple(
+        _where_beyond(beyond, fill, place) for fill, place in zip(fills, places, strict=True)
+    )
+
+
+@fused
+def _where_beyond(beyond: Any, fill: Any, place: Any) -> Any:
+    return select(beyond, cast(fill, place.dtype), place)
+
+
+def unravel(flat: Any, shape: tuple[int, ...]) -> list[Any]:
+    """Return flat positions as positions along each axis of a shape."""
+    places: list[Any] = []
+    for axis, size in enumerate(shape):
+        stride = prod(shape[axis + 1 :])
+        places.append((flat // max(stride, 1)) % max(size, 1))
+    return places
+
+
+def _known(name: str, a: Any) -> Any:
+    """Return an array's data now.
+
+    Raises:
+      ConcretizationTypeError: it is traced.
+    """
+    if isinstance(a, Tracer):
+        raise ConcretizationTypeError(
+            a.describe_type(),
+            f"{name} without size=",
+            origin=a.owner.describe(a),
+            instead=(f"give the length: jnp.{name}(..., size=n, fill_value=...)",),
+        )
+    return value_of(a) if isinstance(a, ArrayImpl) else np.asarray(a)
+
+
+def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
+    """Return the positions of the nonzero elements, an array for each axis.
+
+    Args:
+      a: an array.
+      size: how many to return; the first ones, or with ``fill_value`` past the last.  Needed
+        while traced.
+      fill_value: a number, or a tuple of one for each axis; 0 where not given.
+
+    Raises:
+      ConcretizationTypeError: ``a`` is traced and ``size`` not given.
+      ValueError: ``a`` is a scalar.
+    """
+    return _positions("nonzero", a, size, fill_value)
+
+
+def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """Return the positions of the nonzero elements of the flattened array; see ``nonzero``."""
+    argument_aval("flatnonzero", a)
+    return _positions("flatnonzero", ravel(a), size, fill_value)[0]
+
+
+def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """Return the positions of the nonzero elements as the rows of a matrix; see ``nonzero``."""
+    if argument_aval("argwhere", a).ndim == 0:
+        count = int(_known("argwhere", a) != 0) if size is None else index(size)
+        return zeros((count, 0), dtypes.default_int_dtype())
+    return stack(_positions("argwhere", a, size, fill_value), 1)
+
+
+def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
+    """Return the elements where a condition holds, in a row; see ``compress``."""
+    return compress(ravel(condition), ravel(arr), size=size, fill_value=fill_value)
+
+
+def compress(
+    condition: Any,
+    a: Any,
+    axis: int | None = None,
+    *,
+    size: int | None = None,
+    fill_value: Any = 0,
+    out: None = None,
+) -> Any:
+    """Return the parts of an array along an axis where a condition holds.
+
+    Args:
+      condition: a rank-1 array, no longer than the axis.
+      a: an array.
+      axis: the axis; None for the flattened array.
+      size: how many parts to return; needed while traced.
+      fill_value: what follows the last part.
+      out: must be None.
+
+    Raises:
+      ValueError: ``condition`` is not of rank 1.
+    """
+    refuse_out("compress", out)
+    check_arguments("compress", condition, a)
+    if np.ndim(condition) != 1:
+        raise ValueError(f"compress needs a condition of rank 1, got shape {np.shape(condition)}")
+    a, axis = (ravel(a), 0) if axis is None else (asarray(a), axis)
+    axis = canonical_axis("compress", axis, a.ndim)
+    length = a.shape[axis]
+    (places,) = _positions("compress", condition, size, (length,) if size is not None else None)
+    return take(a, places, axis, fill_value=fill_value)
+
+
+# ---------------------------------------------------------------- repeat and roll
+
+
+@fused(static=("count", "axis"), name="repeat")
+def _repeated_equally(a: Any, count: int, axis: int) -> Any:
+    sizes = np.shape(a)
+    spread = (*sizes[: axis + 1], count, *sizes[axis + 1 :])
+    kept = tuple(i for i in range(len(spread)) if i != axis + 1)
+    result = (*sizes[:axis], sizes[axis] * count, *sizes[axis + 1 :])
+    return reshape(broadcast_in_dim(a, spread, kept), result)
+
+
+def repeat(
+    a: Any,
+    repeats: Any,
+    axis: int | None = None,
+    *,
+    total_repeat_length: int | None = None,
+) -> Any:
+    """Return an array with each part along an axis repeated.
+
+    Args:
+      a: an array.
+      repeats: how often, a number or one for each part.
+      axis: the axis; None for the flattened array.
+      total_repeat_length: the result's length, needed while ``repeats`` is traced: what is beyond
+        is cut off, what is missing repeats the last part.
+
+    Raises:
+      ConcretizationTypeError: ``repeats`` is traced and no length given.
+      ValueError: there is not one number for each part.
+    """
+    argument_aval("repeat", a)
+    a, axis = (ravel(a), 0) if axis is None else (asarray(a), axis)
+    if not a.ndim:
+        a, axis = reshape(a, (1,)), 0
+    axis = canonical_axis("repeat", axis, a.ndim)
+    if isinstance(repeats, (int, np.integer)) and total_repeat_length is None:
+        return _repeated_equally(a, index(repeats), axis)
+    if total_repeat_length is not None:
+        return _repeated_to_length(a, asarray(repeats), axis, index(total_repeat_length))
+    counts = np.ravel(_known("repeat", repeats))
+    if counts.size == 1:
+        return _repeated_equally(a, int(counts[0]), axis)
+    if counts.size != a.shape[axis]:
+        raise ValueError(f"repeat got {counts.size} counts for an axis of size {a.shape[axis]}")
+    return take(a, np.repeat(np.arange(counts.size), counts), axis, mode="promise_in_bounds")
+
+
+@fused(static=("axis", "length"), name="repeat")
+def _repeated_to_length(a: Any, repeats: Any, axis: int, length: int) -> Any:
+    size = a.shape[axis]
+    ends = cumsum(broadcast_to_shape(ravel(repeats), (size,)), 0)
+    # A part covers the positions below its end that are past all ends before it.
+    passed = ends[:, None] <= arange(length)[None, :]
+    places = passed.sum(0)
+    return take(a, places.clip(0, max(size - 1, 0)), axis, mode="promise_in_bounds")
+
+
+@fused(static=("axes",), name="roll")
+def _rolled(a: Any, shifts: tuple[Any, ...], axes: tuple[int, ...]) -> Any:
+    for shift, axis in zip(shifts, axes, strict=True):
+        size = a.shape[axis]
+        if size:
+            twice = joined([a, a], axis)
+            start = (-asarray(shift)) % size
+            a = dynamic_slice_in_dim(twice, start, size, axis)
+    return a
+
+
+def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
+    """Return an array with its elements moved along axes, those pushed out coming in again.
+
+    Args:
+      a: an array.
+      shift: how far, one number or one for each axis; it may be traced.
+      axis: the axes; None for the flattened array.
+
+    Linear in ``a``.
+    """
+    check_arguments("roll", a)
+    if axis is None:
+        return reshape(roll(ravel(a), shift, 0), np.shape(a))
+    axes = (axis,) if np.ndim(axis) == 0 else tuple(axis)
+    count = len(shift) if isinstance(shift, (list, tuple)) else np.size(shift)
+    shifts = list(shift) if np.ndim(shift) else [shift] * len(axes)
+    if count > 1 and len(axes) == 1:
+        axes = axes * count
+    if len(shifts) != len(axes):
+        raise ValueError(f"roll got {len(shifts)} shifts for {len(axes)} axes")
+    places = tuple(canonical_axis("roll", axis, np.ndim(a)) for axis in axes)
+    return _rolled(asarray(a), tuple(shifts), places)
+
+
+# ---------------------------------------------------------------- delete and insert
+
+
+def delete(
+    arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False
+) -> Any:
+    """Return an array without the parts at positions along an axis.
+
+    Args:
+      arr: an array.
+      obj: an integer, a slice, an array of integers, or a mask; known now, save that one traced
+        integer, or unique ones, will do.
+      axis: the axis; None for the flattened array.
+      assume_unique_indices: the caller's promise, which lets traced positions be used.
+
+    Raises:
+      ConcretizationTypeError: several positions are traced without the promise.
+      IndexError: a position is out of bounds.
+    """
+    argument_aval("delete", arr)
+    arr, axis = (ravel(arr), 0) if axis is None else (asarray(arr), axis)
+    axis = canonical_axis("delete", axis, arr.ndim)
+    size = arr.shape[axis]
+    if isinstance(obj, Tracer) and (obj.ndim == 0 or assume_unique_indices):
+        return _deleted(arr, ravel(obj), axis)
+    places = obj if isinstance(obj, slice) else np.asarray(_known("delete", obj))
+    keep = np.ones(size, bool)
+    if isinstance(places, np.ndarray) and places.dtype != bool and places.size:
+        if places.min() < -size or places.max() >= size:
+            raise IndexError(f"delete got positions out of bounds for an axis of size {size}")
+        places = places.astype(np.int64)
+    if not (isinstance(places, np.ndarray) and not places.size):
+        keep[places] = False
+    return take(arr, np.nonzero(keep)[0], axis, mode="promise_in_bounds")
+
+
+@fused(static=("axis",), name="delete")
+def _deleted(arr: Any, places: Any, axis: int) -> Any:
+    """Read past each deleted position: as many as lie at or before it, counted as read."""
+    size = arr.shape[axis]
+    hits = ones_like(arange(size), dtype=bool)
+    hits = IndexUpdater(hits)[places].set(False)
+    (kept,) = _positions("delete", hits, size - places.size, None)
+    return take(arr, kept, axis, mode="promise_in_bounds")
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    """Return an array with values put before positions along an axis.
+
+    Args:
+      arr: an array.
+      obj: an integer, a slice or an array of integers, known now.
+      values: what to put in; it broadcasts.
+      axis: the axis; None for the flattened array.
+
+    Raises:
+      IndexError: a position is out of bounds.
+    """
+    check_arguments("insert", arr, 0 if isinstance(obj, slice) else obj, values)
+    arr, axis = (ravel(arr), 0) if axis is None else (asarray(arr), axis)
+    axis = canonical_axis("insert", axis, arr.ndim)
+    size = arr.shape[axis]
+    place = obj if isinstance(obj, slice) else np.asarray(_known("insert", obj))
+    # NumPy itself says where each old and new part goes.
+    count = 1 if isinstance(place, np.ndarray) and place.ndim == 0 else None
+    values = asarray(values, arr.dtype)
+    if count is None:
+        wanted = len(range(size)[place]) if isinstance(place, slice) else place.size
+        lead = broadcast_to_shape(values, _insert_shape(values, arr.shape, axis, wanted))
+    else:
+        moved = values if values.ndim == 0 else _moved_front(values, axis, arr.ndim)
+        wanted = moved.shape[axis] if moved.ndim == arr.ndim else 1
+        lead = broadcast_to_shape(moved, _insert_shape(moved, arr.shape, axis, wanted))
+    source = np.insert(np.arange(size), place, np.arange(size, size + wanted))
+    both = joined([arr, lead], axis)
+    return take(both, source, axis, mode="promise_in_bounds")
+
+
+def _insert_shape(values: Any, shape: tuple[int, ...], axis: int, count: int) -> tuple[int, ...]:
+    return (*shape[:axis], count, *shape[axis + 1 :])
+
+
+def _moved_front(values: Any, axis: int, rank: int) -> Any:
+    """Return values for one position as NumPy reads them: their first axis is the axis's."""
+    values = reshape(values, (1,) * (rank - values.ndim) + values.shape)
+    return moveaxis(values, 0, axis)
