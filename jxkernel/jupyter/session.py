@@ -125,7 +125,7 @@ class Session:
         running = self.running
         cell = self._cell(running, body)
         key = (magic, line, body, options)
-        version = cell.versions.get(key)
+        version = cell.versions.get(key) or self._copied(key)
         if version is None:
             source = self.parse(magic, line, body)
             changed = _changes(cell.latest, source, options)
@@ -138,11 +138,18 @@ class Session:
                 self.shell.compile,
                 changed,
             )
-            cell.versions[key] = version
         else:
             self._renumber(version.source.file, running)
+        cell.versions[key] = version
         cell.latest = version
         return version
+
+    def _copied(self, key: Any) -> Version | None:
+        """The version of another cell with the same text: a copied cell shares its program."""
+        for cell in self.cells.values():
+            if key in cell.versions:
+                return cell.versions[key]
+        return None
 
     def _cell(self, running: RunningCell, body: str) -> Cell:
         """The cell that runs: the front end's, or in a terminal that of the same text."""

@@ -151,7 +151,7 @@ def test_a_function_defined_again_unchanged_is_a_hit(notebook: Notebook) -> None
         ("def f(a):\n    return a * w\ny = f(3.0)", "y", 6.0),
         ("f = lambda a: a * w\ny = f(3.0)", "y", 6.0),
         (
-            "count = 0\ndef add():\n    global count\n    count += 1\nadd(); add()\ny = count",
+            "c = 0\ndef add():\n    global c\n    c += 1\nadd(); add()\ny = c",
             "y",
             2,
         ),

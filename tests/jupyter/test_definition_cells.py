@@ -67,7 +67,9 @@ def test_a_changed_global_makes_a_new_function(notebook: Notebook) -> None:
 
 def test_flags_go_to_the_functions_that_have_the_parameter(notebook: Notebook) -> None:
     notebook.run(
-        "%%jit --grad w --vmap x\ndef loss(w, x):\n    return (w * x) ** 2\ndef g(w):\n    return w ** 3"
+        "%%jit --grad w --vmap x\n"
+        "def loss(w, x):\n    return (w * x) ** 2\n"
+        "def g(w):\n    return w ** 3"
     )
     np.testing.assert_allclose(
         notebook.names["loss"](2.0, notebook.names["x"]), 4 * np.arange(8.0) ** 2

@@ -75,9 +75,12 @@ class TimingMagics(Magics):
         with self._transformer(keep), measuring() as measurement:
             result = self._originals["timeit"](line, cell, local_ns)
         if measurement.active:
-            if not _is_quiet(self, line):
+            flags, _ = self._timeit_words(line)
+            if "q" not in flags:
                 sys.stdout.write(f"{measurement.line()}\n")
-            _annotate(result, measurement)
+            saved = self._shell.user_ns[flags.v] if "v" in flags else None
+            for kept in filter(None, (result, saved)):
+                _annotate(kept, measurement)
         return result
 
     @no_var_expand
@@ -123,14 +126,18 @@ class TimingMagics(Magics):
 
     def _involves(self, line: str, cell: str | None) -> bool:
         """Whether what is timed may make arrays; flags and magics in it do no harm."""
-        _, statement = self.parse_options(
-            line, _TIMEIT_FLAGS, posix=False, strict=False, preserve_non_opts=True
-        )
+        _, statement = self._timeit_words(line)
         try:
             tree = ast.parse(self._shell.transform_cell(f"{statement}\n{cell or ''}"))
         except SyntaxError:
             return False
         return involves_arrays(tree, self._shell.user_ns)
+
+    def _timeit_words(self, line: str) -> tuple[Any, Any]:
+        """The flags of a `%timeit` line, and its statement."""
+        return self.parse_options(
+            line, _TIMEIT_FLAGS, posix=False, strict=False, preserve_non_opts=True
+        )
 
     def _statement(self, line: str) -> str:
         """What `%prun` profiles: the line without its flags."""
@@ -197,17 +204,9 @@ def _without_flag(line: str) -> tuple[str, bool]:
     return line, True
 
 
-def _is_quiet(magics: Magics, line: str) -> bool:
-    flags, _ = magics.parse_options(
-        line, _TIMEIT_FLAGS, posix=False, strict=False, preserve_non_opts=True
-    )
-    return "q" in flags
-
-
 def _annotate(result: Any, measurement: Measurement) -> None:
-    """Adds the figures, in seconds, to the result that `-o` gives."""
-    if result is not None:
-        result.dispatch = measurement.dispatch_ns / 1e9
-        result.pipelined = measurement.pipelined_ns / 1e9
-        result.latency = measurement.latency_ns / 1e9
-        result.build_time = measurement.build_ns / 1e9
+    """Adds the figures, in seconds, to a result that `-o` gives or `-v` keeps."""
+    result.dispatch = measurement.dispatch_ns / 1e9
+    result.pipelined = measurement.pipelined_ns / 1e9
+    result.latency = measurement.latency_ns / 1e9
+    result.build_time = measurement.build_ns / 1e9

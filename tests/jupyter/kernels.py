@@ -1,0 +1,127 @@
+"""A real kernel in a process of its own, spoken to as a front end does."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from jupyter_client.manager import KernelManager
+
+from tests.jupyter.conftest import ESCAPES
+
+TIMEOUT = 120.0
+SETUP = (
+    "%load_ext jxkernel\n"
+    "import numpy as np, jxkernel as jx, jxkernel.numpy as jnp\n"
+    "x = jnp.arange(8.0)\n"
+    "w = 2.0"
+)
+
+
+@dataclass
+class Reply:
+    """What the kernel sent back for one cell."""
+
+    content: dict[str, Any]
+    streams: str = ""
+    displays: list[dict[str, Any]] = field(default_factory=list)
+    result: dict[str, Any] = field(default_factory=dict)
+    error: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def status(self) -> str:
+        """`ok` or `error`."""
+        return self.content["status"]
+
+    @property
+    def traceback(self) -> str:
+        """The traceback without colours."""
+        return ESCAPES.sub("", "\n".join(self.error.get("traceback", ())))
+
+
+class Kernel:
+    """One running kernel."""
+
+    def __init__(self) -> None:
+        self.manager = KernelManager(kernel_name="python3")
+        self.manager.start_kernel()
+        self.connect()
+
+    def connect(self) -> None:
+        """Opens the channels and waits until the kernel answers."""
+        self.client = self.manager.client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=TIMEOUT)
+
+    def send(self, source: str, cell_id: str | None = None, **content: Any) -> str:
+        """Sends a cell and returns the number of the request."""
+        content = {
+            "code": source,
+            "silent": False,
+            "store_history": True,
+            "user_expressions": {},
+            "allow_stdin": False,
+            "stop_on_error": False,
+            **content,
+        }
+        metadata = {"cellId": cell_id} if cell_id else {}
+        message = self.client.session.msg("execute_request", content, metadata=metadata)
+        self.client.shell_channel.send(message)
+        return message["header"]["msg_id"]
+
+    def receive(self, request: str) -> Reply:
+        """Collects what a request sends, until the kernel is idle again."""
+        reply = Reply({})
+        idle = False
+        while not idle:
+            message = self.client.get_iopub_msg(timeout=TIMEOUT)
+            if message["parent_header"].get("msg_id") != request:
+                continue
+            content = message["content"]
+            match message["msg_type"]:
+                case "stream":
+                    reply.streams += ESCAPES.sub("", content["text"])
+                case "display_data":
+                    reply.displays.append(content["data"])
+                case "execute_result":
+                    reply.result = content["data"]
+                case "error":
+                    reply.error = content
+                case "status":
+                    idle = content["execution_state"] == "idle"
+        while not reply.content:
+            message = self.client.get_shell_msg(timeout=TIMEOUT)
+            if message["parent_header"].get("msg_id") == request:
+                reply.content = message["content"]
+        return reply
+
+    def run(self, source: str, cell_id: str | None = None, **content: Any) -> Reply:
+        """Runs a cell that may fail."""
+        return self.receive(self.send(source, cell_id, **content))
+
+    def ok(self, source: str, cell_id: str | None = None) -> Reply:
+        """Runs a cell that must succeed."""
+        reply = self.run(source, cell_id)
+        assert reply.status == "ok", reply.traceback or reply.streams
+        return reply
+
+    def value(self, expression: str) -> str:
+        """The repr of an expression."""
+        return self.ok(f"print(repr({expression}))").streams.rstrip("\n")
+
+    def stop(self) -> None:
+        """Ends the kernel."""
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=True)
+        self.manager.cleanup_resources()
+
+
+@contextmanager
+def running_kernel() -> Iterator[Kernel]:
+    """A kernel with the extension loaded and the usual imports done."""
+    kernel = Kernel()
+    try:
+        kernel.ok(SETUP)
+        yield kernel
+    finally:
+        kernel.stop()

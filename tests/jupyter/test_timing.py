@@ -1,0 +1,151 @@
+"""`%timeit`, `%time` and `%prun` on asynchronous work, and on everything else as before."""
+
+import ast
+import re
+
+import pytest
+
+from jxkernel.jupyter.involves import involves_arrays
+from jxkernel.jupyter.timing import KeepResults, StockTimer, SyncTimer
+from tests.jupyter.conftest import Notebook
+
+STOCK = re.compile(
+    r"^[\d.]+ [mµμnu]?s (?:±|\+-) [\d.]+ [mµμnu]?s per loop "
+    r"\(mean (?:±|\+-) std\. dev\. of \d+ runs?, [\d,]+ loops? each\)\n$"
+)
+OURS = re.compile(
+    r"^dispatch [\d.]+ [mµn]?s · pipelined [\d.]+ [mµn]?s · latency [\d.]+ [mµn]?s per loop"
+    r"(?: \(compile [\d.]+ [mµn]?s, once\))?$"
+)
+
+
+def test_timeit_of_arrays_adds_one_line(notebook: Notebook) -> None:
+    printed = notebook.run("%timeit -n 5 -r 2 jnp.sin(x)").printed
+    stock, ours = [line for line in printed.splitlines() if "slowest" not in line]
+    assert STOCK.match(f"{stock}\n")
+    assert OURS.match(ours)
+
+
+def test_compile_time_is_told_apart_and_kept_out_of_the_figures(notebook: Notebook) -> None:
+    notebook.run("f = jx.jit(lambda a: jnp.sin(a) + 1)")
+    result = notebook.run("%timeit -o -q -n 5 -r 2 f(x)").value
+    assert result.build_time > 10 * max(result.timings)
+    assert notebook.run("%timeit -o -q -n 5 -r 2 f(x)").value.build_time == 0
+    assert "(compile " in notebook.run("%timeit -n 2 -r 2 f(x[:3])").printed
+
+
+def test_timeit_result_has_ipythons_fields_and_ours(notebook: Notebook) -> None:
+    result = notebook.run("%timeit -o -q -n 4 -r 3 jnp.sin(x)").value
+    assert type(result).__name__ == "TimeitResult"
+    assert (result.loops, result.repeat, len(result.all_runs)) == (4, 3, 3)
+    assert 0 < result.dispatch <= result.latency
+    assert result.pipelined == result.best
+
+
+@pytest.mark.parametrize(
+    "statement", ["y = f(x)", "f(x)", "f(x); f(x)", "for _ in range(2): y = f(x)", "[f(x), 3]"]
+)
+def test_every_form_of_statement_waits(notebook: Notebook, statement: str) -> None:
+    notebook.run("f = jx.jit(lambda a: a * 2)")
+    assert "latency" in notebook.run(f"%timeit -n 2 -r 2 {statement}").printed
+
+
+def test_cell_form_with_setup(notebook: Notebook) -> None:
+    printed = notebook.run("%%timeit -n 2 -r 2 v = x * 2\ny = v + 1\ny.sum()").printed
+    assert "latency" in printed
+    assert "v" not in notebook.names
+
+
+def test_flags_of_the_original_work(notebook: Notebook) -> None:
+    assert notebook.run("%timeit -q -n 2 -r 2 jnp.sin(x)").printed == ""
+    cpu_time = notebook.run("%timeit -c -n 2 -r 2 jnp.sin(x)").printed
+    assert "CPU time, which does not pass" in cpu_time
+    notebook.run("%timeit -q -v kept -n 2 -r 2 jnp.sin(x)")
+    assert notebook.names["kept"].latency > 0
+    assert "2 runs, 3 loops each" in notebook.run("%timeit -n3 -r2 -p5 jnp.sin(x)").printed
+
+
+def test_no_sync_is_the_original(notebook: Notebook) -> None:
+    printed = notebook.run("%timeit --no-sync -n 50 -r 2 jnp.sin(x)").printed
+    assert STOCK.match(printed.splitlines(keepends=True)[-1])
+    assert "of which" not in notebook.run("%time --no-sync jx.jit(jnp.cos)(x)").printed
+
+
+@pytest.mark.parametrize("flags", ["-n 7 -r 3", "-n 1 -r 1", "-r 2"])
+def test_other_code_runs_as_often_and_prints_the_same(notebook: Notebook, flags: str) -> None:
+    count = "count.append(1)" if "-n" in flags else "count.append(1); pause(0.05)"
+    notebook.run("from time import sleep as pause\ncount = []")
+    printed = notebook.run(f"%timeit {flags} {count}").printed
+    assert STOCK.match(printed.splitlines(keepends=True)[-1])
+    assert "latency" not in printed
+    ours = len(notebook.names["count"])
+    notebook.run("count.clear()\n%unload_ext jxkernel")
+    notebook.run(f"%timeit {flags} {count}")
+    assert len(notebook.names["count"]) == ours
+
+
+def test_time_waits_and_tells_compilation_apart(notebook: Notebook) -> None:
+    notebook.run("f = jx.jit(lambda a: jnp.sin(a) + 1)")
+    ran = notebook.run("%time f(x)")
+    assert re.search(r"Wall time: .*\nof which: traced .*, compiled .*, once", ran.printed)
+    assert float(ran.value[0]) == 1.0
+    assert "of which" not in notebook.run("%time f(x)").printed
+    notebook.run("%%time\ny = f(x)\nz = y + 1")
+    assert notebook.names["z"].is_ready()
+    assert not any(name.startswith("__jx") for name in notebook.names)
+
+
+def test_prun_waits(notebook: Notebook) -> None:
+    notebook.run("f = jx.jit(lambda a: a * 2); f(x)")
+    notebook.run("%prun -q -T /dev/null y = f(x)")
+    assert notebook.names["y"].is_ready()
+    notebook.run("%%prun -q\nu = f(x)\nv = f(u)")
+    assert notebook.names["v"].is_ready()
+
+
+def test_errors_leave_no_transformer_behind(notebook: Notebook) -> None:
+    for cell in ("%timeit 1/0", "%time 1/0", "%timeit jnp.sin(missing)", "%timeit x +"):
+        notebook.attempt(cell)
+        assert notebook.shell.ast_transformers == []
+    assert not any(name.startswith("__jx") for name in notebook.names)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("x + 1", True),
+        ("f(1)", True),
+        ("g()", True),
+        ("method()", True),
+        ("params['w']", True),
+        ("plain(3)", False),
+        ("np.ones(3)", False),
+        ("sum(range(9))", False),
+        ("missing(x2)", False),
+    ],
+)
+def test_involvement_is_judged_by_what_names_lead_to(
+    notebook: Notebook, code: str, expected: bool
+) -> None:
+    notebook.run(
+        "f = jx.jit(lambda a: a)\n"
+        "def g(): return h()\n"
+        "def h(): return jnp.ones(3)\n"
+        "class C:\n    def run(self): return jnp.ones(3)\n"
+        "method = C().run\n"
+        "params = {'w': [x]}\n"
+        "def plain(a): return a + 1"
+    )
+    assert involves_arrays(ast.parse(code), notebook.names) is expected
+
+
+def test_a_timer_without_a_measurement_is_ipythons_own() -> None:
+    timer = SyncTimer(timer=iter(range(100)).__next__)
+    timer.inner = lambda it, clock: -(clock() - clock())
+    assert timer.timeit(3) == 1
+    assert issubclass(SyncTimer, StockTimer)
+
+
+def test_results_are_bound_for_the_clock() -> None:
+    tree = KeepResults().visit(ast.parse("f(x)\ny = g(x)\nfor i in z:\n    h(i)"))
+    assert ast.unparse(tree) == "__jx_result__ = f(x)\ny = g(x)\nfor i in z:\n    h(i)"
