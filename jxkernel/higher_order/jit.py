@@ -14,6 +14,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear
+from jxkernel.higher_order.programs import hoist
 from jxkernel.ops.broadcast import move_axis
 from jxkernel.transforms.batching import batch_program
 from jxkernel.transforms.dce import dce_jaxpr
@@ -21,7 +22,7 @@ from jxkernel.transforms.jvp import jvp_program
 from jxkernel.transforms.partial_eval import PartialTrace, partial_eval_program
 from jxkernel.transforms.transpose import transpose_program
 
-__all__ = ["call", "jit_p"]
+__all__ = ["call", "jit_p", "transpose_call"]
 
 jit_p = Primitive("jit", multiple_results=True)
 
@@ -56,16 +57,6 @@ def call(
         donated=(False,) * count + donated if donated else (),
         keep_unused=keep_unused,
     )
-
-
-def hoist(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """Return the program with its constants as leading arguments, made once."""
-    if not closed.consts:
-        return closed
-    found = closed.derived.get("hoisted")
-    if found is None:
-        found = closed.derived["hoisted"] = closed.hoisted()
-    return found
 
 
 def _rebind(args: Sequence[Any], program: ClosedJaxpr, name: str) -> list[Any]:
@@ -141,9 +132,10 @@ def _jit_partial_eval(
 
 
 @jit_p.def_transpose
-def _jit_transpose(
+def transpose_call(
     cts: Sequence[Any], *args: Any, jaxpr: ClosedJaxpr, name: str, **params: Any
 ) -> list[Any]:
+    """Call the transpose of a program; as a rule of ``jit_p``, and for other calls of programs."""
     linear = tuple([is_linear(arg) for arg in args])
     nonzero = tuple([type(ct) is not Zero for ct in cts])
     program, produced = transpose_program(jaxpr, linear, nonzero)

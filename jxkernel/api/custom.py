@@ -1,0 +1,457 @@
+"""Functions whose derivative the user gives: ``custom_jvp`` and ``custom_vjp``."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import update_wrapper
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes, tree
+from jxkernel.api.arguments import Parameters, function_name
+from jxkernel.api.custom_calls import CustomCall, closes_over_tracers, positional_arguments
+from jxkernel.api.jit import check_result
+from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.trace import evaluating
+from jxkernel.core.zeros import Zero
+from jxkernel.higher_order.custom_jvp import JvpRule, bind_custom_jvp, has_tangent
+from jxkernel.higher_order.custom_vjp import Pull, VjpRule, bind_custom_vjp
+from jxkernel.ops.broadcast import add_tangents, instantiate
+from jxkernel.ops.convert import convert_element_type
+from jxkernel.source import hide_internal_frames
+
+__all__ = ["custom_jvp", "custom_vjp"]
+
+_DEEPEST = 2
+"""How many times a rule that closes over tracers is traced inside itself: second derivatives."""
+
+
+class _Custom:
+    """What both decorators share: the function, and how calls reach it.
+
+    Attributes:
+      fun: the function.
+      nondiff: the arguments that are not differentiated.
+    """
+
+    kind = ""
+    rule_name = ""
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        nondiff_argnums: int | Iterable[int] = (),
+        nondiff_argnames: str | Iterable[str] = (),
+    ) -> None:
+        if not callable(fun):
+            raise TypeError(
+                f"{self.kind} needs a callable, got {fun!r:.100} of type {type(fun).__name__}"
+            )
+        update_wrapper(self, fun)
+        self.fun = fun
+        self.name = function_name(fun)
+        self.nondiff = Parameters.of(fun, nondiff_argnums, nondiff_argnames, "nondiff")
+        self._depth = 0
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} function {self.name}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function; its derivative, where one is taken, is that of the rule.
+
+        Raises:
+          AttributeError: no rule has been given.
+          TypeError: the arguments do not fit the function, or its rule does not.
+        """
+        if None in self._rules():
+            raise AttributeError(
+                f"the {self.kind} function {self.name} has no rule yet: give it one with "
+                f"{self.name}.{self.rule_name}(...)"
+            )
+        try:
+            given = positional_arguments(self.kind, self.fun, args, kwargs)
+            if evaluating():
+                return self.fun(*given)
+            return self._bind(CustomCall(self.kind, self.fun, given, self.nondiff))
+        except Exception as error:
+            hide_internal_frames(error)
+            raise
+
+    def _bind(self, call: CustomCall) -> Any:
+        """Bind a call, and count how deep the rule calls the function again.
+
+        A rule that closes over tracers is traced together with the function.  It may call the
+        function, whose rule is then traced too, and so on: there must be an end.
+        """
+        captures = self._depth < _DEEPEST and closes_over_tracers(self.fun, *self._rules())
+        results = _Results()
+        self._depth += captures
+        try:
+            outs = self._bind_flat(call, results, captures)
+        finally:
+            self._depth -= captures
+        return results.structure.unflatten(outs)
+
+    def _rules(self) -> tuple[Any, ...]:
+        raise NotImplementedError
+
+    def _bind_flat(self, call: CustomCall, results: "_Results", captures: bool) -> list[Any]:
+        raise NotImplementedError
+
+    def _flat(self, call: CustomCall, results: "_Results") -> Callable[..., Sequence[Any]]:
+        """Return the function of flat operands."""
+
+        def flat(*operands: Any) -> Sequence[Any]:
+            out = self.fun(*call.arguments(*call.split(operands)))
+            return results.flatten(self.name, out)
+
+        return flat
+
+
+class _Results:
+    """Flattens what the function, or its rule, returns, and remembers the structure."""
+
+    __slots__ = ("structure",)
+
+    def __init__(self) -> None:
+        self.structure: Any = None
+
+    def flatten(self, name: str, out: Any, rule: str = "") -> list[Any]:
+        """Return the leaves of a result.
+
+        Raises:
+          TypeError: one is no array and no number, or the structure is not that of an earlier
+            result.
+        """
+        leaves, structure = tree.flatten(out)
+        for index, leaf in enumerate(leaves):
+            check_result(name, structure, index, leaf)
+        if self.structure is not None and structure != self.structure:
+            raise TypeError(
+                f"{rule or name} must return a result of the structure that {name} returns, "
+                f"{self.structure}, and returned {structure}"
+            )
+        self.structure = structure
+        return leaves
+
+
+class custom_jvp(_Custom):
+    """Decorate a function with a forward derivative of its own, which serves the way back too.
+
+    Args:
+      fun: the function.
+      nondiff_argnums: positions of arguments that are not differentiated: functions, sizes, or
+        arrays that are constant.  The rule gets them first.
+      nondiff_argnames: their names.
+
+    Raises:
+      TypeError: ``fun`` is not callable.
+      ValueError: such a parameter does not exist.
+
+    ``@f.defjvp`` then gives the rule: from ``(primals, tangents)``, each a tuple with an entry per
+    differentiated argument, to ``(result, tangent)``, the latter linear in the tangents.  Rules
+    may be differentiated, batched and compiled themselves.  Arguments given by keyword reach the
+    rule by position, defaults filled in.
+
+    >>> import jxkernel as jx
+    >>> from jxkernel.api import custom_jvp
+    >>> @custom_jvp
+    ... def f(x):
+    ...     return x * x
+    >>> @f.defjvp
+    ... def f_jvp(primals, tangents):
+    ...     (x,), (t,) = primals, tangents
+    ...     return f(x), 10.0 * x * t
+    >>> float(jx.grad(f)(3.0))
+    30.0
+    """
+
+    kind = "custom_jvp"
+    rule_name = "defjvp"
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        nondiff_argnums: int | Iterable[int] = (),
+        nondiff_argnames: str | Iterable[str] = (),
+    ) -> None:
+        super().__init__(fun, nondiff_argnums, nondiff_argnames)
+        self.jvp: Callable[..., Any] | None = None
+
+    def defjvp(self, jvp: Callable[..., Any]) -> Callable[..., Any]:
+        """Give the rule, from (primals, tangents) to (result, tangent), and return it."""
+        self.jvp = jvp
+        return jvp
+
+    def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
+        """Give one rule per argument: ``(tangent, result, *primals) -> tangent``; None for zero.
+
+        Raises:
+          TypeError: there are arguments that are not differentiated; use ``defjvp``.
+        """
+        if self.nondiff.numbers:
+            raise TypeError("defjvps cannot be used with nondiff_argnums: use defjvp")
+
+        def jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+            out = self(*primals)
+            total = tree.map(Zero.tangent_of, out)
+            for rule, tangent in zip(jvps, tangents, strict=True):
+                if rule is not None:
+                    part = rule(tangent, out, *primals)
+                    total = tree.map(add_tangents, total, part)
+            return out, tree.map(instantiate, total)
+
+        self.jvp = jvp
+
+    def _rules(self) -> tuple[Any, ...]:
+        return (self.jvp,)
+
+    def _bind_flat(self, call: CustomCall, results: _Results, captures: bool) -> list[Any]:
+        return bind_custom_jvp(
+            self._flat(call, results),
+            JvpRule(self._flat_rule(call, results), self.name),
+            call.hidden,
+            call.leaves,
+            captures=captures,
+        )
+
+    def _flat_rule(
+        self, call: CustomCall, results: _Results
+    ) -> Callable[[Sequence[Any], Sequence[Any]], tuple[list[Any], list[Any]]]:
+        rule = self.jvp
+        assert rule is not None, "checked by the call"
+
+        def flat(operands: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+            hidden, leaves = call.split(operands)
+            primals, moving = call.in_tree.unflatten(leaves), call.in_tree.unflatten(tangents)
+            pair = rule(*call.nondiff(hidden), primals, moving)
+            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                raise TypeError(
+                    f"the jvp rule {function_name(rule)} of {self.name} must return a pair "
+                    f"(result, tangent), got {pair!r:.100} of type {type(pair).__name__}"
+                )
+            outs = results.flatten(self.name, pair[0], function_name(rule))
+            return outs, self._tangents(rule, pair[1], outs, results.structure)
+
+        return flat
+
+    def _tangents(
+        self, rule: Callable[..., Any], tangent: Any, outs: Sequence[Any], structure: Any
+    ) -> list[Any]:
+        leaves, found = tree.flatten(tangent)
+        if found != structure:
+            raise TypeError(
+                f"the jvp rule {function_name(rule)} of {self.name} must return a result and a "
+                f"tangent of one structure, got {structure} and {found}"
+            )
+        what = f"the jvp rule {function_name(rule)} of {self.name}"
+        return [
+            _fitting(what, "tangent", leaf, abstractify(out).tangent())
+            for leaf, out in zip(leaves, outs, strict=True)
+        ]
+
+
+def _fitting(what: str, kind: str, leaf: Any, wanted: ShapedArray, path: str = "") -> Any:
+    """Return a tangent or cotangent that a rule gave, of the type it must have.
+
+    Raises:
+      TypeError: it has another, or is no array and no number.
+    """
+    if wanted.dtype == dtypes.float0:
+        return np.zeros(wanted.shape, dtypes.float0)
+    try:
+        aval = abstractify(leaf)
+    except TypeError:
+        raise TypeError(
+            f"{what} must return arrays or numbers, got {leaf!r:.100} of type "
+            f"{type(leaf).__name__} as the {kind}{path}"
+        ) from None
+    if aval.shape == wanted.shape and (aval.dtype == wanted.dtype or aval.weak_type):
+        same = aval.dtype == wanted.dtype
+        return leaf if same else convert_element_type(leaf, wanted.dtype)
+    raise TypeError(
+        f"{what} must return a {kind} of type {wanted.short()}{path}, got {aval.short()}: a "
+        f"{kind} has the shape and dtype of its value"
+    )
+
+
+class custom_vjp(_Custom):
+    """Decorate a function with a backward derivative of its own.
+
+    Args:
+      fun: the function.
+      nondiff_argnums: positions of arguments that are not differentiated: functions, sizes, or
+        arrays that are constant.  ``fwd`` gets them at their places, ``bwd`` first.
+      nondiff_argnames: their names.
+
+    Raises:
+      TypeError: ``fun`` is not callable.
+      ValueError: such a parameter does not exist.
+
+    ``f.defvjp(fwd, bwd)`` then gives the rule.  ``fwd`` takes the arguments and returns ``(result,
+    residuals)``; ``bwd`` takes the residuals and a cotangent of the result and returns a tuple with
+    a cotangent per differentiated argument, None for zero.  Both may be differentiated, batched
+    and compiled themselves.  There is no forward derivative: ``jvp`` is a TypeError.
+
+    >>> import jxkernel as jx
+    >>> from jxkernel.api import custom_vjp
+    >>> @custom_vjp
+    ... def clipped(x):
+    ...     return x
+    >>> clipped.defvjp(lambda x: (x, None), lambda _, ct: (ct.clip(-1.0, 1.0),))
+    >>> float(jx.grad(lambda x: 5.0 * clipped(x))(3.0))
+    1.0
+    """
+
+    kind = "custom_vjp"
+    rule_name = "defvjp"
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        nondiff_argnums: int | Iterable[int] = (),
+        nondiff_argnames: str | Iterable[str] = (),
+    ) -> None:
+        super().__init__(fun, nondiff_argnums, nondiff_argnames)
+        self.fwd: Callable[..., Any] | None = None
+        self.bwd: Callable[..., Any] | None = None
+
+    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
+        """Give the rule: the way there, with residuals, and the way back.
+
+        Raises:
+          TypeError: one is not callable.
+        """
+        for name, half in (("fwd", fwd), ("bwd", bwd)):
+            if not callable(half):
+                raise TypeError(f"defvjp needs a callable as {name}, got {half!r:.100}")
+        self.fwd = fwd
+        self.bwd = bwd
+
+    def _rules(self) -> tuple[Any, ...]:
+        return (self.fwd, self.bwd)
+
+    def _bind_flat(self, call: CustomCall, results: _Results, captures: bool) -> list[Any]:
+        return bind_custom_vjp(
+            self._flat(call, results),
+            VjpRule(self._flat_forward(call, results), self.name),
+            call.hidden,
+            call.leaves,
+            captures=captures,
+        )
+
+    def _flat_forward(
+        self, call: CustomCall, results: _Results
+    ) -> Callable[[Sequence[Any]], tuple[list[Any], list[Any], Pull]]:
+        fwd = self.fwd
+        assert fwd is not None, "checked by the call"
+
+        def flat(operands: Sequence[Any]) -> tuple[list[Any], list[Any], Pull]:
+            hidden, leaves = call.split(operands)
+            pair = fwd(*call.arguments(hidden, leaves))
+            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                raise TypeError(
+                    f"the fwd rule {function_name(fwd)} of {self.name} must return a pair "
+                    f"(result, residuals), got {pair!r:.100} of type {type(pair).__name__}"
+                )
+            outs = results.flatten(self.name, pair[0], function_name(fwd))
+            residuals, structure = tree.flatten(pair[1])
+            for index, leaf in enumerate(residuals):
+                check_result(f"{function_name(fwd)} (its residuals)", structure, index, leaf)
+            back = _WayBack(self, call, results.structure, structure, outs, leaves)
+            return outs, [*hidden, *residuals], back
+
+        return flat
+
+
+class _WayBack:
+    """The second half of a rule as a function of flat residuals and cotangents."""
+
+    __slots__ = ("_arg_avals", "_call", "_custom", "_out_avals", "_out_tree", "_residual_tree")
+
+    def __init__(
+        self,
+        custom: custom_vjp,
+        call: CustomCall,
+        out_tree: Any,
+        residual_tree: Any,
+        outs: Sequence[Any],
+        leaves: Sequence[Any],
+    ) -> None:
+        self._custom = custom
+        self._call = call
+        self._out_tree = out_tree
+        self._residual_tree = residual_tree
+        self._out_avals = [abstractify(out) for out in outs]
+        self._arg_avals = [abstractify(leaf) for leaf in leaves]
+
+    def __call__(self, residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+        bwd = self._custom.bwd
+        assert bwd is not None, "given together with the first half"
+        hidden, kept = self._call.split(residuals)
+        given = iter(cts)
+        full = [
+            next(given) if has_tangent(aval) else np.zeros(aval.shape, dtypes.float0)
+            for aval in self._out_avals
+        ]
+        pulled = bwd(
+            *self._call.nondiff(hidden),
+            self._residual_tree.unflatten(kept),
+            self._out_tree.unflatten(full),
+        )
+        return self._checked(bwd, pulled)
+
+    def _checked(self, bwd: Callable[..., Any], pulled: Any) -> list[Any]:
+        """Return a cotangent for each leaf of the arguments; ``Zero`` for None and integers."""
+        what = f"the bwd rule {function_name(bwd)} of {self._custom.name}"
+        in_tree = self._call.in_tree
+        count = len(in_tree.children())
+        if not isinstance(pulled, (tuple, list)) or len(pulled) != count:
+            found = type(pulled).__name__
+            length = f" of length {len(pulled)}" if isinstance(pulled, (tuple, list)) else ""
+            raise TypeError(
+                f"{what} must return a tuple with one cotangent for each of the {count} "
+                f"differentiated arguments, got a {found}{length}: return (ct,) for one"
+            )
+        try:
+            leaves = _leaves_up_to_none(in_tree, tuple(pulled))
+        except ValueError as error:
+            raise TypeError(
+                f"{what} must return cotangents shaped like the arguments: {error}"
+            ) from None
+        paths = tree.leaf_paths(in_tree)
+        return [
+            self._cotangent(what, leaf, aval, path)
+            for leaf, aval, path in zip(leaves, self._arg_avals, paths, strict=True)
+        ]
+
+    def _cotangent(self, what: str, leaf: Any, aval: ShapedArray, path: Any) -> Any:
+        if leaf is None or not has_tangent(aval):
+            return Zero(aval.tangent())
+        place = f" for args{tree.keystr(path)}"
+        return _fitting(what, "cotangent", leaf, aval.tangent(), place)
+
+
+def _leaves_up_to_none(structure: Any, cotangents: Any) -> list[Any]:
+    """Return one cotangent per leaf of a structure; None stands for all below it.
+
+    Raises:
+      ValueError: the cotangents have another structure.
+    """
+    if cotangents is None:
+        return [None] * structure.num_leaves
+    node = structure.node_data()
+    if node is None:
+        return [cotangents]
+    children = structure.children()
+    if type(cotangents) is not node[0]:
+        found = next(tree.mismatches(structure, cotangents, exact=True))
+        raise ValueError(found.describe("the arguments", "the result of bwd"))
+    parts = list(tree.flatten_one_level(cotangents)[0])
+    if len(parts) != len(children):
+        found = next(tree.mismatches(structure, cotangents, exact=True))
+        raise ValueError(found.describe("the arguments", "the result of bwd"))
+    return [
+        leaf
+        for child, part in zip(children, parts, strict=True)
+        for leaf in _leaves_up_to_none(child, part)
+    ]

@@ -1,0 +1,331 @@
+"""``custom_jvp_call_p``: a call of a function whose forward derivative the user gives.
+
+The function and its rule are Python callables of flat values while nothing is staged, so that
+both may look at values that are known.  Where the call is recorded in a program, the function is
+traced: its constants become leading operands, which have no derivative by the rule.  The rule
+stays a callable until a derivative is asked for, save where it closes over tracers, which would
+be gone by then: such a rule is traced with the function.
+
+Operands are ``num_consts`` values that the rule does not differentiate by (constants, and tracers
+among arguments that are not differentiated), then the arguments.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.axes import Axis
+from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
+from jxkernel.core.primitive import Primitive
+from jxkernel.core.zeros import Zero
+from jxkernel.higher_order.jit import transpose_call
+from jxkernel.higher_order.programs import compiled, placed
+from jxkernel.ops.broadcast import batch_to_front, instantiate, move_axis
+from jxkernel.transforms.batching import batch_flat, batch_program
+from jxkernel.transforms.stage import trace_flat
+
+__all__ = ["JvpRule", "bind_custom_jvp", "custom_jvp_call_p", "has_tangent", "traced_operands"]
+
+FlatFunction = Callable[..., Sequence[Any]]
+
+custom_jvp_call_p = Primitive("custom_jvp_call", multiple_results=True)
+
+
+class JvpRule:
+    """A rule as a function of flat values: (operands, tangents) to (results, their tangents).
+
+    Attributes:
+      function: takes the operands that follow the first ``skipped``, and one tangent for each
+        argument, explicit zeros included.
+      name: the name of the function that it differentiates.
+    """
+
+    __slots__ = ("function", "name", "skipped")
+
+    def __init__(
+        self,
+        function: Callable[[Sequence[Any], Sequence[Any]], tuple[Sequence[Any], Sequence[Any]]],
+        name: str,
+        skipped: int = 0,
+    ) -> None:
+        self.function = function
+        self.name = name
+        self.skipped = skipped
+
+    def __call__(
+        self, operands: Sequence[Any], tangents: Sequence[Any]
+    ) -> tuple[list[Any], list[Any]]:
+        """Return results and their tangents, ``Zero`` for results that have none."""
+        outs, out_tangents = self.function(operands[self.skipped :], tangents)
+        return list(outs), [
+            t if has_tangent(abstractify(y)) else Zero.tangent_of(y)
+            for y, t in zip(outs, out_tangents, strict=True)
+        ]
+
+    def after(self, count: int) -> "JvpRule":
+        """Return the rule of operands among which ``count`` more come first."""
+        return JvpRule(self.function, self.name, self.skipped + count)
+
+    def __repr__(self) -> str:
+        return f"jvp of {self.name}"
+
+
+def has_tangent(aval: ShapedArray) -> bool:
+    """Whether values of a type have tangents: floating and complex ones."""
+    return dtypes.issubdtype(aval.dtype, np.inexact)
+
+
+def bind_custom_jvp(
+    fun: FlatFunction,
+    rule: JvpRule,
+    consts: Sequence[Any],
+    args: Sequence[Any],
+    *,
+    captures: bool,
+) -> list[Any]:
+    """Call a function that has a rule, under the current trace.
+
+    Args:
+      fun: takes ``consts`` and ``args``.
+      rule: its rule, of the same operands.
+      consts: values it is not differentiated by.
+      args: values that it is.
+      captures: whether the function or the rule closes over tracers.
+    """
+    call: Any = fun
+    count = len(consts)
+    operands: list[Any] = [*consts, *args]
+    if captures:
+        first, call, (rule,) = traced_operands(fun, operands, [rule])
+        rule, more = _traced_rule(rule, [*first, *operands], len(first) + count)
+        call = placed(
+            call,
+            tuple(range(len(more), len(more) + len(call.in_avals))),
+            [*map(abstractify, more), *call.in_avals],
+        )
+        operands = [*more, *first, *operands]
+        count += len(first) + len(more)
+    return custom_jvp_call_p.bind(*operands, call_jaxpr=call, jvp=rule, num_consts=count)
+
+
+def traced_operands(
+    fun: FlatFunction, operands: Sequence[Any], rules: Sequence[Any]
+) -> tuple[list[Any], ClosedJaxpr, list[Any]]:
+    """Return a function's constants, its program with them as arguments, and rules of both."""
+    closed = trace_flat(fun, [abstractify(operand) for operand in operands])
+    count = len(closed.consts)
+    return closed.consts, closed.hoisted(), [rule.after(count) for rule in rules]
+
+
+def _traced_rule(rule: JvpRule, operands: Sequence[Any], count: int) -> tuple[JvpRule, list[Any]]:
+    """Return a rule as one that is a program, and the constants that it takes first."""
+    avals = [abstractify(operand) for operand in operands]
+    moving = [aval.tangent() for aval in avals[count:] if has_tangent(aval)]
+    sizes: list[int] = []
+    total = len(avals)
+
+    def run(*flat: Any) -> list[Any]:
+        outs, out_tangents = rule(flat[:total], _all_tangents(avals[count:], flat[total:]))
+        sizes.append(len(outs))
+        return [*outs, *[t for t in out_tangents if type(t) is not Zero]]
+
+    closed = trace_flat(run, [*avals, *moving], name=f"jvp_{rule.name}")
+    program = closed.hoisted()
+
+    def apply(
+        values: Sequence[Any], tangents: Sequence[Any]
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        given = [t for t in tangents if _moves(t)]
+        results = eval_jaxpr(program.jaxpr, (), *values, *given)
+        outs = results[: sizes[0]]
+        return outs, _all_tangents([abstractify(y) for y in outs], results[sizes[0] :])
+
+    return JvpRule(apply, rule.name), closed.consts
+
+
+def _all_tangents(avals: Sequence[ShapedArray], given: Sequence[Any]) -> list[Any]:
+    """Return a tangent for each type, explicit zeros for those that have none."""
+    rest = iter(given)
+    return [
+        next(rest) if has_tangent(aval) else np.zeros(aval.shape, dtypes.float0) for aval in avals
+    ]
+
+
+# ---------------------------------------------------------------- the rules of the primitive
+
+
+def _custom_jvp_stage(
+    args: tuple[Any, ...], params: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Trace the function, unless it is a program already."""
+    call = params["call_jaxpr"]
+    if isinstance(call, ClosedJaxpr):
+        return args, params
+    first, program, (rule,) = traced_operands(call, args, [params["jvp"]])
+    count = params["num_consts"] + len(first)
+    return (*first, *args), {"call_jaxpr": program, "jvp": rule, "num_consts": count}
+
+
+def _custom_jvp_evaluate(*args: Any, call_jaxpr: Any, **params: Any) -> list[Any]:
+    if isinstance(call_jaxpr, ClosedJaxpr):
+        return _evaluate_program(*args, call_jaxpr=call_jaxpr, **params)
+    return list(call_jaxpr(*args))
+
+
+_evaluate_program = compiled(custom_jvp_call_p)
+
+
+@custom_jvp_call_p.def_abstract_eval
+def _custom_jvp_abstract_eval(
+    *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any
+) -> list[ShapedArray]:
+    return call_jaxpr.out_avals
+
+
+def _custom_jvp_effects(
+    *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any
+) -> frozenset[Any]:
+    return call_jaxpr.effects
+
+
+@custom_jvp_call_p.def_lower
+def _custom_jvp_lower(
+    context: Any, *values: Any, call_jaxpr: ClosedJaxpr, **params: Any
+) -> Sequence[Any]:
+    return context.inline(call_jaxpr, values)
+
+
+@custom_jvp_call_p.def_jvp
+def _custom_jvp_jvp(
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    call_jaxpr: Any,
+    jvp: JvpRule,
+    num_consts: int,
+) -> tuple[list[Any], list[Any]]:
+    refuse_moving_constants("custom_jvp", jvp.name, tangents[:num_consts])
+    given = [instantiate(t) for t in tangents[num_consts:]]
+    outs, out_tangents = jvp(primals, given)
+    if isinstance(call_jaxpr, ClosedJaxpr):
+        check_results("custom_jvp", "jvp", jvp.name, outs, call_jaxpr.out_avals)
+    return outs, out_tangents
+
+
+def refuse_moving_constants(kind: str, name: str, tangents: Sequence[Any]) -> None:
+    """Check that nothing is differentiated by that the rule says nothing about.
+
+    Raises:
+      TypeError: a closed-over value, or one among the arguments that are not differentiated,
+        has a tangent.
+    """
+    if all(type(t) is Zero for t in tangents):
+        return
+    raise TypeError(
+        f"the {kind} function {name} is differentiated with respect to a value that it closes "
+        "over, or gets as an argument among nondiff_argnums; its rule only tells the derivative "
+        "by the other arguments. Pass the value as an argument of its own, or stop its gradient "
+        "with lax.stop_gradient"
+    )
+
+
+def check_results(
+    kind: str, rule: str, name: str, outs: Sequence[Any], wanted: Sequence[ShapedArray]
+) -> None:
+    """Check that a rule gives the values that the function gives.
+
+    Raises:
+      TypeError: it gives others.
+    """
+    found = [abstractify(out) for out in outs]
+    if [(a.shape, a.dtype) for a in found] != [(a.shape, a.dtype) for a in wanted]:
+        raise TypeError(
+            f"the {rule} rule of the {kind} function {name} must give the results that the "
+            f"function gives, {' '.join(a.short() for a in wanted)}; it gives "
+            f"{' '.join(a.short() for a in found)}"
+        )
+
+
+@custom_jvp_call_p.def_transpose
+def _custom_jvp_transpose(
+    cts: Sequence[Any], *args: Any, call_jaxpr: ClosedJaxpr, jvp: JvpRule, **params: Any
+) -> list[Any]:
+    """Transpose the function itself: it is linear, and is not differentiated here."""
+    return transpose_call(cts, *args, jaxpr=call_jaxpr, name=jvp.name)
+
+
+@custom_jvp_call_p.def_batch
+def _custom_jvp_batch(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    call_jaxpr: Any,
+    jvp: JvpRule,
+    num_consts: int,
+) -> tuple[list[Any], list[int | None]]:
+    has = tuple([dim is not None for dim in dims])
+    moved = [
+        arg if dim is None else move_axis(arg, dim, 0) for arg, dim in zip(args, dims, strict=True)
+    ]
+    outs = custom_jvp_call_p.bind(
+        *moved,
+        call_jaxpr=batched_function(call_jaxpr, axis, has),
+        jvp=_batched_rule(jvp, axis, has, num_consts),
+        num_consts=num_consts,
+    )
+    return outs, [0] * len(outs)
+
+
+def batched_function(call: Any, axis: Axis, has: tuple[bool, ...]) -> Any:
+    """Return a function, or program, over examples, whose results all have the axis first."""
+    if isinstance(call, ClosedJaxpr):
+        return batch_program(call, axis, has, True)[0]
+    dims = [0 if flag else None for flag in has]
+
+    def run(*args: Any) -> list[Any]:
+        return in_front(axis, *batch_flat(call, args, dims, axis))
+
+    return run
+
+
+def in_front(axis: Axis, outs: Sequence[Any], dims: Sequence[int | None]) -> list[Any]:
+    """Return results with the batch axis first, repeated where they had none."""
+    return [batch_to_front(out, dim, axis.size) for out, dim in zip(outs, dims, strict=True)]
+
+
+def _batched_rule(rule: JvpRule, axis: Axis, has: tuple[bool, ...], num_consts: int) -> JvpRule:
+    dims = [0 if flag else None for flag in has]
+
+    def run(
+        operands: Sequence[Any], tangents: Sequence[Any]
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        moving = [_moves(t) for t in tangents]
+        tangent_dims = [dim for dim, moves in zip(dims[num_consts:], moving, strict=True) if moves]
+        sizes: list[int] = []
+
+        def one(*flat: Any) -> list[Any]:
+            values, given = flat[: len(dims)], flat[len(dims) :]
+            avals = [abstractify(value) for value in values[num_consts:]]
+            outs, out_tangents = rule(values, _all_tangents(avals, given))
+            sizes.append(len(outs))
+            return [*outs, *[t for t in out_tangents if type(t) is not Zero]]
+
+        flat = [*operands, *[t for t, moves in zip(tangents, moving, strict=True) if moves]]
+        results = in_front(axis, *batch_flat(one, flat, [*dims, *tangent_dims], axis))
+        outs = results[: sizes[0]]
+        return outs, _all_tangents([abstractify(y) for y in outs], results[sizes[0] :])
+
+    return JvpRule(run, rule.name)
+
+
+def _moves(tangent: Any) -> bool:
+    return abstractify(tangent).dtype != dtypes.float0
+
+
+custom_jvp_call_p.define(
+    stage=_custom_jvp_stage, evaluate=_custom_jvp_evaluate, effects=_custom_jvp_effects
+)

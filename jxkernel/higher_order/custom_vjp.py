@@ -1,0 +1,369 @@
+"""``custom_vjp_call_p``: a call of a function whose backward derivative the user gives.
+
+As ``custom_jvp_call_p`` (which see for operands and for how functions become programs), with a
+rule in two halves.  Forward differentiation runs the first half, which gives the results and
+residuals, and binds ``custom_vjp_linear_p``: the derivative as a linear map that exists only to
+be transposed, by the second half.  To run it forwards is an error that says so.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.axes import Axis
+from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
+from jxkernel.core.primitive import Primitive
+from jxkernel.core.zeros import Zero, is_linear
+from jxkernel.higher_order.custom_jvp import (
+    batched_function,
+    check_results,
+    has_tangent,
+    in_front,
+    refuse_moving_constants,
+    traced_operands,
+)
+from jxkernel.higher_order.jit import transpose_call
+from jxkernel.higher_order.programs import chosen, compiled, placed
+from jxkernel.ops.broadcast import batch_to_front, instantiate, move_axis, reduce_sum
+from jxkernel.transforms.batching import batch_flat
+from jxkernel.transforms.stage import trace_flat
+
+__all__ = ["VjpRule", "bind_custom_vjp", "custom_vjp_call_p", "custom_vjp_linear_p"]
+
+Pull = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
+"""From residuals and the cotangents of the results that have some to one for each argument."""
+
+Forward = Callable[[Sequence[Any]], tuple[Sequence[Any], Sequence[Any], Pull]]
+"""From operands to results, residuals and the way back."""
+
+custom_vjp_call_p = Primitive("custom_vjp_call", multiple_results=True)
+custom_vjp_linear_p = Primitive("custom_vjp_linear", multiple_results=True)
+
+
+class VjpRule:
+    """A rule as a function of flat operands to results, residuals and the way back.
+
+    Attributes:
+      function: takes the operands that follow the first ``skipped``.
+      name: the name of the function that it differentiates.
+    """
+
+    __slots__ = ("function", "name", "skipped")
+
+    def __init__(self, function: Forward, name: str, skipped: int = 0) -> None:
+        self.function = function
+        self.name = name
+        self.skipped = skipped
+
+    def __call__(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Pull]:
+        """Return results, residuals and the way back."""
+        return self.function(operands[self.skipped :])
+
+    def after(self, count: int) -> "VjpRule":
+        """Return the rule of operands among which ``count`` more come first."""
+        return VjpRule(self.function, self.name, self.skipped + count)
+
+    def __repr__(self) -> str:
+        return f"vjp of {self.name}"
+
+
+def bind_custom_vjp(
+    fun: Callable[..., Sequence[Any]],
+    rule: VjpRule,
+    consts: Sequence[Any],
+    args: Sequence[Any],
+    *,
+    captures: bool,
+) -> list[Any]:
+    """Call a function that has a rule, under the current trace; see ``bind_custom_jvp``."""
+    call: Any = fun
+    count = len(consts)
+    operands: list[Any] = [*consts, *args]
+    if captures:
+        first, call, (rule,) = traced_operands(fun, operands, [rule])
+        rule, more = _traced_rule(rule, [*first, *operands])
+        own = range(len(more), len(more) + len(call.in_avals))
+        call = placed(call, tuple(own), [*map(abstractify, more), *call.in_avals])
+        operands = [*more, *first, *operands]
+        count += len(first) + len(more)
+    return custom_vjp_call_p.bind(*operands, call_jaxpr=call, vjp=rule, num_consts=count)
+
+
+def _traced_rule(rule: VjpRule, operands: Sequence[Any]) -> tuple[VjpRule, list[Any]]:
+    """Return a rule whose halves are programs, and the constants that it takes first."""
+    found: list[tuple[int, Pull]] = []
+
+    def forward(*values: Any) -> list[Any]:
+        outs, residuals, pull = rule(values)
+        found.append((len(outs), pull))
+        return [*outs, *residuals]
+
+    there = trace_flat(forward, [abstractify(x) for x in operands], name=f"fwd_{rule.name}")
+    out_count, pull = found[0]
+    cts = [aval.tangent() for aval in there.out_avals[:out_count] if has_tangent(aval)]
+    residuals = there.out_avals[out_count:]
+    zeros: list[Any] = []
+
+    def backward(*values: Any) -> list[Any]:
+        pulled = pull(values[: len(residuals)], values[len(residuals) :])
+        zeros.extend([ct if type(ct) is Zero else None for ct in pulled])
+        return [ct for ct in pulled if type(ct) is not Zero]
+
+    back = trace_flat(backward, [*residuals, *cts], name=f"bwd_{rule.name}")
+    there_program, back_program = there.hoisted(), back.hoisted()
+    first, second = len(there.consts), len(there.consts) + len(back.consts)
+
+    def pull_program(values: Sequence[Any], given: Sequence[Any]) -> list[Any]:
+        pulled = iter(eval_jaxpr(back_program.jaxpr, (), *values, *given))
+        return [next(pulled) if zero is None else zero for zero in zeros]
+
+    def run(values: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Pull]:
+        results = eval_jaxpr(there_program.jaxpr, (), *values[:first], *values[second:])
+        kept = [*values[first:second], *results[out_count:]]
+        return results[:out_count], kept, pull_program
+
+    return VjpRule(run, rule.name), [*there.consts, *back.consts]
+
+
+# ---------------------------------------------------------------- the call
+
+
+def _custom_vjp_stage(
+    args: tuple[Any, ...], params: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Trace the function, unless it is a program already."""
+    call = params["call_jaxpr"]
+    if isinstance(call, ClosedJaxpr):
+        return args, params
+    first, program, (rule,) = traced_operands(call, args, [params["vjp"]])
+    count = params["num_consts"] + len(first)
+    return (*first, *args), {"call_jaxpr": program, "vjp": rule, "num_consts": count}
+
+
+def _custom_vjp_evaluate(*args: Any, call_jaxpr: Any, **params: Any) -> list[Any]:
+    if isinstance(call_jaxpr, ClosedJaxpr):
+        return _evaluate_program(*args, call_jaxpr=call_jaxpr, **params)
+    return list(call_jaxpr(*args))
+
+
+_evaluate_program = compiled(custom_vjp_call_p)
+
+
+@custom_vjp_call_p.def_abstract_eval
+def _custom_vjp_abstract_eval(
+    *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any
+) -> list[ShapedArray]:
+    return call_jaxpr.out_avals
+
+
+def _custom_vjp_effects(
+    *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any
+) -> frozenset[Any]:
+    return call_jaxpr.effects
+
+
+@custom_vjp_call_p.def_lower
+def _custom_vjp_lower(
+    context: Any, *values: Any, call_jaxpr: ClosedJaxpr, **params: Any
+) -> Sequence[Any]:
+    return context.inline(call_jaxpr, values)
+
+
+@custom_vjp_call_p.def_jvp
+def _custom_vjp_jvp(
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    call_jaxpr: Any,
+    vjp: VjpRule,
+    num_consts: int,
+) -> tuple[list[Any], list[Any]]:
+    refuse_moving_constants("custom_vjp", vjp.name, tangents[:num_consts])
+    outs, residuals, pull = vjp(primals)
+    if isinstance(call_jaxpr, ClosedJaxpr):
+        check_results("custom_vjp", "fwd", vjp.name, outs, call_jaxpr.out_avals)
+    given = tangents[num_consts:]
+    avals = [abstractify(out) for out in outs]
+    moved = iter(
+        custom_vjp_linear_p.bind(
+            *residuals,
+            *[t for t in given if type(t) is not Zero],
+            active=tuple([type(t) is not Zero for t in given]),
+            name=vjp.name,
+            num_residuals=len(residuals),
+            out_avals=tuple([aval.tangent() for aval in avals if has_tangent(aval)]),
+            pull=pull,
+        )
+    )
+    return list(outs), [next(moved) if has_tangent(a) else Zero(a.tangent()) for a in avals]
+
+
+@custom_vjp_call_p.def_transpose
+def _custom_vjp_transpose(
+    cts: Sequence[Any], *args: Any, call_jaxpr: ClosedJaxpr, vjp: VjpRule, **params: Any
+) -> list[Any]:
+    """Transpose the function itself: it is linear, and is not differentiated here."""
+    return transpose_call(cts, *args, jaxpr=call_jaxpr, name=vjp.name)
+
+
+@custom_vjp_call_p.def_batch
+def _custom_vjp_batch(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    call_jaxpr: Any,
+    vjp: VjpRule,
+    num_consts: int,
+) -> tuple[list[Any], list[int | None]]:
+    has = tuple([dim is not None for dim in dims])
+    moved = [
+        arg if dim is None else move_axis(arg, dim, 0) for arg, dim in zip(args, dims, strict=True)
+    ]
+    outs = custom_vjp_call_p.bind(
+        *moved,
+        call_jaxpr=batched_function(call_jaxpr, axis, has),
+        vjp=_batched_rule(vjp, axis, has, num_consts),
+        num_consts=num_consts,
+    )
+    return outs, [0] * len(outs)
+
+
+def _batched_rule(rule: VjpRule, axis: Axis, has: tuple[bool, ...], num_consts: int) -> VjpRule:
+    def run(operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Pull]:
+        found: list[tuple[int, Pull]] = []
+
+        def one(*values: Any) -> list[Any]:
+            outs, residuals, pull = rule(values)
+            found.append((len(outs), pull))
+            return [*outs, *residuals]
+
+        dims = [0 if flag else None for flag in has]
+        results, out_dims = batch_flat(one, operands, dims, axis)
+        count, pull = found[0]
+        outs = in_front(axis, results[:count], out_dims[:count])
+        residuals = [
+            x if dim is None else move_axis(x, dim, 0)
+            for x, dim in zip(results[count:], out_dims[count:], strict=True)
+        ]
+        stacked = tuple([dim is not None for dim in out_dims[count:]])
+        return outs, residuals, _batched_pull(pull, axis, stacked, has[num_consts:])
+
+    return VjpRule(run, rule.name)
+
+
+def _batched_pull(pull: Pull, axis: Axis, stacked: tuple[bool, ...], has: tuple[bool, ...]) -> Pull:
+    """Return the way back for all examples.
+
+    Args:
+      pull: the way back for one.
+      axis: the batch axis.
+      stacked: which residuals have it, in front.
+      has: which arguments have it; the cotangents of the others are summed over examples.
+    """
+
+    def run(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+        zeros: list[Any] = []
+
+        def one(*values: Any) -> list[Any]:
+            pulled = pull(values[: len(stacked)], values[len(stacked) :])
+            zeros.extend([ct if type(ct) is Zero else None for ct in pulled])
+            return [ct for ct in pulled if type(ct) is not Zero]
+
+        dims = [*[0 if flag else None for flag in stacked], *[0] * len(cts)]
+        pulled = iter(in_front(axis, *batch_flat(one, [*residuals, *cts], dims, axis)))
+        every: list[Any] = []
+        for zero, flag in zip(zeros, has, strict=True):
+            if zero is None:
+                ct = next(pulled)
+                every.append(ct if flag else reduce_sum(ct, (0,)))
+            elif flag:
+                every.append(Zero(zero.aval.update(shape=(axis.size, *zero.aval.shape))))
+            else:
+                every.append(zero)
+        return every
+
+    return run
+
+
+# ---------------------------------------------------------------- the linear map
+
+
+@custom_vjp_linear_p.def_abstract_eval
+def _linear_abstract_eval(
+    *avals: ShapedArray, out_avals: tuple[ShapedArray, ...], **params: Any
+) -> list[ShapedArray]:
+    return list(out_avals)
+
+
+def _refuse(*args: Any, name: str, **params: Any) -> NoReturn:
+    """Raise: there is no forward derivative."""
+    raise TypeError(
+        f"can't apply forward-mode differentiation (jvp) to a custom_vjp function: {name} only has "
+        "a rule for the way back. Use grad, vjp or jacrev, or give it a custom_jvp rule, which "
+        "serves both ways"
+    )
+
+
+def _linear_lower(context: Any, *values: Any, **params: Any) -> NoReturn:
+    _refuse(**params)
+
+
+def _linear_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> NoReturn:
+    _refuse(**params)
+
+
+@custom_vjp_linear_p.def_transpose
+def _linear_transpose(
+    cts: Sequence[Any],
+    *args: Any,
+    active: tuple[bool, ...],
+    num_residuals: int,
+    pull: Pull,
+    **params: Any,
+) -> list[Any]:
+    residuals, tangents = args[:num_residuals], args[num_residuals:]
+    pulled = chosen(pull(residuals, [instantiate(ct) for ct in cts]), active)
+    return [
+        *[None] * num_residuals,
+        *[ct if is_linear(t) else None for ct, t in zip(pulled, tangents, strict=True)],
+    ]
+
+
+@custom_vjp_linear_p.def_batch
+def _linear_batch(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    active: tuple[bool, ...],
+    num_residuals: int,
+    out_avals: tuple[ShapedArray, ...],
+    pull: Pull,
+    name: str,
+) -> tuple[list[Any], list[int | None]]:
+    residuals = [
+        x if dim is None else move_axis(x, dim, 0)
+        for x, dim in zip(args[:num_residuals], dims[:num_residuals], strict=True)
+    ]
+    stacked = tuple([dim is not None for dim in dims[:num_residuals]])
+    tangents = [
+        batch_to_front(x, dim, axis.size)
+        for x, dim in zip(args[num_residuals:], dims[num_residuals:], strict=True)
+    ]
+    outs = custom_vjp_linear_p.bind(
+        *residuals,
+        *tangents,
+        active=active,
+        name=name,
+        num_residuals=num_residuals,
+        out_avals=tuple([a.update(shape=(axis.size, *a.shape)) for a in out_avals]),
+        pull=_batched_pull(pull, axis, stacked, (True,) * len(active)),
+    )
+    return outs, [0] * len(outs)
+
+
+custom_vjp_call_p.define(
+    stage=_custom_vjp_stage, evaluate=_custom_vjp_evaluate, effects=_custom_vjp_effects
+)
+custom_vjp_linear_p.define(lower=_linear_lower, jvp=_linear_jvp, evaluate=_refuse)
