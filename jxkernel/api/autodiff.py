@@ -11,8 +11,10 @@ from jxkernel.api.arguments import function_name
 from jxkernel.api.jit import check_result
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.jaxpr import eval_jaxpr
+from jxkernel.core.trace import evaluating
 from jxkernel.core.zeros import Zero, typed_scalar
 from jxkernel.ops.broadcast import instantiate
+from jxkernel.runtime import as_device_array
 from jxkernel.source import hide_internal_frames
 from jxkernel.transforms.jvp import jvp_flat
 from jxkernel.transforms.linearize import linearize_flat, vjp_flat
@@ -110,6 +112,8 @@ def _value_and_grad(
     flat_fun = _FlatFunction(of_chosen, in_tree, has_aux)
     outs, pullback = vjp_flat(flat_fun, flat)
     seed = typed_scalar(abstractify(outs[0]).dtype, 1)
+    # Traced, a scalar is written into the program; evaluated, gradients are arrays.
+    seed = as_device_array(seed) if evaluating() else seed
     aux_cts = [Zero.tangent_of(leaf) for leaf in outs[1:]]
     gradients = in_tree.unflatten([instantiate(ct) for ct in pullback([seed, *aux_cts])])
     value = flat_fun.value(outs)
