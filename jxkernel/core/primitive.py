@@ -95,6 +95,7 @@ class Primitive:
         self.evaluate: Any = None
         self.cost: Any = None
         self.reference: Any = None
+        self.accepted: tuple[tuple[type, ...], ...] | None = None
         self.collective: bool = False
         self._aval_cache: dict[Any, Any] = {}
         self.eager_cache: dict[tuple[Any, ...], Any] = {}
@@ -184,7 +185,8 @@ class Primitive:
 
 
 def _is_plain(value: Any) -> bool:
-    if type(value) is tuple:
+    kind: type = type(value)
+    if kind is tuple:
         return all(map(_is_plain, value))
     return not hasattr(value, "derived")
 

@@ -28,6 +28,7 @@ from jxkernel.ops.families import (
     type_numbers,
     unary,
 )
+from jxkernel.ops.reference import untyped_numpy
 from jxkernel.ops.rounding import ceil, floor
 from jxkernel.ops.select import select
 
@@ -126,7 +127,7 @@ def mul(x: Any, y: Any) -> Any:
 
 
 def _div_reference(x: Any, y: Any) -> Any:
-    x, y = np.broadcast_arrays(x, y)
+    x, y = untyped_numpy.broadcast_arrays(x, y)
     if not dtypes.issubdtype(x.dtype, np.integer):
         return np.divide(x, y)
     return _truncated_division(x, y)[0]
@@ -177,7 +178,7 @@ def reciprocal(x: Any) -> Any:
 
 
 def _rem_reference(x: Any, y: Any) -> Any:
-    x, y = np.broadcast_arrays(x, y)
+    x, y = untyped_numpy.broadcast_arrays(x, y)
     if not dtypes.issubdtype(x.dtype, np.integer):
         return np.fmod(x, y)
     return _truncated_division(x, y)[1]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel.core.avals import abstractify
+from jxkernel.core.avals import abstractify, shape_of
 from jxkernel.core.zeros import zero_scalar
 from jxkernel.ops.arithmetic import add
 from jxkernel.ops.bits import bitwise_or
@@ -43,7 +43,7 @@ def scan_associatively(
 
 
 def _scan(combine: Combination, elems: list[Any], axis: int) -> list[Any]:
-    size = np.shape(elems[0])[axis]
+    size = shape_of(elems[0])[axis]
     if size < 2:
         return elems
     pairs = combine(
@@ -71,7 +71,7 @@ def _every_other(elems: Sequence[Any], start: int, limit: int, axis: int) -> lis
 def _interleaved(even: Any, odd: Any, axis: int) -> Any:
     """Return an array whose even and odd positions are two arrays'."""
     aval = abstractify(even)
-    n_even, n_odd = np.shape(even)[axis], np.shape(odd)[axis]
+    n_even, n_odd = shape_of(even)[axis], shape_of(odd)[axis]
     zero = zero_scalar(aval)
     config = [(0, 0, 0)] * aval.ndim
     config[axis] = (0, int(n_even == n_odd), 1)

@@ -13,6 +13,7 @@ from jxkernel.ops.families import (
     nary,
     unary,
 )
+from jxkernel.ops.reference import untyped_numpy
 
 __all__ = [
     "and_p",
@@ -84,14 +85,14 @@ def _shift_reference(logical: bool, left: bool) -> Any:
     """Return a shift in NumPy that, as XLA's, shifts all bits out when the distance is too far."""
 
     def shift(x: Any, y: Any) -> Any:
-        x, y = np.broadcast_arrays(x, y)
+        x, y = untyped_numpy.broadcast_arrays(x, y)
         bits = dtypes.itemsize_bits(x.dtype)
         far = (y < 0) | (y >= bits)
         operand = _unsigned(x) if logical else _signed(x)
-        distance = np.where(far, 0, y).astype(operand.dtype)
+        distance = untyped_numpy.where(far, 0, y).astype(operand.dtype)
         shifted = np.left_shift(operand, distance) if left else np.right_shift(operand, distance)
-        out = np.zeros_like(operand) if logical else np.where(operand < 0, -1, 0)
-        return np.where(far, out, shifted).astype(operand.dtype).view(x.dtype)
+        out = np.zeros_like(operand) if logical else untyped_numpy.where(operand < 0, -1, 0)
+        return untyped_numpy.where(far, out, shifted).astype(operand.dtype).view(x.dtype)
 
     return shift
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, hlo
-from jxkernel.core.avals import ShapedArray
+from jxkernel.core.avals import ShapedArray, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
@@ -117,9 +117,7 @@ def _broadcast_in_dim_transpose(
     summed = reduce_sum(ct, axes=tuple(sorted(expanded + new)))
     if not expanded:
         return [summed]
-    kept = [
-        axis for axis, dim in enumerate(broadcast_dimensions) if dim not in expanded
-    ]
+    kept = [axis for axis, dim in enumerate(broadcast_dimensions) if dim not in expanded]
     return [broadcast_in_dim(summed, operand.shape, tuple(kept))]
 
 
@@ -232,9 +230,7 @@ def _reduce_sum_jvp(
 
 
 @reduce_sum_p.def_transpose
-def _reduce_sum_transpose(
-    ct: Any, operand: UndefinedPrimal, *, axes: tuple[int, ...]
-) -> list[Any]:
+def _reduce_sum_transpose(ct: Any, operand: UndefinedPrimal, *, axes: tuple[int, ...]) -> list[Any]:
     if type(ct) is Zero:
         return [Zero(operand.aval)]
     kept = tuple(axis for axis in range(len(operand.shape)) if axis not in axes)
@@ -272,15 +268,13 @@ def transpose(operand: Any, permutation: tuple[int, ...]) -> Any:
     The derivative is linear: cotangents are permuted back.  StableHLO ``transpose``.
     """
     permutation = tuple(permutation)
-    if permutation == tuple(range(len(permutation))) and np.ndim(operand) == len(permutation):
+    if permutation == tuple(range(len(permutation))) and rank_of(operand) == len(permutation):
         return operand
     return transpose_p.bind(operand, permutation=permutation)
 
 
 @transpose_p.def_abstract_eval
-def _transpose_abstract_eval(
-    operand: ShapedArray, *, permutation: tuple[int, ...]
-) -> ShapedArray:
+def _transpose_abstract_eval(operand: ShapedArray, *, permutation: tuple[int, ...]) -> ShapedArray:
     if sorted(permutation) != list(range(operand.ndim)):
         raise TypeError(
             f"transpose got permutation {permutation} for an array of rank {operand.ndim}: each "
@@ -332,7 +326,7 @@ def move_axis(operand: Any, source: int, destination: int) -> Any:
     """Move one axis to another place; the others keep their order."""
     if source == destination:
         return operand
-    order = [axis for axis in range(np.ndim(operand)) if axis != source]
+    order = [axis for axis in range(rank_of(operand)) if axis != source]
     order.insert(destination, source)
     return transpose(operand, tuple(order))
 
@@ -382,7 +376,7 @@ def batch_to_front(operand: Any, dim: int | None, size: int) -> Any:
     """Return an array with the batch axis first, adding the axis where there is none."""
     if dim is not None:
         return move_axis(operand, dim, 0)
-    shape = np.shape(operand)
+    shape = shape_of(operand)
     return broadcast_in_dim(operand, (size, *shape), tuple(range(1, len(shape) + 1)))
 
 
@@ -413,13 +407,13 @@ def add_tangents(x: Any, y: Any) -> Any:
 
 def broadcast_like(x: Any, y: Any) -> Any:
     """Return a scalar repeated over the shape of ``y``; an array of that shape as it is."""
-    shape = np.shape(y)
-    return x if np.shape(x) == shape else broadcast_in_dim(x, shape, ())
+    shape = shape_of(y)
+    return x if shape_of(x) == shape else broadcast_in_dim(x, shape, ())
 
 
 def sum_to_shape(ct: Any, shape: tuple[int, ...]) -> Any:
     """Return a cotangent summed to a scalar where the operand was one."""
-    current = np.shape(ct)
+    current = shape_of(ct)
     if current == shape:
         return ct
     assert prod(shape) == 1 and not shape, "elementwise operands are scalars or of equal shape"

@@ -20,6 +20,7 @@ from jxkernel.ops.families import (
     broadcast_values,
     nary,
 )
+from jxkernel.ops.reference import untyped_numpy
 
 __all__ = [
     "comparison_kind",
@@ -77,7 +78,7 @@ def _total_order_key(x: Any) -> Any:
     if not dtypes.issubdtype(x.dtype, np.floating):
         return x
     bits = x.view(np.dtype(f"int{8 * x.dtype.itemsize}"))
-    return np.where(bits < 0, np.iinfo(bits.dtype).max ^ bits, bits)
+    return untyped_numpy.where(bits < 0, np.iinfo(bits.dtype).max ^ bits, bits)
 
 
 def _by_total_order(compare: Any) -> Any:

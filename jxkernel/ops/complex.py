@@ -22,6 +22,7 @@ from jxkernel.ops.families import (
     transpose_of_terms,
     unary,
 )
+from jxkernel.ops.reference import untyped_numpy
 from jxkernel.ops.select import select
 
 __all__ = [
@@ -59,7 +60,7 @@ real_p = unary(
     "real",
     COMPLEX,
     lower="stablehlo.real",
-    reference=np.real,
+    reference=untyped_numpy.real,
     jvp=None,
     linear=True,
     result_dtype=component_dtype,
@@ -77,7 +78,7 @@ imag_p = unary(
     "imag",
     COMPLEX,
     lower="stablehlo.imag",
-    reference=np.imag,
+    reference=untyped_numpy.imag,
     jvp=None,
     linear=True,
     result_dtype=component_dtype,
@@ -91,7 +92,7 @@ def imag(x: Any) -> Any:
 
 
 def _with_parts(real_part: Any, imag_part: Any) -> Any:
-    real_part, imag_part = np.broadcast_arrays(real_part, imag_part)
+    real_part, imag_part = untyped_numpy.broadcast_arrays(real_part, imag_part)
     result = np.empty(real_part.shape, _complex_dtype(real_part.dtype))
     result.real, result.imag = real_part, imag_part
     return result

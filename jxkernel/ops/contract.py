@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, hlo
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear
@@ -180,12 +180,12 @@ def _dot_general_transpose(
             lhs.aval,
             rhs,
             dimension_numbers,
-            range(len(lhs_batch) + kept, np.ndim(ct)),
+            range(len(lhs_batch) + kept, rank_of(ct)),
             precision,
             preferred_element_type,
         )
         return [first, None]
-    kept = len(_kept(np.ndim(lhs), lhs_contract, lhs_batch))
+    kept = len(_kept(rank_of(lhs), lhs_contract, lhs_batch))
     swapped = ((rhs_contract, lhs_contract), (rhs_batch, lhs_batch))
     second = _cotangent_of_left(
         ct,
@@ -227,7 +227,7 @@ def _cotangent_of_left(
       preferred_element_type: the dtype of the sums.
     """
     (contract, other_contract), (batch, other_batch) = numbers
-    other_kept = _kept(np.ndim(other), other_contract, other_batch)
+    other_kept = _kept(rank_of(other), other_contract, other_batch)
     product = dot_general_p.bind(
         ct,
         other,
@@ -272,12 +272,12 @@ def _dot_general_batch(
         lhs_batch, rhs_batch = (left, *lhs_batch), (right, *rhs_batch)
         dim = 0
     elif left is not None:
-        own = _kept(np.ndim(args[0]), lhs_contract, lhs_batch)
+        own = _kept(rank_of(args[0]), lhs_contract, lhs_batch)
         dim = len(lhs_batch) + own.index(left)
     else:
         assert right is not None, "one operand at least is batched"
-        others = _kept(np.ndim(args[0]), lhs_contract, lhs_batch)
-        own = _kept(np.ndim(args[1]), rhs_contract, rhs_batch)
+        others = _kept(rank_of(args[0]), lhs_contract, lhs_batch)
+        own = _kept(rank_of(args[1]), rhs_contract, rhs_batch)
         dim = len(lhs_batch) + len(others) + own.index(right)
     numbers = ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))
     return dot_general_p.bind(*args, dimension_numbers=numbers, **params), dim
@@ -327,10 +327,10 @@ def dot(
     Linear in each operand.  StableHLO ``dot_general``.
     """
     if dimension_numbers is None:
-        ranks = np.ndim(lhs), np.ndim(rhs)
+        ranks = rank_of(lhs), rank_of(rhs)
         if not all(1 <= rank <= 2 for rank in ranks):
             raise TypeError(
-                f"dot got shapes {np.shape(lhs)} and {np.shape(rhs)}: it takes vectors and "
+                f"dot got shapes {shape_of(lhs)} and {shape_of(rhs)}: it takes vectors and "
                 "matrices; dot_general takes others"
             )
         dimension_numbers = (((ranks[0] - 1,), (0,)), ((), ()))
@@ -349,7 +349,7 @@ def batch_matmul(lhs: Any, rhs: Any, precision: PrecisionLike = None) -> Any:
     rank = abstractify(lhs).ndim
     if rank < 2 or rank != abstractify(rhs).ndim:
         raise TypeError(
-            f"batch_matmul got shapes {np.shape(lhs)} and {np.shape(rhs)}: both are stacks of "
+            f"batch_matmul got shapes {shape_of(lhs)} and {shape_of(rhs)}: both are stacks of "
             "matrices of one rank"
         )
     batch = integers(range(rank - 2))

@@ -14,6 +14,7 @@ from jxkernel.core.zeros import UndefinedPrimal, Zero
 from jxkernel.ops.broadcast import move_axis
 from jxkernel.ops.compare import comparison_kind
 from jxkernel.ops.families import FLOATING, elementwise_batch, transpose_of_terms, unary
+from jxkernel.ops.reference import untyped_numpy
 from jxkernel.runtime import Array
 
 __all__ = [
@@ -77,11 +78,11 @@ def _convert_reference(x: Any, *, new_dtype: Any, weak_type: bool) -> Any:
         x = x.real
     if x.dtype in dtypes.FLOATING and new_dtype in dtypes.INTEGRAL:
         bounds = dtypes.iinfo(new_dtype)
-        wide = np.nan_to_num(x.astype(np.float64), nan=0.0)
-        inside = np.clip(wide, float(bounds.min), float(bounds.max) * (1 - 2.0**-53))
-        return np.where(wide >= float(bounds.max), bounds.max, inside.astype(new_dtype)).astype(
-            new_dtype
-        )
+        wide = untyped_numpy.nan_to_num(x.astype(np.float64), nan=0.0)
+        inside = untyped_numpy.clip(wide, float(bounds.min), float(bounds.max) * (1 - 2.0**-53))
+        return untyped_numpy.where(
+            wide >= float(bounds.max), bounds.max, inside.astype(new_dtype)
+        ).astype(new_dtype)
     return x.astype(new_dtype)
 
 
@@ -142,9 +143,9 @@ def _reduce_precision_reference(x: Any, *, exponent_bits: int, mantissa_bits: in
     value = np.ldexp(np.round(fraction * scale) / scale, exponent)
     bias = 2 ** (exponent_bits - 1) - 1
     largest = (2 - 2.0**-mantissa_bits) * 2.0**bias
-    value = np.where(np.abs(value) > largest, np.copysign(np.inf, value), value)
-    value = np.where(np.abs(value) < 2.0 ** (1 - bias), np.copysign(0, value), value)
-    return np.where(np.isnan(x), np.nan, value).astype(np.asarray(x).dtype)
+    value = untyped_numpy.where(np.abs(value) > largest, np.copysign(np.inf, value), value)
+    value = untyped_numpy.where(np.abs(value) < 2.0 ** (1 - bias), np.copysign(0, value), value)
+    return untyped_numpy.where(np.isnan(x), np.nan, value).astype(np.asarray(x).dtype)
 
 
 reduce_precision_p = unary(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, hlo
-from jxkernel.core.avals import ShapedArray
+from jxkernel.core.avals import ShapedArray, rank_of, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import scalar_like
 from jxkernel.ops.broadcast import broadcast_in_dim
@@ -89,9 +89,9 @@ def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
     Linear in ``fill_value``.  StableHLO ``broadcast_in_dim``.
     """
     sizes = integers(shape)
-    if np.ndim(fill_value):
+    if rank_of(fill_value):
         raise TypeError(
-            f"full got a fill value of shape {np.shape(fill_value)}: it is a scalar; "
+            f"full got a fill value of shape {shape_of(fill_value)}: it is a scalar; "
             "broadcast_in_dim repeats arrays"
         )
     return broadcast_in_dim(_scalar_of(fill_value, dtype), sizes, ())
@@ -120,7 +120,7 @@ def full_like(
       dtype: the result's dtype, if not that of ``x``.
       shape: the result's shape, if not that of ``x``.
     """
-    sizes = np.shape(x) if shape is None else shape
+    sizes = shape_of(x) if shape is None else shape
     if dtype is None:
         dtype = dtypes.dtype(x)
         if dtypes.is_weakly_typed(x) and not is_array(fill_value):

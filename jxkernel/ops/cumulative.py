@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, rank_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import UndefinedPrimal, Zero, typed_scalar, zero_scalar
@@ -27,6 +27,7 @@ from jxkernel.ops.exponential import exp, log
 from jxkernel.ops.identity import stop_gradient
 from jxkernel.ops.indexing import take_along
 from jxkernel.ops.reduce import greatest, least
+from jxkernel.ops.reference import untyped_numpy
 from jxkernel.ops.select import select_n
 from jxkernel.ops.slicing import pad
 from jxkernel.ops.structural import canonical_axis, linear_jvp
@@ -52,9 +53,9 @@ def _cumulative(
     primitive = Primitive(name)
 
     def reference(x: Any, *, axis: int, reverse: bool) -> Any:
-        ahead = np.flip(x, axis) if reverse else x
+        ahead = untyped_numpy.flip(x, axis) if reverse else x
         y = ufunc.accumulate(ahead, axis, dtype=ahead.dtype)
-        return np.flip(y, axis) if reverse else y
+        return untyped_numpy.flip(y, axis) if reverse else y
 
     def abstract_eval(operand: ShapedArray, *, axis: int, reverse: bool) -> ShapedArray:
         real = name in ("cumsum", "cumprod") or not dtypes.issubdtype(
@@ -85,7 +86,7 @@ def _cumulative(
 
 
 def _bind(primitive: Primitive, operand: Any, axis: int, reverse: bool) -> Any:
-    place = canonical_axis(primitive.name, axis, np.ndim(operand))
+    place = canonical_axis(primitive.name, axis, rank_of(operand))
     return primitive.bind(operand, axis=place, reverse=bool(reverse))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, hlo
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
@@ -63,7 +63,7 @@ def _starts(
     Raises:
       TypeError: there is not one whole number per axis.
     """
-    shape = np.shape(operand)
+    shape = shape_of(operand)
     starts = _as_scalars(name, start_indices, len(shape))
     flags = [allow_negative] * len(shape) if isinstance(allow_negative, bool) else allow_negative
     return [
@@ -315,7 +315,7 @@ def _dynamic_update_slice_transpose(ct: Any, operand: Any, update: Any, *starts:
         return zero_cotangents((operand, update, *starts))
     kept = read = None
     if is_linear(operand):
-        zeros = full(np.shape(update), zero_scalar(operand.aval))
+        zeros = full(shape_of(update), zero_scalar(operand.aval))
         kept = dynamic_update_slice_p.bind(ct, zeros, *starts)
     if is_linear(update):
         read = dynamic_slice_p.bind(ct, *starts, slice_sizes=update.shape)
@@ -341,13 +341,13 @@ def _dynamic_update_slice_batch(
 
 
 def _start_along(operand: Any, axis: int, start: Any) -> list[Any]:
-    starts: list[Any] = [0] * np.ndim(operand)
+    starts: list[Any] = [0] * rank_of(operand)
     starts[axis] = start
     return starts
 
 
 def _allowed_along(operand: Any, axis: int, allow: bool) -> list[bool]:
-    allowed = [False] * np.ndim(operand)
+    allowed = [False] * rank_of(operand)
     allowed[axis] = allow
     return allowed
 
@@ -361,8 +361,8 @@ def dynamic_slice_in_dim(
     allow_negative_indices: bool = True,
 ) -> Any:
     """Return ``slice_size`` positions of one axis from a traced position on; see dynamic_slice."""
-    place = canonical_axis("dynamic_slice_in_dim", axis, np.ndim(operand))
-    sizes = list(np.shape(operand))
+    place = canonical_axis("dynamic_slice_in_dim", axis, rank_of(operand))
+    sizes = list(shape_of(operand))
     sizes[place] = as_index(slice_size)
     return dynamic_slice(
         operand,
@@ -404,7 +404,7 @@ def dynamic_update_slice_in_dim(
     allow_negative_indices: bool = True,
 ) -> Any:
     """Replace positions of one axis from a traced position on; see ``dynamic_update_slice``."""
-    place = canonical_axis("dynamic_update_slice_in_dim", axis, np.ndim(operand))
+    place = canonical_axis("dynamic_update_slice_in_dim", axis, rank_of(operand))
     return dynamic_update_slice(
         operand,
         update,
@@ -430,8 +430,8 @@ def dynamic_update_index_in_dim(
       axis: the axis.
       allow_negative_indices: whether a negative position counts from the end.
     """
-    place = canonical_axis("dynamic_update_index_in_dim", axis, np.ndim(operand))
-    if np.ndim(update) != np.ndim(operand):
+    place = canonical_axis("dynamic_update_index_in_dim", axis, rank_of(operand))
+    if rank_of(update) != rank_of(operand):
         update = expand_dims(update, (place,))
     return dynamic_update_slice_in_dim(
         operand, update, index, place, allow_negative_indices=allow_negative_indices
@@ -448,9 +448,9 @@ def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
 
     Negative positions count from the end; positions out of bounds are clamped.
     """
-    rank = np.ndim(src)
+    rank = rank_of(src)
     places = [canonical_axis("index_take", axis, rank) for axis in axes]
-    shape = np.shape(src)
+    shape = shape_of(src)
     columns = [
         expand_dims(_counted_from_front_each(idx, shape[axis]), (1,))
         for idx, axis in zip(idxs, places, strict=True)

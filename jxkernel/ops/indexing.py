@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear, zero_scalar
@@ -290,7 +290,7 @@ def gather_of_scatter(
     **params: Any,
 ) -> Any:
     """Read the places that a scatter writes; zero where it drops updates."""
-    sizes = scatter_slice_sizes(np.shape(x), update_shape, dimension_numbers)
+    sizes = scatter_slice_sizes(shape_of(x), update_shape, dimension_numbers)
     numbers = GatherDimensionNumbers(*dimension_numbers)
     return gather_p.bind(
         x, indices, dimension_numbers=numbers, slice_sizes=sizes, fill_value=0, **params
@@ -434,7 +434,7 @@ def _scatter_jvp(
     primals: Sequence[Any], tangents: Sequence[Any], *, unique_indices: bool, **params: Any
 ) -> tuple[Any, Any]:
     operand, indices, updates = primals
-    single = prod(np.shape(indices)[:-1]) <= 1
+    single = prod(shape_of(indices)[:-1]) <= 1
     if unique_indices or single or type(tangents[2]) is Zero:
         unique = unique_indices or single
         y = scatter_p.bind(operand, indices, updates, unique_indices=unique_indices, **params)
@@ -453,10 +453,10 @@ def _scatter_jvp_of_winners(
     operand, indices, updates = primals
     y = scatter_p.bind(*primals, **params)
     numbers: ScatterDimensionNumbers = params["dimension_numbers"]
-    ids = _window_ids(np.shape(updates), numbers)
-    none = full(np.shape(operand), np.int32(0))
+    ids = _window_ids(shape_of(updates), numbers)
+    none = full(shape_of(operand), np.int32(0))
     winners = scatter_p.bind(none, indices, ids, **params)
-    won = eq(gather_of_scatter(winners, indices, np.shape(updates), **params), ids)
+    won = eq(gather_of_scatter(winners, indices, shape_of(updates), **params), ids)
     zero = zero_scalar(abstractify(operand).tangent())
     kept = select_n(eq(winners, none), zero, instantiate(tangents[0]))
     written = select_n(won, zero, tangents[2])
@@ -480,10 +480,10 @@ def _scatter_transpose(
         return zero_cotangents((operand, indices, updates))
     kept = read = None
     if is_linear(operand):
-        zeros = full(np.shape(updates), zero_scalar(operand.aval))
+        zeros = full(shape_of(updates), zero_scalar(operand.aval))
         kept = scatter_p.bind(ct, indices, zeros, **params)
     if is_linear(updates):
-        read = gather_of_scatter(ct, indices, np.shape(updates), **params)
+        read = gather_of_scatter(ct, indices, shape_of(updates), **params)
     return [kept, None, read]
 
 
@@ -498,10 +498,10 @@ def take_along(x: Any, places: Any, axis: int) -> Any:
       places: integers within bounds, of the shape of ``x`` but along ``axis``.
       axis: the axis.
     """
-    rank = np.ndim(x)
+    rank = rank_of(x)
     others = tuple([a for a in range(rank) if a != axis])
     numbers = GatherDimensionNumbers((), (axis,), (axis,), others, others)
-    shape = np.shape(places)
+    shape = shape_of(places)
     indices = broadcast_in_dim(places, (*shape, 1), tuple(range(rank)))
-    sizes = tuple([min(1, size) for size in np.shape(x)])
+    sizes = tuple([min(1, size) for size in shape_of(x)])
     return gather(x, indices, numbers, sizes, mode="promise_in_bounds")

@@ -6,10 +6,8 @@ All are linear; joining and cutting are each other's transposes.
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from jxkernel import hlo
-from jxkernel.core.avals import ShapedArray
+from jxkernel.core.avals import ShapedArray, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear
@@ -58,7 +56,7 @@ def concatenate(operands: Sequence[Any], dimension: int) -> Any:
     """
     if not len(operands):
         raise ValueError("concatenate needs at least one array")
-    if len(operands) == 1 and is_array(operands[0]) and np.ndim(operands[0]):
+    if len(operands) == 1 and is_array(operands[0]) and rank_of(operands[0]):
         return operands[0]
     return concatenate_p.bind(*operands, dimension=dimension)
 
@@ -110,7 +108,7 @@ def _concatenate_transpose(ct: Any, *operands: Any, dimension: int) -> list[Any]
     cts: list[Any] = []
     start = 0
     for operand in operands:
-        limit = start + np.shape(operand)[dimension]
+        limit = start + shape_of(operand)[dimension]
         linear = is_linear(operand)
         cts.append(slice_in_dim(ct, start, limit, axis=dimension) if linear else None)
         start = limit
@@ -140,7 +138,7 @@ def stack(operands: Sequence[Any], axis: int = 0) -> Any:
     """
     if not len(operands):
         raise ValueError("stack needs at least one array")
-    place = canonical_axis("stack", axis, np.ndim(operands[0]) + 1)
+    place = canonical_axis("stack", axis, rank_of(operands[0]) + 1)
     return stack_p.bind(*operands, axis=place)
 
 
@@ -192,8 +190,8 @@ def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
     Raises:
       ValueError: there is no such axis.
     """
-    place = canonical_axis("unstack", axis, np.ndim(x))
-    parts = split(x, (1,) * np.shape(x)[place], place)
+    place = canonical_axis("unstack", axis, rank_of(x))
+    parts = split(x, (1,) * shape_of(x)[place], place)
     return tuple([squeeze(part, (place,)) for part in parts])
 
 
@@ -215,7 +213,7 @@ def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
 
     Linear: cotangents are joined.  StableHLO ``slice``.
     """
-    place = canonical_axis("split", axis, np.ndim(operand))
+    place = canonical_axis("split", axis, rank_of(operand))
     return split_p.bind(operand, sizes=integers(sizes), axis=place)
 
 

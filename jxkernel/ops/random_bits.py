@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, hlo
-from jxkernel.core.avals import ShapedArray
+from jxkernel.core.avals import ShapedArray, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero
@@ -137,11 +137,11 @@ def _threefry2x32_batch(
     rank = max(example_ndim(arg, dim) for arg, dim in zip(args, dims, strict=True))
     aligned: list[Any] = []
     for arg, dim in zip(args, dims, strict=True):
-        if dim is None and np.ndim(arg) == 0:
+        if dim is None and rank_of(arg) == 0:
             aligned.append(arg)
             continue
         moved = batch_to_front(arg, dim, axis.size)
-        if np.ndim(moved) <= rank:
+        if rank_of(moved) <= rank:
             shape = (axis.size, *_example_shape(args, dims, rank))
             moved = broadcast_in_dim(moved, shape, (0,))
         aligned.append(moved)
@@ -152,7 +152,7 @@ def _example_shape(args: Sequence[Any], dims: Sequence[int | None], rank: int) -
     """Return the shape that one example's words have together."""
     for arg, dim in zip(args, dims, strict=True):
         if example_ndim(arg, dim) == rank:
-            own = np.shape(arg)
+            own = shape_of(arg)
             return own if dim is None else own[:dim] + own[dim + 1 :]
     raise AssertionError("one operand has the greatest rank")
 

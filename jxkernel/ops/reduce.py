@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, hlo
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import typed_scalar, zero_scalar
 from jxkernel.ops.arithmetic import div, mul
@@ -28,6 +28,7 @@ from jxkernel.ops.broadcast import (
 )
 from jxkernel.ops.compare import comparison_kind, eq
 from jxkernel.ops.joining import concatenate
+from jxkernel.ops.reference import untyped_numpy
 from jxkernel.ops.select import select_n
 from jxkernel.ops.shape import reshape
 from jxkernel.ops.slicing import slice_in_dim
@@ -169,7 +170,7 @@ def _extreme_jvp(primitive: Primitive) -> Any:
     ) -> tuple[Any, Any]:
         (x,), (t,) = primals, tangents
         y = primitive.bind(x, axes=axes)
-        shape = np.shape(x)
+        shape = shape_of(x)
         kept = tuple([axis for axis in range(len(shape)) if axis not in axes])
         places = eq(x, broadcast_in_dim(y, shape, kept))
         dtype = abstractify(t).dtype
@@ -263,9 +264,9 @@ def _reduce_prod_jvp(
     if not axes:
         return y, t
     x, t = _reduced_in_front(x, axes), _reduced_in_front(t, axes)
-    size = np.shape(x)[0]
+    size = shape_of(x)[0]
     if not size:
-        return y, broadcast_in_dim(zero_scalar(abstractify(t)), np.shape(y), ())
+        return y, broadcast_in_dim(zero_scalar(abstractify(t)), shape_of(y), ())
     while size > 1:
         half = size // 2
         a, b = slice_in_dim(x, 0, half), slice_in_dim(x, half, 2 * half)
@@ -275,14 +276,14 @@ def _reduce_prod_jvp(
         if size % 2:
             x, t = concatenate([x, rest], 0), concatenate([t, t_rest], 0)
         size = half + size % 2
-    return y, reshape(t, np.shape(y))
+    return y, reshape(t, shape_of(y))
 
 
 def _reduced_in_front(x: Any, axes: tuple[int, ...]) -> Any:
     """Return an array with the reduced axes as one, in front."""
     for place, axis in enumerate(sorted(axes)):
         x = move_axis(x, axis, place)
-    shape = np.shape(x)
+    shape = shape_of(x)
     count = int(np.prod(shape[: len(axes)]))
     return reshape(x, (count, *shape[len(axes) :]))
 
@@ -301,9 +302,9 @@ def _logical(name: str, operation: str, start: int, reference: Any) -> Primitive
     return primitive.define(jvp=without_derivative(primitive))
 
 
-reduce_and_p = _logical("reduce_and", "stablehlo.and", -1, _along(np.bitwise_and.reduce))
-reduce_or_p = _logical("reduce_or", "stablehlo.or", 0, _along(np.bitwise_or.reduce))
-reduce_xor_p = _logical("reduce_xor", "stablehlo.xor", 0, _along(np.bitwise_xor.reduce))
+reduce_and_p = _logical("reduce_and", "stablehlo.and", -1, _along(untyped_numpy.bitwise_and.reduce))
+reduce_or_p = _logical("reduce_or", "stablehlo.or", 0, _along(untyped_numpy.bitwise_or.reduce))
+reduce_xor_p = _logical("reduce_xor", "stablehlo.xor", 0, _along(untyped_numpy.bitwise_xor.reduce))
 
 
 def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
@@ -411,8 +412,12 @@ def _position_reference(function: Any) -> Any:
     return reference
 
 
-argmax_p = _position("argmax", "stablehlo.maximum", least, _position_reference(np.argmax))
-argmin_p = _position("argmin", "stablehlo.minimum", greatest, _position_reference(np.argmin))
+argmax_p = _position(
+    "argmax", "stablehlo.maximum", least, _position_reference(untyped_numpy.argmax)
+)
+argmin_p = _position(
+    "argmin", "stablehlo.minimum", greatest, _position_reference(untyped_numpy.argmin)
+)
 
 
 def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
@@ -438,6 +443,6 @@ def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
 
 
 def _bind_position(primitive: Primitive, operand: Any, axis: int, index_dtype: Any) -> Any:
-    place = canonical_axis(primitive.name, axis, np.ndim(operand))
+    place = canonical_axis(primitive.name, axis, rank_of(operand))
     dtype = dtypes.check_and_canonicalize_user_dtype(index_dtype, primitive.name)
     return primitive.bind(operand, axes=(place,), index_dtype=dtype)

@@ -7,6 +7,7 @@ import numpy as np
 
 from jxkernel.core.primitive import Undefined
 from jxkernel.ops.families import FLOATING, NOT_DIFFERENTIABLE, bind_binary, nary, unary
+from jxkernel.ops.reference import untyped_numpy
 
 __all__ = [
     "RoundingMethod",
@@ -59,9 +60,9 @@ def _round_lower(context: Any, x: Any, *, rounding_method: RoundingMethod) -> An
 
 def _round_reference(x: Any, *, rounding_method: RoundingMethod) -> Any:
     if rounding_method is RoundingMethod.TO_NEAREST_EVEN:
-        return np.round(x)
+        return untyped_numpy.round(x)
     whole = np.trunc(x)
-    return np.where(np.abs(x - whole) >= 0.5, whole + np.sign(x), whole)
+    return untyped_numpy.where(np.abs(x - whole) >= 0.5, whole + np.sign(x), whole)
 
 
 round_p = unary(

@@ -20,6 +20,7 @@ from jxkernel.ops.families import (
     joint_shape,
     type_numbers,
 )
+from jxkernel.ops.reference import untyped_numpy
 
 __all__ = ["select", "select_n", "select_n_p"]
 
@@ -65,9 +66,9 @@ def _select_n_abstract_eval(which: ShapedArray, *cases: ShapedArray) -> ShapedAr
 
 
 def _select_n_reference(which: Any, *cases: Any) -> Any:
-    which, *cases = np.broadcast_arrays(which, *cases)
-    index = np.clip(which.astype(np.int32), 0, len(cases) - 1)
-    return np.choose(index, cases) if len(cases) > 1 else cases[0]
+    which, *cases = untyped_numpy.broadcast_arrays(which, *cases)
+    index = untyped_numpy.clip(which.astype(np.int32), 0, len(cases) - 1)
+    return untyped_numpy.choose(index, cases) if len(cases) > 1 else cases[0]
 
 
 select_n_p.reference = _select_n_reference

@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from jxkernel import hlo
-from jxkernel.core.avals import ShapedArray
+from jxkernel.core.avals import ShapedArray, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero
@@ -59,7 +57,7 @@ def reshape(operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | 
     shape = integers(new_sizes)
     if dimensions is not None:
         operand = transpose(operand, integers(dimensions))
-    if np.shape(operand) == shape and is_array(operand):
+    if shape_of(operand) == shape and is_array(operand):
         return operand
     return reshape_p.bind(operand, new_sizes=shape, dimensions=None)
 
@@ -104,7 +102,7 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
     Raises:
       ValueError: the range of axes does not lie in the array or is reversed.
     """
-    shape = np.shape(operand)
+    shape = shape_of(operand)
     start, stop, _ = slice(start_dimension, stop_dimension).indices(len(shape))
     if start >= stop:
         raise ValueError(
@@ -127,7 +125,7 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
 
     Linear: the axes come back.  StableHLO ``reshape``.
     """
-    axes = canonical_axes("squeeze", dimensions, np.ndim(array))
+    axes = canonical_axes("squeeze", dimensions, rank_of(array))
     if not axes and is_array(array):
         return array
     return squeeze_p.bind(array, dimensions=tuple(sorted(axes)))
@@ -176,7 +174,7 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
 
     Linear.  StableHLO ``broadcast_in_dim``.
     """
-    shape = np.shape(array)
+    shape = shape_of(array)
     count = len(dimensions)
     places = canonical_axes("expand_dims", dimensions, len(shape) + count)
     if not places and is_array(array):
@@ -193,7 +191,7 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
 
 def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
     """Add leading axes of the given sizes, along which the array is repeated."""
-    shape = np.shape(operand)
+    shape = shape_of(operand)
     new = integers(sizes)
     places = tuple(range(len(new), len(new) + len(shape)))
     return broadcast_in_dim(operand, (*new, *shape), places)
@@ -223,9 +221,9 @@ def broadcast_to_rank(x: Any, rank: int) -> Any:
     Raises:
       ValueError: it has more axes already.
     """
-    missing = rank - np.ndim(x)
+    missing = rank - rank_of(x)
     if missing < 0:
-        raise ValueError(f"cannot broadcast an array of rank {np.ndim(x)} to rank {rank}")
+        raise ValueError(f"cannot broadcast an array of rank {rank_of(x)} to rank {rank}")
     return expand_dims(x, range(missing)) if missing else x
 
 
@@ -235,7 +233,7 @@ def tile(operand: Any, reps: Sequence[int]) -> Any:
     Raises:
       ValueError: there is not one non-negative count per axis.
     """
-    shape = np.shape(operand)
+    shape = shape_of(operand)
     counts = integers(reps)
     if len(counts) != len(shape) or any(count < 0 for count in counts):
         raise ValueError(

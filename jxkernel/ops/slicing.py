@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import hlo
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
@@ -130,7 +130,7 @@ def _slice_transpose(
     config = tuple(
         (start, size - start - (1 + (count - 1) * step if count else 0), step - 1)
         for start, size, count, step in zip(
-            start_indices, operand.shape, np.shape(ct), steps, strict=True
+            start_indices, operand.shape, shape_of(ct), steps, strict=True
         )
     )
     return [pad(ct, zero_scalar(operand.aval), config)]
@@ -171,7 +171,7 @@ def slice_in_dim(
     Raises:
       ValueError: there is no such axis, or a position does not lie in it.
     """
-    shape = np.shape(operand)
+    shape = shape_of(operand)
     place = canonical_axis("slice_in_dim", axis, len(shape))
     starts, limits, steps = [0] * len(shape), list(shape), [1] * len(shape)
     size = shape[place]
@@ -195,8 +195,8 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
     Raises:
       IndexError: the axis has no such position.
     """
-    place = canonical_axis("index_in_dim", axis, np.ndim(operand))
-    size = np.shape(operand)[place]
+    place = canonical_axis("index_in_dim", axis, rank_of(operand))
+    size = shape_of(operand)[place]
     if not -size <= index < size:
         raise IndexError(f"index {index} is out of bounds for axis {place} of size {size}")
     start = index + size if index < 0 else index
@@ -284,8 +284,8 @@ def _pad_transpose(
     inside = _unpad(ct, padding_config)
     total = None
     if is_linear(padding_value):
-        everywhere = reduce_sum(ct, tuple(range(np.ndim(ct))))
-        total = sub(everywhere, reduce_sum(inside, tuple(range(np.ndim(inside)))))
+        everywhere = reduce_sum(ct, tuple(range(rank_of(ct))))
+        total = sub(everywhere, reduce_sum(inside, tuple(range(rank_of(inside)))))
     return [inside if is_linear(operand) else None, total]
 
 
@@ -294,7 +294,7 @@ def _unpad(ct: Any, padding_config: PaddingConfig) -> Any:
     cut = tuple((-low, -high, 0) for low, high, _ in padding_config)
     whole = pad(ct, zero_scalar(abstractify(ct)), cut)
     steps = [interior + 1 for _, _, interior in padding_config]
-    return slice(whole, (0,) * len(cut), np.shape(whole), steps)
+    return slice(whole, (0,) * len(cut), shape_of(whole), steps)
 
 
 @pad_p.def_batch
@@ -321,7 +321,7 @@ def _pad_with_many(operand: Any, values: Any, padding_config: PaddingConfig) -> 
     aval = abstractify(operand)
     padded = pad(operand, zero_scalar(aval), padding_config)
     inside = pad(broadcast_in_dim(np.True_, aval.shape, ()), np.False_, padding_config)
-    return select_n(inside, broadcast_in_dim(values, np.shape(padded), (0,)), padded)
+    return select_n(inside, broadcast_in_dim(values, shape_of(padded), (0,)), padded)
 
 
 pad_p.define(jvp=linear_jvp(pad_p))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero, is_linear
@@ -20,6 +20,7 @@ from jxkernel.ops.arithmetic import neg
 from jxkernel.ops.broadcast import move_axis
 from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.indexing import take_along
+from jxkernel.ops.reference import untyped_numpy
 from jxkernel.ops.sort_lowering import lower_sort, lower_top_k
 from jxkernel.ops.structural import canonical_axis, front, zero_cotangents
 
@@ -62,7 +63,7 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     operands = list(operand) if several else [operand]
     if not operands:
         raise ValueError("sort needs at least one array")
-    place = canonical_axis("sort", dimension, np.ndim(operands[0]))
+    place = canonical_axis("sort", dimension, rank_of(operands[0]))
     out = sort_p.bind(
         *operands, dimension=place, is_stable=bool(is_stable), num_keys=index(num_keys)
     )
@@ -101,7 +102,7 @@ def _sort_lower(
 
 def _reference(*operands: Any, dimension: int, is_stable: bool, num_keys: int) -> list[Any]:
     keys = [np.moveaxis(np.asarray(x), dimension, -1) for x in operands[:num_keys]]
-    order = np.moveaxis(np.lexsort(keys[::-1], axis=-1), -1, dimension)
+    order = np.moveaxis(untyped_numpy.lexsort(keys[::-1], axis=-1), -1, dimension)
     return [np.take_along_axis(np.asarray(x), order, dimension) for x in operands]
 
 
@@ -110,7 +111,7 @@ sort_p.reference = _reference
 
 def _sorted_with_places(operands: Sequence[Any], params: dict[str, Any]) -> tuple[list[Any], Any]:
     """Return sorted arrays, and for each position of them where its element came from."""
-    shape = np.shape(operands[0])
+    shape = shape_of(operands[0])
     places = broadcasted_iota(np.int32, shape, params["dimension"])
     *ordered, moved = sort_p.bind(*operands, places, **params)
     return ordered, moved
@@ -180,8 +181,8 @@ def top_k(operand: Any, k: int, *, axis: int = -1, is_stable: bool = True) -> tu
 
     NaN counts as the greatest.  Tangents are those of the elements chosen.  CHLO ``top_k``.
     """
-    place = canonical_axis("top_k", axis, np.ndim(operand))
-    last = np.ndim(operand) - 1
+    place = canonical_axis("top_k", axis, rank_of(operand))
+    last = rank_of(operand) - 1
     values, places = top_k_p.bind(move_axis(operand, place, last), k=index(k))
     return move_axis(values, last, place), move_axis(places, last, place)
 
@@ -205,7 +206,7 @@ def _top_k_lower(context: Any, x: Any, *, k: int) -> list[Any]:
 
 
 def _top_k_reference(x: Any, *, k: int) -> list[Any]:
-    order = np.argsort(-np.asarray(x, np.float64), axis=-1, kind="stable")[..., :k]
+    order = untyped_numpy.argsort(-np.asarray(x, np.float64), axis=-1, kind="stable")[..., :k]
     return [np.take_along_axis(np.asarray(x), order, -1), order.astype(np.int32)]
 
 
@@ -217,7 +218,7 @@ def _top_k_jvp(
     primals: Sequence[Any], tangents: Sequence[Any], *, k: int
 ) -> tuple[list[Any], list[Any]]:
     values, places = top_k_p.bind(*primals, k=k)
-    moved = take_along(tangents[0], places, np.ndim(places) - 1)
+    moved = take_along(tangents[0], places, rank_of(places) - 1)
     return [values, places], [moved, Zero.tangent_of(places)]
 
 

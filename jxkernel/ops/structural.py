@@ -9,9 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import index
 from typing import Any
 
-import numpy as np
-
-from jxkernel.core.avals import ShapedArray
+from jxkernel.core.avals import ShapedArray, rank_of
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, scalar_like
 from jxkernel.ops.broadcast import add_tangents, batch_to_front, instantiate
@@ -172,4 +170,4 @@ def front(args: Sequence[Any], dims: Sequence[int | None], size: int) -> list[An
 
 def example_ndim(arg: Any, dim: int | None) -> int:
     """Return the rank of one example of a batched operand."""
-    return np.ndim(arg) - (dim is not None)
+    return rank_of(arg) - (dim is not None)
