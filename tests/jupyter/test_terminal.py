@@ -32,8 +32,9 @@ class Terminal:
         """Types a cell and returns what is printed until the next prompt."""
         for line in lines:
             self.process.sendline(line)
-        if len(lines) > 1 or lines[0].startswith("%%"):
-            self.process.sendline("")
+        if lines[0].startswith("%%"):
+            for _ in range(2):  # the end of a cell, without a line editor
+                self.process.sendline("")
         self.process.expect(PROMPT)
         return CONTROL.sub("", self.process.before or "")
 
@@ -89,7 +90,7 @@ def test_the_debugger_opens_in_the_cell(terminal: Terminal) -> None:
 
 def test_control_c_returns_the_prompt(terminal: Terminal) -> None:
     terminal.run("y = 'kept'")
-    for line in ("%%jit", "print('tracing', flush=True)", "while True: pass", ""):
+    for line in ("%%jit", "print('tracing', flush=True)", "while True: pass", "", ""):
         terminal.process.sendline(line)
     terminal.process.expect("tracing\r\n")
     terminal.process.sendintr()

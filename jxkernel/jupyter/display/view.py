@@ -26,6 +26,7 @@ MIME = "application/vnd.jxkernel.{}+json"
 TEXT_LIMIT = 100_000
 HTML_LIMIT = 300_000
 DATA_LIMIT = 300_000
+STRING_LIMIT = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,22 @@ class View:
         bundle: dict[str, Any] = {"text/plain": capped(clean(self.text), TEXT_LIMIT)}
         if self.html and len(self.html) <= HTML_LIMIT:
             bundle["text/html"] = self.html
-        if self.data and len(json.dumps(self.data)) <= DATA_LIMIT:
-            bundle[MIME.format(self.kind)] = dict(self.data)
+        if self.data:
+            data = _plain(self.data)
+            if len(json.dumps(data)) <= DATA_LIMIT:
+                bundle[MIME.format(self.kind)] = data
         return bundle
+
+
+def _plain(data: Any) -> Any:
+    """Data as JSON knows it, its texts without control characters and cut to a length."""
+    if isinstance(data, str):
+        return capped(clean(data), STRING_LIMIT)
+    if isinstance(data, Mapping):
+        return {_plain(key): _plain(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_plain(value) for value in data]
+    return data
 
 
 def clean(text: str) -> str:

@@ -1,0 +1,232 @@
+"""Views: right, self-contained, inert whatever the user's text holds, and never large."""
+
+import html.parser
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import jxkernel.numpy as jnp
+from jxkernel.api import jit, make_jaxpr
+from jxkernel.core.jaxpr import ClosedJaxpr
+from jxkernel.events import Reason
+from jxkernel.jupyter.display import (
+    RunReport,
+    Section,
+    View,
+    jaxpr_view,
+    ledger_view,
+    map_view,
+    run_view,
+    table_view,
+    text_view,
+)
+from jxkernel.jupyter.display.html import details, element, page, table
+from jxkernel.jupyter.display.jaxprs import count_equations
+from jxkernel.observe import LedgerRow
+from jxkernel.observe.marks import FunctionMap, Loop, Mark, NameFact, Provenance
+
+ALLOWED_TAGS = set(
+    [
+        "div",
+        "span",
+        "style",
+        "details",
+        "summary",
+        "table",
+        "tr",
+        "th",
+        "td",
+        "pre",
+        "code",
+        "b",
+        "sub",
+    ]
+)
+ALLOWED_ATTRIBUTES = set(["class", "id", "title", "open", "style", "role", "aria-label"])
+LIMIT = 300_000
+
+
+class Inspector(html.parser.HTMLParser):
+    """Fails on any element or attribute that could do something."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in ALLOWED_TAGS, tag
+        for name, value in attrs:
+            assert name in ALLOWED_ATTRIBUTES, name
+            assert name != "style" or str(value).startswith("width:")
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "style":
+            assert "url(" not in data
+            assert "@import" not in data
+        else:
+            self.text += data
+
+
+def inspect(view: View) -> str:
+    """Checks a view and returns the text of its HTML."""
+    bundle = view._repr_mimebundle_()
+    assert json.loads(json.dumps(bundle)) == bundle
+    assert len(json.dumps(bundle)) < 3 * LIMIT
+    inspector = Inspector()
+    inspector.feed(bundle.get("text/html", ""))
+    inspector.close()
+    assert inspector.open == []
+    for text in (bundle["text/plain"], inspector.text):
+        assert all(one.isprintable() or one in "\n\t" for one in text)
+    return inspector.text
+
+
+def views_of(text: str, number: int = 1) -> list[View]:
+    """Every view with the user's text in every place that can hold some."""
+    mark = Mark("traced", text, 1, 0, 1, max(len(text), 1), text, is_name=True)
+    fact = NameFact(text, text, "traced", text, 1, text)
+    function = FunctionMap(
+        text, text, 1, 1, True, (fact,), (mark,), (mark,), (Loop(1, text, 3, 9, text),)
+    )
+    provenance = Provenance((function,))
+    reason = Reason("shape", text, text, text, text)
+    row = LedgerRow(1, 0.0, text, text, 0, "trace", (reason,), 3, error=text, storm=text)
+    report = RunReport(
+        text,
+        text,
+        changed=text,
+        reasons=(reason,),
+        traced={text: text},
+        static={text: text},
+        assigned=(text,),
+        provenance=provenance,
+        warnings=(text,),
+        sections=(Section(text, text, text),),
+        run_ns=5,
+    )
+    return [
+        map_view(provenance),
+        ledger_view([row] * number),
+        run_view(report),
+        table_view(text, (text, text), [(text, text)] * number),
+        text_view(text, text),
+    ]
+
+
+NASTY = [
+    "<script>alert(1)</script>",
+    "</style><script>alert(1)</script>",
+    "</pre></div><img src=x onerror=alert(1)>",
+    '" onmouseover="alert(1)',
+    "' style='position:fixed",
+    "&lt;script&gt;",
+    "javascript:alert(1)",
+    "\x1b[2J\x1b]0;title\x07\x00\x08\r",
+    "a" * 1_000_000,
+    "<" * 1_000_000,
+    "\ud800 \u202e right to left \u2028",
+    "",
+]
+
+
+@pytest.mark.parametrize("text", NASTY, ids=lambda text: repr(text[:20]))
+def test_no_view_emits_active_content_or_grows(text: str) -> None:
+    for view in views_of(text):
+        inspect(view)
+
+
+@given(st.text())
+def test_any_text_is_inert(text: str) -> None:
+    for view in views_of(text):
+        inspect(view)
+
+
+def test_many_rows_are_cut_and_counted() -> None:
+    for view in views_of("name", 5_000):
+        inspect(view)
+    assert (
+        "4700 earlier rows are not shown"
+        in ledger_view([LedgerRow(1, 0.0, "In[1]", "f", 0)] * 5_000).text
+    )
+
+
+def chain(length: int) -> ClosedJaxpr:
+    def function(x: Any) -> Any:
+        for _ in range(length):
+            x = x + 1.0
+        return x
+
+    return make_jaxpr(function)(jnp.ones(3))
+
+
+def test_a_jaxpr_of_10_000_equations_stays_small() -> None:
+    closed = chain(10_000)
+    view = jaxpr_view(closed)
+    text = inspect(view)
+    assert "… 9,000 more equations" in view.text
+    assert "9,000 more equations" in text
+    assert "jaxpr · 10,000 equations" in text
+    bundle = view._repr_mimebundle_()
+    assert max(len(json.dumps(part)) for part in bundle.values()) < LIMIT
+    assert "text/html" in bundle
+    assert "application/vnd.jxkernel.jaxpr+json" in bundle
+
+
+def test_jaxpr_rows_are_linked_to_source_lines() -> None:
+    def function(x: Any) -> Any:
+        y = jnp.sin(x)
+        return y + 1.0
+
+    view = jaxpr_view(make_jaxpr(function)(jnp.ones(3)), "function")
+    first = function.__code__.co_firstlineno
+    equations = view.data["equations"]
+    assert [(one["text"], one["line"]) for one in equations] == [
+        ("b:f32[3] = sin a", first + 1),
+        ("c:f32[3] = add b 1.0:f32[]", first + 2),
+    ]
+    assert equations[0]["file"] == __file__
+    assert f'class="row m l{first + 1}"' in view.html
+
+
+def test_inner_programs_are_folded_and_counted() -> None:
+    inner = jit(lambda x: jnp.sin(x) * 2.0)
+    closed = make_jaxpr(lambda x: inner(x) + inner(x + 1))(jnp.ones(3))
+    assert count_equations(closed.jaxpr) == 3 + 1 + 2 * 2
+    view = jaxpr_view(closed)
+    assert view.html.count("<details") == 1 + 2
+    assert {one["depth"] for one in view.data["equations"]} == {0, 1}
+    assert "= sin a" in inspect(view)
+
+
+def test_html_parts_escape_and_nest() -> None:
+    shown = page(details("a<b", table(["x"], [["<i>"]]), element("b", "&")))
+    assert "<summary>a&lt;b</summary>" in shown
+    assert "<td>&lt;i&gt;</td>" in shown
+    assert "<b>&amp;</b>" in shown
+
+
+def test_each_view_has_an_identity_of_its_own() -> None:
+    identities = {page("x").split('id="')[1].split('"')[0] for _ in range(3)}
+    assert len(identities) == 3
+
+
+def test_marks_have_letters_not_only_colours() -> None:
+    text = inspect(map_view(views_provenance()))
+    assert "T traced · S static · C constant baked in · ! side effect" in text
+
+
+def views_provenance() -> Provenance:
+    return Provenance((FunctionMap("f", "missing.py", 1, 1, True, (), (), (), ()),))
+
+
+def test_a_view_without_html_or_data_is_text_alone() -> None:
+    assert View("text", "words")._repr_mimebundle_() == {"text/plain": "words"}
+    assert repr(View("text", "words")) == "words"
