@@ -16,10 +16,10 @@ This module must not know of dtypes, arrays, devices' contents or tracing.
 import os
 from collections.abc import Callable, Mapping
 from contextlib import ContextDecorator
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from jxkernel._jaxlib import Config, Device, jax_jit
+from jxkernel.records import record
 
 __all__ = [
     "Override",
@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Kind:
     """What values an option takes: in words, as a test, and read from text.
 

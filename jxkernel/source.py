@@ -9,13 +9,13 @@ tracers or of the notebook; a notebook cell is just a file name to it.
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import CodeType, TracebackType
 from typing import Any
 
 import numpy as np
 
 from jxkernel._jaxlib import Traceback
+from jxkernel.records import record
 
 __all__ = [
     "Frame",
@@ -38,7 +38,7 @@ capture: Callable[[], Any] = Traceback.get_traceback
 """Return the current stack in raw form (code objects, offsets), innermost frame first."""
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Frame:
     """One line of the user's code, with 1-based lines and 0-based columns."""
 

@@ -6,12 +6,12 @@ leaves are made only for error messages and explanations.
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from jxkernel import tree
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.errors import ArgumentTypeError, NonHashableStaticArgumentError
+from jxkernel.records import record
 
 __all__ = ["Call", "Parameters", "function_name", "leaf_names", "split_call"]
 
@@ -53,7 +53,7 @@ def _names(value: str | Iterable[str] | None) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Parameters:
     """A choice of parameters, by position and by name, each completed from the other.
 
@@ -126,7 +126,7 @@ def _check_parameters(
                 )
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Call:
     """One call, taken apart.
 

@@ -6,7 +6,6 @@ and the error names the leaf, both types and the cast.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from jxkernel import dtypes, tree
@@ -14,11 +13,12 @@ from jxkernel.core.avals import ShapedArray
 from jxkernel.core.trace import place_in_source
 from jxkernel.errors import CarryTypeError
 from jxkernel.ops.convert import convert_element_type
+from jxkernel.records import record
 
 __all__ = ["LoopBody", "check_carry_structure", "convert_to", "settle_carry"]
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class LoopBody:
     """A body as its loop sees it.
 

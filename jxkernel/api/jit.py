@@ -9,7 +9,6 @@ Traces are remembered per function object, not per ``jit`` wrapper, and die with
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial, update_wrapper
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -37,6 +36,7 @@ from jxkernel.core.checking import check_if_enabled
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.higher_order.jit import call as call_program
+from jxkernel.records import record
 from jxkernel.runtime import as_device_array, local_devices, shard_argument
 from jxkernel.source import hide_internal_frames
 from jxkernel.transforms.stage import trace_flat
@@ -49,7 +49,7 @@ history = SignatureHistory()
 """The signatures of calls that missed, kept while someone listens."""
 
 
-@dataclass(slots=True, weakref_slot=True)
+@record(frozen=False, weakref_slot=True)
 class TraceEntry:
     """A function traced for one kind of call.
 
@@ -66,7 +66,7 @@ class TraceEntry:
     call: Call
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class JitOptions:
     """What ``jit`` was asked for, besides the function."""
 

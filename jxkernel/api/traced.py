@@ -6,7 +6,6 @@ structures; it must not know which loop asks.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -20,6 +19,7 @@ from jxkernel.core.checking import check_if_enabled
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer
 from jxkernel.errors import ArgumentTypeError
+from jxkernel.records import record
 from jxkernel.runtime import as_device_array
 from jxkernel.transforms.stage import trace_flat
 
@@ -28,7 +28,7 @@ __all__ = ["TracedFunction", "check_callable", "clear_traced", "leaf_avals", "tr
 _TRACES: "WeakKeyDictionary[Callable[..., Any], dict[Any, TracedFunction]]" = WeakKeyDictionary()
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class TracedFunction:
     """A function as a program.
 
@@ -82,20 +82,23 @@ def trace_function(
     call: Callable[..., Any],
     in_tree: Any,
     avals: Sequence[ShapedArray],
+    *,
+    key: Any = (),
 ) -> TracedFunction:
     """Return the program of a function for given argument types, made once.
 
     Args:
-      kind: what it is traced for; with ``fun``, it stands for ``call``.
+      kind: what it is traced for; with ``fun`` and ``key`` it stands for ``call``.
       fun: the user's function, which keeps the trace alive.
       call: what is traced: the function, or one that calls it.
       in_tree: the structure of the positional arguments of ``call``.
       avals: the types of their leaves.
+      key: what else ``call`` depends on, hashable.
 
     Raises:
       TypeError: a leaf of the result is no array and no number.
     """
-    key = (kind, in_tree, tuple(avals), trace_context())
+    key = (kind, key, in_tree, tuple(avals), trace_context())
     try:
         traces = _TRACES.setdefault(fun, {})
     except TypeError:

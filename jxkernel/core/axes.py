@@ -1,12 +1,13 @@
 """Named and batched axes: what ``vmap`` tells its rules."""
 
-from dataclasses import dataclass
 from typing import Any
+
+from jxkernel.records import record
 
 __all__ = ["Axis"]
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Axis:
     """The axis a ``vmap`` adds: its size, and the name collectives may use for it.
 

@@ -4,12 +4,12 @@ Effects are hashable markers collected on equations and jaxprs.  A program with 
 must run in program order; one with any effect must not be dropped by dead-code elimination.
 """
 
-from dataclasses import dataclass
+from jxkernel.records import record
 
 __all__ = ["Effect"]
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Effect:
     """A kind of side effect, such as a callback to Python.
 

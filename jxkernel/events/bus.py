@@ -26,11 +26,11 @@ import time
 import warnings
 from collections.abc import Callable
 from contextvars import ContextVar, Token
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
 from jxkernel.events.vocabulary import Event
+from jxkernel.records import record
 
 __all__ = [
     "Listener",
@@ -54,7 +54,7 @@ Listener = Callable[[Event], object]
 _ERROR_LENGTH = 500
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class _Registration:
     """One listener and the kinds that it asked for; None means every kind."""
 
@@ -65,7 +65,7 @@ class _Registration:
         return self.kinds is None or issubclass(kind, self.kinds)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class _InterestWatch:
     """Someone who installs a costly hook only while `kind` is listened to."""
 

@@ -1,22 +1,24 @@
 """The vocabulary of events: what jxkernel can say about its own work.
 
-Purpose: one frozen, slotted dataclass for each kind of thing that happens while a program is
-traced, lowered, compiled and run, and the pure data that such an event carries (the signature of
-a call, the reasons of a cache miss).
+Purpose: one record (a frozen, slotted dataclass) for each kind of thing that happens while a
+program is traced, lowered, compiled and run, and the pure data that such an event carries (the
+signature of a call, the reasons of a cache miss).
 
 Place in the pipeline: the lowest layer. Every layer above emits these through `events.bus`;
 `observe` and `jupyter` listen.
 
-Must not know: anything above it. Standard library only; no arrays, no tracers, no live objects,
-so that an event may be kept, sent to a browser or written to a file long after its subject died.
+Must not know: anything above it. The standard library and `records` only; no arrays, no
+tracers, no live objects, so that an event may be kept, sent to a browser or written to a file long
+after its subject died.
 
 Units: times are `time.perf_counter_ns` readings in nanoseconds; sizes are bytes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from jxkernel.records import record
 
 __all__ = [
     "CacheHit",
@@ -64,7 +66,7 @@ ReasonKind = Literal[
 """What part of a call's key made it miss."""
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class LeafSignature:
     """What one array leaf of a call's arguments contributes to the cache key.
 
@@ -87,7 +89,7 @@ class LeafSignature:
     committed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class CallSignature:
     """All that decides whether a call may reuse an earlier trace and executable.
 
@@ -116,7 +118,7 @@ class CallSignature:
     constants: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Reason:
     """One difference between a call's key and the closest earlier key.
 
@@ -141,7 +143,7 @@ class Reason:
         return f"{self.what}: {self.before or 'nothing'} → {self.after or 'nothing'}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Event:
     """What every event has: its place in the tree of spans and its time.
 
@@ -160,7 +162,7 @@ class Event:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Traced(Event):
     """A function was traced to a jaxpr of `eqns` equations."""
 
@@ -169,7 +171,7 @@ class Traced(Event):
     eqns: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Lowered(Event):
     """A jaxpr became a StableHLO module of `ops` operations."""
 
@@ -178,7 +180,7 @@ class Lowered(Event):
     ops: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Compiled(Event):
     """XLA made an executable, or one was loaded from the disk cache (`from_disk`)."""
 
@@ -188,7 +190,7 @@ class Compiled(Event):
     from_disk: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class CacheHit(Event):
     """A cache below the C++ fast path had the answer."""
 
@@ -197,7 +199,7 @@ class CacheHit(Event):
     cache: CacheName = "trace"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class CacheMiss(Event):
     """A cache had no answer; `reasons` compare the call with the closest earlier one."""
 
@@ -208,7 +210,7 @@ class CacheMiss(Event):
     signature: CallSignature | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Executed(Event):
     """An executable was called; `duration_ns` is the dispatch, not the device's work."""
 
@@ -218,7 +220,7 @@ class Executed(Event):
     devices: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Transferred(Event):
     """Data moved between memories, named as `host`, `cpu:0`, `gpu:1`."""
 
@@ -227,7 +229,7 @@ class Transferred(Event):
     destination: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class ConstantCaptured(Event):
     """A concrete array was baked into a trace as a constant."""
 
@@ -239,7 +241,7 @@ class ConstantCaptured(Event):
     function_id: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Leak(Event):
     """A tracer outlived its trace: what it was, and which object holds it."""
 
@@ -248,7 +250,7 @@ class Leak(Event):
     holder: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class TraceTimeEffect(Event):
     """Python did something while tracing that compiled calls will not repeat.
 
@@ -265,7 +267,7 @@ class TraceTimeEffect(Event):
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class CellStarted(Event):
     """A notebook cell began; its `parent` is the span that `CellFinished` will carry."""
 
@@ -274,7 +276,7 @@ class CellStarted(Event):
     file: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class CellFinished(Event):
     """A notebook cell ended; its span is the root of all that happened in the cell."""
 

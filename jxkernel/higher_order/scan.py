@@ -10,7 +10,6 @@ the loop; one that is an element of ``xs`` is not copied but read again.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from jxkernel.higher_order.programs import (
 )
 from jxkernel.higher_order.scan_lowering import lower_scan
 from jxkernel.ops.broadcast import add_any, batch_to_front, instantiate, move_axis
+from jxkernel.records import record
 from jxkernel.transforms.batching import batch_program
 from jxkernel.transforms.jvp import jvp_program
 from jxkernel.transforms.partial_eval import PartialTrace, partial_eval_program
@@ -79,7 +79,7 @@ def bind_scan(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class _Scan:
     """The parameters of a scan, with its operands (or flags or atoms beside them) in parts."""
 
@@ -209,7 +209,7 @@ def _interleaved(sizes: tuple[int, ...]) -> tuple[int, ...]:
 # ---------------------------------------------------------------- partial evaluation
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class _Split:
     """A body split by what is known at every turn.
 
@@ -361,7 +361,7 @@ def _scan_transpose(cts: Sequence[Any], *args: Any, **params: Any) -> list[Any]:
     return [next(pulled) if flag else None for flag in linear]
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class _Backward:
     """The body of a transposed scan.
 

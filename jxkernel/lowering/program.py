@@ -1,14 +1,14 @@
 """The result of lowering: a module and how its parameters map to the program's arguments."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from jxkernel import hlo
+from jxkernel.records import record
 
 __all__ = ["LoweredProgram"]
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class LoweredProgram:
     """A StableHLO module ready to compile.
 

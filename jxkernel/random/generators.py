@@ -7,7 +7,6 @@ not know of typed keys.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -26,13 +25,14 @@ from jxkernel.ops.random_bits import rng_bit_generator, threefry2x32
 from jxkernel.ops.shape import expand_dims, reshape
 from jxkernel.ops.slicing import index_in_dim
 from jxkernel.ops.slicing import slice as sliced
+from jxkernel.records import record
 
 __all__ = ["GENERATORS", "Generator"]
 
 _UINT32 = np.dtype(np.uint32)
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Generator:
     """The functions of one kind of keys.
 

@@ -6,13 +6,13 @@ constants are the residuals.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import state, swap_current
 from jxkernel.core.zeros import Zero
+from jxkernel.records import record
 from jxkernel.transforms.jvp import jvp_flat
 from jxkernel.transforms.partial_eval import PartialTrace
 from jxkernel.transforms.transpose import transpose_apply
@@ -20,7 +20,7 @@ from jxkernel.transforms.transpose import transpose_apply
 __all__ = ["Linearized", "linearize_flat", "vjp_flat"]
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Linearized:
     """The derivative of a function at a point.
 

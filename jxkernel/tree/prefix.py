@@ -9,9 +9,9 @@ This module must not know which transform asks.
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from jxkernel.records import record
 from jxkernel.tree.nodes import KeyPath, PyTreeDef, keyed_children, registry
 
 __all__ = [
@@ -43,7 +43,7 @@ def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
     return separator.join(map(_simple_name if simple else str, keys))
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Mismatch:
     """One place where two trees part.
 
