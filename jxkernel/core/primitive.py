@@ -26,7 +26,7 @@ slot                      signature
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from jxkernel.core import trace as _trace
 from jxkernel.core.avals import ShapedArray
@@ -185,8 +185,7 @@ class Primitive:
 
 
 def _is_plain(value: Any) -> bool:
-    kind: type = type(value)
-    if kind is tuple:
+    if cast("type[Any]", type(value)) is tuple:
         return all(map(_is_plain, value))
     return not hasattr(value, "derived")
 

@@ -232,11 +232,15 @@ def _one_minus_square_lower(context: Any, x: Any) -> Any:
     return context.value("stablehlo.multiply", kind, (above, below))
 
 
+def _one_minus_square_reference(x: Any) -> Any:
+    return (1 - x) * (1 + x)
+
+
 one_minus_square_p = unary(
     "one_minus_square",
     NUMERIC,
     lower=_one_minus_square_lower,
-    reference=lambda x: (1 - x) * (1 + x),
+    reference=_one_minus_square_reference,
     jvp=lambda t, x, z: mul(t, mul(x, -2)),
 )
 
@@ -286,12 +290,16 @@ def _integer_pow_reference(x: Any, *, y: int) -> Any:
     return np.power(x, np.asarray(y, np.asarray(x).dtype) if y >= 0 else float(y))
 
 
+def _integer_pow_slope(t: Any, x: Any, z: Any, *, y: int) -> Any:
+    return mul(t, mul(integer_pow(x, y - 1), y)) if y else Zero.tangent_of(z)
+
+
 integer_pow_p = unary(
     "integer_pow",
     NUMERIC,
     lower=_integer_pow_lower,
     reference=_integer_pow_reference,
-    jvp=lambda t, x, z, *, y: mul(t, mul(integer_pow(x, y - 1), y)) if y else Zero.tangent_of(z),
+    jvp=_integer_pow_slope,
 )
 
 

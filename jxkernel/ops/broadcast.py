@@ -6,7 +6,7 @@ which are added.
 """
 
 from collections.abc import Sequence
-from math import prod
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ __all__ = [
     "broadcast_like",
     "full",
     "instantiate",
+    "inverse_permutation",
     "move_axis",
     "reduce_sum",
     "reduce_sum_p",
@@ -70,7 +71,7 @@ def _broadcast_in_dim_abstract_eval(
     fits = (
         len(dims) == operand.ndim
         and all(0 <= dim < len(shape) for dim in dims)
-        and all(a < b for a, b in zip(dims, dims[1:], strict=False))
+        and all(a < b for a, b in pairwise(dims))
         and all(size in (1, shape[dim]) for size, dim in zip(operand.shape, dims, strict=True))
     )
     if not fits:
@@ -201,9 +202,11 @@ def lower_reduction(
         {"dimensions": hlo.dense_i64_array(tuple(axes))},
         regions=1,
     )
-    context.region(
-        reduce, 0, (scalar, scalar), lambda inner, a, b: (inner.value(operation, scalar, (a, b)),)
-    )
+
+    def step(inner: Any, a: Any, b: Any) -> tuple[Any]:
+        return (inner.value(operation, scalar, (a, b)),)
+
+    context.region(reduce, 0, (scalar, scalar), step)
     value = reduce.result
     if wide is not None:
         value = context.value("stablehlo.convert", context.out_type, (value,))
@@ -303,14 +306,18 @@ def _transpose_jvp(
     )
 
 
+def inverse_permutation(permutation: Sequence[int]) -> tuple[int, ...]:
+    """Return the permutation that undoes another."""
+    return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
+
+
 @transpose_p.def_transpose
 def _transpose_transpose(
     ct: Any, operand: UndefinedPrimal, *, permutation: tuple[int, ...]
 ) -> list[Any]:
     if type(ct) is Zero:
         return [Zero(operand.aval)]
-    inverse = tuple(int(axis) for axis in np.argsort(permutation))
-    return [transpose(ct, inverse)]
+    return [transpose(ct, inverse_permutation(permutation))]
 
 
 @transpose_p.def_batch
@@ -416,5 +423,5 @@ def sum_to_shape(ct: Any, shape: tuple[int, ...]) -> Any:
     current = shape_of(ct)
     if current == shape:
         return ct
-    assert prod(shape) == 1 and not shape, "elementwise operands are scalars or of equal shape"
+    assert not shape, "elementwise operands are scalars or of equal shape"
     return reduce_sum(ct, axes=tuple(range(len(current))))

@@ -82,7 +82,10 @@ def _total_order_key(x: Any) -> Any:
 
 
 def _by_total_order(compare: Any) -> Any:
-    return lambda x, y: compare(_total_order_key(x), _total_order_key(y))
+    def reference(x: Any, y: Any) -> Any:
+        return compare(_total_order_key(x), _total_order_key(y))
+
+    return reference
 
 
 eq_p = _comparison("eq", ANY, "EQ", np.equal)

@@ -17,7 +17,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.errors import ShapeMismatchError
-from jxkernel.ops.broadcast import transpose
+from jxkernel.ops.broadcast import inverse_permutation, transpose
 from jxkernel.ops.complex import real
 from jxkernel.ops.convert import convert_element_type
 from jxkernel.ops.precision import (
@@ -241,7 +241,7 @@ def _cotangent_of_left(
     # Its axes: batch, the operand's own, then the summed ones in the order of the other operand.
     summed = [axis for _, axis in sorted(zip(other_contract, contract, strict=True))]
     order = [*batch, *_kept(operand.ndim, contract, batch), *summed]
-    back = tuple(int(place) for place in np.argsort(order))
+    back = inverse_permutation(order)
     if dtypes.issubdtype(abstractify(product).dtype, np.complexfloating):
         product = _as_complex_as(operand, product)
     return convert_element_type(transpose(product, back), operand.dtype)

@@ -148,6 +148,10 @@ def _reduce_precision_reference(x: Any, *, exponent_bits: int, mantissa_bits: in
     return untyped_numpy.where(np.isnan(x), np.nan, value).astype(np.asarray(x).dtype)
 
 
+def _reduce_precision_term(ct: Any, x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
+    return reduce_precision_p.bind(ct, exponent_bits=exponent_bits, mantissa_bits=mantissa_bits)
+
+
 reduce_precision_p = unary(
     "reduce_precision",
     FLOATING,
@@ -155,7 +159,7 @@ reduce_precision_p = unary(
     reference=_reduce_precision_reference,
     jvp=None,
     linear=True,
-    transpose=transpose_of_terms(lambda ct, x, **widths: reduce_precision_p.bind(ct, **widths)),
+    transpose=transpose_of_terms(_reduce_precision_term),
 )
 
 

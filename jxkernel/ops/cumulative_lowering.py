@@ -4,7 +4,7 @@ XLA compiles the loop to native code that updates the result in place, at a few 
 position, and vectorises its body over the other axes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray
+from jxkernel.ops.broadcast import inverse_permutation
 
 __all__ = ["Combine", "lower_cumulative"]
 
@@ -42,7 +43,7 @@ class _Cumulation:
     def reshape(self, x: Any, shape: tuple[int, ...]) -> Any:
         return self.context.value("stablehlo.reshape", self.kind(shape), (x,))
 
-    def transpose(self, x: Any, shape: tuple[int, ...], order: list[int]) -> Any:
+    def transpose(self, x: Any, shape: tuple[int, ...], order: Sequence[int]) -> Any:
         return self.context.value(
             "stablehlo.transpose",
             self.kind(tuple(shape[axis] for axis in order)),
@@ -118,8 +119,7 @@ def _by_loops(work: _Cumulation, x: Any, shape: tuple[int, ...], axis: int, reve
         order = [axis, *(a for a in range(len(shape)) if a != axis)]
         moved = tuple(shape[a] for a in order)
         y = _loop(work, work.transpose(x, shape, order), moved, 0, reverse)
-        back = [int(place) for place in np.argsort(order)]
-        return work.transpose(y, moved, back)
+        return work.transpose(y, moved, inverse_permutation(order))
     return _loop(work, x, shape, axis, reverse)
 
 

@@ -181,11 +181,15 @@ def sqrt(x: Any) -> Any:
     return sqrt_p.bind(x)
 
 
+def _rsqrt_reference(x: Any) -> Any:
+    return np.reciprocal(np.sqrt(x))
+
+
 rsqrt_p = unary(
     "rsqrt",
     INEXACT,
     lower="stablehlo.rsqrt",
-    reference=lambda x: np.reciprocal(np.sqrt(x)),
+    reference=_rsqrt_reference,
     jvp=lambda t, x, y: mul(t, mul(div(y, x), -0.5)),
 )
 

@@ -109,9 +109,9 @@ def type_numbers(name: str, operands: Sequence[Any]) -> list[Any]:
     return [number_like(name, typed, x) if type(x) in PYTHON_NUMBERS else x for x in operands]
 
 
-def _of_one_kind(numbers: Sequence[complex]) -> list[Any]:
+def _of_one_kind(numbers: Sequence[Any]) -> list[Any]:
     """Return Python numbers as those of the richest kind among them."""
-    kind = max((type(number) for number in numbers), key=PYTHON_NUMBERS.index, default=int)
+    kind = PYTHON_NUMBERS[max(map(PYTHON_NUMBERS.index, map(type, numbers)), default=0)]
     return [kind(number) for number in numbers]
 
 
@@ -140,7 +140,7 @@ def unary(
     *,
     lower: str | Rule,
     jvp: str | Undefined | Rule | None,
-    reference: Any,
+    reference: str | Rule | None,
     result_dtype: DtypeRule | None = None,
     transpose: Any = None,
     linear: bool = False,
@@ -175,7 +175,7 @@ def nary(
     *,
     lower: str | Rule,
     jvp: str | Undefined | Sequence[Rule | None] | None,
-    reference: Any,
+    reference: str | Rule | None,
     result_dtype: DtypeRule | None = None,
     transpose: Any = None,
     linear: bool = False,
@@ -280,7 +280,9 @@ def _zero_jvp(primitive: Primitive) -> Callable[..., Any]:
     return jvp
 
 
-def jvp_of_terms(primitive: Primitive, terms: tuple[Rule | None, ...]) -> Callable[..., Any]:
+def jvp_of_terms(
+    primitive: Primitive, terms: tuple[Callable[..., Any] | None, ...]
+) -> Callable[..., Any]:
     """Return the JVP rule that adds one term per operand with a tangent; terms may be ``Zero``."""
 
     def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:

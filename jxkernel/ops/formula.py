@@ -7,7 +7,7 @@ scope have one shape; floats narrower than 32 bits are computed in float32.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Union
+from typing import Any, TypeAlias, Union
 
 import numpy as np
 
@@ -214,16 +214,18 @@ class Scope:
         reduce = builder.op(
             "stablehlo.reduce", (flag,), (flags.value, start), {"dimensions": axes}, regions=1
         )
-        builder.region(
-            reduce,
-            0,
-            (flag, flag),
-            lambda inner, a, b: (inner.value("stablehlo.or", flag, (a, b)),),
-        )
+
+        def either(inner: hlo.Builder, a: Any, b: Any) -> tuple[Any]:
+            return (inner.value("stablehlo.or", flag, (a, b)),)
+
+        builder.region(reduce, 0, (flag, flag), either)
         return reduce.result
 
 
-def formula_rule(function: Callable[..., Formula]) -> Callable[..., Any]:
+_Function: TypeAlias = Callable[[Formula, Formula], Formula] | Callable[..., Formula]
+
+
+def formula_rule(function: _Function) -> Callable[..., Any]:
     """Return the lowering rule that evaluates a function of formulas, one per operand."""
 
     def lower(context: Any, *values: Any) -> Any:

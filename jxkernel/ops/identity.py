@@ -28,6 +28,11 @@ TreeT = TypeVar("TreeT")
 
 # ---------------------------------------------------------------- stop_gradient
 
+
+def _unchanged(x: Any) -> Any:
+    return x
+
+
 stop_gradient_p = unary(
     "stop_gradient",
     ANY,
@@ -35,7 +40,7 @@ stop_gradient_p = unary(
     reference=np.array,
     jvp=NOT_DIFFERENTIABLE,
 )
-stop_gradient_p.define(evaluate=lambda x: x)
+stop_gradient_p.define(evaluate=_unchanged)
 
 
 def stop_gradient(x: TreeT) -> TreeT:
@@ -84,7 +89,11 @@ def _optimization_barrier_abstract_eval(*avals: ShapedArray) -> list[ShapedArray
     return list(avals)
 
 
-optimization_barrier_p.reference = lambda *arrays: [np.array(array) for array in arrays]
+def _optimization_barrier_reference(*arrays: Any) -> list[Any]:
+    return [np.array(array) for array in arrays]
+
+
+optimization_barrier_p.reference = _optimization_barrier_reference
 
 
 @optimization_barrier_p.def_lower

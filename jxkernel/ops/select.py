@@ -51,12 +51,13 @@ def select(pred: Any, on_true: Any, on_false: Any) -> Any:
 
 @select_n_p.def_abstract_eval
 def _select_n_abstract_eval(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
-    if not cases:
+    count = len(cases)
+    if not count:
         raise TypeError("select_n needs at least one case")
     if which.dtype != np.bool_ and which.dtype != np.int32:
         raise TypeError(f"select_n chooses by bool or int32, got dtype {which.dtype.name}")
-    if which.dtype == np.bool_ and len(cases) > 2:
-        raise TypeError(f"select_n got booleans to choose among {len(cases)} cases: use int32")
+    if which.dtype == np.bool_ and count > 2:
+        raise TypeError(f"select_n got booleans to choose among {count} cases: use int32")
     first = cases[0]
     if any(case.dtype != first.dtype for case in cases):
         names = " and ".join(dtypes.short_name(case.dtype) for case in cases)
@@ -66,9 +67,9 @@ def _select_n_abstract_eval(which: ShapedArray, *cases: ShapedArray) -> ShapedAr
 
 
 def _select_n_reference(which: Any, *cases: Any) -> Any:
-    which, *cases = untyped_numpy.broadcast_arrays(which, *cases)
-    index = untyped_numpy.clip(which.astype(np.int32), 0, len(cases) - 1)
-    return untyped_numpy.choose(index, cases) if len(cases) > 1 else cases[0]
+    chosen, *choices = untyped_numpy.broadcast_arrays(which, *cases)
+    index = untyped_numpy.clip(chosen.astype(np.int32), 0, len(choices) - 1)
+    return untyped_numpy.choose(index, choices) if len(choices) > 1 else choices[0]
 
 
 select_n_p.reference = _select_n_reference

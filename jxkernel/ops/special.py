@@ -3,6 +3,7 @@
 References are SciPy's functions, which tests compare with; SciPy is not imported here.
 """
 
+from collections.abc import Callable
 from math import pi, sqrt
 from typing import Any
 
@@ -55,10 +56,15 @@ def erf(x: Any) -> Any:
     return erf_p.bind(x)
 
 
+def _applied(operation: str) -> Callable[[Formula], Formula]:
+    """Return the formula that is one operation."""
+    return lambda x: x.scope.apply(operation, (x,), x.dtype)
+
+
 erfc_p = unary(
     "erfc",
     FLOATING,
-    lower=formula_rule(lambda x: x.scope.apply("chlo.erfc", (x,), x.dtype)),
+    lower=formula_rule(_applied("chlo.erfc")),
     reference="scipy.special.erfc",
     jvp=lambda t, x, y: mul(t, mul(exp(neg(square(x))), -_ERF_SLOPE)),
 )
@@ -265,7 +271,7 @@ def _bessel_i1e_slope(x: Any, y: Any) -> Any:
 bessel_i1e_p = unary(
     "bessel_i1e",
     FLOATING,
-    lower=formula_rule(lambda x: x.scope.apply("chlo.bessel_i1e", (x,), x.dtype)),
+    lower=formula_rule(_applied("chlo.bessel_i1e")),
     reference="scipy.special.i1e",
     jvp=lambda t, x, y: mul(t, _bessel_i1e_slope(x, y)),
 )

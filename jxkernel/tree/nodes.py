@@ -11,7 +11,7 @@ This module must not know of arrays or tracers: a leaf may be anything.
 import dataclasses
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from jxkernel._jaxlib import pytree
 
@@ -35,7 +35,12 @@ __all__ = [
     "static",
 ]
 
-PyTreeDef: TypeAlias = pytree.PyTreeDef
+if TYPE_CHECKING:
+
+    class PyTreeDef(Any):
+        """jaxlib ships no types: to a type checker the class is only a name."""
+else:
+    PyTreeDef = pytree.PyTreeDef
 SequenceKey: TypeAlias = pytree.SequenceKey
 DictKey: TypeAlias = pytree.DictKey
 GetAttrKey: TypeAlias = pytree.GetAttrKey
