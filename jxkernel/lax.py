@@ -1,10 +1,32 @@
-"""``jax.lax``'s names: the operations that are one primitive each, and those close to them.
+"""The operations close to XLA: primitives, what is made of a few of them, and control flow.
 
-Operations here take arrays of one dtype and shape (a scalar may stand beside any) and do not
-promote; ``jxkernel.numpy`` does.  This module only re-exports.
+Operations take arrays of one dtype and shape (a scalar may stand beside any) and do not promote;
+``jxkernel.numpy`` does.  Names and signatures are those of ``jax.lax``.  This module only
+re-exports.
 """
 
-from jxkernel.api.scanning import associative_scan
+from jxkernel.api.branching import (
+    cond,
+    switch,
+)
+from jxkernel.api.looping import (
+    fori_loop,
+    while_loop,
+)
+from jxkernel.api.scanning import (
+    associative_scan,
+    map,
+    scan,
+)
+from jxkernel.higher_order.cond import (
+    cond_p,
+)
+from jxkernel.higher_order.scan import (
+    scan_p,
+)
+from jxkernel.higher_order.while_loop import (
+    while_p,
+)
 from jxkernel.ops.arithmetic import (
     add,
     add_p,
@@ -99,6 +121,26 @@ from jxkernel.ops.contract import (
     dot,
     dot_general,
     dot_general_p,
+)
+from jxkernel.ops.conv import (
+    conv,
+    conv_general_dilated,
+    conv_general_dilated_p,
+    conv_with_general_padding,
+)
+from jxkernel.ops.conv_numbers import (
+    ConvDimensionNumbers,
+    conv_dimension_numbers,
+    conv_general_permutations,
+    conv_general_shape_tuple,
+    conv_shape_tuple,
+    conv_transpose_shape_tuple,
+    padtype_to_pads,
+)
+from jxkernel.ops.conv_variants import (
+    conv_general_dilated_local,
+    conv_general_dilated_patches,
+    conv_transpose,
 )
 from jxkernel.ops.convert import (
     bitcast_convert_type,
@@ -211,6 +253,10 @@ from jxkernel.ops.precision import (
     Precision,
     PrecisionLike,
 )
+from jxkernel.ops.random_bits import (
+    rng_bit_generator,
+    rng_bit_generator_p,
+)
 from jxkernel.ops.reduce import (
     argmax,
     argmax_p,
@@ -241,6 +287,14 @@ from jxkernel.ops.rounding import (
     nextafter_p,
     round,
     round_p,
+)
+from jxkernel.ops.scatter import (
+    scatter_max,
+    scatter_max_p,
+    scatter_min,
+    scatter_min_p,
+    scatter_mul,
+    scatter_mul_p,
 )
 from jxkernel.ops.select import (
     select,
@@ -326,8 +380,17 @@ from jxkernel.ops.trigonometric import (
     tanh,
     tanh_p,
 )
+from jxkernel.ops.window import (
+    reduce_window_max_p,
+    reduce_window_min_p,
+    reduce_window_shape_tuple,
+    reduce_window_sum_p,
+    select_and_gather_add_p,
+    select_and_scatter_add_p,
+)
 
 __all__ = [
+    "ConvDimensionNumbers",
     "DotAlgorithm",
     "DotAlgorithmPreset",
     "GatherDimensionNumbers",
@@ -394,8 +457,22 @@ __all__ = [
     "complex_p",
     "concatenate",
     "concatenate_p",
+    "cond",
+    "cond_p",
     "conj",
     "conj_p",
+    "conv",
+    "conv_dimension_numbers",
+    "conv_general_dilated",
+    "conv_general_dilated_local",
+    "conv_general_dilated_p",
+    "conv_general_dilated_patches",
+    "conv_general_permutations",
+    "conv_general_shape_tuple",
+    "conv_shape_tuple",
+    "conv_transpose",
+    "conv_transpose_shape_tuple",
+    "conv_with_general_padding",
     "convert_element_type",
     "convert_element_type_p",
     "copy_p",
@@ -447,6 +524,7 @@ __all__ = [
     "expm1_p",
     "floor",
     "floor_p",
+    "fori_loop",
     "full",
     "full_like",
     "gather",
@@ -487,6 +565,7 @@ __all__ = [
     "lt",
     "lt_p",
     "lt_to_p",
+    "map",
     "max",
     "max_p",
     "min",
@@ -507,6 +586,7 @@ __all__ = [
     "or_p",
     "pad",
     "pad_p",
+    "padtype_to_pads",
     "polygamma",
     "polygamma_p",
     "polynomial",
@@ -533,6 +613,10 @@ __all__ = [
     "reduce_prod_p",
     "reduce_sum",
     "reduce_sum_p",
+    "reduce_window_max_p",
+    "reduce_window_min_p",
+    "reduce_window_shape_tuple",
+    "reduce_window_sum_p",
     "reduce_xor",
     "reduce_xor_p",
     "regularized_incomplete_beta_p",
@@ -542,17 +626,29 @@ __all__ = [
     "reshape_p",
     "rev",
     "rev_p",
+    "rng_bit_generator",
+    "rng_bit_generator_p",
     "round",
     "round_p",
     "rsqrt",
     "rsqrt_p",
+    "scan",
+    "scan_p",
     "scatter",
     "scatter_add",
     "scatter_add_p",
+    "scatter_max",
+    "scatter_max_p",
+    "scatter_min",
+    "scatter_min_p",
+    "scatter_mul",
+    "scatter_mul_p",
     "scatter_p",
     "scatter_sub",
     "scatter_sub_p",
     "select",
+    "select_and_gather_add_p",
+    "select_and_scatter_add_p",
     "select_n",
     "select_n_p",
     "shift_left",
@@ -587,6 +683,7 @@ __all__ = [
     "stop_gradient_p",
     "sub",
     "sub_p",
+    "switch",
     "tan",
     "tan_p",
     "tanh",
@@ -597,6 +694,8 @@ __all__ = [
     "transpose",
     "transpose_p",
     "unstack",
+    "while_loop",
+    "while_p",
     "xor_p",
     "zeta",
     "zeta_p",

@@ -174,14 +174,36 @@ CASES: dict[str, list[Case]] = {
 """Cases of primitives that no family constructor made."""
 
 ELSEWHERE: dict[str, str] = {
-    "dot_general": "its many layouts have a table of their own: tests/ops/test_contract.py",
-    "gather": "its many layouts have a table of their own: tests/ops/test_indexing.py",
-    "scatter": "its many layouts have a table of their own: tests/ops/test_indexing.py",
-    "scatter_add": "its many layouts have a table of their own: tests/ops/test_indexing.py",
-    "scatter_sub": "its many layouts have a table of their own: tests/ops/test_indexing.py",
-    "jit": "its rules transform the program it calls: tests/compose",
+    # Calls of programs: their rules transform the programs they call.
+    "checkpoint": "tests/higher_order",
+    "cond": "tests/higher_order",
+    "custom_jvp_call": "tests/higher_order",
+    "custom_vjp_call": "tests/higher_order",
+    "custom_vjp_linear": "tests/higher_order",
+    "jit": "tests/compose",
+    "name": "tests/higher_order",
+    "scan": "tests/higher_order",
+    "while": "tests/higher_order",
+    # Many layouts, with tables of their own.
+    "conv_general_dilated": "tests/ops/test_conv.py",
+    "dot_general": "tests/ops/test_contract.py",
+    "gather": "tests/ops/test_indexing.py",
+    "reduce_window_max": "tests/ops/test_window.py",
+    "reduce_window_min": "tests/ops/test_window.py",
+    "reduce_window_sum": "tests/ops/test_window.py",
+    "scatter": "tests/ops/test_indexing.py",
+    "scatter_add": "tests/ops/test_indexing.py",
+    "scatter_max": "tests/ops/test_indexing.py",
+    "scatter_min": "tests/ops/test_indexing.py",
+    "scatter_mul": "tests/ops/test_indexing.py",
+    "scatter_sub": "tests/ops/test_indexing.py",
+    "select_and_gather_add": "tests/ops/test_window.py",
+    "select_and_scatter_add": "tests/ops/test_window.py",
+    # Bits that no function of NumPy gives.
+    "rng_bit_generator": "tests/random",
+    "threefry2x32": "tests/random",
 }
-"""Why a primitive has no case, and where it is tested."""
+"""Where primitives without a case are tested instead: a file or folder of tests."""
 
 
 def cases_of(primitive: Primitive) -> list[Case]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
+import jxkernel.higher_order
 import jxkernel.ops
 from jxkernel import dtypes
 from jxkernel.core.primitive import Primitive
@@ -36,8 +37,9 @@ EXACT = (
 @cache
 def primitives() -> dict[str, Primitive]:
     """Return every primitive that a module of the package defines, by name."""
-    for module in pkgutil.iter_modules(jxkernel.ops.__path__, "jxkernel.ops."):
-        importlib.import_module(module.name)
+    for package in (jxkernel.ops, jxkernel.higher_order):
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
     defined = {
         name: primitive
         for name, primitive in Primitive.registry.items()

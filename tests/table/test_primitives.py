@@ -8,6 +8,7 @@ every run tries a few.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ from tests.table.cases import (
 )
 from tests.table.rows import Case, Operand
 from tests.tolerances import assert_close, widened
+
+ROOT = Path(__file__).parents[2]
 
 FIVE = ("abstract_eval", "lower", "jvp", "transpose", "batch")
 
@@ -85,8 +88,9 @@ def reasoned(rule: Any) -> bool:
 
 @pytest.mark.parametrize("primitive", data.primitives().values(), ids=str)
 def test_every_primitive_is_tried(primitive: Primitive) -> None:
-    assert cases_of(primitive) or ELSEWHERE.get(primitive.name), (
-        f"give {primitive.name} a case in tests/table/cases.py"
+    instead = ELSEWHERE.get(primitive.name, "")
+    assert cases_of(primitive) or (instead and (ROOT / instead).exists()), (
+        f"give {primitive.name} a case in tests/table/cases.py, or say where it is tested"
     )
 
 
