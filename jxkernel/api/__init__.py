@@ -4,23 +4,47 @@ This layer handles arguments, structures and messages; the mathematics is in ``t
 """
 
 from jxkernel.api.autodiff import grad, jvp, linearize, value_and_grad, vjp
+from jxkernel.api.branching import cond, switch
+from jxkernel.api.checkpoint import checkpoint, checkpoint_name, checkpoint_policies, remat
+from jxkernel.api.custom import custom_jvp, custom_vjp
+from jxkernel.api.jacobian import hessian, jacfwd, jacobian, jacrev, linear_transpose
 from jxkernel.api.jit import clear_caches, jit
+from jxkernel.api.looping import fori_loop, while_loop
+from jxkernel.api.scanning import associative_scan, map, scan
 from jxkernel.api.tracing import eval_shape, make_jaxpr
 from jxkernel.api.transfer import block_until_ready, device_get, device_put
 from jxkernel.api.vectorize import vmap
 
 __all__ = [
+    "associative_scan",
     "block_until_ready",
+    "checkpoint",
+    "checkpoint_name",
+    "checkpoint_policies",
     "clear_caches",
+    "cond",
+    "custom_jvp",
+    "custom_vjp",
     "device_get",
     "device_put",
     "eval_shape",
+    "fori_loop",
     "grad",
+    "hessian",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
     "jit",
     "jvp",
+    "linear_transpose",
     "linearize",
     "make_jaxpr",
+    "map",
+    "remat",
+    "scan",
+    "switch",
     "value_and_grad",
     "vjp",
     "vmap",
+    "while_loop",
 ]

@@ -96,7 +96,7 @@ def _value_and_grad(
     holomorphic: bool,
     allow_int: bool,
 ) -> Any:
-    positions = _positions(fun, argnums, len(args))
+    positions = argument_positions(fun, argnums, len(args))
     flat, in_tree = tree.flatten(tuple([args[position] for position in positions]))
     for leaf in flat:
         _check_input(abstractify(leaf), holomorphic, allow_int)
@@ -121,14 +121,19 @@ def _value_and_grad(
     return result, gradients[0] if isinstance(argnums, (int, np.integer)) else gradients
 
 
-def _positions(
+def argument_positions(
     fun: Callable[..., Any], argnums: int | Sequence[int], count: int
 ) -> tuple[int, ...]:
+    """Return the positions of the arguments to differentiate by, counted from the front.
+
+    Raises:
+      TypeError: the call has no such positional argument.
+    """
     numbers = (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)
     for number in numbers:
         if not -count <= number < count:
             raise TypeError(
-                f"grad of {function_name(fun)} by argnums={argnums} needs at least "
+                f"differentiating {function_name(fun)} by argnums={argnums} needs at least "
                 f"{number + 1 if number >= 0 else -number} positional arguments, and the call "
                 f"has {count}: arguments to differentiate by are passed by position"
             )

@@ -153,8 +153,7 @@ class custom_jvp(_Custom):
     rule by position, defaults filled in.
 
     >>> import jxkernel as jx
-    >>> from jxkernel.api import custom_jvp
-    >>> @custom_jvp
+    >>> @jx.custom_jvp
     ... def f(x):
     ...     return x * x
     >>> @f.defjvp
@@ -293,8 +292,7 @@ class custom_vjp(_Custom):
     and compiled themselves.  There is no forward derivative: ``jvp`` is a TypeError.
 
     >>> import jxkernel as jx
-    >>> from jxkernel.api import custom_vjp
-    >>> @custom_vjp
+    >>> @jx.custom_vjp
     ... def clipped(x):
     ...     return x
     >>> clipped.defvjp(lambda x: (x, None), lambda _, ct: (ct.clip(-1.0, 1.0),))

@@ -28,6 +28,7 @@ from jxkernel.api.arguments import (
     split_call,
     static_name,
 )
+from jxkernel.api.traced import clear_traced
 from jxkernel.compile import Lowered, LowerOptions, Traced, executable_for, target_device
 from jxkernel.compile.keys import SignatureHistory
 from jxkernel.compile.signature import call_signature, function_number
@@ -355,8 +356,9 @@ def jit_state(function: Any) -> JitState | None:
 
 
 def clear_caches() -> None:
-    """Forget every trace and compiled call of every jitted function."""
+    """Forget every trace and compiled call of every jitted function, and of loops' bodies."""
     _TRACES.clear()
+    clear_traced()
     # ``clear_all`` empties the caches of living callables; the cache itself keeps those of
     # callables that are gone, for the next ``jit`` of the same function.
     _CACHE.clear_all()

@@ -1,0 +1,160 @@
+"""``checkpoint`` (also ``remat``): time spent to save memory on the way back, and policies."""
+
+from collections.abc import Callable, Sequence
+from functools import partial, update_wrapper
+from typing import Any
+
+from jxkernel import tree
+from jxkernel.api.arguments import (
+    Parameters,
+    check_hashable,
+    function_name,
+    rebuild,
+    split_call,
+)
+from jxkernel.api.traced import leaf_avals, trace_function
+from jxkernel.core.trace import evaluating
+from jxkernel.higher_order.checkpoint import Policy, bind_checkpoint, name_p
+from jxkernel.ops.contract import dot_general_p
+from jxkernel.source import hide_internal_frames
+
+__all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies", "remat"]
+
+
+def checkpoint(
+    fun: Callable[..., Any] | None = None,
+    /,
+    *,
+    prevent_cse: bool = True,
+    policy: Policy | None = None,
+    static_argnums: int | Sequence[int] = (),
+) -> Callable[..., Any]:
+    """Make the way back through a function compute its values again instead of keeping them.
+
+    Args:
+      fun: a function of arrays, numbers and pytrees of them.  Without it a decorator is returned.
+      prevent_cse: whether to keep the compiler from finding that both computations are the same;
+        inside ``scan`` it cannot, and False lets it optimize more.
+      policy: which values are kept all the same, one of ``checkpoint_policies``; None for none
+        but the arguments.
+      static_argnums: positions of arguments that are no arrays.
+
+    Returns:
+      a function of the same values and derivatives.
+
+    Raises:
+      TypeError: ``fun`` is not callable; later, an argument is no array.
+    """
+    if fun is None:
+        return partial(
+            checkpoint, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums
+        )
+    if not callable(fun):
+        raise TypeError(f"checkpoint needs a callable, got {fun!r:.100}")
+    static = Parameters.of(fun, static_argnums, None, "static")
+    name = function_name(fun)
+
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        if evaluating():
+            return fun(*args, **kwargs)
+        try:
+            call = split_call(args, kwargs, static)
+            check_hashable(fun, call)
+            avals = leaf_avals(f"checkpoint of {name}", "args", call.flat, call.in_tree)
+
+            def apply(positional: Any, named: dict[str, Any]) -> Any:
+                leaves = tree.leaves((positional, named))
+                given, keywords = rebuild(call.in_tree, call.static, leaves)
+                return fun(*given, **keywords)
+
+            key = call.static_key()
+            traced = trace_function("checkpoint", fun, apply, call.in_tree, avals, key=key)
+            outs = bind_checkpoint(
+                traced.closed, call.flat, name=name, policy=policy, prevent_cse=prevent_cse
+            )
+            return traced.out_tree.unflatten(outs)
+        except Exception as error:
+            hide_internal_frames(error)
+            raise
+
+    return update_wrapper(checkpointed, fun)
+
+
+remat = checkpoint
+
+
+def checkpoint_name(x: Any, name: str) -> Any:
+    """Return a tree of arrays unchanged, by whose name a policy may keep them.
+
+    Args:
+      x: a tree of arrays.
+      name: the name.
+
+    Linear: the derivative is the identity.
+    """
+    return tree.map(lambda leaf: name_p.bind(leaf, name=name), x)
+
+
+def _everything_saveable(*_: Any, **__: Any) -> bool:
+    return True
+
+
+def _nothing_saveable(*_: Any, **__: Any) -> bool:
+    return False
+
+
+def _dots_saveable(primitive: Any, *_: Any, **__: Any) -> bool:
+    return primitive is dot_general_p
+
+
+def _dots_with_no_batch_dims_saveable(primitive: Any, *_: Any, **params: Any) -> bool:
+    if primitive is not dot_general_p:
+        return False
+    _, (left, right) = params["dimension_numbers"]
+    return not left and not right
+
+
+class checkpoint_policies:
+    """What ``checkpoint`` may keep: functions of a primitive, operand types and parameters."""
+
+    everything_saveable = staticmethod(_everything_saveable)
+    nothing_saveable = staticmethod(_nothing_saveable)
+    dots_saveable = staticmethod(_dots_saveable)
+    checkpoint_dots = staticmethod(_dots_saveable)
+    dots_with_no_batch_dims_saveable = staticmethod(_dots_with_no_batch_dims_saveable)
+    checkpoint_dots_with_no_batch_dims = staticmethod(_dots_with_no_batch_dims_saveable)
+
+    @staticmethod
+    def save_only_these_names(*names: str) -> Policy:
+        """Return the policy that keeps what ``checkpoint_name`` has named so."""
+        return _named(lambda name: name in names)
+
+    @staticmethod
+    def save_any_names_but_these(*names: str) -> Policy:
+        """Return the policy that keeps all that is named otherwise."""
+        return _named(lambda name: name not in names)
+
+    @staticmethod
+    def save_anything_except_these_names(*names: str) -> Policy:
+        """Return the policy that keeps everything, save what is named so."""
+
+        def policy(primitive: Any, *_: Any, **params: Any) -> bool:
+            return primitive is not name_p or params["name"] not in names
+
+        return policy
+
+    @staticmethod
+    def save_from_both_policies(first: Policy, second: Policy) -> Policy:
+        """Return the policy that keeps what either of two keeps."""
+
+        def policy(primitive: Any, *avals: Any, **params: Any) -> bool:
+            return first(primitive, *avals, **params) or second(primitive, *avals, **params)
+
+        return policy
+
+
+def _named(keeps: Callable[[str], bool]) -> Policy:
+    def policy(primitive: Any, *_: Any, **params: Any) -> bool:
+        return primitive is name_p and keeps(params["name"])
+
+    return policy

@@ -1,0 +1,293 @@
+"""Whole Jacobians, Hessians, and the transpose of a linear function.
+
+A Jacobian is a derivative applied to every unit vector at once, by ``vmap``: forwards a column
+each, backwards a row.  The result is a tree of trees: for each leaf of the value the structure of
+the arguments, with entries of shape (shape of the value's leaf, shape of the argument's leaf).
+"""
+
+from collections.abc import Callable, Sequence
+from functools import update_wrapper
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes, tree
+from jxkernel.api.arguments import function_name
+from jxkernel.api.autodiff import argument_positions, jvp, vjp
+from jxkernel.api.traced import check_callable, leaf_avals
+from jxkernel.api.vectorize import vmap
+from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.ops.arithmetic import add
+from jxkernel.ops.broadcast import instantiate
+from jxkernel.ops.compare import eq
+from jxkernel.ops.convert import convert_element_type
+from jxkernel.ops.creation import broadcasted_iota
+from jxkernel.ops.shape import reshape
+from jxkernel.ops.slicing import slice_in_dim
+from jxkernel.source import hide_internal_frames
+from jxkernel.transforms.stage import trace_flat
+from jxkernel.transforms.transpose import transpose_apply
+
+__all__ = ["hessian", "jacfwd", "jacobian", "jacrev", "linear_transpose"]
+
+
+class _Chosen:
+    """The arguments to differentiate by, apart from the others.
+
+    Attributes:
+      values: those arguments.
+      leaves: their leaves.
+      structure: the structure of what stands for them in the result: of the one argument, or of
+        the tuple of them.
+    """
+
+    __slots__ = ("_args", "_fun", "_kwargs", "_positions", "leaves", "structure", "values")
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        argnums: int | Sequence[int],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> None:
+        self._fun = fun
+        self._args = args
+        self._kwargs = kwargs
+        self._positions = argument_positions(fun, argnums, len(args))
+        self.values = tuple([args[place] for place in self._positions])
+        one = isinstance(argnums, (int, np.integer))
+        self.leaves, self.structure = tree.flatten(self.values[0] if one else self.values)
+
+    def __call__(self, *values: Any) -> Any:
+        """Apply the function with other values of the chosen arguments."""
+        given = list(self._args)
+        for place, value in zip(self._positions, values, strict=True):
+            given[place] = value
+        return self._fun(*given, **self._kwargs)
+
+    def avals(self, name: str) -> list[ShapedArray]:
+        """Return the types of the leaves."""
+        return leaf_avals(name, "args", self.leaves, self.structure)
+
+
+def jacfwd(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """Return a function that computes the Jacobian column by column, by forward derivatives.
+
+    It suits functions with fewer inputs than outputs.
+
+    Args:
+      fun: a function of arrays and pytrees of them.
+      argnums: the position, or positions, of the arguments to differentiate by.
+      has_aux: whether ``fun`` returns (value, anything else); the latter is returned as well.
+      holomorphic: whether ``fun`` is complex and holomorphic.
+
+    Returns:
+      a function with the arguments of ``fun``.  For each leaf of the value it gives a tree of the
+      structure of the argument (a tuple of those for several ``argnums``).
+
+    Raises:
+      TypeError: ``fun`` is not callable, or an argument is not real (not complex, if holomorphic).
+    """
+    check_callable("jacfwd", "fun", fun)
+
+    def jacobian_forward(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return _jacfwd(_Chosen(fun, argnums, args, kwargs), has_aux, holomorphic)
+        except Exception as error:
+            hide_internal_frames(error)
+            raise
+
+    return update_wrapper(jacobian_forward, fun)
+
+
+def _jacfwd(chosen: _Chosen, has_aux: bool, holomorphic: bool) -> Any:
+    avals = chosen.avals("jacfwd")
+    for aval in avals:
+        _check_kind("jacfwd", "arguments", aval, holomorphic)
+
+    def push(*tangents: Any) -> Any:
+        _, moved, *aux = jvp(chosen, chosen.values, tangents, has_aux=has_aux)
+        return moved, aux
+
+    values_tree = tree.structure(chosen.values)
+    units = values_tree.unflatten(_unit_vectors(avals))
+    moved, aux = vmap(push, out_axes=(-1, None))(*units)
+    jacobian_tree = tree.map(
+        lambda y: chosen.structure.unflatten(_cut(y, avals, np.ndim(y) - 1)), moved
+    )
+    return (jacobian_tree, *aux) if has_aux else jacobian_tree
+
+
+def jacrev(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    """Return a function that computes the Jacobian row by row, by derivatives on the way back.
+
+    It suits functions with fewer outputs than inputs.
+
+    Args:
+      fun: a function of arrays and pytrees of them.
+      argnums: the position, or positions, of the arguments to differentiate by.
+      has_aux: whether ``fun`` returns (value, anything else); the latter is returned as well.
+      holomorphic: whether ``fun`` is complex and holomorphic.
+      allow_int: whether to differentiate by integers, giving ``float0`` zeros.
+
+    Returns:
+      a function with the arguments of ``fun``.  For each leaf of the value it gives a tree of the
+      structure of the argument (a tuple of those for several ``argnums``).
+
+    Raises:
+      TypeError: ``fun`` is not callable, an argument has no derivative, or a result is not real
+        (not complex, if holomorphic).
+    """
+    check_callable("jacrev", "fun", fun)
+
+    def jacobian_reverse(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return _jacrev(_Chosen(fun, argnums, args, kwargs), has_aux, holomorphic, allow_int)
+        except Exception as error:
+            hide_internal_frames(error)
+            raise
+
+    return update_wrapper(jacobian_reverse, fun)
+
+
+jacobian = jacrev
+
+
+def _jacrev(chosen: _Chosen, has_aux: bool, holomorphic: bool, allow_int: bool) -> Any:
+    for aval in chosen.avals("jacrev"):
+        if not dtypes.issubdtype(aval.dtype, np.inexact) and not allow_int:
+            raise TypeError(
+                f"jacrev differentiates by real or complex arguments, got {aval.dtype.name}: "
+                "convert with x.astype(float), or pass allow_int=True for float0 zeros"
+            )
+        if holomorphic:
+            _check_kind("jacrev", "arguments", aval, holomorphic)
+    value, pullback, *aux = vjp(chosen, *chosen.values, has_aux=has_aux)
+    leaves, value_tree = tree.flatten(value)
+    avals = [abstractify(leaf) for leaf in leaves]
+    for aval in avals:
+        _check_kind("jacrev", "results", aval, holomorphic)
+    units = value_tree.unflatten(_unit_vectors(avals))
+    pulled = tree.leaves(vmap(pullback)(units))
+    pieces = [_cut(x, avals, 0) for x in pulled]
+    rows = [chosen.structure.unflatten(row) for row in zip(*pieces, strict=True)]
+    jacobian_tree = value_tree.unflatten(rows)
+    return (jacobian_tree, *aux) if has_aux else jacobian_tree
+
+
+def _check_kind(name: str, what: str, aval: ShapedArray, holomorphic: bool) -> None:
+    """Check that derivatives of a kind of number exist.
+
+    Raises:
+      TypeError: it is not real, or not complex if holomorphic.
+    """
+    wanted = np.complexfloating if holomorphic else np.floating
+    if not dtypes.issubdtype(aval.dtype, wanted):
+        is_complex = dtypes.issubdtype(aval.dtype, np.complexfloating)
+        advice = ": for a holomorphic function pass holomorphic=True" if is_complex else ""
+        raise TypeError(
+            f"{name} needs {'complex' if holomorphic else 'real'} {what}, got {aval.dtype.name}"
+            f"{advice}"
+        )
+
+
+def _unit_vectors(avals: Sequence[ShapedArray]) -> list[Any]:
+    """Return, for arrays of the given types, all unit vectors of their joint space, stacked."""
+    total = sum(aval.size for aval in avals)
+    units, start = [], 0
+    for aval in avals:
+        rows = broadcasted_iota(np.int32, (total, aval.size), 0)
+        columns = broadcasted_iota(np.int32, (total, aval.size), 1)
+        ones = convert_element_type(eq(rows, add(columns, start)), aval.dtype)
+        units.append(reshape(ones, (total, *aval.shape)))
+        start += aval.size
+    return units
+
+
+def _cut(x: Any, avals: Sequence[ShapedArray], axis: int) -> list[Any]:
+    """Return an axis over a joint space as the axes of each of its arrays."""
+    shape = np.shape(x)
+    pieces, start = [], 0
+    for aval in avals:
+        piece = slice_in_dim(x, start, start + aval.size, 1, axis)
+        pieces.append(reshape(piece, (*shape[:axis], *aval.shape, *shape[axis + 1 :])))
+        start += aval.size
+    return pieces
+
+
+def hessian(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """Return a function that computes the Hessian: the forward Jacobian of the reverse one.
+
+    Args and errors are those of ``jacrev``.  For each leaf of the value the result is a tree of
+    the structure of the arguments whose every leaf is again such a tree.
+    """
+    return jacfwd(
+        jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic),
+        argnums,
+        has_aux=has_aux,
+        holomorphic=holomorphic,
+    )
+
+
+def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], tuple[Any, ...]]:
+    """Return the transpose of a linear function.
+
+    Args:
+      fun: a function that is linear in its arguments.
+      *primals: arrays, or anything with shapes and dtypes, that tell the arguments' types.
+
+    Returns:
+      a function from a cotangent of the result to a tuple with a cotangent per argument.
+
+    Raises:
+      TypeError: ``fun`` is not callable, or an argument or result is neither real nor complex.
+      UndefinedRuleError: later, an operation in ``fun`` is not linear.
+    """
+    check_callable("linear_transpose", "fun", fun)
+    flat, in_tree = tree.flatten(primals)
+    avals = leaf_avals("linear_transpose", "primals", flat, in_tree)
+    out_tree: Any = None
+
+    def flat_fun(*leaves: Any) -> list[Any]:
+        nonlocal out_tree
+        out, out_tree = tree.flatten(fun(*in_tree.unflatten(leaves)))
+        return out
+
+    program = trace_flat(flat_fun, avals, name=function_name(fun))
+    for aval in [*avals, *program.out_avals]:
+        if not dtypes.issubdtype(aval.dtype, np.inexact):
+            raise TypeError(
+                f"linear_transpose takes functions of real or complex numbers to such, and "
+                f"{function_name(fun)} has {aval.short()}"
+            )
+
+    def transposed(cotangent: Any) -> tuple[Any, ...]:
+        """Return the cotangents of the arguments for one of the result."""
+        leaves, structure = tree.flatten(cotangent)
+        wanted = [aval.short() for aval in program.out_avals]
+        found = [abstractify(leaf) for leaf in leaves]
+        if structure != out_tree or [aval.short() for aval in found] != wanted:
+            raise TypeError(
+                f"the transpose of {function_name(fun)} takes a cotangent of structure {out_tree} "
+                f"and types {' '.join(wanted)}, got {structure} and "
+                f"{' '.join(aval.short() for aval in found)}"
+            )
+        return in_tree.unflatten([instantiate(ct) for ct in transpose_apply(program, leaves)])
+
+    return transposed

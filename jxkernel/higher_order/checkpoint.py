@@ -1,0 +1,277 @@
+"""``checkpoint_p``: a call whose intermediate values are computed again on the way back.
+
+Its derivative is split, as every derivative is, into what is known and what is linear.  Here the
+linear part does not take the residuals: it takes the known arguments and computes the residuals
+anew, so they need not be kept between the two.  A policy may name operations whose results are
+kept all the same.  The compiler would find that the second computation equals the first and keep
+the values; so the second's arguments pass through a barrier.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.axes import Axis
+from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, Var, eval_jaxpr
+from jxkernel.core.primitive import Primitive
+from jxkernel.core.zeros import Zero, is_linear
+from jxkernel.higher_order.jit import jit_p
+from jxkernel.higher_order.programs import (
+    chosen,
+    compiled,
+    hoist,
+    merge,
+    pruned,
+    reading,
+    remembered,
+    with_tangents,
+)
+from jxkernel.ops.broadcast import move_axis
+from jxkernel.ops.families import ANY, transpose_of_terms, unary
+from jxkernel.transforms.batching import batch_program
+from jxkernel.transforms.dce import dce_jaxpr
+from jxkernel.transforms.jvp import jvp_program
+from jxkernel.transforms.partial_eval import PartialTrace, partial_eval_program
+from jxkernel.transforms.stage import trace_flat
+from jxkernel.transforms.transpose import transpose_program
+
+__all__ = ["Policy", "bind_checkpoint", "checkpoint_p", "name_p"]
+
+Policy = Callable[..., bool]
+"""From a primitive, its operands' types and its parameters to whether its results are kept."""
+
+checkpoint_p = Primitive("checkpoint", multiple_results=True)
+
+# ---------------------------------------------------------------- name
+
+name_p = unary(
+    "name",
+    ANY,
+    lower=lambda context, x, *, name: x,
+    reference=lambda x, *, name: np.array(x),
+    jvp=None,
+    linear=True,
+    transpose=transpose_of_terms(lambda ct, x, *, name: ct),
+)
+"""The identity, by whose name a policy may know a value."""
+
+# ---------------------------------------------------------------- checkpoint
+
+
+def bind_checkpoint(
+    closed: ClosedJaxpr,
+    args: Sequence[Any],
+    *,
+    name: str,
+    policy: Policy | None,
+    prevent_cse: bool,
+) -> list[Any]:
+    """Call a program under the current trace, to be computed again on the way back.
+
+    Args:
+      closed: the program; its constants become leading arguments.
+      args: flat arguments.
+      name: what jaxprs call it.
+      policy: which results are kept; None for none.
+      prevent_cse: whether to keep the compiler from merging the second computation with the first.
+    """
+    return checkpoint_p.bind(
+        *closed.consts,
+        *args,
+        jaxpr=hoist(closed),
+        name=name,
+        policy=policy,
+        prevent_cse=prevent_cse,
+        differentiated=False,
+    )
+
+
+@checkpoint_p.def_abstract_eval
+def _checkpoint_abstract_eval(
+    *avals: ShapedArray, jaxpr: ClosedJaxpr, **params: Any
+) -> list[ShapedArray]:
+    return jaxpr.out_avals
+
+
+def _checkpoint_effects(*avals: ShapedArray, jaxpr: ClosedJaxpr, **params: Any) -> frozenset[Any]:
+    return jaxpr.effects
+
+
+@checkpoint_p.def_lower
+def _checkpoint_lower(
+    context: Any,
+    *values: Any,
+    jaxpr: ClosedJaxpr,
+    differentiated: bool,
+    prevent_cse: bool,
+    **params: Any,
+) -> Sequence[Any]:
+    if differentiated and prevent_cse and values:
+        types = [value.type for value in values]
+        values = tuple(context.op("stablehlo.optimization_barrier", types, values).results)
+    return context.inline(jaxpr, values)
+
+
+@checkpoint_p.def_jvp
+def _checkpoint_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: ClosedJaxpr, **params: Any
+) -> tuple[list[Any], list[Any]]:
+    program, nonzero = jvp_program(jaxpr, tuple([type(t) is not Zero for t in tangents]))
+    given = [t for t in tangents if type(t) is not Zero]
+    outs = checkpoint_p.bind(*primals, *given, jaxpr=program, **params)
+    avals = jaxpr.out_avals
+    return with_tangents(outs, len(avals), nonzero, avals)
+
+
+def _checkpoint_partial_eval(
+    trace: PartialTrace, args: Sequence[Any], params: dict[str, Any]
+) -> list[Any]:
+    closed: ClosedJaxpr = params["jaxpr"]
+    policy: Policy | None = params["policy"]
+    unknown = tuple([trace.is_unknown(arg) for arg in args])
+    known, rest, kept_args, unknown_out = remembered(
+        closed, ("checkpoint split", unknown, policy), lambda: _split(closed, unknown, policy)
+    )
+    known_args = chosen(args, unknown, wanted=False)
+    outs = checkpoint_p.bind(*known_args, **{**params, "jaxpr": known}) if known.out_avals else []
+    count = unknown_out.count(False)
+    staged = trace.stage(
+        checkpoint_p,
+        [*chosen(known_args, kept_args), *outs[count:], *chosen(args, unknown)],
+        {**params, "jaxpr": rest, "differentiated": True},
+    )
+    return merge(unknown_out, staged, outs[:count])
+
+
+def _split(
+    closed: ClosedJaxpr, unknown: tuple[bool, ...], policy: Policy | None
+) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...], tuple[bool, ...]]:
+    """Split a program so that residuals are computed anew.
+
+    Returns:
+      the known program, whose results are the known results and the values that the policy
+      keeps; the unknown program, of known arguments, kept values and unknown arguments; which
+      known arguments that one takes; and which results are unknown.
+    """
+    known, rest, unknown_out, count = partial_eval_program(
+        _without_calls(closed) if policy else closed, unknown
+    )
+    jaxpr = known.jaxpr
+    shown, residuals = jaxpr.outvars[: len(jaxpr.outvars) - count], jaxpr.outvars[-count or None :]
+    residuals = residuals if count else []
+    saved = [var for eqn in jaxpr.eqns if policy and _keeps(policy, eqn) for var in eqn.outvars]
+    again = _computing_again(jaxpr, saved, residuals)
+    hidden = rest.in_avals[count:]
+    first, second = len(jaxpr.invars), len(jaxpr.invars) + len(saved)
+
+    def run(*values: Any) -> list[Any]:
+        made = eval_jaxpr(again, known.consts, *values[:second])
+        return eval_jaxpr(rest.jaxpr, rest.consts, *made, *values[second:])
+
+    whole = trace_flat(
+        run, [*[var.aval for var in again.invars], *hidden], name=f"again_{closed.jaxpr.name}"
+    )
+    lean, reads = pruned(whole, (True,) * len(whole.out_avals))
+    reads = (*reads[:second], *[True] * len(hidden))
+    used = [var for var, read in zip(saved, reads[first:second], strict=True) if read]
+    program = ClosedJaxpr(jaxpr.replace(outvars=[*shown, *used]), known.consts)
+    known_program = pruned(program, (True,) * len(program.out_avals))[0]
+    return known_program, reading(lean, reads), reads[:first], unknown_out
+
+
+def _keeps(policy: Policy, eqn: Eqn) -> bool:
+    return bool(policy(eqn.primitive, *[atom.aval for atom in eqn.invars], **eqn.params))
+
+
+def _computing_again(
+    jaxpr: Jaxpr, saved: Sequence[Var], residuals: Sequence[Var | Literal]
+) -> Jaxpr:
+    """Return the program from arguments and saved values to residuals."""
+    kept = set(saved)
+    eqns = [eqn for eqn in jaxpr.eqns if kept.isdisjoint(eqn.outvars)]
+    whole = jaxpr.replace(invars=[*jaxpr.invars, *saved], outvars=residuals, eqns=eqns)
+    return dce_jaxpr(whole, [True] * len(residuals), keep_invars=True)[0]
+
+
+def _without_calls(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """Return the program with nested calls written out, so that a policy sees what is in them."""
+    if not any(eqn.primitive is jit_p for eqn in closed.eqns):
+        return closed
+
+    def run(*args: Any) -> list[Any]:
+        return _apply_inline(closed, args)
+
+    return remembered(
+        closed, "without calls", lambda: trace_flat(run, closed.in_avals, name=closed.jaxpr.name)
+    )
+
+
+def _apply_inline(closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
+    jaxpr = closed.jaxpr
+    env: dict[Any, Any] = dict(zip(jaxpr.constvars, closed.consts, strict=True))
+    env.update(zip(jaxpr.invars, args, strict=True))
+
+    def read(atom: Any) -> Any:
+        return atom.val if type(atom) is Literal else env[atom]
+
+    for eqn in jaxpr.eqns:
+        values = [read(atom) for atom in eqn.invars]
+        if eqn.primitive is jit_p:
+            outs = _apply_inline(eqn.params["jaxpr"], values)
+        else:
+            out = eqn.primitive.bind(*values, **eqn.params)
+            outs = out if eqn.primitive.multiple_results else [out]
+        env.update(zip(eqn.outvars, outs, strict=True))
+    return [read(atom) for atom in jaxpr.outvars]
+
+
+@checkpoint_p.def_transpose
+def _checkpoint_transpose(
+    cts: Sequence[Any], *args: Any, jaxpr: ClosedJaxpr, **params: Any
+) -> list[Any]:
+    linear = tuple([is_linear(arg) for arg in args])
+    nonzero = tuple([type(ct) is not Zero for ct in cts])
+    program, produced = transpose_program(jaxpr, linear, nonzero)
+    operands = [*chosen(args, linear, wanted=False), *chosen(cts, nonzero)]
+    outs = checkpoint_p.bind(*operands, jaxpr=program, **params)
+    avals = [arg.aval.tangent() for arg in chosen(args, linear)]
+    zeros = [Zero(aval) for aval in chosen(avals, produced, wanted=False)]
+    pulled = iter(merge(produced, outs, zeros))
+    return [next(pulled) if flag else None for flag in linear]
+
+
+@checkpoint_p.def_batch
+def _checkpoint_batch(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    jaxpr: ClosedJaxpr,
+    **params: Any,
+) -> tuple[list[Any], list[int | None]]:
+    has = tuple([dim is not None for dim in dims])
+    program, out_has = batch_program(jaxpr, axis, has, False)
+    moved = [
+        arg if dim is None else move_axis(arg, dim, 0) for arg, dim in zip(args, dims, strict=True)
+    ]
+    outs = checkpoint_p.bind(*moved, jaxpr=program, **params)
+    return outs, [0 if flag else None for flag in out_has]
+
+
+def _checkpoint_dce(used_outputs: list[bool], eqn: Eqn) -> Eqn:
+    program, reads = pruned(eqn.params["jaxpr"], tuple(used_outputs))
+    return eqn.replace(
+        invars=chosen(eqn.invars, reads),
+        outvars=chosen(eqn.outvars, used_outputs),
+        params={**eqn.params, "jaxpr": reading(program, reads)},
+    )
+
+
+checkpoint_p.define(
+    effects=_checkpoint_effects,
+    evaluate=compiled(checkpoint_p),
+    partial_eval=_checkpoint_partial_eval,
+    dce=_checkpoint_dce,
+)
