@@ -28,24 +28,11 @@ from jxkernel.jupyter.display.jaxprs import count_equations
 from jxkernel.observe import LedgerRow
 from jxkernel.observe.marks import FunctionMap, Loop, Mark, NameFact, Provenance
 
-ALLOWED_TAGS = set(
-    [
-        "div",
-        "span",
-        "style",
-        "details",
-        "summary",
-        "table",
-        "tr",
-        "th",
-        "td",
-        "pre",
-        "code",
-        "b",
-        "sub",
-    ]
-)
-ALLOWED_ATTRIBUTES = set(["class", "id", "title", "open", "style", "role", "aria-label"])
+ALLOWED_TAGS = {
+    *("div", "span", "style", "details", "summary", "table", "tr", "th", "td"),
+    *("pre", "code", "b", "sub"),
+}
+ALLOWED_ATTRIBUTES = {"class", "id", "title", "open", "style", "role", "aria-label"}
 LIMIT = 300_000
 
 
