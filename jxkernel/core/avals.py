@@ -5,8 +5,9 @@ the same object, so equality is identity and hashing is free on the hot paths of
 every cache.  This module must not know of tracers, primitives or devices.
 """
 
+from collections.abc import Callable
 from math import prod
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ __all__ = [
     "register_abstractifier",
     "shape_of",
     "shape_text",
+    "type_of",
 ]
 
 _INTERNED: dict[tuple[tuple[int, ...], Any, bool], "ShapedArray"] = {}
@@ -122,6 +124,9 @@ def rank_of(value: Any) -> int:
 
 _NUMBERS = (int, float, complex)
 
+type_of: Callable[[object], type[Any]] = type
+"""``type``, annotated: to a type checker ``type(x)`` of an ``Any`` is of unknown type."""
+
 _ABSTRACTIFIERS: dict[type, Any] = {}
 
 
@@ -136,7 +141,7 @@ def abstractify(value: Any) -> ShapedArray:
     Raises:
       TypeError: the value is none of these.
     """
-    kind = cast("type[Any]", type(value))
+    kind = type_of(value)
     function = _ABSTRACTIFIERS.get(kind)
     if function is None:
         for base in kind.__mro__[1:]:

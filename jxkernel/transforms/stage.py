@@ -6,12 +6,12 @@ written flat.  It must not know of compilers.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from jxkernel import source
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, type_of
 from jxkernel.core.jaxpr import NO_EFFECTS, Atom, ClosedJaxpr, Eqn, Jaxpr, Literal, Var
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import (
@@ -79,7 +79,7 @@ class StageTrace(Trace):
 
     def lift(self, value: Any) -> Atom:
         """Return the atom for a value that is not a tracer of this trace."""
-        kind = cast("type[Any]", type(value))
+        kind = type_of(value)
         if kind in _SCALARS:
             return Literal(value, abstractify(value))
         if isinstance(value, np.generic) or (kind is np.ndarray and not value.ndim):
