@@ -211,7 +211,7 @@ def cases_of(primitive: Primitive) -> list[Case]:
     if primitive.name in CASES:
         return CASES[primitive.name]
     accepted = getattr(primitive, "accepted", None)
-    if accepted is None:
+    if accepted is None or primitive.name in ELSEWHERE:
         return []
     operands = DOMAINS.get(primitive.name, (Operand(),) * len(accepted))
     return [
