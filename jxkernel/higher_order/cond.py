@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, eval_jaxpr
 from jxkernel.core.primitive import Primitive
@@ -283,7 +283,7 @@ def _run_if_taken(
     for x, flag in zip(operands, has, strict=True):
         if flag:
             row = stop_gradient(dynamic_index_in_dim(x, first, 0))
-            x = select(_along(taken, x), x, broadcast_in_dim(row, np.shape(x), range(np.ndim(x))))
+            x = select(_along(taken, x), x, broadcast_in_dim(row, np.shape(x), tuple(range(np.ndim(x)))))
         safe.append(x)
     none = (False,) * len(program.out_avals)
     idle = with_zeros(pruned(program, none)[0], none, (True,) * len(none), program.out_avals)

@@ -252,7 +252,7 @@ def _make_split(scan: _Scan, unknown: Flags) -> _Split:
     first = consts.count(False)
     second = first + carry.count(False)
     varying = _depending_on(jaxpr.eqns, jaxpr.invars[first:])
-    scanned = {var: place for place, var in enumerate(jaxpr.invars[second:])}
+    scanned: dict[Any, int] = {var: place for place, var in enumerate(jaxpr.invars[second:])}
     same = [i for i, atom in enumerate(residuals) if atom not in varying]
     reused = [i for i, atom in enumerate(residuals) if atom in scanned]
     stacked = [i for i in range(count) if i not in same and i not in reused]

@@ -16,7 +16,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 import jxkernel as jx
-from jxkernel import ops
+from jxkernel import lax, ops
 
 Shape = tuple[int, ...]
 Draw = Callable[[st.SearchStrategy[Any]], Any]
@@ -26,7 +26,7 @@ LARGEST_BOUND = 20.0
 LARGEST_SIZE = 24
 DEEPEST = 3
 TRANSFORMS = ("checkpoint", "grad", "jit", "jvp", "linearize", "vjp", "vmap")
-LOOPS = ("cond", "fori_loop", "scan", "switch", "while_loop")
+CONTROL_FLOW = ("cond", "fori_loop", "scan", "switch", "while_loop")
 
 
 def total(x: Any) -> Any:
@@ -34,15 +34,28 @@ def total(x: Any) -> Any:
     return NAMES["reduce_sum"](x, tuple(range(len(x.shape))))
 
 
+def own_jvp(g: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a function with a ``custom_jvp`` rule, which is its true derivative."""
+    f = jx.custom_jvp(g)
+    f.defjvp(lambda primals, tangents: jx.jvp(g, primals, tangents))
+    return f
+
+
+def own_vjp(g: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a function with a ``custom_vjp`` rule, which is its true derivative."""
+    f = jx.custom_vjp(g)
+    f.defvjp(lambda x: (g(x), x), lambda x, ct: jx.vjp(g, x)[1](ct))
+    return f
+
+
 def _names() -> dict[str, Any]:
     """Return what a program may call: operations, transforms and control flow by name."""
-    found: dict[str, Any] = {"total": total}
+    found: dict[str, Any] = {"total": total, "own_jvp": own_jvp, "own_vjp": own_vjp}
     for info in pkgutil.iter_modules(ops.__path__):
         module = importlib.import_module(f"{ops.__name__}.{info.name}")
         found.update({name: getattr(module, name) for name in getattr(module, "__all__", ())})
-    for name in (*TRANSFORMS, *LOOPS):
-        if hasattr(jx, name):
-            found[name] = getattr(jx, name)
+    found.update({name: getattr(jx, name) for name in TRANSFORMS})
+    found.update({name: getattr(lax, name) for name in CONTROL_FLOW})
     return found
 
 
@@ -84,6 +97,7 @@ class Writer:
     """The function being written: its lines and the variables that may be used."""
 
     draw: Draw
+    nested: tuple["Kind", ...]
     lines: list[str] = field(default_factory=list)
     scope: list[Value] = field(default_factory=list)
     depth: int = 0
@@ -106,11 +120,21 @@ class Writer:
         self.lines.append(f"{'    ' * (self.depth + 1)}{name} = {value.text}")
         self.scope.append(Value(name, value.shape, value.bound))
 
-    def function(self, params: Sequence[tuple[Shape, float]], *, scalar: bool = False) -> Value:
-        """Write a nested function; return its name with the shape and bound of its result."""
+    def function(
+        self,
+        params: Sequence[tuple[Shape, float]],
+        *,
+        scalar: bool = False,
+        closed: bool = False,
+    ) -> Value:
+        """Write a nested function; return its name with the shape and bound of its result.
+
+        It may use the variables around it, unless it is to be ``closed``.
+        """
         name = self.fresh("g")
         names = [self.fresh("u") for _ in params]
-        inner = Writer(self.draw, [], list(self.scope), self.depth + 1, self.names)
+        scope = [] if closed else list(self.scope)
+        inner = Writer(self.draw, self.nested, [], scope, self.depth + 1, self.names)
         inner.scope += [Value(n, s, b) for n, (s, b) in zip(names, params, strict=True)]
         for _ in range(self.draw(st.integers(1, 2))):
             inner.statement()
@@ -125,7 +149,7 @@ class Writer:
     def statement(self) -> None:
         """Write one statement of a kind that fits what there is."""
         nested = self.depth < DEEPEST and self.draw(st.booleans())
-        kinds = [kind for kind in (NESTED if nested else PLAIN) if kind.available()]
+        kinds = [kind for kind in (self.nested if nested else PLAIN) if kind.available()]
         value = self.draw(st.sampled_from(kinds)).write(self)
         if value is None:
             value = Value(f"sin({self.scope[-1].text})", self.scope[-1].shape, 1.0)
@@ -327,14 +351,16 @@ def _moderate(value: Value) -> bool:
     return value.bound <= LARGEST_BOUND / 2
 
 
-def _called_with(template: str, needs: str, *, derivative: bool = False) -> Kind:
+def _called_with(
+    template: str, needs: str, *, derivative: bool = False, closed: bool = False
+) -> Kind:
     """Return a kind that calls a nested function ``g`` on ``a``, under what ``template`` says."""
 
     def write(w: Writer) -> Value | None:
         a = w.pick(_moderate)
         if a is None:
             return None
-        g = w.function([(a.shape, a.bound)])
+        g = w.function([(a.shape, a.bound)], closed=closed)
         text = template.format(g=g.text, a=a.text)
         bound = LARGEST_BOUND / 4 if derivative else g.bound
         return Value(_tamed(text) if derivative else text, g.shape, bound)
@@ -386,25 +412,95 @@ def _vmap_of_two(w: Writer) -> Value | None:
     return Value(text, (a.shape[0], *g.shape), g.bound)
 
 
-NESTED: tuple[Kind, ...] = (
-    _called_with("jit({g})({a})", "jit"),
-    Kind(("grad",), _grad),
+def _cond(w: Writer) -> Value | None:
+    a = w.pick(_moderate)
+    if a is None:
+        return None
+    g = w.function([(a.shape, a.bound)])
+    condition = w.draw(st.sampled_from([f"lt(total({a.text}), 0.1)", "True"]))
+    text = f"cond({condition}, {g.text}, lambda u: cos({g.text}(u)), {a.text})"
+    return Value(text, g.shape, max(g.bound, 1.0))
+
+
+def _switch(w: Writer) -> Value | None:
+    a = w.pick(_moderate)
+    if a is None:
+        return None
+    g = w.function([(a.shape, a.bound)])
+    index = f"convert_element_type(floor(mul(total(sin({a.text})), 2.0)), 'int32')"
+    branches = f"({g.text}, lambda u: sin({g.text}(u)), lambda u: neg({g.text}(u)))"
+    return Value(f"switch({index}, {branches}, {a.text})", g.shape, max(g.bound, 1.0))
+
+
+def _scan(w: Writer) -> Value | None:
+    a = w.pick(lambda v: bool(v.shape) and _moderate(v))
+    b = w.pick(_moderate)
+    if a is None or b is None:
+        return None
+    g = w.function([(b.shape, max(b.bound, 1.0)), (a.shape[1:], a.bound)])
+    options = w.draw(st.sampled_from(["", ", reverse=True", ", unroll=2", ", unroll=True"]))
+    body = f"lambda c, e: (sin(add(c, total({g.text}(c, e)))), {g.text}(c, e))"
+    text = f"scan({body}, {b.text}, {a.text}{options})"
+    if w.draw(st.booleans()):
+        return Value(f"{text}[0]", b.shape, 1.0)
+    return Value(f"{text}[1]", (a.shape[0], *g.shape), g.bound)
+
+
+def _repeated(template: str, needs: str) -> Kind:
+    """Return a kind for a loop of ``step`` on ``a``, whose shape it keeps."""
+
+    def write(w: Writer) -> Value | None:
+        a = w.pick(_moderate)
+        if a is None:
+            return None
+        g = w.function([(a.shape, max(a.bound, 1.0))])
+        step = f"sin(add({{c}}, total({g.text}({{c}}))))"
+        return Value(template.format(a=a.text, step=step), a.shape, max(a.bound, 1.0))
+
+    def fill(w: Writer) -> Value | None:
+        value = write(w)
+        return value and Value(value.text.replace("{c}", "c"), value.shape, value.bound)
+
+    return Kind((needs,), fill)
+
+
+FORWARD: tuple[Kind, ...] = (
     _called_with("jvp({g}, ({a},), (cos({a}),))[1]", "jvp", derivative=True),
     _called_with("jvp({g}, ({a},), (cos({a}),))[0]", "jvp"),
     _called_with("linearize({g}, {a})[1](cos({a}))", "linearize", derivative=True),
-    Kind(("vjp",), _vjp),
+)
+REVERSE: tuple[Kind, ...] = (Kind(("grad",), _grad), Kind(("vjp",), _vjp))
+BOTH: tuple[Kind, ...] = (
+    _called_with("jit({g})({a})", "jit"),
     Kind(("vmap",), _vmap),
     Kind(("vmap",), _vmap_of_two),
     _called_with("checkpoint({g})({a})", "checkpoint"),
+    _called_with("own_jvp({g})({a})", "own_jvp", closed=True),
+    Kind(("cond", "lt", "cos"), _cond),
+    Kind(("switch", "floor", "convert_element_type"), _switch),
+    Kind(("scan",), _scan),
+    _repeated("fori_loop(0, 3, lambda i, c: {step}, {a})", "fori_loop"),
 )
+WHILE = _repeated(
+    "while_loop(lambda n: lt(n[0], 2.0), lambda n: (add(n[0], 0.7), (lambda c: {step})(n[1])), "
+    "(sin(total({a})), {a}))[1]",
+    "while_loop",
+)
+OWN_VJP = _called_with("own_vjp({g})({a})", "own_vjp", closed=True)
+
+ANY_ORDER = (*BOTH, *FORWARD, *REVERSE)
+"""Kinds whose derivatives exist both ways, to any order."""
+FORWARD_ONLY = (*BOTH, *FORWARD, WHILE)
+REVERSE_ONLY = (*BOTH, *REVERSE, OWN_VJP)
 
 
 @st.composite
-def programs(draw: Draw, most: int = 4) -> Program:
+def programs(draw: Draw, most: int = 4, nested: tuple[Kind, ...] = ANY_ORDER) -> Program:
     """Draw a program of at most ``most`` statements at its top level."""
     shapes = tuple(draw(st.lists(st.sampled_from(SHAPES), min_size=1, max_size=2)))
     names = ["x", "y"][: len(shapes)]
-    writer = Writer(draw, scope=[Value(n, s, 1.0) for n, s in zip(names, shapes, strict=True)])
+    scope = [Value(n, s, 1.0) for n, s in zip(names, shapes, strict=True)]
+    writer = Writer(draw, nested, scope=scope)
     for _ in range(draw(st.integers(min(2, most), most))):
         writer.statement()
     body = "\n".join([*writer.lines, f"    return {writer.scope[-1].text}"])

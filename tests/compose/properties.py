@@ -139,7 +139,19 @@ def every_jaxpr_is_well_formed(program: Program) -> None:
         check_jaxpr(jx.make_jaxpr(way)(*args).jaxpr)
 
 
-PROPERTIES: tuple[Callable[[Program], None], ...] = (
+def vjp_agrees_with_differences(program: Program) -> None:
+    f, args, direction = program.function(), points(program), points(program, 1)
+    value, pullback = jx.vjp(f, *args)
+    cotangent = np.random.default_rng(2).uniform(-1, 1, np.shape(value))
+    along = np.asarray(inner(pullback(cotangent), direction))
+
+    def weighted(*x: Any) -> Any:
+        return np.asarray(inner([f(*x)], [cotangent]))
+
+    agrees_with_differences(along, weighted, args, direction)
+
+
+ANY_ORDER: tuple[Callable[[Program], None], ...] = (
     eager_agrees_with_jit,
     vmap_agrees_with_a_loop,
     jvp_agrees_with_differences,
@@ -147,4 +159,12 @@ PROPERTIES: tuple[Callable[[Program], None], ...] = (
     second_derivatives_agree,
     gradients_under_vmap_agree_with_a_loop,
     every_jaxpr_is_well_formed,
+)
+"""Properties of programs that have derivatives both ways, to any order."""
+FORWARD_ONLY = (eager_agrees_with_jit, vmap_agrees_with_a_loop, jvp_agrees_with_differences)
+REVERSE_ONLY = (
+    eager_agrees_with_jit,
+    vmap_agrees_with_a_loop,
+    vjp_agrees_with_differences,
+    gradients_under_vmap_agree_with_a_loop,
 )

@@ -10,10 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from jxkernel import config
-from tests.compose.programs import Program, programs
-from tests.compose.properties import PROPERTIES
+from tests.compose import programs, properties
+from tests.compose.programs import Program
 
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
+FEW = settings(max_examples=5, suppress_health_check=QUIET)
+MANY = settings(max_examples=300, suppress_health_check=QUIET, derandomize=False)
+
+Property = Callable[[Program], None]
 
 
 @pytest.fixture(autouse=True)
@@ -22,16 +26,50 @@ def _in_double_precision() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("holds", PROPERTIES, ids=lambda p: p.__name__)
-@settings(max_examples=6, suppress_health_check=QUIET)
-@given(program=programs(most=3))
-def test_small_programs(holds: Callable[[Program], None], program: Program) -> None:
+def each(holds: tuple[Property, ...]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("holds", holds, ids=lambda p: p.__name__)
+
+
+@each(properties.ANY_ORDER)
+@FEW
+@given(program=programs.programs(most=3))
+def test_programs(holds: Property, program: Program) -> None:
+    holds(program)
+
+
+@each(properties.FORWARD_ONLY)
+@FEW
+@given(program=programs.programs(most=3, nested=programs.FORWARD_ONLY))
+def test_programs_that_have_forward_derivatives(holds: Property, program: Program) -> None:
+    holds(program)
+
+
+@each(properties.REVERSE_ONLY)
+@FEW
+@given(program=programs.programs(most=3, nested=programs.REVERSE_ONLY))
+def test_programs_that_have_reverse_derivatives(holds: Property, program: Program) -> None:
     holds(program)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("holds", PROPERTIES, ids=lambda p: p.__name__)
-@settings(max_examples=400, suppress_health_check=QUIET, derandomize=False)
-@given(program=programs(most=5))
-def test_many_programs(holds: Callable[[Program], None], program: Program) -> None:
+@each(properties.ANY_ORDER)
+@MANY
+@given(program=programs.programs(most=5))
+def test_many_programs(holds: Property, program: Program) -> None:
+    holds(program)
+
+
+@pytest.mark.slow
+@each(properties.FORWARD_ONLY)
+@MANY
+@given(program=programs.programs(most=5, nested=programs.FORWARD_ONLY))
+def test_many_programs_that_have_forward_derivatives(holds: Property, program: Program) -> None:
+    holds(program)
+
+
+@pytest.mark.slow
+@each(properties.REVERSE_ONLY)
+@MANY
+@given(program=programs.programs(most=5, nested=programs.REVERSE_ONLY))
+def test_many_programs_that_have_reverse_derivatives(holds: Property, program: Program) -> None:
     holds(program)
