@@ -93,8 +93,8 @@ def _check_first(function: Function, primals: Sequence[Any], step: float, tolera
     assert_close(pushed, numeric, tolerance)
     cts = [random_like(y, random) for y in flat(outs)]
     pulled = jx.vjp(function, *primals)[1](cts)
-    left = sum(np.sum(c * t) for c, t in zip(cts, flat(pushed), strict=True))
-    right = sum(np.sum(c * t) for c, t in zip(flat(pulled), tangents, strict=True))
+    left = sum(np.sum(c * t).real for c, t in zip(cts, flat(pushed), strict=True))
+    right = sum(np.sum(c * t).real for c, t in zip(flat(pulled), tangents, strict=True))
     np.testing.assert_allclose(left, right, rtol=tolerance, atol=tolerance)
 
 
