@@ -90,6 +90,7 @@ def test_the_debugger_opens_in_the_cell(terminal: Terminal) -> None:
 
 def test_control_c_returns_the_prompt(terminal: Terminal) -> None:
     terminal.run("y = 'kept'")
+    terminal.run("%%jit", "h = jnp.sin(x) * w", "h.sum()")
     for line in ("%%jit", "print('tracing', flush=True)", "while True: pass", "", ""):
         terminal.process.sendline(line)
     terminal.process.expect("tracing\r\n")

@@ -96,12 +96,19 @@ def _lines(function: FunctionMap) -> list[tuple[int, str]]:
     last = max(used, default=function.first_line)
     first = function.first_line
     numbered = [
-        (number, linecache.getline(function.file, number).rstrip("\n"))
+        (number, _line(function.file, number))
         for number in range(first, min(last, first + _LINES) + 1)
     ]
     if function.name == "<module>" and numbered and numbered[0][1].startswith("# %%"):
         return numbered[1:]
     return numbered
+
+
+def _line(file: str, number: int) -> str:
+    try:
+        return linecache.getline(file, number).rstrip("\n")
+    except ValueError:  # no file can have such a name
+        return ""
 
 
 def _name_marks(function: FunctionMap, line: int) -> list[Mark]:
