@@ -25,6 +25,9 @@ from jaxlib import (
 from jaxlib._jax import (
     pytree,  # pyright: ignore[reportMissingImports]  # likewise; its classes serve as types
 )
+from jaxlib.cpu import (
+    _lapack,  # pyright: ignore[reportAttributeAccessIssue]  # likewise
+)
 
 __all__ = [
     "ArrayImpl",
@@ -47,10 +50,12 @@ __all__ = [
     "batched_device_put",
     "hlo_text_of",
     "jax_jit",
+    "lapack",
     "make_cpu_client",
     "module_cost",
     "pjit",
     "pytree",
+    "register_custom_call_target",
     "set_tracer_class",
     "trace_context",
     "version",
@@ -82,6 +87,8 @@ Config: Any = _jax.config.Config
 trace_context: Any = _jax.config.trace_context
 HloSharding: Any = xla_client.HloSharding
 make_cpu_client: Any = xla_client.make_cpu_client
+lapack: Any = _lapack
+register_custom_call_target: Any = xla_client.register_custom_call_target
 
 if version < (0, 11):
 

@@ -22,6 +22,7 @@ from jxkernel.runtime.clients import (
     devices,
     local_devices,
 )
+from jxkernel.runtime.lapack import prepare_lapack
 
 __all__ = [
     "Array",
@@ -37,6 +38,7 @@ __all__ = [
     "device_put_single",
     "devices",
     "local_devices",
+    "prepare_lapack",
     "shard_argument",
     "value_of",
 ]
