@@ -12,8 +12,8 @@ from benchmarks.library import Library
 
 __all__ = ["Metric", "Work", "count_calls", "instructions_per_run", "seconds_per_run"]
 
-BATCHES = 9
-BATCH_SECONDS = 0.01
+BATCHES = 12
+BATCH_SECONDS = 0.02
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,7 @@ def _startup(plan: Plan) -> Section:
 
 
 def _take_script(plan: Plan, source: str, wall: Row, processor: Row, memory: Row) -> None:
-    for _ in range(plan.rounds + 1):
+    for _ in range(plan.rounds + 3):
         mine = measure_script(plan.ours, source)
         other = measure_script(plan.theirs, source)
         for row, kind in ((wall, "wall"), (processor, "processor"), (memory, "memory")):
