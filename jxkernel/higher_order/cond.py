@@ -283,7 +283,8 @@ def _run_if_taken(
     for x, flag in zip(operands, has, strict=True):
         if flag:
             row = stop_gradient(dynamic_index_in_dim(x, first, 0))
-            x = select(_along(taken, x), x, broadcast_in_dim(row, np.shape(x), tuple(range(np.ndim(x)))))
+            places = tuple(range(rank_of(x)))
+            x = select(_along(taken, x), x, broadcast_in_dim(row, shape_of(x), places))
         safe.append(x)
     none = (False,) * len(program.out_avals)
     idle = with_zeros(pruned(program, none)[0], none, (True,) * len(none), program.out_avals)

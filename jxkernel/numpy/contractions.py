@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.core.avals import ShapedArray
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy.creation import user_dtype
 from jxkernel.numpy.fusing import fused
@@ -23,7 +24,7 @@ from jxkernel.ops.contract import dot_general
 from jxkernel.ops.joining import stack
 from jxkernel.ops.shape import reshape, squeeze
 from jxkernel.ops.slicing import index_in_dim
-from jxkernel.ops.structural import canonical_axes
+from jxkernel.ops.structural import canonical_axes, listed
 
 __all__ = [
     "cross",
@@ -332,21 +333,9 @@ def tensordot(
       ValueError: the lists differ in length, or an axis does not exist.
       ShapeMismatchError: sizes differ.
     """
-    rank_a, rank_b = argument_aval("tensordot", a).ndim, argument_aval("tensordot", b, 1).ndim
-    if np.ndim(axes) == 0:
-        count = index(axes)
-        if count > min(rank_a, rank_b):
-            raise ValueError(
-                f"tensordot(axes={count}) needs as many axes, got shapes {np.shape(a)} and "
-                f"{np.shape(b)}"
-            )
-        left, right = tuple(range(rank_a - count, rank_a)), tuple(range(count))
-    else:
-        first, second = axes
-        left = canonical_axes("tensordot", _listed(first), rank_a)
-        right = canonical_axes("tensordot", _listed(second), rank_b)
-    if len(left) != len(right):
-        raise ValueError(f"tensordot got {len(left)} axes to pair with {len(right)}")
+    left, right = _summed_axes(
+        axes, argument_aval("tensordot", a), argument_aval("tensordot", b, 1)
+    )
     return _tensordot(
         a,
         b,
@@ -357,8 +346,22 @@ def tensordot(
     )
 
 
-def _listed(axes: Any) -> tuple[int, ...]:
-    return (axes,) if np.ndim(axes) == 0 else tuple(axes)
+def _summed_axes(
+    axes: Any, a: ShapedArray, b: ShapedArray
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    if np.ndim(axes) == 0:
+        count = index(axes)
+        if count > min(a.ndim, b.ndim):
+            raise ValueError(
+                f"tensordot(axes={count}) needs as many axes, got shapes {a.shape} and {b.shape}"
+            )
+        return tuple(range(a.ndim - count, a.ndim)), tuple(range(count))
+    first, second = axes
+    left = canonical_axes("tensordot", listed(first), a.ndim)
+    right = canonical_axes("tensordot", listed(second), b.ndim)
+    if len(left) != len(right):
+        raise ValueError(f"tensordot got {len(left)} axes to pair with {len(right)}")
+    return left, right
 
 
 @fused(static=("left", "right", *_how), name="tensordot")

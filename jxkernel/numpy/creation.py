@@ -490,9 +490,7 @@ def arange(
     Array([0, 1, 2], dtype=int32)
     """
     given = [x for x in (start, stop, step) if x is not None]
-    first, last, distance = (
-        None if x is None else _concrete_number(x) for x in (start, stop, step)
-    )
+    first, last, distance = map(_concrete_number, (start, stop, step))
     if last is None:
         first, last = 0, first
     distance = 1 if distance is None else distance
@@ -514,8 +512,8 @@ def _range(first: Any, last: Any, distance: Any, size: int, dtype: Any) -> Any:
 
 
 def _concrete_number(x: Any) -> Any:
-    """Return a number, or the value of a rank-0 array, as a Python number."""
-    if type(x) in (int, float):
+    """Return a number, or the value of a rank-0 array, as a Python number; None as it is."""
+    if x is None or type(x) in (int, float):
         return x
     aval = argument_aval("arange", x)
     if aval.shape:

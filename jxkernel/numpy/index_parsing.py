@@ -113,7 +113,7 @@ def _mask(item: Any) -> _Mask:
     """Return the positions where a mask holds; its values must be known now."""
     if isinstance(item, Tracer):
         raise NonConcreteBooleanIndexError(
-            f"a boolean mask ({item.aval.short()})", origin=item._trace.describe(item)
+            f"a boolean mask ({item.aval.short()})", origin=item.owner.describe(item)
         )
     value = value_of(item) if isinstance(item, ArrayImpl) else np.asarray(item)
     if not value.ndim:

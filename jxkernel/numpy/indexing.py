@@ -259,7 +259,7 @@ class _Addressing:
                 self.components.append(_Component(self.axis, np.int32(start), None))
             self.window(count)
         else:
-            positions = np.arange(start, start + count * step, step, _INT32)[:count]
+            positions = np.arange(start, start + count * step, step, dtype=_INT32)[:count]
             self.components.append(_Component(self.axis, positions, len(self.order)))
             self.order.append(("batch", count))
             self.collapse()
@@ -371,11 +371,15 @@ def _block_place(spec: Spec) -> int:
     return places[0] if adjacent else -1
 
 
+def _wrapped_known(positions: Any, size: int, dtype: Any) -> Any:
+    return np.asarray(np.where(positions < 0, positions + size, positions), dtype)
+
+
 def _wrapped(positions: Any, size: int) -> Any:
     """Return positions in an index dtype, negative ones counted from the end."""
     dtype = dtype_of(positions)
     if isinstance(positions, (np.ndarray, np.generic, int)):
-        return np.asarray(np.where(positions < 0, positions + size, positions), _index_dtype(dtype))
+        return _wrapped_known(positions, size, _index_dtype(dtype))
     if dtype in dtypes.UNSIGNED:
         if dtypes.itemsize_bits(dtype) >= 32:
             positions = min(positions, dtype.type(2**31 - 1))

@@ -238,6 +238,11 @@ _METHODS: dict[str, Method] = {
     "transpose": _transpose,
     "var": reductions.var,
 }
+_TRACED: dict[str, Method] = {
+    "__getitem__": getitem,
+    "__iter__": _tracer_iter,
+    "__pow__": _tracer_pow,
+}
 _UNARY: dict[str, Method] = {
     "__abs__": arithmetic.absolute,
     "__invert__": logic.bitwise_not,
@@ -264,8 +269,7 @@ def install_operators() -> None:
     for name, method in {**_COMMON, **_METHODS, **_UNARY}.items():
         setattr(Tracer, name, method)
         setattr(ArrayImpl, name, method)
-    Tracer.__pow__ = _tracer_pow
+    for name, method in _TRACED.items():
+        setattr(Tracer, name, method)
     ArrayImpl.__pow__ = _array_pow
-    Tracer.__getitem__ = getitem
     ArrayImpl.__getitem__ = _array_getitem
-    Tracer.__iter__ = _tracer_iter

@@ -27,7 +27,7 @@ from jxkernel.ops.broadcast import transpose as permuted
 from jxkernel.ops.joining import concatenate as joined
 from jxkernel.ops.joining import stack as stacked
 from jxkernel.ops.slicing import slice as sliced
-from jxkernel.ops.structural import canonical_axes, canonical_axis
+from jxkernel.ops.structural import canonical_axes, canonical_axis, integers, listed
 from jxkernel.runtime import ArrayImpl
 
 __all__ = [
@@ -89,7 +89,7 @@ def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
     sizes = np.shape(a)
     if axis is None:
         return prod(sizes)
-    axes = canonical_axes("size", (axis,) if np.ndim(axis) == 0 else axis, len(sizes))
+    axes = canonical_axes("size", listed(axis), len(sizes))
     return prod(sizes[i] for i in axes)
 
 
@@ -174,12 +174,8 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
     if axis is None:
         axes = tuple(i for i, n in enumerate(aval.shape) if n == 1)
     else:
-        axes = canonical_axes("squeeze", _axes(axis), aval.ndim)
+        axes = canonical_axes("squeeze", listed(axis), aval.ndim)
     return _squeezed(a, axes)
-
-
-def _axes(axis: Any) -> tuple[int, ...]:
-    return (axis,) if np.ndim(axis) == 0 else tuple(axis)
 
 
 @fused(static=("axis",))
@@ -198,7 +194,7 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
       ValueError: a position does not exist or is given twice.
     """
     rank = argument_aval("expand_dims", a).ndim
-    axes = _axes(axis)
+    axes = listed(axis)
     return _expanded(a, canonical_axes("expand_dims", axes, rank + len(axes)))
 
 
@@ -256,8 +252,8 @@ def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[in
       ValueError: the numbers of sources and destinations differ, or an axis does not exist.
     """
     rank = argument_aval("moveaxis", a).ndim
-    sources = canonical_axes("moveaxis", _axes(source), rank)
-    destinations = canonical_axes("moveaxis", _axes(destination), rank)
+    sources = canonical_axes("moveaxis", listed(source), rank)
+    destinations = canonical_axes("moveaxis", listed(destination), rank)
     if len(sources) != len(destinations):
         raise ValueError(f"moveaxis got {len(sources)} sources for {len(destinations)} places")
     order = [axis for axis in range(rank) if axis not in sources]
@@ -288,7 +284,7 @@ def _flipped(m: Any, axes: tuple[int, ...]) -> Any:
 def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
     """Return an array with the elements along axes (all, where not given) reversed."""
     rank = argument_aval("flip", m).ndim
-    axes = range(rank) if axis is None else _axes(axis)
+    axes = range(rank) if axis is None else listed(axis)
     return _flipped(m, canonical_axes("flip", axes, rank))
 
 
@@ -339,7 +335,7 @@ def broadcast_to(array: Any, shape: Any) -> Any:
       ValueError: its shape does not broadcast to that one.
     """
     argument_aval("broadcast_to", array)
-    sizes = (index(shape),) if np.ndim(shape) == 0 else tuple(map(index, shape))
+    sizes = integers(listed(shape))
     return _broadcast(array, sizes)
 
 
@@ -632,7 +628,7 @@ def tile(A: Any, reps: int | Sequence[int]) -> Any:
       ValueError: a count is negative.
     """
     argument_aval("tile", A)
-    counts = tuple(map(index, _axes(reps)))
+    counts = tuple(map(index, listed(reps)))
     if any(count < 0 for count in counts):
         raise ValueError(f"tile got counts {counts}: they are not negative")
     return _tiled(A, counts)

@@ -24,6 +24,7 @@ __all__ = [
     "like_operand",
     "linear_in",
     "linear_jvp",
+    "listed",
     "same_dtype",
     "without_derivative",
     "zero_cotangents",
@@ -106,6 +107,11 @@ def integers(values: Iterable[Any]) -> tuple[int, ...]:
       TypeError: one is not a whole number; a traced value is told so.
     """
     return tuple(map(index, values))
+
+
+def listed(axes: Any) -> tuple[Any, ...]:
+    """Return axes as a tuple; one number stands for itself."""
+    return (axes,) if rank_of(axes) == 0 else tuple(axes)
 
 
 def canonical_axis(name: str, axis: Any, ndim: int) -> int:

@@ -6,7 +6,6 @@ pytrees of their words, so that every transform takes them.
 """
 
 from collections.abc import Iterator, Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from jxkernel.core.trace import Tracer
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, cast
+from jxkernel.ops.structural import integers, listed
 from jxkernel.random.generators import GENERATORS, Generator
 from jxkernel.runtime import ArrayImpl
 
@@ -285,7 +285,7 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Any:
       ValueError: it is an array of keys.
     """
     words, generator = checked_words("split", key)
-    shape = (index(num),) if np.ndim(num) == 0 else tuple(map(index, num))
+    shape = integers(listed(num))
     return _wrapped_like(key, _split(words, generator.name, shape), generator)
 
 
