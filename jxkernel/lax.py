@@ -42,6 +42,8 @@ from jxkernel.ops.arithmetic import (
     min_p,
     mul,
     mul_p,
+    mulhi,
+    mulhi_p,
     neg,
     neg_p,
     one_minus_square,
@@ -203,6 +205,11 @@ from jxkernel.ops.exponential import (
     rsqrt_p,
     sqrt,
     sqrt_p,
+)
+from jxkernel.ops.fft import (
+    FftType,
+    fft,
+    fft_p,
 )
 from jxkernel.ops.identity import (
     copy_p,
@@ -393,6 +400,7 @@ __all__ = [
     "ConvDimensionNumbers",
     "DotAlgorithm",
     "DotAlgorithmPreset",
+    "FftType",
     "GatherDimensionNumbers",
     "GatherScatterMode",
     "Precision",
@@ -522,6 +530,8 @@ __all__ = [
     "expand_dims",
     "expm1",
     "expm1_p",
+    "fft",
+    "fft_p",
     "floor",
     "floor_p",
     "fori_loop",
@@ -572,6 +582,8 @@ __all__ = [
     "min_p",
     "mul",
     "mul_p",
+    "mulhi",
+    "mulhi_p",
     "ne",
     "ne_p",
     "neg",

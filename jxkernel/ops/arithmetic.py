@@ -18,6 +18,7 @@ from jxkernel.core.zeros import Zero
 from jxkernel.ops.compare import eq, gt, lt
 from jxkernel.ops.families import (
     ANY,
+    NOT_DIFFERENTIABLE,
     NUMERIC,
     ORDERED,
     REAL,
@@ -47,6 +48,8 @@ __all__ = [
     "min_p",
     "mul",
     "mul_p",
+    "mulhi",
+    "mulhi_p",
     "neg",
     "neg_p",
     "one_minus_square",
@@ -248,6 +251,28 @@ one_minus_square_p = unary(
 def one_minus_square(x: Any) -> Any:
     """Return 1 - x² as (1 + x) (1 - x), which keeps its digits where x is near ±1."""
     return one_minus_square_p.bind(x)
+
+
+def _mulhi_reference(x: Any, y: Any) -> Any:
+    x, y = untyped_numpy.broadcast_arrays(x, y)
+    bits = dtypes.itemsize_bits(x.dtype)
+    pairs = zip(x.ravel().tolist(), y.ravel().tolist(), strict=True)
+    high = [(a * b) >> bits for a, b in pairs]
+    return np.array(high, object).reshape(x.shape).astype(x.dtype)
+
+
+mulhi_p = nary(
+    "mulhi",
+    ((np.integer,), (np.integer,)),
+    lower="chlo.mulhi",
+    reference=_mulhi_reference,
+    jvp=NOT_DIFFERENTIABLE,
+)
+
+
+def mulhi(x: Any, y: Any) -> Any:
+    """Return the upper half of the bits of the exact product of integers.  CHLO ``mulhi``."""
+    return bind_binary(mulhi_p, x, y)
 
 
 def polynomial(x: Any, coeffs: Sequence[Any]) -> Any:

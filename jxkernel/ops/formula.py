@@ -122,6 +122,13 @@ class Formula:
         """Return the derivative of log Γ(x)."""
         return self.scope.apply("chlo.digamma", (self,), self.dtype)
 
+    def polynomial(self, coefficients: Sequence[float]) -> "Formula":
+        """Return c₀ + c₁ x + c₂ x² + ... by Horner's scheme."""
+        total = self.scope.lift(coefficients[-1], self.dtype)
+        for coefficient in reversed(coefficients[:-1]):
+            total = total * self + coefficient
+        return total
+
     def where(self, on_true: _Operand, on_false: _Operand, like: "Formula") -> "Formula":
         """Return one value where this condition holds and another elsewhere, typed as ``like``."""
         cases = (self.scope.lift(on_true, like.dtype), self.scope.lift(on_false, like.dtype))

@@ -58,14 +58,6 @@ _ARTANH = tuple(1 / (2 * k + 3) for k in range(16))
 # ---------------------------------------------------------------- the factors in front
 
 
-def _polynomial(x: Formula, coefficients: tuple[float, ...]) -> Formula:
-    """Return c₀ + c₁ x + c₂ x² + ... by Horner's scheme."""
-    total = x.scope.lift(coefficients[-1], x.dtype)
-    for coefficient in reversed(coefficients[:-1]):
-        total = total * x + coefficient
-    return total
-
-
 def _log_excess(ratio: Formula, excess: Formula) -> Formula:
     """Return log(ratio) - excess, where excess = ratio - 1 is given to full precision.
 
@@ -76,14 +68,14 @@ def _log_excess(ratio: Formula, excess: Formula) -> Formula:
     guarded = near.where(excess, 0.0, excess)
     r = guarded / (guarded + 2.0)
     square = r * r
-    series = r * (2.0 * square * _polynomial(square, _ARTANH) - guarded)
+    series = r * (2.0 * square * square.polynomial(_ARTANH) - guarded)
     return near.where(series, near.where(1.0, ratio, excess).log() - excess, excess)
 
 
 def _stirling_remainder(a: Formula) -> Formula:
     """Return log Γ(a) - ((a - 1/2) log a - a + log √(2π)), for a > 0."""
     large = (a > _STIRLING_FROM).where(a, _STIRLING_FROM, a)
-    series = _polynomial(1.0 / (large * large), _STIRLING) / large
+    series = (1.0 / (large * large)).polynomial(_STIRLING) / large
     direct = a.lgamma() - ((a - 0.5) * a.log() - a + _HALF_LOG_TAU)
     return (a > _STIRLING_FROM).where(series, direct, a)
 
@@ -92,7 +84,7 @@ def _digamma_remainder(a: Formula) -> Formula:
     """Return ψ(a) - log a, for a > 0."""
     large = (a > _STIRLING_FROM).where(a, _STIRLING_FROM, a)
     inverse_square = 1.0 / (large * large)
-    series = _polynomial(inverse_square, _STIRLING_SLOPES) * inverse_square - 0.5 / large
+    series = inverse_square.polynomial(_STIRLING_SLOPES) * inverse_square - 0.5 / large
     return (a > _STIRLING_FROM).where(series, a.digamma() - a.log(), a)
 
 

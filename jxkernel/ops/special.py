@@ -91,17 +91,68 @@ def erf_inv(x: Any) -> Any:
 
 # ---------------------------------------------------------------- the gamma family
 
+# Taylor coefficients of log Γ(2 + z) / z at 0: 1 - γ, then (-1)ᵏ (ζ(k) - 1) / k for k ≥ 2 (DLMF
+# 5.7.3).
+_LGAMMA_AT_2 = (
+    0.42278433509846714,
+    0.32246703342411322,
+    -0.067352301053198095,
+    0.020580808427784548,
+    -0.0073855510286739853,
+    0.0028905103307415233,
+    -0.001192753911703261,
+    0.00050966952474304242,
+    -0.00022315475845357938,
+    9.9457512781808534e-5,
+    -4.4926236738133142e-5,
+    2.0507212775670692e-5,
+    -9.4394882752683959e-6,
+    4.3748667899074878e-6,
+    -2.0392157538013662e-6,
+    9.5514121304074198e-7,
+    -4.492469198764566e-7,
+    2.1207184805554666e-7,
+    -1.00432248239681e-7,
+    4.7698101693639806e-8,
+    -2.2711094608943165e-8,
+    1.0838659214896954e-8,
+    -5.1834750419700467e-9,
+    2.4836745438024783e-9,
+    -1.1921401405860912e-9,
+    5.731367241678862e-10,
+    -2.7595228851242331e-10,
+)
+
+
+def _lgamma_formula(x: Formula) -> Formula:
+    """Return CHLO's value, but near the zeros 1 and 2, where that loses its digits, a series.
+
+    With z = x - 2 or x - 1 it gives log Γ(2 + z), and log Γ(1 + z) = log Γ(2 + z) - log(1 + z).
+    """
+    at_one = x < 1.5
+    z = x - at_one.where(1.0, 2.0, x)
+    near = z.magnitude() <= 0.5
+    z = near.where(z, 0.0, x)
+    coefficients = _LGAMMA_AT_2[:15] if x.dtype == np.float32 else _LGAMMA_AT_2
+    series = z * z.polynomial(coefficients)
+    series = at_one.where(series - z.log1p(), series, x)
+    return near.where(series, x.lgamma(), x)
+
+
 lgamma_p = unary(
     "lgamma",
     FLOATING,
-    lower="chlo.lgamma",
+    lower=formula_rule(_lgamma_formula),
     reference="scipy.special.gammaln",
     jvp=lambda t, x, y: mul(t, digamma(x)),
 )
 
 
 def lgamma(x: Any) -> Any:
-    """Return log |Γ(x)|: inf at 0 and the negative integers.  CHLO ``lgamma``."""
+    """Return log |Γ(x)|: exactly 0 at 1 and 2, inf at 0 and the negative integers.
+
+    CHLO ``lgamma``, and near 1 and 2 a series.
+    """
     return lgamma_p.bind(x)
 
 

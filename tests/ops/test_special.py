@@ -50,6 +50,17 @@ def test_relative_accuracy_over_magnitudes(function: Any, reference: Any, x: Any
         np.testing.assert_allclose(function(x), reference(x), rtol=1e-11, atol=1e-13)
 
 
+@pytest.mark.parametrize("zero", [1, 2])
+def test_lgamma_keeps_its_digits_beside_its_zeros(zero: int) -> None:
+    steps = 2.0 ** -np.arange(2, 20)
+    x = np.concatenate([zero - steps, zero + steps])
+    np.testing.assert_allclose(
+        lax.lgamma(x.astype(np.float32)), scipy.special.gammaln(x), rtol=2e-6
+    )
+    with enable_x64(True):
+        assert float(lax.lgamma(np.float64(zero))) == float(lax.lgamma(np.float32(zero))) == 0.0
+
+
 @pytest.mark.parametrize("order", [0, 1, 2, 5])
 def test_polygamma_and_zeta_by_order(order: int) -> None:
     with enable_x64(True):
