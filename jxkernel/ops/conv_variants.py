@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel.core.avals import abstractify
+from jxkernel.core.avals import abstractify, rank_of, shape_of
 from jxkernel.ops.broadcast import transpose
 from jxkernel.ops.contract import dot_general
 from jxkernel.ops.conv import conv_general_dilated
@@ -62,14 +62,14 @@ def conv_transpose(
 
     Linear in each operand.  StableHLO ``convolution``.
     """
-    rank = np.ndim(lhs)
+    rank = rank_of(lhs)
     numbers = conv_dimension_numbers(
-        np.shape(lhs), np.shape(rhs), dimension_numbers or _CHANNELS_LAST.get(rank)
+        shape_of(lhs), shape_of(rhs), dimension_numbers or _CHANNELS_LAST.get(rank)
     )
     spatial = numbers.rhs_spec[2:]
     steps = (1,) * len(spatial) if rhs_dilation is None else integers(rhs_dilation)
     windows = [
-        dilated(np.shape(rhs)[axis], step) for axis, step in zip(spatial, steps, strict=True)
+        dilated(shape_of(rhs)[axis], step) for axis, step in zip(spatial, steps, strict=True)
     ]
     if isinstance(padding, str):
         pads: Any = [
@@ -120,18 +120,18 @@ def conv_general_dilated_patches(
     Linear.  StableHLO ``convolution`` with a kernel that picks one element for each feature.
     """
     sizes = integers(filter_shape)
-    rank = np.ndim(lhs)
-    numbers = conv_dimension_numbers(np.shape(lhs), (1,) * rank, dimension_numbers)
-    features = np.shape(lhs)[numbers.lhs_spec[1]]
+    rank = rank_of(lhs)
+    numbers = conv_dimension_numbers(shape_of(lhs), (1,) * rank, dimension_numbers)
+    features = shape_of(lhs)[numbers.lhs_spec[1]]
     count = prod(sizes)
     dtype = abstractify(lhs).dtype
     # Output features first: feature by feature, one picker per element of the window.
     pickers = np.eye(count, dtype=np.int8).reshape(count, 1, *sizes).astype(dtype)
-    kernel = np.concatenate([pickers] * features) if features else pickers[:0]
+    kernel = pickers[list(range(count)) * features]
     order = sorted(range(rank), key=lambda axis: numbers.rhs_spec[axis])
     return conv_general_dilated(
         lhs,
-        np.transpose(kernel, order),
+        kernel.transpose(order),
         window_strides,
         padding,
         lhs_dilation,
@@ -173,7 +173,7 @@ def conv_general_dilated_local(
 
     Linear in each operand.
     """
-    numbers = conv_dimension_numbers(np.shape(lhs), np.shape(rhs), dimension_numbers)
+    numbers = conv_dimension_numbers(shape_of(lhs), shape_of(rhs), dimension_numbers)
     one_precision = precision[0] if isinstance(precision, tuple) else precision
     patches = conv_general_dilated_patches(
         lhs,

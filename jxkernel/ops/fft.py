@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import hlo
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, typed_scalar, zero_scalar
@@ -156,7 +156,7 @@ def _transpose_of_inverse_real(ct: Any, lengths: tuple[int, ...]) -> Any:
 
 def _zeros_like(like: Any, dtype: Any) -> Any:
     """Return zeros of the shape of an array."""
-    return broadcast_in_dim(typed_scalar(dtype, 0), np.shape(like), ())
+    return broadcast_in_dim(typed_scalar(dtype, 0), shape_of(like), ())
 
 
 @fft_p.def_batch

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel.core.avals import abstractify
+from jxkernel.core.avals import abstractify, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero, is_linear, typed_scalar
 from jxkernel.errors import UndefinedRuleError
@@ -65,7 +65,7 @@ def scatter_mul(
 
 
 def _do_not_overlap(indices: Any, unique_indices: bool) -> bool:
-    return unique_indices or prod(np.shape(indices)[:-1]) <= 1
+    return unique_indices or prod(shape_of(indices)[:-1]) <= 1
 
 
 @scatter_mul_p.def_jvp
@@ -87,7 +87,7 @@ def _scatter_mul_jvp(
             "it cannot be differentiated in its updates where windows may overlap: if they do "
             "not, say so with unique_indices=True",
         )
-    read = gather_of_scatter(operand, indices, np.shape(updates), **params)
+    read = gather_of_scatter(operand, indices, shape_of(updates), **params)
     return y, scatter_add_p.bind(moved, indices, mul(read, tangents[2]), **params)
 
 
@@ -170,7 +170,7 @@ def _extreme_jvp(primitive: Primitive) -> Any:
         dtype = abstractify(y).tangent().dtype
         zero, one = typed_scalar(dtype, 0), typed_scalar(dtype, 1)
         kept = eq(operand, y)
-        taken = eq(updates, gather_of_scatter(y, indices, np.shape(updates), **params))
+        taken = eq(updates, gather_of_scatter(y, indices, shape_of(updates), **params))
 
         def total(of_operand: Any, of_updates: Any) -> Any:
             return scatter_add_p.bind(
@@ -181,7 +181,7 @@ def _extreme_jvp(primitive: Primitive) -> Any:
             )
 
         moved = total(instantiate(tangents[0]), instantiate(tangents[2]))
-        shapes = np.shape(operand), np.shape(updates)
+        shapes = shape_of(operand), shape_of(updates)
         return y, div(moved, total(*[full(shape, one) for shape in shapes]))
 
     return jvp

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jxkernel import dtypes, hlo
-from jxkernel.core.avals import ShapedArray
+from jxkernel.core.avals import ShapedArray, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
@@ -202,7 +202,7 @@ def _lower_window(
 
 
 def _bind(primitive: Primitive, operand: Any, *parameters: Any) -> Any:
-    return primitive.bind(operand, **canonical_window(np.shape(operand), *parameters)._asdict())
+    return primitive.bind(operand, **canonical_window(shape_of(operand), *parameters)._asdict())
 
 
 # ---------------------------------------------------------------- sums
@@ -258,7 +258,7 @@ def _reduce_window_sum_transpose(ct: Any, operand: UndefinedPrimal, **window: An
     w = Window(**window)
     config: list[tuple[int, int, int]] = []
     for size, count, wide, stride, (low, _), base, apart in zip(
-        operand.shape, np.shape(ct), *w, strict=True
+        operand.shape, shape_of(ct), *w, strict=True
     ):
         span, left, result = dilated(wide, apart), dilated(size, base), dilated(count, stride)
         config.append((span - low - 1, left - result + low, stride - 1))
