@@ -27,6 +27,10 @@ from jxkernel.higher_order.scan import (
 from jxkernel.higher_order.while_loop import (
     while_p,
 )
+from jxkernel.ops.accuracy import (
+    AccuracyMode,
+    Tolerance,
+)
 from jxkernel.ops.arithmetic import (
     add,
     add_p,
@@ -397,6 +401,7 @@ from jxkernel.ops.window import (
 )
 
 __all__ = [
+    "AccuracyMode",
     "ConvDimensionNumbers",
     "DotAlgorithm",
     "DotAlgorithmPreset",
@@ -407,6 +412,7 @@ __all__ = [
     "PrecisionLike",
     "RoundingMethod",
     "ScatterDimensionNumbers",
+    "Tolerance",
     "abs",
     "abs_p",
     "acos",

@@ -1,7 +1,8 @@
 """Exponentials, logarithms, roots, powers and the logistic function, elementwise.
 
-``t`` is a tangent and the last argument of a derivative rule the result, which many of these
-derivatives are simplest in.
+Functions that take an ``accuracy`` (a ``Tolerance`` or an ``AccuracyMode``) hand it to XLA, which
+chooses an implementation by it.  ``t`` is a tangent and the last argument of a derivative rule
+the result, which many of these derivatives are simplest in.
 """
 
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.primitive import Primitive, Undefined
+from jxkernel.ops.accuracy import Accuracy, accuracy_attributes, bind_accurate
 from jxkernel.ops.arithmetic import add, div, integer_pow, mul, sub
 from jxkernel.ops.compare import eq
 from jxkernel.ops.complex import component_dtype
@@ -65,9 +67,9 @@ exp_p = unary(
 )
 
 
-def exp(x: Any) -> Any:
+def exp(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Return eˣ, for floating and complex dtypes.  StableHLO ``exponential``."""
-    return exp_p.bind(x)
+    return bind_accurate(exp_p, x, accuracy)
 
 
 def _scale(context: Any, x: Any, operation: str, factor: float) -> Any:
@@ -84,13 +86,15 @@ def _scale(context: Any, x: Any, operation: str, factor: float) -> Any:
     return context.value("stablehlo.complex", kind, parts)
 
 
-def _exp2_lower(context: Any, x: Any) -> Any:
+def _exp2_lower(context: Any, x: Any, *, accuracy: Accuracy = None) -> Any:
     scaled = _scale(context, x, "stablehlo.multiply", _LN_2)
-    return context.value("stablehlo.exponential", context.out_type, (scaled,))
+    attributes = accuracy_attributes(accuracy)
+    return context.value("stablehlo.exponential", context.out_type, (scaled,), attributes)
 
 
-def _log2_lower(context: Any, x: Any) -> Any:
-    value = context.value("stablehlo.log", context.out_type, (x,))
+def _log2_lower(context: Any, x: Any, *, accuracy: Accuracy = None) -> Any:
+    attributes = accuracy_attributes(accuracy)
+    value = context.value("stablehlo.log", context.out_type, (x,), attributes)
     return _scale(context, value, "stablehlo.divide", _LN_2)
 
 
@@ -103,9 +107,9 @@ exp2_p = unary(
 )
 
 
-def exp2(x: Any) -> Any:
+def exp2(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Return 2ˣ, for floating and complex dtypes, as exp(x ln 2)."""
-    return exp2_p.bind(x)
+    return bind_accurate(exp2_p, x, accuracy)
 
 
 expm1_p = unary(
@@ -117,9 +121,9 @@ expm1_p = unary(
 )
 
 
-def expm1(x: Any) -> Any:
+def expm1(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Return eˣ - 1, accurate near 0.  StableHLO ``exponential_minus_one``."""
-    return expm1_p.bind(x)
+    return bind_accurate(expm1_p, x, accuracy)
 
 
 # ---------------------------------------------------------------- logarithms
@@ -129,9 +133,9 @@ log_p = unary(
 )
 
 
-def log(x: Any) -> Any:
+def log(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Return the natural logarithm: -inf at 0, NaN for negative reals.  StableHLO ``log``."""
-    return log_p.bind(x)
+    return bind_accurate(log_p, x, accuracy)
 
 
 log2_p = unary(
@@ -143,9 +147,9 @@ log2_p = unary(
 )
 
 
-def log2(x: Any) -> Any:
+def log2(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Return the logarithm to base 2, as log(x) / ln 2."""
-    return log2_p.bind(x)
+    return bind_accurate(log2_p, x, accuracy)
 
 
 log1p_p = unary(
@@ -157,9 +161,9 @@ log1p_p = unary(
 )
 
 
-def log1p(x: Any) -> Any:
+def log1p(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Return log(1 + x), accurate near 0: -inf at -1.  StableHLO ``log_plus_one``."""
-    return log1p_p.bind(x)
+    return bind_accurate(log1p_p, x, accuracy)
 
 
 # ---------------------------------------------------------------- roots
@@ -173,12 +177,12 @@ sqrt_p = unary(
 )
 
 
-def sqrt(x: Any) -> Any:
+def sqrt(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Return the principal square root: NaN for negative reals.
 
     The derivative at 0 is infinite.  StableHLO ``sqrt``.
     """
-    return sqrt_p.bind(x)
+    return bind_accurate(sqrt_p, x, accuracy)
 
 
 def _rsqrt_reference(x: Any) -> Any:
@@ -194,9 +198,9 @@ rsqrt_p = unary(
 )
 
 
-def rsqrt(x: Any) -> Any:
+def rsqrt(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Return 1 / √x: inf at 0, NaN for negative reals.  StableHLO ``rsqrt``."""
-    return rsqrt_p.bind(x)
+    return bind_accurate(rsqrt_p, x, accuracy)
 
 
 cbrt_p = unary(
@@ -208,12 +212,12 @@ cbrt_p = unary(
 )
 
 
-def cbrt(x: Any) -> Any:
+def cbrt(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Return the real cube root, of either sign; for floating dtypes.
 
     The derivative at 0 is infinite.  StableHLO ``cbrt``.
     """
-    return cbrt_p.bind(x)
+    return bind_accurate(cbrt_p, x, accuracy)
 
 
 # ---------------------------------------------------------------- pow
@@ -307,9 +311,9 @@ logistic_p = unary(
 )
 
 
-def logistic(x: Any) -> Any:
+def logistic(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Return 1 / (1 + e⁻ˣ), which neither overflows nor loses small results.
 
     StableHLO ``logistic``.
     """
-    return logistic_p.bind(x)
+    return bind_accurate(logistic_p, x, accuracy)

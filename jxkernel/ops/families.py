@@ -19,6 +19,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, scalar_like
 from jxkernel.errors import ShapeMismatchError, UndefinedRuleError
+from jxkernel.ops.accuracy import Accuracy, accuracy_attributes
 from jxkernel.ops.broadcast import (
     add_any,
     broadcast_in_dim,
@@ -239,8 +240,9 @@ def joint_shape(name: str, avals: Sequence[ShapedArray]) -> tuple[int, ...]:
 
 
 def _lower_rule(operation: str) -> Callable[..., Any]:
-    def lower(context: Any, *values: Any, **params: Any) -> Any:
-        return context.value(operation, context.out_type, broadcast_values(context, values))
+    def lower(context: Any, *values: Any, accuracy: Accuracy = None, **params: Any) -> Any:
+        operands = broadcast_values(context, values)
+        return context.value(operation, context.out_type, operands, accuracy_attributes(accuracy))
 
     return lower
 
@@ -287,11 +289,12 @@ def jvp_of_terms(
 
     def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
         y = primitive.bind(*primals, **params)
+        rest = {k: v for k, v in params.items() if k != "accuracy"} if params else params
         total: Any = None
         for term, tangent in zip(terms, tangents, strict=True):
             if type(tangent) is Zero or term is None:
                 continue
-            part = term(tangent, *primals, y, **params)
+            part = term(tangent, *primals, y, **rest)
             if type(part) is not Zero:
                 part = broadcast_like(part, y)
                 total = part if total is None else add_any(total, part)

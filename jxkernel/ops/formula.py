@@ -235,7 +235,7 @@ _Function: TypeAlias = Callable[[Formula, Formula], Formula] | Callable[..., For
 def formula_rule(function: _Function) -> Callable[..., Any]:
     """Return the lowering rule that evaluates a function of formulas, one per operand."""
 
-    def lower(context: Any, *values: Any) -> Any:
+    def lower(context: Any, *values: Any, **params: Any) -> Any:
         aval = context.avals_out[0]
         narrow = aval.dtype.itemsize < 4
         wide = np.dtype(np.float32) if narrow else aval.dtype

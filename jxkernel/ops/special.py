@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from jxkernel.ops.accuracy import Accuracy, bind_accurate
 from jxkernel.ops.arithmetic import add, div, mul, neg, square, sub
 from jxkernel.ops.compare import lt
 from jxkernel.ops.complex import abs, sign
@@ -70,9 +71,9 @@ erfc_p = unary(
 )
 
 
-def erfc(x: Any) -> Any:
-    """Return 1 - erf(x), accurate for large x.  CHLO ``erfc``."""
-    return erfc_p.bind(x)
+def erfc(x: Any, *, accuracy: Accuracy = None) -> Any:
+    """Return 1 - erf(x), accurate for large x.  CHLO ``erfc``, of which there is one accuracy."""
+    return bind_accurate(erfc_p, x, accuracy)
 
 
 erf_inv_p = unary(

@@ -10,6 +10,7 @@ import numpy as np
 
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import abstractify
+from jxkernel.ops.accuracy import Accuracy, accuracy_attributes, bind_accurate
 from jxkernel.ops.arithmetic import (
     add,
     clamp,
@@ -62,10 +63,10 @@ __all__ = [
 def _circular_rule(name: str, by_parts: Any) -> Any:
     """Return the lowering of sin or cos: by name for reals, from real functions of the parts."""
 
-    def lower(context: Any, z: Any) -> Any:
+    def lower(context: Any, z: Any, *, accuracy: Accuracy = None) -> Any:
         aval, kind = context.avals_out[0], context.out_type
         if not dtypes.issubdtype(aval.dtype, np.complexfloating):
-            return context.value(name, kind, (z,))
+            return context.value(name, kind, (z,), accuracy_attributes(accuracy))
         part = hlo.tensor_type(aval.shape, component_dtype(aval.dtype))
 
         def apply(operation: str, *operands: Any) -> Any:
@@ -104,9 +105,9 @@ sin_p = unary(
 )
 
 
-def sin(x: Any) -> Any:
+def sin(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Return the sine of x in radians, for floating and complex dtypes.  StableHLO ``sine``."""
-    return sin_p.bind(x)
+    return bind_accurate(sin_p, x, accuracy)
 
 
 cos_p = unary(
@@ -118,9 +119,9 @@ cos_p = unary(
 )
 
 
-def cos(x: Any) -> Any:
+def cos(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Return the cosine of x in radians, for floating and complex dtypes.  StableHLO ``cosine``."""
-    return cos_p.bind(x)
+    return bind_accurate(cos_p, x, accuracy)
 
 
 tan_p = unary(
@@ -132,9 +133,9 @@ tan_p = unary(
 )
 
 
-def tan(x: Any) -> Any:
+def tan(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Return the tangent of x in radians, for floating and complex dtypes.  StableHLO ``tan``."""
-    return tan_p.bind(x)
+    return bind_accurate(tan_p, x, accuracy)
 
 
 # ---------------------------------------------------------------- asin, acos, atan, atan2
@@ -246,9 +247,9 @@ tanh_p = unary(
 )
 
 
-def tanh(x: Any) -> Any:
+def tanh(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Return the hyperbolic tangent, for floating and complex dtypes.  StableHLO ``tanh``."""
-    return tanh_p.bind(x)
+    return bind_accurate(tanh_p, x, accuracy)
 
 
 # ---------------------------------------------------------------- asinh, acosh, atanh
