@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from IPython.core.error import UsageError
@@ -29,7 +30,7 @@ from jxkernel.jupyter.display import (
 from jxkernel.jupyter.session import Session
 from jxkernel.jupyter.statics import is_traceable
 from jxkernel.jupyter.waiting import arrays_in
-from jxkernel.observe import explain
+from jxkernel.observe import LedgerRow, explain
 from jxkernel.observe.explain import format_duration, format_size
 
 __all__ = [
@@ -103,9 +104,31 @@ def explain_function(session: Session, words: str) -> View:
 
 
 def ledger_rows(session: Session, words: str) -> View:
-    """Returns the recompilation ledger, of one function if one is named."""
-    rows = session.ledger(fun=words or None)
-    return ledger_view(rows, session.recorder.dropped)
+    """Returns the recompilation ledger: of one function if one is named, or of `all`.
+
+    Operations that run by themselves are compiled too, once for each kind of arguments; they are
+    counted, and listed only with `all`.
+    """
+    rows = session.ledger(fun=None if words == "all" else words or None)
+    eager = [row for row in rows if row.cache is None and row.eqns is None]
+    if not words:
+        rows = _counted_anew(row for row in rows if row not in eager)
+    notes = []
+    if eager and not words:
+        took = format_duration(sum(row.cost_ns for row in eager))
+        what = f"{len(eager)} operation{'' if len(eager) == 1 else 's'} outside jit"
+        notes.append(f"and {what}, compiled in {took}: %jx ledger all")
+    return ledger_view(rows, session.recorder.dropped, notes)
+
+
+def _counted_anew(rows: Iterable[LedgerRow]) -> tuple[LedgerRow, ...]:
+    """Rows chosen from a ledger, with numbers and running totals of their own."""
+    total = 0
+    counted = []
+    for number, row in enumerate(rows, start=1):
+        total += row.cost_ns
+        counted.append(replace(row, number=number, total_ns=total))
+    return tuple(counted)
 
 
 def events(session: Session, words: str) -> View:

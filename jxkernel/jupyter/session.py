@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import linecache
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -139,7 +140,7 @@ class Session:
                 changed,
             )
         else:
-            self._renumber(version.source.file, running)
+            self._show_again(version.source, running)
         cell.versions[key] = version
         cell.latest = version
         return version
@@ -198,11 +199,17 @@ class Session:
                 tree.body.append(ast.fix_missing_locations(ast.copy_location(shown, last)))
         return isinstance(tree.body[-1], ast.Expr)
 
-    def _renumber(self, file: str, running: RunningCell) -> None:
-        """Lets tracebacks name a cell by its latest execution."""
+    def _show_again(self, source: CellSource, running: RunningCell) -> None:
+        """Lets tracebacks name a cell by its latest execution, and show its own lines.
+
+        Where file names go by a cell's text, IPython has just put its translation of the whole
+        cell, with the magic as a call, under the same name.
+        """
+        lines = [f"{line}\n" for line in source.text.splitlines()]
+        linecache.cache[source.file] = (len(source.text), None, lines, source.file)
         numbers = getattr(self.shell.compile, "_filename_map", {})
-        if file in numbers and running.number is not None:
-            numbers[file] = running.number
+        if source.file in numbers and running.number is not None:
+            numbers[source.file] = running.number
 
     def remember(self, provenance: Provenance | None) -> None:
         """Keeps a map for `%jx why`."""

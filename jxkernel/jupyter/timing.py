@@ -137,7 +137,7 @@ class SyncTimer(StockTimer):
         runs = super().repeat(repeat, number)
         measurement = _measurement.get()
         if measurement is not None and measurement.active and measurement.measures_time:
-            measurement.pipelined_ns = 1e9 * min(runs) / number
+            measurement.pipelined_ns = 1e9 * statistics.median(runs) / number
             self._measure_singles(measurement)
         return runs
 

@@ -272,6 +272,8 @@ def _describe(value: Any) -> Value | None:
 
 
 def _is_watched(code: CodeType) -> bool:
+    if code.co_filename == "<string>":  # generated, such as the `__init__` of a dataclass
+        return False
     return source.is_user_code(code) and not any(part in code.co_filename for part in _LIBRARIES)
 
 

@@ -39,7 +39,7 @@ def test_timeit_result_has_ipythons_fields_and_ours(notebook: Notebook) -> None:
     assert type(result).__name__ == "TimeitResult"
     assert (result.loops, result.repeat, len(result.all_runs)) == (4, 3, 3)
     assert 0 < result.dispatch <= result.latency
-    assert result.pipelined == result.best
+    assert result.best <= result.pipelined <= result.worst
 
 
 @pytest.mark.parametrize(

@@ -28,12 +28,12 @@ _STYLE = """
 .jxk details{margin:.15em 0}.jxk summary{cursor:pointer}
 .jxk summary:focus-visible,.jxk a:focus-visible{outline:2px solid #2a78d6;outline-offset:1px}
 .jxk table{border-collapse:collapse;font-size:12px;margin:.3em 0;color:inherit}
-.jxk th,.jxk td{text-align:left;padding:.1em .7em .1em 0;border:0;vertical-align:top;
+.jxk th,.jxk td{text-align:left!important;padding:.1em .7em .1em 0;border:0;vertical-align:top;
 border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent);background:none}
-.jxk .n{text-align:right;font-variant-numeric:tabular-nums}
+.jxk .n{text-align:right!important;font-variant-numeric:tabular-nums}
 .jxk .dim{opacity:.68}.jxk .warn{border-left:3px solid #c98500;padding-left:.5em}
 .jxk .in{padding-left:1.1em;border-left:1px solid color-mix(in srgb,currentColor 18%,transparent)}
-.jxk .row{display:block;white-space:pre}
+.jxk .row{display:block;white-space:pre}.jxk summary .row{display:inline}
 .jxk .k{border-radius:3px;padding:0 .15em}
 .jxk .k sub{font:700 8.5px/1 system-ui,sans-serif;vertical-align:-.25em;margin-left:1px}
 .jxk .T{background:color-mix(in srgb,#2a78d6 24%,transparent);border-bottom:2px solid #2a78d6}

@@ -24,16 +24,17 @@ ROWS = 300
 """How many rows a view holds; the latest ones."""
 
 
-def ledger_view(rows: Sequence[LedgerRow], dropped: int = 0) -> View:
+def ledger_view(rows: Sequence[LedgerRow], dropped: int = 0, notes: Sequence[str] = ()) -> View:
     """Returns the ledger.
 
     Args:
       rows: the rows, in order.
       dropped: how many events the recorder had to drop before them.
+      notes: lines to add.
     """
     shown = rows[-ROWS:]
     left_out = len(rows) - len(shown)
-    notes = [f"{left_out} earlier rows are not shown"] * bool(left_out)
+    notes = [*notes, *[f"{left_out} earlier rows are not shown"] * bool(left_out)]
     notes += [f"{dropped} earlier events were dropped"] * bool(dropped)
     text = "\n".join([format_ledger(shown), *notes])
     data = {"rows": [_row_data(row) for row in shown], "left_out": left_out, "dropped": dropped}
@@ -42,7 +43,7 @@ def ledger_view(rows: Sequence[LedgerRow], dropped: int = 0) -> View:
 
 def _html(rows: Sequence[LedgerRow], notes: Sequence[str]) -> Html:
     if not rows:
-        return element("div", format_ledger(rows), class_="dim")
+        return element("div", "\n".join([format_ledger(rows), *notes]), class_="dim")
     most = max(row.cost_ns for row in rows) or 1
     head = ("", "time", "cell", "function", "trace", "lower", "compile", "cost", "why")
     body = [
@@ -58,7 +59,8 @@ def _html(rows: Sequence[LedgerRow], notes: Sequence[str]) -> Html:
         for row in rows
     ]
     count = len(rows)
-    total = f"{count} build{'' if count == 1 else 's'}, {format_duration(rows[-1].total_ns)} in all"
+    cost = format_duration(sum(row.cost_ns for row in rows))
+    total = f"{count} build{'' if count == 1 else 's'}, {cost} in all"
     lines = [element("div", note, class_="dim") for note in notes]
     return details(total, table(head, body, numeric=(0, 4, 5, 6)), *lines, is_open=True)
 

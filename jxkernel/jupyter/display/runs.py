@@ -140,7 +140,8 @@ def run_view(report: RunReport) -> View:
         for mark in function.marks
     ]
     title = element("span", summary, class_="m")
-    body = title if report.defined else details(title, *_html_parts(report))
+    folded = details(title, *_html_parts(report), is_open=bool(report.open))
+    body = title if report.defined else folded
     return View("jit", text, page(body, *warnings, style=linking_style(lines)), _data(report))
 
 

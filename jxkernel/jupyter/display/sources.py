@@ -160,8 +160,10 @@ def _marked(text: str, marks: Sequence[Mark]) -> Html:
     at = 0
     for mark in marks:
         letter = LETTERS[mark.kind]
+        before = text[at : mark.column]
         parts += [
-            text[at : mark.column],
+            # Exporters shorten white space that stands alone between two elements.
+            "\u00a0" * len(before) if before.isspace() else before,
             element(
                 "span",
                 text[mark.column : mark.end_column],

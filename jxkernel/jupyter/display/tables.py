@@ -49,5 +49,5 @@ def table_view(
 
 def text_view(title: str, text: str, *, is_open: bool = True) -> View:
     """Returns a text under a heading that folds it."""
-    html = page(details(title, pre(text), is_open=is_open))
+    html = page(details(title, pre(text), is_open=is_open) if title else pre(text))
     return View("text", f"{title}\n{text}" if title else text, html, {"title": title})

@@ -31,7 +31,10 @@ SUBCOMMANDS: dict[str, tuple[Answer, str]] = {
         answers.explain_function,
         "F  a function's history: each build and its reason",
     ),
-    "ledger": (answers.ledger_rows, "[F]  every trace and compilation, with reason, cost and fix"),
+    "ledger": (
+        answers.ledger_rows,
+        "[F|all]  every trace and compilation, with reason, cost and fix",
+    ),
     "events": (answers.events, "[N]  the latest events"),
     "why": (answers.why, "NAME  what a name of a traced cell is, and the way back to an argument"),
     "map": (answers.source_map, "the traced/static map of the cell traced last"),
