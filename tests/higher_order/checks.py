@@ -1,0 +1,76 @@
+"""What the tests of higher-order primitives compare with, in double precision."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import jxkernel as jx
+from jxkernel.core.checking import check_jaxpr
+from jxkernel.transforms.dce import dce_jaxpr
+
+
+def close(actual: Any, expected: Any, tolerance: float = 1e-9) -> None:
+    """Compare trees of arrays."""
+    one, other = jx.tree.leaves(actual), jx.tree.leaves(expected)
+    assert len(one) == len(other)
+    for a, b in zip(one, other, strict=True):
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+
+
+def names(function: Callable[..., Any], *args: Any) -> list[str]:
+    """Return the primitives of a function's jaxpr, nested programs not included."""
+    return [eqn.primitive.name for eqn in jx.make_jaxpr(function)(*args).eqns]
+
+
+def only(function: Callable[..., Any], primitive: str, *args: Any) -> Any:
+    """Return the one equation of a primitive in a function's jaxpr."""
+    eqns = [eqn for eqn in jx.make_jaxpr(function)(*args).eqns if eqn.primitive.name == primitive]
+    assert len(eqns) == 1, [str(eqn) for eqn in eqns]
+    return eqns[0]
+
+
+def pruned(function: Callable[..., Any], used: list[bool], *args: Any) -> Any:
+    """Return the last equation of a function's jaxpr when only some results are used."""
+    jaxpr, _ = dce_jaxpr(jx.make_jaxpr(function)(*args).jaxpr, used)
+    check_jaxpr(jaxpr)
+    return jaxpr.eqns[-1]
+
+
+def derivatives(f: Callable[..., Any], *args: Any) -> dict[str, Any]:
+    """Return first and second derivatives of a scalar function, taken in many ways."""
+    every = tuple(range(len(args)))
+    ones = tuple(np.ones_like(x) for x in args)
+
+    def along(*x: Any) -> Any:
+        return jx.jvp(f, x, ones)[1]
+
+    return {
+        "value": [f(*args), jx.jit(f)(*args)],
+        "first": [
+            jx.grad(f, every)(*args),
+            jx.jit(jx.grad(f, every))(*args),
+            jx.grad(jx.jit(f), every)(*args),
+        ],
+        "along": [along(*args), jx.jit(along)(*args), jx.linearize(f, *args)[1](*ones)],
+        "second": [
+            jx.grad(along, every)(*args),
+            jx.jvp(jx.grad(f, every), args, ones)[1],
+            jx.jit(
+                jx.grad(
+                    lambda *x: sum(
+                        jx.tree.leaves(jx.tree.map(lambda g: g.sum(), jx.grad(f, every)(*x)))
+                    ),
+                    every,
+                )
+            )(*args),
+        ],
+    }
+
+
+def agree(f: Callable[..., Any], reference: Callable[..., Any], *args: Any) -> None:
+    """Check values and derivatives of a scalar function against one written without the loop."""
+    expected = derivatives(reference, *args)
+    for what, ways in derivatives(f, *args).items():
+        for way in ways:
+            close(way, expected[what][0])
