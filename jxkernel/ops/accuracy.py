@@ -64,7 +64,7 @@ def accuracy_attributes(accuracy: Accuracy) -> dict[str, Any] | None:
     return {"result_accuracy": hlo.parse_attribute(f"#stablehlo.result_accuracy<{text}>")}
 
 
-def bind_accurate(primitive: Primitive, x: Any, accuracy: Accuracy) -> Any:
+def bind_accurate(primitive: Primitive, x: Any, accuracy: Any) -> Any:
     """Bind one operand, with the accuracy as a parameter if there is one.
 
     Raises:
