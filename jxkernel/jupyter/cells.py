@@ -73,6 +73,7 @@ class TraceInfo:
       rebuilt: names whose statements are to be run in the notebook itself: functions.
       entry: the trace as `jit` keeps it; filled in after the call that made it.
       watching: what was seen of the names while it ran, or None.
+      rendered: what was drawn of it, so that a hit draws nothing again.
     """
 
     structure: Any
@@ -81,6 +82,7 @@ class TraceInfo:
     rebuilt: tuple[str, ...] = ()
     entry: TraceEntry | None = None
     watching: Watching | None = None
+    rendered: dict[str, Any] = field(default_factory=dict)
     _provenance: Provenance | None = None
 
     @property

@@ -70,6 +70,7 @@ def report_of(
         static={key: repr(value) for key, value in inputs.static.items()},
         assigned=version.source.names.assigned,
         provenance=info.provenance,
+        rendered=info.rendered,
         warnings=tuple(_warnings(version, inputs, info.provenance if traced else None)),
     )
 

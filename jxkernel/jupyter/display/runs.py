@@ -9,7 +9,7 @@ Must not know: how a cell is traced or run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +23,7 @@ from jxkernel.jupyter.display.jaxprs import (
     jaxpr_rows,
 )
 from jxkernel.jupyter.display.sources import linking_style, map_data, map_html, map_text
-from jxkernel.jupyter.display.view import View
+from jxkernel.jupyter.display.view import Tidied, View, tidied
 from jxkernel.observe import Provenance
 from jxkernel.observe.explain import format_duration
 
@@ -69,6 +69,8 @@ class RunReport:
       warnings: what the user should know.
       sections: further texts.
       open: names of the sections to show open.
+      rendered: what was drawn of the program and the map at an earlier run of the same trace;
+        filled in here.
       defined: the functions that a cell of definitions compiles.
       kept: those of them that were unchanged.
     """
@@ -92,6 +94,7 @@ class RunReport:
     warnings: tuple[str, ...] = ()
     sections: tuple[Section, ...] = ()
     open: frozenset[str] = frozenset()
+    rendered: dict[str, Any] = field(default_factory=dict)
     defined: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
 
@@ -175,11 +178,20 @@ def _html_parts(report: RunReport) -> Iterator[Html]:
         yield details(f"{len(inputs)} inputs", table(("name", "", "type or value"), inputs))
     if report.provenance is not None:
         opened = "source" in report.open
-        yield details("traced and static", map_html(report.provenance), is_open=opened)
+        drawn = _once(report, "map", map_html, report.provenance)
+        yield details("traced and static", drawn, is_open=opened)
     if report.closed is not None:
-        yield details("jaxpr", jaxpr_html(report.closed), is_open="jaxpr" in report.open)
+        drawn = _once(report, "jaxpr", jaxpr_html, report.closed)
+        yield details("jaxpr", drawn, is_open="jaxpr" in report.open)
     for section in report.sections:
         yield details(section.title, pre(section.text), is_open=section.name in report.open)
+
+
+def _once(report: RunReport, name: str, draw: Callable[[Any], Any], subject: Any) -> Any:
+    """What was drawn before of the same trace, or is drawn now."""
+    if name not in report.rendered:
+        report.rendered[name] = draw(subject)
+    return report.rendered[name]
 
 
 def _stage_rows(report: RunReport) -> Sequence[tuple[str, str]]:
@@ -190,6 +202,14 @@ def _stage_rows(report: RunReport) -> Sequence[tuple[str, str]]:
         ("run", report.run_ns),
     )
     return [(name, format_duration(time_ns)) for name, time_ns in times if time_ns]
+
+
+def _once_as_data(
+    report: RunReport, name: str, draw: Callable[[Any], Mapping[str, Any]], subject: Any
+) -> Tidied | None:
+    if subject is None:
+        return None
+    return _once(report, name, lambda subject: tidied(draw(subject)), subject)
 
 
 def _data(report: RunReport) -> dict[str, Any]:
@@ -212,8 +232,8 @@ def _data(report: RunReport) -> dict[str, Any]:
         "static": report.static,
         "assigned": list(report.assigned),
         "warnings": list(report.warnings),
-        "jaxpr": jaxpr_data(report.closed) if report.closed is not None else None,
-        "provenance": map_data(report.provenance) if report.provenance is not None else None,
+        "jaxpr": _once_as_data(report, "jaxpr data", jaxpr_data, report.closed),
+        "provenance": _once_as_data(report, "map data", map_data, report.provenance),
         "sections": [
             {"name": one.name, "title": one.title, "text": one.text[:20_000]}
             for one in report.sections

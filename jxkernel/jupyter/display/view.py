@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["MIME", "View", "capped", "clean"]
+__all__ = ["MIME", "Tidied", "View", "capped", "clean", "tidied"]
 
 MIME = "application/vnd.jxkernel.{}+json"
 """The type of a view's data, by kind: jit, jaxpr, provenance, ledger, stages, table."""
@@ -59,8 +59,21 @@ class View:
         return bundle
 
 
+class Tidied(dict[str, Any]):
+    """Data that is plain already: made once for a trace and shown at each of its hits."""
+
+    __slots__ = ()
+
+
+def tidied(data: Mapping[str, Any]) -> Tidied:
+    """Returns data as JSON knows it, its texts clean and cut to a length."""
+    return Tidied({key: _plain(value) for key, value in data.items()})
+
+
 def _plain(data: Any) -> Any:
     """Data as JSON knows it, its texts without control characters and cut to a length."""
+    if isinstance(data, Tidied):
+        return data
     if isinstance(data, str):
         return capped(clean(data), STRING_LIMIT)
     if isinstance(data, Mapping):
