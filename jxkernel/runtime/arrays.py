@@ -120,16 +120,26 @@ def block_until_ready(leaves: Sequence[Any]) -> None:
 
 
 def value_of(array: Any) -> np.ndarray[Any, Any]:
-    """Return the array's data as a read-only NumPy array, waiting for it; copied once."""
+    """Return the array's data as a read-only NumPy array, waiting for it.
+
+    On the CPU it is the array's own memory.  Dtypes that the buffer protocol knows are read
+    through it: jaxlib's other way looks for a package ``jax`` on every read, in vain and slowly.
+    """
     _check_alive(array)
     found = array._npy_value
     if found is None:
-        found, _ = array._single_device_array_to_np_array_did_copy()
-        if array.aval.dtype == dtypes.float0:
-            found = np.zeros(found.shape, dtypes.float0)
+        found = _read(array)
         found.flags.writeable = False
         array._npy_value = found
     return found
+
+
+def _read(array: Any) -> np.ndarray[Any, Any]:
+    dtype = array.aval.dtype
+    if dtype.isbuiltin == 1 and array.platform() == "cpu":
+        return np.asarray(memoryview(array))
+    found, _ = array._single_device_array_to_np_array_did_copy()
+    return np.zeros(found.shape, dtypes.float0) if dtype == dtypes.float0 else found
 
 
 def _check_alive(array: Any) -> None:
@@ -292,6 +302,7 @@ def _attach() -> None:
     for name, method in methods.items():
         setattr(ArrayImpl, name, method)
     ArrayImpl.__module__ = "jxkernel"
+    ArrayImpl.__doc__ = "An array on devices, asynchronous: its value may not exist yet."
 
 
 _attach()

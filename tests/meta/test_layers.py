@@ -23,12 +23,12 @@ def copy(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("path", "source", "contract", "named"),
     [
-        ("util/upward.py", "import jxkernel.core", "Layers", "util.upward -> jxkernel.core"),
+        ("events/upward.py", "import jxkernel.core", "Layers", "events.upward -> jxkernel.core"),
         (
-            "util/hidden.py",
+            "events/hidden.py",
             "def function():\n    import jxkernel.core",
             "Layers",
-            "util.hidden -> jxkernel.core",
+            "events.hidden -> jxkernel.core",
         ),
         (
             "lowering/sideways.py",
@@ -44,10 +44,10 @@ def copy(tmp_path: Path) -> Path:
             ".trace -> .jaxpr",
         ),
         (
-            "util/inward.py",
+            "events/inward.py",
             "from jxkernel import jit",
             "The façade is for users: nothing inside imports it",
-            "util.inward -> jxkernel",
+            "events.inward -> jxkernel",
         ),
         ("compile/peer.py", "import jax.numpy", "jax is never imported", "compile.peer -> jax"),
         (
