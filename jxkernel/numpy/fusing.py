@@ -23,7 +23,7 @@ from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.errors import UnexpectedTracerError
-from jxkernel.runtime import ArrayImpl, shard_argument
+from jxkernel.runtime import ArrayImpl, as_device_array, shard_argument
 from jxkernel.transforms.stage import trace_flat
 
 __all__ = ["OPERANDS", "clear", "fused"]
@@ -53,6 +53,8 @@ class _Fused:
     def cache_miss(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
         """Answer a call that C++ does not know: (result, fast-path record or None, False)."""
         if not evaluating():
+            if any(type(arg) is np.ndarray for arg in args):
+                args = tuple([_as_array(arg) for arg in args])
             return self.body(*args, **kwargs), None, False
         if self.operator and not all(isinstance(arg, OPERANDS) for arg in args):
             return NotImplemented, None, False
@@ -99,6 +101,11 @@ class _Fused:
 
         closed = trace_flat(flat_body, avals, name=self.name)
         return closed, out_tree
+
+
+def _as_array(arg: Any) -> Any:
+    """Return a NumPy array as one of ours, so that bodies may use methods and operators."""
+    return as_device_array(arg) if type(arg) is np.ndarray else arg
 
 
 def _static_parameters(body: Callable[..., Any], names: tuple[str, ...]) -> Parameters:

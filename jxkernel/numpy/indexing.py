@@ -101,6 +101,8 @@ def read(
     found = addresses(np.shape(x), leaves, spec)
     if found.indices is None:
         return _sliced(x, leaves, spec)
+    if any(np.shape(x)[axis] == 0 for axis in found.addressed):
+        return _nothing(x, found)
     window_axes = tuple(i for i, kind in enumerate(found.layout) if kind == "window")
     result = gather(
         x,
@@ -113,6 +115,20 @@ def read(
         unique_indices=unique_indices,
     )
     return expand_dims(result, found.new) if found.new else result
+
+
+def _nothing(x: Any, found: "Addresses") -> Any:
+    """Return what positions along an axis of size 0 give: nothing, of none.
+
+    Raises:
+      IndexError: there is a position.
+    """
+    if 0 not in found.shape:
+        raise IndexError(f"index is out of bounds for an axis of size 0 of shape {np.shape(x)}")
+    shape = list(found.shape)
+    for place in found.new:
+        shape.insert(place, 1)
+    return broadcast_in_dim(dtype_of(x).type(0), tuple(shape), ())
 
 
 # ---------------------------------------------------------------- slices and single positions

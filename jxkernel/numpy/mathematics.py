@@ -317,7 +317,7 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     if aval.dtype not in dtypes.INEXACT:
         if decimals >= 0:
             return cast(a, aval.dtype, aval.weak_type)
-        return cast(round(cast(a, np.float32), decimals), aval.dtype)
+        return cast(round(cast(a, np.dtype(np.float32)), decimals), aval.dtype)
     if decimals == 0:
         return _to_even(a)
     # float16 would overflow on the way.

@@ -11,21 +11,28 @@ from typing import Any
 
 import numpy as np
 
+from jxkernel import dtypes
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.errors import ImmutableArrayError
 from jxkernel.numpy import (
     arithmetic,
     contractions,
     creation,
+    cumulation,
     logic,
     mathematics,
+    matrices,
     reductions,
+    selection,
     shapes,
+    sorting,
+    taking,
 )
 from jxkernel.numpy.fusing import OPERANDS, fused
 from jxkernel.numpy.indexing import getitem
 from jxkernel.numpy.ufuncs import named
 from jxkernel.numpy.updating import IndexUpdater
+from jxkernel.ops.convert import bitcast_convert_type
 from jxkernel.ops.dynamic_slicing import dynamic_slice
 from jxkernel.ops.shape import squeeze
 from jxkernel.runtime import ArrayImpl
@@ -210,33 +217,91 @@ def _to_device(self: Any, device: Any, *, stream: Any = None) -> Any:
     return creation.placed(self, device)
 
 
+def _compress(self: Any, condition: Any, axis: int | None = None, **how: Any) -> Any:
+    """Return the parts along an axis where a condition holds."""
+    return taking.compress(condition, self, axis, **how)
+
+
+def _view(self: Any, dtype: Any = None, type: None = None) -> Any:
+    """Return the bits of the elements read as another dtype; the last axis changes its size."""
+    if type is not None:
+        raise NotImplementedError("view(type=...): arrays have one class")
+    return _bits_as(self, creation.user_dtype(dtype, "view"))
+
+
+@fused(static=("dtype",), name="view")
+def _bits_as(x: Any, dtype: Any) -> Any:
+    """Return an array's bits as another dtype.
+
+    Raises:
+      ValueError: the last axis does not hold a whole number of elements, or the rank is 0.
+    """
+    old = x.dtype
+    if dtype is None or dtype == old:
+        return x
+    if old in dtypes.COMPLEX or dtype in dtypes.COMPLEX:
+        raise NotImplementedError(f"view of {old.name} as {dtype.name}: use real, imag and complex")
+    x = x.astype(np.uint8) if old in dtypes.BOOLEAN else x
+    kind = np.dtype(np.uint8) if dtype in dtypes.BOOLEAN else dtype
+    before, after = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(kind)
+    if before != after and not x.ndim:
+        raise ValueError(f"view of a scalar of {old.name} as {dtype.name}: the sizes differ")
+    if before > after:
+        result = bitcast_convert_type(x, kind)
+        result = shapes.reshape(result, (*x.shape[:-1], x.shape[-1] * (before // after)))
+    elif before < after:
+        count, rest = divmod(x.shape[-1] * before, after)
+        if rest:
+            raise ValueError(f"view as {dtype.name}: the last axis of {x.shape} does not divide")
+        grouped = shapes.reshape(x, (*x.shape[:-1], count, after // before))
+        result = bitcast_convert_type(grouped, kind)
+    else:
+        result = bitcast_convert_type(x, kind)
+    return result != 0 if dtype in dtypes.BOOLEAN else result
+
+
 _METHODS: dict[str, Method] = {
     "all": reductions.all,
     "any": reductions.any,
     "argmax": reductions.argmax,
     "argmin": reductions.argmin,
+    "argpartition": sorting.argpartition,
+    "argsort": sorting.argsort,
     "astype": _astype,
+    "choose": selection.choose,
     "clip": _clip,
+    "compress": _compress,
     "conj": mathematics.conj,
     "conjugate": mathematics.conjugate,
     "copy": _copy,
+    "cumprod": cumulation.cumprod,
+    "cumsum": cumulation.cumsum,
+    "diagonal": matrices.diagonal,
     "dot": contractions.dot,
     "flatten": _flatten,
     "max": reductions.max,
     "mean": reductions.mean,
     "min": reductions.min,
+    "nonzero": taking.nonzero,
+    "partition": sorting.partition,
     "prod": reductions.prod,
     "ptp": reductions.ptp,
     "ravel": shapes.ravel,
+    "repeat": taking.repeat,
     "reshape": _reshape,
     "round": mathematics.round,
+    "searchsorted": sorting.searchsorted,
+    "sort": sorting.sort,
     "squeeze": shapes.squeeze,
     "std": reductions.std,
     "sum": reductions.sum,
     "swapaxes": shapes.swapaxes,
+    "take": taking.take,
     "to_device": _to_device,
+    "trace": matrices.trace,
     "transpose": _transpose,
     "var": reductions.var,
+    "view": _view,
 }
 _TRACED: dict[str, Method] = {
     "__getitem__": getitem,

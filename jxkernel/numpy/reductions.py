@@ -31,7 +31,7 @@ from jxkernel.ops.complex import real as real_part
 from jxkernel.ops.exponential import sqrt
 from jxkernel.ops.select import select
 from jxkernel.ops.shape import expand_dims, reshape
-from jxkernel.ops.structural import canonical_axes, canonical_axis
+from jxkernel.ops.structural import canonical_axes, canonical_axis, listed
 
 __all__ = [
     "all",
@@ -66,7 +66,7 @@ def reduced_axes(name: str, a: Any, axis: Axis) -> tuple[int, ...]:
         return tuple(range(rank))
     if type(axis) is int and -rank <= axis < rank:
         return (axis + rank if axis < 0 else axis,)
-    return canonical_axes(name, (axis,) if np.ndim(axis) == 0 else tuple(axis), rank)
+    return canonical_axes(name, listed(axis), rank)
 
 
 def _finished(result: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -84,7 +84,7 @@ def _masked(x: Any, where: Any, identity: Any) -> Any:
 # ---------------------------------------------------------------- sum and prod
 
 
-def _accumulated_dtype(dtype: Any, promote_integers: bool) -> Any:
+def accumulated_dtype(dtype: Any, promote_integers: bool) -> Any:
     """Return the dtype of a sum: integers narrower than the default one become it."""
     if dtype in dtypes.BOOLEAN:
         return dtypes.default_int_dtype() if promote_integers else dtype
@@ -129,7 +129,7 @@ def _accumulate(
         refuse_out(name, out)
     axes = reduced_axes(name, a, axis)
     if dtype is None:
-        dtype = _accumulated_dtype(dtype_of(a), promote_integers)
+        dtype = accumulated_dtype(dtype_of(a), promote_integers)
     else:
         dtype = user_dtype(dtype, name)
     return accumulated(a, initial, where, axes=axes, dtype=dtype, keepdims=keepdims)
@@ -472,11 +472,16 @@ def _variance(
     return cast(result, dtype_of(total) if dtype in dtypes.COMPLEX else dtype)
 
 
+def _positive_or_nan(count: Any, ddof: float) -> Any:
+    kind = type(count)
+    degrees = count - kind(ddof)
+    return degrees if degrees > 0 else kind(np.nan)
+
+
 def _divided(total: Any, count: Any, ddof: float) -> Any:
     """Return a sum divided by a count less ``ddof``; NaN where that is not positive."""
     if isinstance(count, np.generic):
-        degrees = count - type(count)(ddof)
-        return ops.div(total, degrees if degrees > 0 else type(count)(np.nan))
+        return ops.div(total, _positive_or_nan(count, ddof))
     degrees = ops.sub(count, ddof)
     positive = gt(degrees, 0)
     return select(positive, ops.div(total, select(positive, degrees, 1)), np.nan)

@@ -3,21 +3,34 @@
 What is not chosen takes no part: neither its NaN values nor its derivatives reach the result.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from jxkernel import dtypes
+from jxkernel.core.trace import Tracer
+from jxkernel.numpy.creation import asarray, zeros_like
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.logic import truth
+from jxkernel.numpy.logic import isnan, isneginf, isposinf, truth
+from jxkernel.numpy.mathematics import imag, real
 from jxkernel.numpy.promotion import (
+    argument_aval,
     broadcast_shapes,
     broadcast_to_shape,
+    cast,
     check_arguments,
     promote_dtypes,
+    refuse_out,
 )
+from jxkernel.numpy.shapes import atleast_1d
+from jxkernel.numpy.taking import nonzero
+from jxkernel.ops.complex import complex as with_parts
 from jxkernel.ops.select import select as selected
+from jxkernel.ops.select import select_n
+from jxkernel.runtime import ArrayImpl
 
-__all__ = ["where"]
+__all__ = ["choose", "nan_to_num", "piecewise", "select", "where"]
 
 
 @fused
@@ -36,9 +49,12 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 
 def where(
     condition: Any,
-    x: Any,
-    y: Any,
+    x: Any = None,
+    y: Any = None,
     /,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
 ) -> Any:
     """Return elements of ``x`` where a condition holds, else of ``y``.
 
@@ -46,12 +62,155 @@ def where(
       condition: an array; anything but zero holds.
       x: an array or number.
       y: an array or number; all three broadcast.
+      size: without ``x`` and ``y``: how many positions to return; see ``nonzero``.
+      fill_value: without ``x`` and ``y``: the positions past the last one.
+
+    Returns:
+      an array; without ``x`` and ``y`` the positions where the condition holds.
 
     Raises:
       TypeError: an argument is no array (a list is not converted silently).
-      ValueError: shapes do not broadcast.
+      ValueError: only one of ``x`` and ``y`` is given, or shapes do not broadcast.
 
     The derivative with respect to a value not chosen is exactly zero, also where it is NaN.
     """
+    if x is None and y is None:
+        check_arguments("where", condition)
+        return nonzero(atleast_1d(condition), size=size, fill_value=fill_value)
+    if x is None or y is None:
+        raise ValueError("where takes both x and y, or neither")
+    if size is not None or fill_value is not None:
+        raise ValueError("where takes size and fill_value only without x and y")
     check_arguments("where", condition, x, y)
     return _where(condition, x, y)
+
+
+@fused(name="select")
+def _first_case(conditions: Sequence[Any], choices: Sequence[Any], default: Any) -> Any:
+    *choices, result = promote_dtypes("select", *choices, default)
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        result = _where.__wrapped__(condition, choice, result)
+    return result
+
+
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    """Return, for each element, that of the first array whose condition holds.
+
+    Args:
+      condlist: boolean arrays.
+      choicelist: an array for each; all broadcast.
+      default: what to return where none holds.
+
+    Raises:
+      ValueError: the lists differ in length or are empty.
+      TypeError: a condition is not boolean.
+    """
+    conditions, choices = list(condlist), list(choicelist)
+    if len(conditions) != len(choices) or not choices:
+        raise ValueError(f"select got {len(conditions)} conditions for {len(choices)} choices")
+    for condition in conditions:
+        if argument_aval("select", condition).dtype not in dtypes.BOOLEAN:
+            raise TypeError("select takes conditions of dtype bool")
+    check_arguments("select", *choices, default)
+    return _first_case(conditions, choices, default)
+
+
+def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
+    """Return, for each element of ``a``, the element of the choice of that number.
+
+    Args:
+      a: integers.
+      choices: arrays, or one array of them along its first axis; all broadcast.
+      out: must be None.
+      mode: numbers out of range: ``"wrap"``, ``"clip"``, or ``"raise"``, which needs values known
+        now.
+
+    Raises:
+      ValueError: (``"raise"``) a number is out of range; or there is no such mode.
+    """
+    refuse_out("choose", out)
+    parts = list(choices)
+    check_arguments("choose", a, *parts)
+    a = asarray(a)
+    if mode == "raise":
+        if isinstance(a, Tracer):
+            raise ValueError("choose(mode='raise') of a traced array: choose 'wrap' or 'clip'")
+        if a.size and bool(((a < 0) | (a >= len(parts))).any()):
+            raise ValueError(f"choose got numbers out of range for {len(parts)} choices")
+    elif mode not in ("wrap", "clip"):
+        raise ValueError(f"choose got mode {mode!r}: it is 'raise', 'wrap' or 'clip'")
+    return _chosen(a, parts, mode)
+
+
+@fused(static=("mode",), name="choose")
+def _chosen(a: Any, choices: Sequence[Any], mode: str) -> Any:
+    count = len(choices)
+    a = a % count if mode == "wrap" else a.clip(0, count - 1)
+    parts = promote_dtypes("choose", *choices)
+    shape = broadcast_shapes(np.shape(a), *map(np.shape, parts))
+    which = broadcast_to_shape(cast(a, np.dtype(np.int32)), shape)
+    return select_n(which, *[broadcast_to_shape(part, shape) for part in parts])
+
+
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+    """Return, for each element, what the function of the last condition that holds gives.
+
+    Args:
+      x: an array.
+      condlist: boolean arrays, or one.
+      funclist: a function of an array, or a number, for each condition; one more is for elements
+        where none holds, which are 0 otherwise.
+      *args: further arguments of the functions.
+      **kw: further arguments of the functions.
+
+    Raises:
+      ValueError: the lists' lengths do not fit.
+
+    Every function is given all elements: what it makes of those not its own takes no part.
+    """
+    x = asarray(x)
+    whole = isinstance(condlist, (ArrayImpl, Tracer, np.ndarray)) and condlist.ndim <= x.ndim
+    conditions = [condlist] if whole or isinstance(condlist, bool) else list(condlist)
+    if len(funclist) not in (len(conditions), len(conditions) + 1):
+        raise ValueError(
+            f"piecewise got {len(funclist)} functions for {len(conditions)} conditions: as many, "
+            "or one more"
+        )
+    values = [cast(asarray(f(x, *args, **kw) if callable(f) else f), x.dtype) for f in funclist]
+    result = zeros_like(x)
+    if len(values) > len(conditions):
+        result = broadcast_to_shape(values.pop(), x.shape)
+    for condition, value in zip(conditions, values, strict=True):
+        result = _where(asarray(condition), value, result)
+    return result
+
+
+@fused(static=("copy",))
+def nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    """Return an array with NaN and infinities replaced.
+
+    Args:
+      x: an array.
+      copy: accepted; arrays do not change.
+      nan: what replaces NaN.
+      posinf: what replaces +inf; the greatest number where not given.
+      neginf: what replaces -inf; the least number where not given.
+    """
+    aval = argument_aval("nan_to_num", x)
+    if aval.dtype not in dtypes.INEXACT:
+        return cast(x, aval.dtype, aval.weak_type)
+    if aval.dtype in dtypes.COMPLEX:
+        real_part, imag_part = (
+            nan_to_num.__wrapped__(part, copy, nan, posinf, neginf) for part in (real(x), imag(x))
+        )
+        return with_parts(real_part, imag_part)
+    info = dtypes.finfo(aval.dtype)
+    high = aval.dtype.type(info.max) if posinf is None else posinf
+    low = aval.dtype.type(info.min) if neginf is None else neginf
+    nan, high, low = (cast(value, aval.dtype) for value in (nan, high, low))
+    x = cast(x, aval.dtype)
+    result = selected(isnan(x), broadcast_to_shape(nan, np.shape(x)), x)
+    result = selected(isposinf(x), broadcast_to_shape(high, np.shape(x)), result)
+    return selected(isneginf(x), broadcast_to_shape(low, np.shape(x)), result)

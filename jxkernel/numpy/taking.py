@@ -16,7 +16,7 @@ from jxkernel.core.trace import Tracer
 from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.creation import arange, asarray, ones_like, zeros
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.indexing import getitem, static_fill
+from jxkernel.numpy.indexing import getitem
 from jxkernel.numpy.logic import truth
 from jxkernel.numpy.promotion import (
     argument_aval,
@@ -38,7 +38,7 @@ from jxkernel.ops.indexing import GatherDimensionNumbers, gather
 from jxkernel.ops.joining import concatenate as joined
 from jxkernel.ops.select import select
 from jxkernel.ops.shape import expand_dims
-from jxkernel.ops.structural import canonical_axis
+from jxkernel.ops.structural import canonical_axis, listed
 from jxkernel.runtime import ArrayImpl, value_of
 
 __all__ = [
@@ -122,8 +122,12 @@ def _along(arr: Any, indices: Any, fill_value: Any, axis: int, mode: str) -> Any
     indices = broadcast_to_shape(indices, (*rest[:axis], count, *rest[axis:]))
     if dtype_of(indices) not in dtypes.UNSIGNED:
         indices = select(lt(indices, 0), ops.add(indices, size), indices)
+    if not size and 0 not in np.shape(indices):
+        raise IndexError(f"take_along_axis has no positions along axis {axis}, which is of size 0")
+    if 0 in np.shape(indices):
+        return broadcast_in_dim(dtype_of(arr).type(0), np.shape(indices), ())
     others = tuple(i for i in range(len(shape)) if i != axis)
-    sizes = tuple(0 if not n else 1 for n in np.shape(arr))
+    sizes = (1,) * len(shape)
     numbers = GatherDimensionNumbers((), (axis,), (axis,), others, others)
     vectors = expand_dims(indices, (len(shape),))
     return gather(arr, vectors, numbers, sizes, mode=mode, fill_value=fill_value)
@@ -418,7 +422,7 @@ def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
     check_arguments("roll", a)
     if axis is None:
         return reshape(roll(ravel(a), shift, 0), np.shape(a))
-    axes = (axis,) if np.ndim(axis) == 0 else tuple(axis)
+    axes = listed(axis)
     count = len(shift) if isinstance(shift, (list, tuple)) else np.size(shift)
     shifts = list(shift) if np.ndim(shift) else [shift] * len(axes)
     if count > 1 and len(axes) == 1:

@@ -234,6 +234,8 @@ def _written(
         result = _with_window(x, leaves, values, spec, operation)
     else:
         found = addresses(aval.shape, leaves, spec)
+        if 0 in found.shape:
+            return cast(x, aval.dtype, aval.weak_type)
         result = _SCATTERED[operation](
             x,
             found.indices,

@@ -1,0 +1,317 @@
+"""Running results and differences: sums up to each element, and from one element to the next."""
+
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.numpy.creation import asarray, ones_like, user_dtype, zeros_like
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.logic import isnan
+from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, refuse_out
+from jxkernel.numpy.reductions import accumulated_dtype
+from jxkernel.numpy.shapes import broadcast_to, concatenate, moveaxis, ravel
+from jxkernel.ops import cumulative as ops
+from jxkernel.ops.select import select
+from jxkernel.ops.structural import canonical_axes, canonical_axis, listed
+
+__all__ = [
+    "cumprod",
+    "cumsum",
+    "cumulative_prod",
+    "cumulative_sum",
+    "diff",
+    "ediff1d",
+    "gradient",
+    "nancumprod",
+    "nancumsum",
+    "trapezoid",
+    "unwrap",
+]
+
+
+@fused(static=("axis", "dtype", "product", "skip_nan"), name="cumsum")
+def _running(a: Any, axis: int, dtype: Any, product: bool, skip_nan: bool) -> Any:
+    aval = argument_aval("cumsum", a)
+    if skip_nan and aval.dtype in dtypes.INEXACT:
+        a = select(isnan(a), aval.dtype.type(product), a)
+    operation = ops.cumprod if product else ops.cumsum
+    return operation(cast(a, dtype), axis)
+
+
+def _run(
+    name: str,
+    a: Any,
+    axis: int | None,
+    dtype: Any,
+    out: None,
+    product: bool,
+    skip_nan: bool = False,
+) -> Any:
+    refuse_out(name, out)
+    aval = argument_aval(name, a)
+    if axis is None or not aval.ndim:
+        a, axis = ravel(a), 0
+    axis = canonical_axis(name, axis, np.ndim(a))
+    found = accumulated_dtype(aval.dtype, True) if dtype is None else user_dtype(dtype, name)
+    return _running(a, axis, found, product, skip_nan)
+
+
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """Return the sums of the elements up to each one.
+
+    Args:
+      a: an array.
+      axis: the axis; None for the flattened array.
+      dtype: the dtype to sum in; narrow integers are widened where not given, as by ``sum``.
+      out: must be None.
+
+    Linear.
+    """
+    return _run("cumsum", a, axis, dtype, out, False)
+
+
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """Return the products of the elements up to each one; arguments are those of ``cumsum``.
+
+    The derivative is right also where elements are 0.
+    """
+    return _run("cumprod", a, axis, dtype, out, True)
+
+
+def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """Return the running sums with NaN counted as 0; see ``cumsum``."""
+    return _run("nancumsum", a, axis, dtype, out, False, True)
+
+
+def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """Return the running products with NaN counted as 1; see ``cumsum``."""
+    return _run("nancumprod", a, axis, dtype, out, True, True)
+
+
+def _standard(
+    name: str, x: Any, axis: int | None, dtype: Any, include_initial: bool, product: bool
+) -> Any:
+    rank = argument_aval(name, x).ndim
+    if axis is None:
+        if rank != 1:
+            raise ValueError(f"{name} needs an axis for an array of shape {np.shape(x)}")
+        axis = 0
+    result = _run(name, x, axis, dtype, None, product)
+    if not include_initial:
+        return result
+    first = moveaxis(moveaxis(result, axis, 0)[:1], 0, axis) if result.shape[axis] else None
+    if first is None:
+        shape = (*result.shape[:axis], 1, *result.shape[axis + 1 :])
+        first = zeros_like(result, shape=shape)
+    start = ones_like(first) if product else zeros_like(first)
+    return concatenate([start, result], axis)
+
+
+def cumulative_sum(
+    x: Any,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: Any = None,
+    include_initial: bool = False,
+) -> Any:
+    """Return running sums, as the array API standard has them.
+
+    Args:
+      x: an array.
+      axis: the axis; needed unless the rank is 1.
+      dtype: the dtype to sum in.
+      include_initial: whether a 0 comes first.
+
+    Raises:
+      ValueError: the axis is missing.
+    """
+    return _standard("cumulative_sum", x, axis, dtype, include_initial, False)
+
+
+def cumulative_prod(
+    x: Any,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: Any = None,
+    include_initial: bool = False,
+) -> Any:
+    """Return running products; arguments are those of ``cumulative_sum``, and 1 comes first."""
+    return _standard("cumulative_prod", x, axis, dtype, include_initial, True)
+
+
+# ---------------------------------------------------------------- differences
+
+
+@fused(static=("n", "axis"), name="diff")
+def _differences(a: Any, n: int, axis: int) -> Any:
+    a = moveaxis(a, axis, -1)
+    for _ in range(n):
+        a = a[..., 1:] != a[..., :-1] if a.dtype == bool else a[..., 1:] - a[..., :-1]
+    return moveaxis(a, -1, axis)
+
+
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Return the differences of successive elements; of booleans, whether they differ.
+
+    Args:
+      a: an array of rank 1 or more.
+      n: how often to take differences.
+      axis: the axis.
+      prepend: values before the first element; a scalar is repeated.
+      append: values after the last.
+
+    Raises:
+      ValueError: ``n`` is negative, or ``a`` is a scalar.
+    """
+    aval = argument_aval("diff", a)
+    if n < 0:
+        raise ValueError(f"diff got n={n}: it is not negative")
+    if not aval.ndim:
+        raise ValueError("diff needs an array of rank 1 or more, got a scalar")
+    axis = canonical_axis("diff", axis, aval.ndim)
+    parts = [_edge(p, aval.shape, axis) for p in (prepend, a, append) if p is not None]
+    joined = concatenate(parts, axis) if len(parts) > 1 else asarray(a)
+    return _differences(joined, n, axis) if n else joined
+
+
+def _edge(part: Any, shape: tuple[int, ...], axis: int) -> Any:
+    if np.ndim(part):
+        return part
+    return broadcast_to(part, (*shape[:axis], 1, *shape[axis + 1 :]))
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """Return the differences of successive elements of the flattened array.
+
+    Args:
+      ary: an array.
+      to_end: values to follow them.
+      to_begin: values to come first.
+    """
+    flat = ravel(ary)
+    parts = [flat[1:] - flat[:-1]]
+    if to_begin is not None:
+        parts.insert(0, ravel(asarray(to_begin, flat.dtype)))
+    if to_end is not None:
+        parts.append(ravel(asarray(to_end, flat.dtype)))
+    return concatenate(parts)
+
+
+@fused(static=("axis",), name="gradient")
+def _slopes(f: Any, spacing: Any, axis: int) -> Any:
+    """Take central differences inside, of second order also where the spacing is uneven."""
+    f = moveaxis(f, axis, -1)
+    if np.ndim(spacing) == 0:
+        inner = (f[..., 2:] - f[..., :-2]) / (2 * spacing)
+        first, last = (f[..., 1:2] - f[..., :1]) / spacing, (f[..., -1:] - f[..., -2:-1]) / spacing
+    else:
+        steps = spacing[1:] - spacing[:-1]
+        before, after = steps[:-1], steps[1:]
+        inner = (
+            -(after / (before * (before + after))) * f[..., :-2]
+            + ((after - before) / (before * after)) * f[..., 1:-1]
+            + (before / (after * (before + after))) * f[..., 2:]
+        )
+        first = (f[..., 1:2] - f[..., :1]) / steps[:1]
+        last = (f[..., -1:] - f[..., -2:-1]) / steps[-1:]
+    return moveaxis(concatenate([first, inner, last], -1), -1, axis)
+
+
+def gradient(
+    f: Any,
+    *varargs: Any,
+    axis: int | Sequence[int] | None = None,
+    edge_order: int | None = None,
+) -> Any:
+    """Return slopes along axes by differences, central ones inside.
+
+    Args:
+      f: an array with at least two elements along each of the axes.
+      *varargs: the spacing: nothing for 1, one number for all axes, or for each axis a number or
+        the coordinates.
+      axis: the axes; all where not given.
+      edge_order: must be None or 1.
+
+    Returns:
+      an array, or a list of one for each axis.
+
+    Raises:
+      ValueError: an axis is too short, or the spacings do not fit.
+      NotImplementedError: another order at the edges.
+    """
+    if edge_order not in (None, 1):
+        raise NotImplementedError(f"gradient(edge_order={edge_order}): there is 1")
+    aval = argument_aval("gradient", f)
+    f = cast(f, inexact_dtype(aval.dtype))
+    chosen = range(aval.ndim) if axis is None else listed(axis)
+    axes = canonical_axes("gradient", chosen, aval.ndim)
+    if any(aval.shape[i] < 2 for i in axes):
+        raise ValueError(f"gradient needs two elements along each axis, got shape {aval.shape}")
+    spacings = list(varargs) or [1.0]
+    if len(spacings) == 1 and (len(axes) != 1 or np.ndim(spacings[0]) == 0):
+        spacings = spacings * len(axes)
+    if len(spacings) != len(axes):
+        raise ValueError(f"gradient got {len(varargs)} spacings for {len(axes)} axes")
+    results = [_slopes(f, _coordinates(s), i) for s, i in zip(spacings, axes, strict=True)]
+    return results[0] if len(results) == 1 else results
+
+
+def _coordinates(spacing: Any) -> Any:
+    return asarray(spacing) if np.ndim(spacing) else spacing
+
+
+@fused(static=("axis",))
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """Return the integral along an axis by the trapezoidal rule.
+
+    Args:
+      y: the values.
+      x: their coordinates; otherwise they are ``dx`` apart.
+      dx: the distance.
+      axis: the axis.
+    """
+    aval = argument_aval("trapezoid", y)
+    y = moveaxis(cast(y, inexact_dtype(aval.dtype)), axis, -1)
+    if x is None:
+        steps = dx
+    else:
+        x = asarray(x)
+        x = x if x.ndim == 1 else moveaxis(x, axis, -1)
+        steps = x[..., 1:] - x[..., :-1]
+    return ((y[..., 1:] + y[..., :-1]) * steps).sum(-1) * 0.5
+
+
+@fused(static=("axis",), name="unwrap")
+def _unwrapped(p: Any, discont: Any, period: Any, axis: int) -> Any:
+    p = moveaxis(p, axis, -1)
+    interval = period / 2
+    step = p[..., 1:] - p[..., :-1]
+    moved = (step + interval) % period - interval
+    # A step of exactly half a period keeps its direction.
+    moved = select((moved == -interval) & (step > 0), moved * 0 + interval, moved)
+    correction = moved - step
+    correction = select(abs(step) < (interval if discont is None else discont), 0, correction)
+    total = ops.cumsum(correction, correction.ndim - 1)
+    return moveaxis(concatenate([p[..., :1], p[..., 1:] + total], -1), -1, axis)
+
+
+def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi) -> Any:
+    """Return angles with jumps of more than half a period taken out.
+
+    Args:
+      p: the angles.
+      discont: the least jump to take out; half a period where not given.
+      axis: the axis.
+      period: the period.
+    """
+    aval = argument_aval("unwrap", p)
+    axis = canonical_axis("unwrap", axis, aval.ndim)
+    dtype = inexact_dtype(aval.dtype)
+    if not aval.shape[axis]:
+        return asarray(p, dtype)
+    return _unwrapped(cast(p, dtype), discont, period, index(axis))

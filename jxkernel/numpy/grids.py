@@ -1,0 +1,291 @@
+"""Grids: coordinates of all points of a rectangle, and positions in flattened arrays."""
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.core.trace import Tracer
+from jxkernel.numpy.creation import arange, asarray, canonical_shape, linspace, user_dtype
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.promotion import argument_aval, check_arguments
+from jxkernel.numpy.shapes import concatenate, ravel, reshape, stack
+from jxkernel.numpy.taking import nonzero
+from jxkernel.ops.broadcast import broadcast_in_dim
+from jxkernel.ops.creation import broadcasted_iota
+
+__all__ = [
+    "c_",
+    "fromfunction",
+    "index_exp",
+    "indices",
+    "ix_",
+    "meshgrid",
+    "mgrid",
+    "ogrid",
+    "r_",
+    "ravel_multi_index",
+    "s_",
+    "unravel_index",
+]
+
+index_exp = np.index_exp
+s_ = np.s_
+
+
+@fused(static=("sparse", "exchange"), name="meshgrid")
+def _mesh(coordinates: tuple[Any, ...], sparse: bool, exchange: bool) -> list[Any]:
+    rank = len(coordinates)
+    order = [1, 0, *range(2, rank)] if exchange and rank > 1 else list(range(rank))
+    sizes = [np.shape(c)[0] for c in coordinates]
+    whole = tuple(sizes[i] for i in order)
+    grids: list[Any] = []
+    for place, coordinate in enumerate(coordinates):
+        axis = order.index(place)
+        shape = tuple(n if i == axis else 1 for i, n in enumerate(whole)) if sparse else whole
+        grids.append(broadcast_in_dim(coordinate, shape, (axis,)))
+    return grids
+
+
+def meshgrid(
+    *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> tuple[Any, ...]:
+    """Return, for vectors of coordinates, the coordinates of all points of their grid.
+
+    Args:
+      *xi: vectors or numbers.
+      copy: must be True: arrays are never views.
+      sparse: whether the arrays keep size 1 along the axes that are not theirs.
+      indexing: ``"xy"`` exchanges the first two axes, ``"ij"`` does not.
+
+    Raises:
+      ValueError: a coordinate is of higher rank, or ``indexing`` is neither.
+    """
+    check_arguments("meshgrid", *xi)
+    if not copy:
+        raise ValueError("meshgrid(copy=False): arrays are never views")
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid got indexing={indexing!r}: it is 'xy' or 'ij'")
+    if any(np.ndim(x) > 1 for x in xi):
+        raise ValueError(f"meshgrid takes vectors, got shapes {[np.shape(x) for x in xi]}")
+    return tuple(_mesh(tuple(ravel(x) for x in xi), sparse, indexing == "xy"))
+
+
+@fused(static=("shape", "dtype", "sparse"), name="indices")
+def _positions(shape: tuple[int, ...], dtype: Any, sparse: bool) -> list[Any]:
+    sizes = [
+        tuple(n if i == axis else 1 for i, n in enumerate(shape)) if sparse else shape
+        for axis in range(len(shape))
+    ]
+    return [broadcasted_iota(dtype, size, axis) for axis, size in enumerate(sizes)]
+
+
+def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) -> Any:
+    """Return the positions along each axis of all elements of a shape.
+
+    Args:
+      dimensions: the shape.
+      dtype: the default integer dtype where not given.
+      sparse: whether to return a tuple of arrays of size 1 along the axes that are not theirs.
+    """
+    shape = canonical_shape(dimensions)
+    found = user_dtype(dtype, "indices") or dtypes.default_int_dtype()
+    parts = tuple(_positions(shape, found, sparse))
+    if sparse:
+        return parts
+    return stack(parts) if parts else asarray(np.zeros((0, *shape)), found)
+
+
+def fromfunction(
+    function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any
+) -> Any:
+    """Return what a function gives for the positions of all elements of a shape.
+
+    Args:
+      function: a function of as many arrays as the shape has axes; it is called once, with whole
+        arrays.
+      shape: the shape.
+      dtype: the dtype of the positions.
+      **kwargs: further arguments of the function.
+    """
+    sizes = canonical_shape(shape)
+    found = user_dtype(dtype, "fromfunction")
+    return function(*_positions(sizes, found, False), **kwargs)
+
+
+def ix_(*args: Any) -> tuple[Any, ...]:
+    """Return vectors of positions shaped so that together they index a rectangle.
+
+    Raises:
+      ValueError: one is not of rank 1.
+    """
+    check_arguments("ix_", *args)
+    parts: list[Any] = []
+    for axis, arg in enumerate(args):
+        array = asarray(arg)
+        if array.ndim != 1:
+            raise ValueError(f"ix_ takes vectors, got shape {array.shape} as argument {axis}")
+        if array.dtype == bool:
+            (array,) = nonzero(array)
+        parts.append(reshape(array, (1,) * axis + array.shape + (1,) * (len(args) - axis - 1)))
+    return tuple(parts)
+
+
+# ---------------------------------------------------------------- mgrid, ogrid, r_, c_
+
+
+def _line(part: slice) -> Any:
+    """Return the numbers of a slice; a complex step is a count, both ends included."""
+    start = 0 if part.start is None else part.start
+    step = 1 if part.step is None else part.step
+    if isinstance(step, complex):
+        return linspace(start, part.stop, int(abs(step)))
+    return arange(start, part.stop, step)
+
+
+class _Mesh:
+    """``mgrid`` and ``ogrid``: grids written as slices between brackets."""
+
+    def __init__(self, name: str, sparse: bool) -> None:
+        self.name = name
+        self.sparse = sparse
+        self.__doc__ = (
+            f"Grids written as slices: ``{name}[0:3, 0:1:5j]``; a complex step is a count."
+        )
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            return _line(key)
+        lines = [_line(part) for part in key]
+        grids = meshgrid(*lines, indexing="ij", sparse=self.sparse)
+        return list(grids) if self.sparse else stack(grids)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+mgrid = _Mesh("mgrid", False)
+ogrid = _Mesh("ogrid", True)
+
+
+class _Joiner:
+    """``r_`` and ``c_``: arrays, numbers and slices between brackets, joined along an axis."""
+
+    def __init__(self, name: str, axis: int, rank: int, place: int) -> None:
+        self.name = name
+        self.axis, self.rank, self.place = axis, rank, place
+        self.__doc__ = f"Arrays, numbers and slices joined along an axis: ``{name}[0:3, x, 5]``."
+
+    def __getitem__(self, key: Any) -> Any:
+        parts = list(key) if isinstance(key, tuple) else [key]
+        axis, rank, place = self.axis, self.rank, self.place
+        if parts and isinstance(parts[0], str):
+            axis, rank, place = self._directive(parts.pop(0))
+        arrays = [_line(part) if isinstance(part, slice) else asarray(part) for part in parts]
+        rank = max([rank, *(array.ndim for array in arrays)])
+        return concatenate([_raised(array, rank, place) for array in arrays], axis)
+
+    def _directive(self, text: str) -> tuple[int, int, int]:
+        if text in ("r", "c"):
+            raise NotImplementedError(
+                f"{self.name}[{text!r}, ...] makes matrices, which NumPy drops"
+            )
+        numbers = [int(part) for part in text.split(",")]
+        if len(numbers) > 3:
+            raise ValueError(f"{self.name} got directive {text!r}: it has at most three numbers")
+        return tuple(numbers + [self.axis, self.rank, self.place][len(numbers) :])  # type: ignore[return-value]  # three by construction
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def _raised(array: Any, rank: int, place: int) -> Any:
+    """Return an array with axes of size 1 added up to a rank, its own beginning at ``place``."""
+    missing = rank - array.ndim
+    if missing <= 0:
+        return array
+    before = missing if place == -1 else min(place, missing)
+    return reshape(array, (1,) * before + array.shape + (1,) * (missing - before))
+
+
+r_ = _Joiner("r_", 0, 1, -1)
+c_ = _Joiner("c_", -1, 2, 0)
+
+
+# ---------------------------------------------------------------- flat positions
+
+
+def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
+    """Return positions in a flattened array as positions along each axis.
+
+    Args:
+      indices: integers; those out of bounds are clamped, negative ones count from the end.
+      shape: the array's shape.
+
+    Raises:
+      TypeError: ``indices`` are not integers.
+    """
+    aval = argument_aval("unravel_index", indices)
+    if aval.dtype not in dtypes.INTEGRAL:
+        raise TypeError(f"unravel_index takes integers, got dtype {aval.dtype.name}")
+    sizes = canonical_shape(shape)
+    return tuple(_unravelled(indices, sizes))
+
+
+@fused(static=("sizes",), name="unravel_index")
+def _unravelled(flat: Any, sizes: tuple[int, ...]) -> list[Any]:
+    count = prod(sizes)
+    flat = asarray(flat)
+    flat = (flat + (flat < 0) * count).clip(0, max(count - 1, 0))
+    places: list[Any] = []
+    for axis, size in enumerate(sizes):
+        stride = prod(sizes[axis + 1 :])
+        places.append((flat // max(stride, 1)) % max(size, 1))
+    return places
+
+
+def ravel_multi_index(
+    multi_index: Sequence[Any],
+    dims: Sequence[int],
+    mode: str = "raise",
+    order: str = "C",
+    *,
+    dtype: Any = None,
+) -> Any:
+    """Return positions along each axis as positions in the flattened array.
+
+    Args:
+      multi_index: an array of integers for each axis.
+      dims: the array's shape.
+      mode: out of bounds: ``"clip"``, ``"wrap"``, or ``"raise"``, which needs values known now.
+      order: ``"C"`` or ``"F"``.
+      dtype: the result's dtype; the default integer one where not given.
+
+    Raises:
+      ValueError: the numbers of axes differ, or (``"raise"``) a position is out of bounds.
+    """
+    sizes = canonical_shape(dims)
+    parts = [asarray(part) for part in multi_index]
+    if len(parts) != len(sizes):
+        raise ValueError(f"ravel_multi_index got {len(parts)} positions for {len(sizes)} axes")
+    if mode not in ("raise", "clip", "wrap") or order not in ("C", "F"):
+        raise ValueError(f"ravel_multi_index got mode {mode!r} and order {order!r}")
+    strides = [prod(sizes[i + 1 :]) if order == "C" else prod(sizes[:i]) for i in range(len(sizes))]
+    result: Any = asarray(0, user_dtype(dtype, "ravel_multi_index") or dtypes.default_int_dtype())
+    for part, size, stride in zip(parts, sizes, strides, strict=True):
+        result = result + _within(part, size, mode) * stride
+    return result
+
+
+def _within(part: Any, size: int, mode: str) -> Any:
+    if mode == "clip":
+        return part.clip(0, size - 1)
+    if mode == "wrap":
+        return part % size
+    if isinstance(part, Tracer):
+        raise ValueError("ravel_multi_index(mode='raise') of traced positions: choose another mode")
+    if bool(((part < 0) | (part >= size)).any()):
+        raise ValueError(f"ravel_multi_index got positions out of bounds for size {size}")
+    return part

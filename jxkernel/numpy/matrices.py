@@ -1,0 +1,309 @@
+"""Matrices by their diagonals: triangles, diagonals, traces, and the positions of these."""
+
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.numpy.creation import asarray, canonical_shape, user_dtype
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast, dtype_of, refuse_out
+from jxkernel.numpy.reductions import sum as total
+from jxkernel.numpy.shapes import moveaxis, ravel, reshape
+from jxkernel.numpy.taking import nonzero
+from jxkernel.numpy.updating import IndexUpdater
+from jxkernel.ops import arithmetic as ops
+from jxkernel.ops.broadcast import broadcast_in_dim
+from jxkernel.ops.compare import ge
+from jxkernel.ops.creation import broadcasted_iota
+from jxkernel.ops.exponential import pow as power_of
+from jxkernel.ops.indexing import GatherDimensionNumbers, gather
+from jxkernel.ops.select import select
+from jxkernel.ops.slicing import pad
+from jxkernel.ops.structural import canonical_axes
+
+__all__ = [
+    "diag",
+    "diag_indices",
+    "diag_indices_from",
+    "diagflat",
+    "diagonal",
+    "fill_diagonal",
+    "mask_indices",
+    "trace",
+    "tri",
+    "tril",
+    "tril_indices",
+    "tril_indices_from",
+    "triu",
+    "triu_indices",
+    "triu_indices_from",
+    "vander",
+]
+
+_INT32 = np.dtype(np.int32)
+
+
+def _distance(rows: int, columns: int) -> Any:
+    """Return, for each place of a matrix, how far right of the main diagonal it lies."""
+    row = broadcasted_iota(_INT32, (rows, columns), 0)
+    return ops.sub(broadcasted_iota(_INT32, (rows, columns), 1), row)
+
+
+@fused(static=("rows", "columns", "k", "dtype"), name="tri")
+def _tri(rows: int, columns: int, k: int, dtype: Any) -> Any:
+    return cast(ge(np.int32(k), _distance(rows, columns)), dtype)
+
+
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
+    """Return a matrix with ones on and below a diagonal, zeros above.
+
+    Args:
+      N: the number of rows.
+      M: the number of columns; ``N`` where not given.
+      k: which diagonal: positive ones lie above the main one.
+      dtype: the default float dtype where not given.
+    """
+    rows, columns = canonical_shape((N, N if M is None else M))
+    found = user_dtype(dtype, "tri") or dtypes.default_float_dtype()
+    return _tri(rows, columns, index(k), found)
+
+
+@fused(static=("k", "lower"), name="tril")
+def _triangle(m: Any, k: int, lower: bool) -> Any:
+    shape = np.shape(m)
+    if len(shape) < 2:
+        raise ValueError(f"a triangle is of matrices, got shape {shape}")
+    distance = _distance(*shape[-2:])
+    keep = ge(np.int32(k), distance) if lower else ge(distance, np.int32(k))
+    zero = dtype_of(m).type(0)
+    return select(broadcast_to_shape(keep, shape), cast(m, dtype_of(m)), zero)
+
+
+def tril(m: Any, k: int = 0) -> Any:
+    """Return matrices with what lies above a diagonal set to 0.
+
+    Args:
+      m: an array of rank 2 or more; the last two axes are those of matrices.
+      k: which diagonal: positive ones lie above the main one.
+
+    Raises:
+      ValueError: the rank is below 2.
+    """
+    argument_aval("tril", m)
+    return _triangle(m, index(k), True)
+
+
+def triu(m: Any, k: int = 0) -> Any:
+    """Return matrices with what lies below a diagonal set to 0; see ``tril``."""
+    argument_aval("triu", m)
+    return _triangle(m, index(k), False)
+
+
+# ---------------------------------------------------------------- diagonals
+
+
+@fused(static=("offset", "axis1", "axis2"), name="diagonal")
+def _diagonal(a: Any, offset: int, axis1: int, axis2: int) -> Any:
+    a = moveaxis(a, (axis1, axis2), (-2, -1))
+    lead, (rows, columns) = np.shape(a)[:-2], np.shape(a)[-2:]
+    first, second = max(-offset, 0), max(offset, 0)
+    count = max(min(rows - first, columns - second), 0)
+    place = np.arange(count, dtype=np.int32)
+    vectors = np.stack([place + first, place + second], -1)
+    rank = len(lead)
+    numbers = GatherDimensionNumbers(tuple(range(rank)), (rank, rank + 1), (rank, rank + 1))
+    if not count:
+        return broadcast_in_dim(dtype_of(a).type(0), (*lead, 0), ())
+    return gather(a, vectors, numbers, (*lead, 1, 1), mode="promise_in_bounds")
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """Return the diagonals of matrices, along a last axis.
+
+    Args:
+      a: an array of rank 2 or more.
+      offset: which diagonal: positive ones lie above the main one.
+      axis1: the axis of the rows.
+      axis2: the axis of the columns.
+
+    Raises:
+      ValueError: the axes are the same or do not exist.
+    """
+    first, second = canonical_axes("diagonal", (axis1, axis2), argument_aval("diagonal", a).ndim)
+    return _diagonal(a, index(offset), first, second)
+
+
+@fused(static=("k",), name="diag")
+def _matrix_of(v: Any, k: int) -> Any:
+    """Pad a vector to the rows of a matrix, and let the rows run on by one more."""
+    size = np.shape(v)[0]
+    whole = size + abs(k)
+    zero = dtype_of(v).type(0)
+    spread = pad(v, zero, ((0, 0, whole),))
+    before = max(k, 0) + whole * max(-k, 0)
+    after = whole * whole - before - np.shape(spread)[0] if size else whole * whole
+    flat = pad(spread, zero, ((before if size else 0, after, 0),))
+    return reshape(flat, (whole, whole))
+
+
+def diag(v: Any, k: int = 0) -> Any:
+    """Return the matrix with a vector on a diagonal, or the diagonal of a matrix.
+
+    Args:
+      v: an array of rank 1 or 2.
+      k: which diagonal: positive ones lie above the main one.
+
+    Raises:
+      ValueError: the rank is neither.
+    """
+    aval = argument_aval("diag", v)
+    if aval.ndim == 1:
+        return _matrix_of(v, index(k))
+    if aval.ndim == 2:
+        return diagonal(v, k)
+    raise ValueError(f"diag takes a vector or a matrix, got shape {aval.shape}")
+
+
+def diagflat(v: Any, k: int = 0) -> Any:
+    """Return the matrix with the elements of an array on a diagonal."""
+    return _matrix_of(ravel(v), index(k))
+
+
+def trace(
+    a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
+) -> Any:
+    """Return the sum of the diagonal of matrices.
+
+    Args:
+      a: an array of rank 2 or more.
+      offset: which diagonal: positive ones lie above the main one.
+      axis1: the axis of the rows.
+      axis2: the axis of the columns.
+      dtype: the dtype to sum in; see ``sum``.
+      out: must be None.
+    """
+    refuse_out("trace", out)
+    return total(diagonal(a, offset, axis1, axis2), -1, dtype)
+
+
+def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
+    """Return a copy of an array with its diagonal set.
+
+    Args:
+      a: an array of rank 2, or of higher rank with equal sizes.
+      val: a number, or values that are repeated along the diagonal.
+      wrap: whether the diagonal of a tall matrix begins again below the square.
+      inplace: must be False: arrays do not change.
+
+    Raises:
+      ValueError: ``inplace`` is True, or the sizes differ.
+    """
+    if inplace:
+        raise ValueError("arrays do not change: fill_diagonal(..., inplace=False) returns a copy")
+    a = asarray(a)
+    if a.ndim < 2 or (a.ndim > 2 and len(set(a.shape)) > 1):
+        raise ValueError(f"fill_diagonal needs rank 2, or equal sizes, got shape {a.shape}")
+    # NumPy says which places the diagonal has.
+    mask = np.zeros(a.shape, bool)
+    np.fill_diagonal(mask, True, wrap=wrap)
+    places = np.nonzero(mask)
+    count = len(places[0])
+    values = ravel(asarray(val, a.dtype))
+    if values.size > 1:
+        values = values[np.arange(count) % values.size]
+    return IndexUpdater(a)[places].set(values)
+
+
+# ---------------------------------------------------------------- positions
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
+    """Return the positions of the main diagonal of an array with ``ndim`` axes of size ``n``."""
+    if ndim < 1:
+        raise ValueError(f"diag_indices needs at least one axis, got ndim={ndim}")
+    return (asarray(np.arange(index(n))),) * index(ndim)
+
+
+def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+    """Return the positions of the main diagonal of an array with equal sizes."""
+    sizes = np.shape(arr)
+    if len(sizes) < 2 or len(set(sizes)) > 1:
+        raise ValueError(f"diag_indices_from needs rank 2 and equal sizes, got shape {sizes}")
+    return diag_indices(sizes[0], len(sizes))
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+    """Return the positions on and below diagonal ``k`` of a matrix of ``n`` rows, ``m`` columns."""
+    rows, columns = np.tril_indices(index(n), index(k), None if m is None else index(m))
+    return asarray(rows), asarray(columns)
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+    """Return the positions on and above diagonal ``k`` of a matrix of ``n`` rows, ``m`` columns."""
+    rows, columns = np.triu_indices(index(n), index(k), None if m is None else index(m))
+    return asarray(rows), asarray(columns)
+
+
+def _matrix_shape(name: str, arr: Any) -> tuple[int, int]:
+    sizes = np.shape(arr)
+    if len(sizes) != 2:
+        raise ValueError(f"{name} takes a matrix, got shape {sizes}")
+    return sizes
+
+
+def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+    """Return the positions on and below diagonal ``k`` of a matrix."""
+    rows, columns = _matrix_shape("tril_indices_from", arr)
+    return tril_indices(rows, k, columns)
+
+
+def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+    """Return the positions on and above diagonal ``k`` of a matrix."""
+    rows, columns = _matrix_shape("triu_indices_from", arr)
+    return triu_indices(rows, k, columns)
+
+
+def mask_indices(n: int, mask_func: Any, k: int = 0, *, size: int | None = None) -> tuple[Any, Any]:
+    """Return the positions where a function of a matrix of ones is nonzero.
+
+    Args:
+      n: the number of rows and columns.
+      mask_func: a function of a matrix and ``k``, such as ``triu``.
+      k: what it is given.
+      size: how many positions to return; needed while traced.
+    """
+    rows, columns = nonzero(mask_func(_tri(index(n), index(n), index(n), _INT32), k), size=size)
+    return rows, columns
+
+
+@fused(static=("count", "increasing"), name="vander")
+def _powers(x: Any, count: int, increasing: bool) -> Any:
+    aval = argument_aval("vander", x)
+    exponents = np.arange(count) if increasing else np.arange(count)[::-1]
+    shape = (aval.shape[0], count)
+    base = broadcast_in_dim(cast(x, aval.dtype), shape, (0,))
+    if aval.dtype in dtypes.INEXACT:
+        return power_of(base, broadcast_to_shape(exponents.astype(np.int32), shape))
+    return base ** broadcast_to_shape(exponents.astype(aval.dtype), shape)
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """Return the matrix of powers of a vector's elements, a row for each.
+
+    Args:
+      x: a vector.
+      N: the number of columns; that of the rows where not given.
+      increasing: whether the power 0 comes first instead of last.
+
+    Raises:
+      ValueError: ``x`` is not of rank 1, or ``N`` is negative.
+    """
+    aval = argument_aval("vander", x)
+    if aval.ndim != 1:
+        raise ValueError(f"vander takes a vector, got shape {aval.shape}")
+    count = aval.shape[0] if N is None else index(N)
+    if count < 0:
+        raise ValueError(f"vander got N={count}: it is not negative")
+    return _powers(x, count, increasing)

@@ -1,0 +1,178 @@
+"""Polynomials as vectors of coefficients, the highest power first."""
+
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.core.trace import Tracer
+from jxkernel.numpy.convolutions import convolve
+from jxkernel.numpy.creation import asarray, ones, zeros
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, promote_dtypes
+from jxkernel.numpy.shapes import concatenate, ravel
+from jxkernel.ops.arithmetic import add, mul
+from jxkernel.ops.broadcast import broadcast_in_dim
+from jxkernel.ops.slicing import index_in_dim
+
+__all__ = [
+    "polyadd",
+    "polyder",
+    "polydiv",
+    "polyint",
+    "polymul",
+    "polysub",
+    "polyval",
+]
+
+
+def _vector(name: str, p: Any) -> Any:
+    """Return coefficients as a vector.
+
+    Raises:
+      ValueError: the rank is above 1.
+    """
+    if argument_aval(name, p).ndim > 1:
+        raise ValueError(f"{name} takes vectors of coefficients, got shape {np.shape(p)}")
+    return ravel(asarray(p))
+
+
+def _aligned(name: str, a1: Any, a2: Any) -> list[Any]:
+    """Return two polynomials of one degree and dtype, zeros put in front of the shorter."""
+    first, second = promote_dtypes(name, _vector(name, a1), _vector(name, a2))
+    size = max(first.size, second.size)
+    return [concatenate([zeros(size - p.size, p.dtype), p]) for p in (first, second)]
+
+
+def polyadd(a1: Any, a2: Any) -> Any:
+    """Return the sum of two polynomials."""
+    first, second = _aligned("polyadd", a1, a2)
+    return first + second
+
+
+def polysub(a1: Any, a2: Any) -> Any:
+    """Return the difference of two polynomials."""
+    first, second = _aligned("polysub", a1, a2)
+    return first - second
+
+
+def _trimmed(p: Any) -> Any:
+    """Return coefficients without leading zeros; their values are known now."""
+    if isinstance(p, Tracer):
+        raise ValueError("trim_leading_zeros needs values known now: leave it False while traced")
+    places = np.flatnonzero(np.asarray(p))
+    return p[int(places[0]) :] if places.size else p[-1:]
+
+
+def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
+    """Return the product of two polynomials.
+
+    Args:
+      a1: coefficients.
+      a2: coefficients.
+      trim_leading_zeros: whether to drop zeros in front of the arguments first.
+    """
+    first, second = promote_dtypes("polymul", _vector("polymul", a1), _vector("polymul", a2))
+    if trim_leading_zeros and (first.size > 1 or second.size > 1):
+        first, second = _trimmed(first), _trimmed(second)
+    return convolve(first if first.size else zeros(1), second if second.size else zeros(1))
+
+
+def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, Any]:
+    """Return quotient and remainder of two polynomials.
+
+    Args:
+      u: coefficients of the dividend.
+      v: coefficients of the divisor.
+      trim_leading_zeros: whether to drop zeros in front of the remainder.
+    """
+    first, second = promote_dtypes("polydiv", _vector("polydiv", u), _vector("polydiv", v))
+    dtype = inexact_dtype(first.dtype)
+    quotient, rest = _divided(cast(first, dtype), cast(second, dtype))
+    return quotient, _trimmed(rest) if trim_leading_zeros else rest
+
+
+@fused(name="polydiv")
+def _divided(u: Any, v: Any) -> tuple[Any, Any]:
+    steps = u.size - v.size + 1
+    if steps < 1:
+        return zeros(1, u.dtype), u
+    parts: list[Any] = []
+    rest = u
+    for place in range(steps):
+        factor = rest[place] / v[0]
+        parts.append(factor.reshape(1))
+        rest = rest.at[place : place + v.size].add(-factor * v)
+    # What the quotient has taken out is 0 by construction; rounding may say otherwise.
+    return concatenate(parts), rest.at[:steps].set(0)
+
+
+def polyder(p: Any, m: int = 1) -> Any:
+    """Return the derivative of a polynomial.
+
+    Args:
+      p: coefficients.
+      m: how often to differentiate.
+
+    Raises:
+      ValueError: ``m`` is negative.
+    """
+    order = index(m)
+    if order < 0:
+        raise ValueError(f"polyder got m={order}: it is not negative")
+    p = _vector("polyder", p)
+    p = cast(p, inexact_dtype(p.dtype))
+    if not order:
+        return p
+    powers = np.arange(p.size)[::-1]
+    factors = np.ones(p.size)
+    for step in range(order):
+        factors *= powers - step
+    return p[:-order] * factors[:-order].astype(p.dtype) if order else p
+
+
+def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    """Return the integral of a polynomial.
+
+    Args:
+      p: coefficients.
+      m: how often to integrate.
+      k: the constants of integration, one or one for each time; 0 where not given.
+
+    Raises:
+      ValueError: ``m`` is negative, or there are not as many constants.
+    """
+    order = index(m)
+    if order < 0:
+        raise ValueError(f"polyint got m={order}: it is not negative")
+    p = _vector("polyint", p)
+    constants = ravel(asarray(0 if k is None else k))
+    if constants.size == 1 and order != 1:
+        constants = constants * ones(order, constants.dtype)
+    if constants.size != order:
+        raise ValueError(f"polyint got {constants.size} constants for m={order}")
+    p, constants = promote_dtypes("polyint", p, constants)
+    dtype = inexact_dtype(p.dtype)
+    p, constants = cast(p, dtype), cast(constants, dtype)
+    for step in range(order):
+        divisors = np.arange(p.size, 0, -1).astype(dtype)
+        p = concatenate([p / divisors, constants[step : step + 1]])
+    return p
+
+
+@fused(static=("unroll",), name="polyval")
+def polyval(p: Any, x: Any, *, unroll: int | None = None) -> Any:
+    """Return the values of a polynomial, by Horner's rule.
+
+    Args:
+      p: coefficients, the highest power first.
+      x: where to evaluate.
+      unroll: accepted; the rule is written out.
+    """
+    p, x = promote_dtypes("polyval", p, x)
+    shape = np.shape(x)
+    result = broadcast_in_dim(dtypes.dtype(p).type(0), shape, ())
+    for place in range(np.shape(p)[0]):
+        result = add(mul(result, x), index_in_dim(p, place, 0, keepdims=False))
+    return result

@@ -1,0 +1,125 @@
+"""Questions about arrays and dtypes, answered with a Python value or an array of booleans."""
+
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.core.trace import Tracer
+from jxkernel.dtypes import (
+    finfo,
+    iinfo,
+    isdtype,
+    issubdtype,
+    promote_types,
+    result_type,
+)
+from jxkernel.numpy.arithmetic import absolute
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.logic import isinf, isnan
+from jxkernel.numpy.promotion import argument_aval, broadcast_shapes, promote_inexact
+from jxkernel.runtime import ArrayImpl
+
+__all__ = [
+    "allclose",
+    "array_equal",
+    "array_equiv",
+    "can_cast",
+    "finfo",
+    "iinfo",
+    "isclose",
+    "iscomplexobj",
+    "isdtype",
+    "isrealobj",
+    "isscalar",
+    "issubdtype",
+    "iterable",
+    "promote_types",
+    "result_type",
+]
+
+can_cast = np.can_cast
+iterable = np.iterable
+
+
+@fused(static=("equal_nan",))
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """Return where |a - b| ≤ atol + rtol · |b|.
+
+    Args:
+      a: an array or number.
+      b: an array or number.
+      rtol: the relative tolerance.
+      atol: the absolute tolerance.
+      equal_nan: whether NaN is close to NaN.
+
+    Infinities are close where they are equal.
+    """
+    x, y = promote_inexact("isclose", a, b)
+    infinite = isinf(x) | isinf(y)
+    near = absolute(x - y) <= atol + rtol * absolute(y)
+    result = (infinite & (x == y)) | (~infinite & near)
+    return result | (isnan(x) & isnan(y)) if equal_nan else result
+
+
+def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """Return whether all elements are close; see ``isclose``."""
+    return isclose(a, b, rtol, atol, equal_nan).all()
+
+
+@fused(static=("equal_nan",))
+def _all_equal(a: Any, b: Any, equal_nan: bool) -> Any:
+    x, y = promote_inexact("array_equal", a, b) if equal_nan else (a, b)
+    same = x == y
+    return (same | (isnan(x) & isnan(y)) if equal_nan else same).all()
+
+
+@fused
+def _false() -> Any:
+    return np.bool_(False)
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    """Return whether two arrays have one shape and equal elements.
+
+    Args:
+      a1: an array.
+      a2: an array.
+      equal_nan: whether NaN equals NaN.
+    """
+    first, second = argument_aval("array_equal", a1), argument_aval("array_equal", a2, 1)
+    if first.shape != second.shape:
+        return _false()
+    return _all_equal(_array(a1), a2, equal_nan)
+
+
+def array_equiv(a1: Any, a2: Any) -> Any:
+    """Return whether two arrays are equal once broadcast; False where they do not broadcast."""
+    first, second = argument_aval("array_equiv", a1), argument_aval("array_equiv", a2, 1)
+    try:
+        broadcast_shapes(first.shape, second.shape)
+    except ValueError:
+        return _false()
+    return _all_equal(_array(a1), a2, False)
+
+
+@fused
+def _array(x: Any) -> Any:
+    return x
+
+
+def iscomplexobj(x: Any) -> bool:
+    """Return whether the dtype of an array or number is complex."""
+    return dtypes.dtype(x) in dtypes.COMPLEX
+
+
+def isrealobj(x: Any) -> bool:
+    """Return whether the dtype of an array or number is not complex."""
+    return not iscomplexobj(x)
+
+
+def isscalar(element: Any) -> bool:
+    """Return whether something is a number, or an array of rank 0."""
+    if isinstance(element, (ArrayImpl, Tracer)):
+        return element.ndim == 0
+    return bool(np.isscalar(element))

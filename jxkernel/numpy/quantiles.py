@@ -1,0 +1,270 @@
+"""Quantiles and medians: sort once, then interpolate between neighbours."""
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.numpy.arithmetic import maximum, minimum, true_divide
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.logic import isnan
+from jxkernel.numpy.mathematics import ceil, floor, rint
+from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, refuse_complex, refuse_out
+from jxkernel.numpy.reductions import reduced_axes
+from jxkernel.numpy.selection import where
+from jxkernel.numpy.shapes import broadcast_to, expand_dims, moveaxis, ravel, reshape
+from jxkernel.numpy.sorting import sort
+from jxkernel.numpy.taking import take_along_axis
+
+__all__ = [
+    "median",
+    "nanmedian",
+    "nanpercentile",
+    "nanquantile",
+    "percentile",
+    "quantile",
+]
+
+Axis = int | Sequence[int] | None
+
+# (alpha, beta) of Hyndman and Fan: q lies at n q + alpha + q (1 - alpha - beta) - 1, from 0.
+_CONTINUOUS = {
+    "linear": (1.0, 1.0),
+    "interpolated_inverted_cdf": (0.0, 1.0),
+    "hazen": (0.5, 0.5),
+    "weibull": (0.0, 0.0),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+}
+
+
+def _lower(place: Any) -> tuple[Any, Any]:
+    return floor(place), 0.0
+
+
+def _higher(place: Any) -> tuple[Any, Any]:
+    return ceil(place), 0.0
+
+
+def _nearest(place: Any) -> tuple[Any, Any]:
+    return rint(place), 0.0
+
+
+def _midpoint(place: Any) -> tuple[Any, Any]:
+    low = floor(place)
+    return low, where(place > low, 0.5, 0.0)
+
+
+_BETWEEN = {"lower": _lower, "higher": _higher, "nearest": _nearest, "midpoint": _midpoint}
+
+
+def _inverted_cdf(place: Any) -> tuple[Any, Any]:
+    low = floor(place)
+    return where(place > low, low + 1, low), 0.0
+
+
+def _averaged_inverted_cdf(place: Any) -> tuple[Any, Any]:
+    low = floor(place)
+    return low, where(place > low, 1.0, 0.5)
+
+
+def _closest_observation(place: Any) -> tuple[Any, Any]:
+    place = place - 0.5
+    low = floor(place)
+    stays = (place == low) & (low % 2 == 0)
+    return where(stays, low, low + 1), 0.0
+
+
+_DISCRETE = {
+    "inverted_cdf": _inverted_cdf,
+    "averaged_inverted_cdf": _averaged_inverted_cdf,
+    "closest_observation": _closest_observation,
+}
+METHODS = (*_CONTINUOUS, *_BETWEEN, *_DISCRETE)
+
+
+def _neighbours(q: Any, count: Any, method: str) -> tuple[Any, Any]:
+    """Return the place of q's lower neighbour among ``count``, from 0, and the part beyond it."""
+    if method in _CONTINUOUS:
+        alpha, beta = _CONTINUOUS[method]
+        place = q * count + (alpha + q * (1 - alpha - beta)) - 1
+        place = minimum(maximum(place, 0), count - 1)
+        low = floor(place)
+        return low, place - low
+    if method in _BETWEEN:
+        return _BETWEEN[method](q * (count - 1))
+    return _DISCRETE[method](q * count - 1)
+
+
+@fused(static=("axes", "method", "keepdims", "skip_nan"), name="quantile")
+def _quantile(
+    a: Any, q: Any, axes: tuple[int, ...], method: str, keepdims: bool, skip_nan: bool
+) -> Any:
+    dtype = inexact_dtype(dtypes.lattice_result_type(*map(_pair, (a, q)))[0])
+    shape = np.shape(a)
+    rest = tuple(n for i, n in enumerate(shape) if i not in axes)
+    x = moveaxis(cast(a, dtype), axes, tuple(range(len(rest), len(shape))))
+    x = sort(reshape(x, (*rest, prod(shape[i] for i in axes))), -1)
+    missing = isnan(x)
+    count = (~missing).sum(-1, dtype, keepdims=True) if skip_nan else dtype.type(x.shape[-1])
+    low, part = _neighbours(ravel(cast(q, dtype)), count, method)
+    empty = count == 0 if skip_nan else missing.any(-1, keepdims=True)
+    result = where(empty, np.nan, _interpolated(x, low, part, count - 1))
+    result = reshape(moveaxis(result, -1, 0), (*np.shape(q), *rest))
+    return expand_dims(result, tuple(np.ndim(q) + i for i in axes)) if keepdims else result
+
+
+def _pair(x: Any) -> tuple[Any, bool]:
+    aval = argument_aval("quantile", x)
+    return aval.dtype, aval.weak_type
+
+
+def _interpolated(x: Any, low: Any, part: Any, last: Any) -> Any:
+    """Return x at the lower place and on toward the next, both among the counted ones."""
+    shape = (*x.shape[:-1], np.shape(low)[-1])
+    first, second = (
+        take_along_axis(x, broadcast_to(_integer(minimum(maximum(p, 0), last)), shape), -1, "clip")
+        for p in (low, low + 1)
+    )
+    # Equal neighbours, also infinite ones, give themselves.
+    return where(first == second, first, first * (1 - part) + second * part)
+
+
+def _integer(place: Any) -> Any:
+    return cast(place, np.dtype(np.int32))
+
+
+def _checked(
+    name: str,
+    a: Any,
+    q: Any,
+    axis: Axis,
+    out: None,
+    method: str,
+    weights: Any,
+) -> tuple[int, ...]:
+    refuse_out(name, out)
+    if weights is not None:
+        raise NotImplementedError(f"{name}(weights=...) is not offered: repeat the elements")
+    if method not in METHODS:
+        raise ValueError(f"{name} got method {method!r}: there are {', '.join(METHODS)}")
+    for argument in (a, q):
+        refuse_complex(name, argument_aval(name, argument).dtype)
+    if np.ndim(q) > 1:
+        raise ValueError(f"{name} takes a number or a vector of q, got shape {np.shape(q)}")
+    axes = reduced_axes(name, a, axis)
+    if not prod(np.shape(a)[i] for i in axes):
+        raise ValueError(f"{name} of no elements is not defined, got shape {np.shape(a)}")
+    return axes
+
+
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: None = None,
+) -> Any:
+    """Return the values below which given parts of the elements lie.
+
+    Args:
+      a: an array, not complex.
+      q: the parts, from 0 to 1: a number or a vector.
+      axis: the axes; all where not given.
+      out: must be None.
+      overwrite_input: accepted; arrays do not change.
+      method: what to do between two elements, one of NumPy's methods.
+      keepdims: whether the axes stay, with size 1.
+      weights: must be None.
+
+    Returns:
+      an array whose first axis is that of ``q``, if it has one.  NaN where an element is.
+
+    Raises:
+      TypeError: an argument is complex.
+      ValueError: there is no element, or no such method.
+
+    Source: R. Hyndman, Y. Fan, "Sample quantiles in statistical packages", The American
+    Statistician 50, 1996.
+    """
+    axes = _checked("quantile", a, q, axis, out, method, weights)
+    return _quantile(a, q, axes, method, keepdims, False)
+
+
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: None = None,
+) -> Any:
+    """Return quantiles of the elements that are not NaN; NaN where all are.  See ``quantile``."""
+    axes = _checked("nanquantile", a, q, axis, out, method, weights)
+    return _quantile(a, q, axes, method, keepdims, True)
+
+
+def _part(q: Any) -> Any:
+    """Return percents as parts of one."""
+    return q / 100 if isinstance(q, (int, float)) else true_divide(q, 100)
+
+
+def percentile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: None = None,
+) -> Any:
+    """Return quantiles for ``q`` in percent; other arguments are those of ``quantile``."""
+    return quantile(a, _part(q), axis, out, overwrite_input, method, keepdims, weights=weights)
+
+
+def nanpercentile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: None = None,
+) -> Any:
+    """Return quantiles of the elements that are not NaN, for ``q`` in percent."""
+    return nanquantile(a, _part(q), axis, out, overwrite_input, method, keepdims, weights=weights)
+
+
+def median(
+    a: Any,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Any:
+    """Return the middle of the elements along axes; the mean of the two middle ones if even."""
+    return quantile(a, 0.5, axis, out, overwrite_input, "midpoint", keepdims)
+
+
+def nanmedian(
+    a: Any,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Any:
+    """Return the median of the elements that are not NaN; NaN where all are."""
+    return nanquantile(a, 0.5, axis, out, overwrite_input, "midpoint", keepdims)

@@ -1,0 +1,349 @@
+"""Sets: distinct elements, and what arrays as sets have in common.
+
+The size of a result depends on values, so it is computed at once, unless ``size=`` gives it: then
+the result is cut off or filled to that size, and the function may be traced.
+"""
+
+from operator import index
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jxkernel.core.trace import Tracer
+from jxkernel.errors import ConcretizationTypeError
+from jxkernel.numpy.creation import arange, asarray, full, zeros
+from jxkernel.numpy.cumulation import cumsum
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.logic import isnan
+from jxkernel.numpy.promotion import argument_aval, check_arguments, promote_dtypes
+from jxkernel.numpy.selection import where
+from jxkernel.numpy.shapes import concatenate, moveaxis, ravel, reshape
+from jxkernel.numpy.sorting import argsort, lexsort, searchsorted, sort
+from jxkernel.numpy.taking import nonzero, take
+from jxkernel.numpy.updating import IndexUpdater
+from jxkernel.ops.structural import canonical_axis
+
+__all__ = [
+    "intersect1d",
+    "isin",
+    "setdiff1d",
+    "setxor1d",
+    "union1d",
+    "unique",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+]
+
+
+def _check_known(name: str, size: int | None, *arrays: Any) -> None:
+    """Raise unless the values are known now, or the result's size is given."""
+    for x in arrays:
+        if size is None and isinstance(x, Tracer):
+            raise ConcretizationTypeError(
+                x.describe_type(),
+                f"{name} without size=",
+                origin=x.owner.describe(x),
+                instead=(f"give the result's size: jnp.{name}(..., size=n, fill_value=...)",),
+            )
+
+
+# ---------------------------------------------------------------- unique
+
+
+@fused(static=("equal_nan",), name="unique")
+def _grouped(rows: Any, equal_nan: bool) -> tuple[Any, Any, Any]:
+    """Return the order that sorts rows, where a new one begins, and each row's group."""
+    order = argsort(rows[:, 0]) if rows.shape[1] == 1 else lexsort(rows.T[::-1])
+    ordered = rows[order]
+    differs = ordered[1:] != ordered[:-1]
+    if equal_nan:
+        differs = differs & ~(isnan(ordered[1:]) & isnan(ordered[:-1]))
+    begins = concatenate([full(min(1, rows.shape[0]), True), differs.any(1)])
+    groups = cumsum(begins) - 1
+    inverse = IndexUpdater(zeros(rows.shape[0], groups.dtype))[order].set(groups)
+    return order, begins, inverse
+
+
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    size: int | None = None,
+    fill_value: Any = None,
+    sorted: bool = True,
+) -> Any:
+    """Return the distinct elements of an array, sorted.
+
+    Args:
+      ar: an array.
+      return_index: whether to return the first position of each as well.
+      return_inverse: whether to return, for each element, the number of its equal.
+      return_counts: whether to return how often each occurs.
+      axis: the axis along which parts are compared; None compares single elements.
+      equal_nan: whether all NaN count as one.
+      size: how many to return, needed while traced.
+      fill_value: what follows the last one; the least where not given.
+      sorted: accepted; the result is always sorted.
+
+    Returns:
+      an array, or a tuple of it and what else was asked for.
+
+    Raises:
+      ConcretizationTypeError: ``ar`` is traced and ``size`` not given.
+    """
+    argument_aval("unique", ar)
+    _check_known("unique", size, ar)
+    ar = asarray(ar)
+    shape = ar.shape
+    if axis is None:
+        parts = reshape(ar, (ar.size, 1))
+        axis_shape: tuple[int, ...] = ()
+    else:
+        axis = canonical_axis("unique", axis, ar.ndim)
+        moved = moveaxis(ar, axis, 0)
+        axis_shape = moved.shape[1:]
+        parts = reshape(moved, (moved.shape[0], int(np.prod(axis_shape))))
+    order, begins, inverse = _grouped(parts, equal_nan)
+    (starts,) = nonzero(begins, size=size, fill_value=parts.shape[0])
+    count = begins.sum()
+    first = take(order, starts, 0, mode="fill", fill_value=0)
+    values = take(parts, first, 0, mode="clip") if parts.shape[0] else parts[:0]
+    if size is not None:
+        values = _filled_past(values, count, fill_value)
+    values = reshape(values, (values.shape[0], *axis_shape))
+    results = [values if axis is None else moveaxis(values, 0, axis)]
+    if return_index:
+        results.append(first)
+    if return_inverse:
+        results.append(reshape(inverse, shape) if axis is None else inverse)
+    if return_counts:
+        results.append(_counts(starts, parts.shape[0]))
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+@fused
+def _filled_past(values: Any, count: Any, fill_value: Any) -> Any:
+    """Return rows with those past a count replaced; by the first one, the least, for None."""
+    if not values.shape[0]:
+        return values
+    fill = values[:1] if fill_value is None else asarray(fill_value, values.dtype)
+    return where((arange(values.shape[0]) < count)[:, None], values, fill)
+
+
+@fused(static=("length",))
+def _counts(starts: Any, length: int) -> Any:
+    ends = concatenate([starts[1:], full(min(1, starts.size), length, starts.dtype)])
+    return ends - starts
+
+
+class UniqueAll(NamedTuple):
+    """What ``unique_all`` returns."""
+
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class UniqueCounts(NamedTuple):
+    """What ``unique_counts`` returns."""
+
+    values: Any
+    counts: Any
+
+
+class UniqueInverse(NamedTuple):
+    """What ``unique_inverse`` returns."""
+
+    values: Any
+    inverse_indices: Any
+
+
+def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAll:
+    """Return distinct elements, first positions, inverse and counts; NaN are distinct."""
+    found = unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value)
+    return UniqueAll(*found)
+
+
+def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueCounts:
+    """Return distinct elements and how often each occurs; NaN are distinct."""
+    found = unique(x, False, False, True, equal_nan=False, size=size, fill_value=fill_value)
+    return UniqueCounts(*found)
+
+
+def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueInverse:
+    """Return distinct elements and the number of each element's equal; NaN are distinct."""
+    found = unique(x, False, True, False, equal_nan=False, size=size, fill_value=fill_value)
+    return UniqueInverse(*found)
+
+
+def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """Return distinct elements; NaN are distinct."""
+    return unique(x, equal_nan=False, size=size, fill_value=fill_value)
+
+
+# ---------------------------------------------------------------- isin and set operations
+
+
+@fused(name="isin")
+def _contained(element: Any, test: Any) -> Any:
+    """Look each element up among the sorted others."""
+    element, test = promote_dtypes("isin", element, test)
+    if not test.size:
+        return zeros(element.shape, bool)
+    ordered = sort(ravel(test))
+    place = searchsorted(ordered, element).clip(0, ordered.size - 1)
+    return ordered[place] == element
+
+
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    method: str = "auto",
+) -> Any:
+    """Return which elements of an array are among others.
+
+    Args:
+      element: an array.
+      test_elements: the others.
+      assume_unique: accepted; it changes nothing.
+      invert: whether to return which are not.
+      method: ``"auto"``, ``"sort"``, ``"compare_all"`` or ``"binary_search"``; all give the same.
+
+    NaN is among nothing.
+    """
+    check_arguments("isin", element, test_elements)
+    if method not in ("auto", "sort", "compare_all", "binary_search"):
+        raise ValueError(f"isin got method {method!r}")
+    found = _contained(asarray(element), asarray(test_elements))
+    return ~found if invert else found
+
+
+def _selected(values: Any, mask: Any, size: int | None, fill_value: Any) -> Any:
+    """Return the values where a mask holds, cut off or filled to a size."""
+    (places,) = nonzero(mask, size=size, fill_value=values.size)
+    chosen = take(values, places, 0, mode="clip") if values.size else values
+    if size is None:
+        return chosen
+    fill = values[:1] * 0 if fill_value is None else asarray(fill_value, values.dtype)
+    return where(arange(index(size)) < mask.sum(), chosen, fill)
+
+
+def _flat_pair(name: str, ar1: Any, ar2: Any) -> tuple[Any, Any]:
+    check_arguments(name, ar1, ar2)
+    first, second = promote_dtypes(name, ravel(ar1), ravel(ar2))
+    return asarray(first), asarray(second)
+
+
+def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """Return the distinct elements of two arrays together, sorted.
+
+    Args:
+      ar1: an array.
+      ar2: an array.
+      size: how many to return, needed while traced.
+      fill_value: what follows the last one; the least where not given.
+    """
+    _check_known("union1d", size, ar1, ar2)
+    first, second = _flat_pair("union1d", ar1, ar2)
+    return unique(concatenate([first, second]), size=size, fill_value=fill_value)
+
+
+def setdiff1d(
+    ar1: Any,
+    ar2: Any,
+    assume_unique: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> Any:
+    """Return the distinct elements of one array that are not in another, sorted.
+
+    Args:
+      ar1: an array.
+      ar2: the other.
+      assume_unique: whether the first has no element twice; then its order is kept.
+      size: how many to return, needed while traced.
+      fill_value: what follows the last one; 0 where not given.
+    """
+    _check_known("setdiff1d", size, ar1, ar2)
+    first, second = _flat_pair("setdiff1d", ar1, ar2)
+    if assume_unique:
+        return _selected(first, ~_contained(first, second), size, fill_value)
+    ordered, new = _distinct(first)
+    return _selected(ordered, new & ~_contained(ordered, second), size, fill_value)
+
+
+@fused
+def _distinct(x: Any) -> tuple[Any, Any]:
+    """Return sorted values, and which differ from the one before."""
+    ordered = sort(x)
+    differs = ordered[1:] != ordered[:-1]
+    return ordered, concatenate([full(min(1, ordered.size), True), differs])
+
+
+def setxor1d(
+    ar1: Any,
+    ar2: Any,
+    assume_unique: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> Any:
+    """Return the distinct elements that are in one of two arrays only, sorted.
+
+    Arguments are those of ``setdiff1d``.
+    """
+    _check_known("setxor1d", size, ar1, ar2)
+    first, second = _flat_pair("setxor1d", ar1, ar2)
+    ordered, mask = _exclusive(first, second)
+    return _selected(ordered, mask, size, fill_value)
+
+
+@fused
+def _exclusive(first: Any, second: Any) -> tuple[Any, Any]:
+    ordered, new = _distinct(concatenate([first, second]))
+    return ordered, new & (_contained(ordered, first) != _contained(ordered, second))
+
+
+def intersect1d(
+    ar1: Any,
+    ar2: Any,
+    assume_unique: bool = False,
+    return_indices: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> Any:
+    """Return the distinct elements that two arrays share, sorted.
+
+    Args:
+      ar1: an array.
+      ar2: an array.
+      assume_unique: accepted; it changes nothing.
+      return_indices: whether to return the first position of each in both arrays.
+      size: how many to return, needed while traced.
+      fill_value: what follows the last one; 0 where not given.
+    """
+    _check_known("intersect1d", size, ar1, ar2)
+    first, second = _flat_pair("intersect1d", ar1, ar2)
+    ordered, new = _distinct(first)
+    common = _selected(ordered, new & _contained(ordered, second), size, fill_value)
+    if not return_indices:
+        return common
+    return common, _first_places(first, common), _first_places(second, common)
+
+
+@fused
+def _first_places(x: Any, values: Any) -> Any:
+    order = argsort(x)
+    return take(order, searchsorted(x[order], values), 0, mode="clip")

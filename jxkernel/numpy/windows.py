@@ -1,0 +1,71 @@
+"""Windows: weights that taper a signal toward its ends."""
+
+from math import pi
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.numpy.creation import arange, ones
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.mathematics import cos, i0, sqrt
+
+__all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]
+
+
+def _places(M: int) -> Any:
+    """Return 0, 1, ..., M - 1 in the default float dtype; None for at most one place."""
+    count = index(M)
+    return arange(count, dtype=dtypes.default_float_dtype()) if count > 1 else None
+
+
+def _cosines(M: int, first: float, second: float, third: float = 0.0) -> Any:
+    places = _places(M)
+    if places is None:
+        return ones(max(index(M), 0))
+    angle = places * (2 * pi / (index(M) - 1))
+    window = first - second * cos(angle)
+    return window + third * cos(2 * angle) if third else window
+
+
+def bartlett(M: int) -> Any:
+    """Return the triangular window of ``M`` points, 0 at both ends."""
+    places = _places(M)
+    if places is None:
+        return ones(max(index(M), 0))
+    return 1 - abs(2 * places - (index(M) - 1)) / (index(M) - 1)
+
+
+def blackman(M: int) -> Any:
+    """Return the Blackman window of ``M`` points, three cosine terms."""
+    return _cosines(M, 0.42, 0.5, 0.08)
+
+
+def hamming(M: int) -> Any:
+    """Return the Hamming window of ``M`` points, a raised cosine that stays above 0."""
+    return _cosines(M, 0.54, 0.46)
+
+
+def hanning(M: int) -> Any:
+    """Return the Hann window of ``M`` points, a raised cosine that is 0 at both ends."""
+    return _cosines(M, 0.5, 0.5)
+
+
+def kaiser(M: int, beta: Any) -> Any:
+    """Return the Kaiser window of ``M`` points.
+
+    Args:
+      M: the number of points.
+      beta: the shape: 0 for a rectangle, greater for a narrower window.
+    """
+    places = _places(M)
+    if places is None:
+        return ones(max(index(M), 0))
+    return _kaiser(places, beta)
+
+
+@fused(name="kaiser")
+def _kaiser(places: Any, beta: Any) -> Any:
+    middle = (np.shape(places)[0] - 1) / 2
+    return i0(beta * sqrt(1 - ((places - middle) / middle) ** 2)) / i0(beta)
