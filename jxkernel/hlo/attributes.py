@@ -107,12 +107,15 @@ def dense_elements(value: np.ndarray[Any, Any]) -> Any:
     shape, dtype = value.shape, value.dtype
     if dtype.names == ("float0",):
         value, dtype = np.zeros(shape, np.bool_), np.dtype(np.bool_)
-    data = np.ascontiguousarray(value)
-    if dtype == np.bool_:
-        data = data.view(np.uint8)  # one byte per boolean
-    elif dtype.name in ("int4", "uint4", "int2", "uint2"):
+    if dtype.name in ("int4", "uint4", "int2", "uint2"):
         return _narrow_elements(value, tensor_type(shape, dtype))
+    data = _in_memory_order(value)
     return ir.DenseElementsAttr.get(data, type=tensor_type(shape, dtype), context=context)
+
+
+def _in_memory_order(value: np.ndarray[Any, Any]) -> Any:
+    data = np.ascontiguousarray(value)
+    return data.view(np.uint8) if data.dtype == np.bool_ else data  # one byte per boolean
 
 
 def _narrow_elements(value: np.ndarray[Any, Any], kind: Any) -> Any:

@@ -82,7 +82,7 @@ class StageTrace(Trace):
         kind = type_of(value)
         if kind in _SCALARS:
             return Literal(value, abstractify(value))
-        if isinstance(value, np.generic) or (kind is np.ndarray and not value.ndim):
+        if issubclass(kind, np.generic) or (kind is np.ndarray and not value.ndim):
             aval = abstractify(value)
             return Literal(aval.dtype.type(value[()]), aval)
         if kind is StageTracer and not value.owner.open:
