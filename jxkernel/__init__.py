@@ -114,13 +114,14 @@ watch_executions()
 
 def load_ipython_extension(ipython: object) -> None:
     """Load the notebook half into an IPython shell: what `%load_ext jxkernel` calls."""
-    from jxkernel.jupyter import load_ipython_extension as load
+    # The notebook half is the one thing that is imported only when asked for.
+    from jxkernel.jupyter import load_ipython_extension as load  # noqa: PLC0415
 
     load(ipython)
 
 
 def unload_ipython_extension(ipython: object) -> None:
     """Take the notebook half out of a shell: what `%unload_ext jxkernel` calls."""
-    from jxkernel.jupyter import unload_ipython_extension as unload
+    from jxkernel.jupyter import unload_ipython_extension as unload  # noqa: PLC0415
 
     unload(ipython)
