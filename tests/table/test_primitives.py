@@ -25,10 +25,10 @@ from tests.table.cases import (
     CASES,
     CONSTANT,
     DOMAINS,
-    ELSEWHERE,
     INEXACT_REFERENCES,
     SPECIAL_ELSEWHERE,
     cases_of,
+    instead_of_cases,
 )
 from tests.table.rows import Case, Operand
 from tests.tolerances import assert_close, widened
@@ -88,14 +88,14 @@ def reasoned(rule: Any) -> bool:
 
 @pytest.mark.parametrize("primitive", data.primitives().values(), ids=str)
 def test_every_primitive_is_tried(primitive: Primitive) -> None:
-    instead = ELSEWHERE.get(primitive.name, "")
+    instead = instead_of_cases(primitive)
     assert cases_of(primitive) or (instead and (ROOT / instead).exists()), (
         f"give {primitive.name} a case in tests/table/cases.py, or say where it is tested"
     )
 
 
 def test_the_table_names_primitives_that_exist() -> None:
-    named = {*CASES, *ELSEWHERE, *DOMAINS, *INEXACT_REFERENCES, *SPECIAL_ELSEWHERE}
+    named = {*CASES, *DOMAINS, *INEXACT_REFERENCES, *SPECIAL_ELSEWHERE}
     assert named - data.primitives().keys() == set()
 
 
