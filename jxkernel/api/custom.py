@@ -410,12 +410,13 @@ class _WayBack:
                 f"{what} must return a tuple with one cotangent for each of the {count} "
                 f"differentiated arguments, got a {found}{length}: return (ct,) for one"
             )
-        try:
-            leaves = _leaves_up_to_none(in_tree, tuple(pulled))
-        except ValueError as error:
+        full = _with_zeros(in_tree, tuple(pulled))
+        for mismatch in tree.mismatches(in_tree, full, exact=True):
             raise TypeError(
-                f"{what} must return cotangents shaped like the arguments: {error}"
-            ) from None
+                f"{what} must return cotangents shaped like the arguments. "
+                f"{mismatch.describe('the arguments', 'the result')}"
+            )
+        leaves = tree.leaves(full)
         paths = tree.leaf_paths(in_tree)
         return [
             self._cotangent(what, leaf, aval, path)
@@ -423,33 +424,25 @@ class _WayBack:
         ]
 
     def _cotangent(self, what: str, leaf: Any, aval: ShapedArray, path: Any) -> Any:
-        if leaf is None or not has_tangent(aval):
+        if leaf is _ZERO or not has_tangent(aval):
             return Zero(aval.tangent())
         place = f" for args{tree.keystr(path)}"
         return _fitting(what, "cotangent", leaf, aval.tangent(), place)
 
 
-def _leaves_up_to_none(structure: Any, cotangents: Any) -> list[Any]:
-    """Return one cotangent per leaf of a structure; None stands for all below it.
+_ZERO = object()
+"""What stands for a zero cotangent, as None is no leaf."""
 
-    Raises:
-      ValueError: the cotangents have another structure.
-    """
+
+def _with_zeros(structure: Any, cotangents: Any) -> Any:
+    """Return a tree of cotangents with zeros for all leaves below each None."""
     if cotangents is None:
-        return [None] * structure.num_leaves
+        return structure.unflatten([_ZERO] * structure.num_leaves)
     node = structure.node_data()
-    if node is None:
-        return [cotangents]
+    if node is None or type(cotangents) is not node[0]:
+        return cotangents
+    parts, level = tree.flatten(cotangents, is_leaf=lambda x: x is not cotangents)
     children = structure.children()
-    if type(cotangents) is not node[0]:
-        found = next(tree.mismatches(structure, cotangents, exact=True))
-        raise ValueError(found.describe("the arguments", "the result of bwd"))
-    parts = list(tree.flatten_one_level(cotangents)[0])
     if len(parts) != len(children):
-        found = next(tree.mismatches(structure, cotangents, exact=True))
-        raise ValueError(found.describe("the arguments", "the result of bwd"))
-    return [
-        leaf
-        for child, part in zip(children, parts, strict=True)
-        for leaf in _leaves_up_to_none(child, part)
-    ]
+        return cotangents
+    return level.unflatten([_with_zeros(*each) for each in zip(children, parts, strict=True)])
