@@ -18,6 +18,7 @@ from jxkernel.api.scanning import (
     map,
     scan,
 )
+from jxkernel.dtypes import dtype
 from jxkernel.higher_order.cond import (
     cond_p,
 )
@@ -511,6 +512,7 @@ __all__ = [
     "dot",
     "dot_general",
     "dot_general_p",
+    "dtype",
     "dynamic_index_in_dim",
     "dynamic_slice",
     "dynamic_slice_in_dim",
