@@ -1,0 +1,141 @@
+"""Calls of LAPACK kernels from CPU programs, with what their interface asks for.
+
+Matrices are column-major and batch axes come first; a kernel's ``info`` says whether it
+succeeded, and where it did not the results are made NaN.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jxkernel import hlo
+from jxkernel.core.avals import ShapedArray
+from jxkernel.runtime import prepare_lapack
+
+__all__ = ["Argument", "call_lapack", "check_matrix_dtype", "nan_where_failed", "real_dtype"]
+
+_PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+
+
+class Argument(NamedTuple):
+    """The type of an operand or result of a kernel.
+
+    Attributes:
+      shape: its shape, batch axes first.
+      dtype: its dtype.
+      core: how many of its last axes are the kernel's own: 2 for matrices, 1 for vectors.
+    """
+
+    shape: tuple[int, ...]
+    dtype: Any
+    core: int
+
+
+def real_dtype(dtype: Any) -> Any:
+    """Return the dtype of the parts of a complex dtype; a real one as it is."""
+    return np.zeros((), dtype).real.dtype
+
+
+def check_matrix_dtype(name: str, aval: ShapedArray) -> None:
+    """Raise a TypeError unless there is a kernel for arrays of this dtype."""
+    if aval.dtype.name not in _PREFIXES:
+        raise TypeError(
+            f"{name} does not accept dtype {aval.dtype.name}: it takes {', '.join(_PREFIXES)}"
+        )
+
+
+def is_complex_dtype(dtype: Any) -> bool:
+    """Whether a dtype of matrices is complex."""
+    return dtype.kind == "c"
+
+
+def _layout(argument: Argument) -> Any:
+    """Return the axes from the fastest to the slowest: matrices by columns, batches outermost."""
+    rank = len(argument.shape)
+    order = list(range(rank))[::-1]
+    if argument.core == 2:
+        order[:2] = [rank - 2, rank - 1]
+    body = "[]" if not order else str(order)
+    return f"dense<{body}> : tensor<{rank}xindex>"
+
+
+def _aliases(pairs: Sequence[tuple[int, int]], count: int) -> str:
+    """Say which result takes over the buffer of which operand."""
+    return ", ".join(
+        "#stablehlo.output_operand_alias<output_tuple_indices = "
+        f"{[result] if count > 1 else []}, operand_index = {operand}, operand_tuple_indices = []>"
+        for operand, result in pairs
+    )
+
+
+def call_lapack(
+    context: Any,
+    routine: str,
+    operands: Sequence[tuple[Any, Argument]],
+    results: Sequence[Argument],
+    *,
+    dtype: Any,
+    config: str = "",
+    aliases: Sequence[tuple[int, int]] = (),
+) -> list[Any]:
+    """Append the call of a kernel.
+
+    Args:
+      context: the lowering context.
+      routine: LAPACK's name for it without the letter of the dtype, such as ``potrf``.
+      operands: the operands' values and types.
+      results: the results' types.
+      dtype: the dtype that chooses the kernel.
+      config: the kernel's attributes as MLIR, such as ``uplo = 76 : ui8``.
+      aliases: which (operand, result) pairs share a buffer.
+
+    Raises:
+      NotImplementedError: the program is not for a CPU.
+    """
+    if context.module.platform != "cpu":
+        raise NotImplementedError(
+            f"{context.primitive_name} has no kernel for platform {context.module.platform!r}: "
+            "move its operands to the CPU"
+        )
+    prepare_lapack()
+    attributes = {
+        "call_target_name": hlo.string_attr(f"lapack_{_PREFIXES[dtype.name]}{routine}_ffi"),
+        "has_side_effect": hlo.bool_attr(False),
+        "api_version": hlo.i32_attr(4),
+        "backend_config": hlo.parse_attribute(f"{{{config}}}"),
+        "operand_layouts": hlo.parse_attribute(
+            f"[{', '.join(_layout(argument) for _, argument in operands)}]"
+        ),
+        "result_layouts": hlo.parse_attribute(
+            f"[{', '.join(_layout(argument) for argument in results)}]"
+        ),
+        "output_operand_aliases": hlo.parse_attribute(f"[{_aliases(aliases, len(results))}]"),
+    }
+    call = context.op(
+        "stablehlo.custom_call",
+        [hlo.tensor_type(argument.shape, argument.dtype) for argument in results],
+        [value for value, _ in operands],
+        attributes,
+    )
+    return list(call.results)
+
+
+def nan_where_failed(
+    context: Any,
+    value: Any,
+    argument: Argument,
+    info: Any,
+    direction: str = "EQ",
+) -> Any:
+    """Return a result with NaN for the examples whose ``info`` does not compare so with zero."""
+    batch = argument.shape[: len(argument.shape) - argument.core]
+    zero = context.splat(0, batch, np.dtype(np.int32))
+    success = context.compare(info, zero, direction, batch, "SIGNED")
+    spread = context.broadcast(
+        success, tuple(range(len(batch))), argument.shape, np.dtype(np.bool_)
+    )
+    number = np.nan * (1 + 1j) if is_complex_dtype(argument.dtype) else np.nan
+    nan = context.splat(number, argument.shape, argument.dtype)
+    kind = hlo.tensor_type(argument.shape, argument.dtype)
+    return context.value("stablehlo.select", kind, (spread, value, nan))

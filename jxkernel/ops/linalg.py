@@ -1,0 +1,77 @@
+"""Linear algebra: the names of ``lax.linalg``, gathered from the modules of each family."""
+
+from jxkernel.ops.linalg_general import EigImplementation, eig, eig_p, schur, schur_p
+from jxkernel.ops.linalg_lu import (
+    lu,
+    lu_p,
+    lu_pivots_to_permutation,
+    lu_pivots_to_permutation_p,
+)
+from jxkernel.ops.linalg_orthogonal import (
+    householder_product,
+    householder_product_p,
+    ormqr,
+    ormqr_p,
+    qr,
+    qr_p,
+)
+from jxkernel.ops.linalg_solve import (
+    cholesky,
+    cholesky_p,
+    cholesky_update,
+    symmetric_product,
+    triangular_solve,
+    triangular_solve_p,
+)
+from jxkernel.ops.linalg_spectral import (
+    EighImplementation,
+    SvdAlgorithm,
+    eigh,
+    eigh_p,
+    svd,
+    svd_p,
+)
+from jxkernel.ops.linalg_tridiagonal import (
+    hessenberg,
+    hessenberg_p,
+    tridiagonal,
+    tridiagonal_p,
+    tridiagonal_solve,
+    tridiagonal_solve_p,
+)
+
+__all__ = [
+    "EigImplementation",
+    "EighImplementation",
+    "SvdAlgorithm",
+    "cholesky",
+    "cholesky_p",
+    "cholesky_update",
+    "eig",
+    "eig_p",
+    "eigh",
+    "eigh_p",
+    "hessenberg",
+    "hessenberg_p",
+    "householder_product",
+    "householder_product_p",
+    "lu",
+    "lu_p",
+    "lu_pivots_to_permutation",
+    "lu_pivots_to_permutation_p",
+    "ormqr",
+    "ormqr_p",
+    "qr",
+    "qr_p",
+    "schur",
+    "schur_p",
+    "svd",
+    "svd_p",
+    "symmetric_product",
+    "triangular_solve",
+    "triangular_solve_p",
+    "tridiagonal",
+    "tridiagonal_p",
+    "tridiagonal_solve",
+    "tridiagonal_solve_p",
+]
