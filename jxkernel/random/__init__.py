@@ -45,6 +45,7 @@ from jxkernel.random.keys import (
     split,
     wrap_key_data,
 )
+from jxkernel.random.shuffling import choice, permutation
 
 __all__ = [
     "KeyArray",
@@ -53,6 +54,7 @@ __all__ = [
     "bits",
     "categorical",
     "cauchy",
+    "choice",
     "clone",
     "double_sided_maxwell",
     "exponential",
@@ -69,6 +71,7 @@ __all__ = [
     "maxwell",
     "normal",
     "pareto",
+    "permutation",
     "rademacher",
     "randint",
     "rayleigh",

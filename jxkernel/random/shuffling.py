@@ -1,0 +1,138 @@
+"""Permutations and choices: orders drawn by sorting by random words.
+
+None of the results has a derivative with respect to the key; a permuted array is linear in the
+array.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jxkernel.numpy.creation import asarray, canonical_shape
+from jxkernel.numpy.cumulation import cumsum
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.mathematics import log
+from jxkernel.numpy.ranges import arange
+from jxkernel.numpy.sorting import searchsorted
+from jxkernel.numpy.taking import take
+from jxkernel.ops.sort import sort_key_val
+from jxkernel.random.continuous import gumbel
+from jxkernel.random.discrete import randint
+from jxkernel.random.drawing import random_bits, uniform
+from jxkernel.random.generators import GENERATORS
+from jxkernel.random.keys import checked_words
+
+__all__ = ["choice", "permutation"]
+
+_LARGEST_WORD = 2**32 - 1
+
+
+def _rounds(size: int) -> int:
+    """Return how many sorts make ties of 32-bit words in every round improbable.
+
+    Equal words keep their order, which is not random.  With r rounds two elements stay tied with
+    probability 2**(-32 r); 2**(32 r) of at least the cube of the size leaves less than 1/size of
+    bias.
+    """
+    return math.ceil(3 * math.log(max(1, size)) / math.log(_LARGEST_WORD))
+
+
+@fused(static=("name", "axis"), name="shuffle")
+def _shuffled(words: Any, x: Any, name: str, axis: int) -> Any:
+    for _ in range(_rounds(x.size)):
+        pair = GENERATORS[name].split(words, (2,))
+        words = pair[0]
+        x = sort_key_val(random_bits(pair[1], name, 32, x.shape), x, axis)[1]
+    return x
+
+
+def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Any:
+    """Return the elements of an array, or the integers below a number, in random order.
+
+    Args:
+      key: a key.
+      x: an array, or an integer n for ``arange(n)``.
+      axis: the axis to permute along.
+      independent: whether each vector along the axis gets an order of its own.
+
+    Raises:
+      ValueError: the axis is out of range.
+
+    Linear in ``x``.
+
+    >>> import jxkernel as jx
+    >>> sorted(jx.random.permutation(jx.random.key(0), 4).tolist())
+    [0, 1, 2, 3]
+    """
+    words, generator = checked_words("permutation", key)
+    if np.ndim(x) == 0:
+        return _shuffled(words, arange(int(x)), generator.name, 0)
+    rank = np.ndim(x)
+    if not -rank <= axis < rank:
+        raise ValueError(f"random.permutation got axis {axis} for an array of rank {rank}")
+    axis %= rank
+    if independent or rank == 1:
+        return _shuffled(words, x, generator.name, axis)
+    order = _shuffled(words, arange(np.shape(x)[axis]), generator.name, 0)
+    return take(x, order, axis)
+
+
+def choice(
+    key: Any,
+    a: Any,
+    shape: int | Sequence[int] = (),
+    replace: bool = True,
+    p: Any = None,
+    axis: int = 0,
+) -> Any:
+    """Return elements of an array drawn at random, each draw alike.
+
+    Args:
+      key: a key.
+      a: an array, or an integer n for ``arange(n)``.
+      shape: how many to draw.
+      replace: whether an element may be drawn twice.
+      p: the elements' probabilities, summing to 1; equal ones by default.
+      axis: the axis of ``a`` to draw along.
+
+    Raises:
+      ValueError: there is nothing to draw from, too few elements to draw without replacement, or
+        ``p`` has another shape.
+
+    Linear in ``a``; no derivative with respect to ``p``.
+    """
+    checked_words("choice", key)
+    counts = canonical_shape(shape)
+    number = int(np.prod(counts))
+    size = int(a) if np.ndim(a) == 0 else np.shape(a)[axis]
+    if number and size < 1:
+        raise ValueError("random.choice needs at least one element to draw from")
+    if not replace and number > size:
+        raise ValueError(
+            f"random.choice cannot draw {number} of {size} elements without replacement"
+        )
+    if p is not None:
+        p = asarray(p)
+        if p.shape != (size,):
+            raise ValueError(f"random.choice needs p of shape {(size,)}, got {p.shape}")
+    indices = _drawn_indices(key, size, counts, number, replace, p)
+    return indices if np.ndim(a) == 0 else take(a, indices, axis)
+
+
+def _drawn_indices(
+    key: Any, size: int, counts: tuple[int, ...], number: int, replace: bool, p: Any
+) -> Any:
+    """Return the positions drawn, of shape ``counts``."""
+    if p is None:
+        if replace:
+            return randint(key, counts, 0, size)
+        return permutation(key, size)[:number].reshape(counts)
+    if replace:
+        cumulative = cumsum(p)
+        drawn = cumulative[-1] * (1 - uniform(key, counts, dtype=cumulative.dtype))
+        return searchsorted(cumulative, drawn)
+    # The largest of log p + Gumbel noise are a draw without replacement (Gumbel's trick).
+    scores = -gumbel(key, (size,), dtype=p.dtype) - log(p)
+    return scores.argsort()[:number].reshape(counts)
