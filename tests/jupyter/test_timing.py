@@ -8,6 +8,7 @@ import pytest
 from jxkernel.jupyter.involves import involves_arrays
 from jxkernel.jupyter.timing import KeepResults, StockTimer, SyncTimer
 from tests.jupyter.conftest import Notebook
+from tests.jupyter.sleeping import sleep
 
 STOCK = re.compile(
     r"^[\d.]+ [mµμnu]?s (?:±|\+-) [\d.]+ [mµμnu]?s per loop "
@@ -149,3 +150,32 @@ def test_a_timer_without_a_measurement_is_ipythons_own() -> None:
 def test_results_are_bound_for_the_clock() -> None:
     tree = KeepResults().visit(ast.parse("f(x)\ny = g(x)\nfor i in z:\n    h(i)"))
     assert ast.unparse(tree) == "__jx_result__ = f(x)\ny = g(x)\nfor i in z:\n    h(i)"
+
+
+LENGTH = 0.3
+
+
+@pytest.mark.parametrize(
+    ("statement", "dispatch", "pipelined", "latency"),
+    [
+        # A program that calls the host runs at once where its input exists already ...
+        ("g(x)", LENGTH, LENGTH, LENGTH),
+        # ... and asynchronously where its input is still being computed, in 1 % of the time.
+        ("y = g(f(y))", 0, LENGTH, LENGTH),
+        ("y = g(f(y)); y = g(f(y))", 0, 2 * LENGTH, 2 * LENGTH),
+    ],
+)
+def test_figures_agree_with_device_work_of_known_length(
+    notebook: Notebook, statement: str, dispatch: float, pipelined: float, latency: float
+) -> None:
+    notebook.names["sleep"] = sleep
+    notebook.run(
+        "f = jx.jit(lambda a: (a @ a) * 1e-3)\n"
+        f"g = jx.jit(lambda a: sleep(a, {LENGTH}))\n"
+        "x = jnp.ones((300, 300))"
+    )
+    result = notebook.run(f"%%timeit -o -q -n 2 -r 1 y = x\n{statement}").value
+    assert result.dispatch == pytest.approx(dispatch, rel=0.05, abs=0.05 * LENGTH)
+    assert result.pipelined == pytest.approx(pipelined, rel=0.05)
+    assert result.latency == pytest.approx(latency, rel=0.05)
+    assert result.build_time > 0
