@@ -1,6 +1,10 @@
 """Activation functions: elementwise, smooth or with a kink whose derivative is said.
 
 Integers become floating.  All are fused: one dispatch when run eagerly.
+
+>>> import jxkernel as jx
+>>> jx.nn.relu(jx.numpy.array([-2.0, 3.0]))
+Array([0., 3.], dtype=float32)
 """
 
 from math import pi, sqrt
@@ -63,11 +67,7 @@ def _floating(name: str, x: Any) -> Any:
 relu = unary_function(
     "relu",
     lambda x: select(le(x, 0), 0, x),
-    "Return x where it is positive, else 0: max(x, 0).  NaN stays.\n\n"
-    "The derivative at 0 is 0.\n\n"
-    ">>> import jxkernel as jx\n"
-    ">>> jx.nn.relu(-2.0)\n"
-    "Array(0., dtype=float32, weak_type=True)",
+    "Return x where it is positive, else 0: max(x, 0).  NaN stays.\n\nThe derivative at 0 is 0.",
 )
 relu6 = unary_function(
     "relu6",

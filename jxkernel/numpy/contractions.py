@@ -34,7 +34,6 @@ __all__ = [
     "matmul",
     "matvec",
     "outer",
-    "paired",
     "tensordot",
     "vdot",
     "vecdot",

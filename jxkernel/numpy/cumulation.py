@@ -9,10 +9,11 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.numpy.creation import asarray, ones_like, user_dtype, zeros_like
 from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.joining import concatenate
 from jxkernel.numpy.logic import isnan
 from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, refuse_out
 from jxkernel.numpy.reductions import accumulated_dtype
-from jxkernel.numpy.shapes import broadcast_to, concatenate, moveaxis, ravel
+from jxkernel.numpy.shapes import broadcast_to, moveaxis, ravel
 from jxkernel.ops import cumulative as ops
 from jxkernel.ops.select import select
 from jxkernel.ops.structural import canonical_axes, canonical_axis, listed

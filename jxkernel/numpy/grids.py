@@ -8,10 +8,12 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.core.trace import Tracer
-from jxkernel.numpy.creation import arange, asarray, canonical_shape, linspace, user_dtype
+from jxkernel.numpy.creation import asarray, canonical_shape, user_dtype
 from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.joining import concatenate, stack
 from jxkernel.numpy.promotion import argument_aval, check_arguments
-from jxkernel.numpy.shapes import concatenate, ravel, reshape, stack
+from jxkernel.numpy.ranges import arange, linspace
+from jxkernel.numpy.shapes import ravel, reshape
 from jxkernel.numpy.taking import nonzero
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.creation import broadcasted_iota

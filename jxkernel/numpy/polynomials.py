@@ -10,8 +10,9 @@ from jxkernel.core.trace import Tracer
 from jxkernel.numpy.convolutions import convolve
 from jxkernel.numpy.creation import asarray, ones, zeros
 from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.joining import concatenate
 from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, promote_dtypes
-from jxkernel.numpy.shapes import concatenate, ravel
+from jxkernel.numpy.shapes import ravel
 from jxkernel.ops.arithmetic import add, mul
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.slicing import index_in_dim

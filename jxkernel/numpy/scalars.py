@@ -13,10 +13,12 @@ from jxkernel.numpy.creation import asarray
 
 __all__ = [
     "bfloat16",
+    "bool",
     "bool_",
     "cdouble",
     "complex64",
     "complex128",
+    "complex_",
     "csingle",
     "double",
     "e",
@@ -101,7 +103,7 @@ def _scalar_type(name: str) -> Any:
     return _ScalarType(name, (), {"dtype": dtype, "__doc__": doc, "__module__": "jxkernel.numpy"})
 
 
-bool_ = _scalar_type("bool")
+bool = bool_ = _scalar_type("bool")
 int2 = _scalar_type("int2")
 int4 = _scalar_type("int4")
 int8 = _scalar_type("int8")

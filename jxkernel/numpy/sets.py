@@ -11,13 +11,15 @@ import numpy as np
 
 from jxkernel.core.trace import Tracer
 from jxkernel.errors import ConcretizationTypeError
-from jxkernel.numpy.creation import arange, asarray, full, zeros
+from jxkernel.numpy.creation import asarray, full, zeros
 from jxkernel.numpy.cumulation import cumsum
 from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.joining import concatenate
 from jxkernel.numpy.logic import isnan
 from jxkernel.numpy.promotion import argument_aval, check_arguments, promote_dtypes
+from jxkernel.numpy.ranges import arange
 from jxkernel.numpy.selection import where
-from jxkernel.numpy.shapes import concatenate, moveaxis, ravel, reshape
+from jxkernel.numpy.shapes import moveaxis, ravel, reshape
 from jxkernel.numpy.sorting import argsort, lexsort, searchsorted, sort
 from jxkernel.numpy.taking import nonzero, take
 from jxkernel.numpy.updating import IndexUpdater

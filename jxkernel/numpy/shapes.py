@@ -3,7 +3,6 @@
 All are linear.  Axes, shapes and counts are Python values; a traced one is told so.
 """
 
-import itertools
 from collections.abc import Sequence
 from math import prod
 from operator import index
@@ -11,66 +10,41 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel.core.trace import Tracer
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
     argument_aval,
     broadcast_shapes,
     broadcast_to_shape,
-    cast,
     check_arguments,
-    promote_dtypes,
 )
 from jxkernel.ops import shape as ops
-from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.broadcast import transpose as permuted
-from jxkernel.ops.joining import concatenate as joined
-from jxkernel.ops.joining import stack as stacked
-from jxkernel.ops.slicing import slice as sliced
 from jxkernel.ops.structural import canonical_axes, canonical_axis, integers, listed
-from jxkernel.runtime import ArrayImpl
 
 __all__ = [
-    "append",
-    "array_split",
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
-    "block",
     "broadcast_arrays",
     "broadcast_shapes",
     "broadcast_to",
-    "column_stack",
-    "concat",
-    "concatenate",
-    "dsplit",
-    "dstack",
     "expand_dims",
     "flip",
     "fliplr",
     "flipud",
-    "hsplit",
-    "hstack",
     "matrix_transpose",
     "moveaxis",
     "ndim",
     "permute_dims",
     "ravel",
     "reshape",
-    "resize",
     "rollaxis",
     "rot90",
     "shape",
     "size",
-    "split",
     "squeeze",
-    "stack",
     "swapaxes",
-    "tile",
     "transpose",
-    "unstack",
-    "vsplit",
-    "vstack",
 ]
 
 
@@ -350,155 +324,7 @@ def broadcast_arrays(*args: Any) -> list[Any]:
     return [_broadcast(arg, joint) for arg in args]
 
 
-# ---------------------------------------------------------------- joining
-
-
-def _listed(name: str, arrays: Any) -> list[Any]:
-    """Return a sequence of arrays, or the parts of an array along axis 0, as a list."""
-    if isinstance(arrays, (ArrayImpl, Tracer, np.ndarray)):
-        if not arrays.shape:
-            raise ValueError(f"{name} needs several arrays, got one of rank 0")
-        return [arrays[i] for i in range(arrays.shape[0])]
-    parts = list(arrays)
-    if not parts:
-        raise ValueError(f"{name} needs at least one array")
-    return parts
-
-
-@fused(static=("axis", "dtype"))
-def _concatenated(arrays: Sequence[Any], axis: int, dtype: Any) -> Any:
-    parts = promote_dtypes("concatenate", *arrays)
-    rank = np.ndim(parts[0])
-    if not rank:
-        raise ValueError("concatenate needs arrays of rank 1 or more: stack joins scalars")
-    whole = joined(parts, canonical_axis("concatenate", axis, rank))
-    return whole if dtype is None else cast(whole, dtype)
-
-
-def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
-    """Join arrays along an axis they have.
-
-    Args:
-      arrays: arrays whose shapes agree but for that axis.
-      axis: the axis; None joins them flattened.
-      dtype: the result's dtype; that of promotion where not given.
-
-    Raises:
-      TypeError: one is no array.
-      ValueError: there is none, or ranks or sizes differ.
-    """
-    parts = _listed("concatenate", arrays)
-    check_arguments("concatenate", *parts)
-    if axis is None:
-        return concatenate([ravel(part) for part in parts], 0, dtype)
-    return _concatenated(parts, axis, dtype)
-
-
-def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
-    """Join arrays along an axis: ``concatenate`` under the array API standard's name."""
-    return concatenate(arrays, axis)
-
-
-@fused(static=("axis", "dtype"))
-def _stacked(arrays: Sequence[Any], axis: int, dtype: Any) -> Any:
-    parts = promote_dtypes("stack", *arrays)
-    whole = stacked(parts, canonical_axis("stack", axis, np.ndim(parts[0]) + 1))
-    return whole if dtype is None else cast(whole, dtype)
-
-
-def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
-    """Join arrays of one shape along a new axis.
-
-    Args:
-      arrays: the arrays.
-      axis: where the new axis stands in the result.
-      out: must be None.
-      dtype: the result's dtype; that of promotion where not given.
-
-    Raises:
-      TypeError: one is no array.
-      ValueError: there is none, or shapes differ.
-    """
-    if out is not None:
-        raise NotImplementedError("stack(out=...): arrays cannot be written to; use the result")
-    parts = _listed("stack", arrays)
-    check_arguments("stack", *parts)
-    shapes = [np.shape(part) for part in parts]
-    if len(set(shapes)) > 1:
-        raise ValueError(f"stack needs arrays of one shape, got {', '.join(map(str, shapes))}")
-    return _stacked(parts, axis, dtype)
-
-
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
-    """Return the parts of an array along an axis, which they no longer have.
-
-    Raises:
-      ValueError: the rank is 0, or the axis does not exist.
-    """
-    moved = moveaxis(x, axis, 0)
-    return tuple([moved[i] for i in range(moved.shape[0])])
-
-
-def vstack(tup: Any, dtype: Any = None) -> Any:
-    """Join arrays along axis 0, those of rank 1 as rows."""
-    return concatenate(_at_least(tup, "vstack", atleast_2d), 0, dtype)
-
-
-def hstack(tup: Any, dtype: Any = None) -> Any:
-    """Join arrays along axis 1, or 0 if they are of rank 1."""
-    parts = _at_least(tup, "hstack", atleast_1d)
-    return concatenate(parts, 0 if np.ndim(parts[0]) == 1 else 1, dtype)
-
-
-def dstack(tup: Any, dtype: Any = None) -> Any:
-    """Join arrays along axis 2, those of lower rank made rank 3."""
-    return concatenate(_at_least(tup, "dstack", atleast_3d), 2, dtype)
-
-
-def column_stack(tup: Any) -> Any:
-    """Join arrays along axis 1, those of rank 1 as columns."""
-    parts = _listed("column_stack", tup)
-    check_arguments("column_stack", *parts)
-    return concatenate([reshape(p, (-1, 1)) if np.ndim(p) < 2 else p for p in parts], 1)
-
-
-def _at_least(arrays: Any, name: str, convert: Any) -> list[Any]:
-    parts = _listed(name, arrays)
-    check_arguments(name, *parts)
-    return [convert(part) for part in parts]
-
-
-def append(arr: Any, values: Any, axis: int | None = None) -> Any:
-    """Return two arrays joined along an axis, or flattened where none is given."""
-    return concatenate([arr, values], axis)
-
-
-def block(arrays: Any) -> Any:
-    """Return the array assembled from nested lists of blocks.
-
-    The innermost lists are joined along the last axis, the next ones along the axis before.
-    """
-    depth = _depth(arrays)
-    return _assembled(arrays, depth, max(depth, _greatest_rank(arrays)))
-
-
-def _depth(arrays: Any) -> int:
-    return 1 + max(map(_depth, arrays), default=0) if isinstance(arrays, list) else 0
-
-
-def _greatest_rank(arrays: Any) -> int:
-    if isinstance(arrays, list):
-        return max(map(_greatest_rank, arrays))
-    return argument_aval("block", arrays).ndim
-
-
-def _assembled(arrays: Any, depth: int, rank: int) -> Any:
-    if not isinstance(arrays, list):
-        missing = rank - np.ndim(arrays)
-        return reshape(arrays, (1,) * missing + np.shape(arrays))
-    if not arrays:
-        raise ValueError("block got an empty list")
-    return concatenate([_assembled(part, depth - 1, rank) for part in arrays], -depth)
+# ---------------------------------------------------------------- least ranks
 
 
 def _each(name: str, arrays: tuple[Any, ...], convert: Any) -> Any:
@@ -529,128 +355,3 @@ def atleast_3d(*arys: Any) -> Any:
         return reshape(a, (*own, 1) if len(own) == 2 else own)
 
     return _each("atleast_3d", arys, convert)
-
-
-# ---------------------------------------------------------------- splitting
-
-
-@fused(static=("bounds", "axis"))
-def _parts(ary: Any, bounds: tuple[tuple[int, int], ...], axis: int) -> list[Any]:
-    sizes = np.shape(ary)
-    parts: list[Any] = []
-    for start, stop in bounds:
-        starts, stops = [0] * len(sizes), list(sizes)
-        starts[axis], stops[axis] = start, stop
-        parts.append(sliced(ary, starts, stops))
-    return parts
-
-
-def _split(name: str, ary: Any, sections: Any, axis: int, *, exact: bool) -> list[Any]:
-    aval = argument_aval(name, ary)
-    axis = canonical_axis(name, axis, aval.ndim)
-    length = aval.shape[axis]
-    if np.ndim(sections) == 0:
-        count = index(sections)
-        if count <= 0:
-            raise ValueError(f"{name} needs at least one part, got {count}")
-        if exact and length % count:
-            raise ValueError(
-                f"{name} cannot divide an axis of size {length} into {count} equal parts"
-            )
-        small, larger = divmod(length, count)
-        edges = [0]
-        for part in range(count):
-            edges.append(edges[-1] + small + (part < larger))
-        bounds = tuple(itertools.pairwise(edges))
-    else:
-        cuts = [0, *(index(i) for i in sections), length]
-        clipped = [min(max(cut + length if cut < 0 else cut, 0), length) for cut in cuts]
-        bounds = tuple((a, max(a, b)) for a, b in itertools.pairwise(clipped))
-    return _parts(ary, bounds, axis)
-
-
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """Return the parts of an array along an axis.
-
-    Args:
-      ary: the array.
-      indices_or_sections: the number of equal parts, or the positions to cut at.
-      axis: the axis.
-
-    Raises:
-      ValueError: the axis does not divide into equal parts.
-    """
-    return _split("split", ary, indices_or_sections, axis, exact=True)
-
-
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """Return the parts of an array along an axis; the first ones are larger if it must be."""
-    return _split("array_split", ary, indices_or_sections, axis, exact=False)
-
-
-def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """Return the parts of an array along axis 0; see ``split``."""
-    return _split("vsplit", ary, indices_or_sections, 0, exact=True)
-
-
-def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """Return the parts of an array along axis 1, or 0 for rank 1; see ``split``."""
-    return _split("hsplit", ary, indices_or_sections, min(1, np.ndim(ary) - 1), exact=True)
-
-
-def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """Return the parts of an array along axis 2; see ``split``."""
-    return _split("dsplit", ary, indices_or_sections, 2, exact=True)
-
-
-# ---------------------------------------------------------------- repeating and rolling
-
-
-@fused(static=("reps",))
-def _tiled(a: Any, reps: tuple[int, ...]) -> Any:
-    sizes = np.shape(a)
-    rank = max(len(sizes), len(reps))
-    sizes = (1,) * (rank - len(sizes)) + sizes
-    reps = (1,) * (rank - len(reps)) + reps
-    alternating = tuple(n for pair in zip(reps, sizes, strict=True) for n in pair)
-    spread = broadcast_in_dim(ops.reshape(a, sizes), alternating, tuple(range(1, 2 * rank, 2)))
-    return ops.reshape(spread, tuple(n * r for n, r in zip(sizes, reps, strict=True)))
-
-
-def tile(A: Any, reps: int | Sequence[int]) -> Any:
-    """Return an array laid out several times along each axis.
-
-    Args:
-      A: an array or number.
-      reps: how often along each axis, matched from the last.
-
-    Raises:
-      ValueError: a count is negative.
-    """
-    argument_aval("tile", A)
-    counts = tuple(map(index, listed(reps)))
-    if any(count < 0 for count in counts):
-        raise ValueError(f"tile got counts {counts}: they are not negative")
-    return _tiled(A, counts)
-
-
-@fused(static=("count", "axis"))
-def _repeated_equally(a: Any, count: int, axis: int) -> Any:
-    sizes = np.shape(a)
-    spread = (*sizes[: axis + 1], count, *sizes[axis + 1 :])
-    kept = tuple(i for i in range(len(spread)) if i != axis + 1)
-    result = (*sizes[:axis], sizes[axis] * count, *sizes[axis + 1 :])
-    return ops.reshape(broadcast_in_dim(a, spread, kept), result)
-
-
-def resize(a: Any, new_shape: Any) -> Any:
-    """Return the elements of an array in a shape of any size, repeated from the start as needed."""
-    sizes = (index(new_shape),) if np.ndim(new_shape) == 0 else tuple(map(index, new_shape))
-    if any(n < 0 for n in sizes):
-        raise ValueError(f"resize got shape {sizes}: sizes are not negative")
-    flat = ravel(a)
-    wanted, given = prod(sizes), flat.size
-    if not given and wanted:
-        raise ValueError("resize cannot repeat an array without elements")
-    repeats = -(-wanted // given) if given else 0
-    return reshape(tile(flat, repeats)[:wanted], sizes)

@@ -12,8 +12,9 @@ from jxkernel.core.trace import Tracer
 from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.arithmetic import clip
 from jxkernel.numpy.contractions import dot
-from jxkernel.numpy.creation import asarray, linspace, zeros
+from jxkernel.numpy.creation import asarray, zeros
 from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.joining import concatenate
 from jxkernel.numpy.logic import isnan
 from jxkernel.numpy.mathematics import conj, imag, real, sqrt
 from jxkernel.numpy.matrices import diag
@@ -25,9 +26,10 @@ from jxkernel.numpy.promotion import (
     inexact_dtype,
     promote_inexact,
 )
+from jxkernel.numpy.ranges import linspace
 from jxkernel.numpy.reductions import mean, reduced_axes
 from jxkernel.numpy.selection import where
-from jxkernel.numpy.shapes import broadcast_to, concatenate, expand_dims, ravel, reshape
+from jxkernel.numpy.shapes import broadcast_to, expand_dims, ravel, reshape
 from jxkernel.numpy.sorting import searchsorted
 from jxkernel.numpy.updating import IndexUpdater
 

@@ -14,9 +14,10 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.core.trace import Tracer
 from jxkernel.errors import ConcretizationTypeError
-from jxkernel.numpy.creation import arange, asarray, ones_like, zeros
+from jxkernel.numpy.creation import asarray, ones_like, zeros
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.indexing import getitem
+from jxkernel.numpy.joining import stack
 from jxkernel.numpy.logic import truth
 from jxkernel.numpy.promotion import (
     argument_aval,
@@ -27,7 +28,8 @@ from jxkernel.numpy.promotion import (
     dtype_of,
     refuse_out,
 )
-from jxkernel.numpy.shapes import moveaxis, ravel, reshape, stack
+from jxkernel.numpy.ranges import arange
+from jxkernel.numpy.shapes import moveaxis, ravel, reshape
 from jxkernel.numpy.updating import IndexUpdater
 from jxkernel.ops import arithmetic as ops
 from jxkernel.ops.broadcast import broadcast_in_dim

@@ -25,6 +25,7 @@ from jxkernel.ops.indexing import (
     scatter_add,
     scatter_sub,
 )
+from jxkernel.ops.scatter import scatter_max, scatter_min, scatter_mul
 from jxkernel.ops.shape import expand_dims, rev, squeeze
 
 __all__ = ["IndexUpdater", "IndexedUpdate", "updated"]
@@ -41,6 +42,9 @@ _SCATTERED: dict[str, Callable[..., Any]] = {
     "set": scatter,
     "add": scatter_add,
     "subtract": scatter_sub,
+    "multiply": scatter_mul,
+    "min": scatter_min,
+    "max": scatter_max,
 }
 
 

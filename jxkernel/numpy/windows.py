@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.numpy.creation import arange, ones
+from jxkernel.numpy.creation import ones
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.mathematics import cos, i0, sqrt
+from jxkernel.numpy.ranges import arange
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]
 

@@ -175,8 +175,7 @@ exponential = _without_parameters(
     "exponential",
     lambda u: -log1p(-u),
     _zero,
-    "Return random numbers of the exponential distribution of rate 1: those of a uniform key\n"
-    "through -log(1 - u).",
+    "Return random numbers of the exponential distribution of rate 1.",
 )
 _gumbel = _without_parameters("gumbel", lambda u: -log(-log(u)), _least_normal, "")
 laplace = _without_parameters(

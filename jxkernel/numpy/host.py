@@ -1,0 +1,102 @@
+"""What NumPy itself does for arrays: printing, saving and loading, and names of abstract dtypes.
+
+Arrays are NumPy arrays to NumPy (their data is copied to the host), so these are its functions.
+What reads or writes files of its own or makes Python objects has no place on a device.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy import (
+    array_repr,
+    array_str,
+    character,
+    complexfloating,
+    dtype,
+    flexible,
+    floating,
+    generic,
+    get_printoptions,
+    inexact,
+    integer,
+    number,
+    object_,
+    printoptions,
+    save,
+    savez,
+    set_printoptions,
+    signedinteger,
+    unsignedinteger,
+)
+from numpy.exceptions import ComplexWarning
+
+from jxkernel.numpy.creation import asarray
+
+__all__ = [
+    "ComplexWarning",
+    "array_repr",
+    "array_str",
+    "character",
+    "complexfloating",
+    "dtype",
+    "flexible",
+    "floating",
+    "fromfile",
+    "fromiter",
+    "fromstring",
+    "generic",
+    "get_printoptions",
+    "inexact",
+    "integer",
+    "load",
+    "number",
+    "object_",
+    "printoptions",
+    "save",
+    "savez",
+    "set_printoptions",
+    "signedinteger",
+    "unsignedinteger",
+]
+
+
+def load(file: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return the array in a file that ``save`` wrote; an archive's arrays stay NumPy's.
+
+    Args:
+      file: a path or an open file.
+      *args: as for ``numpy.load``.
+      **kwargs: as for ``numpy.load``.
+    """
+    found = np.load(file, *args, **kwargs)
+    return asarray(found) if isinstance(found, np.ndarray) else found
+
+
+def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
+    """Return the numbers written in a string as an array.
+
+    Args:
+      string: the text.
+      dtype: their dtype.
+      count: how many to read; -1 for all.
+      sep: what separates them.
+    """
+    return asarray(np.fromstring(string, dtype=dtype, count=count, sep=sep))
+
+
+def fromfile(*args: Any, **kwargs: Any) -> Any:
+    """Refuse: reading raw files is NumPy's; write ``asarray(numpy.fromfile(...))``.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    raise NotImplementedError("jnp.fromfile: write jnp.asarray(np.fromfile(...))")
+
+
+def fromiter(*args: Any, **kwargs: Any) -> Any:
+    """Refuse: an iterator runs on the host; write ``asarray(numpy.fromiter(...))``.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    raise NotImplementedError("jnp.fromiter: write jnp.asarray(np.fromiter(...))")

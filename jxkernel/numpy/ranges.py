@@ -1,0 +1,206 @@
+"""Ranges: evenly spaced numbers, counted or interpolated."""
+
+from math import ceil
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.numpy.creation import asarray, astype, placed, user_dtype
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    broadcast_to_shape,
+    cast,
+    inexact_dtype,
+    promote_dtypes,
+)
+from jxkernel.ops.arithmetic import add, div, mul, sub
+from jxkernel.ops.broadcast import broadcast_in_dim
+from jxkernel.ops.creation import broadcasted_iota, iota
+from jxkernel.ops.exponential import exp, log
+from jxkernel.ops.joining import concatenate
+from jxkernel.ops.rounding import floor
+
+__all__ = ["arange", "geomspace", "linspace", "logspace"]
+
+
+@fused(static=("size", "dtype"))
+def _counted(start: Any, step: Any, size: int, dtype: Any) -> Any:
+    return add(mul(iota(dtype, size), cast(step, dtype)), cast(start, dtype))
+
+
+@fused(static=("size", "dtype"))
+def _counted_from_zero(size: int, dtype: Any) -> Any:
+    return iota(dtype, size)
+
+
+def arange(
+    start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None
+) -> Any:
+    """Return evenly spaced numbers from ``start`` up to, not including, ``stop``.
+
+    Args:
+      start: the first number; the end, from 0, where ``stop`` is not given.
+      stop: the end.
+      step: the distance; 1 where not given.
+      dtype: that of the arguments by promotion where not given.
+      device: a device to commit the result to.
+
+    Raises:
+      ConcretizationTypeError: an argument is traced, so the length is not known.
+      TypeError: an argument is no number.
+      ZeroDivisionError: ``step`` is 0.
+
+    >>> import jxkernel.numpy as jnp
+    >>> jnp.arange(3)
+    Array([0, 1, 2], dtype=int32)
+    """
+    given = [x for x in (start, stop, step) if x is not None]
+    first, last, distance = map(_concrete_number, (start, stop, step))
+    if last is None:
+        first, last = 0, first
+    distance = 1 if distance is None else distance
+    if dtype is None:
+        found = dtypes.canonicalize_dtype(dtypes.result_type(*given))
+    else:
+        found = user_dtype(dtype, "arange")
+    size = max(0, ceil((last - first) / distance))
+    return placed(_range(first, last, distance, size, found), device)
+
+
+def _range(first: Any, last: Any, distance: Any, size: int, dtype: Any) -> Any:
+    if dtype in dtypes.INTEGRAL and all(isinstance(x, int) for x in (first, distance)):
+        if first == 0 and distance == 1:
+            return _counted_from_zero(size, dtype)
+        return _counted(dtype.type(first), dtype.type(distance), size, dtype)
+    # Floats are counted in double precision on the host, and rounded once.
+    return asarray(np.arange(first, last, distance)[:size], dtype)
+
+
+def _concrete_number(x: Any) -> Any:
+    """Return a number, or the value of a rank-0 array, as a Python number; None as it is."""
+    if x is None or type(x) in (int, float):
+        return x
+    aval = argument_aval("arange", x)
+    if aval.shape:
+        raise TypeError(f"arange takes scalars, got an array of shape {aval.shape}")
+    kind = dtypes.scalar_type_of(aval.dtype)
+    return kind(x) if kind is not bool else int(bool(x))
+
+
+@fused(static=("num", "endpoint", "dtype", "axis"))
+def _spaced(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> Any:
+    """Interpolate in an inexact dtype: both ends are met exactly."""
+    shape = np.broadcast_shapes(np.shape(start), np.shape(stop))
+    first, last = (broadcast_to_shape(cast(x, dtype), shape) for x in (start, stop))
+    intervals = num - 1 if endpoint else num
+    if num <= 1:
+        line = broadcast_in_dim(first, (num, *shape), tuple(range(1, len(shape) + 1)))
+    else:
+        count = num - 1 if endpoint else num
+        line = _interpolated(first, last, count, intervals, shape, dtype)
+        if endpoint:
+            line = concatenate([line, broadcast_to_shape(last, (1, *shape))], 0)
+    if axis == 0:
+        return line
+    from_front = axis % len(np.shape(line))
+    order = [*range(1, from_front + 1), 0, *range(from_front + 1, len(np.shape(line)))]
+    return line.transpose(order)
+
+
+def _interpolated(
+    first: Any, last: Any, count: int, intervals: int, shape: tuple[int, ...], dtype: Any
+) -> Any:
+    part = div(broadcasted_iota(dtype, (count,) + (1,) * len(shape), 0), dtype.type(intervals))
+    part = broadcast_in_dim(part, (count, *shape), tuple(range(len(shape) + 1)))
+    first, last = (broadcast_to_shape(x, (count, *shape)) for x in (first, last))
+    return add(mul(first, sub(dtype.type(1), part)), mul(last, part))
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    """Return numbers evenly spaced over an interval.
+
+    Args:
+      start: the first, a number or an array.
+      stop: the last, or the end of the interval where ``endpoint`` is False.
+      num: how many.
+      endpoint: whether ``stop`` is among them.
+      retstep: whether to return the distance as well.
+      dtype: the result's dtype; otherwise the floating dtype of the arguments.
+      axis: where the new axis goes in the result, if the arguments are arrays.
+      device: a device to commit the result to.
+
+    Raises:
+      ValueError: ``num`` is negative.
+
+    Linear in ``start`` and ``stop``.
+    """
+    num = index(num)
+    if num < 0:
+        raise ValueError(f"linspace needs a number of points that is not negative, got {num}")
+    start, stop = promote_dtypes("linspace", start, stop)
+    computed = inexact_dtype(dtypes.dtype(start))
+    wanted = computed if dtype is None else user_dtype(dtype, "linspace")
+    inner = wanted if wanted in dtypes.INEXACT else computed
+    line = _spaced(start, stop, num, endpoint, inner, axis)
+    if wanted in dtypes.INTEGRAL:
+        line = _floored(line, wanted)
+    line = placed(line if line.dtype == wanted else astype(line, wanted), device)
+    if not retstep:
+        return line
+    intervals = num - 1 if endpoint else num
+    step = (asarray(stop, inner) - start) / intervals if intervals else asarray(np.nan, inner)
+    return line, step
+
+
+@fused(static=("dtype",))
+def _floored(x: Any, dtype: Any) -> Any:
+    return cast(floor(x), dtype)
+
+
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """Return ``base`` to the powers that ``linspace`` gives for the same arguments."""
+    exponents = linspace(start, stop, num, endpoint, axis=axis)
+    result = base**exponents
+    return result if dtype is None else astype(result, dtype)
+
+
+def geomspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """Return numbers spaced evenly on a logarithmic scale, from ``start`` to ``stop``.
+
+    Arguments are those of ``linspace``; both ends have one sign, and neither is 0.
+    """
+    start, stop = promote_dtypes("geomspace", start, stop)
+    kind = inexact_dtype(dtypes.dtype(start))
+    first, last = asarray(start, kind), asarray(stop, kind)
+    sign = first / abs(first)
+    exponents = linspace(log(first / sign), log(last / sign), num, endpoint, axis=axis)
+    result = sign * exp(exponents)
+    return result if dtype is None else astype(result, dtype)
