@@ -1,6 +1,7 @@
 """Joining, splitting and repeating whole arrays.  All are linear."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import prod
 from operator import index
 from typing import Any
