@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import hlo
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import typed_scalar
 from jxkernel.errors import UndefinedRuleError
@@ -47,7 +47,7 @@ class EigImplementation(enum.Enum):
 
 def complex_dtype(dtype: Any) -> Any:
     """Return the complex dtype of a precision."""
-    return np.result_type(dtype, np.complex64)
+    return np.promote_types(dtype, np.complex64)
 
 
 # ---------------------------------------------------------------- eig
@@ -201,10 +201,10 @@ def _turned(values: Any, v: Any, w: Any) -> Any:
     Eigenvectors are determined up to a factor each: what is left of it is chosen so that the
     norm stays 1 and the largest component stays real.
     """
-    shape = np.shape(w)
+    shape = shape_of(w)
     gaps = sub(along_columns(values, shape), along_rows(values, shape))
     dv = matmul(v, mul(off_diagonal_reciprocals(gaps), w))
-    rows = np.ndim(v) - 2
+    rows = rank_of(v) - 2
     stretch = real(reduce_sum(mul(conj(v), dv), (rows,)))
     size = abs(v)
     largest = argmax(size, rows, np.int32)

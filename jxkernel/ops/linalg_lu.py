@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import hlo
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero, zero_scalar
 from jxkernel.ops.arithmetic import add
@@ -209,7 +209,7 @@ def _lu_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any],
     more rows than columns or more columns than rows.
     """
     factors, pivots, permutation = lu_p.bind(*primals)
-    rows, columns = np.shape(factors)[-2:]
+    rows, columns = shape_of(factors)[-2:]
     moved = take_rows(tangents[0], permutation)
     lower = _completed_lower(factors, rows, columns)
     upper = _completed_upper(factors, rows, columns)
@@ -225,8 +225,8 @@ def _lu_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any],
 
 def take_rows(x: Any, rows: Any) -> Any:
     """Return the rows of each matrix at positions of its own."""
-    rank = np.ndim(x)
-    shape = (*np.shape(rows), np.shape(x)[-1])
+    rank = rank_of(x)
+    shape = (*shape_of(rows), shape_of(x)[-1])
     places = broadcast_in_dim(rows, shape, tuple(range(rank - 1)))
     return take_along(x, places, rank - 2)
 
@@ -234,7 +234,7 @@ def take_rows(x: Any, rows: Any) -> Any:
 def _completed_lower(factors: Any, rows: int, columns: int) -> Any:
     """Return l as a square matrix: its columns, then those of the identity."""
     k = min(rows, columns)
-    rank = np.ndim(factors)
+    rank = rank_of(factors)
     below = lower_part(slice_in_dim(factors, 0, k, axis=rank - 1), -1)
     config = [(0, 0, 0)] * rank
     config[-1] = (0, rows - k, 0)
@@ -245,7 +245,7 @@ def _completed_lower(factors: Any, rows: int, columns: int) -> Any:
 def _completed_upper(factors: Any, rows: int, columns: int) -> Any:
     """Return u as a square matrix: its rows, then those of the identity."""
     k = min(rows, columns)
-    rank = np.ndim(factors)
+    rank = rank_of(factors)
     above = upper_part(slice_in_dim(factors, 0, k, axis=rank - 2))
     config = [(0, 0, 0)] * rank
     config[-2] = (0, columns - k, 0)

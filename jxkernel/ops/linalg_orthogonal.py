@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import hlo
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero, is_linear, typed_scalar
 from jxkernel.errors import ShapeMismatchError, UndefinedRuleError
@@ -165,7 +165,7 @@ def _qr_jvp(
     primals: Sequence[Any], tangents: Sequence[Any], *, pivoting: bool, full_matrices: bool
 ) -> tuple[list[Any], list[Any]]:
     """Differentiate the square part of r, then its further columns (Walter and Lehmann 2010)."""
-    m, n = np.shape(primals[0])[-2:]
+    m, n = shape_of(primals[0])[-2:]
     if full_matrices and m > n:
         raise UndefinedRuleError(
             "qr",
@@ -178,16 +178,16 @@ def _qr_jvp(
     k = min(m, n)
     first, square = dx, r
     if n > k:
-        first = slice_in_dim(dx, 0, k, axis=np.ndim(dx) - 1)
-        square = slice_in_dim(r, 0, k, axis=np.ndim(r) - 1)
+        first = slice_in_dim(dx, 0, k, axis=rank_of(dx) - 1)
+        square = slice_in_dim(r, 0, k, axis=rank_of(r) - 1)
     dq, dr = _square_qr_tangents(q, square, first)
     if n > k:
         # The further columns are r = qᴴ x, with x = q r: dr = dqᴴ q r + qᴴ dx.
-        further = slice_in_dim(r, k, n, axis=np.ndim(r) - 1)
-        dx_further = slice_in_dim(dx, k, n, axis=np.ndim(dx) - 1)
+        further = slice_in_dim(r, k, n, axis=rank_of(r) - 1)
+        dx_further = slice_in_dim(dx, k, n, axis=rank_of(dx) - 1)
         turned = matmul(matmul(adjoint(dq), q), further)
         more = add(turned, matmul(adjoint(q), dx_further))
-        dr = concatenate([dr, more], np.ndim(dr) - 1)
+        dr = concatenate([dr, more], rank_of(dr) - 1)
     return [q, r, *rest], [dq, dr, *(Zero.tangent_of(places) for places in rest)]
 
 
@@ -207,8 +207,8 @@ def _square_qr_tangents(q: Any, r: Any, dx: Any) -> tuple[Any, Any]:
 
 def take_columns(x: Any, columns: Any) -> Any:
     """Return the columns of each matrix at positions of its own."""
-    rank = np.ndim(x)
-    shape = (*np.shape(x)[:-1], np.shape(columns)[-1])
+    rank = rank_of(x)
+    shape = (*shape_of(x)[:-1], shape_of(columns)[-1])
     places = broadcast_in_dim(columns, shape, (*range(rank - 2), rank - 1))
     return take_along(x, places, rank - 1)
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import hlo
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero, is_linear, typed_scalar
@@ -106,7 +106,7 @@ def triangular_solve(
 
     Linear in b.  LAPACK ``trsm`` on CPUs, StableHLO ``triangular_solve`` elsewhere.
     """
-    vectors = np.ndim(b) == np.ndim(a) - 1
+    vectors = rank_of(b) == rank_of(a) - 1
     if vectors:
         b = expand_dims(b, (-1 if left_side else -2,))
     x = triangular_solve_p.bind(
@@ -237,8 +237,8 @@ def _triangular_solve_batch(
     assert dims[1] is not None, "one operand at least is batched"
     b = move_axis(b, dims[1], 0)
     # The free axis of b: its columns if a stands left of it, else its rows.
-    free = np.ndim(b) - (1 if params["left_side"] else 2)
-    shape = np.shape(b)[1:]
+    free = rank_of(b) - (1 if params["left_side"] else 2)
+    shape = shape_of(b)[1:]
     joined = move_axis(b, 0, free - 1)
     merged = (*shape[: free - 1], axis.size * shape[free - 1], *shape[free:])
     x = triangular_solve_p.bind(a, reshape(joined, merged), **params)
@@ -341,10 +341,10 @@ def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
     Raises:
       ValueError: shapes do not fit.
     """
-    n = np.shape(r_matrix)[-1]
-    if np.shape(r_matrix) != (n, n) or np.shape(w_vector) != (n,):
+    n = shape_of(r_matrix)[-1]
+    if shape_of(r_matrix) != (n, n) or shape_of(w_vector) != (n,):
         raise ValueError(
-            f"cholesky_update got shapes {np.shape(r_matrix)} and {np.shape(w_vector)}: a square "
+            f"cholesky_update got shapes {shape_of(r_matrix)} and {shape_of(w_vector)}: a square "
             "matrix and a vector as long"
         )
     column = expand_dims(w_vector, (1,))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import typed_scalar
 from jxkernel.errors import UndefinedRuleError
@@ -118,11 +118,11 @@ def eigh(
     )
     if subset_by_index is None:
         return vectors, values
-    check_subset("eigh", subset_by_index, np.shape(values)[-1])
+    check_subset("eigh", subset_by_index, shape_of(values)[-1])
     start, end = subset_by_index
     return (
-        slice_in_dim(vectors, start, end, axis=np.ndim(vectors) - 1),
-        slice_in_dim(values, start, end, axis=np.ndim(values) - 1),
+        slice_in_dim(vectors, start, end, axis=rank_of(vectors) - 1),
+        slice_in_dim(values, start, end, axis=rank_of(values) - 1),
     )
 
 
@@ -169,7 +169,7 @@ def _eigh_jvp(
     """With w = vᴴ dx v: dλ = diag(w), dv = v (w / (λⱼ - λᵢ)) off the diagonal."""
     v, values = eigh_p.bind(*primals, **params)
     w = matmul(adjoint(v), matmul(tangents[0], v))
-    shape = np.shape(w)
+    shape = shape_of(w)
     gaps = sub(along_columns(values, shape), along_rows(values, shape))
     factors = convert_element_type(off_diagonal_reciprocals(gaps), abstractify(v).dtype)
     return [v, values], [matmul(v, mul(factors, w)), real_part(diagonal(w))]
@@ -212,7 +212,7 @@ def svd(
     """
     if algorithm not in (None, SvdAlgorithm.DEFAULT, SvdAlgorithm.QR):
         raise NotImplementedError(f"svd on CPUs is SvdAlgorithm.DEFAULT or QR, not {algorithm}")
-    m, n = np.shape(x)[-2:] if np.ndim(x) >= 2 else (0, 0)
+    m, n = shape_of(x)[-2:] if rank_of(x) >= 2 else (0, 0)
     check_subset("svd", subset_by_index, min(m, n))
     if subset_by_index is not None and full_matrices and compute_uv:
         raise ValueError("svd gives a subset only with full_matrices=False")
@@ -224,10 +224,10 @@ def svd(
     )
     if subset_by_index is not None:
         start, end = subset_by_index
-        s = slice_in_dim(s, start, end, axis=np.ndim(s) - 1)
+        s = slice_in_dim(s, start, end, axis=rank_of(s) - 1)
         if factors:
             u, vh = factors
-            rank = np.ndim(u)
+            rank = rank_of(u)
             factors = [
                 slice_in_dim(u, start, end, axis=rank - 1),
                 slice_in_dim(vh, start, end, axis=rank - 2),
@@ -300,7 +300,7 @@ def _svd_jvp(
     With w = uᴴ dx v: ds = Re diag(w), and u and v turn by the parts of w off the diagonal; a
     complex diagonal also turns u; what dx has outside of u's and v's columns adds to them.
     """
-    m, n = np.shape(primals[0])[-2:]
+    m, n = shape_of(primals[0])[-2:]
     if compute_uv and full_matrices and m != n:
         raise UndefinedRuleError(
             "svd",
@@ -320,7 +320,7 @@ def _svd_jvp(
 
 def _turned(s: Any, u: Any, v: Any, dx: Any, w: Any) -> tuple[Any, Any]:
     """Return the tangents of u and v."""
-    shape, dtype = np.shape(w), abstractify(u).dtype
+    shape, dtype = shape_of(w), abstractify(u).dtype
     columns, rows = along_columns(s, shape), along_rows(s, shape)
     gaps = mul(sub(columns, rows), add(columns, rows))
     factors = convert_element_type(off_diagonal_reciprocals(gaps), dtype)
@@ -332,11 +332,11 @@ def _turned(s: Any, u: Any, v: Any, dx: Any, w: Any) -> tuple[Any, Any]:
     half = typed_scalar(dtype, 0.5)
     skew = mul(diagonal(sub(w, adjoint(w))), mul(half, inverse))
     du = add(du, scaled_columns(u, skew))
-    if np.shape(u)[-2] > np.shape(u)[-1]:
+    if shape_of(u)[-2] > shape_of(u)[-1]:
         moved = matmul(dx, v)
         outside = sub(moved, matmul(u, matmul(adjoint(u), moved)))
         du = add(du, scaled_columns(outside, inverse))
-    if np.shape(v)[-2] > np.shape(v)[-1]:
+    if shape_of(v)[-2] > shape_of(v)[-1]:
         moved = matmul(adjoint(dx), u)
         outside = sub(moved, matmul(v, matmul(adjoint(v), moved)))
         dv = add(dv, scaled_columns(outside, inverse))

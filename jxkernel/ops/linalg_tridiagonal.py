@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, rank_of
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero, is_linear, zero_scalar
 from jxkernel.errors import ShapeMismatchError
@@ -100,14 +100,14 @@ def _tridiagonal_solve_lower(context: Any, dl: Any, d: Any, du: Any, b: Any) -> 
 
 def _shifted(x: Any, axis: int, by: int) -> Any:
     """Return an array moved along an axis by one place, zero where nothing moves to."""
-    config = [(0, 0, 0)] * np.ndim(x)
+    config = [(0, 0, 0)] * rank_of(x)
     config[axis] = (by, -by, 0)
     return pad(x, zero_scalar(abstractify(x)), config)
 
 
 def _product(dl: Any, d: Any, du: Any, x: Any) -> Any:
     """Return the product of a tridiagonal matrix with the columns of ``x``."""
-    rows = np.ndim(x) - 2
+    rows = rank_of(x) - 2
     above, below = _shifted(x, rows, 1), _shifted(x, rows, -1)
     return add_any(add_any(scaled_rows(above, dl), scaled_rows(x, d)), scaled_rows(below, du))
 
@@ -128,7 +128,7 @@ def _tridiagonal_solve_transpose(ct: Any, dl: Any, d: Any, du: Any, b: Any) -> l
     assert not any(map(is_linear, (dl, d, du))), "tridiagonal_solve is linear in b only"
     if type(ct) is Zero:
         return zero_cotangents((dl, d, du, b))
-    axis = np.ndim(d) - 1
+    axis = rank_of(d) - 1
     turned = _shifted(du, axis, 1), d, _shifted(dl, axis, -1)
     return [None, None, None, tridiagonal_solve_p.bind(*turned, ct)]
 

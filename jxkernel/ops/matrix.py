@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.core.avals import abstractify
+from jxkernel.core.avals import abstractify, rank_of, shape_of
 from jxkernel.core.zeros import typed_scalar
 from jxkernel.ops.arithmetic import add, mul
 from jxkernel.ops.broadcast import broadcast_in_dim, full, reduce_sum, transpose
@@ -49,7 +49,7 @@ def real_part(x: Any) -> Any:
 
 def swapped(x: Any) -> Any:
     """Return the transposes of a stack of matrices."""
-    rank = np.ndim(x)
+    rank = rank_of(x)
     return transpose(x, (*range(rank - 2), rank - 1, rank - 2))
 
 
@@ -60,7 +60,7 @@ def adjoint(x: Any) -> Any:
 
 def matmul(a: Any, b: Any) -> Any:
     """Return the products of two stacks of matrices, in full precision."""
-    rank = np.ndim(a)
+    rank = rank_of(a)
     batch = tuple(range(rank - 2))
     numbers = (((rank - 1,), (rank - 2,)), (batch, batch))
     return dot_general(a, b, numbers, precision=Precision.HIGHEST)
@@ -68,7 +68,7 @@ def matmul(a: Any, b: Any) -> Any:
 
 def places(x: Any) -> tuple[Any, Any]:
     """Return the row and the column of each element of one matrix of a stack."""
-    shape = np.shape(x)[-2:]
+    shape = shape_of(x)[-2:]
     return broadcasted_iota(np.int32, shape, 0), broadcasted_iota(np.int32, shape, 1)
 
 
@@ -79,7 +79,7 @@ def where(mask: Any, x: Any) -> Any:
 
 def over_stack(matrix: Any, x: Any) -> Any:
     """Return one matrix repeated over the stack of matrices ``x``."""
-    shape = np.shape(x)
+    shape = shape_of(x)
     return broadcast_in_dim(matrix, shape, (len(shape) - 2, len(shape) - 1))
 
 
@@ -102,24 +102,24 @@ def on_diagonal(x: Any) -> Any:
 
 def identity_like(x: Any, size: int) -> Any:
     """Return identity matrices of the dtype and stack shape of ``x``."""
-    shape = (*np.shape(x)[:-2], size, size)
+    shape = (*shape_of(x)[:-2], size, size)
     ones = full(shape, typed_scalar(abstractify(x).dtype, 1))
     return where(on_diagonal(ones), ones)
 
 
 def diagonal(x: Any) -> Any:
     """Return the main diagonals of a stack of square matrices."""
-    return reduce_sum(where(on_diagonal(x), x), (np.ndim(x) - 2,))
+    return reduce_sum(where(on_diagonal(x), x), (rank_of(x) - 2,))
 
 
 def scaled_columns(x: Any, factors: Any) -> Any:
     """Return matrices with each column multiplied by a factor of its own."""
-    return mul(x, along_columns(factors, np.shape(x)))
+    return mul(x, along_columns(factors, shape_of(x)))
 
 
 def scaled_rows(x: Any, factors: Any) -> Any:
     """Return matrices with each row multiplied by a factor of its own."""
-    return mul(x, along_rows(factors, np.shape(x)))
+    return mul(x, along_rows(factors, shape_of(x)))
 
 
 def along_columns(values: Any, shape: tuple[int, ...]) -> Any:
