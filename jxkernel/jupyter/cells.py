@@ -31,6 +31,7 @@ from jxkernel.core.trace import Tracer
 from jxkernel.errors import LeakError, TraceLimitError
 from jxkernel.jupyter.body import CellSource, make_function, statements
 from jxkernel.jupyter.codes import captured_values
+from jxkernel.jupyter.lints import lint
 from jxkernel.jupyter.statics import Static, describe_static, freeze, is_traceable
 from jxkernel.observe.names import NameWatch
 from jxkernel.observe.provenance import Provenance, Watching
@@ -289,6 +290,10 @@ class Version:
                 device=self.options.device,
             )
         return found
+
+    def lints(self) -> list[str]:
+        """Silent mistakes that the cell's text shows."""
+        return lint(self.source.tree, self._namespace)
 
     def donated(self, entry: TraceEntry) -> tuple[bool, ...]:
         """Whether each array of a trace's arguments was donated; empty for none."""

@@ -71,7 +71,7 @@ def report_of(
         assigned=version.source.names.assigned,
         provenance=info.provenance,
         rendered=info.rendered,
-        warnings=tuple(_warnings(version, inputs, info.provenance if traced else None)),
+        warnings=tuple(_warnings(version, inputs, info.provenance if traced else None, traced)),
     )
 
 
@@ -134,8 +134,12 @@ def _emit_effects(version: Version, provenance: Provenance | None) -> None:
             )
 
 
-def _warnings(version: Version, inputs: Inputs, provenance: Provenance | None) -> Iterable[str]:
+def _warnings(
+    version: Version, inputs: Inputs, provenance: Provenance | None, traced: bool
+) -> Iterable[str]:
     found = list(_map_warnings(provenance)) if provenance else []
+    if traced:
+        found += version.lints()
     names = version.source.names
     for name in version.options.donate:
         if name not in names.assigned and name in inputs.traced:

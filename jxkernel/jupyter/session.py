@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import difflib
 import linecache
+import sys
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ from jxkernel.jupyter.analysis import analyse
 from jxkernel.jupyter.body import CellSource
 from jxkernel.jupyter.cells import Cell, CellOptions, Version
 from jxkernel.jupyter.settings import JX
+from jxkernel.jupyter.stale import StaleWatch
 from jxkernel.observe import LedgerRow, Provenance, Recorder, ledger
 
 __all__ = ["RunningCell", "Session"]
@@ -64,6 +66,7 @@ class Session:
         self.recorder = Recorder()
         self.cells: dict[Any, Cell] = {}
         self.maps: deque[tuple[str, Provenance]] = deque(maxlen=_REMEMBERED_MAPS)
+        self._stale = StaleWatch(shell.user_ns)
         self._running: list[tuple[RunningCell, events.SpanHandle]] = []
         self.settings.observe(self._record_or_not, "record")
 
@@ -101,6 +104,8 @@ class Session:
         span = events.span(events.CellFinished, cell=label, execution_count=number).start()
         self._running.append((running, span))
         events.emit(events.CellStarted, cell=label, execution_count=number)
+        for warning in self._stale.before_cell(running.text):
+            sys.stderr.write(f"warning: {warning}\n")
 
     def _number(self) -> int:
         """The execution count of a cell that is about to run.
@@ -113,6 +118,7 @@ class Session:
 
     def after_cell(self, result: Any) -> None:
         """Called by IPython after a cell ran."""
+        self._stale.after_cell()
         if self._running:
             _, span = self._running.pop()
             span.finish(result.error_in_exec or result.error_before_exec)

@@ -1,0 +1,88 @@
+"""Silent mistakes become visible: stale globals, dropped updates, keys used twice."""
+
+import ast
+
+import pytest
+
+import jxkernel.random
+from jxkernel.jupyter.lints import lint
+from tests.jupyter.conftest import Notebook
+
+
+@pytest.mark.parametrize(
+    ("before", "change", "told"),
+    [
+        ("k = 2.0", "k = 3.0", "k, which was 2.0 and is 3.0 now"),
+        ("k = jnp.ones(8)", "k = 2 * k", "k, which"),
+        ("k = np.ones(8, 'f')", "k[0] = 5", "k, which"),
+        ("def k2(a): return a\nk = 1.0", "def k2(a): return a + 1", "k2, which has changed since"),
+    ],
+)
+def test_a_global_changed_after_the_trace_is_warned_about_once(
+    notebook: Notebook, before: str, change: str, told: str
+) -> None:
+    notebook.run(f"def k2(a): return a\n{before}")
+    notebook.run("@jx.jit\ndef f(a):\n    return k2(a) * k")
+    assert "warning" not in notebook.run("f(x)").printed
+    notebook.run(change)
+    assert "warning" not in notebook.run("y = x + 1").printed
+    printed = notebook.run("y = f(x)").printed
+    assert f"warning: f was traced with {told}" in printed
+    assert "Pass k" in printed
+    assert "warning" not in notebook.run("y = f(x)").printed
+
+
+def test_a_function_that_is_traced_anew_is_not_stale(notebook: Notebook) -> None:
+    notebook.run("k = 2.0\n@jx.jit\ndef f(a):\n    return a * k")
+    notebook.run("f(x)")
+    notebook.run("k = 3.0; f.clear_cache()")
+    notebook.run("f(x)")
+    assert "warning" not in notebook.run("y = f(x)").printed
+    notebook.run("k = 4.0")
+    notebook.run("@jx.jit\ndef f(a):\n    return a * k")
+    assert "warning" not in notebook.run("f(x)").printed
+
+
+def test_a_second_trace_does_not_hide_that_the_first_is_stale(notebook: Notebook) -> None:
+    notebook.run("k = 2.0\n@jx.jit\ndef f(a):\n    return a * k")
+    notebook.run("f(x)")
+    notebook.run("k = 3.0")
+    notebook.run("f(x[:3])")
+    notebook.run("k = 5.0")
+    assert "was 2.0 and is 5.0 now" in notebook.run("f(x)").printed
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("x.at[0].set(1)\ny = 1", ["line 1: x.at[0].set(1) gives a changed copy"]),
+        ("x = x.at[0].set(1)\ny = x", []),
+        ("y = 1\nx.at[0].add(1)", []),
+        ("def f(x):\n    x.at[0].add(1)\n    return x\ny = 1", ["line 2: x.at[0].add(1) gives"]),
+        ("for i in z:\n    s.p.at[i].mul(2)\ny = 1", ["s.p stays as it is: write s.p ="]),
+        ("a = random.normal(key)\nb = random.normal(key)", ["line 2: the random key key was used"]),
+        ("a = jx.random.normal(k)\nb = jx.random.uniform(k, (3,))", ["the random key k was"]),
+        ("k, s = random.split(k)\na = random.normal(s)\nk, s = random.split(k)", []),
+        ("a = random.normal(k)\nk = random.key(1)\nb = random.normal(k)", []),
+        ("if q:\n    a = random.normal(k)\nelse:\n    a = random.uniform(k)", []),
+        ("if q:\n    a = random.normal(k)\nb = random.uniform(k)", ["line 3: the random key k"]),
+        ("for i in z:\n    a = random.normal(k)", ["line 2: the random key k was used in line 2"]),
+        ("for i in z:\n    a = random.normal(random.fold_in(k, i))", []),
+        ("for i in z:\n    k, s = random.split(k)\n    a = random.normal(s)", []),
+        ("a = other.normal(k)\nb = other.normal(k)", []),
+        ("def f(k):\n    return random.normal(k) + random.normal(k)", ["line 2: the random key k"]),
+    ],
+)
+def test_mistakes_in_the_text_of_a_cell(code: str, found: list[str]) -> None:
+    namespace = {"random": jxkernel.random, "jx": jxkernel}
+    sentences = lint(ast.parse(code), namespace)
+    assert len(sentences) == len(found)
+    for sentence, part in zip(sentences, found, strict=True):
+        assert part in sentence
+
+
+def test_mistakes_are_shown_with_the_cell_that_is_traced(notebook: Notebook) -> None:
+    cell = "%%jit\nx.at[0].set(5.0)\ny = x + 1"
+    shown = notebook.run(cell).shown[0]["text/plain"]
+    assert "warning: line 2: x.at[0].set(5.0) gives a changed copy, which is dropped" in shown
+    assert "warning" not in notebook.run(cell).shown[0]["text/plain"]
