@@ -175,7 +175,10 @@ def _html_parts(report: RunReport) -> Iterator[Html]:
     inputs = [(name, "T", kind) for name, kind in report.traced.items()]
     inputs += [(name, "S", kind) for name, kind in report.static.items()]
     if inputs:
-        yield details(f"{len(inputs)} inputs", table(("name", "", "type or value"), inputs))
+        yield details(
+            f"{len(inputs)} input" + "s" * (len(inputs) != 1),
+            table(("name", "", "type or value"), inputs),
+        )
     if report.provenance is not None:
         opened = "source" in report.open
         drawn = _once(report, "map", map_html, report.provenance)
