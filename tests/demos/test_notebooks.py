@@ -84,6 +84,5 @@ def test_why_did_it_recompile_names_each_reason():
         "power: 1 → 2",
         "has batch['b']",
         "jax_enable_x64: False → True",
-        "edited",
     ):
         assert reason in text
