@@ -264,7 +264,11 @@ def make_callable(
         fastpath = executable.fastpath(out_tree, committed=committed)
         return (outs if as_list else outs[0]), fastpath, False
 
-    function = pjit(name, None, cache_miss, [], [], object(), registry, _shard, None)
+    def run(*args: Any) -> Any:
+        """Run without the fast path: what C++ calls under ``disable_jit``."""
+        return cache_miss(*args)[0]
+
+    function = pjit(name, run, cache_miss, [], [], object(), registry, _shard, None)
     function.__name__ = name
     return function
 

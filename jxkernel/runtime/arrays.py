@@ -13,7 +13,12 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel._jaxlib import ArrayImpl, batched_block_until_ready, batched_device_put
+from jxkernel._jaxlib import (
+    ArrayImpl,
+    array_result_handler,
+    batched_block_until_ready,
+    batched_device_put,
+)
 from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
 from jxkernel.core.trace import Tracer, unexpected_tracer
 from jxkernel.errors import DeletedArrayError
@@ -61,8 +66,17 @@ def array_from_host(value: Any, aval: ShapedArray, device: Any = None) -> Any:
     if value.dtype != aval.dtype:
         value = value.astype(aval.dtype)
     if aval.dtype == dtypes.float0:
-        value = np.zeros(value.shape, np.bool_)
+        return _float0_array(aval, target, device is not None)
     return batched_device_put(aval, sharding_on(target), [value], [target], device is not None)
+
+
+def _float0_array(aval: ShapedArray, device: Any, committed: bool) -> Any:
+    """Return an array of the dtype that has no data: on the device it is one of booleans."""
+    sharding = sharding_on(device)
+    stored = aval.update(dtype=np.dtype(np.bool_))
+    data = np.zeros(aval.shape, np.bool_)
+    array = batched_device_put(stored, sharding, [data], [device], committed)
+    return array_result_handler(aval, sharding, committed)(array)
 
 
 def as_device_array(value: Any) -> Any:
