@@ -18,7 +18,8 @@ import ast
 import linecache
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -32,6 +33,7 @@ __all__ = ["Filter", "locate", "name_cells", "tidy"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _IPYTHON = os.path.dirname(os.path.abspath(IPython.__file__)) + os.sep
+_CHAIN = 20
 _UNBOUND = re.compile(r"cannot access (?:local|free) variable '(\w+)' where")
 
 
@@ -110,12 +112,14 @@ class Filter:
         if isinstance(evalue, BaseException):
             locate(evalue)
             self._name_cells(evalue)
-        if not self._keep_all():
+        if self._keep_all():
+            return self._original(etype, evalue, etb, *args, **kwargs)
+        with _thin_causes(evalue):
             if isinstance(etb, TracebackType):
                 etb = without_machinery(etb)
             elif isinstance(evalue, SyntaxError) and self._is_cell(evalue.filename):
                 etb = []  # the frames that led to the cell, of which the user wrote none
-        return self._original(etype, evalue, etb, *args, **kwargs)
+            return self._original(etype, evalue, etb, *args, **kwargs)
 
     def _is_cell(self, file: str | None) -> bool:
         return file in getattr(self._shell.compile, "_filename_map", {})
@@ -126,6 +130,22 @@ class Filter:
             error.where = name_cells(error.where, compiler)
             error.origin = tuple(name_cells(line, compiler) for line in error.origin)
             error.details = tuple(name_cells(line, compiler) for line in error.details)
+
+
+@contextmanager
+def _thin_causes(error: BaseException | None) -> Generator[None]:
+    """Leaves this package's frames out of the errors behind an error, inside the block."""
+    behind: list[tuple[BaseException, TracebackType | None]] = []
+    following = error and (error.__cause__ or error.__context__)
+    while following is not None and len(behind) < _CHAIN:
+        behind.append((following, following.__traceback__))
+        source.hide_internal_frames(following)
+        following = following.__cause__ or following.__context__
+    try:
+        yield
+    finally:
+        for one, traceback in behind:
+            one.__traceback__ = traceback
 
 
 def without_machinery(traceback: TracebackType) -> TracebackType:

@@ -73,7 +73,12 @@ class Notebook:
         shown = [output.data for output in captured.outputs]
         return Ran(result.result, error, printed, shown)
 
-    def fails(self, source: str, kind: type[BaseException], cell_id: str | None = None) -> Ran:
+    def fails(
+        self,
+        source: str,
+        kind: type[BaseException] | tuple[type[BaseException], ...],
+        cell_id: str | None = None,
+    ) -> Ran:
         """Runs a cell that must fail with an error of a kind."""
         ran = self.attempt(source, cell_id)
         assert isinstance(ran.error, kind), (ran.error, ran.printed)
