@@ -4,7 +4,7 @@ XLA clips the indices of a gather and drops scattered windows that are not wholl
 other modes are built around that here, so that they hold eagerly and compiled alike.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -146,14 +146,18 @@ def lower_scatter(
     x: Any,
     indices: Any,
     updates: Any,
-    combine: str | None,
+    combine: str | Callable[..., Any] | None,
     *,
     dimension_numbers: ScatterDimensionNumbers,
     indices_are_sorted: bool,
     unique_indices: bool,
     mode: GatherScatterMode,
 ) -> Any:
-    """Lower a scatter that joins with ``combine``; XLA drops windows that lie outside."""
+    """Lower a scatter; XLA drops windows that lie outside.
+
+    ``combine`` joins an element with its update: a StableHLO operation, a function of a builder
+    and both, or None to replace it.
+    """
     operand, aval, update_aval = context.avals_in
     numbers = dimension_numbers
     indices, aval = widened_indices(context, indices, aval)
@@ -183,7 +187,11 @@ def lower_scatter(
     scalar = hlo.tensor_type((), operand.dtype)
 
     def body(inner: Any, old: Any, new: Any) -> tuple[Any]:
-        return (new if combine is None else inner.value(combine, scalar, (old, new)),)
+        if combine is None:
+            return (new,)
+        if isinstance(combine, str):
+            return (inner.value(combine, scalar, (old, new)),)
+        return (combine(inner, old, new),)
 
     context.region(operation, 0, (scalar, scalar), body)
     return operation.result

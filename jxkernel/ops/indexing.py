@@ -250,7 +250,7 @@ def scatter_primitive(name: str, combine: str | None, accepted: type = np.generi
         dimension_numbers: ScatterDimensionNumbers,
         **params: Any,
     ) -> tuple[Any, int]:
-        operands, numbers = _batch_scatter(axis, args, dims, dimension_numbers)
+        operands, numbers = batch_scatter(axis, args, dims, dimension_numbers)
         if dims[1] is not None:
             params["indices_are_sorted"] = False
         return primitive.bind(*operands, dimension_numbers=numbers, **params), 0
@@ -258,7 +258,7 @@ def scatter_primitive(name: str, combine: str | None, accepted: type = np.generi
     return primitive.define(abstract_eval=abstract_eval, lower=lower, batch=batch)
 
 
-def _batch_scatter(
+def batch_scatter(
     axis: Axis,
     args: Sequence[Any],
     dims: Sequence[int | None],

@@ -1,0 +1,245 @@
+"""Reductions by a function of the user's: ``reduce``, ``reduce_window`` and ``scatter_apply``.
+
+A function that turns out to be one well-known operation becomes that operation's reduction,
+which is faster to compile and to differentiate.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jxkernel import tree
+from jxkernel.api.arguments import function_name
+from jxkernel.api.traced import check_callable, leaf_avals, trace_function
+from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.jaxpr import ClosedJaxpr, Var
+from jxkernel.core.trace import Tracer
+from jxkernel.core.zeros import zero_scalar
+from jxkernel.higher_order.reductions import reduce_p, reduce_window_p, scatter_apply_p
+from jxkernel.ops.broadcast import broadcast_like, full
+from jxkernel.ops.index_numbers import GatherScatterMode, ScatterDimensionNumbers
+from jxkernel.ops.reduce import (
+    greatest,
+    least,
+    reduce_and_p,
+    reduce_max_p,
+    reduce_min_p,
+    reduce_or_p,
+    reduce_prod_p,
+    reduce_sum_p,
+    reduce_xor_p,
+)
+from jxkernel.ops.structural import canonical_axes, integers, like_operand
+from jxkernel.ops.window import (
+    canonical_window,
+    reduce_window_max_p,
+    reduce_window_min_p,
+    reduce_window_sum_p,
+)
+
+__all__ = ["reduce", "reduce_window", "scatter_apply"]
+
+_REDUCTIONS = {
+    "add": reduce_sum_p,
+    "mul": reduce_prod_p,
+    "max": reduce_max_p,
+    "min": reduce_min_p,
+    "and": reduce_and_p,
+    "or": reduce_or_p,
+    "xor": reduce_xor_p,
+}
+_BOOLEAN = {"add": reduce_or_p, "mul": reduce_and_p, "max": reduce_or_p, "min": reduce_and_p}
+_WINDOWED = {
+    "add": (reduce_window_sum_p, lambda dtype: 0),
+    "max": (reduce_window_max_p, least),
+    "min": (reduce_window_min_p, greatest),
+}
+
+
+def _operation(computation: ClosedJaxpr) -> Any:
+    """Return the one primitive that a program of two scalars applies to them, if there is one."""
+    jaxpr = computation.jaxpr
+    if len(jaxpr.eqns) != 1 or len(jaxpr.outvars) != 1 or len(jaxpr.invars) != 2:
+        return None
+    (eqn,) = jaxpr.eqns
+    inputs = [atom for atom in eqn.invars if type(atom) is Var]
+    whole = len(inputs) == 2 and set(inputs) == set(jaxpr.invars)
+    return eqn.primitive if whole and jaxpr.outvars[0] is eqn.outvars[0] else None
+
+
+def _traced(
+    name: str, function: Callable[..., Any], structure: Any, avals: Sequence[ShapedArray]
+) -> ClosedJaxpr:
+    """Return the program by which a function combines two trees of scalars."""
+    check_callable(name, "computation", function)
+    scalars = [ShapedArray((), aval.dtype) for aval in avals]
+    both = tree.structure((structure.unflatten(scalars), structure.unflatten(scalars)))
+    traced = trace_function(name, function, function, both, [*scalars, *scalars])
+    if traced.out_tree != structure:
+        raise TypeError(
+            f"{name} got a computation that returns {traced.out_tree} for arguments {structure}: "
+            "it returns one combined value for each operand"
+        )
+    _check_closed(name, function, traced.closed)
+    return traced.closed
+
+
+def _check_closed(name: str, function: Callable[..., Any], closed: ClosedJaxpr) -> None:
+    if any(isinstance(const, Tracer) for const in closed.consts):
+        raise TypeError(
+            f"{name} got {function_name(function)}, which uses a traced value from outside: a "
+            "reduction's function may use its arguments and constants only"
+        )
+
+
+def _with_starts(
+    name: str, operands: Any, init_values: Any
+) -> tuple[list[Any], list[Any], Any, list[ShapedArray]]:
+    """Return operands and start values as lists, with their structure and types."""
+    flat, structure = tree.flatten(operands)
+    inits, of_inits = tree.flatten(init_values)
+    if of_inits != structure or not flat:
+        raise ValueError(
+            f"{name} got operands {structure} and start values {of_inits}: one start value for "
+            "each of at least one operand"
+        )
+    avals = leaf_avals(name, "operands", flat, structure)
+    starts = [like_operand(x, init) for x, init in zip(flat, inits, strict=True)]
+    return flat, starts, structure, avals
+
+
+def reduce(
+    operands: Any,
+    init_values: Any,
+    computation: Callable[[Any, Any], Any],
+    dimensions: Sequence[int],
+) -> Any:
+    """Reduce arrays together over axes by a function of the user's.
+
+    Args:
+      operands: an array, or a tree of arrays of one shape.
+      init_values: a like tree of scalars: the neutral elements of ``computation``.
+      computation: combines two values (or trees of values); associative and commutative, for the
+        order of combination is not defined.
+      dimensions: the axes to reduce; negative ones count from the end.
+
+    Returns:
+      a tree like ``operands`` of arrays without the axes.
+
+    Raises:
+      TypeError: ``computation`` is not callable, changes types or uses traced values.
+      ValueError: the trees differ, or an axis does not exist.
+
+    Differentiable where ``computation`` is.  StableHLO ``reduce``.
+    """
+    flat, inits, structure, avals = _with_starts("reduce", operands, init_values)
+    axes = canonical_axes("reduce", dimensions, avals[0].ndim)
+    closed = _traced("reduce", computation, structure, avals)
+    primitive = _operation(closed)
+    if primitive is not None:
+        table = _BOOLEAN if avals[0].dtype == np.bool_ else {}
+        known = table.get(primitive.name) or _REDUCTIONS.get(primitive.name)
+        if known is not None:
+            y = known.bind(flat[0], axes=axes)
+            return structure.unflatten([primitive.bind(broadcast_like(inits[0], y), y)])
+    out = reduce_p.bind(*flat, *inits, computation=closed, dimensions=axes)
+    return structure.unflatten(out)
+
+
+def reduce_window(
+    operand: Any,
+    init_value: Any,
+    computation: Callable[[Any, Any], Any],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int] | None = None,
+    padding: str | Sequence[tuple[int, int]] = "VALID",
+    base_dilation: Sequence[int] | None = None,
+    window_dilation: Sequence[int] | None = None,
+) -> Any:
+    """Reduce each window of arrays together by a function of the user's.
+
+    Args:
+      operand: an array, or a tree of arrays of one shape.
+      init_value: a like tree of scalars: the neutral elements of ``computation``, which also fill
+        the padding.
+      computation: combines two values (or trees of values); associative and commutative.
+      window_dimensions: the windows' sizes, one per axis.
+      window_strides: the steps between windows; 1 where not given.
+      padding: ``SAME``, ``SAME_LOWER``, ``VALID``, or (low, high) per axis.
+      base_dilation: how far apart the operand's elements are placed; 1 where not given.
+      window_dilation: how far apart the elements of a window stand; 1 where not given.
+
+    Returns:
+      a tree like ``operand`` of arrays with one element per window.
+
+    Raises:
+      TypeError: ``computation`` is not callable, changes types or uses traced values.
+      ValueError: the trees differ, or a parameter does not fit the operand's rank.
+
+    Differentiable where ``computation`` is.  StableHLO ``reduce_window``.
+    """
+    flat, inits, structure, avals = _with_starts("reduce_window", operand, init_value)
+    window = canonical_window(
+        avals[0].shape, window_dimensions, window_strides, padding, base_dilation, window_dilation
+    )
+    closed = _traced("reduce_window", computation, structure, avals)
+    primitive = _operation(closed)
+    if primitive is not None and primitive.name in _WINDOWED:
+        known, neutral = _WINDOWED[primitive.name]
+        numeric = avals[0].dtype != np.bool_ or primitive.name != "add"
+        if numeric and _is_number(inits[0], neutral(avals[0].dtype)):
+            return structure.unflatten([known.bind(flat[0], **window._asdict())])
+    out = reduce_window_p.bind(*flat, *inits, computation=closed, **window._asdict())
+    return structure.unflatten(out)
+
+
+def _is_number(value: Any, number: Any) -> bool:
+    """Whether a start value is known to be a number."""
+    return not isinstance(value, Tracer) and bool(np.asarray(value) == number)
+
+
+def scatter_apply(
+    operand: Any,
+    scatter_indices: Any,
+    func: Callable[[Any], Any],
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    update_shape: Sequence[int] = (),
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: str | GatherScatterMode | None = None,
+) -> Any:
+    """Apply a function to the elements of windows of an array.
+
+    Args:
+      operand: an array.
+      scatter_indices: integers; the last axis holds the index vectors.
+      func: takes and returns a scalar of the operand's dtype; an element in several windows is
+        replaced as often.
+      dimension_numbers: what each axis means.
+      update_shape: the shape that updates would have.
+      indices_are_sorted: a promise that index vectors ascend.
+      unique_indices: a promise that no two windows overlap.
+      mode: what happens to windows that leave the operand.
+
+    Raises:
+      TypeError: ``func`` is not callable or changes the type; shapes do not fit.
+
+    Differentiable with ``unique_indices``, where ``func`` is.  StableHLO ``scatter``.
+    """
+    check_callable("scatter_apply", "func", func)
+    scalar = ShapedArray((), abstractify(operand).dtype)
+    closed = trace_function("scatter_apply", func, func, tree.structure((0,)), [scalar]).closed
+    _check_closed("scatter_apply", func, closed)
+    (y,) = scatter_apply_p.bind(
+        operand,
+        scatter_indices,
+        full(integers(update_shape), zero_scalar(scalar)),
+        computation=closed,
+        dimension_numbers=ScatterDimensionNumbers(*map(integers, dimension_numbers)),
+        indices_are_sorted=bool(indices_are_sorted),
+        unique_indices=bool(unique_indices),
+        mode=GatherScatterMode.from_any(mode),
+    )
+    return y

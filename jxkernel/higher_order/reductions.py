@@ -1,0 +1,337 @@
+"""Reductions by a program: ``reduce``, ``reduce_window`` and ``scatter_apply``.
+
+The program combines scalars.  Compiled, it is the body of one StableHLO operation; to be
+differentiated or given a batch of start values the reduction is unrolled into applications of
+the program to whole arrays, in logarithmically many steps or one per place of a window.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from math import prod
+from typing import Any
+
+from jxkernel import hlo
+from jxkernel.core.avals import ShapedArray, shape_of
+from jxkernel.core.axes import Axis
+from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
+from jxkernel.core.primitive import Primitive, Undefined
+from jxkernel.errors import ShapeMismatchError, UndefinedRuleError
+from jxkernel.higher_order.programs import compiled
+from jxkernel.lowering import LoweringContext
+from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, move_axis, reduced_shape
+from jxkernel.ops.index_lowering import lower_scatter
+from jxkernel.ops.index_numbers import ScatterDimensionNumbers
+from jxkernel.ops.indexing import batch_scatter, gather_of_scatter, scatter_p
+from jxkernel.ops.joining import concatenate
+from jxkernel.ops.shape import reshape
+from jxkernel.ops.slicing import pad, slice, slice_in_dim
+from jxkernel.ops.window import Window
+from jxkernel.transforms.batching import batch_flat
+from jxkernel.transforms.jvp import jvp_flat
+
+__all__ = ["reduce_p", "reduce_window_p", "scatter_apply_p"]
+
+
+def apply_elementwise(computation: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
+    """Apply a program of scalars to the elements of arrays of one shape."""
+    shape = shape_of(operands[0])
+    size = prod(shape)
+    flat = [reshape(x, (size,)) for x in operands]
+
+    def run(*scalars: Any) -> list[Any]:
+        return eval_jaxpr(computation.jaxpr, computation.consts, *scalars)
+
+    outs, dims = batch_flat(run, flat, [0] * len(flat), Axis(size))
+    return [reshape(batch_to_front(y, dim, size), shape) for y, dim in zip(outs, dims, strict=True)]
+
+
+def _spread(scalars: Sequence[Any], shape: tuple[int, ...]) -> list[Any]:
+    return [broadcast_in_dim(scalar, shape, ()) for scalar in scalars]
+
+
+def _halves(args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Return operands and start values, which are bound one after the other."""
+    count = len(args) // 2
+    return list(args[:count]), list(args[count:])
+
+
+def _check_types(name: str, avals: Sequence[ShapedArray], computation: ClosedJaxpr) -> None:
+    operands, inits = _halves(avals)
+    if any(aval.shape != operands[0].shape for aval in operands):
+        raise ShapeMismatchError(name, [aval.shape for aval in operands], "all are equal")
+    for operand, init, out in zip(operands, inits, computation.out_avals, strict=True):
+        if init.shape or not operand.dtype == init.dtype == out.dtype or out.shape:
+            raise TypeError(
+                f"{name} got an operand {operand.short()}, a start value {init.short()} and a "
+                f"computation that gives {out.short()}: start value and result are scalars of the "
+                "operand's dtype"
+            )
+
+
+def _region(
+    context: Any, operation: Any, computation: ClosedJaxpr, avals: Sequence[ShapedArray]
+) -> None:
+    """Make the program the body of an operation."""
+    scalars = [ShapedArray((), aval.dtype) for aval in avals]
+    context.lower_region(
+        operation, 0, scalars, lambda inner, *args: inner.nested(computation, args)
+    )
+
+
+def _unrolled_jvp(unrolled: Callable[..., Any]) -> Any:
+    def jvp(
+        primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+    ) -> tuple[list[Any], list[Any]]:
+        return jvp_flat(lambda *args: unrolled(*args, **params), primals, tangents)
+
+    return jvp
+
+
+_NOT_LINEAR = Undefined("it is not known to be linear: its derivative is expressed otherwise")
+
+# ---------------------------------------------------------------- reduce
+
+reduce_p = Primitive("reduce", multiple_results=True)
+"""``(*operands, *starts) -> results``: reduce arrays together over ``dimensions``."""
+
+
+@reduce_p.def_abstract_eval
+def _reduce_abstract_eval(
+    *avals: ShapedArray, computation: ClosedJaxpr, dimensions: tuple[int, ...]
+) -> list[ShapedArray]:
+    _check_types("reduce", avals, computation)
+    operands, _ = _halves(avals)
+    shape = reduced_shape("reduce", operands[0], dimensions)
+    return [ShapedArray(shape, aval.dtype) for aval in operands]
+
+
+@reduce_p.def_lower
+def _reduce_lower(
+    context: Any, *values: Any, computation: ClosedJaxpr, dimensions: tuple[int, ...]
+) -> Sequence[Any]:
+    operation = context.op(
+        "stablehlo.reduce",
+        context.out_types,
+        values,
+        {"dimensions": hlo.dense_i64_array(dimensions)},
+        1,
+    )
+    _region(context, operation, computation, context.avals_in)
+    return operation.results
+
+
+def _unrolled_reduce(
+    *args: Any, computation: ClosedJaxpr, dimensions: tuple[int, ...]
+) -> list[Any]:
+    """Combine the halves of the reduced axis until one position is left, then the start values."""
+    operands, inits = _halves(args)
+    xs = [_reduced_in_front(x, dimensions) for x in operands]
+    size, *rest = shape_of(xs[0])
+    starts = _spread(inits, tuple(rest))
+    while size > 1:
+        half = size // 2
+        first = [slice_in_dim(x, 0, half) for x in xs]
+        second = [slice_in_dim(x, half, 2 * half) for x in xs]
+        both = apply_elementwise(computation, [*first, *second])
+        if size % 2:
+            both = [
+                concatenate([y, slice_in_dim(x, size - 1, size)], 0)
+                for x, y in zip(xs, both, strict=True)
+            ]
+        xs, size = both, half + size % 2
+    if not size:
+        return starts
+    return apply_elementwise(computation, [*starts, *(reshape(x, rest) for x in xs)])
+
+
+def _reduced_in_front(x: Any, axes: tuple[int, ...]) -> Any:
+    """Return an array with the reduced axes as one, in front."""
+    for place, axis in enumerate(sorted(axes)):
+        x = move_axis(x, axis, place)
+    shape = shape_of(x)
+    count = len(axes)
+    return reshape(x, (prod(shape[:count]), *shape[count:]))
+
+
+@reduce_p.def_batch
+def _reduce_batch(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    computation: ClosedJaxpr,
+    dimensions: tuple[int, ...],
+) -> tuple[list[Any], list[int | None]]:
+    operands, inits = _halves(args)
+    operand_dims, init_dims = _halves(dims)
+    if any(dim is not None for dim in init_dims):
+        return batch_flat(
+            lambda *xs: _unrolled_reduce(*xs, computation=computation, dimensions=dimensions),
+            args,
+            dims,
+            axis,
+        )
+    moved = [batch_to_front(x, d, axis.size) for x, d in zip(operands, operand_dims, strict=True)]
+    later = tuple([dimension + 1 for dimension in dimensions])
+    out = reduce_p.bind(*moved, *inits, computation=computation, dimensions=later)
+    return out, [0] * len(out)
+
+
+reduce_p.define(
+    jvp=_unrolled_jvp(_unrolled_reduce), transpose=_NOT_LINEAR, evaluate=compiled(reduce_p)
+)
+
+# ---------------------------------------------------------------- reduce_window
+
+reduce_window_p = Primitive("reduce_window", multiple_results=True)
+"""``(*operands, *starts) -> results``: reduce each window of arrays together."""
+
+
+@reduce_window_p.def_abstract_eval
+def _reduce_window_abstract_eval(
+    *avals: ShapedArray, computation: ClosedJaxpr, **window: Any
+) -> list[ShapedArray]:
+    _check_types("reduce_window", avals, computation)
+    operands, _ = _halves(avals)
+    shape = Window(**window).result_shape(operands[0].shape)
+    return [ShapedArray(shape, aval.dtype) for aval in operands]
+
+
+@reduce_window_p.def_lower
+def _reduce_window_lower(
+    context: Any, *values: Any, computation: ClosedJaxpr, **window: Any
+) -> Sequence[Any]:
+    operation = context.op(
+        "stablehlo.reduce_window", context.out_types, values, Window(**window).attributes(), 1
+    )
+    _region(context, operation, computation, context.avals_in)
+    return operation.results
+
+
+def _unrolled_window(*args: Any, computation: ClosedJaxpr, **window: Any) -> list[Any]:
+    """Combine, place by place of the window, what all windows have there."""
+    w = Window(**window)
+    operands, inits = _halves(args)
+    counts = w.result_shape(shape_of(operands[0]))
+    config = [
+        (low, high, base - 1) for (low, high), base in zip(w.padding, w.base_dilation, strict=True)
+    ]
+    padded = [pad(x, init, config) for x, init in zip(operands, inits, strict=True)]
+    totals = _spread(inits, counts)
+    if not prod(counts):
+        return totals
+    for place in product(*map(range, w.window_dimensions)):
+        starts = [i * apart for i, apart in zip(place, w.window_dilation, strict=True)]
+        limits = [
+            start + (count - 1) * stride + 1
+            for start, count, stride in zip(starts, counts, w.window_strides, strict=True)
+        ]
+        parts = [slice(x, starts, limits, w.window_strides) for x in padded]
+        totals = apply_elementwise(computation, [*totals, *parts])
+    return totals
+
+
+@reduce_window_p.def_batch
+def _reduce_window_batch(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    computation: ClosedJaxpr,
+    **window: Any,
+) -> tuple[list[Any], list[int | None]]:
+    operands, inits = _halves(args)
+    operand_dims, init_dims = _halves(dims)
+    if any(dim is not None for dim in init_dims):
+        return batch_flat(
+            lambda *xs: _unrolled_window(*xs, computation=computation, **window), args, dims, axis
+        )
+    moved = [batch_to_front(x, d, axis.size) for x, d in zip(operands, operand_dims, strict=True)]
+    wider = Window(**window).with_axis(0)
+    out = reduce_window_p.bind(*moved, *inits, computation=computation, **wider._asdict())
+    return out, [0] * len(out)
+
+
+reduce_window_p.define(
+    jvp=_unrolled_jvp(_unrolled_window),
+    transpose=_NOT_LINEAR,
+    evaluate=compiled(reduce_window_p),
+)
+
+# ---------------------------------------------------------------- scatter_apply
+
+scatter_apply_p = Primitive("scatter_apply", multiple_results=True)
+"""``(operand, indices, places) -> [y]``: apply a program to the elements of windows.
+
+``places`` has the shape that updates would have; its values are not read.
+"""
+
+
+@scatter_apply_p.def_abstract_eval
+def _scatter_apply_abstract_eval(
+    operand: ShapedArray,
+    indices: ShapedArray,
+    places: ShapedArray,
+    *,
+    computation: ClosedJaxpr,
+    **params: Any,
+) -> list[ShapedArray]:
+    (out,) = computation.out_avals
+    if out.shape or out.dtype != operand.dtype:
+        raise TypeError(
+            f"scatter_apply got a function that gives {out.short()} for elements of an operand "
+            f"{operand.short()}: it keeps their type"
+        )
+    return [scatter_p.abstract((operand, indices, places), params)]
+
+
+@scatter_apply_p.def_lower
+def _scatter_apply_lower(
+    context: Any, x: Any, indices: Any, places: Any, *, computation: ClosedJaxpr, **params: Any
+) -> list[Any]:
+    def combine(builder: Any, old: Any, new: Any) -> Any:
+        inner = LoweringContext(builder.ip, builder.loc, context.module)
+        return inner.nested(computation, [old])[0]
+
+    return [lower_scatter(context, x, indices, places, combine, **params)]
+
+
+def _unrolled_scatter_apply(
+    operand: Any, indices: Any, places: Any, *, computation: ClosedJaxpr, **params: Any
+) -> list[Any]:
+    """Read the windows, apply the program and write them back: right where none overlap."""
+    old = gather_of_scatter(operand, indices, shape_of(places), **params)
+    new = apply_elementwise(computation, [old])[0]
+    return [scatter_p.bind(operand, indices, new, **params)]
+
+
+@scatter_apply_p.def_jvp
+def _scatter_apply_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+) -> tuple[list[Any], list[Any]]:
+    if not params["unique_indices"] and prod(shape_of(primals[1])[:-1]) > 1:
+        raise UndefinedRuleError(
+            "scatter_apply",
+            "jvp",
+            "it cannot be differentiated where windows may overlap: if they do not, say so with "
+            "unique_indices=True",
+        )
+    return jvp_flat(lambda *args: _unrolled_scatter_apply(*args, **params), primals, tangents)
+
+
+@scatter_apply_p.def_batch
+def _scatter_apply_batch(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    dimension_numbers: ScatterDimensionNumbers,
+    **params: Any,
+) -> tuple[list[Any], list[int]]:
+    operands, numbers = batch_scatter(axis, args, dims, dimension_numbers)
+    if dims[1] is not None:
+        params["indices_are_sorted"] = False
+    return scatter_apply_p.bind(*operands, dimension_numbers=numbers, **params), [0]
+
+
+scatter_apply_p.define(transpose=_NOT_LINEAR, evaluate=compiled(scatter_apply_p))
