@@ -13,6 +13,11 @@ from jxkernel.api.looping import (
     fori_loop,
     while_loop,
 )
+from jxkernel.api.reductions import (
+    reduce,
+    reduce_window,
+    scatter_apply,
+)
 from jxkernel.api.scanning import (
     associative_scan,
     map,
@@ -22,11 +27,18 @@ from jxkernel.dtypes import dtype
 from jxkernel.higher_order.cond import (
     cond_p,
 )
+from jxkernel.higher_order.reductions import (
+    reduce_p,
+    reduce_window_p,
+)
 from jxkernel.higher_order.scan import (
     scan_p,
 )
 from jxkernel.higher_order.while_loop import (
     while_p,
+)
+from jxkernel.ops import (
+    linalg,
 )
 from jxkernel.ops.accuracy import (
     AccuracyMode,
@@ -265,6 +277,12 @@ from jxkernel.ops.precision import (
     Precision,
     PrecisionLike,
 )
+from jxkernel.ops.ragged import (
+    RaggedDotDimensionNumbers,
+    ragged_dot,
+    ragged_dot_general,
+    scaled_dot,
+)
 from jxkernel.ops.random_bits import (
     rng_bit_generator,
     rng_bit_generator_p,
@@ -411,6 +429,7 @@ __all__ = [
     "GatherScatterMode",
     "Precision",
     "PrecisionLike",
+    "RaggedDotDimensionNumbers",
     "RoundingMethod",
     "ScatterDimensionNumbers",
     "Tolerance",
@@ -572,6 +591,7 @@ __all__ = [
     "le_to_p",
     "lgamma",
     "lgamma_p",
+    "linalg",
     "log",
     "log1p",
     "log1p_p",
@@ -614,11 +634,14 @@ __all__ = [
     "population_count_p",
     "pow",
     "pow_p",
+    "ragged_dot",
+    "ragged_dot_general",
     "random_gamma_grad",
     "random_gamma_grad_p",
     "real",
     "real_p",
     "reciprocal",
+    "reduce",
     "reduce_and",
     "reduce_and_p",
     "reduce_max",
@@ -627,14 +650,17 @@ __all__ = [
     "reduce_min_p",
     "reduce_or",
     "reduce_or_p",
+    "reduce_p",
     "reduce_precision",
     "reduce_precision_p",
     "reduce_prod",
     "reduce_prod_p",
     "reduce_sum",
     "reduce_sum_p",
+    "reduce_window",
     "reduce_window_max_p",
     "reduce_window_min_p",
+    "reduce_window_p",
     "reduce_window_shape_tuple",
     "reduce_window_sum_p",
     "reduce_xor",
@@ -652,11 +678,13 @@ __all__ = [
     "round_p",
     "rsqrt",
     "rsqrt_p",
+    "scaled_dot",
     "scan",
     "scan_p",
     "scatter",
     "scatter_add",
     "scatter_add_p",
+    "scatter_apply",
     "scatter_max",
     "scatter_max_p",
     "scatter_min",

@@ -96,7 +96,12 @@ def test_reduce_window_by_any_function():
         [A],
         reference=reference,
     )
-    check_all(lambda x, start: reduce_window(x, start, either, *WINDOW), [A, np.float64(2)])
+    # Derivatives in the start value are not asked for: it is neutral, and fills the padding.
+    check_all(
+        lambda x, start: reduce_window(x, start, either, *WINDOW),
+        [A, np.float64(0)],
+        derivatives=False,
+    )
 
 
 def test_well_known_windows_have_their_own_reduction():
