@@ -9,7 +9,7 @@ import numpy as np
 from jxkernel import dtypes, tree
 from jxkernel.api.arguments import function_name
 from jxkernel.api.carry import convert_to
-from jxkernel.api.traced import TracedFunction, check_callable, leaf_avals, trace_function
+from jxkernel.api.traced import TracedFunction, check_callable, joint, leaf_avals, trace_function
 from jxkernel.config import disable_jit
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
@@ -151,7 +151,7 @@ def _apply(
     avals = leaf_avals(name, "operands", flat, in_tree)
     traced = [trace_function(name, branch, branch, in_tree, avals) for branch in branches]
     wanted = _joint_types(name, branches, traced, names)
-    programs = [_converting(one.closed, wanted) for one in traced]
+    programs = joint(branches, [_converting(one.closed, wanted) for one in traced])
     outs = bind_cond(index, programs, flat)
     return traced[0].out_tree.unflatten(outs)
 
@@ -179,8 +179,8 @@ def _joint_types(
         )
     wanted: list[ShapedArray] = []
     for leaf, column in enumerate(zip(*[one.out_avals for one in traced], strict=True)):
-        joint = _joint(column)
-        if joint is None:
+        together = _joint_type(column)
+        if together is None:
             path = tree.keystr(tree.leaf_paths(first.out_tree)[leaf])
             listed = ", ".join(
                 f"{aval.short()} from {_label(label, branch)}"
@@ -191,7 +191,7 @@ def _joint_types(
                 f"{f' at result{path}' if path else ''}: got {listed}. Convert them with "
                 "x.astype(...), and give them one shape"
             )
-        wanted.append(joint)
+        wanted.append(together)
     return wanted
 
 
@@ -199,7 +199,7 @@ def _label(parameter: str, fun: Callable[..., Any]) -> str:
     return f"{parameter} ({function_name(fun)})"
 
 
-def _joint(avals: Sequence[ShapedArray]) -> ShapedArray | None:
+def _joint_type(avals: Sequence[ShapedArray]) -> ShapedArray | None:
     """Return the one type of results, weak dtypes yielding; None where there is none."""
     if any(aval.shape != avals[0].shape for aval in avals):
         return None

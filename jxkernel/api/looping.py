@@ -10,7 +10,7 @@ from jxkernel import dtypes, tree
 from jxkernel.api.arguments import function_name
 from jxkernel.api.carry import LoopBody, check_carry_structure, convert_to, settle_carry
 from jxkernel.api.scanning import run_scan
-from jxkernel.api.traced import TracedFunction, check_callable, leaf_avals, trace_function
+from jxkernel.api.traced import TracedFunction, check_callable, joint, leaf_avals, trace_function
 from jxkernel.config import disable_jit
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.trace import Tracer
@@ -198,13 +198,8 @@ def _run_while(body: LoopBody, cond_fun: Callable[[Any], Any], init: Any) -> Any
     condition = trace_function(kind, cond_fun, cond_fun, in_tree, carry_avals)
     _check_condition(body.loop, cond_fun, condition)
     first = [convert_to(*each) for each in zip(flat, avals, carry_avals, strict=True)]
-    outs = bind_while(
-        hoist(condition.closed),
-        hoist(traced.closed),
-        condition.closed.consts,
-        traced.closed.consts,
-        first,
-    )
+    until, step = joint((cond_fun, body.fun), (condition.closed, traced.closed))
+    outs = bind_while(hoist(until), hoist(step), until.consts, step.consts, first)
     return structure.unflatten(outs)
 
 

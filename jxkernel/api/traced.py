@@ -7,7 +7,7 @@ structures; it must not know which loop asks.
 
 from collections.abc import Callable, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from numpy import ndarray
 
@@ -23,7 +23,14 @@ from jxkernel.records import record
 from jxkernel.runtime import as_device_array
 from jxkernel.transforms.stage import trace_flat
 
-__all__ = ["TracedFunction", "check_callable", "clear_traced", "leaf_avals", "trace_function"]
+__all__ = [
+    "TracedFunction",
+    "check_callable",
+    "clear_traced",
+    "joint",
+    "leaf_avals",
+    "trace_function",
+]
 
 _TRACES: "WeakKeyDictionary[Callable[..., Any], dict[Any, TracedFunction]]" = WeakKeyDictionary()
 
@@ -147,6 +154,52 @@ def _check_result(kind: str, fun: Callable[..., Any], out_tree: Any, index: int,
         ) from None
 
 
+class _Together:
+    """The programs that several functions make together; it dies with the first of them."""
+
+    __slots__ = ("programs", "references")
+
+    def __init__(self, functions: Sequence[Any], key: tuple[int, ...]) -> None:
+        self.references = [ref(function, lambda _: _JOINT.pop(key, None)) for function in functions]
+        self.programs: dict[Any, tuple[ClosedJaxpr, ...]] = {}
+
+
+_JOINT: dict[tuple[int, ...], _Together] = {}
+
+
+def joint(
+    functions: Sequence[Callable[..., Any]], programs: Sequence[ClosedJaxpr]
+) -> tuple[ClosedJaxpr, ...]:
+    """Return copies of the programs of several functions that are used together, made once.
+
+    What is derived from several programs together (an executable, a derivative) is kept on one of
+    them and holds the others.  Were that the program of a function that lives for ever, it would
+    keep everything that was ever used beside it.  So each combination has copies of its own, which
+    live as long as all of the functions do.
+
+    Args:
+      functions: the functions.
+      programs: the program of each.
+    """
+    key = tuple(map(id, functions))
+    found = _JOINT.get(key)
+    if found is None:
+        try:
+            found = _Together(functions, key)
+        except TypeError:
+            # One cannot be referred to weakly, so nothing is remembered of it either.
+            return tuple(programs)
+        _JOINT[key] = found
+    own = tuple(programs)
+    copies = found.programs.get(own)
+    if copies is None:
+        copies = tuple([ClosedJaxpr(program.jaxpr, program.consts) for program in programs])
+        if not any(isinstance(c, Tracer) for program in programs for c in program.consts):
+            found.programs[own] = copies
+    return copies
+
+
 def clear_traced() -> None:
     """Forget the trace of every function that control flow has called."""
     _TRACES.clear()
+    _JOINT.clear()

@@ -9,6 +9,7 @@ import pytest
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import config, lax
+from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.errors import ArgumentTypeError, CarryTypeError
 
 XS = np.arange(4, dtype=np.float32)
@@ -136,6 +137,29 @@ def test_remembered_traces_die_with_their_function():
     body = make()
     gc.collect()
     assert body() is None
+
+
+def test_a_function_that_lives_on_does_not_keep_those_it_was_used_with():
+    def use_once():
+        def fresh(x):
+            return x * 2
+
+        def pulled(x):
+            return lax.cond(x > 0, fresh, jnp.cos, x)
+
+        jx.vmap(jx.grad(pulled))(XS)
+        lax.switch(1, [jnp.cos, fresh], 1.0)
+        lax.fori_loop(jnp.int32(0), jnp.int32(3), lambda i, c: fresh(c), 1.0)
+
+    def programs():
+        gc.collect()
+        return sum(type(thing) is ClosedJaxpr for thing in gc.get_objects())
+
+    use_once()
+    before = programs()
+    for _ in range(3):
+        use_once()
+    assert programs() == before
 
 
 def test_clear_caches_forgets_the_bodies():
