@@ -28,6 +28,7 @@ __all__ = [
     "check_tracer_leaks",
     "checking_leaks",
     "compilation_cache_dir",
+    "compile_runner",
     "config",
     "cpu_enable_async_dispatch",
     "debug_infs",
@@ -387,6 +388,14 @@ trace_state: Any = Config(
 
 post_hook: Any = Config("post_hook", None, include_in_jit_key=False, include_in_trace_context=False)
 """A callable that C++ calls after each compiled call, or None; set while someone listens."""
+
+compile_runner: Any = Config(
+    "compile_runner", None, include_in_jit_key=False, include_in_trace_context=False
+)
+"""A callable that is given each compilation as a function and returns its result, or None.
+
+Compiling is C++ and takes seconds; whoever must stay responsive meanwhile runs it elsewhere.
+"""
 
 # Without these, making the first array raises "enable_x64_state is not set".
 jax_jit.set_enable_x64_state(enable_x64)

@@ -6,6 +6,7 @@ before they reach ``execute_sharded``: the runtime reinterprets a wrong dtype of
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from jxkernel._jaxlib import (
     trace_context,
 )
 from jxkernel.compile.executions import report_execution
+from jxkernel.config import compile_runner
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer, unexpected_tracer
@@ -196,10 +198,16 @@ def compile_lowered(
     """
     options = _compile_options(device)
     options.env_option_overrides = list(compiler_options)
+    compilation = partial(
+        device.client.compile_and_load,
+        lowered.module,
+        DeviceList((device,)),
+        options,
+        list(lowered.callbacks),
+    )
+    run = compile_runner.value
     with events.span(events.Compiled, fun=lowered.name, platform=device.platform):
-        xla = device.client.compile_and_load(
-            lowered.module, DeviceList((device,)), options, list(lowered.callbacks)
-        )
+        xla = compilation() if run is None else run(compilation)
     return Executable(xla, lowered, closed, device)
 
 

@@ -20,9 +20,11 @@ from weakref import WeakKeyDictionary
 from IPython.core.hooks import CommandChainDispatcher
 from IPython.core.magics import execution
 
+from jxkernel.config import compile_runner
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.jupyter.completion import complete_flags, complete_words
 from jxkernel.jupyter.display import jaxpr_view
+from jxkernel.jupyter.interrupts import run_interruptibly
 from jxkernel.jupyter.magics import JitMagics, JxMagics, TimingMagics
 from jxkernel.jupyter.magics.jx import SUBCOMMANDS
 from jxkernel.jupyter.magics.timing import ORIGINALS
@@ -54,6 +56,7 @@ class _Loaded:
             self._tracebacks()
             self._completers()
             self._formatters()
+            self._compiler()
             self.session.start()
         except BaseException:
             self.unload()
@@ -136,6 +139,11 @@ class _Loaded:
             ClosedJaxpr,
             lambda closed, include=None, exclude=None: jaxpr_view(closed)._repr_mimebundle_(),
         )
+
+    def _compiler(self) -> None:
+        before = compile_runner.value
+        compile_runner.set_global(run_interruptibly)
+        self._undo.append(partial(compile_runner.set_global, before))
 
     def _put(self, mapping: dict[Any, Any], key: Any, value: Any) -> None:
         """Sets an entry, to be set back to the very object that it was."""

@@ -13,19 +13,18 @@ The arrays stay alive and the computation goes on.
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from jxkernel import runtime, tree
 from jxkernel._jaxlib import JaxRuntimeError
+from jxkernel.jupyter.interrupts import run_interruptibly
 from jxkernel.runtime import ArrayImpl
 
 __all__ = ["arrays_in", "wait", "wait_for_variables"]
 
 _ASKING_NS = 1_000_000
-_JOIN_SECONDS = 0.05
 
 
 def arrays_in(*values: Any) -> list[Any]:
@@ -60,27 +59,12 @@ def wait(arrays: Iterable[Any]) -> int:
             ready = time.perf_counter_ns()
             runtime.block_until_ready(pending)
             return ready
-    return _wait_in_thread(pending)
 
+    def block() -> int:
+        runtime.block_until_ready(pending)
+        return time.perf_counter_ns()
 
-def _wait_in_thread(pending: Sequence[Any]) -> int:
-    ended: list[int] = []
-    errors: list[BaseException] = []
-
-    def block() -> None:
-        try:
-            runtime.block_until_ready(pending)
-        except BaseException as error:  # handed to the thread that waits
-            errors.append(error)
-        ended.append(time.perf_counter_ns())
-
-    thread = threading.Thread(target=block, name="jxkernel-wait", daemon=True)
-    thread.start()
-    while thread.is_alive():
-        thread.join(_JOIN_SECONDS)
-    if errors:
-        raise errors[0]
-    return ended[0]
+    return run_interruptibly(block)
 
 
 def wait_for_variables(namespace: Mapping[str, Any]) -> None:

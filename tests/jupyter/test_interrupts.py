@@ -1,0 +1,118 @@
+"""Interrupts: the prompt comes back at once, during compilation and during execution."""
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from jxkernel.config import compile_runner
+from jxkernel.jupyter import interrupts
+from jxkernel.jupyter.interrupts import run_interruptibly
+from tests.jupyter.conftest import Notebook
+from tests.jupyter.kernels import Kernel, running_kernel
+
+SLOW_COMPILE = """
+def long(x):
+    for i in range({count}):
+        x = jnp.sin(x) @ jnp.cos(x) * {factor} + i
+    return x
+compiled = jx.jit(long)
+square = jnp.ones((16, 16))
+kept = jnp.arange(3.0)
+"""
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[Kernel]:
+    with running_kernel() as kernel:
+        yield kernel
+
+
+def interrupted(kernel: Kernel, request: str, message: str) -> str:
+    """Interrupts a request once it has printed a message; returns the error's name."""
+    seen = ""
+    while message not in seen:
+        sent = kernel.client.get_iopub_msg(timeout=120)
+        if sent["msg_type"] == "stream":
+            seen += sent["content"]["text"]
+    kernel.manager.interrupt_kernel()
+    return kernel.receive(request).error["ename"]
+
+
+def test_a_long_compilation_can_be_left_and_shows_that_it_goes_on(kernel: Kernel) -> None:
+    kernel.ok(SLOW_COMPILE.format(count=4000, factor=1.5))
+    # The progress line appears only when the compilation has taken two seconds.
+    request = kernel.send("y = compiled(square)")
+    assert interrupted(kernel, request, "compiling long · ") == "KeyboardInterrupt"
+    assert kernel.value("'y' in globals()") == "False"
+    assert kernel.value("kept.tolist()") == "[0.0, 1.0, 2.0]"
+    assert kernel.ok("%%jit\nz = kept + 1").displays[0]["text/plain"].startswith("jit  1 eqn")
+
+
+def test_a_long_execution_can_be_left(kernel: Kernel) -> None:
+    kernel.ok("import jxkernel.lax as lax\nkept = jnp.arange(3.0)\nmatrix = jnp.ones((600, 600))")
+    body = "lambda i, a: (a @ a) * 1e-3"
+    request = kernel.send(
+        f"%%jit\nprint('tracing', flush=True)\nresult = lax.fori_loop(0, 3000, {body}, matrix)"
+    )
+    assert interrupted(kernel, request, "waiting for results · ") == "KeyboardInterrupt"
+    assert kernel.value("'result' in globals()") == "False"
+    assert kernel.value("kept.tolist()") == "[0.0, 1.0, 2.0]"
+
+
+def test_results_and_errors_come_through() -> None:
+    assert run_interruptibly(lambda: 3) == 3
+    with pytest.raises(ZeroDivisionError):
+        run_interruptibly(lambda: 1 // 0)
+
+
+def test_the_work_is_not_done_in_the_main_thread() -> None:
+    assert run_interruptibly(threading.current_thread) is not threading.main_thread()
+
+
+def test_other_threads_do_their_work_themselves() -> None:
+    seen: list[threading.Thread] = []
+    thread = threading.Thread(
+        target=lambda: seen.append(run_interruptibly(threading.current_thread))
+    )
+    thread.start()
+    thread.join()
+    assert seen == [thread]
+
+
+def test_a_progress_line_is_written_and_taken_away(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(interrupts, "_SILENT_SECONDS", 0.0)
+    started = threading.Event()
+
+    def work() -> None:
+        # Ends once the line has been written.
+        started.set()
+        while not written():
+            time.sleep(0.001)
+
+    def written() -> bool:
+        return "waiting for results · 0 s" in seen
+
+    seen = ""
+    original = interrupts._ProgressLine._write
+
+    def note(line: interrupts._ProgressLine, text: str) -> None:
+        nonlocal seen
+        seen += text
+        original(line, text)
+
+    monkeypatch.setattr(interrupts._ProgressLine, "_write", note)
+    run_interruptibly(work)
+    assert started.is_set()
+    assert capsys.readouterr().err.endswith(" \r")
+
+
+def test_the_compiler_is_given_back(plain_notebook: Notebook) -> None:
+    before = compile_runner.value
+    plain_notebook.run("%load_ext jxkernel")
+    assert compile_runner.value is run_interruptibly
+    plain_notebook.run("%unload_ext jxkernel")
+    assert compile_runner.value is before
