@@ -175,7 +175,8 @@ def test_figures_agree_with_device_work_of_known_length(
         "x = jnp.ones((300, 300))"
     )
     result = notebook.run(f"%%timeit -o -q -n 2 -r 1 y = x\n{statement}").value
-    assert result.dispatch == pytest.approx(dispatch, rel=0.05, abs=0.05 * LENGTH)
-    assert result.pipelined == pytest.approx(pipelined, rel=0.05)
-    assert result.latency == pytest.approx(latency, rel=0.05)
+    # Nothing may be missing from a figure; a busy machine adds to it. A quiet one stays within 1 %.
+    assert 0.99 * dispatch <= result.dispatch <= 1.2 * dispatch + 0.2 * LENGTH
+    assert 0.99 * pipelined <= result.pipelined <= 1.3 * pipelined
+    assert 0.99 * latency <= result.latency <= 1.3 * latency
     assert result.build_time > 0
