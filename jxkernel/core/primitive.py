@@ -32,7 +32,7 @@ from jxkernel.core import trace as _trace
 from jxkernel.core.avals import ShapedArray
 from jxkernel.errors import UndefinedRuleError
 
-__all__ = ["Primitive", "Undefined", "clear_aval_caches"]
+__all__ = ["Primitive", "Undefined", "clear_primitive_caches"]
 
 RuleT = TypeVar("RuleT", bound=Callable[..., Any])
 
@@ -190,7 +190,7 @@ def _is_plain(value: Any) -> bool:
     return not hasattr(value, "derived")
 
 
-def clear_aval_caches() -> None:
+def clear_primitive_caches() -> None:
     """Forget every remembered result type and eager executable."""
     for primitive in Primitive.registry.values():
         primitive.clear_caches()
