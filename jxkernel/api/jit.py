@@ -35,6 +35,7 @@ from jxkernel.compile.signature import call_signature, function_number
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.checking import check_if_enabled
 from jxkernel.core.jaxpr import ClosedJaxpr
+from jxkernel.core.primitive import clear_primitive_caches
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.higher_order.jit import call as call_program
 from jxkernel.records import record
@@ -356,8 +357,9 @@ def jit_state(function: Any) -> JitState | None:
 
 
 def clear_caches() -> None:
-    """Forget every trace and compiled call of every jitted function, and of loops' bodies."""
+    """Forget every trace and compiled call: of jitted functions, loops' bodies and primitives."""
     _TRACES.clear()
+    clear_primitive_caches()
     clear_traced()
     # ``clear_all`` empties the caches of living callables; the cache itself keeps those of
     # callables that are gone, for the next ``jit`` of the same function.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jxkernel as jx
-from jxkernel import config
+from jxkernel import config, events
 from jxkernel.errors import ArgumentTypeError, DeletedArrayError, UnexpectedTracerError
 from jxkernel.ops.broadcast import reduce_sum
 from jxkernel.ops.elementwise import add, mul, sin
@@ -333,3 +333,12 @@ def test_dispatch_is_asynchronous_and_block_until_ready_waits():
     assert y.block_until_ready() is y
     assert y.is_ready()
     assert jx.block_until_ready({"y": y})["y"] is y
+
+
+def test_clear_caches_forgets_eager_primitives_too():
+    sin(X)
+    jx.clear_caches()
+    compiled = []
+    with events.listen(compiled.append, (events.Compiled,)):
+        sin(X), sin(X)
+    assert len(compiled) == 1
