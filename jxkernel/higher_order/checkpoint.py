@@ -20,7 +20,7 @@ from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.higher_order.jit import jit_p
 from jxkernel.higher_order.programs import (
     chosen,
-    compiled,
+    compiled_when_repeated,
     hoist,
     merge,
     pruned,
@@ -271,7 +271,7 @@ def _checkpoint_dce(used_outputs: list[bool], eqn: Eqn) -> Eqn:
 
 checkpoint_p.define(
     effects=_checkpoint_effects,
-    evaluate=compiled(checkpoint_p),
+    evaluate=compiled_when_repeated(checkpoint_p, "jaxpr"),
     partial_eval=_checkpoint_partial_eval,
     dce=_checkpoint_dce,
 )

@@ -22,7 +22,7 @@ from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.jit import transpose_call
-from jxkernel.higher_order.programs import compiled, placed
+from jxkernel.higher_order.programs import compiled_when_repeated, placed
 from jxkernel.ops.broadcast import batch_to_front, instantiate, move_axis
 from jxkernel.transforms.batching import batch_flat, batch_program
 from jxkernel.transforms.stage import trace_flat
@@ -175,7 +175,7 @@ def _custom_jvp_evaluate(*args: Any, call_jaxpr: Any, **params: Any) -> list[Any
     return list(call_jaxpr(*args))
 
 
-_evaluate_program = compiled(custom_jvp_call_p)
+_evaluate_program = compiled_when_repeated(custom_jvp_call_p, "call_jaxpr")
 
 
 @custom_jvp_call_p.def_abstract_eval

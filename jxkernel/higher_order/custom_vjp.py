@@ -23,7 +23,7 @@ from jxkernel.higher_order.custom_jvp import (
     traced_operands,
 )
 from jxkernel.higher_order.jit import transpose_call
-from jxkernel.higher_order.programs import chosen, compiled, placed
+from jxkernel.higher_order.programs import chosen, compiled_when_repeated, placed
 from jxkernel.ops.broadcast import batch_to_front, instantiate, move_axis, reduce_sum
 from jxkernel.transforms.batching import batch_flat
 from jxkernel.transforms.stage import trace_flat
@@ -146,7 +146,7 @@ def _custom_vjp_evaluate(*args: Any, call_jaxpr: Any, **params: Any) -> list[Any
     return list(call_jaxpr(*args))
 
 
-_evaluate_program = compiled(custom_vjp_call_p)
+_evaluate_program = compiled_when_repeated(custom_vjp_call_p, "call_jaxpr")
 
 
 @custom_vjp_call_p.def_abstract_eval

@@ -19,6 +19,7 @@ from jxkernel.transforms.stage import trace_flat
 __all__ = [
     "chosen",
     "compiled",
+    "compiled_when_repeated",
     "contains",
     "hoist",
     "merge",
@@ -58,6 +59,29 @@ def compiled(primitive: Primitive) -> Callable[..., list[Any]]:
         if function is None:
             function = owner.derived[key] = _make_compiled(primitive, params)
         return function(*args)
+
+    return evaluate
+
+
+def compiled_when_repeated(primitive: Primitive, parameter: str) -> Callable[..., list[Any]]:
+    """Return the ``evaluate`` rule of a primitive that calls a program.
+
+    A program that is new runs equation by equation, by executables that are at hand already; one
+    that comes again runs as one compiled call.  A function defined anew in each turn of a loop is
+    so never compiled in vain.
+
+    Args:
+      primitive: the primitive.
+      parameter: which of its parameters is the program.
+    """
+    whole = compiled(primitive)
+
+    def evaluate(*args: Any, **params: Any) -> list[Any]:
+        closed: ClosedJaxpr = params[parameter]
+        if "seen" in closed.derived:
+            return whole(*args, **params)
+        closed.derived["seen"] = True
+        return eval_jaxpr(closed.jaxpr, closed.consts, *args)
 
     return evaluate
 
