@@ -7,7 +7,9 @@ dtype and wrap, save for the quotient of ``true_divide``, which is floating.
 from typing import Any
 
 from jxkernel import dtypes
+from jxkernel.core.avals import abstractify
 from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.logic import greater, less
 from jxkernel.numpy.promotion import (
     argument_aval,
     broadcast_shapes,
@@ -85,7 +87,13 @@ positive = unary_function("positive", lambda x: x, "Return x.  Linear.")
 reciprocal = unary_function(
     "reciprocal", ops.reciprocal, "Return 1 / x, floating or complex.", **inexact
 )
-square = unary_function("square", ops.square, "Return x · x; the derivative is 2x.")
+square = unary_function(
+    "square",
+    ops.square,
+    "Return x · x; the derivative is 2x.",
+    ready=dtypes.NUMERIC,
+    rule=numeric_dtype,
+)
 sign = unary_function(
     "sign", sign_of, "Return -1, 0 or 1 by the sign of x (x / |x| if complex); NaN of NaN."
 )
@@ -110,8 +118,11 @@ nextafter = binary_function(
 
 
 def _magnitude(x: Any) -> Any:
-    dtype = dtype_of(x)
-    return x if dtype in dtypes.UNSIGNED or dtype in dtypes.BOOLEAN else absolute_value(x)
+    aval = abstractify(x)
+    if aval.dtype in dtypes.UNSIGNED or aval.dtype in dtypes.BOOLEAN:
+        return x
+    size = absolute_value(x)
+    return cast(size, dtype_of(size), aval.weak_type)
 
 
 absolute = unary_function(
@@ -120,8 +131,15 @@ absolute = unary_function(
     "Return |x|, real also where x is complex; the derivative at 0 is 0.",
 )
 abs = absolute
+
+
+def _real_magnitude(x: Any) -> Any:
+    refuse_complex("fabs", dtype_of(x))
+    return absolute_value(x)
+
+
 fabs = unary_function(
-    "fabs", _magnitude, "Return |x| in a floating dtype; the derivative at 0 is 0.", **inexact
+    "fabs", _real_magnitude, "Return |x| in a floating dtype; the derivative at 0 is 0.", **inexact
 )
 
 # ---------------------------------------------------------------- quotients and remainders
@@ -233,16 +251,18 @@ def array_power(x: Any, y: Any) -> Any:
     """Return x to the power y for arrays; see ``power``."""
     base, exponent = argument_aval("power", x), argument_aval("power", y, 1)
     if base.dtype in dtypes.INEXACT and exponent.dtype in dtypes.INTEGRAL:
-        dtype, weak = dtypes.lattice_result_type(
+        dtype, _ = dtypes.lattice_result_type(
             (base.dtype, base.weak_type), (exponent.dtype, exponent.weak_type)
         )
-        x = cast(x, dtype, weak)
+        x = cast(x, dtype, base.weak_type and exponent.weak_type)
         if base.shape and exponent.shape and base.shape != exponent.shape:
             shape = broadcast_shapes(base.shape, exponent.shape)
             x, y = broadcast_to_shape(x, shape), broadcast_to_shape(y, shape)
         return power_of(x, y)
     x, y = promote_operands("power", x, y, rule=numeric_dtype)
-    return power_of(x, y) if dtype_of(x) in dtypes.INEXACT else _power_by_squaring(x, y)
+    if dtype_of(x) in dtypes.INEXACT:
+        return power_of(x, y)
+    return cast(_power_by_squaring(x, y), dtype_of(x))
 
 
 def power(x: Any, y: Any, /) -> Any:
@@ -278,7 +298,9 @@ float_power = binary_function(
 
 
 def _copysign(x: Any, y: Any) -> Any:
-    return select(_is_negative(y), ops.neg(absolute_value(x)), absolute_value(x))
+    size = absolute_value(x)
+    signed = select(_is_negative(y), ops.neg(size), size)
+    return cast(signed, dtype_of(x), abstractify(x).weak_type and abstractify(y).weak_type)
 
 
 def _is_negative(x: Any) -> Any:
@@ -293,7 +315,7 @@ copysign = binary_function(
 
 def _heaviside(x: Any, y: Any) -> Any:
     step = select(gt(x, 0), 1, select(lt(x, 0), 0, y))
-    return select(ne(x, x), x, step)
+    return cast(select(ne(x, x), x, step), dtype_of(x))
 
 
 heaviside = binary_function(
@@ -301,16 +323,25 @@ heaviside = binary_function(
 )
 
 
-def _fmax(x: Any, y: Any) -> Any:
-    return select(bitwise_or(gt(x, y), ne(y, y)), x, y)
+def _preferred(chosen: Any) -> Any:
+    """Return a choice between two operands by a comparison, that does not choose NaN."""
+
+    def apply(x: Any, y: Any) -> Any:
+        return select(bitwise_or(chosen(x, y), ne(y, y)), x, y)
+
+    return apply
 
 
-def _fmin(x: Any, y: Any) -> Any:
-    return select(bitwise_or(lt(x, y), ne(y, y)), x, y)
-
-
-fmax = binary_function("fmax", _fmax, "Return the greater of x and y; where one is NaN the other.")
-fmin = binary_function("fmin", _fmin, "Return the lesser of x and y; where one is NaN the other.")
+fmax = binary_function(
+    "fmax",
+    _preferred(greater.__wrapped__),
+    "Return the greater of x and y; where one is NaN the other.",
+)
+fmin = binary_function(
+    "fmin",
+    _preferred(less.__wrapped__),
+    "Return the lesser of x and y; where one is NaN the other.",
+)
 
 
 @fused

@@ -7,7 +7,7 @@ import numpy as np
 from jxkernel.numpy.creation import user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.mathematics import conj
-from jxkernel.numpy.promotion import argument_aval, promote_dtypes
+from jxkernel.numpy.promotion import argument_aval, promote_inexact
 from jxkernel.numpy.shapes import flip
 from jxkernel.ops.conv import conv_general_dilated
 from jxkernel.ops.shape import reshape
@@ -45,7 +45,7 @@ def _slid(
 ) -> Any:
     """Sum the products of one vector with another that slides along it."""
     preferred = user_dtype(preferred_element_type, "convolve")
-    a, v = promote_dtypes("convolve", a, v)
+    a, v = promote_inexact("convolve", a, v)
     lhs, rhs = (reshape(x, (1, 1, np.shape(x)[0])) for x in (a, v))
     result = conv_general_dilated(
         lhs, rhs, (1,), [padding], precision=precision, preferred_element_type=preferred

@@ -11,8 +11,7 @@ from jxkernel.numpy.creation import asarray, ones_like, user_dtype, zeros_like
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.joining import concatenate
 from jxkernel.numpy.logic import isnan
-from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, refuse_out
-from jxkernel.numpy.reductions import accumulated_dtype
+from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, numeric_dtype, refuse_out
 from jxkernel.numpy.shapes import broadcast_to, moveaxis, ravel
 from jxkernel.ops import cumulative as ops
 from jxkernel.ops.select import select
@@ -56,7 +55,7 @@ def _run(
     if axis is None or not aval.ndim:
         a, axis = ravel(a), 0
     axis = canonical_axis(name, axis, np.ndim(a))
-    found = accumulated_dtype(aval.dtype, True) if dtype is None else user_dtype(dtype, name)
+    found = numeric_dtype(aval.dtype) if dtype is None else user_dtype(dtype, name)
     return _running(a, axis, found, product, skip_nan)
 
 
@@ -66,7 +65,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
     Args:
       a: an array.
       axis: the axis; None for the flattened array.
-      dtype: the dtype to sum in; narrow integers are widened where not given, as by ``sum``.
+      dtype: the dtype to sum in; that of ``a`` where not given, booleans made integers.
       out: must be None.
 
     Linear.

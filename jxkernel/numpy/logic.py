@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.numpy.promotion import dtype_of, numeric_dtype
+from jxkernel.numpy.promotion import dtype_of, numeric_dtype, refuse_complex
 from jxkernel.numpy.ufuncs import binary_function, unary_function
 from jxkernel.ops import bits, compare
 from jxkernel.ops.broadcast import broadcast_in_dim
@@ -232,6 +232,7 @@ isreal = unary_function(
 
 def _signbit(x: Any) -> Any:
     dtype = dtype_of(x)
+    refuse_complex("signbit", dtype)
     if dtype not in dtypes.FLOATING:
         return compare.lt(x, 0) if dtype in dtypes.SIGNED else _everywhere(x, False)
     integers = np.dtype(f"int{dtypes.itemsize_bits(dtype)}")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.core.avals import abstractify
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import isfinite
 from jxkernel.numpy.promotion import (
@@ -223,6 +224,7 @@ radians, degrees = deg2rad, rad2deg
 
 def _hypot(x: Any, y: Any) -> Any:
     """Scale by the larger leg, so that squares neither overflow nor vanish."""
+    refuse_complex("hypot", dtype_of(x))
     x, y = modulus(x), modulus(y)
     infinite = bits.bitwise_or(eq(x, np.inf), eq(y, np.inf))
     longer = max(x, y)
@@ -336,14 +338,21 @@ around = round
 
 
 def _real(x: Any) -> Any:
-    return real_part(x) if dtype_of(x) in dtypes.COMPLEX else x
+    aval = abstractify(x)
+    if aval.dtype not in dtypes.COMPLEX:
+        return x
+    part = real_part(x)
+    return cast(part, dtype_of(part), aval.weak_type)
 
 
 def _imag(x: Any) -> Any:
-    dtype = dtype_of(x)
-    if dtype in dtypes.COMPLEX:
-        return imaginary_part(x)
-    return broadcast_in_dim(dtype.type(0), np.shape(x), ())
+    aval = abstractify(x)
+    if aval.dtype not in dtypes.COMPLEX:
+        return cast(
+            broadcast_in_dim(aval.dtype.type(0), aval.shape, ()), aval.dtype, aval.weak_type
+        )
+    part = imaginary_part(x)
+    return cast(part, dtype_of(part), aval.weak_type)
 
 
 def _conj(x: Any) -> Any:

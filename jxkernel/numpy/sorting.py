@@ -11,13 +11,14 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.logic import less, less_equal
 from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast, promote_dtypes
 from jxkernel.numpy.shapes import ravel
 from jxkernel.numpy.taking import take
 from jxkernel.ops import arithmetic as ops
 from jxkernel.ops.bits import bitwise_and, bitwise_not, bitwise_or
 from jxkernel.ops.broadcast import broadcast_in_dim
-from jxkernel.ops.compare import le, lt, ne
+from jxkernel.ops.compare import lt, ne
 from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.select import select
 from jxkernel.ops.shape import rev
@@ -178,8 +179,8 @@ def sort_complex(a: Any) -> Any:
 
 def _before(x: Any, y: Any, equal: bool) -> Any:
     """Return whether x sorts before y (or beside it), NaN being the greatest."""
-    compared = le(x, y) if equal else lt(x, y)
-    if argument_aval("searchsorted", x).dtype not in dtypes.FLOATING:
+    compared = (less_equal if equal else less).__wrapped__(x, y)
+    if argument_aval("searchsorted", x).dtype not in dtypes.INEXACT:
         return compared
     x_nan, y_nan = ne(x, x), ne(y, y)
     beside = y_nan if equal else bitwise_and(bitwise_not(x_nan), y_nan)
