@@ -56,10 +56,10 @@ def yielding(before: ShapedArray, after: ShapedArray) -> ShapedArray | None:
         return before.update(weak_type=before.weak_type and after.weak_type)
     if not before.weak_type:
         return None
-    dtype, weak = dtypes.lattice_result_type(
+    dtype, _ = dtypes.lattice_result_type(
         (before.dtype, before.weak_type), (after.dtype, after.weak_type)
     )
-    return before.update(dtype=dtype, weak_type=weak) if dtype == after.dtype else None
+    return before.update(dtype=dtype, weak_type=False) if dtype == after.dtype else None
 
 
 def settle_carry(

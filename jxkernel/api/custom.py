@@ -249,11 +249,19 @@ class custom_jvp(_Custom):
         ]
 
 
-def _fitting(what: str, kind: str, leaf: Any, wanted: ShapedArray, path: str = "") -> Any:
+def _fitting(
+    what: str,
+    kind: str,
+    leaf: Any,
+    wanted: ShapedArray,
+    path: str = "",
+    error: type[Exception] = TypeError,
+) -> Any:
     """Return a tangent or cotangent that a rule gave, of the type it must have.
 
     Raises:
-      TypeError: it has another, or is no array and no number.
+      TypeError: it is no array and no number, or has another type.
+      ValueError: it has another type, where ``error`` says so.
     """
     if wanted.dtype == dtypes.float0:
         return np.zeros(wanted.shape, dtypes.float0)
@@ -267,7 +275,7 @@ def _fitting(what: str, kind: str, leaf: Any, wanted: ShapedArray, path: str = "
     if aval.shape == wanted.shape and (aval.dtype == wanted.dtype or aval.weak_type):
         same = aval.dtype == wanted.dtype
         return leaf if same else convert_element_type(leaf, wanted.dtype)
-    raise TypeError(
+    raise error(
         f"{what} must return a {kind} of type {wanted.short()}{path}, got {aval.short()}: a "
         f"{kind} has the shape and dtype of its value"
     )
@@ -427,7 +435,7 @@ class _WayBack:
         if leaf is _ZERO or not has_tangent(aval):
             return Zero(aval.tangent())
         place = f" for args{tree.keystr(path)}"
-        return _fitting(what, "cotangent", leaf, aval.tangent(), place)
+        return _fitting(what, "cotangent", leaf, aval.tangent(), place, ValueError)
 
 
 _ZERO = object()

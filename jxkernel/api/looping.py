@@ -84,8 +84,9 @@ def _counter_type(lower: Any, upper: Any) -> ShapedArray:
     for name, aval in zip(("lower", "upper"), avals, strict=True):
         if aval.shape or not dtypes.issubdtype(aval.dtype, np.integer):
             raise TypeError(f"fori_loop needs an integer scalar as {name}, got {aval.short()}")
-    dtype, weak = dtypes.lattice_result_type(*[(aval.dtype, aval.weak_type) for aval in avals])
-    return ShapedArray((), dtype, weak)
+    dtype, _ = dtypes.lattice_result_type(*[(aval.dtype, aval.weak_type) for aval in avals])
+    # Numbers counted from a Python integer yield, like it, to the dtypes they meet.
+    return ShapedArray((), dtype, avals[0].weak_type)
 
 
 def _known_bounds(lower: Any, upper: Any, counter: ShapedArray) -> tuple[int, int] | None:
@@ -122,7 +123,10 @@ def _counted_loop(
         number, val = carry
         return (add(number, 1), body_fun(number, val)), None
 
-    start = lower if counter.weak_type else counter.dtype.type(lower)
+    start: Any = counter.dtype.type(lower)
+    if counter.weak_type:
+        plain = counter.dtype == dtypes.default_int_dtype()
+        start = lower if plain else convert_element_type(start, counter.dtype, weak_type=True)
     body = LoopBody("fori_loop", "val", body_fun, turn, skipped=1)
     (_, last), _ = run_scan(
         body, (start, init_val), None, max(upper - lower, 0), reverse=False, unroll=unroll

@@ -42,7 +42,7 @@ def test_scan_without_arrays_needs_a_length():
         (0, lambda c, x: c + x, np.float32, False),
         (0.0, lambda c, x: c + x, np.float32, False),
         (0, lambda c, x: c + 1, np.int32, True),
-        (0, lambda c, x: c * 1.5, np.float32, True),
+        (0, lambda c, x: c * 1.5, np.float32, False),
         (np.int8(0), lambda c, x: c + 1, np.int8, False),
         (np.float32(0), lambda c, x: 1.0, np.float32, False),
     ],
@@ -68,6 +68,12 @@ def test_fori_loop_counts(as_array):
     assert int(jx.jit(f)(as_array(6))) == 14
     assert int(f(as_array(1))) == 0
     assert int(jx.jit(f)(as_array(1))) == 0
+
+
+@pytest.mark.parametrize("around", [lambda f: f, jx.jit])
+def test_numbers_counted_from_a_python_integer_yield_to_other_dtypes(around):
+    f = around(lambda n: lax.fori_loop(0, n, lambda i, c: c + i, jnp.int8(0)))
+    assert f(jnp.int32(4)).dtype == np.int8
 
 
 def test_fori_loop_bounds_beyond_int32():
