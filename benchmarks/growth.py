@@ -43,9 +43,7 @@ class Curve:
 
 def exponent(library: Library, curve: Curve) -> float:
     """Return the power of the length with which the step's time grows."""
-    seconds = [
-        seconds_per_run(library, curve.setup(length)(library), batches=4) for length in LENGTHS
-    ]
+    seconds = [seconds_per_run(library, curve.setup(length)(library)) for length in LENGTHS]
     slope, _ = np.polyfit(np.log(LENGTHS), np.log(seconds), 1)
     return float(slope)
 

@@ -12,8 +12,10 @@ from benchmarks.library import Library
 
 __all__ = ["Metric", "Work", "count_calls", "instructions_per_run", "seconds_per_run"]
 
-BATCHES = 12
-BATCH_SECONDS = 0.02
+BATCH_SECONDS = 0.003
+"""Shorter than a time slice, so that some batches are not disturbed by other processes."""
+LEAST_BATCHES = 7
+TOTAL_SECONDS = 0.25
 
 
 @dataclass(frozen=True)
@@ -47,18 +49,33 @@ class Metric:
     operations: int = 1
 
 
-def seconds_per_run(library: Library, work: Work, batches: int = BATCHES) -> float:
-    """Return the best time of a run over several batches, results waited for.
+def seconds_per_run(library: Library, work: Work) -> float:
+    """Return the best time of a run over many short batches, results waited for.
 
-    The least of several times is the one that other work on the machine disturbed least.
+    The least of many times is the one that other work on the machine did not disturb.
     """
     wait = library.api.block_until_ready
-    if work.prepare is not None:
-        return min(_timed(work.run, 1, wait, work.prepare()) for _ in range(batches + 1))
+    if work.prepare is None:
+        number = _runs_per_batch(work.run, wait)
+        return _best(lambda: _timed(work.run, number, wait) / number, number)
+    prepare = work.prepare
+    _timed(work.run, 1, wait, prepare())
+    return _best(lambda: _timed(work.run, 1, wait, prepare()), 1)
+
+
+def _runs_per_batch(run: Callable[..., Any], wait: Callable[[Any], Any]) -> int:
     number = 1
-    while (elapsed := _timed(work.run, number, wait)) < BATCH_SECONDS:
+    while (elapsed := _timed(run, number, wait)) < BATCH_SECONDS:
         number *= max(2, min(100, int(BATCH_SECONDS / max(elapsed, 1e-7))))
-    return min(_timed(work.run, number, wait) / number for _ in range(batches))
+    return number
+
+
+def _best(batch: Callable[[], float], number: int) -> float:
+    """Return the least time of a run over batches that take ``TOTAL_SECONDS`` together."""
+    times: list[float] = []
+    while len(times) < LEAST_BATCHES or sum(times) * number < TOTAL_SECONDS:
+        times.append(batch())
+    return min(times)
 
 
 def _timed(

@@ -137,7 +137,7 @@ def _take_script(plan: Plan, source: str, wall: Row, processor: Row, memory: Row
 def _growth(plan: Plan) -> Section:
     _say(TITLES["growth"])
     rows = {c.name: Row(c.name, growth.GOAL, exponent_text, absolute=True) for c in growth.CURVES}
-    for _ in range(3):
+    for _ in range(min(3, plan.rounds)):
         _take_round(plan, "growth", (), rows)
     note = "The exponent of the time in the number of operations: 1 is linear."
     return Section(TITLES["growth"], note, list(rows.values()))

@@ -4,25 +4,25 @@ import numpy as np
 import pytest
 
 import jxkernel as jx
-from benchmarks import growth, startup, tracing
+from benchmarks import growth, metric, startup, tracing
 from benchmarks.library import load
 from benchmarks.metric import Metric, Work, count_calls, seconds_per_run
 from benchmarks.worker import FAMILIES
 
-METRICS = [metric for metrics in FAMILIES.values() for metric in metrics]
+METRICS = [one for metrics in FAMILIES.values() for one in metrics]
 
 
-@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
-def test_metric_runs_under_jxkernel(metric: Metric) -> None:
-    work = metric.setup(load("jxkernel"))
+@pytest.mark.parametrize("metric", METRICS, ids=lambda one: one.name)
+def test_metric_runs_under_jxkernel(one: Metric) -> None:
+    work = one.setup(load("jxkernel"))
     result = work.run(*([work.prepare()] if work.prepare else []))
     leaves = jx.tree_util.tree_leaves(result)
     assert all(np.all(np.isfinite(np.asarray(leaf))) for leaf in leaves)
-    assert bool(leaves) == (metric.operations == 1)
+    assert bool(leaves) == (one.operations == 1)
 
 
 def test_metric_names_are_distinct() -> None:
-    names = [metric.name for metric in METRICS]
+    names = [one.name for one in METRICS]
     assert len(set(names)) == len(names)
 
 
@@ -35,10 +35,11 @@ def test_chain_has_as_many_operations_as_it_says(transform: tracing.Transform) -
     assert (transform is tracing.in_jvp) == (len(traced.eqns) > 40)
 
 
-def test_growth_measures_longer_and_longer_programs() -> None:
+def test_growth_measures_longer_and_longer_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(growth.LENGTHS) == sorted(growth.LENGTHS)
     assert all(length % 4 == 0 for length in growth.LENGTHS)
-    curve = growth.Curve("sleepless", lambda length: lambda library: Work(lambda: None))
+    monkeypatch.setattr(metric, "TOTAL_SECONDS", 0.0)
+    curve = growth.Curve("nothing", lambda length: lambda library: Work(lambda: None))
     assert isinstance(growth.exponent(load("jxkernel"), curve), float)
 
 
@@ -53,7 +54,8 @@ def test_calls_are_counted_exactly() -> None:
     assert count_calls(load("jxkernel"), Work(run), repeats=5) == 3
 
 
-def test_prepared_work_gets_a_fresh_input_each_run() -> None:
+def test_prepared_work_gets_a_fresh_input_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metric, "TOTAL_SECONDS", 0.0)
     made: list[object] = []
     seen: list[object] = []
 
@@ -61,7 +63,7 @@ def test_prepared_work_gets_a_fresh_input_each_run() -> None:
         made.append(object())
         return made[-1]
 
-    seconds_per_run(load("jxkernel"), Work(seen.append, prepare), batches=3)
+    seconds_per_run(load("jxkernel"), Work(seen.append, prepare))
     assert seen == made
     assert len(set(map(id, seen))) == len(seen) > 3
 
