@@ -49,6 +49,14 @@ def random_like(x: Any, random: np.random.Generator) -> Any:
     return y.astype(x.dtype)
 
 
+def quickly(function: Function) -> Function:
+    """Return a compiled function; the compiler spends no time on making it fast.
+
+    One program costs less than its operations one by one, and half of that without optimization.
+    """
+    return jx.jit(function, compiler_options={"xla_backend_optimization_level": 0})
+
+
 def check_jit(function: Function, args: Sequence[Any]) -> None:
     """Assert that the compiled function gives what eager evaluation gives."""
     assert_close(jx.jit(function)(*args), function(*args), 1e-6)
@@ -71,10 +79,20 @@ def check_derivatives(
         outs = outs if isinstance(outs, (tuple, list)) else [outs]
         return [y for y in outs if is_smooth_dtype(y)]
 
+    def pulled(cts: Any, *xs: Any) -> Any:
+        return list(jx.vjp(of_smooth, *xs)[1](cts))
+
     primals = [np.asarray(args[index]) for index in smooth]
-    _check_first(of_smooth, primals, step, tolerance)
-    cts = [random_like(y, np.random.default_rng(2)) for y in of_smooth(*primals)]
-    _check_first(lambda *xs: list(jx.vjp(of_smooth, *xs)[1](cts)), primals, step, tolerance)
+    compiled = quickly(of_smooth)
+    cts = [random_like(y, np.random.default_rng(2)) for y in flat(compiled(*primals))]
+    pullback = quickly(pulled)
+    _check_first(of_smooth, compiled, lambda c: pullback(c, *primals), primals, step, tolerance)
+
+    def twice(*xs: Any) -> Any:
+        return pulled(cts, *xs)
+
+    back_again = quickly(lambda c: list(jx.vjp(twice, *primals)[1](c)))
+    _check_first(twice, lambda *xs: pullback(cts, *xs), back_again, primals, step, tolerance)
 
 
 def is_smooth_dtype(y: Any) -> bool:
@@ -82,17 +100,25 @@ def is_smooth_dtype(y: Any) -> bool:
     return np.dtype(y.dtype).kind in "fc"
 
 
-def _check_first(function: Function, primals: Sequence[Any], step: float, tolerance: float) -> None:
+def _check_first(
+    function: Function,
+    compiled: Function,
+    pullback: Function,
+    primals: Sequence[Any],
+    step: float,
+    tolerance: float,
+) -> None:
     random = np.random.default_rng(1)
     tangents = [random_like(x, random) for x in primals]
-    outs, pushed = jx.jvp(function, tuple(primals), tuple(tangents))
-    assert_close(outs, function(*primals), 1e-9)
-    above = flat(function(*[x + step * t for x, t in zip(primals, tangents, strict=True)]))
-    below = flat(function(*[x - step * t for x, t in zip(primals, tangents, strict=True)]))
+    push = quickly(lambda xs, ts: jx.jvp(function, xs, ts))
+    outs, pushed = push(tuple(primals), tuple(tangents))
+    assert_close(outs, compiled(*primals), 1e-9)
+    above = flat(compiled(*[x + step * t for x, t in zip(primals, tangents, strict=True)]))
+    below = flat(compiled(*[x - step * t for x, t in zip(primals, tangents, strict=True)]))
     numeric = [(a - b) / (2 * step) for a, b in zip(above, below, strict=True)]
     assert_close(pushed, numeric, tolerance)
     cts = [random_like(y, random) for y in flat(outs)]
-    pulled = jx.vjp(function, *primals)[1](cts)
+    pulled = pullback(cts)
     left = sum(np.sum(c * t).real for c, t in zip(cts, flat(pushed), strict=True))
     right = sum(np.sum(c * t).real for c, t in zip(flat(pulled), tangents, strict=True))
     np.testing.assert_allclose(left, right, rtol=tolerance, atol=tolerance)
@@ -102,6 +128,7 @@ def check_vmap(function: Function, args: Sequence[Any], *, tolerance: float = 1e
     """Assert that ``vmap`` over each choice of operands, along any axis, equals a loop."""
     random = np.random.default_rng(3)
     size = 3
+    compiled = quickly(function)
     for batched in product((False, True), repeat=len(args)):
         if not any(batched):
             continue
@@ -112,10 +139,10 @@ def check_vmap(function: Function, args: Sequence[Any], *, tolerance: float = 1e
             axis = int(random.integers(x.ndim + 1)) if has else None
             many.append(x if axis is None else np.stack(_variants(x, size, random), axis))
             axes.append(axis)
-        got = jx.vmap(function, in_axes=tuple(axes))(*many)
+        got = quickly(jx.vmap(function, in_axes=tuple(axes)))(*many)
         rows = [
             flat(
-                function(
+                compiled(
                     *[
                         x if axis is None else np.take(x, row, axis)
                         for x, axis in zip(many, axes, strict=True)
