@@ -1,0 +1,117 @@
+"""Distributions: their shapes and dtypes, and that they follow their distribution function."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats as stats
+
+import jxkernel as jx
+import jxkernel.numpy as jnp
+from jxkernel import random
+
+SHAPE = (4000,)
+
+CONTINUOUS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "uniform": (lambda k: random.uniform(k, SHAPE, minval=-1, maxval=3), stats.uniform(-1, 4).cdf),
+    "normal": (lambda k: random.normal(k, SHAPE), stats.norm.cdf),
+    "truncated_normal": (
+        lambda k: random.truncated_normal(k, -1.0, 2.0, SHAPE),
+        stats.truncnorm(-1, 2).cdf,
+    ),
+    "exponential": (lambda k: random.exponential(k, SHAPE), stats.expon.cdf),
+    "gumbel": (lambda k: random.gumbel(k, SHAPE), stats.gumbel_r.cdf),
+    "laplace": (lambda k: random.laplace(k, SHAPE), stats.laplace.cdf),
+    "logistic": (lambda k: random.logistic(k, SHAPE), stats.logistic.cdf),
+    "cauchy": (lambda k: random.cauchy(k, SHAPE), stats.cauchy.cdf),
+    "rayleigh": (lambda k: random.rayleigh(k, 2.0, SHAPE), stats.rayleigh(scale=2).cdf),
+    "pareto": (lambda k: random.pareto(k, 1.5, SHAPE), stats.pareto(1.5).cdf),
+    "weibull_min": (
+        lambda k: random.weibull_min(k, 2.0, 1.5, SHAPE),
+        stats.weibull_min(1.5, scale=2).cdf,
+    ),
+    "lognormal": (lambda k: random.lognormal(k, 0.5, SHAPE), stats.lognorm(0.5).cdf),
+    "maxwell": (lambda k: random.maxwell(k, SHAPE), stats.maxwell.cdf),
+    "wald": (lambda k: random.wald(k, 1.5, SHAPE), stats.invgauss(1.5).cdf),
+    "triangular": (
+        lambda k: random.triangular(k, -1.0, 0.5, 2.0, SHAPE),
+        stats.triang(0.5, -1, 3).cdf,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_numbers_follow_their_distribution(name: str) -> None:
+    draw, distribution = CONTINUOUS[name]
+    numbers = draw(random.key(20260101))
+    assert (numbers.shape, numbers.dtype) == (SHAPE, np.float32)
+    assert stats.kstest(np.asarray(numbers, np.float64), distribution).pvalue > 1e-3
+
+
+DISCRETE: dict[str, tuple[Callable[[Any], Any], list[float]]] = {
+    "bernoulli": (lambda k: random.bernoulli(k, 0.3, SHAPE), [0.7, 0.3]),
+    "randint": (lambda k: random.randint(k, SHAPE, 0, 5), [0.2] * 5),
+    "rademacher": (lambda k: (random.rademacher(k, SHAPE) + 1) // 2, [0.5, 0.5]),
+    "categorical": (
+        lambda k: random.categorical(k, jnp.log(jnp.array([0.1, 0.2, 0.7])), shape=SHAPE),
+        [0.1, 0.2, 0.7],
+    ),
+    "geometric": (
+        lambda k: random.geometric(k, 0.5, SHAPE).clip(1, 4) - 1,
+        [0.5, 0.25, 0.125, 0.125],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DISCRETE)
+def test_frequencies_are_the_probabilities(name: str) -> None:
+    draw, probabilities = DISCRETE[name]
+    drawn = np.asarray(draw(random.key(20260101))).astype(int)
+    counts = np.bincount(drawn, minlength=len(probabilities))
+    assert len(counts) == len(probabilities)
+    expected = np.array(probabilities) * drawn.size
+    assert stats.chisquare(counts, expected).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_uniform_numbers_stay_below_the_bound(dtype: str) -> None:
+    numbers = random.uniform(random.key(3), (20000,), dtype)
+    assert numbers.dtype == jnp.dtype(dtype)
+    assert float(numbers.min()) >= 0
+    assert float(numbers.max()) < 1
+
+
+def test_truncated_normal_numbers_lie_strictly_inside() -> None:
+    numbers = random.truncated_normal(random.key(0), 1.0, 1.001, (1000,))
+    assert bool(((numbers > 1.0) & (numbers < 1.001)).all())
+
+
+def test_normal_complex_numbers_have_unit_variance() -> None:
+    numbers = np.asarray(random.normal(random.key(0), SHAPE, complex))
+    assert abs(np.mean(np.abs(numbers) ** 2) - 1) < 0.1
+    assert stats.kstest(numbers.real * np.sqrt(2), stats.norm.cdf).pvalue > 1e-3
+
+
+def test_shape_is_that_of_the_parameters_where_not_given() -> None:
+    key = random.key(0)
+    assert random.bernoulli(key, jnp.full((2, 3), 0.5)).shape == (2, 3)
+    assert random.truncated_normal(key, -jnp.ones((2, 1)), jnp.ones(3)).shape == (2, 3)
+    assert random.rayleigh(key, 1.0).shape == ()
+    assert random.categorical(key, jnp.zeros((4, 3)), axis=0).shape == (3,)
+
+
+def test_randint_bounds_may_lie_past_the_dtype() -> None:
+    drawn = random.randint(random.key(0), (2000,), -1000, 1000, np.int8)
+    assert (int(drawn.min()), int(drawn.max())) == (-128, 127)
+    equal = random.randint(random.key(0), (3,), 5, 5)
+    assert equal.tolist() == [5, 5, 5]
+
+
+def test_samples_differentiate_in_their_parameters() -> None:
+    key = random.key(0)
+    slope = jx.grad(lambda s: random.rayleigh(key, s, (10,)).sum())(2.0)
+    np.testing.assert_allclose(slope, random.rayleigh(key, 1.0, (10,)).sum(), rtol=1e-5)
+    low, high = jx.grad(lambda a, b: random.uniform(key, (), minval=a, maxval=b), (0, 1))(0.0, 1.0)
+    place = float(random.uniform(key))
+    np.testing.assert_allclose([low, high], [1 - place, place], rtol=1e-5)

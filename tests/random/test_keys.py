@@ -1,0 +1,81 @@
+"""Keys: raw and typed, made, split, indexed, compared, and what is refused."""
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jxkernel as jx
+import jxkernel.numpy as jnp
+from jxkernel import dtypes, random
+
+
+def test_typed_and_raw_keys_hold_the_same_words() -> None:
+    assert (random.key_data(random.key(5)) == random.PRNGKey(5)).all()
+    assert (random.key_data(random.split(random.key(5))) == random.split(random.PRNGKey(5))).all()
+    wrapped = random.wrap_key_data(random.PRNGKey(5))
+    assert wrapped == random.key(5)
+
+
+def test_a_typed_key_names_its_generator() -> None:
+    key = random.key(0, impl="rbg")
+    assert (random.key_impl(key), str(key.dtype), key.shape) == ("rbg", "key<rbg>", ())
+    assert jnp.issubdtype(key.dtype, dtypes.prng_key)
+    assert key.dtype == random.key_dtype("rbg") != random.key_dtype()
+
+
+def test_arrays_of_keys_are_indexed_and_iterated() -> None:
+    keys = random.split(random.key(0), (2, 3))
+    assert (keys.shape, keys.ndim, keys.size, len(keys)) == ((2, 3), 2, 6, 2)
+    assert keys[1, 2].shape == ()
+    assert keys[..., 0].shape == (2,)
+    assert [key.shape for key in keys] == [(3,), (3,)]
+    assert keys.reshape(6)[4] == keys[1, 1]
+    assert keys.ravel().shape == (6,)
+    assert (keys == keys).all()
+    assert not (keys != keys).any()
+
+
+def test_keys_pass_through_transforms_and_pickles() -> None:
+    key = random.key(7)
+    doubled = jx.jit(lambda k: random.split(k))(key)
+    assert isinstance(doubled, random.KeyArray)
+    words = pickle.loads(pickle.dumps(random.key_data(key)))
+    assert random.wrap_key_data(words) == key
+
+
+def test_the_configured_generator_makes_keys() -> None:
+    with jx.default_prng_impl("rbg"):
+        assert random.PRNGKey(1).shape == (4,)
+        assert random.key_impl(random.key(1)) == "rbg"
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: random.PRNGKey(1.5), TypeError, "a seed is an integer"),
+        (lambda: random.PRNGKey(jnp.arange(2)), TypeError, "a seed is a scalar"),
+        (lambda: random.key(random.key(0)), TypeError, "a seed is an integer, got a key"),
+        (lambda: random.key(0, impl="dice"), ValueError, "no generator is named 'dice'"),
+        (lambda: random.uniform(5), TypeError, "takes a key, made by random.key"),
+        (lambda: random.uniform(jnp.zeros(2)), TypeError, "takes a key"),
+        (lambda: random.uniform(jnp.zeros(3, jnp.uint32)), TypeError, r"shape \(2,\)"),
+        (lambda: random.uniform(random.split(random.key(0))), ValueError, "takes one key"),
+        (lambda: random.fold_in(random.key(0), -1), OverflowError, "does not fit uint32"),
+        (lambda: random.fold_in(random.key(0), 1.5), TypeError, "integer scalar"),
+        (lambda: random.bits(random.key(0), (2,), np.int32), ValueError, "unsigned"),
+        (lambda: random.uniform(random.key(0), (2,), int), ValueError, "floating"),
+        (lambda: random.randint(random.key(0), (2,), 0, 2, float), ValueError, "integers"),
+        (lambda: random.randint(random.key(0), (2,), 0.5, 2), TypeError, "integer bounds"),
+        (lambda: random.wrap_key_data(jnp.zeros(3, jnp.uint32)), TypeError, "last axis of size 2"),
+        (lambda: random.uniform(random.key(0), (2,), minval=jnp.zeros(3)), ValueError, "broadcast"),
+        (lambda: random.uniform(random.key(0), (-1,)), ValueError, "negative"),
+        (lambda: hash(random.key(0)), TypeError, "unhashable"),
+        (lambda: len(random.key(0)), TypeError, "single key"),
+        (lambda: random.bernoulli(random.key(0), 1j), TypeError, "real probabilities"),
+    ],
+)
+def test_what_is_no_key_is_refused(call: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()
