@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from IPython.core.error import UsageError
@@ -27,6 +28,7 @@ from jxkernel.jupyter.display import (
     table_view,
     text_view,
 )
+from jxkernel.jupyter.overview import overview, page_of
 from jxkernel.jupyter.session import Session
 from jxkernel.jupyter.statics import is_traceable
 from jxkernel.jupyter.waiting import arrays_in
@@ -40,15 +42,23 @@ __all__ = [
     "devices",
     "events",
     "explain_function",
+    "free",
     "help_view",
     "hlo",
     "jaxpr",
     "ledger_rows",
     "live",
+    "memory",
+    "report",
     "source_map",
+    "tour",
+    "virtual",
     "why",
     "x64",
 ]
+
+
+_MOST_DEVICES = 64
 
 
 def help_view(commands: Mapping[str, str]) -> View:
@@ -257,6 +267,97 @@ def x64(session: Session, words: str) -> View:
         config.update("jax_enable_x64", words == "on")
     state = "on: float64 stays" if config.jax_enable_x64 else "off: float64 becomes float32"
     return text_view("", f"64-bit dtypes are {state}")
+
+
+def virtual(session: Session, words: str) -> View:
+    """Gives this process that many CPU devices, and returns the devices.
+
+    Arrays on the devices before stay alive there; what is compiled is forgotten.
+
+    Raises:
+      UsageError: the word is not a number from 1 to 64.
+    """
+    if not words.isdigit() or not 1 <= int(words) <= _MOST_DEVICES:
+        raise UsageError(f"%jx virtual: give a number of CPU devices from 1 to {_MOST_DEVICES}")
+    config.update("jax_num_cpu_devices", int(words))
+    runtime.clear_backends()
+    clear_caches()
+    return devices(session)
+
+
+def memory(session: Session, words: str) -> View:
+    """Returns the memory that a compiled expression takes; without one, that of live arrays."""
+    if not words:
+        return live(session)
+    stats = _traced(session, words, "%jx memory").lower().compile().memory_analysis()
+    rows = [
+        ("arguments", format_size(stats.argument_size_in_bytes)),
+        ("results", format_size(stats.output_size_in_bytes)),
+        ("results in donated arguments", format_size(stats.alias_size_in_bytes)),
+        ("temporary", format_size(stats.temp_size_in_bytes)),
+        ("code", format_size(stats.generated_code_size_in_bytes)),
+    ]
+    return table_view(f"memory of {words}", ("", "size"), rows, numeric=(1,))
+
+
+def free(session: Session, words: str) -> View:
+    """Deletes the arrays that variables hold, and the variables.
+
+    Raises:
+      UsageError: no variable is named, or one does not exist or holds no array.
+    """
+    namespace = session.shell.user_ns
+    names = words.replace(",", " ").split()
+    if not names:
+        raise UsageError("%jx free: name the variables whose arrays to delete")
+    for name in names:
+        if not arrays_in(namespace.get(name)):
+            raise UsageError(f"%jx free: {name} holds no device array")
+    freed = 0
+    for name in names:
+        for array in arrays_in(namespace.pop(name)):
+            if not array.is_deleted():
+                freed += array.nbytes
+                array.delete()
+    return text_view("", f"{', '.join(names)} deleted: {format_size(freed)}")
+
+
+def report(session: Session, words: str) -> View:
+    """Returns the session in one view; with a file name, writes it as HTML or JSON.
+
+    Raises:
+      UsageError: the file is neither `.html` nor `.json`, or cannot be written.
+    """
+    view = overview(session)
+    if words:
+        file = Path(words)
+        if file.suffix not in (".html", ".json"):
+            raise UsageError(f"%jx report: {words} must end in .html or .json")
+        try:
+            file.write_text(page_of(view, as_json=file.suffix == ".json"), encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"%jx report: {error}") from None
+    return view
+
+
+def tour(session: Session, words: str = "") -> View:
+    """Returns the steps of a first visit, to be typed one after the other."""
+    return table_view("a tour: run these in turn", ("cell", "what it shows"), _TOUR)
+
+
+_TOUR = (
+    ("import jxkernel.numpy as jnp; x = jnp.arange(8.0)", "arrays on a device"),
+    ("%%jit ⏎ y = jnp.sin(x) * 2", "a cell traced, compiled and run, with its jaxpr and its map"),
+    ("run the cell again", "a hit: nothing is traced"),
+    ("x = jnp.arange(16.0), and run the cell again", "a miss, with its reason"),
+    ("%jx ledger", "every trace and compilation, what it cost, what would avoid it"),
+    ("%jx why y", "the way back from a value to an argument"),
+    ("%timeit jnp.sin(x)", "dispatch, pipelined and latency of an asynchronous call"),
+    ("%jaxpr jnp.sin(x) * 2", "the program of an expression"),
+    ("%%grad x ⏎ (jnp.sin(x) ** 2).sum()", "the gradient of a cell"),
+    ("%%jit ⏎ if x.sum() > 0: y = x", "an error that names the expression and the rewrite"),
+    ("%jx", "everything else"),
+)
 
 
 def _memory(device: Any) -> tuple[str, str]:

@@ -30,6 +30,8 @@ from jxkernel.observe import LedgerRow, Provenance, Recorder, ledger
 __all__ = ["RunningCell", "Session"]
 
 _REMEMBERED_MAPS = 50
+_REMEMBERED_CELLS = 1_000
+_REMEMBERED_VERSIONS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,7 @@ class Session:
         else:
             self._show_again(version.source, running)
         cell.versions[key] = version
+        _forget_oldest(cell.versions, _REMEMBERED_VERSIONS)
         cell.latest = version
         return version
 
@@ -168,6 +171,7 @@ class Session:
             while name in taken:
                 name += "_"
             cell = self.cells[key] = Cell(name)
+            _forget_oldest(self.cells, _REMEMBERED_CELLS)
         return cell
 
     def parse(self, magic: str, line: str, body: str) -> CellSource:
@@ -241,6 +245,12 @@ def _parsed(compiler: Any, text: str, file: str) -> ast.Module:
         # IPython's compiler says "incomplete input" where Python knows which bracket is open.
         ast.parse(text, file)
         raise
+
+
+def _forget_oldest(remembered: dict[Any, Any], limit: int) -> None:
+    """Keeps a long session from keeping every program that it ever compiled."""
+    while len(remembered) > limit:
+        del remembered[next(iter(remembered))]
 
 
 def _told(reasons: Sequence[Reason], edits: dict[str, str]) -> tuple[Reason, ...]:

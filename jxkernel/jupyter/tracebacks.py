@@ -20,6 +20,7 @@ import os
 import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -28,8 +29,9 @@ import IPython
 
 from jxkernel import source
 from jxkernel.errors import JXError
+from jxkernel.jupyter.display import View
 
-__all__ = ["Filter", "locate", "name_cells", "tidy"]
+__all__ = ["Filter", "locate", "name_cells", "tidy", "with_cell_names"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _IPYTHON = os.path.dirname(os.path.abspath(IPython.__file__)) + os.sep
@@ -87,6 +89,11 @@ def name_cells(text: str, compiler: Any) -> str:
                 )
                 text = text.replace(file, cell)
     return text
+
+
+def with_cell_names(view: View, compiler: Any) -> View:
+    """Returns a view whose text names cells instead of their files."""
+    return replace(view, text=name_cells(view.text, compiler))
 
 
 class Filter:

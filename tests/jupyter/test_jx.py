@@ -1,11 +1,15 @@
 """`%jx`: each subcommand answers, and says what is wrong with a wrong word."""
 
+import json
+from pathlib import Path
+
 import pytest
 from IPython.core.error import UsageError
 
 from jxkernel.config import config
 from jxkernel.jupyter.magics.jx import SUBCOMMANDS
 from jxkernel.observe import explain
+from jxkernel.runtime import clear_backends
 from tests.jupyter.conftest import Notebook
 
 
@@ -89,6 +93,42 @@ def test_x64_switches_dtypes(notebook: Notebook) -> None:
     assert notebook.run("jnp.arange(3.0).dtype.name").value == "float32"
 
 
+def test_memory_of_a_call_and_of_variables(notebook: Notebook) -> None:
+    assert "arguments" in text(notebook, "%jx memory jnp.sin(x) + 1")
+    assert "f32[8]" in text(notebook, "%jx memory")
+
+
+def test_free_deletes_arrays_and_names(notebook: Notebook) -> None:
+    notebook.run("big = jnp.ones((100, 100)); same = big")
+    assert "big deleted: 40 KB" in text(notebook, "%jx free big")
+    assert "big" not in notebook.names
+    assert notebook.names["same"].is_deleted()
+
+
+def test_virtual_devices_come_and_go(notebook: Notebook) -> None:
+    before = config.jax_num_cpu_devices
+    assert "cpu:3" in text(notebook, "%jx virtual 4")
+    notebook.run("y = jnp.sin(jnp.arange(4.0))")
+    assert "cpu:1" not in text(notebook, "%jx virtual 1")
+    assert float(notebook.run("jnp.cos(jnp.float32(0.0))").value) == 1.0
+    config.update("jax_num_cpu_devices", before)
+    clear_backends()
+
+
+def test_report_is_a_view_and_a_file(notebook: Notebook, tmp_path: Path) -> None:
+    notebook.run("%%jit\ny = x + 1")
+    page, data = tmp_path / "session.html", tmp_path / "session.json"
+    assert "jaxlib" in text(notebook, f"%jx report {page}")
+    assert "cell_2" in page.read_text()
+    assert "<script" not in page.read_text()
+    text(notebook, f"%jx report {data}")
+    assert json.loads(data.read_text())["ledger"]["rows"][-1]["fun"] == "cell_2"
+
+
+def test_the_tour_runs(notebook: Notebook) -> None:
+    assert "%jx ledger" in text(notebook, "%jx tour")
+
+
 @pytest.mark.parametrize(
     ("command", "message"),
     [
@@ -104,6 +144,11 @@ def test_x64_switches_dtypes(notebook: Notebook) -> None:
         ("%jaxpr", "%jaxpr: give a call such as f(x)"),
         ("%jx events many", "%jx events: 'many' is not a count"),
         ("%jx cache empty", "%jx cache: 'empty' is not 'clear'"),
+        ("%jx virtual many", "%jx virtual: give a number of CPU devices from 1 to 64"),
+        ("%jx free", "%jx free: name the variables"),
+        ("%jx free w", "%jx free: w holds no device array"),
+        ("%jx report x.txt", "%jx report: x.txt must end in .html or .json"),
+        ("%jx report /no/such/folder/x.html", "%jx report: [Errno 2]"),
         ("%jx x64 maybe", "%jx x64: 'maybe' is neither 'on' nor 'off'"),
     ],
 )

@@ -38,7 +38,7 @@ from jxkernel.jupyter.magics.options import (
 )
 from jxkernel.jupyter.reports import report_of, sections_of
 from jxkernel.jupyter.session import Session
-from jxkernel.jupyter.tracebacks import tidy
+from jxkernel.jupyter.tracebacks import tidy, with_cell_names
 from jxkernel.jupyter.waiting import wait
 from jxkernel.observe import Recorder
 
@@ -192,7 +192,7 @@ class JitMagics(Magics):
         report.open = wanted
         if version is not None and info is not None:
             report.sections = sections_of(version, info, wanted, report)
-        display(run_view(report))
+        display(with_cell_names(run_view(report), self._session.shell.compile))
 
 
 def _traced_info(function: Any) -> TraceInfo:

@@ -17,12 +17,13 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_magic, magics_class, no_var_expand
 
 from jxkernel.jupyter import answers
+from jxkernel.jupyter.display import View
 from jxkernel.jupyter.session import Session
-from jxkernel.jupyter.tracebacks import tidy
+from jxkernel.jupyter.tracebacks import tidy, with_cell_names
 
 __all__ = ["SUBCOMMANDS", "JxMagics"]
 
-Answer = Callable[[Session, str], Any]
+Answer = Callable[[Session, str], View]
 
 SUBCOMMANDS: dict[str, tuple[Answer, str]] = {
     "backend": (answers.backend, "[NAME[:N]]  platforms and devices; choose the default device"),
@@ -40,9 +41,14 @@ SUBCOMMANDS: dict[str, tuple[Answer, str]] = {
     "map": (answers.source_map, "the traced/static map of the cell traced last"),
     "hlo": (answers.hlo, "F(ARGS)  the StableHLO module, and what XLA made of it"),
     "cost": (answers.cost, "F(ARGS)  XLA's estimate of operations and bytes"),
+    "memory": (answers.memory, "[F(ARGS)]  memory of a compiled call, or of live arrays"),
     "live": (answers.live, "the arrays that notebook variables hold"),
+    "free": (answers.free, "NAMES  delete the arrays that variables hold"),
     "cache": (answers.cache, "[clear]  what is remembered; forget it"),
     "x64": (answers.x64, "[on|off]  64-bit dtypes"),
+    "virtual": (answers.virtual, "N  as many CPU devices in this process"),
+    "report": (answers.report, "[FILE]  the environment and the session, as HTML or JSON"),
+    "tour": (answers.tour, "what to try first"),
 }
 """The subcommands: what answers, and a line of help."""
 
@@ -71,7 +77,8 @@ class JxMagics(Magics):
             meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(SUBCOMMANDS)}"
             raise UsageError(f"%jx: there is no subcommand {name!r}; {meant}")
         try:
-            return SUBCOMMANDS[name][0](self._session, rest.strip())
+            view = SUBCOMMANDS[name][0](self._session, rest.strip())
+            return with_cell_names(view, self._session.shell.compile)
         except Exception as error:
             raise tidy(error) from error.__cause__
 
