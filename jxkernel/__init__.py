@@ -6,6 +6,7 @@ mean.  IPython is not imported until ``%load_ext jxkernel``.
 """
 
 from jxkernel import errors, lax, nn, numpy, random, tree, tree_util
+from jxkernel._lazy import lazy_names
 from jxkernel._version import __version__
 from jxkernel.api import (
     block_until_ready,
@@ -99,6 +100,7 @@ __all__ = [
     "numpy_rank_promotion",
     "random",
     "remat",
+    "scipy",
     "threefry_partitionable",
     "tree",
     "tree_util",
@@ -106,6 +108,11 @@ __all__ = [
     "vjp",
     "vmap",
 ]
+
+# Rarely used: imported at their first use.
+__getattr__, __dir__ = lazy_names(
+    __name__, {name: f"{__name__}.{name}" for name in ("scipy",)}
+)
 
 install_base_trace(EvalTrace())
 install_operators()

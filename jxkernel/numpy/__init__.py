@@ -7,6 +7,7 @@ are fused, one dispatch when run eagerly.  Arrays do not change: no function wri
 Each file is one family, and its ``__all__`` says what of it is public.
 """
 
+from jxkernel._lazy import lazy_names
 from jxkernel.numpy import (
     arithmetic,
     bit_packing,
@@ -69,7 +70,12 @@ from jxkernel.numpy.taking import *  # noqa: F403
 from jxkernel.numpy.windows import *  # noqa: F403
 from jxkernel.runtime import Array as ndarray
 
-__all__ = ["ndarray"]
+# Imported at their first use.
+__getattr__, __dir__ = lazy_names(
+    __name__, {name: f"{__name__}.{name}" for name in ("fft",)}
+)
+
+__all__ = ["fft", "ndarray"]
 __all__ += arithmetic.__all__
 __all__ += bit_packing.__all__
 __all__ += contractions.__all__

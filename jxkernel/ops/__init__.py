@@ -3,4 +3,13 @@
 An operation takes arrays of one dtype and does no promotion; NumPy's manners live in
 ``jxkernel.numpy``.  Every primitive that is one StableHLO operation names it.  This layer must
 not know of any transform: rules call operations, and operations bind primitives.
+
+The package's name is also that of the public module of segment sums.  Those are functions of the
+NumPy API; ``jxkernel.ops.segment_sum`` finds them at its first use, so nothing here imports them.
 """
+
+from jxkernel._lazy import lazy_names
+
+_SEGMENTS = ("segment_max", "segment_min", "segment_prod", "segment_sum")
+
+__getattr__, __dir__ = lazy_names(__name__, dict.fromkeys(_SEGMENTS, "jxkernel.numpy.segments"))

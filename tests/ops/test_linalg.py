@@ -7,7 +7,7 @@ import scipy.linalg
 import jxkernel as jx
 from jxkernel.config import enable_x64
 from jxkernel.errors import UndefinedRuleError
-from jxkernel.ops import linalg
+from jxkernel.lax import linalg
 from jxkernel.ops.linalg_lu import lu_solve
 from tests.ops.checking import (
     assert_close,

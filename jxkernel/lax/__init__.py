@@ -37,7 +37,7 @@ from jxkernel.higher_order.scan import (
 from jxkernel.higher_order.while_loop import (
     while_p,
 )
-from jxkernel.ops import (
+from jxkernel.lax import (
     linalg,
 )
 from jxkernel.ops.accuracy import (

@@ -1,0 +1,11 @@
+"""SciPy's functions of arrays: each submodule has the names and arguments of SciPy's own.
+
+Place in the pipeline: above ``numpy``, ``random`` and ``nn``.  Submodules are imported when they
+are first used, by attribute or by ``import``; ``import jxkernel`` loads none.
+"""
+
+from jxkernel._lazy import lazy_names
+
+__all__: list[str] = []
+
+__getattr__, __dir__ = lazy_names(__name__, {name: f"{__name__}.{name}" for name in __all__})
