@@ -110,9 +110,7 @@ __all__ = [
 ]
 
 # Rarely used: imported at their first use.
-__getattr__, __dir__ = lazy_names(
-    __name__, {name: f"{__name__}.{name}" for name in ("scipy",)}
-)
+__getattr__, __dir__ = lazy_names(__name__, {name: f"{__name__}.{name}" for name in ("scipy",)})
 
 install_base_trace(EvalTrace())
 install_operators()

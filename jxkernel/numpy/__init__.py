@@ -71,9 +71,7 @@ from jxkernel.numpy.windows import *  # noqa: F403
 from jxkernel.runtime import Array as ndarray
 
 # Imported at their first use.
-__getattr__, __dir__ = lazy_names(
-    __name__, {name: f"{__name__}.{name}" for name in ("fft",)}
-)
+__getattr__, __dir__ = lazy_names(__name__, {name: f"{__name__}.{name}" for name in ("fft",)})
 
 __all__ = ["fft", "ndarray"]
 __all__ += arithmetic.__all__

@@ -10,6 +10,6 @@ NumPy API; ``jxkernel.ops.segment_sum`` finds them at its first use, so nothing 
 
 from jxkernel._lazy import lazy_names
 
-_SEGMENTS = ("segment_max", "segment_min", "segment_prod", "segment_sum")
+__all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
 
-__getattr__, __dir__ = lazy_names(__name__, dict.fromkeys(_SEGMENTS, "jxkernel.numpy.segments"))
+__getattr__, __dir__ = lazy_names(__name__, dict.fromkeys(__all__, "jxkernel.numpy.segments"))
