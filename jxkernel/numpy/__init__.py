@@ -71,9 +71,11 @@ from jxkernel.numpy.windows import *  # noqa: F403
 from jxkernel.runtime import Array as ndarray
 
 # Imported at their first use.
-__getattr__, __dir__ = lazy_names(__name__, {name: f"{__name__}.{name}" for name in ("fft",)})
+_LATE = {name: f"{__name__}.{name}" for name in ("fft",)}
+__getattr__, __dir__ = lazy_names(__name__, _LATE)
 
-__all__ = ["fft", "ndarray"]
+__all__ = ["ndarray"]
+__all__ += list(_LATE)
 __all__ += arithmetic.__all__
 __all__ += bit_packing.__all__
 __all__ += contractions.__all__
