@@ -5,6 +5,8 @@ core: what evaluates a primitive when nothing is being transformed, and what ope
 mean.  IPython is not imported until ``%load_ext jxkernel``.
 """
 
+from types import ModuleType
+
 from jxkernel import errors, lax, nn, numpy, random, tree, tree_util
 from jxkernel._lazy import lazy_names
 from jxkernel._version import __version__
@@ -110,6 +112,7 @@ __all__ = [
 ]
 
 # Rarely used: imported at their first use.
+scipy: ModuleType
 __getattr__, __dir__ = lazy_names(__name__, {name: f"{__name__}.{name}" for name in ("scipy",)})
 
 install_base_trace(EvalTrace())

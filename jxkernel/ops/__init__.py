@@ -8,8 +8,15 @@ The package's name is also that of the public module of segment sums.  Those are
 NumPy API; ``jxkernel.ops.segment_sum`` finds them at its first use, so nothing here imports them.
 """
 
+from typing import Any
+
 from jxkernel._lazy import lazy_names
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
+
+segment_max: Any
+segment_min: Any
+segment_prod: Any
+segment_sum: Any
 
 __getattr__, __dir__ = lazy_names(__name__, dict.fromkeys(__all__, "jxkernel.numpy.segments"))

@@ -20,6 +20,7 @@ from jxkernel.numpy.shapes import moveaxis
 from jxkernel.ops.complex import conj
 from jxkernel.ops.fft import FftType
 from jxkernel.ops.fft import fft as transform
+from jxkernel.ops.lapack_lowering import real_dtype
 from jxkernel.ops.slicing import pad, slice_in_dim
 from jxkernel.ops.structural import canonical_axes
 
@@ -156,7 +157,7 @@ def _nothing(
     if kind is FftType.RFFT:
         shape[axes[-1]] = lengths[-1] // 2 + 1
     dtype = np.promote_types(inexact_dtype(aval.dtype), np.complex64)
-    return zeros(shape, np.zeros((), dtype).real.dtype if kind is FftType.IRFFT else dtype)
+    return zeros(shape, real_dtype(dtype) if kind is FftType.IRFFT else dtype)
 
 
 def _along(name: str, a: Any, n: int | None, axis: int, norm: Any, kind: FftType) -> Any:
