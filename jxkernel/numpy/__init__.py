@@ -15,6 +15,9 @@ from jxkernel.numpy import (
     convolutions,
     creation,
     cumulation,
+    divisors,
+    extremes,
+    fitting,
     functional,
     grids,
     host,
@@ -24,6 +27,7 @@ from jxkernel.numpy import (
     matrices,
     nan_reductions,
     padding,
+    placing,
     polynomials,
     predicates,
     quantiles,
@@ -37,6 +41,7 @@ from jxkernel.numpy import (
     statistics,
     summation,
     taking,
+    universal,
     windows,
 )
 from jxkernel.numpy.arithmetic import *  # noqa: F403
@@ -45,6 +50,9 @@ from jxkernel.numpy.contractions import *  # noqa: F403
 from jxkernel.numpy.convolutions import *  # noqa: F403
 from jxkernel.numpy.creation import *  # noqa: F403
 from jxkernel.numpy.cumulation import *  # noqa: F403
+from jxkernel.numpy.divisors import *  # noqa: F403
+from jxkernel.numpy.extremes import *  # noqa: F403
+from jxkernel.numpy.fitting import *  # noqa: F403
 from jxkernel.numpy.functional import *  # noqa: F403
 from jxkernel.numpy.grids import *  # noqa: F403
 from jxkernel.numpy.host import *  # noqa: F403
@@ -54,6 +62,7 @@ from jxkernel.numpy.mathematics import *  # noqa: F403
 from jxkernel.numpy.matrices import *  # noqa: F403
 from jxkernel.numpy.nan_reductions import *  # noqa: F403
 from jxkernel.numpy.padding import *  # noqa: F403
+from jxkernel.numpy.placing import *  # noqa: F403
 from jxkernel.numpy.polynomials import *  # noqa: F403
 from jxkernel.numpy.predicates import *  # noqa: F403
 from jxkernel.numpy.quantiles import *  # noqa: F403
@@ -67,6 +76,7 @@ from jxkernel.numpy.sorting import *  # noqa: F403
 from jxkernel.numpy.statistics import *  # noqa: F403
 from jxkernel.numpy.summation import *  # noqa: F403
 from jxkernel.numpy.taking import *  # noqa: F403
+from jxkernel.numpy.universal import *  # noqa: F403
 from jxkernel.numpy.windows import *  # noqa: F403
 from jxkernel.runtime import Array as ndarray
 
@@ -82,6 +92,9 @@ __all__ += contractions.__all__
 __all__ += convolutions.__all__
 __all__ += creation.__all__
 __all__ += cumulation.__all__
+__all__ += divisors.__all__
+__all__ += extremes.__all__
+__all__ += fitting.__all__
 __all__ += functional.__all__
 __all__ += grids.__all__
 __all__ += host.__all__
@@ -91,6 +104,7 @@ __all__ += mathematics.__all__
 __all__ += matrices.__all__
 __all__ += nan_reductions.__all__
 __all__ += padding.__all__
+__all__ += placing.__all__
 __all__ += polynomials.__all__
 __all__ += predicates.__all__
 __all__ += quantiles.__all__
@@ -104,4 +118,5 @@ __all__ += sorting.__all__
 __all__ += statistics.__all__
 __all__ += summation.__all__
 __all__ += taking.__all__
+__all__ += universal.__all__
 __all__ += windows.__all__

@@ -197,7 +197,9 @@ def _repr(self: Any) -> str:
     if self.is_deleted():
         return f"Array({self.aval.short()}, deleted)"
     prefix = "Array("
-    suffix = f", dtype={self.aval.dtype.name}"
+    # What nothing is printed of would not show how it is shaped.
+    suffix = "" if self.aval.size else f", shape={self.aval.shape}"
+    suffix += f", dtype={self.aval.dtype.name}"
     suffix += ", weak_type=True)" if self.aval.weak_type else ")"
     text = np.array2string(
         value_of(self), separator=", ", prefix=prefix, suffix=",", threshold=1000, edgeitems=3

@@ -140,9 +140,27 @@ BINARY = (
     row("array_equal", N, N, equal_nan=True),
     row("array_equal", X, Y),
     row("array_equiv", X, X[0]),
+    *each("gcd lcm", I, I[::-1].copy()),
+    *each("gcd lcm", np.abs(I).astype(np.uint8), np.uint8(6)),
+    row("gcd", I, np.zeros(4, np.int32)),
+    row("lcm", I[:, :1].copy(), I[0]),
 )
 
 _AXES = ((0, False), (-1, True), ((0, 1), True), (None, False))
+
+
+def _minmax(x: Any, initial: Any = (None, None), where: Any = True, **how: Any) -> Any:
+    bounds = [{} if bound is None else {"initial": bound} for bound in initial]
+    return np.min(x, where=where, **how, **bounds[0]), np.max(x, where=where, **how, **bounds[1])
+
+
+def _top_k(x: Any, k: int, axis: int, mode: str) -> Any:
+    """Return the first elements and places of a stable sort, NaN being the greatest."""
+    kept = np.where(np.isnan(x), np.inf, x.astype(np.float32))
+    order = np.argsort(kept if mode == "smallest" else -kept, axis=axis, kind="stable")
+    places = np.take(order, range(k), axis).astype(np.int32)
+    return np.take_along_axis(x, places, axis), places
+
 
 REDUCTIONS = (
     *[
@@ -179,6 +197,19 @@ REDUCTIONS = (
     row("average", X, 1, np.float32([1, 2, 3, 4])),
     row("average", X, None, np.abs(X)),
     row("average", X, 0, returned=True),
+    *[
+        Row("minmax", (x,), {"axis": axis, "keepdims": keepdims}, _minmax)
+        for x in (X, I, N)
+        for axis, keepdims in _AXES
+    ],
+    Row("minmax", (X,), {"where": B, "initial": (5.0, -5.0)}, _minmax),
+    Row("minmax", (EMPTY,), {"axis": 0, "initial": (1.0, 2.0)}, _minmax),
+    *[
+        Row("top_k", (x, 2), {"axis": axis, "mode": mode}, _top_k)
+        for x in (X, N, np.abs(I).astype(np.uint8))
+        for axis in (0, -1)
+        for mode in ("largest", "smallest")
+    ],
 )
 
 _METHODS = (
@@ -295,4 +326,13 @@ CONTRACTIONS = (
     row("polyder", V, 2),
     row("polyint", V),
     row("polyint", V, 2, [1, 2.0]),
+    row("poly", W),
+    row("poly", Z[0]),
+    Row("poly", (normal(3, 3),), reference=lambda a: np.poly(a).astype(np.complex64)),
+    *[known("roots", p.astype(np.complex64)) for p in (V, np.float32([0, 2, 1, 0]))],
+    row("polyfit", V, V**2, 2),
+    row("polyfit", V, normal(5, 2), 1, w=np.abs(V)),
+    row("polyfit", V, normal(5), 1, cov=True),
+    row("polyfit", V, normal(5), 2, w=np.abs(V), cov="unscaled"),
+    row("polyfit", V, normal(5, 2), 1, cov=True),
 )

@@ -1,5 +1,6 @@
 """Rows of functions that make, move, join, search and compare; see ``rows``."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -202,6 +203,21 @@ SEARCHING = (
         {"inplace": False},
         changed(lambda a, i, v, axis: np.put_along_axis(a, i, v, axis)),
     ),
+    Row("place", (X, B, W), {"inplace": False}, changed(np.place)),
+    Row("place", (I, B, np.arange(20, dtype=np.int32)), {"inplace": False}, changed(np.place)),
+    *[
+        Row(
+            "put",
+            (X, _PLACES * 5, np.float32([7, 8, 9])),
+            {"mode": mode, "inplace": False},
+            lambda a, ind, v, mode, inplace: changed(partial(np.put, mode=mode))(
+                a, ind, v, inplace=inplace
+            ),
+        )
+        for mode in ("clip", "wrap")
+    ],
+    *[known("trim_zeros", np.array([0, 0, 3, 0, 4, 0]), trim) for trim in ("fb", "f", "b")],
+    known("trim_zeros", np.zeros(3, np.float32)),
     row("select", [X > 0, X < -1], [X, -X], np.float32(9)),
     known("choose", np.array([0, 1, 0, 1]), [X[0], X[1]]),
     row("choose", np.array([0, 1, 5, -1]), [X[0], X[1]], mode="wrap"),
