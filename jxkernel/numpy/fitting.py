@@ -16,7 +16,8 @@ from jxkernel.numpy.joining import concatenate
 from jxkernel.numpy.matrices import diag, vander
 from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, promote_inexact
 from jxkernel.numpy.selection import where
-from jxkernel.ops.linalg import eig, svd
+from jxkernel.ops.linalg_general import eig
+from jxkernel.ops.linalg_spectral import svd
 
 __all__ = ["poly", "polyfit", "roots"]
 
