@@ -9,10 +9,21 @@ import jxkernel.numpy as jnp
 X = np.random.default_rng(1).normal(size=(3, 4)).astype(np.float32)
 I = np.array([[7, 3, 2, 5], [1, 6, 2, 8]], np.int32)  # noqa: E741
 B = np.array([[True, False, True, True], [False, False, True, True], [True] * 4])
-NAMES = (
-    "add bitwise_and bitwise_or bitwise_xor logaddexp logaddexp2 logical_and logical_or "
-    "logical_xor maximum minimum multiply subtract"
-).split()
+NAMES = [
+    "add",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "logaddexp",
+    "logaddexp2",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "multiply",
+    "subtract",
+]
 
 
 def operand(name):
