@@ -277,7 +277,6 @@ debug_nans = State(
     BOOLEAN,
     "Raise where a computation first gives a NaN, naming the equation.",
     in_jit_key=True,
-    in_trace_context=True,
 )
 debug_infs = State(
     "jax_debug_infs",
@@ -285,7 +284,6 @@ debug_infs = State(
     BOOLEAN,
     "Raise where a computation first gives an infinity, naming the equation.",
     in_jit_key=True,
-    in_trace_context=True,
 )
 debug_key_reuse = State(
     "jax_debug_key_reuse",

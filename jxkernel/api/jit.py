@@ -29,7 +29,15 @@ from jxkernel.api.arguments import (
     static_name,
 )
 from jxkernel.api.traced import clear_traced
-from jxkernel.compile import Lowered, LowerOptions, Traced, executable_for, target_device
+from jxkernel.compile import (
+    Lowered,
+    LowerOptions,
+    Traced,
+    checking_results,
+    executable_for,
+    execute_checked,
+    target_device,
+)
 from jxkernel.compile.keys import SignatureHistory
 from jxkernel.compile.signature import call_signature, function_number
 from jxkernel.core.avals import ShapedArray, abstractify
@@ -125,6 +133,17 @@ class JitState:
                 donated=donated,
                 inline=self.options.inline,
                 keep_unused=self.options.keep_unused,
+            )
+            return entry.out_tree.unflatten(outs), None, False
+        if checking_results():
+            outs = execute_checked(
+                closed,
+                call.flat,
+                name=self.name,
+                donated=donated,
+                device=self.options.device,
+                keep_unused=self.options.keep_unused,
+                compiler_options=self.options.compiler_options,
             )
             return entry.out_tree.unflatten(outs), None, False
         device, committed = target_device(call.flat, self.options.device)

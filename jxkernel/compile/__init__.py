@@ -11,10 +11,12 @@ from jxkernel.compile.executable import (
     compile_lowered,
     executable_for,
     execute,
+    execute_checked,
     make_callable,
     target_device,
 )
 from jxkernel.compile.executions import watch_executions
+from jxkernel.compile.nonfinite import checking_results
 from jxkernel.compile.stages import Compiled, Lowered, LowerOptions, ShapeDtypeStruct, Traced
 
 __all__ = [
@@ -29,7 +31,9 @@ __all__ = [
     "compile_lowered",
     "eager_callable",
     "executable_for",
+    "checking_results",
     "execute",
+    "execute_checked",
     "make_callable",
     "target_device",
     "watch_executions",

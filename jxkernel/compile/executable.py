@@ -22,6 +22,7 @@ from jxkernel._jaxlib import (
     trace_context,
 )
 from jxkernel.compile.executions import report_execution
+from jxkernel.compile.nonfinite import checking_results, report_nonfinite
 from jxkernel.config import compile_runner
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.jaxpr import ClosedJaxpr
@@ -38,6 +39,7 @@ __all__ = [
     "compile_lowered",
     "executable_for",
     "execute",
+    "execute_checked",
     "make_callable",
     "target_device",
 ]
@@ -247,12 +249,48 @@ def execute(
     return executable.call(args, committed=committed)
 
 
+def execute_checked(
+    closed: ClosedJaxpr,
+    args: Sequence[Any],
+    *,
+    name: str,
+    depth: float = 0,
+    donated: tuple[bool, ...] = (),
+    **options: Any,
+) -> list[Any]:
+    """Run a program under ``debug_nans`` or ``debug_infs``.
+
+    Arguments are given away only after the results have been looked at, for the search of the
+    equation that gave a bad one begins with them.
+
+    Args:
+      closed: the program.
+      args: flat arguments.
+      name: its name.
+      depth: see ``report_nonfinite``.
+      donated: which arguments' buffers are given away.
+      **options: those of ``executable_for``, and ``device``.
+
+    Raises:
+      NonFiniteError: a result holds a NaN, or an infinity.
+    """
+    device, committed = target_device(args, options.pop("device", None))
+    executable = executable_for(closed, device, name=name, **options)
+    outs = executable.call(args, committed=committed)
+    report_nonfinite(closed, args, outs, name=name, execute=execute, depth=depth)
+    for arg, gone in zip(args, donated, strict=False):
+        if gone and type(arg) is ArrayImpl and not any(arg is out for out in outs):
+            arg.delete()
+    return outs
+
+
 def make_callable(
     name: str,
     program_for: Callable[[tuple[ShapedArray, ...]], ClosedJaxpr],
     *,
     as_list: bool = True,
     donated: tuple[bool, ...] = (),
+    depth: float = 0,
 ) -> Any:
     """Return a C++ callable of flat array arguments.
 
@@ -261,10 +299,14 @@ def make_callable(
       program_for: a function from argument avals to the closed program to run.
       as_list: whether results come as a list; else there is one.
       donated: which arguments' buffers may hold results.
+      depth: from which depth on equations' sources tell who called; see ``report_nonfinite``.
     """
 
     def cache_miss(*args: Any) -> tuple[Any, Any, bool]:
         closed = program_for(tuple([_checked_aval(arg) for arg in args]))
+        if checking_results():
+            outs = execute_checked(closed, args, name=name, depth=depth, donated=donated)
+            return (outs if as_list else outs[0]), None, False
         device, committed = target_device(args)
         executable = executable_for(closed, device, name=name, donated=donated)
         outs = executable.call(args, committed=committed)

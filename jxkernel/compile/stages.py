@@ -11,7 +11,8 @@ import numpy as np
 
 from jxkernel import dtypes, tree
 from jxkernel._jaxlib import hlo_text_of, module_cost
-from jxkernel.compile.executable import Executable, compile_lowered, target_device
+from jxkernel.compile.executable import Executable, compile_lowered, execute, target_device
+from jxkernel.compile.nonfinite import checking_results, report_nonfinite
 from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.lowering import LoweredProgram, lower_program
@@ -240,6 +241,10 @@ class Compiled:
                 )
         _, committed = target_device(flat)
         outs = self._executable.call(flat, committed=committed)
+        if checking_results():
+            report_nonfinite(
+                self._traced.jaxpr, flat, outs, name=self._traced.fun_name, execute=execute
+            )
         return self._traced.out_tree.unflatten(outs)
 
     def as_text(self) -> str:

@@ -22,6 +22,8 @@ slot                      signature
 ``evaluate``              ``(*args, **params) -> result``; only where a cached executable
                           per (primitive, parameters) is not how it runs eagerly
 ``cost``                  ``(avals_in, avals_out, **params) -> flops``
+``unfold``                ``(*args, **params) -> generator``; only where a parameter is a program:
+                          the calls of it, one by one (see ``core.unfolding``)
 ========================  ==================================================================
 """
 
@@ -76,6 +78,7 @@ class Primitive:
         "effects",
         "evaluate",
         "cost",
+        "unfold",
     )
 
     def __init__(self, name: str, *, multiple_results: bool = False) -> None:
@@ -94,6 +97,7 @@ class Primitive:
         self.effects: Any = None
         self.evaluate: Any = None
         self.cost: Any = None
+        self.unfold: Any = None
         self.reference: Any = None
         self.accepted: tuple[tuple[type, ...], ...] | None = None
         self.collective: bool = False

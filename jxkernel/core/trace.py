@@ -29,7 +29,7 @@ from jxkernel.errors import (
     TracerIntegerConversionError,
     UnexpectedTracerError,
 )
-from jxkernel.source import current_user_frame
+from jxkernel.source import Frame, current_user_frame
 
 __all__ = [
     "Trace",
@@ -38,6 +38,7 @@ __all__ = [
     "evaluating",
     "install_base_trace",
     "place_in_source",
+    "place_of",
     "set_current",
     "state",
     "swap_current",
@@ -68,15 +69,20 @@ class Trace:
 
 
 class _State(threading.local):
-    """The current trace of this thread, and the source that replayed equations keep."""
+    """The current trace of this thread, and the source that replayed equations keep.
+
+    ``transposing`` says whether those equations run backwards; only messages ask.
+    """
 
     base: Trace | None = None
     trace: Any = None
     replayed_source: Any = None
+    transposing: bool = False
 
     def __init__(self) -> None:
         self.trace = _State.base
         self.replayed_source = None
+        self.transposing = False
 
 
 state = _State()
@@ -240,7 +246,11 @@ def unexpected_tracer(tracer: Tracer) -> UnexpectedTracerError:
 
 def place_in_source() -> dict[str, Any]:
     """Return the user's running line as parts of an error: ``where``, ``code``, ``underline``."""
-    frame = current_user_frame()
+    return place_of(current_user_frame())
+
+
+def place_of(frame: Frame | None) -> dict[str, Any]:
+    """Return a line of the user's code as parts of an error: ``where``, ``code``, ``underline``."""
     if frame is None:
         return {}
     code = linecache.getline(frame.file, frame.line).rstrip()

@@ -16,6 +16,7 @@ from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, Var, eval_jaxpr
 from jxkernel.core.primitive import Primitive
+from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.higher_order.jit import jit_p
 from jxkernel.higher_order.programs import (
@@ -274,4 +275,5 @@ checkpoint_p.define(
     evaluate=compiled_when_repeated(checkpoint_p, "jaxpr"),
     partial_eval=_checkpoint_partial_eval,
     dce=_checkpoint_dce,
+    unfold=unfold_call("jaxpr"),
 )

@@ -23,6 +23,7 @@ from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, eval_jaxpr
 from jxkernel.core.primitive import Primitive
+from jxkernel.core.unfolding import Call, Unfolding
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.higher_order.programs import (
     chosen,
@@ -304,6 +305,20 @@ def _cond_dce(used_outputs: list[bool], eqn: Eqn) -> Eqn:
     )
 
 
+# ---------------------------------------------------------------- one by one
+
+
+def _cond_unfold(index: Any, *operands: Any, branches: Branches) -> Unfolding:
+    number = int(index)
+    boolean = abstractify(index).dtype == np.bool_
+    label = f"{bool(number)} branch".lower() if boolean else f"branch {number}"
+    return (yield Call(label, branches[number], operands))
+
+
 cond_p.define(
-    effects=_cond_effects, evaluate=compiled(cond_p), partial_eval=_cond_partial_eval, dce=_cond_dce
+    effects=_cond_effects,
+    evaluate=compiled(cond_p),
+    partial_eval=_cond_partial_eval,
+    dce=_cond_dce,
+    unfold=_cond_unfold,
 )

@@ -20,6 +20,7 @@ from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.primitive import Primitive
+from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.jit import transpose_call
 from jxkernel.higher_order.programs import compiled_when_repeated, placed
@@ -327,5 +328,8 @@ def _moves(tangent: Any) -> bool:
 
 
 custom_jvp_call_p.define(
-    stage=_custom_jvp_stage, evaluate=_custom_jvp_evaluate, effects=_custom_jvp_effects
+    stage=_custom_jvp_stage,
+    evaluate=_custom_jvp_evaluate,
+    effects=_custom_jvp_effects,
+    unfold=unfold_call("call_jaxpr"),
 )

@@ -13,6 +13,7 @@ from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.primitive import Primitive
+from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.higher_order.custom_jvp import (
     batched_function,
@@ -364,6 +365,9 @@ def _linear_batch(
 
 
 custom_vjp_call_p.define(
-    stage=_custom_vjp_stage, evaluate=_custom_vjp_evaluate, effects=_custom_vjp_effects
+    stage=_custom_vjp_stage,
+    evaluate=_custom_vjp_evaluate,
+    effects=_custom_vjp_effects,
+    unfold=unfold_call("call_jaxpr"),
 )
 custom_vjp_linear_p.define(lower=_linear_lower, jvp=_linear_jvp, evaluate=_refuse)

@@ -13,6 +13,7 @@ from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, eval_jaxpr
 from jxkernel.core.primitive import Primitive
+from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.higher_order.programs import hoist
 from jxkernel.ops.broadcast import move_axis
@@ -185,5 +186,9 @@ def _jit_dce(used_outputs: list[bool], eqn: Eqn) -> Eqn:
 
 
 jit_p.define(
-    effects=_jit_effects, evaluate=_jit_evaluate, partial_eval=_jit_partial_eval, dce=_jit_dce
+    effects=_jit_effects,
+    evaluate=_jit_evaluate,
+    partial_eval=_jit_partial_eval,
+    dce=_jit_dce,
+    unfold=unfold_call("jaxpr"),
 )

@@ -18,6 +18,7 @@ from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Literal, Var, eval_jaxpr
 from jxkernel.core.primitive import Primitive
+from jxkernel.core.unfolding import Call, Unfolding
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.higher_order.jit import call
 from jxkernel.higher_order.programs import (
@@ -31,7 +32,9 @@ from jxkernel.higher_order.programs import (
 )
 from jxkernel.higher_order.scan_lowering import lower_scan
 from jxkernel.ops.broadcast import add_any, batch_to_front, instantiate, move_axis
+from jxkernel.ops.dynamic_slicing import dynamic_index_in_dim
 from jxkernel.records import record
+from jxkernel.runtime import as_device_array
 from jxkernel.transforms.batching import batch_program
 from jxkernel.transforms.jvp import jvp_program
 from jxkernel.transforms.partial_eval import PartialTrace, partial_eval_program
@@ -526,6 +529,35 @@ def _scan_dce(used_outputs: list[bool], eqn: Eqn) -> Eqn:
     )
 
 
+# ---------------------------------------------------------------- one by one
+
+
+def _scan_unfold(*args: Any, **params: Any) -> Unfolding:
+    scan = _Scan(**params)
+    consts, carry, xs = scan.split(args)
+    rows: list[tuple[Any, ...]] = []
+    turns = range(scan.length)
+    for turn in reversed(turns) if scan.reverse else turns:
+        elements = [dynamic_index_in_dim(x, np.int32(turn), 0, keepdims=False) for x in xs]
+        outs = yield Call(f"turn {turn}", scan.jaxpr, (*consts, *carry, *elements), turn)
+        carry, ys = scan.split_out(outs)
+        rows.append(tuple(ys))
+    if scan.reverse:
+        rows.reverse()
+    _, avals = scan.split_out(scan.jaxpr.out_avals)
+    columns = [[row[i] for row in rows] for i in range(len(avals))]
+    return [*carry, *[_stack(ys, aval) for ys, aval in zip(columns, avals, strict=True)]]
+
+
+def _stack(rows: Sequence[Any], aval: ShapedArray) -> Any:
+    flat = np.asarray([np.asarray(row) for row in rows], aval.dtype)
+    return as_device_array(flat.reshape(len(rows), *aval.shape))
+
+
 scan_p.define(
-    effects=_scan_effects, evaluate=compiled(scan_p), partial_eval=_scan_partial_eval, dce=_scan_dce
+    effects=_scan_effects,
+    evaluate=compiled(scan_p),
+    partial_eval=_scan_partial_eval,
+    dce=_scan_dce,
+    unfold=_scan_unfold,
 )

@@ -18,6 +18,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import state
+from jxkernel.core.unfolding import Call, Unfolding
 from jxkernel.core.zeros import Zero
 from jxkernel.errors import ReverseModeError
 from jxkernel.higher_order.programs import (
@@ -344,9 +345,26 @@ def _while_dce(used_outputs: list[bool], eqn: Eqn) -> Eqn:
     )
 
 
+# ---------------------------------------------------------------- one by one
+
+
+def _while_unfold(*args: Any, **params: Any) -> Unfolding:
+    loop = _Loop(**params)
+    condition_consts, body_consts, carry = loop.split(args)
+    turn = 0
+    while True:
+        condition = Call("condition", loop.condition, (*condition_consts, *carry), turn)
+        (going,) = yield condition
+        if not going:
+            return list(carry)
+        carry = tuple((yield Call(f"turn {turn}", loop.body, (*body_consts, *carry), turn)))
+        turn += 1
+
+
 while_p.define(
     effects=_while_effects,
     evaluate=compiled(while_p),
     partial_eval=_while_partial_eval,
     dce=_while_dce,
+    unfold=_while_unfold,
 )

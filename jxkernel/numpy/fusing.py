@@ -11,6 +11,7 @@ not know of any particular function.
 
 from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,12 @@ import numpy as np
 from jxkernel import tree
 from jxkernel._jaxlib import PjitFunctionCache, pjit, trace_context
 from jxkernel.api.arguments import Call, Parameters, rebuild, split_call
-from jxkernel.compile import executable_for, target_device
+from jxkernel.compile import (
+    checking_results,
+    executable_for,
+    execute_checked,
+    target_device,
+)
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer, evaluating
@@ -61,6 +67,9 @@ class _Fused:
         call = split_call(args, kwargs, self.static)
         avals = self._avals(call.flat)
         closed, out_tree = self._program(call, avals)
+        if checking_results():
+            outs = execute_checked(closed, call.flat, name=self.name, depth=inf)
+            return out_tree.unflatten(outs), None, False
         device, committed = target_device(call.flat)
         executable = executable_for(closed, device, name=self.name)
         outs = executable.call(call.flat, committed=committed)

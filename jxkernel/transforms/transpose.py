@@ -43,13 +43,15 @@ def backward(
     for atom, ct in zip(jaxpr.outvars, cotangents, strict=True):
         if type(atom) is Var:
             _accumulate(cts, atom, ct)
-    outer = state.replayed_source
+    outer, outwards = state.replayed_source, state.transposing
+    state.transposing = True
     try:
         for eqn in reversed(pending):
             state.replayed_source = eqn.source or outer
             _transpose_equation(eqn, known, linear, cts)
     finally:
         state.replayed_source = outer
+        state.transposing = outwards
     return [
         cts.get(var, Zero(var.aval.tangent())) if is_linear(arg) else None
         for var, arg in zip(jaxpr.invars, args, strict=True)

@@ -1,0 +1,260 @@
+"""The search for the equation that first gave a NaN or an infinity.
+
+With ``debug_nans`` or ``debug_infs`` on, every program's results are looked at when it has run.
+If one is bad, the program runs again, equation by equation: nested programs are run as a whole
+first and entered only where their results are bad, so a long loop costs one run per turn and not
+one per equation.  The culprit is not simply the first equation with a bad result (a ``where`` may
+drop that one) but the one from which the bad values lead to the program's results.
+
+It must not know of any particular primitive, nor how programs are run: it is given ``execute``.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.config import debug_infs, debug_nans
+from jxkernel.core.avals import abstractify
+from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Literal, Var
+from jxkernel.core.printing import Names, equation_text
+from jxkernel.core.trace import place_of, state
+from jxkernel.core.unfolding import Call, Unfolding, operand_values, unfolding
+from jxkernel.errors import NonFiniteError
+from jxkernel.records import record
+from jxkernel.source import current_user_frame, user_frame
+
+__all__ = ["checking_results", "report_nonfinite"]
+
+_EDGE = 3
+_SHOWN = 6
+
+
+def checking_results() -> bool:
+    """Whether results are to be looked at."""
+    return debug_nans.value or debug_infs.value
+
+
+def report_nonfinite(
+    closed: ClosedJaxpr,
+    args: Sequence[Any],
+    outs: Sequence[Any],
+    *,
+    name: str,
+    execute: Callable[..., list[Any]],
+    depth: float = 0,
+) -> None:
+    """Raise if a result of a program that has run is bad.
+
+    Args:
+      closed: the program.
+      args: its flat arguments.
+      outs: its results.
+      name: its name.
+      execute: runs a program: ``execute(closed, args, name=...)``.
+      depth: how deep inside nested programs equations' sources are to be trusted.  A program that
+        callers share (an operation of the NumPy API) was traced for the first of them.
+
+    Raises:
+      NonFiniteError: one is.
+    """
+    kinds = [
+        kind for kind, option in (("nan", debug_nans), ("inf", debug_infs)) if option.value
+    ]
+    for kind in kinds:
+        if any(_is_bad(kind, out) for out in outs):
+            with debug_nans(False), debug_infs(False):
+                search = _Search(kind, name, execute)
+                again = search.run(closed, args, (name,))
+            raise search.error(closed, args, outs, again, depth)
+
+
+def _is_bad(kind: str, value: Any) -> bool:
+    """Whether a value holds a NaN, or an infinity."""
+    if isinstance(value, (bool, int)):
+        return False
+    dtype = getattr(value, "dtype", None)
+    if dtype is not None and not dtypes.issubdtype(dtype, np.inexact):
+        return False
+    test = np.isnan if kind == "nan" else np.isinf
+    return bool(test(np.asarray(value)).any())
+
+
+@record(eq=False)
+class _Birth:
+    """An equation that gave a bad result of good operands.
+
+    Attributes:
+      eqn: the equation.
+      values: its operands' values.
+      outs: its results.
+      path: what it was called from, outermost first.
+    """
+
+    eqn: Eqn
+    values: tuple[Any, ...]
+    outs: tuple[Any, ...]
+    path: tuple[str, ...]
+
+
+class _Search:
+    """One run of a program, equation by equation, that follows bad values to where they began.
+
+    Attributes:
+      births: the equations that made something bad, in order.
+      origins: for bad values, by identity, the value (which keeps it alive) and its birth; None
+        where it came in from outside.
+    """
+
+    __slots__ = ("births", "execute", "kind", "name", "origins")
+
+    def __init__(self, kind: str, name: str, execute: Callable[..., list[Any]]) -> None:
+        self.kind = kind
+        self.name = name
+        self.execute = execute
+        self.births: list[_Birth] = []
+        self.origins: dict[int, tuple[Any, _Birth | None]] = {}
+
+    def run(self, closed: ClosedJaxpr, args: Sequence[Any], path: tuple[str, ...]) -> list[Any]:
+        """Run a program equation by equation and return its results."""
+        jaxpr = closed.jaxpr
+        environment: dict[Var, Any] = dict(zip(jaxpr.constvars, closed.consts, strict=True))
+        environment.update(zip(jaxpr.invars, args, strict=True))
+        for eqn in jaxpr.eqns:
+            if not eqn.outvars:
+                continue
+            values = operand_values(eqn, environment)
+            environment.update(zip(eqn.outvars, self._apply(eqn, values, path), strict=True))
+        return [a.val if type(a) is Literal else environment[a] for a in jaxpr.outvars]
+
+    def _apply(self, eqn: Eqn, values: tuple[Any, ...], path: tuple[str, ...]) -> Sequence[Any]:
+        result = eqn.primitive.bind(*values, **eqn.params)
+        outs: Sequence[Any] = result if eqn.primitive.multiple_results else (result,)
+        if not self._any_bad(outs):
+            return outs
+        known = len(self.births)
+        origin = self._origin_of(values)
+        calls = unfolding(eqn, values)
+        if calls is not None and origin is None:
+            outs = self._drive(calls, path)
+            if len(self.births) > known:
+                origin = self.births[known]
+        if origin is None and not self._any_bad(values):
+            origin = _Birth(eqn, values, tuple(outs), path)
+            self.births.append(origin)
+        for out in outs:
+            if id(out) not in self.origins and _is_bad(self.kind, out):
+                self.origins[id(out)] = (out, origin)
+        return outs
+
+    def _drive(self, calls: Unfolding, path: tuple[str, ...]) -> Sequence[Any]:
+        results: list[Any] | None = None
+        while True:
+            try:
+                call = calls.send(results) if results is not None else next(calls)
+            except StopIteration as end:
+                return end.value
+            results = self._call(call, path)
+
+    def _call(self, call: Call, path: tuple[str, ...]) -> list[Any]:
+        """Run a nested program as a whole, and once more in steps if that gives something bad."""
+        outs = self.execute(call.program, call.args, name=call.program.jaxpr.name or "fun")
+        if not self._any_bad(outs):
+            return outs
+        origin = self._origin_of(call.args)
+        if origin is None:
+            return self.run(call.program, call.args, (*path, call.label))
+        self.origins.update({id(out): (out, origin) for out in outs if _is_bad(self.kind, out)})
+        return outs
+
+    def _any_bad(self, values: Sequence[Any]) -> bool:
+        return any(_is_bad(self.kind, value) for value in values)
+
+    def _origin_of(self, values: Sequence[Any]) -> _Birth | None:
+        found = (self.origins.get(id(value)) for value in values)
+        return next((entry[1] for entry in found if entry is not None and entry[1]), None)
+
+    def error(
+        self,
+        closed: ClosedJaxpr,
+        args: Sequence[Any],
+        outs: Sequence[Any],
+        again: Sequence[Any],
+        depth: float,
+    ) -> NonFiniteError:
+        """Return the error that names the culprit, as far as there is one."""
+        birth = self._origin_of(again)
+        if birth is None and self._any_bad(again):
+            birth = next(iter(self.births), None)
+        if birth is not None:
+            return _born(self.kind, birth, depth)
+        number = next(i for i, out in enumerate(outs) if _is_bad(self.kind, out))
+        place = place_of(_calling_frame())
+        if self._any_bad([*closed.consts, *args]):
+            return NonFiniteError(
+                self.kind,
+                f"{self.name}, whose arguments hold it already",
+                details=_value_lines("argument", args),
+                **place,
+            )
+        details = (
+            f"Result {number} holds it: {_summary(outs[number])}",
+            "Run equation by equation, no result does: the compiler's rearrangement of the "
+            "arithmetic brings it about.",
+        )
+        return NonFiniteError(self.kind, self.name, details=details, **place)
+
+
+def _calling_frame() -> Any:
+    """Return the user's line that is running, or of the equation that is being replayed."""
+    replayed = state.replayed_source
+    return user_frame(replayed) if replayed is not None else current_user_frame()
+
+
+def _born(kind: str, birth: _Birth, depth: float) -> NonFiniteError:
+    names = Names()
+    eqn = birth.eqn
+    own = len(birth.path) > depth
+    frame = (user_frame(eqn.source) if own else None) or _calling_frame()
+    text = equation_text(eqn, names)
+    details = [
+        f"    {names(atom)} = {_summary(value)}"
+        for atom, value in zip(eqn.invars, birth.values, strict=True)
+        if type(atom) is Var
+    ]
+    details += [
+        f"    {names(var)} = {_summary(out)}"
+        for var, out in zip(eqn.outvars, birth.outs, strict=True)
+    ]
+    details.append(f"In {' > '.join(birth.path)}.")
+    if state.transposing or any(label.startswith("transpose") for label in birth.path):
+        details.append("It belongs to the backward pass of the line shown.")
+    return NonFiniteError(kind, text, details=details, **place_of(frame))
+
+
+def _value_lines(word: str, values: Sequence[Any]) -> tuple[str, ...]:
+    return tuple(
+        [f"    {word} {number} = {_summary(value)}" for number, value in enumerate(values)]
+    )
+
+
+def _summary(value: Any) -> str:
+    """Return a value's type, its first elements, and how many are NaN or infinite."""
+    array = np.asarray(value, abstractify(value).dtype)
+    flat = array.reshape(-1)
+    shown = flat if flat.size <= _SHOWN else flat[:_EDGE]
+    text = ", ".join(f"{x:.6g}" if isinstance(x, np.inexact) else str(x) for x in shown)
+    if flat.size > _SHOWN:
+        text += f", ... ({flat.size} elements)"
+    if array.ndim:
+        text = f"[{text}]"
+    return f"{abstractify(array).short()} {text}{_counts(array)}"
+
+
+def _counts(array: Any) -> str:
+    if array.size <= _SHOWN or not dtypes.issubdtype(array.dtype, np.inexact):
+        return ""
+    counts = {"nan": int(np.isnan(array).sum()), "infinite": int(np.isinf(array).sum())}
+    listed = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    return f", of which {listed}" if listed else ""
