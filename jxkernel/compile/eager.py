@@ -54,7 +54,9 @@ def eager_callable(primitive: Primitive, key: tuple[Any, ...]) -> Any:
             found = programs[avals] = trace_flat(apply, avals, name=primitive.name)
         return found
 
-    function = make_callable(primitive.name, program_for, as_list=primitive.multiple_results, depth=1)
+    function = make_callable(
+        primitive.name, program_for, as_list=primitive.multiple_results, depth=1
+    )
     if len(primitive.eager_cache) >= _LIMIT:
         primitive.eager_cache.clear()
     primitive.eager_cache[key] = function

@@ -59,9 +59,7 @@ def report_nonfinite(
     Raises:
       NonFiniteError: one is.
     """
-    kinds = [
-        kind for kind, option in (("nan", debug_nans), ("inf", debug_infs)) if option.value
-    ]
+    kinds = [kind for kind, option in (("nan", debug_nans), ("inf", debug_infs)) if option.value]
     for kind in kinds:
         if any(_is_bad(kind, out) for out in outs):
             with debug_nans(False), debug_infs(False):
