@@ -73,14 +73,18 @@ def test_a_nan_is_traced_to_the_equation_and_line_that_made_it(case):
     assert code in caught.value.code
 
 
-@pytest.mark.parametrize("jit", [False, True])
-def test_a_nan_of_the_backward_pass_points_to_the_forward_line(jit):
-    function = jx.jit(_guarded_log) if jit else _guarded_log
+def test_a_nan_of_the_backward_pass_points_to_the_forward_line():
     x = jnp.array([-1.0, 0.0, 1.0])
-    assert function(x) == 0.0, "the NaN that where drops is no NaN of the result"
+    assert jx.jit(_guarded_log)(x) == 0.0, "the NaN that where drops is no NaN of the result"
     with pytest.raises(FloatingPointError, match="backward pass of the line shown") as caught:
-        jx.grad(function)(x)
+        jx.grad(jx.jit(_guarded_log))(x)
     assert "jnp.log(x)" in caught.value.code
+
+
+def test_a_nan_of_an_eager_backward_pass_points_to_the_forward_line():
+    with pytest.raises(FloatingPointError, match="backward pass of the line shown") as caught:
+        jx.grad(lambda x: jnp.sqrt(x) * 0.0)(0.0)
+    assert "jnp.sqrt(x) * 0.0" in caught.value.code
 
 
 def test_a_nan_that_is_dropped_is_not_blamed():
@@ -149,7 +153,7 @@ def test_compiled_stages_are_looked_at():
 def test_infinities_have_their_own_switch():
     zeros = jnp.zeros(2)
     assert jnp.isinf(1.0 / zeros).all()
-    with jx.debug_infs(True), pytest.raises(FloatingPointError, match="^inf came out of: .* div"):
+    with jx.debug_infs(True), pytest.raises(FloatingPointError, match=r"^inf came out of: .* div"):
         1.0 / zeros
 
 
