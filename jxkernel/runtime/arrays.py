@@ -288,6 +288,8 @@ def _attach() -> None:
         "sharding": lambda self: self._sharding,
         "committed": lambda self: self._committed,
         "device": _device,
+        # The runtime reads it to bring an array from one client's device to another's.
+        "_value": value_of,
         "is_fully_addressable": lambda self: True,
         "is_fully_replicated": lambda self: True,
     }

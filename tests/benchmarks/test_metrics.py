@@ -12,7 +12,7 @@ from benchmarks.worker import FAMILIES
 METRICS = [one for metrics in FAMILIES.values() for one in metrics]
 
 
-@pytest.mark.parametrize("metric", METRICS, ids=lambda one: one.name)
+@pytest.mark.parametrize("one", METRICS, ids=lambda one: one.name)
 def test_metric_runs_under_jxkernel(one: Metric) -> None:
     work = one.setup(load("jxkernel"))
     result = work.run(*([work.prepare()] if work.prepare else []))

@@ -9,6 +9,7 @@ import pytest
 
 import jxkernel as jx
 from jxkernel.errors import DeletedArrayError
+from jxkernel.runtime import clear_backends
 
 DTYPES = [
     np.bool_,
@@ -143,3 +144,12 @@ def test_long_rows_wrap():
     text = repr(jx.device_put(np.arange(40, dtype=np.float32)))
     assert max(map(len, text.splitlines())) <= 80
     assert text.endswith("dtype=float32)")
+
+
+def test_array_of_a_dropped_client_is_used_on_the_next():
+    x = jx.device_put(np.arange(3, dtype=np.float32))
+    key = jx.random.key(7)
+    clear_backends()
+    np.testing.assert_array_equal(jx.jit(lambda x: x + 1)(x), [1, 2, 3])
+    np.testing.assert_array_equal(x * 2, [0, 2, 4])
+    assert jx.random.permutation(key, 10).tolist() == [9, 4, 2, 3, 5, 0, 7, 6, 1, 8]
