@@ -106,7 +106,7 @@ def test_operands_and_way_are_shown():
 
 
 def test_long_operands_are_summed_up():
-    with pytest.raises(FloatingPointError, match=r"\(1000 elements\), of which 1 nan"):
+    with pytest.raises(FloatingPointError, match=r"\(1000 elements\)\], of which 1 nan"):
         jnp.sqrt(jnp.arange(1000.0) - 1.0)
 
 
