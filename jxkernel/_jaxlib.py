@@ -12,6 +12,8 @@ Facts it holds:
 """
 
 import os
+import platform
+from collections.abc import Sequence
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
@@ -51,6 +53,7 @@ __all__ = [
     "hlo_text_of",
     "jax_jit",
     "lapack",
+    "machine_description",
     "make_cpu_client",
     "module_cost",
     "pjit",
@@ -59,9 +62,13 @@ __all__ = [
     "set_tracer_class",
     "trace_context",
     "version",
+    "version_text",
 ]
 
-version: tuple[int, ...] = tuple(int(part) for part in jaxlib.version.__version__.split(".")[:3])
+version_text: str = jaxlib.version.__version__
+"""The version of the installed jaxlib, as it calls itself."""
+
+version: tuple[int, ...] = tuple(int(part) for part in version_text.split(".")[:3])
 """The version of the installed jaxlib."""
 
 # jaxlib ships no types: everything crosses this line as ``Any``.
@@ -114,6 +121,28 @@ def hlo_text_of(module: Any) -> str:
 def module_cost(client: Any, module: Any) -> dict[str, float]:
     """Return XLA's cost estimate of a StableHLO module, not optimized."""
     return _jax.hlo_module_cost_analysis(client, _xla_computation(module).as_hlo_module())
+
+
+def machine_description(devices: Sequence[Any]) -> bytes:
+    """Return what XLA compiles for: the platform and, on the CPU, the processor's features.
+
+    Two machines (or one after its processor changed) have the same description only if each may
+    run what was compiled on the other.  jaxlib 0.10 tells no more than a fingerprint of the
+    topology, so the operating system is asked for the features too.
+    """
+    topology = _jax.get_topology_for_devices(list(devices))
+    if version >= (0, 11):
+        return topology.serialize()
+    return f"{topology.fingerprint()} {_processor_features()}".encode()
+
+
+def _processor_features() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            named = ("model name", "flags", "Features", "CPU part")
+            return "".join(sorted({line for line in lines if line.startswith(named)}))
+    except OSError:
+        return f"{platform.machine()} {platform.processor()}"
 
 
 def _replicated(self: Any, ndim: int) -> Any:

@@ -14,6 +14,7 @@ This module must not know of dtypes, arrays, devices' contents or tracing.
 """
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import ContextDecorator
 from typing import Any, NoReturn
@@ -28,6 +29,8 @@ __all__ = [
     "check_tracer_leaks",
     "checking_leaks",
     "compilation_cache_dir",
+    "compilation_cache_include_metadata_in_key",
+    "compilation_cache_max_size",
     "compile_runner",
     "config",
     "cpu_enable_async_dispatch",
@@ -222,6 +225,23 @@ class _DisableJit(State):
         return super().__call__(disable)
 
 
+def user_cache_folder() -> str | None:
+    """Return the folder for what jxkernel keeps between sessions, by the platform's convention.
+
+    None where the user has no home.
+    """
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or os.path.join("~", "AppData", "Local")
+    elif sys.platform == "darwin":
+        base = os.path.join("~", "Library", "Caches")
+    else:
+        # The XDG base directory specification ignores a path that is not absolute.
+        named = os.environ.get("XDG_CACHE_HOME", "")
+        base = named if os.path.isabs(named) else os.path.join("~", ".cache")
+    folder = os.path.expanduser(os.path.join(base, "jxkernel", "executables"))
+    return None if folder.startswith("~") else folder
+
+
 enable_x64 = State(
     "jax_enable_x64",
     False,
@@ -364,11 +384,26 @@ enable_compilation_cache = State(
     "jax_enable_compilation_cache", True, BOOLEAN, "Use the disk cache when it has a folder."
 )
 compilation_cache_dir = State(
-    "jax_compilation_cache_dir", None, TEXT, "The folder of the disk cache; None: no disk cache."
+    "jax_compilation_cache_dir",
+    user_cache_folder(),
+    TEXT,
+    "The folder of the disk cache; None: no disk cache.",
+)
+compilation_cache_max_size = State(
+    "jax_compilation_cache_max_size",
+    1_000_000_000,
+    INTEGER,
+    "The most bytes that the disk cache may hold; -1: no bound, 0: no disk cache.",
+)
+compilation_cache_include_metadata_in_key = State(
+    "jax_compilation_cache_include_metadata_in_key",
+    False,
+    BOOLEAN,
+    "Compile again when source lines have moved, so that profiles name the present ones.",
 )
 persistent_cache_min_compile_time_secs = State(
     "jax_persistent_cache_min_compile_time_secs",
-    1.0,
+    0.0,
     NUMBER,
     "Store on disk only what took at least this many seconds to compile.",
 )
@@ -490,6 +525,8 @@ config = Settings(
     default_prng_impl,
     enable_compilation_cache,
     compilation_cache_dir,
+    compilation_cache_max_size,
+    compilation_cache_include_metadata_in_key,
     persistent_cache_min_compile_time_secs,
     persistent_cache_min_entry_size_bytes,
 )

@@ -14,6 +14,9 @@ import pytest
 # `check_jaxpr` runs on every trace of every test.
 os.environ["JXKERNEL_ENABLE_CHECKS"] = "1"
 
+# What a test compiles must not depend on what an earlier run has left on disk.
+os.environ["JXKERNEL_COMPILATION_CACHE_DIR"] = ""
+
 # Kernels must read no start-up file or setting of whoever runs the tests, and leave none behind.
 _home = tempfile.TemporaryDirectory(prefix="jxkernel-tests-")
 for _variable in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):

@@ -154,6 +154,7 @@ class JitState:
             donated=donated,
             keep_unused=self.options.keep_unused,
             compiler_options=self.options.compiler_options,
+            function_id=function_number(self.fun),
         )
         outs = executable.call(call.flat, committed=committed)
         fastpath = executable.fastpath(entry.out_tree, committed=committed)

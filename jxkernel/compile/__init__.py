@@ -4,6 +4,7 @@ It joins ``transforms`` (programs), ``lowering`` (StableHLO) and ``runtime`` (cl
 It must not know of user functions' arguments: those are ``api``'s.
 """
 
+from jxkernel.compile.disk_cache import CacheSummary, clear_disk_cache, disk_cache_summary
 from jxkernel.compile.eager import EvalTrace, eager_callable
 from jxkernel.compile.executable import (
     Executable,
@@ -20,6 +21,7 @@ from jxkernel.compile.nonfinite import checking_results
 from jxkernel.compile.stages import Compiled, Lowered, LowerOptions, ShapeDtypeStruct, Traced
 
 __all__ = [
+    "CacheSummary",
     "Compiled",
     "EvalTrace",
     "Executable",
@@ -29,7 +31,9 @@ __all__ = [
     "ShapeDtypeStruct",
     "Traced",
     "checking_results",
+    "clear_disk_cache",
     "compile_lowered",
+    "disk_cache_summary",
     "eager_callable",
     "executable_for",
     "execute",

@@ -21,6 +21,7 @@ from jxkernel._jaxlib import (
     pjit,
     trace_context,
 )
+from jxkernel.compile.disk_cache import load_or_compile
 from jxkernel.compile.executions import report_execution
 from jxkernel.compile.nonfinite import checking_results, report_nonfinite
 from jxkernel.config import compile_runner
@@ -192,12 +193,31 @@ def compile_lowered(
     closed: ClosedJaxpr,
     device: Any,
     compiler_options: Sequence[tuple[str, Any]] = (),
+    *,
+    function_id: int = 0,
 ) -> Executable:
-    """Compile a lowered program for one device.
+    """Compile a lowered program for one device, or load it from the disk cache.
 
     Raises:
       JaxRuntimeError: XLA refuses the module or an option.
     """
+    about: dict[str, Any] = {"fun": lowered.name, "function_id": function_id}
+    compilation = partial(_compile, lowered, device, compiler_options)
+    with events.span(events.Compiled, **about, platform=device.platform) as span:
+        if lowered.callbacks:  # objects of this process
+            xla = compilation()
+        else:
+            options = _compile_options(device)
+            xla, from_disk = load_or_compile(
+                compilation, lowered.module, (device,), options, compiler_options, **about
+            )
+            span.set(from_disk=from_disk)
+    return Executable(xla, lowered, closed, device)
+
+
+def _compile(
+    lowered: LoweredProgram, device: Any, compiler_options: Sequence[tuple[str, Any]]
+) -> Any:
     options = _compile_options(device)
     options.env_option_overrides = list(compiler_options)
     compilation = partial(
@@ -208,9 +228,7 @@ def compile_lowered(
         list(lowered.callbacks),
     )
     run = compile_runner.value
-    with events.span(events.Compiled, fun=lowered.name, platform=device.platform):
-        xla = compilation() if run is None else run(compilation)
-    return Executable(xla, lowered, closed, device)
+    return compilation() if run is None else run(compilation)
 
 
 def executable_for(
@@ -221,12 +239,13 @@ def executable_for(
     donated: tuple[bool, ...] = (),
     keep_unused: bool = False,
     compiler_options: tuple[tuple[str, Any], ...] = (),
+    function_id: int = 0,
 ) -> Executable:
     """Return the executable of a program on a device, made on first use."""
     key = ("executable", device, donated, keep_unused, compiler_options, trace_context())
     found = closed.derived.get(key)
     if found is None:
-        with events.span(events.Lowered, fun=name) as span:
+        with events.span(events.Lowered, fun=name, function_id=function_id) as span:
             lowered = lower_program(
                 closed,
                 name=name,
@@ -235,7 +254,9 @@ def executable_for(
                 keep_unused=keep_unused,
             )
             span.set(ops=len(closed.eqns))
-        found = compile_lowered(lowered, closed, device, compiler_options)
+        found = compile_lowered(
+            lowered, closed, device, compiler_options, function_id=function_id
+        )
         closed.derived[key] = found
     return found
 

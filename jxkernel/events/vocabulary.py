@@ -192,22 +192,31 @@ class Compiled(Event):
 
 @record(kw_only=True)
 class CacheHit(Event):
-    """A cache below the C++ fast path had the answer."""
+    """A cache below the C++ fast path had the answer.
+
+    From disk came `bytes`, and `saved_ns` of compiling were saved, loading already deducted.
+    """
 
     fun: str
     function_id: int = 0
     cache: CacheName = "trace"
+    bytes: int = 0
+    saved_ns: int = 0
 
 
 @record(kw_only=True)
 class CacheMiss(Event):
-    """A cache had no answer; `reasons` compare the call with the closest earlier one."""
+    """A cache had no answer; `reasons` compare the call with the closest earlier one.
+
+    Where the disk cache had none, `bytes` were stored there for next time.
+    """
 
     fun: str
     function_id: int = 0
     cache: CacheName = "trace"
     reasons: tuple[Reason, ...] = ()
     signature: CallSignature | None = None
+    bytes: int = 0
 
 
 @record(kw_only=True)

@@ -19,12 +19,14 @@ from IPython.core.error import UsageError
 
 from jxkernel import runtime
 from jxkernel.api.jit import clear_caches, jit, jit_state
+from jxkernel.compile import clear_disk_cache, disk_cache_summary
 from jxkernel.config import config
 from jxkernel.jupyter.display import (
     View,
     jaxpr_view,
     ledger_view,
     map_view,
+    stacked_view,
     table_view,
     text_view,
 )
@@ -237,22 +239,53 @@ def live(session: Session, words: str = "") -> View:
 
 
 def cache(session: Session, words: str) -> View:
-    """Returns what the session's cells keep; `clear` forgets every trace and executable.
+    """Returns what is remembered, on disk and of the session's cells; `clear` forgets it.
+
+    `clear` forgets every trace and executable and empties the disk cache; `clear memory` and
+    `clear disk` do one of the two.
 
     Raises:
-      UsageError: the word is not `clear`.
+      UsageError: the words are none of these.
     """
-    if words == "clear":
+    if words and words not in ("clear", "clear memory", "clear disk"):
+        raise UsageError(f"%jx cache: {words!r} is not 'clear', 'clear memory' or 'clear disk'")
+    said: list[str] = []
+    if words in ("clear", "clear memory"):
         clear_caches()
         session.cells.clear()
-        return text_view("", "every trace and compiled call is forgotten")
-    if words:
-        raise UsageError(f"%jx cache: {words!r} is not 'clear'")
-    rows = [
+        said.append("every trace and compiled call is forgotten")
+    if words in ("clear", "clear disk"):
+        said.append(f"{clear_disk_cache()} executables deleted from disk")
+    return text_view("", "; ".join(said)) if said else _remembered(session)
+
+
+def _remembered(session: Session) -> View:
+    disk = disk_cache_summary()
+    limit = "no bound" if disk.limit < 0 else f"of {format_size(disk.limit)}"
+    rows: list[tuple[str, object]] = [("folder", disk.folder or "none: the cache is off")]
+    if disk.folder:
+        rows += [
+            ("entries", disk.entries),
+            ("size", f"{format_size(disk.bytes)} {limit}"),
+            ("hits", f"{disk.hits}, {format_size(disk.bytes_read)} read"),
+            ("misses", f"{disk.misses}, {format_size(disk.bytes_written)} stored"),
+            ("saved", format_duration(disk.saved_ns)),
+        ]
+    if disk.problem:
+        rows.append(("cannot be written", disk.problem))
+    cells = [
         (cell.name, len(cell.versions), sum(one.traces for one in cell.versions.values()))
         for cell in session.cells.values()
     ]
-    return table_view("cells under %%jit", ("cell", "versions", "traces"), rows, numeric=(1, 2))
+    return stacked_view(
+        "cache",
+        {
+            "disk": table_view("executables on disk", ("", "in this process"), rows),
+            "cells": table_view(
+                "cells under %%jit", ("cell", "versions", "traces"), cells, numeric=(1, 2)
+            ),
+        },
+    )
 
 
 def x64(session: Session, words: str) -> View:

@@ -113,6 +113,8 @@ def ledger(
       cell: only this cell. Totals then count only the rows shown.
     """
     records = recorder.records((CacheMiss, Traced, Lowered, Compiled), fun=fun, cell=cell)
+    # What the disk cache did is told by its row's compilation.
+    records = [one for one in records if getattr(one.event, "cache", None) != "disk"]
     return tuple(_with_running_values(_rows(records)))
 
 
@@ -127,7 +129,9 @@ def explain(function: object, recorder: Recorder) -> str:
     rows = ledger(recorder, fun=name)
     if not rows:
         return _nothing_recorded(name, recorder)
-    hits = len(recorder.records(CacheHit, fun=name))
+    hits = sum(
+        getattr(one.event, "cache", None) != "disk" for one in recorder.records(CacheHit, fun=name)
+    )
     lines = [_summary(name, rows, hits)]
     for row in rows:
         lines.append(f"  {row.number}. {_place(row)}{row.sentence()} ({_cost(row)})")

@@ -85,6 +85,22 @@ def test_events_and_live_arrays_and_cache(notebook: Notebook) -> None:
     assert "miss" in notebook.run("%%jit\ny = x + 1").line
 
 
+def test_cache_shows_and_clears_what_is_on_disk(notebook: Notebook, tmp_path: Path) -> None:
+    config.update("jax_compilation_cache_dir", str(tmp_path))
+    try:
+        assert str(tmp_path) in text(notebook, "%jx cache")
+        notebook.run("jx.jit(lambda a: jnp.sin(a) * 3)(x)")
+        data = notebook.run("%jx cache").value.data["disk"]
+        assert dict(data["rows"])["entries"] == "1"
+        assert "of 1 GB" in text(notebook, "%jx cache")
+        assert "forgotten" in text(notebook, "%jx cache clear memory")
+        assert text(notebook, "%jx cache clear disk") == "1 executables deleted from disk"
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        config.update("jax_compilation_cache_dir", None)
+    assert "the cache is off" in text(notebook, "%jx cache")
+
+
 def test_x64_switches_dtypes(notebook: Notebook) -> None:
     assert "off" in text(notebook, "%jx x64")
     text(notebook, "%jx x64 on")
@@ -143,7 +159,7 @@ def test_the_tour_runs(notebook: Notebook) -> None:
         ("%jx hlo", "%jx hlo: give a call such as f(x)"),
         ("%jaxpr", "%jaxpr: give a call such as f(x)"),
         ("%jx events many", "%jx events: 'many' is not a count"),
-        ("%jx cache empty", "%jx cache: 'empty' is not 'clear'"),
+        ("%jx cache empty", "%jx cache: 'empty' is not 'clear', 'clear memory' or 'clear disk'"),
         ("%jx virtual many", "%jx virtual: give a number of CPU devices from 1 to 64"),
         ("%jx free", "%jx free: name the variables"),
         ("%jx free w", "%jx free: w holds no device array"),

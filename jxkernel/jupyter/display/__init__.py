@@ -11,7 +11,7 @@ from jxkernel.jupyter.display.jaxprs import jaxpr_view
 from jxkernel.jupyter.display.ledgers import ledger_view
 from jxkernel.jupyter.display.runs import RunReport, Section, run_view
 from jxkernel.jupyter.display.sources import map_view
-from jxkernel.jupyter.display.tables import table_view, text_view
+from jxkernel.jupyter.display.tables import stacked_view, table_view, text_view
 from jxkernel.jupyter.display.view import MIME, View
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "ledger_view",
     "map_view",
     "run_view",
+    "stacked_view",
     "table_view",
     "text_view",
 ]

@@ -9,12 +9,12 @@ Must not know: what the rows mean.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from jxkernel.jupyter.display.html import details, escape, page, pre, table
+from jxkernel.jupyter.display.html import Html, details, element, escape, join, page, pre, table
 from jxkernel.jupyter.display.view import View
 
-__all__ = ["table_view", "text_view"]
+__all__ = ["stacked_view", "table_view", "text_view"]
 
 ROWS = 500
 
@@ -45,6 +45,13 @@ def table_view(
     html = page(details(title, table(head, body, numeric), is_open=len(rows) <= 30))
     data = {"title": title, "head": list(head), "rows": written, "count": len(rows)}
     return View("table", "\n".join(lines), html, data)
+
+
+def stacked_view(kind: str, parts: Mapping[str, View]) -> View:
+    """Returns views one below the other; the data of each is found under its name."""
+    text = "\n\n".join(part.text for part in parts.values())
+    html = page(join([element("div", Html(part.html)) for part in parts.values()]))
+    return View(kind, text, html, {name: dict(part.data) for name, part in parts.items()})
 
 
 def text_view(title: str, text: str, *, is_open: bool = True) -> View:

@@ -1,0 +1,428 @@
+"""The disk cache: executables kept between sessions, so that a program is compiled once.
+
+Compiling asks here first and stores here afterwards (``compile.executable``).  The key of an
+entry is a digest of everything that decides the executable: the module's text without source
+locations, the compile options (XLA's flags among them), jaxlib's version, the devices and the
+processor's features.  Nothing that happens to the folder may break a compile: what cannot be
+read, is damaged, or was not written by this very code for this very key, is a miss.
+
+A file is written whole under another name and renamed, so that other processes see all of it or
+nothing.  Reading an entry sets its modification time, which is what the oldest are known by when
+the folder outgrows ``jax_compilation_cache_max_size``.
+
+This module must not know of jaxprs, avals or tracing.
+"""
+
+import os
+import struct
+import threading
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from hashlib import blake2b
+from itertools import count
+from typing import Any
+
+from jxkernel import events
+from jxkernel._jaxlib import DeviceList, machine_description, version_text
+from jxkernel.config import (
+    compilation_cache_dir,
+    compilation_cache_include_metadata_in_key,
+    compilation_cache_max_size,
+    enable_compilation_cache,
+    persistent_cache_min_compile_time_secs,
+    persistent_cache_min_entry_size_bytes,
+)
+from jxkernel.records import record
+
+__all__ = [
+    "CacheEntry",
+    "CacheSummary",
+    "clear_disk_cache",
+    "disk_cache_folder",
+    "disk_cache_key",
+    "disk_cache_summary",
+    "load_executable",
+    "load_or_compile",
+    "store_executable",
+]
+
+_MAGIC = b"jxkernel executable 1\n"
+_DIGEST = 32
+_HEADER = struct.Struct(f"<{_DIGEST}s{_DIGEST}sQI")
+"""Digest of all that follows it; key; nanoseconds of the compile; length of the name."""
+
+_SUFFIX = ".executable"
+_ABANDONED_SECONDS = 3600
+_ROOM = 0.9
+"""The part of the bound that eviction leaves in use, so that not every store evicts."""
+
+
+@record()
+class CacheEntry:
+    """One executable on disk.
+
+    Attributes:
+      path: its file.
+      bytes: the file's size.
+      used: when it was stored or last loaded, in seconds since the epoch.
+    """
+
+    path: str
+    bytes: int
+    used: float
+
+
+@record()
+class CacheSummary:
+    """What is on disk, and what this process did with it.
+
+    Attributes:
+      folder: where the entries are; None while the cache is off.
+      entries: how many there are.
+      bytes: their size together.
+      limit: the greatest size that the folder may have; -1 for no bound.
+      hits: executables that this process loaded.
+      misses: executables that it did not find and compiled.
+      stores: executables that it stored.
+      bytes_read: size of what it loaded.
+      bytes_written: size of what it stored.
+      saved_ns: time that compiling the loaded ones took when they were stored, less loading them.
+      problem: why the folder is not written to; empty while all is well.
+    """
+
+    folder: str | None
+    entries: int
+    bytes: int
+    limit: int
+    hits: int
+    misses: int
+    stores: int
+    bytes_read: int
+    bytes_written: int
+    saved_ns: int
+    problem: str
+
+
+@record()
+class LoadedEntry:
+    """An executable from disk.
+
+    Attributes:
+      executable: jaxlib's loaded executable.
+      bytes: the size of its file.
+      compile_ns: how long compiling it took.
+      load_ns: how long loading it took.
+    """
+
+    executable: Any
+    bytes: int
+    compile_ns: int
+    load_ns: int
+
+
+class _Use:
+    """What this process did with the cache, and what it knows of the folder."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all of it."""
+        self.hits = self.misses = self.stores = 0
+        self.bytes_read = self.bytes_written = self.saved_ns = 0
+        self.sizes: dict[str, int] = {}
+        self.problems: dict[str, str] = {}
+
+    def add(self, **amounts: int) -> None:
+        """Add to the counters."""
+        with self.lock:
+            for name, amount in amounts.items():
+                setattr(self, name, getattr(self, name) + amount)
+
+
+_use = _Use()
+_numbers = count()
+
+
+def disk_cache_folder() -> str | None:
+    """Return the folder of the disk cache, or None while the cache is off.
+
+    It is off where an option says so, and while XLA is told to dump what it compiles, for that
+    asks for a compilation.
+    """
+    if not enable_compilation_cache.value or compilation_cache_max_size.value == 0:
+        return None
+    if "xla_dump_to" in os.environ.get("XLA_FLAGS", ""):
+        return None
+    return compilation_cache_dir.value or None
+
+
+def disk_cache_key(
+    module: Any, devices: Sequence[Any], options: Any, overrides: Sequence[tuple[str, Any]] = ()
+) -> bytes:
+    """Return the digest of all that decides an executable.
+
+    Args:
+      module: the MLIR module.  Its source locations are left out, unless
+        ``jax_compilation_cache_include_metadata_in_key`` is on.
+      devices: what it is compiled for.
+      options: the compile options, before ``overrides`` are added to them.
+      overrides: XLA options by name.
+    """
+    text = module.operation.get_asm(
+        enable_debug_info=compilation_cache_include_metadata_in_key.value,
+        use_local_scope=True,
+        assume_verified=True,
+    )
+    digest = blake2b(digest_size=_DIGEST)
+    parts = (
+        text.encode(),
+        options.SerializeAsString(),
+        repr(sorted((name, repr(value)) for name, value in overrides)).encode(),
+        version_text.encode(),
+        devices[0].client.platform_version.encode(),
+        repr([(device.platform, device.device_kind, device.id) for device in devices]).encode(),
+        machine_description(devices),
+    )
+    for part in parts:
+        # The length keeps two parts from reading as two others.
+        digest.update(struct.pack("<Q", len(part)))
+        digest.update(part)
+    return digest.digest()
+
+
+def load_or_compile(
+    compilation: Callable[[], Any],
+    module: Any,
+    devices: Sequence[Any],
+    options: Any,
+    overrides: Sequence[tuple[str, Any]] = (),
+    *,
+    fun: str,
+    function_id: int = 0,
+) -> tuple[Any, bool]:
+    """Return an executable, and whether it came from disk; else it is compiled and stored.
+
+    Args:
+      compilation: what compiles; called only on a miss, its errors are the caller's.
+      module: the MLIR module, without host callbacks (those are objects of this process).
+      devices: what it is compiled for.
+      options: the compile options, before ``overrides`` are added to them.
+      overrides: XLA options by name.
+      fun: the program's name, for events and the entry.
+      function_id: the number of the function object, for events.
+    """
+    folder = disk_cache_folder()
+    client = devices[0].client
+    # What several processes compile together they must all compile: one of them hitting alone
+    # would leave the others waiting for it.
+    if folder is None or len(client.devices()) != len(client.local_devices()):
+        return compilation(), False
+    about: dict[str, Any] = {"fun": fun, "function_id": function_id, "cache": "disk"}
+    key = disk_cache_key(module, devices, options, overrides)
+    found = load_executable(key, devices, folder)
+    if found is not None:
+        saved = max(0, found.compile_ns - found.load_ns)
+        events.emit(events.CacheHit, **about, bytes=found.bytes, saved_ns=saved)
+        return found.executable, True
+    start = time.perf_counter_ns()
+    executable = compilation()
+    took = time.perf_counter_ns() - start
+    stored = store_executable(key, executable, fun, took, folder)
+    events.emit(events.CacheMiss, **about, bytes=stored)
+    return executable, False
+
+
+def load_executable(key: bytes, devices: Sequence[Any], folder: str) -> LoadedEntry | None:
+    """Return the executable of a key; None if there is none that can be trusted."""
+    start = time.perf_counter_ns()
+    path = _path(folder, key)
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError:
+        _use.add(misses=1)
+        return None
+    found = _payload(content, key)
+    executable = None if found is None else _deserialized(found[1], devices)
+    if found is None or executable is None:
+        with suppress(OSError):
+            os.unlink(path)
+        _use.add(misses=1)
+        return None
+    with suppress(OSError):
+        os.utime(path)
+    took = time.perf_counter_ns() - start
+    _use.add(hits=1, bytes_read=len(content), saved_ns=max(0, found[0] - took))
+    return LoadedEntry(executable, len(content), found[0], took)
+
+
+def _payload(content: bytes, key: bytes) -> tuple[int, bytes] | None:
+    """Return the compile time and the serialized executable, if the file is whole and for us."""
+    start = len(_MAGIC)
+    if not content.startswith(_MAGIC) or len(content) < start + _HEADER.size:
+        return None
+    digest, stored_key, compile_ns, name = _HEADER.unpack_from(content, start)
+    if stored_key != key or digest != _digest(content[start + _DIGEST :]):
+        return None
+    return compile_ns, content[start + _HEADER.size + name :]
+
+
+def _digest(content: bytes) -> bytes:
+    return blake2b(content, digest_size=_DIGEST).digest()
+
+
+def _deserialized(payload: bytes, devices: Sequence[Any]) -> Any:
+    try:
+        return devices[0].client.deserialize_executable(payload, DeviceList(tuple(devices)), None)
+    except Exception:  # whatever the runtime has against an entry, it can be compiled again
+        return None
+
+
+def store_executable(key: bytes, executable: Any, name: str, compile_ns: int, folder: str) -> int:
+    """Store an executable if it is worth an entry, and return the bytes written.
+
+    A folder that cannot be written is left alone from then on.  The first failure is said in one warning, where the user chose the folder.
+    """
+    too_cheap = compile_ns < persistent_cache_min_compile_time_secs.value * 1e9
+    if too_cheap or folder in _use.problems:
+        return 0
+    try:
+        payload = executable.serialize()
+    except Exception:  # a platform that cannot serialize has no disk cache
+        return 0
+    if len(payload) < persistent_cache_min_entry_size_bytes.value:
+        return 0
+    encoded = name.encode()
+    rest = struct.pack(f"<{_DIGEST}sQI", key, compile_ns, len(encoded)) + encoded + payload
+    try:
+        return _write(folder, key, b"".join((_MAGIC, _digest(rest), rest)))
+    except OSError as error:
+        _give_up(folder, error)
+        return 0
+
+
+def _write(folder: str, key: bytes, content: bytes) -> int:
+    # Executables are code: nobody else may put any here.
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    path = _path(folder, key)
+    temporary = f"{path}.{os.getpid()}.{next(_numbers)}"
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+    _use.add(stores=1, bytes_written=len(content))
+    _evict(folder, len(content))
+    return len(content)
+
+
+def _give_up(folder: str, error: OSError) -> None:
+    with _use.lock:
+        if folder in _use.problems:
+            return
+        _use.problems[folder] = str(error)
+    if folder == compilation_cache_dir.default:
+        return
+    # Even where warnings are errors, what was compiled must reach its caller.
+    with suppress(Warning):
+        warnings.warn(
+            f"The disk cache of compiled programs cannot write to {folder!r} ({error}): this "
+            "process compiles without it. Choose another folder with "
+            'config.update("jax_compilation_cache_dir", ...), or None for no disk cache.',
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+def _evict(folder: str, added: int) -> None:
+    """Delete the entries that were not used for longest, once there is more than the bound.
+
+    What other processes add is seen when this one's own count passes the bound, or when it stores
+    its first entry: listing the folder for each entry would cost more than writing it.
+    """
+    limit = compilation_cache_max_size.value
+    if limit < 0:
+        return
+    with _use.lock:
+        if folder in _use.sizes:
+            _use.sizes[folder] += added
+            if _use.sizes[folder] <= limit:
+                return
+        entries = sorted(_entries(folder), key=lambda entry: entry.used)
+        total = sum(entry.bytes for entry in entries)
+        if total > limit:
+            for entry in entries:
+                if total <= limit * _ROOM:
+                    break
+                with suppress(OSError):
+                    os.unlink(entry.path)
+                total -= entry.bytes
+        _use.sizes[folder] = total
+
+
+def _entries(folder: str) -> list[CacheEntry]:
+    """Return the entries of a folder, deleting what writers that died have left there."""
+    entries: list[CacheEntry] = []
+    try:
+        files = list(os.scandir(folder))
+    except OSError:
+        return entries
+    for file in files:
+        with suppress(OSError):
+            if file.name.endswith(_SUFFIX):
+                status = file.stat()
+                entries.append(CacheEntry(file.path, status.st_size, status.st_mtime))
+            elif _SUFFIX in file.name:
+                if file.stat().st_mtime < time.time() - _ABANDONED_SECONDS:
+                    os.unlink(file.path)
+    return entries
+
+
+def _path(folder: str, key: bytes) -> str:
+    return os.path.join(folder, key.hex() + _SUFFIX)
+
+
+def disk_cache_summary() -> CacheSummary:
+    """Return what the disk cache holds, and what this process did with it.
+
+    >>> from jxkernel.compile import disk_cache_summary
+    >>> disk_cache_summary().hits >= 0
+    True
+    """
+    folder = disk_cache_folder()
+    entries = [] if folder is None else _entries(folder)
+    return CacheSummary(
+        folder=folder,
+        entries=len(entries),
+        bytes=sum(entry.bytes for entry in entries),
+        limit=compilation_cache_max_size.value,
+        hits=_use.hits,
+        misses=_use.misses,
+        stores=_use.stores,
+        bytes_read=_use.bytes_read,
+        bytes_written=_use.bytes_written,
+        saved_ns=_use.saved_ns,
+        problem=_use.problems.get(folder or "", ""),
+    )
+
+
+def clear_disk_cache() -> int:
+    """Delete every entry of the disk cache, forget the counters, and return how many there were.
+
+    Other processes that use the folder go on; what they had loaded stays loaded.
+    """
+    folder = disk_cache_folder()
+    entries = [] if folder is None else _entries(folder)
+    for entry in entries:
+        with suppress(OSError):
+            os.unlink(entry.path)
+    with _use.lock:
+        _use.clear()
+    return len(entries)
