@@ -254,9 +254,7 @@ def executable_for(
                 keep_unused=keep_unused,
             )
             span.set(ops=len(closed.eqns))
-        found = compile_lowered(
-            lowered, closed, device, compiler_options, function_id=function_id
-        )
+        found = compile_lowered(lowered, closed, device, compiler_options, function_id=function_id)
         closed.derived[key] = found
     return found
 

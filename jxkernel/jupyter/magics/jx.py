@@ -44,7 +44,10 @@ SUBCOMMANDS: dict[str, tuple[Answer, str]] = {
     "memory": (answers.memory, "[F(ARGS)]  memory of a compiled call, or of live arrays"),
     "live": (answers.live, "the arrays that notebook variables hold"),
     "free": (answers.free, "NAMES  delete the arrays that variables hold"),
-    "cache": (answers.cache, "[clear [memory|disk]]  what is remembered, here and on disk; forget it"),
+    "cache": (
+        answers.cache,
+        "[clear [memory|disk]]  what is remembered, here and on disk; forget it",
+    ),
     "x64": (answers.x64, "[on|off]  64-bit dtypes"),
     "virtual": (answers.virtual, "N  as many CPU devices in this process"),
     "report": (answers.report, "[FILE]  the environment and the session, as HTML or JSON"),
