@@ -285,7 +285,8 @@ def _deserialized(payload: bytes, devices: Sequence[Any]) -> Any:
 def store_executable(key: bytes, executable: Any, name: str, compile_ns: int, folder: str) -> int:
     """Store an executable if it is worth an entry, and return the bytes written.
 
-    A folder that cannot be written is left alone from then on.  The first failure is said in one warning, where the user chose the folder.
+    A folder that cannot be written is left alone from then on.  The first failure is
+    said in one warning, where the user chose the folder.
     """
     too_cheap = compile_ns < persistent_cache_min_compile_time_secs.value * 1e9
     if too_cheap or folder in _use.problems:
@@ -376,12 +377,11 @@ def _entries(folder: str) -> list[CacheEntry]:
         return entries
     for file in files:
         with suppress(OSError):
+            status = file.stat()
             if file.name.endswith(_SUFFIX):
-                status = file.stat()
                 entries.append(CacheEntry(file.path, status.st_size, status.st_mtime))
-            elif _SUFFIX in file.name:
-                if file.stat().st_mtime < time.time() - _ABANDONED_SECONDS:
-                    os.unlink(file.path)
+            elif _SUFFIX in file.name and status.st_mtime < time.time() - _ABANDONED_SECONDS:
+                os.unlink(file.path)
     return entries
 
 

@@ -208,8 +208,8 @@ def test_a_folder_that_cannot_be_written_warns_once_and_compiles(
 ):
     monkeypatch.setattr(disk_cache.os, function, _fail(code))
     with pytest.warns(RuntimeWarning, match="cannot write to") as caught:
-        compiled()(X)
-        compiled(lambda x: mul(x, x))(X)
+        results = [compiled(one)(X) for one in (program, lambda x: mul(x, x))]
+    assert len(results) == 2
     assert len(caught) == 1
     assert os.strerror(code) in disk_cache_summary().problem
     assert not folder.exists() or not list(folder.iterdir())
