@@ -105,6 +105,8 @@ def device_put_single(value: Any, device: Any) -> Any:
     """Return the value as an array committed to one device."""
     if type(value) is ArrayImpl:
         _check_alive(value)
+        if value.sharding._device.client is not device.client:
+            return array_from_host(value_of(value), value.aval, device)
         target = sharding_on(device)
         source = next(iter(value._arrays))
         return batched_device_put(value.aval, target, [source], [device], True)
@@ -288,8 +290,6 @@ def _attach() -> None:
         "sharding": lambda self: self._sharding,
         "committed": lambda self: self._committed,
         "device": _device,
-        # The runtime reads it to bring an array from one client's device to another's.
-        "_value": value_of,
         "is_fully_addressable": lambda self: True,
         "is_fully_replicated": lambda self: True,
     }
