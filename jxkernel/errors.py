@@ -27,6 +27,7 @@ The tree (built-in base in parentheses):
     ├── ReverseModeError (ValueError)                  a loop of unknown length was run backwards
     ├── ImmutableArrayError (TypeError)                `x[i] = v` on an array
     ├── AxisError (ValueError)                         `in_axes`/`out_axes` do not fit
+    ├── UnboundAxisError (NameError)                   a collective names an axis that is not there
     ├── NonHashableStaticArgumentError (ValueError)    a static argument cannot key a cache
     ├── TypePromotionError (ValueError)                two dtypes have no common one
     ├── InconclusiveDimensionOperation (TypeError)     a symbolic dimension cannot be decided
@@ -69,6 +70,7 @@ __all__ = [
     "TracerBoolConversionError",
     "TracerIntegerConversionError",
     "TypePromotionError",
+    "UnboundAxisError",
     "UndefinedRuleError",
     "UnexpectedTracerError",
 ]
@@ -470,6 +472,26 @@ class AxisError(JXError, ValueError):
         super().__init__(f"{parameter}: {problem}", **parts)
         self.parameter = parameter
         self.problem = problem
+
+
+class UnboundAxisError(JXError, NameError):
+    """A collective names an axis that nothing around it binds.
+
+    Args:
+      axis: the name.
+      bound: the names bound there, outermost first.
+    """
+
+    def __init__(self, axis: Any, bound: Sequence[Any] = (), **parts: Any) -> None:
+        known = ", ".join(repr(name) for name in dict.fromkeys(bound))
+        have = f"the names bound here are {known}" if known else "no axis name is bound here"
+        parts.setdefault(
+            "instead",
+            (f"call it in a function mapped by vmap, pmap or shard_map with the axis {axis!r}",),
+        )
+        super().__init__(f"Found an unbound axis name: {axis!r}; {have}.", **parts)
+        self.axis = axis
+        self.bound = tuple(bound)
 
 
 class NonHashableStaticArgumentError(JXError, ValueError):

@@ -41,6 +41,7 @@ from jxkernel.compile import (
 from jxkernel.compile.keys import SignatureHistory
 from jxkernel.compile.signature import call_signature, function_number
 from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.axes import axis_environment
 from jxkernel.core.checking import check_if_enabled
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.primitive import clear_primitive_caches
@@ -166,7 +167,7 @@ class JitState:
         if call.static:
             check_hashable(self.fun, call)
         avals = abstract_leaves(self.fun, call)
-        key = (call.static_key(), call.in_tree, avals, trace_context())
+        key = (call.static_key(), call.in_tree, avals, trace_context(), axis_environment())
         traces = self.traces
         entry = traces.get(key)
         if entry is None:

@@ -15,6 +15,7 @@ from jxkernel import tree
 from jxkernel._jaxlib import trace_context
 from jxkernel.api.arguments import function_name
 from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.axes import axis_environment
 from jxkernel.core.checking import check_if_enabled
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer
@@ -105,7 +106,7 @@ def trace_function(
     Raises:
       TypeError: a leaf of the result is no array and no number.
     """
-    key = (kind, key, in_tree, tuple(avals), trace_context())
+    key = (kind, key, in_tree, tuple(avals), trace_context(), axis_environment())
     try:
         traces = _TRACES.setdefault(fun, {})
     except TypeError:

@@ -6,6 +6,7 @@ from typing import Any
 
 from jxkernel.api.arguments import Parameters, function_name
 from jxkernel.api.jit import JitOptions, JitState, jit_state
+from jxkernel.core.axes import extend_axes
 
 __all__ = ["eval_shape", "make_jaxpr"]
 
@@ -18,6 +19,7 @@ def _state_of(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ())
 def make_jaxpr(
     fun: Callable[..., Any],
     static_argnums: int | Sequence[int] = (),
+    axis_env: Sequence[tuple[Any, int]] | None = None,
     *,
     return_shape: bool = False,
 ) -> Callable[..., Any]:
@@ -26,6 +28,7 @@ def make_jaxpr(
     Args:
       fun: the function to look at.
       static_argnums: positions of arguments that are constants of the trace.
+      axis_env: axis names that collectives in ``fun`` may use, with their sizes.
       return_shape: whether to return the result's shapes as well.
 
     Raises:
@@ -40,7 +43,8 @@ def make_jaxpr(
     state = _state_of(fun, static_argnums)
 
     def traced(*args: Any, **kwargs: Any) -> Any:
-        stage = state.trace(*args, **kwargs)
+        with extend_axes(tuple(axis_env or ())):
+            stage = state.trace(*args, **kwargs)
         return (stage.jaxpr, stage.out_info) if return_shape else stage.jaxpr
 
     update_wrapper(traced, fun)

@@ -1,10 +1,20 @@
-"""Named and batched axes: what ``vmap`` tells its rules."""
+"""Named and batched axes: what ``vmap`` tells its rules, and which names are bound where.
 
+A name is bound by ``vmap``, ``pmap``, ``shard_map`` or ``make_jaxpr(axis_env=...)`` while the
+user's function runs, on this thread.  Equations hold the names (and, where a type depends on
+one, the size), so programs need no environment; only the functions that users call look here.
+Caches of traces must hold ``axis_environment()`` in their keys.
+"""
+
+import threading
+from collections.abc import Generator, Hashable, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from jxkernel.errors import UnboundAxisError
 from jxkernel.records import record
 
-__all__ = ["Axis"]
+__all__ = ["Axis", "axis_environment", "bound_axis_size", "extend_axes"]
 
 
 @record()
@@ -20,3 +30,40 @@ class Axis:
     size: int
     name: Any = None
     spmd_name: Any = None
+
+
+class _Bound(threading.local):
+    """The names bound on this thread with their sizes, innermost last."""
+
+    axes: tuple[tuple[Hashable, int], ...] = ()
+
+
+_bound = _Bound()
+
+
+def axis_environment() -> tuple[tuple[Hashable, int], ...]:
+    """Return the names bound now with their sizes, innermost last."""
+    return _bound.axes
+
+
+@contextmanager
+def extend_axes(axes: Sequence[tuple[Hashable, int]]) -> Generator[None]:
+    """Bind names for the length of a block, on this thread; an inner name hides an outer one."""
+    outer = _bound.axes
+    _bound.axes = (*outer, *axes)
+    try:
+        yield
+    finally:
+        _bound.axes = outer
+
+
+def bound_axis_size(name: Hashable) -> int:
+    """Return the size of a bound axis.
+
+    Raises:
+      UnboundAxisError: the name is not bound here.
+    """
+    for known, size in reversed(_bound.axes):
+        if known == name:
+            return size
+    raise UnboundAxisError(name, tuple([known for known, _ in _bound.axes]))

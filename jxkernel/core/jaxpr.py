@@ -23,6 +23,7 @@ __all__ = [
     "Var",
     "eval_jaxpr",
     "jaxpr_as_fun",
+    "names_in",
     "subjaxprs",
 ]
 
@@ -203,3 +204,21 @@ def subjaxprs(params: dict[str, Any]) -> Iterator[ClosedJaxpr]:
         elif isinstance(value, tuple):
             items = cast("tuple[Any, ...]", value)
             yield from (item for item in items if isinstance(item, ClosedJaxpr))
+
+
+_NO_NAMES: frozenset[Any] = frozenset()
+
+
+def names_in(primitive: Primitive, params: dict[str, Any]) -> frozenset[Any]:
+    """Return the axis names that an application of a primitive uses, at any depth."""
+    if primitive.axis_names is not None:
+        return frozenset(primitive.axis_names(params))
+    return _NO_NAMES.union(*[_names_of(closed) for closed in subjaxprs(params)])
+
+
+def _names_of(closed: ClosedJaxpr) -> frozenset[Any]:
+    found = closed.derived.get("axis names")
+    if found is None:
+        found = _NO_NAMES.union(*[names_in(eqn.primitive, eqn.params) for eqn in closed.eqns])
+        closed.derived["axis names"] = found
+    return found

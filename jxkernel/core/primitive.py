@@ -61,6 +61,9 @@ class Primitive:
       name: the name jaxprs print; unique in the registry.
       multiple_results: whether ``bind`` and the rules return sequences.
 
+    ``axis_names``, of a collective, is a function from its parameters to the named axes it uses;
+    a call of programs that binds names gives here those that remain.
+
     Raises:
       ValueError: the name is taken by another primitive.
     """
@@ -100,7 +103,7 @@ class Primitive:
         self.unfold: Any = None
         self.reference: Any = None
         self.accepted: tuple[tuple[type, ...], ...] | None = None
-        self.collective: bool = False
+        self.axis_names: Callable[[dict[str, Any]], Any] | None = None
         self._aval_cache: dict[Any, Any] = {}
         self.eager_cache: dict[tuple[Any, ...], Any] = {}
         Primitive.registry[name] = self

@@ -35,15 +35,17 @@ class ModuleState:
       platform: ``cpu``, ``cuda``, ``rocm`` or ``tpu``.
       functions: the function already made for each nested program.
       callbacks: host functions referred to by index.
+      manual_mesh: the mesh whose axes collectives may name; None outside ``shard_map``.
     """
 
-    __slots__ = ("builder", "callbacks", "functions", "platform")
+    __slots__ = ("builder", "callbacks", "functions", "manual_mesh", "platform")
 
     def __init__(self, name: str, platform: str) -> None:
         self.builder = hlo.ModuleBuilder(name)
         self.platform = platform
-        self.functions: dict[int, tuple[ClosedJaxpr, str]] = {}
+        self.functions: dict[Any, tuple[ClosedJaxpr, str]] = {}
         self.callbacks: list[Any] = []
+        self.manual_mesh: Any = None
 
 
 class LoweringContext(hlo.Builder):
@@ -63,6 +65,11 @@ class LoweringContext(hlo.Builder):
         self.avals_in: Sequence[ShapedArray] = ()
         self.avals_out: Sequence[ShapedArray] = ()
         self.primitive_name = ""
+
+    @property
+    def manual_mesh(self) -> Any:
+        """The mesh whose axes collectives may name here, or None."""
+        return self.module.manual_mesh
 
     @property
     def out_type(self) -> Any:
@@ -101,10 +108,10 @@ class LoweringContext(hlo.Builder):
 
     def call_program(self, closed: ClosedJaxpr, name: str, args: Sequence[Any]) -> Sequence[Any]:
         """Append a call of a nested program, lowered once per module."""
-        found = self.module.functions.get(id(closed))
+        key = (id(closed), self.module.manual_mesh)
+        found = self.module.functions.get(key)
         if found is None:
-            found = (closed, self._function(closed, name))
-            self.module.functions[id(closed)] = found
+            found = self.module.functions[key] = (closed, self._function(closed, name))
         return self.call(found[1], types_of(closed.out_avals), args)
 
     def _function(self, closed: ClosedJaxpr, name: str) -> str:

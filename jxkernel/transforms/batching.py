@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jxkernel.core.avals import ShapedArray, abstractify
-from jxkernel.core.axes import Axis
-from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
+from jxkernel.core.axes import Axis, extend_axes
+from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr, names_in
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import Trace, Tracer, state, swap_current
 from jxkernel.ops.broadcast import batch_to_front, move_axis
@@ -56,7 +56,7 @@ class BatchTrace(Trace):
                 dims.append(None)
         previous = swap_current(self.parent)
         try:
-            if not batched and not primitive.collective:
+            if not batched and not self._named_by(primitive, params):
                 return self.parent.process(primitive, tuple(values), params)
             out, out_dims = primitive.rule("batch")(self.axis, values, dims, **params)
         finally:
@@ -64,6 +64,10 @@ class BatchTrace(Trace):
         if primitive.multiple_results:
             return [self.wrap(y, dim) for y, dim in zip(out, out_dims, strict=True)]
         return self.wrap(out, out_dims)
+
+    def _named_by(self, primitive: Primitive, params: dict[str, Any]) -> bool:
+        """Whether the work differs between examples although no argument does: it asks which."""
+        return self.axis.name is not None and self.axis.name in names_in(primitive, params)
 
     def wrap(self, value: Any, dim: int | None) -> Any:
         """Return a value as a tracer of this trace, or as it is without a batch dimension."""
@@ -88,7 +92,11 @@ def batch_flat(
     tracers = [trace.wrap(arg, dim) for arg, dim in zip(args, dims, strict=True)]
     previous = swap_current(trace)
     try:
-        outs = function(*tracers)
+        if axis.name is None:
+            outs = function(*tracers)
+        else:
+            with extend_axes([(axis.name, axis.size)]):
+                outs = function(*tracers)
     finally:
         swap_current(previous)
     pairs = [

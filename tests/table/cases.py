@@ -180,6 +180,7 @@ ELSEWHERE: dict[str, str] = {
     "jxkernel.higher_order.jit": "tests/compose",
     "jxkernel.higher_order": "tests/higher_order",
     # Many layouts and cases, with tables of their own.
+    "jxkernel.ops.collective": "tests/ops/test_collectives.py",
     "jxkernel.ops.contract": "tests/ops/test_contract.py",
     "jxkernel.ops.conv": "tests/ops/test_conv.py",
     "jxkernel.ops.fft": "tests/ops/test_fft.py",
