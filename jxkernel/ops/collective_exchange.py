@@ -15,6 +15,7 @@ from jxkernel.core.zeros import UndefinedPrimal, Zero
 from jxkernel.ops.broadcast import batch_to_front, move_axis
 from jxkernel.ops.collective_lowering import lower_all_to_all, lower_ppermute
 from jxkernel.ops.collective_moves import (
+    check_divides,
     divide_axis,
     group_rows,
     linear_jvp,
@@ -62,19 +63,9 @@ def _all_to_all_abstract_eval(
 ) -> ShapedArray:
     shape = list(operand.shape)
     if tiled:
-        if shape[split_axis] % axis_size:
-            raise ValueError(
-                f"all_to_all: axis {split_axis} of shape {operand.shape} does not divide among "
-                f"{axis_size} members: its size must be a multiple of the named axis's"
-            )
         shape[split_axis] //= axis_size
         shape[concat_axis] *= axis_size
         return operand.update(tuple(shape))
-    if shape[split_axis] != axis_size:
-        raise ValueError(
-            f"all_to_all: axis {split_axis} of shape {operand.shape} must have the size of the "
-            f"named axis, {axis_size}; with tiled=True a multiple of it"
-        )
     del shape[split_axis]
     shape.insert(concat_axis, axis_size)
     return operand.update(tuple(shape))
@@ -139,13 +130,14 @@ def _exchange(
             f"all_to_all over {names} under a vmap of {axis.name!r}: exchange over two names at "
             "most at a time"
         )
-    if len(names) == 1:
+    if len(names) < 2:
         parts, found = group_rows(x, groups, axis.size)
         swapped = [
             move_axis(move_axis(part, split_axis + 1, 0), 1, concat_axis + 1) for part in parts
         ]
         return ungrouped(swapped, found)
-    first = names[0] == axis.name
+    outer, inner = names
+    first = outer == axis.name
     rest = total // axis.size
     # Rows r, pieces (p0, p1): one of the two is exchanged with the rows, the other over devices.
     x = divide_axis(x, split_axis + 1, axis.size if first else rest)
@@ -155,7 +147,7 @@ def _exchange(
     x = all_to_all_p.bind(
         x,
         axis_index_groups=None,
-        axis_name=(names[1] if first else names[0],),
+        axis_name=(inner if first else outer,),
         axis_size=rest,
         concat_axis=other,
         split_axis=other,
@@ -212,13 +204,15 @@ def all_to_all(
     count = len(groups[0]) if groups else size
 
     def exchanged(leaf: Any) -> Any:
+        split = normal_axis("all_to_all", split_axis, rank_of(leaf))
+        check_divides("all_to_all", shape_of(leaf), split, count, tiled)
         return all_to_all_p.bind(
             leaf,
             axis_index_groups=groups,
             axis_name=names,
             axis_size=count,
             concat_axis=normal_axis("all_to_all", concat_axis, rank_of(leaf)),
-            split_axis=normal_axis("all_to_all", split_axis, rank_of(leaf)),
+            split_axis=split,
             tiled=tiled,
         )
 
@@ -317,7 +311,11 @@ def ppermute(x: Any, axis_name: AxisNames, perm: Sequence[tuple[int, int]]) -> A
     names = names_of(axis_name)
     pairs = tuple([(int(source), int(target)) for source, target in perm])
     _check_pairs(names, pairs, size_of(names))
-    return tree.map(lambda leaf: ppermute_p.bind(leaf, axis_name=names, perm=pairs), x)
+
+    def permuted(leaf: Any) -> Any:
+        return ppermute_p.bind(leaf, axis_name=names, perm=pairs)
+
+    return tree.map(permuted, x)
 
 
 def _check_pairs(names: tuple[Any, ...], pairs: Pairs, size: int) -> None:

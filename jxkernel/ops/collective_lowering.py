@@ -34,10 +34,11 @@ def _device_numbers(context: Any, names: Sequence[Any]) -> Any:
       NameError: a name is no axis of the mesh.
     """
     mesh = context.manual_mesh
-    known = () if mesh is None else tuple(mesh.axis_names)
+    known: tuple[Any, ...] = () if mesh is None else tuple(mesh.axis_names)
     for name in names:
         if name not in known:
             raise UnboundAxisError(name, known)
+    assert mesh is not None
     sizes = tuple(mesh.shape.values())
     numbers = np.arange(int(np.prod(sizes, dtype=np.int64))).reshape(sizes)
     chosen = [known.index(name) for name in names]

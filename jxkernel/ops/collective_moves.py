@@ -258,18 +258,26 @@ def _reduce_scatter_abstract_eval(
 ) -> ShapedArray:
     at, shape = scatter_dimension, operand.shape
     if tiled:
-        if shape[at] % axis_size:
-            raise ValueError(
-                f"psum_scatter: axis {at} of shape {shape} does not divide among {axis_size} "
-                "members: its size must be a multiple of the named axis's"
-            )
         return operand.update((*shape[:at], shape[at] // axis_size, *shape[at + 1 :]))
-    if shape[at] != axis_size:
-        raise ValueError(
-            f"psum_scatter: axis {at} of shape {shape} must have the size of the named axis, "
-            f"{axis_size}; with tiled=True a multiple of it"
-        )
     return operand.update((*shape[:at], *shape[at + 1 :]))
+
+
+def check_divides(name: str, shape: tuple[int, ...], axis: int, count: int, tiled: bool) -> None:
+    """Check that an axis can be divided among the members of a named one.
+
+    Raises:
+      ValueError: it cannot.
+    """
+    if tiled and shape[axis] % count:
+        raise ValueError(
+            f"{name}: axis {axis} of shape {shape} does not divide among {count} members: its "
+            "size must be a multiple of the named axis's"
+        )
+    if not tiled and shape[axis] != count:
+        raise ValueError(
+            f"{name}: axis {axis} of shape {shape} must have the size of the named axis, "
+            f"{count}; with tiled=True a multiple of it"
+        )
 
 
 @reduce_scatter_p.def_transpose
@@ -319,18 +327,19 @@ def _reduce_scatter_batch(
 
 def _scatter_names(axis: Axis, x: Any, names: tuple[Any, ...], total: int, at: int) -> Any:
     """Scatter what is summed over the own axis along it and along the others."""
-    if len(names) == 1:
+    if len(names) < 2:
         return move_axis(x, at, 0)
     if len(names) > 2:
         raise NotImplementedError(
             f"psum_scatter over {names} under a vmap of {axis.name!r}: scatter over two names at "
             "most at a time"
         )
-    first = names[0] == axis.name
+    outer, inner = names
+    first = outer == axis.name
     rest = total // axis.size
     x = divide_axis(x, at, axis.size if first else rest)
     x = move_axis(x, at if first else at + 1, 0)
-    other = names[1] if first else names[0]
+    other = inner if first else outer
     return _bind_scatter(x, (other,), rest, at + 1)
 
 
@@ -386,6 +395,7 @@ def psum_scatter(
 
     def scattered(leaf: Any) -> Any:
         at = normal_axis("psum_scatter", scatter_dimension, rank_of(leaf))
+        check_divides("psum_scatter", shape_of(leaf), at, count, tiled)
         return _bind_scatter(leaf, names, count, at, tiled, groups)
 
     return tree.map(scattered, x)

@@ -11,7 +11,7 @@ This module must not know who binds a name.
 
 from collections.abc import Callable, Hashable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -64,7 +64,9 @@ Groups = tuple[tuple[int, ...], ...] | None
 
 def names_of(axis_name: Any) -> tuple[Any, ...]:
     """Return one name or several as a tuple."""
-    return tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
+    if isinstance(axis_name, (tuple, list)):
+        return tuple(cast("Sequence[Any]", axis_name))
+    return (axis_name,)
 
 
 def size_of(names: Sequence[Any]) -> int:
@@ -334,7 +336,11 @@ def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     Members that have the extreme share its derivative equally.
     """
     names, positions, groups = _parsed("pmax", axis_name, axis_index_groups)
-    return tree.map(lambda leaf: _apply(pmax_p, reduce_max, leaf, names, positions, groups), x)
+
+    def greatest(leaf: Any) -> Any:
+        return _apply(pmax_p, reduce_max, leaf, names, positions, groups)
+
+    return tree.map(greatest, x)
 
 
 def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
@@ -351,7 +357,11 @@ def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     Members that have the extreme share its derivative equally.
     """
     names, positions, groups = _parsed("pmin", axis_name, axis_index_groups)
-    return tree.map(lambda leaf: _apply(pmin_p, reduce_min, leaf, names, positions, groups), x)
+
+    def least(leaf: Any) -> Any:
+        return _apply(pmin_p, reduce_min, leaf, names, positions, groups)
+
+    return tree.map(least, x)
 
 
 # ---------------------------------------------------------------- axis_index, axis_size
@@ -492,7 +502,11 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
         raise ValueError(
             f"pbroadcast: the source {source} is no member of axis {axis_name!r} of size {size}"
         )
-    return tree.map(lambda leaf: pbroadcast_p.bind(leaf, axis_name=axis_name, source=source), x)
+
+    def sent(leaf: Any) -> Any:
+        return pbroadcast_p.bind(leaf, axis_name=axis_name, source=source)
+
+    return tree.map(sent, x)
 
 
 def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
