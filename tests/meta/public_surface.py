@@ -1,7 +1,8 @@
 """The public surface of jxkernel as text: one line for each name in each public `__all__`.
 
-`make surface` runs this file, which writes `public_surface.txt`; the difference then shows, in
-review, what a change adds to or takes from users.
+`make surface` runs this file, which writes `public_surface.txt` and the page of the field's names
+(`api_coverage.py`); the difference then shows, in review, what a change adds to or takes from
+users.
 """
 
 import importlib
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+from tests.meta import api_coverage
 from tests.meta.checkout import public_modules
 
 SNAPSHOT = Path(__file__).with_suffix(".txt")
@@ -26,3 +28,4 @@ def surface() -> list[str]:
 
 if __name__ == "__main__":
     SNAPSHOT.write_text("\n".join(surface()) + "\n")
+    api_coverage.write()
