@@ -97,7 +97,7 @@ format: .venv/.dev ## write what `make check` asks of formatting and import orde
 	.venv/bin/ruff check --fix-only --quiet
 	.venv/bin/ruff format --quiet
 
-surface: .venv/.dev ## record today's public names as the intended ones, and write docs/api-coverage.md
+surface: .venv/.dev ## record today's public names as the intended ones, and write the API page
 	.venv/bin/python tests/meta/public_surface.py
 
 build/peer/.installed: .venv/.demo

@@ -1,4 +1,4 @@
-"""The page of the field's names is true: nothing lost, nothing gained unsaid, each gap explained."""
+"""The page of the field's names is true: nothing lost or gained unsaid, each gap explained."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ def test_reasons_are_sentences() -> None:
 
 
 @pytest.fixture
-def _other_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def other_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     names, refusals = tmp_path / "names.json", tmp_path / "refusals.json"
     modules = {"": ["jit"], "numpy": ["sin", "nowhere", "fromfile"], "gone.module": ["a", "b"]}
     names.write_text(json.dumps({"version": "1", "modules": modules}))
@@ -37,12 +37,12 @@ def _other_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return refusals
 
 
-def test_a_lost_name_and_one_that_came_are_noticed(_other_names: Path) -> None:
+def test_a_lost_name_and_one_that_came_are_noticed(other_names: Path) -> None:
     assert api_coverage.without_reason() == ["numpy.nowhere", "gone.module.a", "gone.module.b"]
     with pytest.raises(SystemExit, match=r"numpy\.nowhere"):
         api_coverage.write()
     groups = {"numpy": {"A reason.": ["nowhere", "sin"]}, "gone.module": {"Another.": ["*"]}}
-    _other_names.write_text(json.dumps(groups))
+    other_names.write_text(json.dumps(groups))
     assert api_coverage.without_reason() == []
     assert api_coverage.outdated() == ["numpy.sin"]
     api_coverage.write()
