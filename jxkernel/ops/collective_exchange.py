@@ -205,13 +205,14 @@ def all_to_all(
 
     def exchanged(leaf: Any) -> Any:
         split = normal_axis("all_to_all", split_axis, rank_of(leaf))
+        joined = normal_axis("all_to_all", concat_axis, rank_of(leaf))
         check_divides("all_to_all", shape_of(leaf), split, count, tiled)
         return all_to_all_p.bind(
             leaf,
             axis_index_groups=groups,
             axis_name=names,
             axis_size=count,
-            concat_axis=normal_axis("all_to_all", concat_axis, rank_of(leaf)),
+            concat_axis=joined,
             split_axis=split,
             tiled=tiled,
         )
