@@ -81,7 +81,7 @@ from jxkernel.numpy.windows import *  # noqa: F403
 from jxkernel.runtime import Array as ndarray
 
 # Imported at their first use.
-_LATE = {name: f"{__name__}.{name}" for name in ("fft",)}
+_LATE = {name: f"{__name__}.{name}" for name in ("fft", "linalg")}
 __getattr__, __dir__ = lazy_names(__name__, _LATE)
 
 __all__ = ["ndarray"]

@@ -27,6 +27,8 @@ from jxkernel.ops.slicing import slice_in_dim
 from jxkernel.ops.structural import same_dtype, zero_cotangents
 
 __all__ = [
+    "geqrf",
+    "geqrf_p",
     "householder_product",
     "householder_product_p",
     "ormqr",
@@ -83,36 +85,37 @@ def _qr_lower(context: Any, x: Any, *, pivoting: bool, full_matrices: bool) -> l
     *batch, m, n = aval.shape
     if not aval.size:
         return _qr_of_nothing(context)
-    matrix = Argument(aval.shape, aval.dtype, 2)
     vector = Argument((*batch, min(m, n)), aval.dtype, 1)
-    order = Argument((*batch, n), _INT, 1)
-    if pivoting:
-        free = context.splat(0, order.shape, _INT)
-        form, places, taus = call_lapack(
-            context,
-            "geqp3",
-            [(x, matrix), (free, order)],
-            [matrix, order, vector],
-            dtype=aval.dtype,
-            aliases=[(0, 0), (1, 1)],
-        )
-        kind = hlo.tensor_type(order.shape, _INT)
-        one = context.splat(1, order.shape, _INT)
-        rest = [context.value("stablehlo.subtract", kind, (places, one))]
-    else:
-        form, taus = call_lapack(
-            context,
-            "geqrf",
-            [(x, matrix)],
-            [matrix, vector],
-            dtype=aval.dtype,
-            aliases=[(0, 0)],
-        )
-        rest = []
+    form, taus, *rest = _reflected(context, x, aval, vector, pivoting)
     reflectors = resized(context, form, aval, q_aval.shape[-2:])
     q = _orgqr(context, reflectors, taus, q_aval, vector)
     r = only_triangle(context, resized(context, form, aval, r_aval.shape[-2:]), r_aval, upper=True)
     return [q, r, *rest]
+
+
+def _reflected(
+    context: Any, x: Any, aval: ShapedArray, vector: Argument, pivoting: bool
+) -> list[Any]:
+    """Return r with the reflectors below it, their factors, and the columns' order if asked for."""
+    matrix = Argument(aval.shape, aval.dtype, 2)
+    if not pivoting:
+        return call_lapack(
+            context, "geqrf", [(x, matrix)], [matrix, vector], dtype=aval.dtype, aliases=[(0, 0)]
+        )
+    order = Argument((*aval.shape[:-2], aval.shape[-1]), _INT, 1)
+    free = context.splat(0, order.shape, _INT)
+    form, places, taus = call_lapack(
+        context,
+        "geqp3",
+        [(x, matrix), (free, order)],
+        [matrix, order, vector],
+        dtype=aval.dtype,
+        aliases=[(0, 0), (1, 1)],
+    )
+    # LAPACK counts from 1.
+    kind = hlo.tensor_type(order.shape, _INT)
+    one = context.splat(1, order.shape, _INT)
+    return [form, taus, context.value("stablehlo.subtract", kind, (places, one))]
 
 
 def _qr_of_nothing(context: Any) -> list[Any]:
@@ -121,12 +124,14 @@ def _qr_of_nothing(context: Any) -> list[Any]:
     *batch, m, k = q_aval.shape
     eye = context.constant(np.eye(m, k, dtype=bool).astype(q_aval.dtype))
     q = context.broadcast(eye, (len(batch), len(batch) + 1), q_aval.shape, q_aval.dtype)
-    out = [q, context.splat(0, others[0].shape, others[0].dtype)]
-    for aval in others[1:]:
-        kind = hlo.tensor_type(aval.shape, aval.dtype)
-        along = {"iota_dimension": hlo.i64_attr(aval.ndim - 1)}
-        out.append(context.value("stablehlo.iota", kind, (), along))
-    return out
+    zeros = context.splat(0, others[0].shape, others[0].dtype)
+    return [q, zeros, *(_counted(context, aval) for aval in others[1:])]
+
+
+def _counted(context: Any, aval: ShapedArray) -> Any:
+    """Return 0, 1, 2 ... along the last axis: an order that exchanges nothing."""
+    along = {"iota_dimension": hlo.i64_attr(aval.ndim - 1)}
+    return context.value("stablehlo.iota", hlo.tensor_type(aval.shape, aval.dtype), (), along)
 
 
 def resized(context: Any, x: Any, aval: ShapedArray, shape: tuple[int, ...]) -> Any:
@@ -218,6 +223,52 @@ qr_p.define(transpose=Undefined("it is not linear in its operand"), batch=batch_
 # ---------------------------------------------------------------- products of reflections
 
 _NO_DERIVATIVE = "it has no derivative rule: differentiate qr, whose parts it is"
+
+geqrf_p = Primitive("geqrf", multiple_results=True)
+
+
+def geqrf(x: Any, *, pivoting: bool = False) -> tuple[Any, ...]:
+    """Factorise matrices as x = q r, with q left as the reflections it is a product of.
+
+    Args:
+      x: a stack of m x n matrices.
+      pivoting: whether columns are exchanged, as for ``qr``.
+
+    Returns:
+      m x n matrices with r in the upper triangle and the reflectors below it, the reflectors'
+      min(m, n) scalar factors, and with ``pivoting`` the order of the columns as int32.
+
+    Raises:
+      ValueError: the operand has no two axes.
+      TypeError: the dtype has no kernel.
+
+    Not differentiable; ``qr`` is.  LAPACK ``geqrf``, ``geqp3``.
+    """
+    return tuple(geqrf_p.bind(x, pivoting=bool(pivoting)))
+
+
+@geqrf_p.def_abstract_eval
+def _geqrf_abstract_eval(x: ShapedArray, *, pivoting: bool) -> list[ShapedArray]:
+    check_matrices("geqrf", x)
+    *batch, m, n = x.shape
+    out = [x.strip_weak_type(), ShapedArray((*batch, min(m, n)), x.dtype)]
+    return [*out, ShapedArray((*batch, n), _INT)] if pivoting else out
+
+
+@geqrf_p.def_lower
+def _geqrf_lower(context: Any, x: Any, *, pivoting: bool) -> list[Any]:
+    aval, taus, *rest = context.avals_out
+    if aval.size:
+        vector = Argument(taus.shape, taus.dtype, 1)
+        return _reflected(context, x, aval, vector, pivoting)
+    return [x, context.splat(0, taus.shape, taus.dtype), *(_counted(context, a) for a in rest)]
+
+
+geqrf_p.define(
+    jvp=Undefined(_NO_DERIVATIVE),
+    transpose=Undefined("it is not linear in its operand"),
+    batch=batch_in_front(geqrf_p),
+)
 
 householder_product_p = Primitive("householder_product")
 

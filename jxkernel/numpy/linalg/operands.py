@@ -1,0 +1,66 @@
+"""What functions of linear algebra do with their operands: checks, stacks, adjoints."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.errors import ShapeMismatchError
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    broadcast_shapes,
+    broadcast_to_shape,
+    cast,
+    inexact_dtype,
+    result_dtype,
+)
+from jxkernel.ops.matrix import adjoint, matmul
+
+__all__ = ["adjoint", "broadcast_stacks", "check_matrices", "epsilon", "inexact", "matmul"]
+
+
+def inexact(name: str, *args: Any) -> list[Any]:
+    """Return arguments in their common dtype, floating or complex and strongly typed.
+
+    Raises:
+      TypeError: one is no array and no number.
+    """
+    dtype = inexact_dtype(result_dtype(name, args)[0])
+    return [cast(arg, dtype) for arg in args]
+
+
+def check_matrices(name: str, x: Any, *, square: bool = False, argument: str = "a") -> None:
+    """Check that an argument is a stack of matrices.
+
+    Raises:
+      TypeError: it is no array and no number.
+      ValueError: it has fewer than two axes, or the matrices are not square.
+    """
+    shape = argument_aval(name, x).shape
+    if len(shape) < 2 or (square and shape[-1] != shape[-2]):
+        kind = "(..., n, n)" if square else "(..., m, n)"
+        raise ValueError(f"{name} takes {argument} of shape {kind}, got shape {shape}")
+
+
+def broadcast_stacks(name: str, arrays: Sequence[Any], core: Sequence[int]) -> list[Any]:
+    """Return arrays with their leading axes (all but the last ``core``) broadcast together.
+
+    Raises:
+      ShapeMismatchError: they do not broadcast.
+    """
+    shapes = [np.shape(x) for x in arrays]
+    leads = [shape[: len(shape) - n] for shape, n in zip(shapes, core, strict=True)]
+    try:
+        lead = broadcast_shapes(*leads)
+    except ValueError:
+        raise ShapeMismatchError(name, shapes, "the leading axes broadcast") from None
+    return [
+        broadcast_to_shape(x, (*lead, *shape[len(shape) - n :]))
+        for x, shape, n in zip(arrays, shapes, core, strict=True)
+    ]
+
+
+def epsilon(dtype: Any) -> float:
+    """Return the distance from 1 to the next number of a dtype, as a Python number."""
+    return float(dtypes.finfo(dtype).eps)
