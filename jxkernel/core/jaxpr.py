@@ -24,6 +24,7 @@ __all__ = [
     "eval_jaxpr",
     "jaxpr_as_fun",
     "names_in",
+    "nesting",
     "subjaxprs",
 ]
 
@@ -221,4 +222,13 @@ def _names_of(closed: ClosedJaxpr) -> frozenset[Any]:
     if found is None:
         found = _NO_NAMES.union(*[names_in(eqn.primitive, eqn.params) for eqn in closed.eqns])
         closed.derived["axis names"] = found
+    return found
+
+
+def nesting(closed: ClosedJaxpr) -> int:
+    """Return how deep programs lie inside one another: 0 for a program that holds none."""
+    found = closed.derived.get("nesting")
+    if found is None:
+        inner = [nesting(sub) for eqn in closed.eqns for sub in subjaxprs(eqn.params)]
+        found = closed.derived["nesting"] = 1 + max(inner) if inner else 0
     return found

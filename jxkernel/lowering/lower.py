@@ -13,11 +13,14 @@ import numpy as np
 
 from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray
-from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal
+from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, nesting
 from jxkernel.lowering.program import LoweredProgram
 from jxkernel.source import user_frame
 
 __all__ = ["LoweringContext", "LoweringRule", "ModuleState", "lower_program"]
+
+_DEEPEST_CALL = 64
+"""XLA visits calls by recursion on threads of small stacks: 200 deep ends the process (0.10.2)."""
 
 
 class LoweringRule(Protocol):
@@ -107,7 +110,12 @@ class LoweringContext(hlo.Builder):
         self.region(operation, index, types_of(avals), fill)
 
     def call_program(self, closed: ClosedJaxpr, name: str, args: Sequence[Any]) -> Sequence[Any]:
-        """Append a call of a nested program, lowered once per module."""
+        """Append a call of a nested program, lowered once per module.
+
+        Where calls would nest too deep for the compiler, the outer ones are written out.
+        """
+        if nesting(closed) > _DEEPEST_CALL:
+            return self.nested(closed, args)
         key = (id(closed), self.module.manual_mesh)
         found = self.module.functions.get(key)
         if found is None:
