@@ -22,6 +22,7 @@ from jxkernel.random.continuous import (
     wald,
     weibull_min,
 )
+from jxkernel.random.counting import binomial, multinomial, poisson
 from jxkernel.random.discrete import (
     bernoulli,
     categorical,
@@ -33,7 +34,18 @@ from jxkernel.random.drawing import (
     bits,
     uniform,
 )
+from jxkernel.random.gamma_family import (
+    beta,
+    chisquare,
+    dirichlet,
+    f,
+    gamma,
+    generalized_normal,
+    loggamma,
+    t,
+)
 from jxkernel.random.keys import (
+    Key,
     KeyArray,
     PRNGKey,
     clone,
@@ -48,17 +60,25 @@ from jxkernel.random.keys import (
 from jxkernel.random.shuffling import choice, permutation
 
 __all__ = [
+    "Key",
     "KeyArray",
     "PRNGKey",
     "bernoulli",
+    "beta",
+    "binomial",
     "bits",
     "categorical",
     "cauchy",
+    "chisquare",
     "choice",
     "clone",
+    "dirichlet",
     "double_sided_maxwell",
     "exponential",
+    "f",
     "fold_in",
+    "gamma",
+    "generalized_normal",
     "geometric",
     "gumbel",
     "key",
@@ -66,16 +86,20 @@ __all__ = [
     "key_dtype",
     "key_impl",
     "laplace",
+    "loggamma",
     "logistic",
     "lognormal",
     "maxwell",
+    "multinomial",
     "normal",
     "pareto",
     "permutation",
+    "poisson",
     "rademacher",
     "randint",
     "rayleigh",
     "split",
+    "t",
     "triangular",
     "truncated_normal",
     "uniform",

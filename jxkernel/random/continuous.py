@@ -58,6 +58,28 @@ def several(words: Any, name: str, count: int = 2) -> list[Any]:
     return [index_in_dim(keys, i, 0, keepdims=False) for i in range(count)]
 
 
+def finely(name: str, mode: str | None) -> bool:
+    """Return whether a mode asks for two words of bits for each number.
+
+    Raises:
+      ValueError: it is neither ``"low"``, ``"high"`` nor None.
+    """
+    if mode not in (None, "low", "high"):
+        raise ValueError(f"random.{name} got mode={mode!r}: there are 'low' and 'high'")
+    return mode == "high"
+
+
+def check_method(name: str, method: str) -> bool:
+    """Return whether a method is the exact one.
+
+    Raises:
+      ValueError: it is neither ``"exact"`` nor ``"approximate"``.
+    """
+    if method not in ("exact", "approximate"):
+        raise ValueError(f"random.{name} got method={method!r}: there are 'exact', 'approximate'")
+    return method == "exact"
+
+
 def toward(start: float, end: float, dtype: Any) -> Any:
     """Return the number of a dtype next to ``start`` in the direction of ``end``."""
     return np.nextafter(dtype.type(start), dtype.type(end), dtype=dtype)
@@ -81,7 +103,7 @@ def _normal(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
     return with_parts(first, second) / dtype.type(part.type(sqrt(2)))
 
 
-def normal(key: Any, shape: int | Sequence[int] = (), dtype: Any = float) -> Any:
+def normal(key: Any, shape: int | Sequence[int] = (), dtype: Any = None) -> Any:
     """Return random numbers of the standard normal distribution.
 
     Args:
@@ -122,7 +144,7 @@ def _without_parameters(name: str, transform: Callable[[Any], Any], low: Any, do
     def drawn(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
         return transform(uniform_floats(words, name, shape, dtype, low(dtype), 1.0))
 
-    def distribution(key: Any, shape: int | Sequence[int] = (), dtype: Any = float) -> Any:
+    def distribution(key: Any, shape: int | Sequence[int] = (), dtype: Any = None) -> Any:
         words, generator = checked_words(name, key)
         return drawn(words, generator.name, canonical_shape(shape), float_dtype(name, dtype))
 
@@ -131,24 +153,33 @@ def _without_parameters(name: str, transform: Callable[[Any], Any], low: Any, do
     return distribution
 
 
-def drawing_with(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
+def drawing_with(name: str, draw: Callable[..., Any], methods: bool = False) -> Callable[..., Any]:
     """Return a function that draws with parameters: (key, shape, dtype, *parameters).
 
     Args:
       name: the distribution's name.
       draw: from words, generator name, shape, dtype, and the parameters in that dtype and shape.
+      methods: whether ``draw`` also takes ``exact``, whether the method is the exact one.
     """
 
-    @fused(static=_static, name=name)
-    def drawn(words: Any, parameters: tuple[Any, ...], name: str, shape: Shape, dtype: Any) -> Any:
+    @fused(static=(*_static, "options"), name=name)
+    def drawn(
+        words: Any,
+        parameters: tuple[Any, ...],
+        name: str,
+        shape: Shape,
+        dtype: Any,
+        options: tuple[bool, ...],
+    ) -> Any:
         spread = [broadcast_to_shape(cast(p, dtype), shape) for p in parameters]
-        return draw(words, name, shape, dtype, *spread)
+        return draw(words, name, shape, dtype, *spread, *options)
 
-    def checked(key: Any, shape: Any, dtype: Any, *parameters: Any) -> Any:
+    def checked(key: Any, shape: Any, dtype: Any, *parameters: Any, method: str = "exact") -> Any:
+        options = (check_method(name, method),) if methods else ()
         words, generator = checked_words(name, key)
         found = float_dtype(name, dtype)
         sizes = joint_shape(name, shape, *parameters)
-        return drawn(words, parameters, generator.name, sizes, found)
+        return drawn(words, parameters, generator.name, sizes, found, options)
 
     return checked
 
@@ -178,6 +209,20 @@ exponential = _without_parameters(
     "Return random numbers of the exponential distribution of rate 1.",
 )
 _gumbel = _without_parameters("gumbel", lambda u: -log(-log(u)), _least_normal, "")
+
+
+def fine_gumbel(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
+    """Return standard Gumbel numbers from two words each: the greatest ones are resolved finely.
+
+    A second uniform number fills the places below the first one's last.
+    """
+    pair = uniform_floats(words, name, (2, *shape), dtype)
+    high, low = (index_in_dim(pair, i, 0, keepdims=False) for i in range(2))
+    place = high + low * dtype.type(2.0 ** -dtypes.finfo(dtype).nmant)
+    return -log(-log1p(-max(place, dtype.type(_least_normal(dtype)))))
+
+
+_fine_gumbel = fused(static=_static, name="gumbel")(fine_gumbel)
 laplace = _without_parameters(
     "laplace",
     lambda u: sign(u) * log1p(-abs(u)),
@@ -201,7 +246,7 @@ cauchy = _without_parameters(
 def gumbel(
     key: Any,
     shape: int | Sequence[int] = (),
-    dtype: Any = float,
+    dtype: Any = None,
     mode: str | None = None,
 ) -> Any:
     """Return random numbers of the standard Gumbel distribution.
@@ -210,14 +255,21 @@ def gumbel(
       key: a key.
       shape: the result's shape.
       dtype: a floating dtype; the default one where not given.
-      mode: ``"low"`` or None: -log(-log u) of one word's bits.
+      mode: ``"low"``, the default, for one word of bits each, or ``"high"`` for two, which resolve
+        the upper tail finely.
 
     Raises:
-      NotImplementedError: another mode.
+      ValueError: another mode.
+
+    >>> from jxkernel import random
+    >>> random.gumbel(random.key(0), (2,), mode="high").shape
+    (2,)
     """
-    if mode not in (None, "low"):
-        raise NotImplementedError(f"random.gumbel(mode={mode!r}): there is 'low'")
-    return _gumbel(key, shape, dtype)
+    if not finely("gumbel", mode):
+        return _gumbel(key, shape, dtype)
+    words, generator = checked_words("gumbel", key)
+    found = float_dtype("gumbel", dtype)
+    return _fine_gumbel(words, generator.name, canonical_shape(shape), found)
 
 
 # ---------------------------------------------------------------- with parameters
@@ -294,9 +346,7 @@ _draw_wald = drawing_with("wald", _wald)
 _draw_triangular = drawing_with("triangular", _triangular)
 
 
-def truncated_normal(
-    key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = float
-) -> Any:
+def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Return standard normal numbers on the condition that they lie between two bounds.
 
     Args:
@@ -309,7 +359,7 @@ def truncated_normal(
     return _draw_truncated(key, shape, dtype, lower, upper)
 
 
-def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = float) -> Any:
+def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Return random numbers of the Rayleigh distribution: lengths of normal vectors in a plane.
 
     Args:
@@ -321,7 +371,7 @@ def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = float) -> Any
     return _draw_rayleigh(key, shape, dtype, scale)
 
 
-def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = float) -> Any:
+def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Return random numbers of the Pareto distribution of density b / x^(b+1) for x ≥ 1.
 
     Args:
@@ -334,7 +384,7 @@ def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = float) -> Any:
 
 
 def weibull_min(
-    key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = float
+    key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None
 ) -> Any:
     """Return random numbers of the Weibull distribution.
 
@@ -348,7 +398,7 @@ def weibull_min(
     return _draw_weibull(key, shape, dtype, scale, concentration)
 
 
-def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = float) -> Any:
+def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None) -> Any:
     """Return exp of normal numbers of standard deviation ``sigma``.
 
     Args:
@@ -360,19 +410,17 @@ def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = float)
     return _draw_lognormal(key, shape, dtype, sigma)
 
 
-def maxwell(key: Any, shape: Any = (), dtype: Any = float) -> Any:
+def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Return lengths of standard normal vectors of three components."""
     return _draw_maxwell(key, shape, dtype)
 
 
-def double_sided_maxwell(
-    key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = float
-) -> Any:
+def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Return ``loc`` plus or minus ``scale`` times numbers of ``maxwell``."""
     return _draw_double_maxwell(key, shape, dtype, loc, scale)
 
 
-def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = float) -> Any:
+def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Return random numbers of the inverse Gaussian distribution of a mean and scale 1.
 
     Args:
@@ -385,7 +433,7 @@ def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = float) -> Any:
 
 
 def triangular(
-    key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = float
+    key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None
 ) -> Any:
     """Return random numbers whose density rises from ``left`` to ``mode`` and falls to ``right``.
 

@@ -4,11 +4,13 @@ None of the results has a derivative.
 """
 
 from collections.abc import Sequence
+from math import prod
 from operator import index
 from typing import Any
 
 import numpy as np
 
+import jxkernel.numpy as jnp
 from jxkernel import dtypes
 from jxkernel.numpy.creation import canonical_shape
 from jxkernel.numpy.fusing import fused
@@ -27,7 +29,8 @@ from jxkernel.ops.exponential import log1p
 from jxkernel.ops.reduce import argmax
 from jxkernel.ops.rounding import floor
 from jxkernel.ops.select import select
-from jxkernel.random.continuous import several, standard_gumbel
+from jxkernel.ops.slicing import index_in_dim
+from jxkernel.random.continuous import fine_gumbel, finely, several, standard_gumbel
 from jxkernel.random.drawing import joint_shape, random_bits, uniform_floats
 from jxkernel.random.keys import checked_words
 
@@ -56,9 +59,15 @@ def integer_dtype(name: str, dtype: Any) -> Any:
     return found
 
 
-@fused(static=("name", "shape"), name="bernoulli")
-def _bernoulli(words: Any, p: Any, name: str, shape: Shape) -> Any:
+@fused(static=("name", "shape", "fine"), name="bernoulli")
+def _bernoulli(words: Any, p: Any, name: str, shape: Shape, fine: bool) -> Any:
     dtype = inexact_dtype(argument_aval("bernoulli", p).dtype)
+    if fine:
+        # A second uniform number fills the places below the first one's last.
+        pair = uniform_floats(words, name, (2, *shape), dtype)
+        first, second = (index_in_dim(pair, i, 0, keepdims=False) for i in range(2))
+        second = ops.mul(second, 2.0 ** -dtypes.finfo(dtype).nmant)
+        return lt(second, ops.sub(broadcast_to_shape(cast(p, dtype), shape), first))
     drawn = uniform_floats(words, name, shape, dtype)
     return lt(drawn, broadcast_to_shape(cast(p, dtype), shape))
 
@@ -70,18 +79,22 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> A
       key: a key.
       p: the probability, a number or array.
       shape: the result's shape; that of ``p`` where not given.
-      mode: ``"low"``: one word of bits each.
+      mode: ``"low"`` for one word of bits each, or ``"high"`` for two, which resolve probabilities
+        near 0.
 
     Raises:
       TypeError: ``p`` is complex.
-      NotImplementedError: another mode.
+      ValueError: another mode.
+
+    >>> from jxkernel import random
+    >>> random.bernoulli(random.key(0), 1.0, (2,))
+    Array([ True,  True], dtype=bool)
     """
-    if mode != "low":
-        raise NotImplementedError(f"random.bernoulli(mode={mode!r}): there is 'low'")
+    fine = finely("bernoulli", mode)
     words, generator = checked_words("bernoulli", key)
     if argument_aval("random.bernoulli", p, 1).dtype in dtypes.COMPLEX:
         raise TypeError("random.bernoulli takes real probabilities")
-    return _bernoulli(words, p, generator.name, joint_shape("bernoulli", shape, p))
+    return _bernoulli(words, p, generator.name, joint_shape("bernoulli", shape, p), fine)
 
 
 @fused(static=("name", "shape", "dtype"), name="rademacher")
@@ -90,7 +103,7 @@ def _rademacher(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
     return ops.sub(ops.mul(cast(chosen, dtype), 2), 1)
 
 
-def rademacher(key: Any, shape: int | Sequence[int] = (), dtype: Any = int) -> Any:
+def rademacher(key: Any, shape: int | Sequence[int] = (), dtype: Any = None) -> Any:
     """Return -1 or 1, each with probability one half."""
     words, generator = checked_words("rademacher", key)
     if dtype is None or dtype is int:
@@ -147,7 +160,7 @@ def _clipped(x: Any, least: int, most: int, dtype: Any) -> Any:
 
 
 def randint(
-    key: Any, shape: int | Sequence[int], minval: Any, maxval: Any, dtype: Any = int
+    key: Any, shape: int | Sequence[int], minval: Any, maxval: Any, dtype: Any = None
 ) -> Any:
     """Return random integers, uniform from ``minval`` up to, not including, ``maxval``.
 
@@ -188,17 +201,28 @@ def _bound(x: Any) -> Any:
 # ---------------------------------------------------------------- categories
 
 
-@fused(static=("name", "axis", "shape"), name="categorical")
-def _categorical(words: Any, logits: Any, name: str, axis: int, shape: Shape) -> Any:
+@fused(static=("name", "axis", "shape", "fine"), name="categorical")
+def _categorical(words: Any, logits: Any, name: str, axis: int, shape: Shape, fine: bool) -> Any:
     """Return the place of the greatest of the logits with Gumbel noise added."""
     aval = argument_aval("categorical", logits)
     dtype = inexact_dtype(aval.dtype)
     rest = len(shape) - (aval.ndim - 1)
     place = axis + rest
     whole = (*shape[:place], aval.shape[axis], *shape[place:])
-    noise = standard_gumbel(words, name, whole, dtype)
+    noise = (fine_gumbel if fine else standard_gumbel)(words, name, whole, dtype)
     total = ops.add(noise, broadcast_to_shape(cast(logits, dtype), whole))
     return argmax(total, place, dtypes.default_int_dtype())
+
+
+@fused(static=("name", "axis", "prefix", "fine"), name="categorical")
+def _distinct(words: Any, logits: Any, name: str, axis: int, prefix: Shape, fine: bool) -> Any:
+    """Return the places of the greatest noisy logits: a draw without replacement."""
+    dtype = inexact_dtype(argument_aval("categorical", logits).dtype)
+    draw = fine_gumbel if fine else standard_gumbel
+    total = ops.add(draw(words, name, np.shape(logits), dtype), cast(logits, dtype))
+    order = jnp.argsort(-total, axis)
+    first = jnp.moveaxis(order, axis, 0)[: prod(prefix)]
+    return first.reshape((*prefix, *first.shape[1:]))
 
 
 def categorical(
@@ -217,13 +241,17 @@ def categorical(
       axis: the axis of the categories.
       shape: the result's shape, which ends in that of ``logits`` without the axis.
       replace: whether a category may be drawn again along the shape's leading axes.
-      mode: None or ``"low"``; see ``gumbel``.
+      mode: ``"low"``, the default, or ``"high"``; see ``gumbel``.
 
     Raises:
-      ValueError: the shape does not end so, or there are not enough categories to draw.
+      ValueError: the shape does not end so, there are not enough categories to draw without
+        replacement, or the mode is another.
+
+    >>> import jxkernel as jx
+    >>> jx.random.categorical(jx.random.key(0), jx.numpy.array([0.0, 100.0]))
+    Array(1, dtype=int32)
     """
-    if mode not in (None, "low"):
-        raise NotImplementedError(f"random.categorical(mode={mode!r}): there is 'low'")
+    fine = finely("categorical", mode)
     words, generator = checked_words("categorical", key)
     aval = argument_aval("random.categorical", logits, 1)
     place = index(axis) % aval.ndim if aval.ndim else 0
@@ -234,9 +262,15 @@ def categorical(
         or broadcast_shapes(sizes[len(sizes) - len(own) :], own) != sizes[len(sizes) - len(own) :]
     ):
         raise ValueError(f"random.categorical got shape {sizes}, which does not end in {own}")
-    if not replace:
-        raise NotImplementedError("random.categorical(replace=False)")
-    return _categorical(words, logits, generator.name, place, sizes)
+    if replace:
+        return _categorical(words, logits, generator.name, place, sizes, fine)
+    prefix = sizes[: len(sizes) - len(own)]
+    if prod(prefix) > aval.shape[place]:
+        raise ValueError(
+            f"random.categorical cannot draw {prod(prefix)} of {aval.shape[place]} categories "
+            "without replacement"
+        )
+    return _distinct(words, logits, generator.name, place, prefix, fine)
 
 
 # ---------------------------------------------------------------- waiting times
@@ -251,7 +285,7 @@ def _geometric(words: Any, p: Any, name: str, shape: Shape, dtype: Any) -> Any:
     return cast(ops.add(floor(ops.div(logarithm(drawn), rate)), 1), dtype)
 
 
-def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = int) -> Any:
+def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Return the numbers of trials up to the first success, at least 1.
 
     Args:

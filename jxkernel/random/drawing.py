@@ -116,7 +116,7 @@ def _uniform(words: Any, low: Any, high: Any, name: str, shape: tuple[int, ...],
 def uniform(
     key: Any,
     shape: int | Sequence[int] = (),
-    dtype: Any = float,
+    dtype: Any = None,
     minval: Any = 0.0,
     maxval: Any = 1.0,
 ) -> Any:

@@ -6,7 +6,7 @@ pytrees of their words, so that every transform takes them.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NewType
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from jxkernel.random.generators import GENERATORS, Generator
 from jxkernel.runtime import ArrayImpl
 
 __all__ = [
+    "Key",
     "KeyArray",
     "KeyDType",
     "PRNGKey",
@@ -151,6 +152,9 @@ class KeyArray:
         return f"KeyArray({self.shape}, dtype={self.dtype.name}, words={self.words!r})"
 
 
+Key = NewType("Key", KeyArray)
+"""A typed key, for annotations: ``def draw(key: random.Key)``."""
+
 _DTYPES = {name: KeyDType(generator) for name, generator in GENERATORS.items()}
 
 tree.register_pytree_node(
@@ -259,9 +263,30 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
     return _seed_words(seed, generator_named(impl))
 
 
-def key(seed: Any, *, impl: Any = None) -> KeyArray:
-    """Return a typed key from a seed; arguments are those of ``PRNGKey``."""
-    generator = generator_named(impl)
+def _generator_of(name: str, impl: Any, dtype: Any) -> Generator:
+    """Return the generator named by ``impl`` or by the dtype of keys, of which one is given."""
+    if impl is not None and dtype is not None:
+        raise ValueError(f"random.{name} takes impl or dtype, not both: they name one generator")
+    return generator_named(dtype if impl is None else impl)
+
+
+def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> KeyArray:
+    """Return a typed key from a seed.
+
+    Args:
+      seed: an integer; with x64 off its low 32 bits count.
+      impl: the generator, as for ``PRNGKey``.
+      dtype: the dtype of keys of the generator, in place of ``impl``.
+
+    Raises:
+      TypeError: the seed is no integer scalar.
+      ValueError: no generator has that name, or both are given.
+
+    >>> from jxkernel import random
+    >>> random.key(0).dtype
+    key<fry>
+    """
+    generator = _generator_of("key", impl, dtype)
     return KeyArray(_seed_words(seed, generator), generator)
 
 
@@ -332,17 +357,19 @@ def key_data(keys: Any) -> Any:
     return _any_words("key_data", keys)[0]
 
 
-def wrap_key_data(key_bits_array: Any, *, impl: Any = None) -> KeyArray:
+def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> KeyArray:
     """Return typed keys of an array of words.
 
     Args:
       key_bits_array: uint32 words, those of one key on the last axis.
       impl: the generator they are for; the configured one where not given.
+      dtype: the dtype of keys of the generator, in place of ``impl``.
 
     Raises:
+      ValueError: both are given, or there is no such generator.
       TypeError: the dtype is not uint32, or the last axis is of another size.
     """
-    generator = generator_named(impl)
+    generator = _generator_of("wrap_key_data", impl, dtype)
     words = asarray(key_bits_array)
     if words.dtype != np.uint32 or words.shape[-1:] != generator.key_shape:
         raise TypeError(
@@ -357,6 +384,6 @@ def key_impl(keys: Any) -> str:
     return _any_words("key_impl", keys)[1].name
 
 
-def key_dtype(impl: Any = None) -> KeyDType:
+def key_dtype(impl_spec: Any = None) -> KeyDType:
     """Return the dtype of the typed keys of a generator."""
-    return _DTYPES[generator_named(impl).name]
+    return _DTYPES[generator_named(impl_spec).name]

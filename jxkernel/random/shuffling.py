@@ -86,6 +86,7 @@ def choice(
     replace: bool = True,
     p: Any = None,
     axis: int = 0,
+    mode: str | None = None,
 ) -> Any:
     """Return elements of an array drawn at random, each draw alike.
 
@@ -96,6 +97,7 @@ def choice(
       replace: whether an element may be drawn twice.
       p: the elements' probabilities, summing to 1; equal ones by default.
       axis: the axis of ``a`` to draw along.
+      mode: how finely the noise of a draw without replacement is resolved; see ``gumbel``.
 
     Raises:
       ValueError: there is nothing to draw from, too few elements to draw without replacement, or
@@ -117,12 +119,18 @@ def choice(
         p = asarray(p)
         if p.shape != (size,):
             raise ValueError(f"random.choice needs p of shape {(size,)}, got {p.shape}")
-    indices = _drawn_indices(key, size, counts, number, replace, p)
+    indices = _drawn_indices(key, size, counts, number, replace, p, mode)
     return indices if np.ndim(a) == 0 else take(a, indices, axis)
 
 
 def _drawn_indices(
-    key: Any, size: int, counts: tuple[int, ...], number: int, replace: bool, p: Any
+    key: Any,
+    size: int,
+    counts: tuple[int, ...],
+    number: int,
+    replace: bool,
+    p: Any,
+    mode: str | None,
 ) -> Any:
     """Return the positions drawn, of shape ``counts``."""
     if p is None:
@@ -134,5 +142,5 @@ def _drawn_indices(
         drawn = cumulative[-1] * (1 - uniform(key, counts, dtype=cumulative.dtype))
         return searchsorted(cumulative, drawn)
     # The largest of log p + Gumbel noise are a draw without replacement (Gumbel's trick).
-    scores = -gumbel(key, (size,), dtype=p.dtype) - log(p)
+    scores = -gumbel(key, (size,), p.dtype, mode) - log(p)
     return scores.argsort()[:number].reshape(counts)

@@ -55,6 +55,32 @@ CALLS: dict[str, Call] = {
         r.PRNGKey(42), jnp.arange(12.0).reshape(4, 3), axis=0, shape=(5, 3)
     ),
     "geometric": lambda r, jnp: r.geometric(r.PRNGKey(42), 0.3, (8,)),
+    "gamma": lambda r, jnp: r.gamma(r.PRNGKey(42), jnp.array([0.3, 1.0, 5.0])),
+    "gamma float16": lambda r, jnp: r.gamma(r.PRNGKey(42), 3.0, (3,), "float16"),
+    "gamma of rbg": lambda r, jnp: r.gamma(r.key(1, impl="rbg"), 3.0, (3,)),
+    "loggamma": lambda r, jnp: r.loggamma(r.PRNGKey(42), jnp.array([1e-5, 0.3, 5.0])),
+    "beta": lambda r, jnp: r.beta(r.PRNGKey(42), 2.0, 3.0, (3,)),
+    "chisquare": lambda r, jnp: r.chisquare(r.PRNGKey(42), 3.0, (3,)),
+    "dirichlet": lambda r, jnp: r.dirichlet(r.PRNGKey(42), jnp.array([0.5, 1.0, 2.0])),
+    "f": lambda r, jnp: r.f(r.PRNGKey(42), 3.0, 4.0, (3,)),
+    "t": lambda r, jnp: r.t(r.PRNGKey(42), 3.0, (3,)),
+    "generalized_normal": lambda r, jnp: r.generalized_normal(r.PRNGKey(42), 1.5, (3,)),
+    "poisson": lambda r, jnp: r.poisson(r.PRNGKey(42), jnp.array([0.0, 3.0, 9.9, 30.0, 1e4, -1])),
+    "poisson uint8": lambda r, jnp: r.poisson(r.PRNGKey(42), 3.0, (3,), "uint8"),
+    "binomial": lambda r, jnp: r.binomial(
+        r.PRNGKey(42), jnp.array([0.0, 10.0, 100.0, 100.0]), jnp.array([0.5, 0.3, 0.3, 0.8])
+    ),
+    "multinomial": lambda r, jnp: r.multinomial(
+        r.PRNGKey(42), 100.0, jnp.array([0.2, 0.3, 0.5]), shape=(2,)
+    ),
+    "bernoulli high": lambda r, jnp: r.bernoulli(r.PRNGKey(42), 0.5, (8,), mode="high"),
+    "categorical high": lambda r, jnp: r.categorical(r.PRNGKey(42), jnp.zeros((4, 5)), mode="high"),
+    "categorical without replacement": lambda r, jnp: r.categorical(
+        r.PRNGKey(42), jnp.zeros((4, 5)), shape=(3, 4), replace=False
+    ),
+    "choice high": lambda r, jnp: r.choice(
+        r.PRNGKey(42), 5, (3,), p=jnp.ones(5) / 5, replace=False, mode="high"
+    ),
     "permutation": lambda r, jnp: r.permutation(r.PRNGKey(42), 7),
     "permutation of rows": lambda r, jnp: r.permutation(
         r.PRNGKey(42), jnp.arange(12).reshape(4, 3)

@@ -38,6 +38,30 @@ CONTINUOUS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
         lambda k: random.triangular(k, -1.0, 0.5, 2.0, SHAPE),
         stats.triang(0.5, -1, 3).cdf,
     ),
+    "double_sided_maxwell": (
+        lambda k: abs(random.double_sided_maxwell(k, 0.0, 2.0, SHAPE)),
+        stats.maxwell(scale=2).cdf,
+    ),
+    "gumbel high": (lambda k: random.gumbel(k, SHAPE, mode="high"), stats.gumbel_r.cdf),
+    "gamma": (lambda k: random.gamma(k, 2.5, SHAPE), stats.gamma(2.5).cdf),
+    "gamma below 1": (lambda k: random.gamma(k, 0.4, SHAPE), stats.gamma(0.4).cdf),
+    "gamma approximate": (
+        lambda k: random.gamma(k, 2.5, SHAPE, method="approximate"),
+        stats.gamma(2.5).cdf,
+    ),
+    "loggamma": (lambda k: random.loggamma(k, 0.4, SHAPE), stats.loggamma(0.4).cdf),
+    "beta": (lambda k: random.beta(k, 0.5, 3.0, SHAPE), stats.beta(0.5, 3).cdf),
+    "chisquare": (lambda k: random.chisquare(k, 3.0, SHAPE), stats.chi2(3).cdf),
+    "f": (lambda k: random.f(k, 3.0, 5.0, SHAPE), stats.f(3, 5).cdf),
+    "t": (lambda k: random.t(k, 3.0, SHAPE), stats.t(3).cdf),
+    "generalized_normal": (
+        lambda k: random.generalized_normal(k, 1.5, SHAPE),
+        stats.gennorm(1.5).cdf,
+    ),
+    "dirichlet": (
+        lambda k: random.dirichlet(k, jnp.array([0.5, 1.0, 2.0]), SHAPE)[:, 0],
+        stats.beta(0.5, 3).cdf,
+    ),
 }
 
 
@@ -47,6 +71,13 @@ def test_numbers_follow_their_distribution(name: str) -> None:
     numbers = draw(random.key(20260101))
     assert (numbers.shape, numbers.dtype) == (SHAPE, np.float32)
     assert stats.kstest(np.asarray(numbers, np.float64), distribution).pvalue > 1e-3
+
+
+def _within(distribution: Any, low: int, high: int) -> list[float]:
+    """Return the probabilities of the numbers from ``low`` to ``high``, tails in the ends."""
+    inside = distribution.pmf(np.arange(low, high + 1))
+    inside[0], inside[-1] = distribution.cdf(low), distribution.sf(high - 1)
+    return list(inside)
 
 
 DISCRETE: dict[str, tuple[Callable[[Any], Any], list[float]]] = {
@@ -60,6 +91,43 @@ DISCRETE: dict[str, tuple[Callable[[Any], Any], list[float]]] = {
     "geometric": (
         lambda k: random.geometric(k, 0.5, SHAPE).clip(1, 4) - 1,
         [0.5, 0.25, 0.125, 0.125],
+    ),
+    "bernoulli high": (lambda k: random.bernoulli(k, 0.3, SHAPE, mode="high"), [0.7, 0.3]),
+    "categorical without replacement": (
+        lambda k: random.categorical(
+            k, jnp.log(jnp.tile(jnp.array([0.1, 0.2, 0.7]), (*SHAPE, 1))), replace=False
+        ),
+        [0.1, 0.2, 0.7],
+    ),
+    "choice": (
+        lambda k: random.choice(k, 3, SHAPE, p=jnp.array([0.1, 0.2, 0.7])),
+        [0.1, 0.2, 0.7],
+    ),
+    "poisson": (
+        lambda k: random.poisson(k, 3.0, SHAPE).clip(0, 6),
+        _within(stats.poisson(3), 0, 6),
+    ),
+    "poisson of a large rate": (
+        lambda k: random.poisson(k, 20.0, SHAPE).clip(14, 26) - 14,
+        _within(stats.poisson(20), 14, 26),
+    ),
+    "poisson approximate": (
+        lambda k: random.poisson(k, 20.0, SHAPE, method="approximate").clip(14, 26) - 14,
+        _within(stats.poisson(20), 14, 26),
+    ),
+    "binomial": (
+        lambda k: random.binomial(k, 10, 0.3, SHAPE).clip(0, 6),
+        _within(stats.binom(10, 0.3), 0, 6),
+    ),
+    "binomial of many trials": (
+        lambda k: random.binomial(k, 100, 0.7, SHAPE).clip(62, 78) - 62,
+        _within(stats.binom(100, 0.7), 62, 78),
+    ),
+    "multinomial": (
+        lambda k: random.multinomial(k, 10, jnp.array([0.3, 0.2, 0.5]), shape=SHAPE)[:, 0].clip(
+            0, 6
+        ),
+        _within(stats.binom(10, 0.3), 0, 6),
     ),
 }
 

@@ -1,0 +1,161 @@
+"""Distributions of counts: Poisson, binomial and multinomial numbers.
+
+None of the results has a derivative.
+"""
+
+from typing import Any
+
+import numpy as np
+
+import jxkernel.numpy as jnp
+from jxkernel import dtypes
+from jxkernel.api.scanning import scan
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    broadcast_to_shape,
+    cast,
+    inexact_dtype,
+    result_dtype,
+)
+from jxkernel.random.continuous import check_method
+from jxkernel.random.discrete import integer_dtype
+from jxkernel.random.drawing import float_dtype, joint_shape
+from jxkernel.random.generators import GENERATORS
+from jxkernel.random.keys import checked_words
+from jxkernel.random.rejection import binomial_numbers, poisson_numbers, rounded_poisson_numbers
+
+__all__ = ["binomial", "multinomial", "poisson"]
+
+Shape = tuple[int, ...]
+
+
+@fused(static=("name", "shape", "dtype", "exact"), name="poisson")
+def _poisson(words: Any, rate: Any, name: str, shape: Shape, dtype: Any, exact: bool) -> Any:
+    rate = broadcast_to_shape(cast(rate, np.dtype(np.float32)), shape)
+    draw = poisson_numbers if exact else rounded_poisson_numbers
+    return draw(words, name, rate, dtype)
+
+
+def poisson(
+    key: Any, lam: Any, shape: Any = None, dtype: Any = None, *, method: str = "exact"
+) -> Any:
+    """Return numbers of events of which ``lam`` are expected.
+
+    Args:
+      key: a key.
+      lam: the rate, not negative: for others, and NaN, the result is -1.
+      shape: the result's shape; that of ``lam`` where not given.
+      dtype: an integer dtype; numbers past its end become its end.
+      method: ``"exact"``, or ``"approximate"``: without trial and error, by an expansion about
+        the normal distribution for rates above 10.
+
+    Raises:
+      ValueError: the dtype is not an integer one, the rates do not broadcast to the shape, or
+        there is no such method.
+
+    Sources: D. Knuth, The Art of Computer Programming 2, 3.4.1, below 10; W. Hörmann, "The
+    transformed rejection method for generating Poisson random variables", 1993, above.
+
+    >>> from jxkernel import random
+    >>> random.poisson(random.key(0), 3.0, (2,)).dtype
+    dtype('int32')
+    """
+    exact = check_method("poisson", method)
+    words, generator = checked_words("poisson", key)
+    sizes = joint_shape("poisson", shape, lam)
+    return _poisson(words, lam, generator.name, sizes, integer_dtype("poisson", dtype), exact)
+
+
+def _counts_dtype(name: str, dtype: Any, *parameters: Any) -> Any:
+    """Return a given floating dtype, else that of the parameters."""
+    if dtype is not None:
+        return float_dtype(name, dtype)
+    return inexact_dtype(result_dtype(f"random.{name}", parameters)[0])
+
+
+@fused(static=("name", "shape", "dtype"), name="binomial")
+def _binomial(words: Any, n: Any, p: Any, name: str, shape: Shape, dtype: Any) -> Any:
+    wide = np.dtype(np.float32) if dtypes.itemsize_bits(dtype) < 32 else dtype
+    n, p = (broadcast_to_shape(cast(x, wide), shape) for x in (n, p))
+    return cast(binomial_numbers(words, name, n, p), dtype)
+
+
+def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """Return numbers of successes in ``n`` trials, as floats.
+
+    Args:
+      key: a key.
+      n: the numbers of trials, not negative.
+      p: the probability of success; NaN results for n or p without meaning.
+      shape: the result's shape; that of the parameters where not given.
+      dtype: a floating dtype; that of the parameters where not given.
+
+    Raises:
+      ValueError: the dtype is not floating, or the parameters do not broadcast to the shape.
+
+    Sources: waiting times for up to 10 expected successes; W. Hörmann, "The generation of
+    binomial random variates", 1993, for more.
+
+    >>> from jxkernel import random
+    >>> random.binomial(random.key(0), 10, 1.0)
+    Array(10., dtype=float32)
+    """
+    words, generator = checked_words("binomial", key)
+    sizes = joint_shape("binomial", shape, n, p)
+    return _binomial(words, n, p, generator.name, sizes, _counts_dtype("binomial", dtype, n, p))
+
+
+@fused(static=("name", "shape", "dtype", "unroll"), name="multinomial")
+def _multinomial(
+    words: Any, n: Any, p: Any, name: str, shape: Shape, dtype: Any, unroll: int | bool
+) -> Any:
+    """Draw each category's count given those before it: binomial of what is left."""
+    count = np.shape(p)[-1]
+    p = broadcast_to_shape(cast(p, dtype), (*shape, count))
+    left = broadcast_to_shape(cast(n, dtype), shape)
+    # What is left of the probability before each category, summed from the end: no cancellation.
+    tail = jnp.flip(jnp.cumsum(jnp.flip(p, -1), -1), -1)
+    shares = jnp.where(tail == 0, 0, jnp.clip(p / jnp.where(tail == 0, 1, tail), 0, 1))
+
+    def step(left: Any, item: Any) -> tuple[Any, Any]:
+        key, share = item
+        drawn = binomial_numbers(key, name, left, share)
+        return left - drawn, drawn
+
+    keys = GENERATORS[name].split(words, (count - 1,))
+    first = jnp.moveaxis(shares[..., :-1], -1, 0)
+    left, counts = scan(step, left, (keys, first), unroll=unroll)
+    return jnp.moveaxis(jnp.concatenate([counts, left[None]]), 0, -1)
+
+
+def multinomial(
+    key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = None, unroll: int | bool = 1
+) -> Any:
+    """Return how often each category comes in ``n`` draws, as floats.
+
+    Args:
+      key: a key.
+      n: the numbers of draws.
+      p: the categories' probabilities along the last axis, summing to 1.
+      shape: the result's shape without the axis of categories; that of ``n`` and the leading
+        axes of ``p`` where not given.
+      dtype: a floating dtype; that of the parameters where not given.
+      unroll: how many categories a step of the loop draws, as for ``scan``.
+
+    Raises:
+      ValueError: ``p`` has no axis, the dtype is not floating, or the parameters do not
+        broadcast to the shape.
+
+    >>> import jxkernel as jx
+    >>> jx.random.multinomial(jx.random.key(0), 10, jx.numpy.array([0.2, 0.8])).sum()
+    Array(10., dtype=float32)
+    """
+    words, generator = checked_words("multinomial", key)
+    aval = argument_aval("random.multinomial", p, 2)
+    if not aval.ndim:
+        raise ValueError("random.multinomial needs p of rank 1 or more, got a scalar")
+    rows = np.broadcast_to(np.float32(0), aval.shape[:-1])
+    sizes = joint_shape("multinomial", shape, n, rows)
+    found = _counts_dtype("multinomial", dtype, n, p)
+    return _multinomial(words, n, p, generator.name, sizes, found, unroll)
