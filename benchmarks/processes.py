@@ -16,6 +16,7 @@ from benchmarks.instructions import OUTPUT, total, under_callgrind
 __all__ = [
     "Peer",
     "ProcessCost",
+    "disk_cache_in",
     "instructions_of_script",
     "measure_family",
     "measure_script",
@@ -53,7 +54,17 @@ def _environment() -> dict[str, str]:
     # well: PYTHONDONTWRITEBYTECODE would have every process compile all its modules again.
     settings = ("JAX_", "JXKERNEL_", "XLA_", "PYTHON")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(settings)}
-    return {**kept, "PYTHONPATH": str(ROOT)}
+    return {**kept, "PYTHONPATH": str(ROOT), "JAX_ENABLE_COMPILATION_CACHE": "0"}
+
+
+def disk_cache_in(folder: str) -> dict[str, str]:
+    """Return the variables that make either library keep all it compiles in a folder."""
+    return {
+        "JAX_ENABLE_COMPILATION_CACHE": "1",
+        "JAX_COMPILATION_CACHE_DIR": folder,
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }
 
 
 def measure_family(peer: Peer, family: str, kinds: Sequence[str]) -> dict[str, Any]:
@@ -85,17 +96,27 @@ def _output(command: list[str], variables: dict[str, str] | None = None) -> str:
     return done.stdout
 
 
-def instructions_of_script(peer: Peer, source: str) -> float:
+def instructions_of_script(
+    peer: Peer, source: str, variables: dict[str, str] | None = None
+) -> float:
     """Return the instructions of a program as a whole process."""
     command = [peer.python, "-c", source.format(library=peer.library)]
     with TemporaryDirectory() as folder:
         output = Path(folder) / "callgrind"
-        _output(under_callgrind(command, output, from_start=True), {"PYTHONHASHSEED": "0"})
+        _output(
+            under_callgrind(command, output, from_start=True),
+            {"PYTHONHASHSEED": "0", **(variables or {})},
+        )
         return total(output)
 
 
-def measure_script(peer: Peer, source: str) -> ProcessCost:
+def measure_script(peer: Peer, source: str, variables: dict[str, str] | None = None) -> ProcessCost:
     """Return what a program cost as a whole process.
+
+    Args:
+      peer: the library.
+      source: the program; ``{library}`` is replaced by the library's name.
+      variables: of the environment, besides the usual.
 
     Raises:
       RuntimeError: the program failed; the message holds what it wrote.
@@ -104,7 +125,7 @@ def measure_script(peer: Peer, source: str) -> ProcessCost:
         start = perf_counter()
         process = subprocess.Popen(
             [peer.python, "-c", source.format(library=peer.library)],
-            env=_environment(),
+            env={**_environment(), **(variables or {})},
             cwd=ROOT,
             stdout=subprocess.DEVNULL,
             stderr=errors,

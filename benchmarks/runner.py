@@ -4,12 +4,14 @@ import platform
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks import growth, startup
 from benchmarks.metric import Metric
 from benchmarks.processes import (
     Peer,
+    disk_cache_in,
     instructions_of_script,
     measure_family,
     measure_script,
@@ -109,7 +111,7 @@ def _startup(plan: Plan) -> Section:
         processor = Row(f"{script.name}, processor time", script.time_goal, seconds_text)
         memory = Row(f"{script.name}, peak memory", script.memory_goal, megabytes)
         try:
-            _take_script(plan, script.source, wall, processor, memory)
+            _take_script(plan, script, wall, processor, memory)
         except RuntimeError as error:
             _say(str(error))
             wall.error = str(error).strip().splitlines()[-1][:80]
@@ -117,21 +119,25 @@ def _startup(plan: Plan) -> Section:
     return Section(TITLES["startup"], "Whole processes, from start to end.", rows)
 
 
-def _take_script(plan: Plan, source: str, wall: Row, processor: Row, memory: Row) -> None:
-    for _ in range(plan.rounds + 3):
-        mine = measure_script(plan.ours, source)
-        other = measure_script(plan.theirs, source)
-        for row, kind in ((wall, "wall"), (processor, "processor"), (memory, "memory")):
-            row.ours.append(getattr(mine, kind))
-            row.theirs.append(getattr(other, kind))
-    for row in (wall, processor, memory):
-        # The first pair fills the disk cache and may write compiled bytecode.
-        del row.ours[0], row.theirs[0]
-    if plan.instructions:
-        wall.counts["instructions"] = (
-            instructions_of_script(plan.ours, source),
-            instructions_of_script(plan.theirs, source),
-        )
+def _take_script(
+    plan: Plan, script: startup.Script, wall: Row, processor: Row, memory: Row
+) -> None:
+    with TemporaryDirectory() as folder:
+        variables = disk_cache_in(folder) if script.from_disk else {}
+        for _ in range(plan.rounds + 3):
+            mine = measure_script(plan.ours, script.source, variables)
+            other = measure_script(plan.theirs, script.source, variables)
+            for row, kind in ((wall, "wall"), (processor, "processor"), (memory, "memory")):
+                row.ours.append(getattr(mine, kind))
+                row.theirs.append(getattr(other, kind))
+        for row in (wall, processor, memory):
+            # The first pair fills the disk caches and may write compiled bytecode.
+            del row.ours[0], row.theirs[0]
+        if plan.instructions:
+            wall.counts["instructions"] = (
+                instructions_of_script(plan.ours, script.source, variables),
+                instructions_of_script(plan.theirs, script.source, variables),
+            )
 
 
 def _growth(plan: Plan) -> Section:
