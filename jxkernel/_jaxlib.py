@@ -50,7 +50,7 @@ __all__ = [
     "array_result_handler",
     "batched_block_until_ready",
     "batched_device_put",
-    "hlo_text_of",
+    "computation_of",
     "jax_jit",
     "lapack",
     "machine_description",
@@ -106,21 +106,17 @@ else:
     array_result_handler = _jax.array_result_handler
 
 
-def _xla_computation(module: Any) -> Any:
+def computation_of(module: Any) -> Any:
+    """Return a StableHLO module as jaxlib's ``XlaComputation``, not optimized."""
     text = module.operation.get_asm(binary=False)
     return _jax.mlir.mlir_module_to_xla_computation(
         mlir_module=text, use_tuple_args=False, return_tuple=False
     )
 
 
-def hlo_text_of(module: Any) -> str:
-    """Return a StableHLO module as HLO text, not optimized."""
-    return _xla_computation(module).as_hlo_text()
-
-
 def module_cost(client: Any, module: Any) -> dict[str, float]:
     """Return XLA's cost estimate of a StableHLO module, not optimized."""
-    return _jax.hlo_module_cost_analysis(client, _xla_computation(module).as_hlo_module())
+    return _jax.hlo_module_cost_analysis(client, computation_of(module).as_hlo_module())
 
 
 def machine_description(devices: Sequence[Any]) -> bytes:

@@ -241,6 +241,8 @@ class JitState:
             self.options.keep_unused,
             self.options.device,
             self.options.compiler_options,
+            function_number(self.fun),
+            partial(leaf_names, self.fun, entry.call),
         )
         return Traced(entry.closed, self.name, entry.call.in_tree, entry.out_tree, options)
 

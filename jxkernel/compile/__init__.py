@@ -18,11 +18,22 @@ from jxkernel.compile.executable import (
 )
 from jxkernel.compile.executions import watch_executions
 from jxkernel.compile.nonfinite import checking_results
-from jxkernel.compile.stages import Compiled, Lowered, LowerOptions, ShapeDtypeStruct, Traced
+from jxkernel.compile.stages import (
+    ArgInfo,
+    Compiled,
+    CompilerOptions,
+    Lowered,
+    LowerOptions,
+    ShapeDtypeStruct,
+    Traced,
+    Wrapped,
+)
 
 __all__ = [
+    "ArgInfo",
     "CacheSummary",
     "Compiled",
+    "CompilerOptions",
     "EvalTrace",
     "Executable",
     "FastpathData",
@@ -30,6 +41,7 @@ __all__ = [
     "Lowered",
     "ShapeDtypeStruct",
     "Traced",
+    "Wrapped",
     "checking_results",
     "clear_disk_cache",
     "compile_lowered",

@@ -4,20 +4,44 @@
 one stage at a time, each of which can be looked at.
 """
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from jxkernel import dtypes, tree
-from jxkernel._jaxlib import hlo_text_of, module_cost
-from jxkernel.compile.executable import Executable, compile_lowered, execute, target_device
+from jxkernel import dtypes, events, tree
+from jxkernel._jaxlib import JaxRuntimeError, computation_of, module_cost, pjit
+from jxkernel.compile.executable import (
+    Executable,
+    FastpathData,
+    compile_lowered,
+    execute,
+    target_device,
+)
 from jxkernel.compile.nonfinite import checking_results, report_nonfinite
 from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
 from jxkernel.core.jaxpr import ClosedJaxpr
+from jxkernel.core.printing import jaxpr_text
+from jxkernel.core.trace import Tracer
+from jxkernel.errors import ArgumentTypeError
 from jxkernel.lowering import LoweredProgram, lower_program
+from jxkernel.records import record
+from jxkernel.runtime import shard_argument
+from jxkernel.tree.prefix import mismatches
 
-__all__ = ["Compiled", "LowerOptions", "Lowered", "ShapeDtypeStruct", "Traced"]
+__all__ = [
+    "ArgInfo",
+    "Compiled",
+    "CompilerOptions",
+    "LowerOptions",
+    "Lowered",
+    "ShapeDtypeStruct",
+    "Traced",
+    "Wrapped",
+]
+
+CompilerOptions = dict[str, bool | int | float | str]
+"""XLA options by name, as ``compile`` and ``jit`` take them."""
 
 
 class ShapeDtypeStruct:
@@ -26,14 +50,23 @@ class ShapeDtypeStruct:
     Attributes:
       shape: the sizes of the axes.
       dtype: the element type.
+      sharding: where the array lies, or None where that is open.
       weak_type: whether the dtype yields to the dtype it meets.
+
+    Raises:
+      ValueError: the dtype is None.
     """
 
-    __slots__ = ("dtype", "shape", "weak_type")
+    __slots__ = ("dtype", "shape", "sharding", "weak_type")
 
-    def __init__(self, shape: Sequence[int], dtype: Any, *, weak_type: bool = False) -> None:
+    def __init__(
+        self, shape: Sequence[int], dtype: Any, *, sharding: Any = None, weak_type: bool = False
+    ) -> None:
+        if dtype is None:
+            raise ValueError("ShapeDtypeStruct needs a dtype, got None: write the one you mean")
         self.shape = tuple(shape)
         self.dtype = np.dtype(dtype)
+        self.sharding = sharding
         self.weak_type = weak_type
 
     @property
@@ -46,21 +79,33 @@ class ShapeDtypeStruct:
         """The number of elements."""
         return ShapedArray(self.shape, self.dtype).size
 
+    def update(self, **parts: Any) -> "ShapeDtypeStruct":
+        """Return this description with the given attributes replaced."""
+        values = {name: parts.pop(name, getattr(self, name)) for name in self.__slots__}
+        if parts:
+            raise TypeError(f"ShapeDtypeStruct has no attribute {', '.join(map(repr, parts))}")
+        return ShapeDtypeStruct(**values)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a ShapeDtypeStruct of no axes has no len()")
+        return self.shape[0]
+
     def __repr__(self) -> str:
+        sharding = "" if self.sharding is None else f", sharding={self.sharding}"
         weak = ", weak_type=True" if self.weak_type else ""
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{weak})"
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{sharding}{weak})"
+
+    def _parts(self) -> tuple[Any, ...]:
+        return self.shape, self.dtype, self.sharding, self.weak_type
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ShapeDtypeStruct):
             return NotImplemented
-        return (self.shape, self.dtype, self.weak_type) == (
-            other.shape,
-            other.dtype,
-            other.weak_type,
-        )
+        return self._parts() == other._parts()
 
     def __hash__(self) -> int:
-        return hash((self.shape, self.dtype, self.weak_type))
+        return hash(self._parts())
 
 
 def _abstract_struct(value: ShapeDtypeStruct) -> ShapedArray:
@@ -70,82 +115,75 @@ def _abstract_struct(value: ShapeDtypeStruct) -> ShapedArray:
 register_abstractifier(ShapeDtypeStruct, _abstract_struct)
 
 
-class Traced:
-    """A function traced for given argument types.
+@record()
+class ArgInfo:
+    """What a stage knows of one array argument.
 
     Attributes:
-      jaxpr: the closed jaxpr.
-      fun_name: the function's name.
-      in_tree: the structure of ``(args, kwargs)`` without static arguments.
-      out_tree: the structure of the result.
+      aval: its type.
+      donated: whether its buffer is given to the results.
     """
 
-    __slots__ = ("_options", "fun_name", "in_tree", "jaxpr", "out_tree")
-
-    def __init__(
-        self,
-        jaxpr: ClosedJaxpr,
-        fun_name: str,
-        in_tree: Any,
-        out_tree: Any,
-        options: "LowerOptions",
-    ) -> None:
-        self.jaxpr = jaxpr
-        self.fun_name = fun_name
-        self.in_tree = in_tree
-        self.out_tree = out_tree
-        self._options = options
+    aval: ShapedArray
+    donated: bool
 
     @property
-    def out_info(self) -> Any:
-        """The result's tree with a ``ShapeDtypeStruct`` for each array."""
-        return self.out_tree.unflatten([_struct(aval) for aval in self.jaxpr.out_avals])
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the axes."""
+        return self.aval.shape
 
     @property
-    def in_avals(self) -> list[ShapedArray]:
-        """The types of the flat arguments."""
-        return self.jaxpr.in_avals
-
-    def lower(self, *, lowering_platforms: tuple[str, ...] | None = None) -> "Lowered":
-        """Lower to StableHLO, for the default device's platform unless one is named."""
-        options = self._options
-        device, _ = target_device((), options.device)
-        platform = lowering_platforms[0] if lowering_platforms else device.platform
-        program = lower_program(
-            self.jaxpr,
-            name=self.fun_name,
-            platform=platform,
-            donated=options.donated,
-            keep_unused=options.keep_unused,
-        )
-        return Lowered(self, program, device)
-
-    def __repr__(self) -> str:
-        return f"Traced({self.fun_name}, {len(self.jaxpr.eqns)} equations)"
+    def dtype(self) -> Any:
+        """The element type."""
+        return self.aval.dtype
 
 
 class LowerOptions(NamedTuple):
-    """What lowering and compiling a traced function needs to know besides its jaxpr."""
+    """What lowering and compiling a traced function needs to know besides its jaxpr.
+
+    Attributes:
+      donated: for each flat argument, whether it is donated; empty for none.
+      keep_unused: whether arguments that the function never reads stay parameters.
+      device: the device to compile for, or None for the default.
+      compiler_options: XLA options by name.
+      function_id: the number of the function object, for events.
+      names: a function that returns a name for each flat argument.
+    """
 
     donated: tuple[bool, ...] = ()
     keep_unused: bool = False
     device: Any = None
     compiler_options: tuple[tuple[str, Any], ...] = ()
+    function_id: int = 0
+    names: Callable[[], Sequence[str]] | None = None
 
 
-class Lowered:
-    """A function as a StableHLO module."""
+@runtime_checkable
+class Wrapped(Protocol):
+    """What ``jit`` returns: a function that can be traced and lowered without being run."""
 
-    __slots__ = ("_device", "_program", "_traced")
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the function, compiled."""
 
-    def __init__(self, traced: Traced, program: LoweredProgram, device: Any) -> None:
-        self._traced = traced
-        self._program = program
-        self._device = device
+    def trace(self, *args: Any, **kwargs: Any) -> "Traced":
+        """Trace the function for given arguments."""
+        ...
+
+    def lower(self, *args: Any, **kwargs: Any) -> "Lowered":
+        """Trace and lower the function for given arguments."""
+        ...
+
+
+class _Stage:
+    """What every stage tells of the function's arguments and result."""
+
+    __slots__ = ("_traced",)
+
+    _traced: "Traced"
 
     @property
     def in_tree(self) -> Any:
-        """The structure of ``(args, kwargs)``."""
+        """The structure of ``(args, kwargs)`` without static arguments."""
         return self._traced.in_tree
 
     @property
@@ -154,12 +192,144 @@ class Lowered:
         return self._traced.out_tree
 
     @property
+    def in_avals(self) -> Any:
+        """The types of the arguments, as the tree ``(args, kwargs)``."""
+        return self.in_tree.unflatten(self._traced.jaxpr.in_avals)
+
+    @property
     def out_info(self) -> Any:
         """The result's tree with a ``ShapeDtypeStruct`` for each array."""
-        return self._traced.out_info
+        return self.out_tree.unflatten([_struct(aval) for aval in self._traced.jaxpr.out_avals])
+
+    @property
+    def args_info(self) -> Any:
+        """The tree ``(args, kwargs)`` with an ``ArgInfo`` for each array."""
+        avals = self._traced.jaxpr.in_avals
+        donated = self._traced.options.donated or [False] * len(avals)
+        infos = [ArgInfo(aval, given) for aval, given in zip(avals, donated, strict=True)]
+        return self.in_tree.unflatten(infos)
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """Which flat arguments are donated."""
+        donated = self._traced.options.donated
+        return tuple(index for index, given in enumerate(donated) if given)
+
+
+class Traced(_Stage):
+    """A function traced for given argument types.
+
+    Attributes:
+      jaxpr: the closed jaxpr.
+      fun_name: the function's name.
+      options: what lowering and compiling needs to know besides.
+    """
+
+    __slots__ = ("_trees", "fun_name", "jaxpr", "options")
+
+    def __init__(
+        self, jaxpr: ClosedJaxpr, fun_name: str, in_tree: Any, out_tree: Any, options: LowerOptions
+    ) -> None:
+        self.jaxpr = jaxpr
+        self.fun_name = fun_name
+        self.options = options
+        self._traced = self
+        self._trees = (in_tree, out_tree)
+
+    @property
+    def in_tree(self) -> Any:
+        """The structure of ``(args, kwargs)`` without static arguments."""
+        return self._trees[0]
+
+    @property
+    def out_tree(self) -> Any:
+        """The structure of the result."""
+        return self._trees[1]
+
+    @property
+    def out_avals(self) -> Any:
+        """The types of the result, as its tree."""
+        return self.out_tree.unflatten(self.jaxpr.out_avals)
+
+    @property
+    def effects(self) -> frozenset[Any]:
+        """What the function does besides computing its result."""
+        return self.jaxpr.effects
+
+    def as_text(self, *, debug_info: bool = False) -> str:
+        """Return the jaxpr as text.
+
+        Args:
+          debug_info: whether each equation ends with the user's line that made it.
+        """
+        return jaxpr_text(self.jaxpr.jaxpr, show_source=debug_info)
+
+    def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> "Lowered":
+        """Lower to StableHLO.
+
+        Args:
+          lowering_platforms: the platforms to lower for, such as ``("cpu", "tpu")``; by default
+            that of the device that the function would run on.  Nothing need exist of another
+            platform to lower for it; to compile, its devices must be here.
+
+        Raises:
+          ValueError: no platform is named, or an unknown one.
+        """
+        device, _ = target_device((), self.options.device)
+        platforms = (device.platform,) if lowering_platforms is None else lowering_platforms
+        programs = {name: self._lowered(name) for name in _checked_platforms(platforms)}
+        return Lowered(self, programs, device)
+
+    def _lowered(self, platform: str) -> LoweredProgram:
+        about = {"fun": self.fun_name, "function_id": self.options.function_id}
+        with events.span(events.Lowered, **about) as span:
+            span.set(ops=len(self.jaxpr.eqns))
+            return lower_program(
+                self.jaxpr,
+                name=self.fun_name,
+                platform=platform,
+                donated=self.options.donated,
+                keep_unused=self.options.keep_unused,
+            )
+
+    def __repr__(self) -> str:
+        return f"Traced({self.fun_name}, {len(self.jaxpr.eqns)} equations)"
+
+
+PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
+"""What programs can be lowered for; ``gpu`` stands for ``cuda`` and ``rocm``."""
+
+
+def _checked_platforms(platforms: Sequence[str]) -> tuple[str, ...]:
+    named = (platforms,) if isinstance(platforms, str) else tuple(platforms)
+    unknown = [name for name in named if name not in (*PLATFORMS, "gpu")]
+    if unknown or not named:
+        raise ValueError(
+            f"lowering_platforms={tuple(named)}: name one or more of {', '.join(PLATFORMS)}"
+        )
+    whole = [other for name in named for other in (PLATFORMS[1:3] if name == "gpu" else (name,))]
+    return tuple(dict.fromkeys(whole))
+
+
+class Lowered(_Stage):
+    """A function as a StableHLO module, one for each platform that it was lowered for."""
+
+    __slots__ = ("_device", "_programs")
+
+    def __init__(
+        self, traced: Traced, programs: dict[str, LoweredProgram], device: Any
+    ) -> None:
+        self._traced = traced
+        self._programs = programs
+        self._device = device
+
+    @property
+    def _program(self) -> LoweredProgram:
+        """The program of the device's platform, else the first."""
+        return self._programs.get(self._device.platform) or next(iter(self._programs.values()))
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
-        """Return the module as text.
+        """Return the module as text; where platforms differ, one module after the other.
 
         Args:
           dialect: ``stablehlo`` (the default) or ``hlo``.
@@ -168,96 +338,198 @@ class Lowered:
         Raises:
           ValueError: the dialect is another.
         """
-        if dialect in (None, "stablehlo"):
-            return self._program.text(locations=debug_info)
-        if dialect == "hlo":
-            return hlo_text_of(self._program.module)
-        raise ValueError(f"unknown dialect {dialect!r}: there are 'stablehlo' and 'hlo'")
+        if _checked_dialect(dialect) == "hlo":
+            texts = [computation_of(one.module).as_hlo_text() for one in self._programs.values()]
+        else:
+            texts = [one.text(locations=debug_info) for one in self._programs.values()]
+        return "\n".join(dict.fromkeys(texts))
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
-        """Return the MLIR module itself."""
-        if dialect not in (None, "stablehlo"):
-            raise ValueError(f"unknown dialect {dialect!r}: there is 'stablehlo'")
-        return self._program.module
+        """Return the MLIR module itself, or jaxlib's ``XlaComputation``.
+
+        Args:
+          dialect: ``stablehlo`` (the default) or ``hlo``.
+
+        Raises:
+          ValueError: the dialect is another.
+        """
+        module = self._program.module
+        return computation_of(module) if _checked_dialect(dialect) == "hlo" else module
 
     def cost_analysis(self) -> dict[str, float]:
         """Return XLA's cost estimate of the unoptimized program: flops, bytes accessed ..."""
         return module_cost(self._device.client, self._program.module)
 
-    def compile(self, compiler_options: dict[str, Any] | None = None) -> "Compiled":
+    def compile(
+        self,
+        compiler_options: CompilerOptions | None = None,
+        *,
+        device_assignment: Sequence[Any] | None = None,
+    ) -> "Compiled":
         """Compile with XLA.
 
         Args:
           compiler_options: XLA options by name, added to those given to ``jit``.
+          device_assignment: the device to compile for, in a tuple.
 
         Raises:
           JaxRuntimeError: XLA refuses the module or an option.
+          ValueError: the program was not lowered for the device's platform.
         """
-        options = (*self._traced._options.compiler_options, *(compiler_options or {}).items())
-        executable = compile_lowered(self._program, self._traced.jaxpr, self._device, options)
-        return Compiled(self._traced, executable)
+        device = self._device if device_assignment is None else _only_device(device_assignment)
+        program = self._programs.get(device.platform)
+        if program is None:
+            raise ValueError(
+                f"{self._traced.fun_name} was lowered for {', '.join(self._programs)} and cannot "
+                f"be compiled for {device.platform}: name it among lowering_platforms"
+            )
+        traced = self._traced
+        options = (*traced.options.compiler_options, *(compiler_options or {}).items())
+        number = traced.options.function_id
+        executable = compile_lowered(program, traced.jaxpr, device, options, function_id=number)
+        return Compiled(traced, executable)
 
     def __repr__(self) -> str:
-        return f"Lowered({self._traced.fun_name}, platform={self._program.platform!r})"
+        return f"Lowered({self._traced.fun_name}, platform={', '.join(self._programs)!r})"
 
 
-class Compiled:
+def _checked_dialect(dialect: str | None) -> str:
+    if dialect not in (None, "stablehlo", "hlo"):
+        raise ValueError(f"unknown dialect {dialect!r}: there are 'stablehlo' and 'hlo'")
+    return dialect or "stablehlo"
+
+
+def _only_device(devices: Sequence[Any]) -> Any:
+    if len(devices) != 1:
+        raise ValueError(f"device_assignment names {len(devices)} devices for a program of one")
+    return devices[0]
+
+
+class Compiled(_Stage):
     """A function compiled for given argument types; calling it never traces."""
 
-    __slots__ = ("_executable", "_traced")
+    __slots__ = ("_callable", "_executable")
 
     def __init__(self, traced: Traced, executable: Executable) -> None:
         self._traced = traced
         self._executable = executable
-
-    @property
-    def in_tree(self) -> Any:
-        """The structure of ``(args, kwargs)``."""
-        return self._traced.in_tree
-
-    @property
-    def out_tree(self) -> Any:
-        """The structure of the result."""
-        return self._traced.out_tree
+        # Each compiled function has a key of its own, so none answers for another.
+        self._callable = pjit(
+            *(traced.fun_name, self._run, self._cache_miss),
+            *([], [], object(), tree.registry, shard_argument, None),
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on arguments of the types and structure compiled for (static ones left out).
 
         Raises:
-          TypeError: the structure, a shape or a dtype differs.
+          TypeError: the structure, a shape or a dtype differs, or an argument is being traced.
         """
+        return self._callable(*args, **kwargs)
+
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
+        return self._cache_miss(*args, **kwargs)[0]
+
+    def _cache_miss(self, *args: Any, **kwargs: Any) -> tuple[Any, FastpathData | None, bool]:
+        traced = self._traced
         flat, in_tree = tree.flatten((args, kwargs))
-        if in_tree != self._traced.in_tree:
-            raise TypeError(
-                f"{self._traced.fun_name} was compiled for arguments of structure "
-                f"{self._traced.in_tree} and got {in_tree}"
-            )
-        for index, (leaf, expected) in enumerate(zip(flat, self._traced.in_avals, strict=True)):
-            aval = abstractify(leaf)
-            if (aval.shape, aval.dtype) != (expected.shape, expected.dtype):
-                raise TypeError(
-                    f"{self._traced.fun_name} was compiled for {expected.short()} as argument "
-                    f"{index} and got {aval.short()}"
-                )
-        _, committed = target_device(flat)
+        if in_tree != traced.in_tree:
+            raise TypeError(self._structure_message(args, kwargs))
+        self._check_types(flat)
+        _, committed = target_device(flat, traced.options.device)
         outs = self._executable.call(flat, committed=committed)
+        fastpath = None
         if checking_results():
-            report_nonfinite(
-                self._traced.jaxpr, flat, outs, name=self._traced.fun_name, execute=execute
-            )
-        return self._traced.out_tree.unflatten(outs)
+            report_nonfinite(traced.jaxpr, flat, outs, name=traced.fun_name, execute=execute)
+        else:
+            fastpath = self._executable.fastpath(traced.out_tree, committed=committed)
+        return traced.out_tree.unflatten(outs), fastpath, False
+
+    def _structure_message(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        name = self._traced.fun_name
+        places: list[str] = []
+        for expected, found, what in zip(
+            self.in_tree.children(), (args, kwargs), ("args", "kwargs"), strict=True
+        ):
+            for place in mismatches(expected, found, exact=True):
+                where = f"{what}{tree.keystr(place.path)}"
+                advice = f" {place.advice}" if place.advice else ""
+                places.append(f"{where}: compiled for {place.expected}, got {place.found}.{advice}")
+        listed = "\n  ".join(places) or f"compiled for {self.in_tree}"
+        return (
+            f"{name} was compiled for arguments of another structure (static arguments are left "
+            f"out of the call):\n  {listed}"
+        )
+
+    def _check_types(self, flat: Sequence[Any]) -> None:
+        """Check the flat arguments against the types compiled for.
+
+        Raises:
+          TypeError: the message names each argument that differs.
+        """
+        wrong: list[str] = []
+        for index, (leaf, expected) in enumerate(
+            zip(flat, self._traced.jaxpr.in_avals, strict=True)
+        ):
+            if isinstance(leaf, Tracer):
+                raise TypeError(self._tracer_message(index, leaf))
+            try:
+                aval = abstractify(leaf)
+            except TypeError:
+                what = f"{leaf!r:.100} of type {type(leaf).__name__}"
+                name = self._argument_name(index)
+                raise ArgumentTypeError(self._traced.fun_name, name, what) from None
+            if (aval.shape, aval.dtype) != (expected.shape, expected.dtype):
+                where = self._argument_name(index)
+                wrong.append(
+                    f"compiled for {expected.short()} as argument {where} and got {aval.short()}"
+                )
+        if wrong:
+            raise TypeError(f"{self._traced.fun_name} was {'; '.join(wrong)}")
+
+    def _argument_name(self, index: int) -> str:
+        names = self._traced.options.names
+        return str(index) if names is None else names()[index]
+
+    def _tracer_message(self, index: int, tracer: Tracer) -> str:
+        return (
+            f"{self._traced.fun_name} is compiled and cannot be transformed: argument "
+            f"{self._argument_name(index)} is a tracer of type {tracer.aval.short()}. Transform "
+            "the function that it was compiled from, then compile the result."
+        )
+
+    @property
+    def input_shardings(self) -> Any:
+        """The tree ``(args, kwargs)`` with the sharding of each array."""
+        count = self.in_tree.num_leaves
+        return self.in_tree.unflatten([self._executable.sharding] * count)
+
+    @property
+    def output_shardings(self) -> Any:
+        """The result's tree with the sharding of each array."""
+        count = self.out_tree.num_leaves
+        return self.out_tree.unflatten([self._executable.sharding] * count)
 
     def as_text(self) -> str:
         """Return the HLO text after XLA's optimizations."""
         return "\n\n".join(module.to_string() for module in self._executable.xla.hlo_modules())
 
-    def cost_analysis(self) -> dict[str, float]:
-        """Return XLA's cost estimate of the optimized program."""
-        return self._executable.xla.cost_analysis()
+    def cost_analysis(self) -> dict[str, float] | None:
+        """Return XLA's cost estimate of the optimized program; None where it makes none."""
+        try:
+            return self._executable.xla.cost_analysis()
+        except (JaxRuntimeError, NotImplementedError):
+            return None
 
     def memory_analysis(self) -> Any:
-        """Return XLA's memory statistics: argument, output, temporary and code bytes."""
-        return self._executable.xla.get_compiled_memory_stats()
+        """Return XLA's memory statistics: argument, output, temporary and code bytes.
+
+        None where the platform keeps none.
+        """
+        try:
+            return self._executable.xla.get_compiled_memory_stats()
+        except (JaxRuntimeError, NotImplementedError):
+            return None
 
     def runtime_executable(self) -> Any:
         """Return jaxlib's loaded executable."""
