@@ -11,7 +11,7 @@ lowered by recursion, and 1,000 frames end at about 80 of them.
 import sys
 from types import ModuleType
 
-from jxkernel import errors, lax, nn, numpy, random, tree, tree_util
+from jxkernel import errors, lax, nn, numpy, random, stages, tree, tree_util
 from jxkernel._lazy import lazy_names
 from jxkernel._version import __version__
 from jxkernel.api import (
@@ -106,6 +106,7 @@ __all__ = [
     "numpy_rank_promotion",
     "random",
     "remat",
+    "stages",
     "scipy",
     "threefry_partitionable",
     "tree",

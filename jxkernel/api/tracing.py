@@ -20,7 +20,6 @@ def make_jaxpr(
     fun: Callable[..., Any],
     static_argnums: int | Sequence[int] = (),
     axis_env: Sequence[tuple[Any, int]] | None = None,
-    *,
     return_shape: bool = False,
 ) -> Callable[..., Any]:
     """Return a function that traces ``fun`` and returns its jaxpr.

@@ -316,9 +316,7 @@ class Lowered(_Stage):
 
     __slots__ = ("_device", "_programs")
 
-    def __init__(
-        self, traced: Traced, programs: dict[str, LoweredProgram], device: Any
-    ) -> None:
+    def __init__(self, traced: Traced, programs: dict[str, LoweredProgram], device: Any) -> None:
         self._traced = traced
         self._programs = programs
         self._device = device
