@@ -179,8 +179,6 @@ IN_TRACES = {
     "jax_default_matmul_precision": "high",
     "jax_numpy_dtype_promotion": "strict",
     "jax_numpy_rank_promotion": "raise",
-    "jax_debug_nans": True,
-    "jax_debug_infs": True,
     "jax_debug_key_reuse": True,
     "jax_check_tracer_leaks": True,
     "jax_default_device": "cpu",
@@ -205,7 +203,10 @@ def test_context_lists_the_options_that_shape_traces() -> None:
         assert config.context["jax_enable_x64"] is True
 
 
-@pytest.mark.parametrize("option", ["jax_log_compiles", "jax_explain_cache_misses"])
+@pytest.mark.parametrize(
+    "option",
+    ["jax_log_compiles", "jax_explain_cache_misses", "jax_debug_nans", "jax_debug_infs"],
+)
 def test_value_that_only_reports_is_not_in_the_trace_context(option: str) -> None:
     before = trace_context()
     with config.state(option)(True):

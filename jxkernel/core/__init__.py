@@ -2,4 +2,39 @@
 
 Everything above speaks in these terms.  It knows dtypes and shardings as data.  It must not know
 of any particular primitive, of transforms, of StableHLO or of devices.
+
+What is exported here is what code that extends the system needs; ``jxkernel.extend.core`` has the
+same names.
 """
+
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.checking import check_jaxpr
+from jxkernel.core.jaxpr import (
+    Atom,
+    ClosedJaxpr,
+    Eqn,
+    Jaxpr,
+    Literal,
+    Var,
+    eval_jaxpr,
+    jaxpr_as_fun,
+)
+from jxkernel.core.primitive import Primitive, Undefined
+from jxkernel.core.trace import Trace, Tracer
+
+__all__ = [
+    "Atom",
+    "ClosedJaxpr",
+    "Eqn",
+    "Jaxpr",
+    "Literal",
+    "Primitive",
+    "ShapedArray",
+    "Trace",
+    "Tracer",
+    "Undefined",
+    "Var",
+    "check_jaxpr",
+    "eval_jaxpr",
+    "jaxpr_as_fun",
+]

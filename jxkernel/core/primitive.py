@@ -5,6 +5,10 @@ the interpreters (``transforms``, ``lowering``) look the rule up on the object a
 tables of their own.  Array data is positional, parameters are keyword-only and hashable, in
 ``bind`` and in every rule.  This module must not know of any interpreter.
 
+A primitive that a user makes may be made again, for cells and scripts are run again: the newest
+of a name is the one in the registry, and programs that hold an older one keep it, rules and all.
+The package's own names are taken.
+
 ========================  ==================================================================
 slot                      signature
 ========================  ==================================================================
@@ -27,12 +31,14 @@ slot                      signature
 ========================  ==================================================================
 """
 
+import sys
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar, cast
 
 from jxkernel.core import trace as _trace
 from jxkernel.core.avals import ShapedArray
 from jxkernel.errors import UndefinedRuleError
+from jxkernel.source import is_user_code
 
 __all__ = ["Primitive", "Undefined", "clear_primitive_caches"]
 
@@ -58,14 +64,21 @@ class Primitive:
     """An operation of the IR with all its rules.
 
     Args:
-      name: the name jaxprs print; unique in the registry.
+      name: the name jaxprs print; the registry knows the newest primitive of a name.
       multiple_results: whether ``bind`` and the rules return sequences.
 
     ``axis_names``, of a collective, is a function from its parameters to the named axes it uses;
     a call of programs that binds names gives here those that remain.
 
     Raises:
-      ValueError: the name is taken by another primitive.
+      ValueError: a primitive of this package has the name.
+
+    >>> from jxkernel.core.primitive import Primitive
+    >>> halve_p = Primitive("halve")
+    >>> halve_p.define(abstract_eval=lambda x: x, evaluate=lambda x: x / 2)
+    halve
+    >>> float(halve_p.bind(3.0))
+    1.5
     """
 
     registry: ClassVar[dict[str, "Primitive"]] = {}
@@ -85,9 +98,12 @@ class Primitive:
     )
 
     def __init__(self, name: str, *, multiple_results: bool = False) -> None:
-        if name in Primitive.registry:
-            raise ValueError(f"a primitive named {name!r} exists already")
+        built_in = not is_user_code(sys._getframe(1).f_code)
+        taken = Primitive.registry.get(name)
+        if taken is not None and (built_in or taken.built_in):
+            raise ValueError(f"a primitive named {name!r} exists already: choose another name")
         self.name = name
+        self.built_in = built_in
         self.multiple_results = multiple_results
         self.abstract_eval: Any = None
         self.lower: Any = None
@@ -123,7 +139,9 @@ class Primitive:
         """
         found = getattr(self, name)
         if found is None or type(found) is Undefined:
-            raise UndefinedRuleError(self.name, name, "" if found is None else found.why)
+            parts = {"instead": _skeleton(self, name)} if found is None else {}
+            why = "" if found is None else found.why
+            raise UndefinedRuleError(self.name, name, why, **parts)
         return found
 
     def define(self, **rules: Any) -> "Primitive":
@@ -139,9 +157,31 @@ class Primitive:
     def _declare(self, name: str, rule: Any) -> None:
         if name not in Primitive.RULES:
             raise ValueError(f"{name!r} names no rule: there are {', '.join(Primitive.RULES)}")
-        if getattr(self, name) is not None:
+        found = getattr(self, name)
+        if found is not None and (self.built_in or not _is_rerun(found, rule)):
             raise ValueError(f"primitive {self.name!r} has a rule {name!r} already")
+        self.replace_rule(name, rule)
+
+    def replace_rule(self, name: str, rule: Any) -> None:
+        """Set a rule, whether or not there is one: the newest counts for what is traced from now.
+
+        Raises:
+          ValueError: the primitive is one of this package's.
+        """
+        found = getattr(self, name)
+        if found is not None and self.built_in:
+            raise ValueError(f"the rule {name!r} of {self.name!r} is this package's own")
         setattr(self, name, rule)
+        if found is not None:
+            self.clear_caches()
+
+    def def_impl(self, rule: RuleT) -> RuleT:
+        """Declare, as a decorator, how arrays are computed while nothing is traced.
+
+        Without it the primitive is compiled by its ``lower`` rule, eagerly too.
+        """
+        self._declare("evaluate", rule)
+        return rule
 
     def def_abstract_eval(self, rule: RuleT) -> RuleT:
         """Declare, as a decorator, how result types follow from argument types."""
@@ -189,6 +229,35 @@ class Primitive:
         """Forget remembered result types and eager executables."""
         self._aval_cache.clear()
         self.eager_cache.clear()
+
+
+_SKELETONS = {
+    "abstract_eval": "def rule(*avals, **params): return ShapedArray(shape, dtype)",
+    "lower": (
+        "def rule(context, *values, **params): "
+        "return context.value('stablehlo.add', context.out_type, values)"
+    ),
+    "jvp": "def rule(primals, tangents, **params): return result, tangent",
+    "transpose": "def rule(ct, *args, **params): return [cotangent_or_None_for_each_arg]",
+    "batch": "def rule(axis, args, dims, **params): return result, batch_dim",
+}
+
+
+def _skeleton(primitive: Primitive, name: str) -> tuple[str, ...]:
+    """Return what to write to declare a rule."""
+    text = _SKELETONS.get(name)
+    if text is None:
+        return (f"{primitive.name}_p.define({name}=rule)",)
+    return (f"@{primitive.name}_p.def_{name}", text)
+
+
+def _is_rerun(found: Any, rule: Any) -> bool:
+    """Whether a rule is an older one come again: a cell that declares it has been run again."""
+    places = [
+        (getattr(one, "__module__", None), getattr(one, "__qualname__", None))
+        for one in (found, rule)
+    ]
+    return places[0] == places[1] and places[0][0] == "__main__"
 
 
 def _is_plain(value: Any) -> bool:

@@ -34,9 +34,45 @@ def test_an_unknown_rule_is_refused(primitive):
         primitive.define(lowering=lambda context, x: x)
 
 
-def test_a_name_is_taken_once(primitive):
-    with pytest.raises(ValueError, match="'test_double' exists already"):
-        Primitive("test_double")
+def test_the_names_of_the_package_are_taken():
+    with pytest.raises(ValueError, match="'sin' exists already: choose another name"):
+        Primitive("sin")
+
+
+def test_a_primitive_made_again_replaces_the_old_one_which_programs_keep(primitive):
+    _declare(primitive)
+    f = jx.jit(lambda x: primitive.bind(x))
+    program = jx.make_jaxpr(f)(1.0)
+    again = Primitive("test_double")
+    again.define(abstract_eval=lambda x: x, evaluate=lambda x: x)
+    assert Primitive.registry["test_double"] is again
+    assert f(3.0) == 6.0
+    assert jx.core.jaxpr_as_fun(program)(4.0) == [8.0]
+    assert again.bind(3.0) == 3.0
+
+
+def test_a_rule_declared_again_by_a_cell_replaces_the_old_one(primitive):
+    def declare(source):
+        scope = {"p": primitive, "__name__": "__main__"}
+        exec(f"@p.def_impl\ndef rule(x): return {source}", scope)
+
+    primitive.def_abstract_eval(lambda x: x)
+    declare("x + 1.0")
+    assert primitive.bind(1.0) == 2.0
+    declare("x + 2.0")
+    assert primitive.bind(1.0) == 3.0
+
+
+def test_the_rules_of_the_package_are_its_own():
+    with pytest.raises(ValueError, match=r"the rule 'jvp' of 'sin' is this package's own"):
+        Primitive.registry["sin"].replace_rule("jvp", None)
+
+
+@pytest.mark.parametrize("rule", ["abstract_eval", "lower", "jvp", "transpose", "batch", "dce"])
+def test_a_missing_rule_says_what_to_write(primitive, rule):
+    with pytest.raises(UndefinedRuleError) as caught:
+        primitive.rule(rule)
+    assert f"test_double_p.def{'ine(dce=' if rule == 'dce' else f'_{rule}'}" in str(caught.value)
 
 
 def test_a_new_primitive_runs_eagerly_and_jitted(primitive):
