@@ -87,8 +87,11 @@ __all__ = [
     "errors",
     "eval_shape",
     "explain_cache_misses",
+    "extend",
+    "ffi",
     "grad",
     "hessian",
+    "interpreters",
     "jacfwd",
     "jacobian",
     "jacrev",
@@ -117,8 +120,12 @@ __all__ = [
 ]
 
 # Rarely used: imported at their first use.
+extend: ModuleType
+ffi: ModuleType
+interpreters: ModuleType
 scipy: ModuleType
-__getattr__, __dir__ = lazy_names(__name__, {name: f"{__name__}.{name}" for name in ("scipy",)})
+_LATE = ("extend", "ffi", "interpreters", "scipy")
+__getattr__, __dir__ = lazy_names(__name__, {name: f"{__name__}.{name}" for name in _LATE})
 
 sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000))
 install_base_trace(EvalTrace())

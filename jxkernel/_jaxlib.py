@@ -51,6 +51,7 @@ __all__ = [
     "batched_block_until_ready",
     "batched_device_put",
     "computation_of",
+    "include_dir",
     "jax_jit",
     "lapack",
     "machine_description",
@@ -58,7 +59,9 @@ __all__ = [
     "module_cost",
     "pjit",
     "pytree",
+    "register_batch_partitionable",
     "register_custom_call_target",
+    "register_custom_type",
     "set_tracer_class",
     "trace_context",
     "version",
@@ -96,6 +99,10 @@ HloSharding: Any = xla_client.HloSharding
 make_cpu_client: Any = xla_client.make_cpu_client
 lapack: Any = _lapack
 register_custom_call_target: Any = xla_client.register_custom_call_target
+register_custom_type: Any = xla_client.register_custom_type
+register_batch_partitionable: Any = xla_client.register_custom_call_as_batch_partitionable
+include_dir: str = os.path.join(os.path.dirname(xla_client.__file__), "include")
+"""Where the wheel keeps the headers of XLA's foreign function interface."""
 
 if version < (0, 11):
 

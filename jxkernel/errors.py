@@ -39,14 +39,15 @@ The tree (built-in base in parentheses):
 Every class below `JXError` takes as `**parts` what `JXError` takes besides `what`: `details`,
 `origin`, `where`, `code`, `underline` and `instead`, whose default is the advice of its class.
 
-Errors of the compiler and runtime themselves are jaxlib's own `XlaRuntimeError`, named in
-`runtime`.
+Errors of the compiler and runtime themselves are jaxlib's own `JaxRuntimeError` (RuntimeError).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
+
+from jxkernel._jaxlib import JaxRuntimeError
 
 __all__ = [
     "ArgumentTypeError",
@@ -57,6 +58,7 @@ __all__ = [
     "ImmutableArrayError",
     "InconclusiveDimensionOperation",
     "JXError",
+    "JaxRuntimeError",
     "JaxprTypeError",
     "KeyReuseError",
     "LeakError",

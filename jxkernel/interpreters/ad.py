@@ -1,0 +1,33 @@
+"""Derivative rules by the field's older names.
+
+A façade: it re-exports and holds nothing of its own.
+"""
+
+from jxkernel.api.extending import (
+    defbilinear,
+    defjvp,
+    defjvp2,
+    deflinear,
+    deflinear2,
+    primitive_jvps,
+    primitive_transposes,
+)
+from jxkernel.core.zeros import UndefinedPrimal, Zero
+from jxkernel.core.zeros import is_linear as is_undefined_primal
+from jxkernel.ops.broadcast import add_tangents
+from jxkernel.ops.broadcast import instantiate as instantiate_zeros
+
+__all__ = [
+    "UndefinedPrimal",
+    "Zero",
+    "add_tangents",
+    "defbilinear",
+    "defjvp",
+    "defjvp2",
+    "deflinear",
+    "deflinear2",
+    "instantiate_zeros",
+    "is_undefined_primal",
+    "primitive_jvps",
+    "primitive_transposes",
+]

@@ -1,0 +1,132 @@
+"""The field's older way to declare rules: tables that set slots of the primitive."""
+
+import numpy as np
+import pytest
+from jaxlib.mlir.dialects import stablehlo
+
+import jxkernel as jx
+import jxkernel.numpy as jnp
+from jxkernel.core import Primitive, ShapedArray
+from jxkernel.errors import UndefinedRuleError
+from jxkernel.interpreters import ad, batching, mlir, xla
+
+
+@pytest.fixture
+def multiply_add():
+    """Define ``x * y + z`` as a tutorial does."""
+    p = Primitive("test_multiply_add")
+    p.def_impl(lambda x, y, z: np.add(np.multiply(x, y), z))
+    p.def_abstract_eval(lambda x, y, z: ShapedArray(x.shape, x.dtype))
+    mlir.register_lowering(
+        p,
+        lambda context, x, y, z: [stablehlo.AddOp(stablehlo.MulOp(x, y), z).result],
+        platform="cpu",
+    )
+
+    def jvp(primals, tangents):
+        x, y, z = primals
+        xt, yt, zt = [ad.instantiate_zeros(t) for t in tangents]
+        zero = jnp.zeros_like(x)
+        return p.bind(x, y, z), p.bind(xt, y, p.bind(x, yt, p.bind(jnp.ones_like(zt), zt, zero)))
+
+    def transpose(ct, x, y, z):
+        if not ad.is_undefined_primal(x):
+            return None, p.bind(x, ct, jnp.zeros_like(ct)), ct
+        return p.bind(ct, y, jnp.zeros_like(ct)), None, ct
+
+    def batch(args, dims):
+        sizes = {np.shape(x)[d] for x, d in zip(args, dims, strict=True) if d is not None}
+        (size,) = sizes
+        full = [batching.bdim_at_front(x, d, size) for x, d in zip(args, dims, strict=True)]
+        return p.bind(*full), 0
+
+    ad.primitive_jvps[p] = jvp
+    ad.primitive_transposes[p] = transpose
+    batching.primitive_batchers[p] = batch
+    yield p
+    del Primitive.registry["test_multiply_add"]
+
+
+def test_rules_of_tables_work_under_every_transform(multiply_add):
+    def f(x):
+        return multiply_add.bind(x, x, x)
+
+    x = jnp.array([1.0, 2.0])
+    np.testing.assert_array_equal(f(x), [2, 6])
+    np.testing.assert_array_equal(jx.jit(f)(x), [2, 6])
+    np.testing.assert_array_equal(jx.vmap(f)(x), [2, 6])
+    np.testing.assert_array_equal(jx.jit(jx.vmap(jx.grad(f)))(x), [3, 5])
+    y, t = jx.jvp(f, (x,), (jnp.ones(2),))
+    np.testing.assert_array_equal([y, t], [[2, 6], [3, 5]])
+
+
+def test_a_missing_platform_is_named(multiply_add):
+    with pytest.raises(UndefinedRuleError, match="there is one for cpu and none for tpu"):
+        jx.jit(lambda x: multiply_add.bind(x, x, x)).trace(1.0).lower(lowering_platforms=("tpu",))
+
+
+def test_tables_are_read_as_they_are_written(multiply_add):
+    assert multiply_add in batching.primitive_batchers
+    out, dim = batching.primitive_batchers[multiply_add]([np.ones(2)] * 3, [0] * 3)
+    assert dim == 0
+    np.testing.assert_array_equal(out, [2, 2])
+    assert ad.primitive_jvps.get(Primitive("test_bare"), "none") == "none"
+    del Primitive.registry["test_bare"]
+
+
+def test_apply_primitive_compiles_whatever_the_impl_says(multiply_add):
+    out = xla.apply_primitive(multiply_add, *[jnp.ones(2)] * 3)
+    assert type(out) is type(jnp.ones(2))
+    np.testing.assert_array_equal(out, [2, 2])
+
+
+@pytest.fixture
+def named():
+    made = Primitive("test_named")
+    made.def_abstract_eval(lambda *avals, **params: ShapedArray(avals[0].shape, avals[0].dtype))
+    yield made
+    del Primitive.registry["test_named"]
+
+
+def test_defjvp_adds_up_the_arguments(named):
+    mlir.register_lowering(named, mlir.lower_fun(lambda x, y: x * y * y, multiple_results=False))
+    ad.defjvp(named, lambda t, x, y: t * y * y, lambda t, x, y: t * 2.0 * x * y)
+    assert jx.grad(lambda x: named.bind(x, x))(2.0) == 12.0
+    assert jx.grad(lambda x: named.bind(3.0, x))(2.0) == 12.0
+
+
+def test_defjvp2_is_given_the_result(named):
+    mlir.register_lowering(named, mlir.lower_fun(jnp.exp, multiple_results=False))
+    ad.defjvp2(named, lambda t, y, x: t * y)
+    assert jx.grad(lambda x: named.bind(x))(0.0) == 1.0
+
+
+def test_deflinear_and_defvectorized(named):
+    mlir.register_lowering(named, mlir.lower_fun(lambda x, by: by * x, multiple_results=False))
+    ad.deflinear(named, lambda ct, by: [named.bind(ct, by=by)])
+    batching.defvectorized(named)
+    per_example = jx.vmap(jx.grad(lambda x: named.bind(x, by=3.0) ** 2))
+    np.testing.assert_array_equal(per_example(jnp.arange(2.0)), [0, 18])
+
+
+def test_defbilinear_and_defbroadcasting(named):
+    mlir.register_lowering(named, mlir.lower_fun(lambda x, y: x * y, multiple_results=False))
+    ad.defbilinear(named, lambda ct, x, y: named.bind(ct, y), lambda ct, x, y: named.bind(x, ct))
+    batching.defbroadcasting(named)
+    assert jx.grad(lambda x: named.bind(x, x))(3.0) == 6.0
+    x, y = jnp.arange(6.0).reshape(2, 3), jnp.arange(3.0)
+    np.testing.assert_array_equal(jx.vmap(named.bind, (0, None))(x, y), x * y)
+
+
+def test_lowering_rules_may_use_constants(named):
+    def rule(context, x):
+        assert mlir.aval_to_ir_type(context.avals_in[0]) == x.type
+        return [stablehlo.AddOp(x, mlir.ir_constant(np.full(2, 5, np.float32))).result]
+
+    mlir.register_lowering(named, rule)
+    np.testing.assert_array_equal(named.bind(np.ones(2, np.float32)), [6, 6])
+
+
+def test_the_tables_do_not_change_the_rules_of_the_package():
+    with pytest.raises(ValueError, match="is this package's own"):
+        ad.primitive_jvps[Primitive.registry["sin"]] = lambda primals, tangents: None
