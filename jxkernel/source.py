@@ -19,6 +19,7 @@ from jxkernel.records import record
 
 __all__ = [
     "Frame",
+    "called_by_user",
     "capture",
     "current_user_frame",
     "hide_internal_frames",
@@ -61,6 +62,11 @@ def is_user_code(code: CodeType) -> bool:
     if name.startswith("<ipython-input"):
         return True
     return not any(part in name for part in _MACHINERY)
+
+
+def called_by_user() -> bool:
+    """Whether the function that asks was called by the user's code."""
+    return is_user_code(sys._getframe(2).f_code)
 
 
 class _Code:

@@ -31,14 +31,13 @@ slot                      signature
 ========================  ==================================================================
 """
 
-import sys
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar, cast
 
 from jxkernel.core import trace as _trace
 from jxkernel.core.avals import ShapedArray
 from jxkernel.errors import UndefinedRuleError
-from jxkernel.source import is_user_code
+from jxkernel.source import called_by_user
 
 __all__ = ["Primitive", "Undefined", "clear_primitive_caches"]
 
@@ -98,7 +97,7 @@ class Primitive:
     )
 
     def __init__(self, name: str, *, multiple_results: bool = False) -> None:
-        built_in = not is_user_code(sys._getframe(1).f_code)
+        built_in = not called_by_user()
         taken = Primitive.registry.get(name)
         if taken is not None and (built_in or taken.built_in):
             raise ValueError(f"a primitive named {name!r} exists already: choose another name")
