@@ -11,7 +11,21 @@ lowered by recursion, and 1,000 frames end at about 80 of them.
 import sys
 from types import ModuleType
 
-from jxkernel import errors, lax, nn, numpy, random, stages, tree, tree_util
+from jxkernel import (
+    dlpack,
+    errors,
+    lax,
+    nn,
+    numpy,
+    random,
+    stages,
+    tree,
+    tree_util,
+    typing,
+    version,
+)
+from jxkernel._alias import alias, unalias
+from jxkernel._alias import install as install_import_hook
 from jxkernel._lazy import lazy_names
 from jxkernel._version import __version__
 from jxkernel.api import (
@@ -19,6 +33,7 @@ from jxkernel.api import (
     checkpoint,
     checkpoint_policies,
     clear_caches,
+    copy_to_host_async,
     custom_jvp,
     custom_vjp,
     device_get,
@@ -41,9 +56,11 @@ from jxkernel.api import (
 )
 from jxkernel.compile import EvalTrace, ShapeDtypeStruct, watch_executions
 from jxkernel.config import (
+    check_tracer_leaks,
     checking_leaks,
     config,
     debug_infs,
+    debug_key_reuse,
     debug_nans,
     default_device,
     default_matmul_precision,
@@ -58,30 +75,57 @@ from jxkernel.config import (
     threefry_partitionable,
 )
 from jxkernel.core.trace import install_base_trace
+from jxkernel.dtypes import float0
 from jxkernel.numpy.operators import install_operators
-from jxkernel.runtime import Array, devices, local_devices
+from jxkernel.runtime import (
+    Array,
+    Device,
+    default_backend,
+    device_count,
+    devices,
+    host_count,
+    host_id,
+    host_ids,
+    live_arrays,
+    local_device_count,
+    local_devices,
+    print_environment_info,
+    process_count,
+    process_index,
+    process_indices,
+)
+from jxkernel.version import __version_info__
 
 __all__ = [
     "Array",
+    "Device",
     "ShapeDtypeStruct",
     "__version__",
+    "__version_info__",
+    "alias",
     "block_until_ready",
+    "check_tracer_leaks",
     "checking_leaks",
     "checkpoint",
     "checkpoint_policies",
     "clear_caches",
     "config",
+    "copy_to_host_async",
     "custom_jvp",
     "custom_vjp",
     "debug_infs",
+    "debug_key_reuse",
     "debug_nans",
+    "default_backend",
     "default_device",
     "default_matmul_precision",
     "default_prng_impl",
+    "device_count",
     "device_get",
     "device_put",
     "devices",
     "disable_jit",
+    "dlpack",
     "enable_checks",
     "enable_x64",
     "errors",
@@ -89,8 +133,12 @@ __all__ = [
     "explain_cache_misses",
     "extend",
     "ffi",
+    "float0",
     "grad",
     "hessian",
+    "host_count",
+    "host_id",
+    "host_ids",
     "interpreters",
     "jacfwd",
     "jacobian",
@@ -100,6 +148,8 @@ __all__ = [
     "lax",
     "linear_transpose",
     "linearize",
+    "live_arrays",
+    "local_device_count",
     "local_devices",
     "log_compiles",
     "make_jaxpr",
@@ -107,6 +157,10 @@ __all__ = [
     "numpy",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
+    "print_environment_info",
+    "process_count",
+    "process_index",
+    "process_indices",
     "random",
     "remat",
     "scipy",
@@ -114,7 +168,10 @@ __all__ = [
     "threefry_partitionable",
     "tree",
     "tree_util",
+    "typing",
+    "unalias",
     "value_and_grad",
+    "version",
     "vjp",
     "vmap",
 ]
@@ -131,6 +188,7 @@ sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000))
 install_base_trace(EvalTrace())
 install_operators()
 watch_executions()
+install_import_hook()
 
 
 def load_ipython_extension(ipython: object) -> None:

@@ -6,6 +6,7 @@ including, 0.13.  This module must not know of avals, primitives or tracing.
 
 Facts it holds:
 
+* The ``jax`` package attaches its methods to the same array class: whoever comes second must stop.
 * C++ INFO lines reach stderr unless ``TF_CPP_MIN_LOG_LEVEL`` is set before the first import.
 * jaxlib 0.10's sharding classes lack ``_to_xla_hlo_sharding``, which placing an array asks for.
 * ``array_result_handler`` took ``_skip_checks`` up to 0.10 and lost it later.
@@ -13,7 +14,15 @@ Facts it holds:
 
 import os
 import platform
+import sys
 from collections.abc import Sequence
+
+if "jax" in sys.modules:
+    raise ImportError(
+        "jax and jxkernel cannot share a process: both attach their methods to jaxlib's one array "
+        "class. jax is loaded: restart the process (the kernel), and import jxkernel alone; "
+        "jxkernel.alias('jax') then runs programs written for jax."
+    )
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
@@ -51,6 +60,7 @@ __all__ = [
     "batched_block_until_ready",
     "batched_device_put",
     "computation_of",
+    "dlpack_to_buffer",
     "include_dir",
     "jax_jit",
     "lapack",
@@ -63,6 +73,7 @@ __all__ = [
     "register_custom_call_target",
     "register_custom_type",
     "set_tracer_class",
+    "to_dlpack_capsule",
     "trace_context",
     "version",
     "version_text",
@@ -155,3 +166,19 @@ def _replicated(self: Any, ndim: int) -> Any:
 
 if not hasattr(SingleDeviceSharding, "_to_xla_hlo_sharding"):
     SingleDeviceSharding._to_xla_hlo_sharding = _replicated
+
+
+def to_dlpack_capsule(array: Any, stream: Any, max_version: tuple[int, int] | None) -> Any:
+    """Return an array's memory as a DLPack capsule, of the newest version that both sides know."""
+    # Only releases that know versions tell which one they know.
+    versioned = (
+        {}
+        if max_version is None or not hasattr(_jax, "dlpack_version")
+        else {"max_version": max_version}
+    )
+    return _jax.buffer_to_dlpack_managed_tensor(array, stream=stream, **versioned)
+
+
+def dlpack_to_buffer(capsule: Any, device: Any) -> Any:
+    """Return the memory of a DLPack capsule as an array without an aval, not copied."""
+    return _jax.dlpack_managed_tensor_to_buffer(capsule, device, None, False)

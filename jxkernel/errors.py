@@ -12,12 +12,14 @@ the raiser made, so that an error may be pickled and shown long after its subjec
 The tree (built-in base in parentheses):
 
     JXError
-    ├── ConcretizationTypeError (TypeError)            a concrete value was needed of a tracer
-    │   └── TracerBoolConversionError                  ... by `if`, `while`, `and`, `bool`
-    ├── TracerArrayConversionError (TypeError)         ... by NumPy
-    ├── TracerIntegerConversionError (TypeError)       ... as a Python index or count
-    ├── NonConcreteBooleanIndexError (IndexError)      a traced mask would give a traced shape
-    ├── UnexpectedTracerError (TypeError)              a tracer was used after its trace ended
+    ├── JAXTypeError (TypeError)                       a traced value was used as a known one
+    │   ├── ConcretizationTypeError                    a concrete value was needed of a tracer
+    │   │   └── TracerBoolConversionError              ... by `if`, `while`, `and`, `bool`
+    │   ├── TracerArrayConversionError                 ... by NumPy
+    │   ├── TracerIntegerConversionError               ... as a Python index or count
+    │   └── UnexpectedTracerError                      a tracer was used after its trace ended
+    ├── JAXIndexError (IndexError)                     a traced value was used as a known index
+    │   └── NonConcreteBooleanIndexError               a traced mask would give a traced shape
     ├── LeakError (RuntimeError)                       the leak checker found a tracer alive
     ├── JaxprTypeError (TypeError)                     a jaxpr is ill formed
     ├── UndefinedRuleError (NotImplementedError)       a primitive lacks a transform's rule
@@ -57,6 +59,8 @@ __all__ = [
     "DeletedArrayError",
     "ImmutableArrayError",
     "InconclusiveDimensionOperation",
+    "JAXIndexError",
+    "JAXTypeError",
     "JXError",
     "JaxRuntimeError",
     "JaxprTypeError",
@@ -131,7 +135,15 @@ class JXError(Exception):
         return (_rebuild, (type(self), self.args), self.__dict__)
 
 
-class ConcretizationTypeError(JXError, TypeError):
+class JAXTypeError(JXError, TypeError):
+    """A traced value was used where Python, NumPy or a shape needs a known one."""
+
+
+class JAXIndexError(JXError, IndexError):
+    """A traced value was used as an index whose value must be known."""
+
+
+class ConcretizationTypeError(JAXTypeError):
     """A concrete value was needed where there is only a tracer.
 
     Args:
@@ -185,7 +197,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
         super().__init__(tracer, needed_by, **parts)
 
 
-class TracerArrayConversionError(JXError, TypeError):
+class TracerArrayConversionError(JAXTypeError):
     """A tracer was given to NumPy or to something else that needs an array's data.
 
     Args:
@@ -209,7 +221,7 @@ class TracerArrayConversionError(JXError, TypeError):
         self.needed_by = needed_by
 
 
-class TracerIntegerConversionError(JXError, TypeError):
+class TracerIntegerConversionError(JAXTypeError):
     """A tracer was used where Python needs an integer: an index, a count, `range`, a shape.
 
     Args:
@@ -237,7 +249,7 @@ class TracerIntegerConversionError(JXError, TypeError):
         self.needed_by = needed_by
 
 
-class NonConcreteBooleanIndexError(JXError, IndexError):
+class NonConcreteBooleanIndexError(JAXIndexError):
     """A traced boolean mask was used as an index: the result's shape would depend on its values.
 
     Args:
@@ -262,7 +274,7 @@ class NonConcreteBooleanIndexError(JXError, IndexError):
         self.mask = mask
 
 
-class UnexpectedTracerError(JXError, TypeError):
+class UnexpectedTracerError(JAXTypeError):
     """A tracer was used after the trace that made it had ended.
 
     Args:

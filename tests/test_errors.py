@@ -17,7 +17,9 @@ from jxkernel.errors import (
     DeletedArrayError,
     ImmutableArrayError,
     InconclusiveDimensionOperation,
+    JAXIndexError,
     JaxprTypeError,
+    JAXTypeError,
     JXError,
     KeyReuseError,
     LeakError,
@@ -31,6 +33,7 @@ from jxkernel.errors import (
     TracerBoolConversionError,
     TracerIntegerConversionError,
     TypePromotionError,
+    UnboundAxisError,
     UndefinedRuleError,
     UnexpectedTracerError,
 )
@@ -39,6 +42,13 @@ TRACER = "f32[8] traced by jit of f"
 
 # (error, built-in class that users catch, words of the message)
 EXAMPLES: list[tuple[JXError, type[Exception], list[str]]] = [
+    (
+        UnboundAxisError("i", ("j",)),
+        NameError,
+        ["unbound axis name: 'i'", "the names bound here are 'j'", "vmap"],
+    ),
+    (JAXTypeError("it is traced"), TypeError, ["it is traced"]),
+    (JAXIndexError("it is traced"), IndexError, ["it is traced"]),
     (
         ConcretizationTypeError(TRACER, "float(x)"),
         TypeError,

@@ -12,7 +12,12 @@ from jxkernel.api.jit import clear_caches, jit
 from jxkernel.api.looping import fori_loop, while_loop
 from jxkernel.api.scanning import associative_scan, map, scan
 from jxkernel.api.tracing import eval_shape, make_jaxpr
-from jxkernel.api.transfer import block_until_ready, device_get, device_put
+from jxkernel.api.transfer import (
+    block_until_ready,
+    copy_to_host_async,
+    device_get,
+    device_put,
+)
 from jxkernel.api.vectorize import vmap
 
 __all__ = [
@@ -23,6 +28,7 @@ __all__ = [
     "checkpoint_policies",
     "clear_caches",
     "cond",
+    "copy_to_host_async",
     "custom_jvp",
     "custom_vjp",
     "device_get",

@@ -8,7 +8,7 @@ from jxkernel import runtime, tree
 from jxkernel._jaxlib import ArrayImpl
 from jxkernel.core.trace import Tracer
 
-__all__ = ["block_until_ready", "device_get", "device_put"]
+__all__ = ["block_until_ready", "copy_to_host_async", "device_get", "device_put"]
 
 
 def device_put(x: Any, device: Any = None) -> Any:
@@ -50,4 +50,15 @@ def block_until_ready(x: Any) -> Any:
       JaxRuntimeError: the computation of one failed.
     """
     runtime.block_until_ready(tree.leaves(x))
+    return x
+
+
+def copy_to_host_async(x: Any) -> Any:
+    """Start copying every array of a tree to the host, and return the tree.
+
+    Reading an array later finds its value there.
+    """
+    for leaf in tree.leaves(x):
+        if isinstance(leaf, ArrayImpl):
+            leaf.copy_to_host_async()
     return x

@@ -171,6 +171,16 @@ class Tracer:
         return self.aval.size
 
     @property
+    def itemsize(self) -> int:
+        """The bytes of one element."""
+        return self.aval.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return self.aval.size * self.aval.dtype.itemsize
+
+    @property
     def weak_type(self) -> bool:
         """Whether the dtype yields to the dtype it meets."""
         return self.aval.weak_type
@@ -197,6 +207,12 @@ class Tracer:
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         return self._concrete(TracerArrayConversionError)
+
+    def __dlpack__(self, **how: Any) -> Any:
+        return self._concrete(ConcretizationTypeError, "__dlpack__()")
+
+    def __dlpack_device__(self) -> Any:
+        return self._concrete(ConcretizationTypeError, "__dlpack_device__()")
 
     def tolist(self) -> Any:
         """Raise: a traced value cannot become a Python list."""

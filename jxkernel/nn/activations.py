@@ -7,15 +7,17 @@ Integers become floating.  All are fused: one dispatch when run eagerly.
 Array([0., 3.], dtype=float32)
 """
 
+from functools import partial
 from math import pi, sqrt
 from typing import Any
 
 import numpy as np
 
+from jxkernel.numpy import ufuncs
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.mathematics import tanh
 from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, promote_operands
-from jxkernel.numpy.ufuncs import inexact, unary_function
+from jxkernel.numpy.ufuncs import inexact
 from jxkernel.ops import arithmetic as ops
 from jxkernel.ops.compare import ge, gt, le, lt
 from jxkernel.ops.complex import abs as modulus
@@ -63,6 +65,8 @@ def _floating(name: str, x: Any) -> Any:
 
 
 # ---------------------------------------------------------------- with kinks
+
+unary_function = partial(ufuncs.unary_function, module="jxkernel.nn")
 
 relu = unary_function(
     "relu",

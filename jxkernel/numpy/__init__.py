@@ -10,6 +10,7 @@ Each file is one family, and its ``__all__`` says what of it is public.
 from jxkernel._lazy import lazy_names
 from jxkernel.numpy import (
     arithmetic,
+    array_api,
     bit_packing,
     contractions,
     convolutions,
@@ -45,6 +46,7 @@ from jxkernel.numpy import (
     windows,
 )
 from jxkernel.numpy.arithmetic import *  # noqa: F403
+from jxkernel.numpy.array_api import *  # noqa: F403
 from jxkernel.numpy.bit_packing import *  # noqa: F403
 from jxkernel.numpy.contractions import *  # noqa: F403
 from jxkernel.numpy.convolutions import *  # noqa: F403
@@ -87,6 +89,7 @@ __getattr__, __dir__ = lazy_names(__name__, _LATE)
 __all__ = ["ndarray"]
 __all__ += list(_LATE)
 __all__ += arithmetic.__all__
+__all__ += array_api.__all__
 __all__ += bit_packing.__all__
 __all__ += contractions.__all__
 __all__ += convolutions.__all__

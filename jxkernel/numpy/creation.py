@@ -26,6 +26,7 @@ from jxkernel.ops.compare import eq
 from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.joining import stack as stack_arrays
 from jxkernel.runtime import ArrayImpl, array_from_host, device_put_single
+from jxkernel.runtime.dlpack import from_dlpack as share_memory
 
 __all__ = [
     "array",
@@ -296,19 +297,18 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
-    """Return an array with the data of an object that offers DLPack.
+    """Return an array with the memory of another library's array, shared where that is possible.
 
     Args:
-      x: an array of any library with ``__dlpack__``.
-      device: a device to commit the result to.
-      copy: False to refuse a copy; the data is copied otherwise.
+      x: an array of any library with ``__dlpack__`` and ``__dlpack_device__``.
+      device: a device to put the result on.
+      copy: True to copy always, False to refuse a copy.
 
     Raises:
-      ValueError: ``copy`` is False.
+      TypeError: ``x`` does not speak DLPack.
+      BufferError: ``copy`` is False and the memory cannot be shared as it is.
     """
-    if copy is False:
-        raise ValueError("from_dlpack(copy=False): the data is always copied")
-    return asarray(np.from_dlpack(x), device=device)
+    return share_memory(x, device, copy)
 
 
 # ---------------------------------------------------------------- from a shape

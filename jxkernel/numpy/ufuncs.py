@@ -17,17 +17,19 @@ __all__ = ["binary_function", "inexact", "named", "public", "unary_function"]
 _ANY = dtypes.ALL
 
 
-def named(body: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:
-    """Give a function that was made here the name and docstring users see."""
+def named(
+    body: Callable[..., Any], name: str, doc: str, module: str = "jxkernel.numpy"
+) -> Callable[..., Any]:
+    """Give a function that was made here the name, docstring and module users see."""
     body.__name__ = body.__qualname__ = name
     body.__doc__ = doc
-    body.__module__ = "jxkernel.numpy"
+    body.__module__ = module
     return body
 
 
-def public(body: Callable[..., Any], name: str, doc: str) -> Any:
+def public(body: Callable[..., Any], name: str, doc: str, module: str = "jxkernel.numpy") -> Any:
     """Return a function made here as a fused one."""
-    return fused(named(body, name, doc))
+    return fused(named(body, name, doc, module))
 
 
 def unary_function(
@@ -37,6 +39,7 @@ def unary_function(
     *,
     ready: frozenset[Any] = _ANY,
     rule: Callable[[Any], Any] = inexact_dtype,
+    module: str = "jxkernel.numpy",
 ) -> Any:
     """Return an elementwise function of one operand.
 
@@ -46,6 +49,7 @@ def unary_function(
       doc: its docstring.
       ready: the dtypes that the operation takes as they are.
       rule: what becomes of the other dtypes.
+      module: where users find it, for pickles.
     """
 
     def function(x: Any, /) -> Any:
@@ -56,7 +60,7 @@ def unary_function(
             pass
         return operation(_prepared(name, x, ready, rule))
 
-    return public(function, name, doc)
+    return public(function, name, doc, module)
 
 
 def _prepared(name: str, x: Any, ready: frozenset[Any], rule: Callable[[Any], Any]) -> Any:

@@ -31,6 +31,7 @@ __all__ = [
     "as_device_array",
     "block_until_ready",
     "device_put_single",
+    "rebuild",
     "shard_argument",
     "value_of",
 ]
@@ -227,17 +228,18 @@ def _len(self: Any) -> int:
     return self.aval.shape[0]
 
 
-def _rebuild(value: np.ndarray[Any, Any], weak_type: bool) -> Any:
+def rebuild(value: np.ndarray[Any, Any], weak_type: bool) -> Any:
+    """Return a new array with the data of a NumPy array: what pickles and copies call."""
     aval = ShapedArray(value.shape, value.dtype, weak_type)
     return array_from_host(value, aval)
 
 
 def _reduce(self: Any) -> tuple[Any, ...]:
-    return _rebuild, (np.array(value_of(self)), self.aval.weak_type)
+    return rebuild, (np.array(value_of(self)), self.aval.weak_type)
 
 
 def _copy(self: Any) -> Any:
-    return _rebuild(np.array(value_of(self)), self.aval.weak_type)
+    return rebuild(np.array(value_of(self)), self.aval.weak_type)
 
 
 def _unhashable(self: Any) -> int:

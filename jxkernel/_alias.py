@@ -1,0 +1,276 @@
+"""Alias mode: ``import jax`` gives jxkernel, so that programs written for JAX run unchanged.
+
+Purpose: an import hook at the head of ``sys.meta_path``.  For a name that was made an alias,
+``import NAME.numpy`` gives the very module ``jxkernel.numpy``, and ``NAME`` itself a module that
+hands on to ``jxkernel`` and says which version of JAX's interface it has.  Without an alias the
+hook lets an installed ``jax`` be found but not be loaded: both would attach their methods to
+jaxlib's one array class.
+
+Place in the pipeline: above the library, used by the façade and the notebook half.  It imports
+modules of jxkernel by name only, and must not know what is in them.
+"""
+
+import importlib
+import importlib.metadata
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from jxkernel import dtypes
+from jxkernel.runtime.arrays import rebuild
+from jxkernel.tree import registry
+
+__all__ = ["INTERFACE_VERSION", "Alias", "alias", "aliases", "unalias"]
+
+INTERFACE_VERSION = "0.12.0"
+"""The version of JAX whose public interface jxkernel has: what ``jax.__version__`` says."""
+
+_OWN = "jxkernel"
+_PEER = "jax"
+_BOTH = (
+    "jax and jxkernel cannot share a process: both attach their methods to jaxlib's one array "
+    "class."
+)
+
+
+def _rebuilt(function: Callable[..., Any], args: Any, state: Any, how: dict[str, Any]) -> Any:
+    """Return the array of a pickle that the ``jax`` package wrote."""
+    value = function(*args)
+    value.__setstate__(state)
+    # A dtype that comes out of a pickle is no built-in object.
+    return rebuild(value.astype(dtypes.as_dtype(value.dtype.name)), how.get("weak_type", False))
+
+
+_VERSION = {
+    "__version__": INTERFACE_VERSION,
+    "__version_info__": tuple(int(part) for part in INTERFACE_VERSION.split(".")),
+}
+# What an alias has besides jxkernel's modules: its version, and what pickles refer to.
+_PRIVATE: dict[str, dict[str, Any]] = {
+    "version": _VERSION,
+    "_src": {"__path__": []},
+    "_src.array": {"_reconstruct_array": _rebuilt},
+    "_src.tree_util": {"default_registry": registry},
+}
+
+
+class _Front(ModuleType):
+    """The module that stands for the alias: jxkernel's names, and a version of the interface."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, sys.modules[_OWN].__doc__)
+        self.__path__ = []
+        self.__file__ = sys.modules[_OWN].__file__
+        self.__dict__.update(_VERSION)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "version":
+            return importlib.import_module(f"{self.__name__}.version")
+        try:
+            return getattr(sys.modules[_OWN], name)
+        except AttributeError:
+            raise AttributeError(
+                f"module {self.__name__!r} (an alias of {_OWN}) has no attribute {name!r}"
+            ) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # The import system hangs a module below its package; a name of jxkernel's own goes before
+        # (`jax.config` is the settings, also after `from jax.config import config`).
+        own = sys.modules[_OWN]
+        if isinstance(value, ModuleType) and value.__name__ == f"{_OWN}.{name}":
+            if not hasattr(own, name):
+                setattr(own, name, value)
+            return
+        super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*dir(sys.modules[_OWN]), *self.__dict__})
+
+
+class _Opening(Loader):
+    """Loads a module of an alias: jxkernel's own module of that name, as it is."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._spec: Any = None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return the module."""
+        private = _PRIVATE.get(self._target)
+        if private is not None:
+            module = ModuleType(spec.name, "What an alias has of its own.")
+            vars(module).update(private)
+        elif not self._target:
+            module = _Front(spec.name)
+        else:
+            module = importlib.import_module(f"{_OWN}.{self._target}")
+            self._spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Give the module back its own name for the import system, so that it can be reloaded."""
+        if self._spec is not None:
+            module.__spec__ = self._spec
+
+
+class _Refusing(Loader):
+    """Refuses to load the package that would take over jaxlib's classes."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Refuse.
+
+        Raises:
+          ImportError: always.
+        """
+        raise ImportError(
+            f"{_BOTH} jxkernel is loaded. Write jxkernel.alias({_PEER!r}) before `import jax` to "
+            "run a program written for it here, or use jax in a process of its own (restart the "
+            "kernel).",
+            name=spec.name,
+        )
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Never reached."""
+
+
+class _Distribution(importlib.metadata.Distribution):
+    """What ``importlib.metadata`` tells of an alias: its name and the interface's version."""
+
+    def __init__(self, name: str) -> None:
+        self._text = f"Metadata-Version: 2.1\nName: {name}\nVersion: {INTERFACE_VERSION}\n"
+
+    def read_text(self, filename: str) -> str | None:
+        """Return the text of a metadata file."""
+        return self._text if filename == "METADATA" else None
+
+    def locate_file(self, path: Any) -> Any:
+        """Return where a file would be."""
+        return path
+
+
+class _Hook(MetaPathFinder):
+    """The import hook: opens aliases, and refuses the real package where there is none."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return how a module of an alias is made; None for what is no concern of this hook."""
+        top, _, below = fullname.partition(".")
+        if top in self.names:
+            found = not below or below in _PRIVATE or _own_spec(below) is not None
+            return ModuleSpec(fullname, _Opening(below), is_package=True) if found else None
+        if fullname == _PEER and self._found_elsewhere(fullname, path, target):
+            return ModuleSpec(fullname, _Refusing())
+        return None
+
+    def _found_elsewhere(self, *question: Any) -> bool:
+        others = (finder for finder in sys.meta_path if finder is not self)
+        return any(finder.find_spec(*question) for finder in others)
+
+    def find_distributions(self, context: Any = None) -> Iterator[importlib.metadata.Distribution]:
+        """Yield what is known of an alias that is asked for by name."""
+        name = getattr(context, "name", None)
+        return iter([_Distribution(name)] if name in self.names else [])
+
+
+def _own_spec(below: str) -> ModuleSpec | None:
+    try:
+        return importlib.util.find_spec(f"{_OWN}.{below}")
+    except ModuleNotFoundError:
+        return None
+
+
+_hook = _Hook()
+
+
+class Alias:
+    """An alias in force; as a context manager it ends with the block.
+
+    Attributes:
+      name: the name that means jxkernel.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def undo(self) -> None:
+        """End the alias: see ``unalias``."""
+        unalias(self.name)
+
+    def __enter__(self) -> "Alias":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.undo()
+
+    def __repr__(self) -> str:
+        state = "" if self.name in _hook.names else ", undone"
+        return f"<{self.name} is {_OWN}{state}>"
+
+
+def alias(name: str = _PEER) -> Alias:
+    """Make ``import jax`` mean jxkernel in this process, so that programs run unchanged.
+
+    ``import jax``, ``import jax.numpy as jnp`` and ``from jax import grad`` give jxkernel's own
+    modules and functions; ``jax.__version__`` is the version of the interface.
+
+    Args:
+      name: the name that is to mean jxkernel.
+
+    Returns:
+      an object whose ``undo()`` ends the alias; it may be used in a ``with`` statement.
+
+    Raises:
+      ImportError: another package of that name is loaded already.
+      ValueError: the name is not one that can be imported.
+
+    >>> import jxkernel
+    >>> with jxkernel.alias("jax"):
+    ...     import jax.numpy as jnp
+    >>> jnp is jxkernel.numpy
+    True
+    """
+    if not name.isidentifier() or name == _OWN:
+        raise ValueError(f"alias takes a name such as {_PEER!r}, got {name!r}")
+    loaded = sys.modules.get(name)
+    if loaded is not None and not isinstance(loaded, _Front):
+        place = getattr(loaded, "__file__", None) or "a built-in module"
+        raise ImportError(
+            f"{name!r} is loaded already, from {place}, and cannot become an alias of {_OWN}: "
+            "restart the process, and make the alias before the first import.",
+            name=name,
+        )
+    _hook.names.add(name)
+    return Alias(name)
+
+
+def unalias(name: str = _PEER) -> None:
+    """End an alias: the name can be imported no longer, or means its own package again.
+
+    What was imported under it stays as it is.
+
+    Args:
+      name: the name; nothing happens if it is no alias.
+    """
+    _hook.names.discard(name)
+    if isinstance(sys.modules.get(name), _Front):
+        for loaded in [n for n in sys.modules if n.partition(".")[0] == name]:
+            del sys.modules[loaded]
+
+
+def aliases() -> list[str]:
+    """Return the names that mean jxkernel now."""
+    return sorted(_hook.names)
+
+
+def install() -> None:
+    """Put the hook at the head of the import system's finders; called once, by the façade."""
+    if _hook not in sys.meta_path:
+        sys.meta_path.insert(0, _hook)

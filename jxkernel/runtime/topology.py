@@ -1,0 +1,129 @@
+"""Counts of devices and processes, live arrays, and the environment as text."""
+
+import platform as machine
+import sys
+from typing import Any
+
+import numpy as np
+
+from jxkernel import _jaxlib, _version
+from jxkernel.runtime.clients import backend, default_platform
+
+__all__ = [
+    "default_backend",
+    "device_count",
+    "host_count",
+    "host_id",
+    "host_ids",
+    "live_arrays",
+    "local_device_count",
+    "print_environment_info",
+    "process_count",
+    "process_index",
+    "process_indices",
+]
+
+
+def _client(given: Any) -> Any:
+    return backend(given) if given is None or isinstance(given, str) else given
+
+
+def default_backend() -> str:
+    """Return the name of the platform that is used where none is asked for, such as ``cpu``."""
+    return default_platform()
+
+
+def device_count(backend: str | Any | None = None) -> int:
+    """Return how many devices a platform has, all processes' included.
+
+    Args:
+      backend: the platform's name; the default one where not given.
+    """
+    return int(_client(backend).device_count())
+
+
+def local_device_count(backend: str | Any | None = None) -> int:
+    """Return how many devices of a platform belong to this process.
+
+    Args:
+      backend: the platform's name; the default one where not given.
+    """
+    return int(_client(backend).local_device_count())
+
+
+def process_index(backend: str | Any | None = None) -> int:
+    """Return this process's number among those that run one program together; 0 if it is alone.
+
+    Args:
+      backend: the platform's name; the default one where not given.
+    """
+    return int(_client(backend).process_index())
+
+
+def process_indices(backend: str | Any | None = None) -> list[int]:
+    """Return the numbers of all processes of a program.
+
+    Args:
+      backend: the platform's name; the default one where not given.
+    """
+    return sorted({device.process_index for device in _client(backend).devices()})
+
+
+def process_count(backend: str | Any | None = None) -> int:
+    """Return how many processes run one program together.
+
+    Args:
+      backend: the platform's name; the default one where not given.
+    """
+    return len(process_indices(backend))
+
+
+def host_id(backend: str | Any | None = None) -> int:
+    """Return this process's number; ``process_index`` is today's name."""
+    return process_index(backend)
+
+
+def host_ids(backend: str | Any | None = None) -> list[int]:
+    """Return the numbers of all processes; ``process_indices`` is today's name."""
+    return process_indices(backend)
+
+
+def host_count(backend: str | Any | None = None) -> int:
+    """Return how many processes there are; ``process_count`` is today's name."""
+    return process_count(backend)
+
+
+def live_arrays(platform: str | None = None) -> list[Any]:
+    """Return the arrays whose memory on a platform's devices is held now.
+
+    Args:
+      platform: the platform's name; the default one where not given.
+    """
+    # Memory that is being taken over from another library is no array yet.
+    return [array for array in backend(platform).live_arrays() if array.aval is not None]
+
+
+def print_environment_info(return_string: bool = False) -> str | None:
+    """Print versions, devices and the machine, as a report of a problem should open.
+
+    Args:
+      return_string: whether to return the text instead.
+    """
+    devices = backend().devices()
+    system = machine.uname()
+    text = "\n".join(
+        [
+            f"jxkernel: {_version.__version__}",
+            f"jaxlib: {'.'.join(map(str, _jaxlib.version))}",
+            f"numpy: {np.__version__}",
+            f"python: {sys.version}",
+            f"devices: {len(devices)} x {devices[0].device_kind}, "
+            f"{local_device_count()} of them local",
+            f"processes: {process_count()}",
+            f"platform: {system.system} {system.release} {system.machine}",
+        ]
+    )
+    if return_string:
+        return text
+    sys.stdout.write(text + "\n")
+    return None

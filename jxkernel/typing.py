@@ -1,0 +1,17 @@
+"""Types for annotations: what may stand for an array, and for a dtype.  A façade."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from jxkernel.runtime import Array
+
+__all__ = ["ArrayLike", "DTypeLike"]
+
+ArrayLike: TypeAlias = (
+    Array | np.ndarray[Any, Any] | np.bool | np.number[Any] | bool | int | float | complex
+)
+"""What functions take where they want an array; no lists."""
+
+DTypeLike: TypeAlias = str | type[Any] | np.dtype[Any]
+"""What functions take where they want a dtype."""

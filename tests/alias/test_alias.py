@@ -1,0 +1,180 @@
+"""Alias mode: what ``import jax`` gives, for how long, and beside the real package."""
+
+import importlib
+import importlib.metadata
+import importlib.util
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import jxkernel
+import jxkernel.numpy as jnp
+
+# An array that the `jax` package pickled: three float32 numbers, as it writes them.
+FOREIGN = (
+    b"\x80\x04\x8c\x0ejax._src.array\x8c\x12_reconstruct_array\x93"
+    b"(\x8c\x16numpy._core.multiarray\x8c\x0c_reconstruct\x93"
+    b"\x8c\x05numpy\x94\x8c\x07ndarray\x93K\x00\x85C\x01b\x87"
+    b"(K\x01K\x03\x85h\x00\x8c\x05dtype\x93\x8c\x02f4\x89\x88\x87R"
+    b"(K\x03\x8c\x01<NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb"
+    b"\x89C\x0c\x00\x00\x00\x00\x00\x00\x80?\x00\x00\x00@t}\x8c\tweak_type\x89stR."
+)
+
+
+@pytest.fixture
+def alias():
+    made = jxkernel.alias("jax")
+    yield made
+    made.undo()
+
+
+def test_every_way_of_importing_gives_our_own(alias):
+    import jax
+    import jax.numpy
+    import jax.numpy as renamed
+    import jax.numpy.fft as fft
+    from jax import grad, lax
+    from jax.numpy import sin
+    from jax.tree_util import tree_map
+
+    assert jax.numpy is renamed is jnp
+    assert grad is jxkernel.grad
+    assert lax is jxkernel.lax
+    assert sin is jnp.sin
+    assert tree_map is jxkernel.tree.map
+    assert fft is jxkernel.numpy.fft
+    assert jax.jit is jxkernel.jit
+    assert {"grad", "numpy", "__version__"} <= set(dir(jax))
+    assert float(jax.grad(lambda x: x**2)(3.0)) == 6.0
+
+
+def test_settings_stay_settings_when_imported_as_a_module(alias):
+    import jax
+    import jax.config
+    from jax.config import config
+
+    assert jax.config is config is jxkernel.config
+
+
+def test_versions_are_those_of_the_interface(alias):
+    import jax
+    import jax.version
+
+    assert jax.__version_info__ >= (0, 9, 0)
+    assert ".".join(map(str, jax.__version_info__)) == jax.__version__
+    assert importlib.metadata.version("jax") == jax.__version__ == jax.version.__version__
+    assert jax.__name__ == "jax"
+
+
+def test_modules_can_be_reloaded(alias):
+    import jax
+    import jax.numpy
+
+    jax.note = 1
+    assert importlib.reload(jax) is jax
+    assert jax.note == 1
+    assert jax.grad is jxkernel.grad
+    assert importlib.reload(jax.numpy) is jnp
+    assert jnp.__spec__.name == "jxkernel.numpy"
+
+
+def test_pickles_refer_to_what_they_meant(alias):
+    import jax
+
+    for thing in (jax.nn.one_hot, jax.numpy.float32, jax.random.split):
+        assert pickle.loads(pickle.dumps(thing)) == thing
+    array = pickle.loads(pickle.dumps(jax.numpy.arange(3)))
+    assert array.tolist() == [0, 1, 2]
+
+
+def test_arrays_that_jax_pickled_are_read(alias):
+    found = pickle.loads(FOREIGN)
+    assert isinstance(found, jxkernel.Array)
+    assert (found.dtype, found.tolist()) == (np.float32, [0.0, 1.0, 2.0])
+
+
+def test_what_does_not_exist_is_an_ordinary_import_error(alias):
+    import jax
+
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'jax\.nowhere'"):
+        importlib.import_module("jax.nowhere")
+    with pytest.raises(ImportError, match="cannot import name 'nothing'"):
+        from jax import nothing  # noqa: F401
+    with pytest.raises(AttributeError, match=r"'jax' \(an alias of jxkernel\) has no .* 'nothing'"):
+        jax.nothing  # noqa: B018
+    assert importlib.util.find_spec("jax.nowhere") is None
+
+
+def test_undoing_takes_the_name_away_and_leaves_what_was_imported():
+    with jxkernel.alias("jax") as made:
+        import jax.numpy
+
+        front, inside = sys.modules["jax"], jax.numpy
+        assert repr(made) == "<jax is jxkernel>"
+    assert [name for name in sys.modules if name.partition(".")[0] == "jax"] == []
+    assert float(inside.sin(0.0)) == 0.0
+    assert front.grad is jxkernel.grad
+    assert repr(made) == "<jax is jxkernel, undone>"
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("jax")
+    with pytest.raises(importlib.metadata.PackageNotFoundError):
+        importlib.metadata.version("jax")
+    made.undo()
+
+
+def test_other_names_can_be_aliases():
+    with jxkernel.alias("array_programs"):
+        import array_programs.numpy as other
+
+        assert other is jnp
+
+
+@pytest.mark.parametrize("name", ["jxkernel", "a b", ""])
+def test_names_that_cannot_be_imported_are_refused(name):
+    with pytest.raises(ValueError, match="takes a name such as 'jax'"):
+        jxkernel.alias(name)
+
+
+def test_a_loaded_package_is_not_replaced():
+    with pytest.raises(ImportError, match=r"'json' is loaded already, from .*json"):
+        jxkernel.alias("json")
+
+
+def run(folder, code):
+    """Run code where a package ``jax`` can be found, as if it were installed."""
+    (folder / "jax").mkdir()
+    (folder / "jax/__init__.py").write_text("real = True\n")
+    path = f"import sys; sys.path.insert(0, {str(folder)!r})\n"
+    command = [sys.executable, "-c", path + code]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_real_package_cannot_be_imported_after_jxkernel(tmp_path):
+    done = run(
+        tmp_path,
+        "import importlib.util, jxkernel\n"
+        "assert importlib.util.find_spec('jax')\n"
+        "try: import jax\n"
+        "except ImportError as error: print(error)\n"
+        "jxkernel.alias('jax')\n"
+        "import jax\n"
+        "assert jax.grad is jxkernel.grad\n",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "cannot share a process" in done.stdout
+    assert "jxkernel.alias('jax')" in done.stdout
+
+
+def test_jxkernel_cannot_be_imported_after_the_real_package(tmp_path):
+    done = run(
+        tmp_path,
+        "import jax\n"
+        "try: import jxkernel\n"
+        "except ImportError as error: print(error)\n"
+        "assert jax.real\n",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "jax is loaded: restart" in done.stdout
