@@ -15,9 +15,9 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.numpy.creation import zeros
 from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.mathematics import conj
 from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype
 from jxkernel.numpy.shapes import moveaxis
-from jxkernel.ops.complex import conj
 from jxkernel.ops.fft import FftType
 from jxkernel.ops.fft import fft as transform
 from jxkernel.ops.lapack_lowering import real_dtype
