@@ -182,7 +182,15 @@ ffi: ModuleType
 interpreters: ModuleType
 scipy: ModuleType
 _LATE = ("extend", "ffi", "interpreters", "scipy")
-__getattr__, __dir__ = lazy_names(__name__, {name: f"{__name__}.{name}" for name in _LATE})
+_OLDER = (
+    *("DeviceArray", "tree_all", "tree_flatten", "tree_leaves", "tree_map", "tree_multimap"),
+    *("tree_reduce", "tree_structure", "tree_transpose", "tree_unflatten", "xla_computation"),
+)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {name: f"{__name__}.{name}" for name in _LATE},
+    dict.fromkeys(_OLDER, f"{__name__}._older"),
+)
 
 sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000))
 install_base_trace(EvalTrace())

@@ -17,7 +17,7 @@ __all__ = ["lazy_names"]
 
 
 def lazy_names(
-    package: str, names: Mapping[str, str]
+    package: str, names: Mapping[str, str], older: Mapping[str, str] | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the functions ``__getattr__`` and ``__dir__`` of a package with late names.
 
@@ -25,13 +25,14 @@ def lazy_names(
       package: the package's own name, ``__name__``.
       names: for each late name the module that defines it; a name that is the module's own last
         part means the module itself.
+      older: names of earlier years, likewise; they are not listed.
 
     Returns:
       two functions to be bound to ``__getattr__`` and ``__dir__`` in the package.
     """
 
     def load(name: str) -> Any:
-        home = names.get(name)
+        home = names.get(name) or (older or {}).get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module = importlib.import_module(home)

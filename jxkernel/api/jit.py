@@ -8,6 +8,7 @@ call becomes one ``jit`` equation instead.
 Traces are remembered per function object, not per ``jit`` wrapper, and die with the function.
 """
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
 from typing import Any
@@ -301,8 +302,8 @@ def jit(
       donate_argnums: positions of arguments whose buffers results may reuse; they are deleted.
       donate_argnames: their names.
       keep_unused: whether arguments that the function never reads stay parameters.
-      device: the device to run on, committing the results to it.
-      backend: the platform to run on, such as ``cpu``.
+      device: an older argument: the device to run on, committing the results to it.
+      backend: an older argument: the platform to run on, such as ``cpu``.
       inline: whether, inside another trace, the equations are written out instead of called.
       compiler_options: XLA options by name.
 
@@ -331,6 +332,14 @@ def jit(
         )
     if not callable(fun):
         raise TypeError(f"jit needs a callable, got {fun!r:.100} of type {type(fun).__name__}")
+    if device is not None or backend is not None:
+        given = "backend" if device is None else "device"
+        warnings.warn(
+            f"jit({given}=...) is an older argument: put the arguments on the device instead, with "
+            "jax.device_put(x, device), or write `with jax.default_device(device):`.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
     if backend is not None and device is None:
         device = local_devices(backend)[0]
     options = JitOptions(

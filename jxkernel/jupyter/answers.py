@@ -17,7 +17,7 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
-from jxkernel import runtime
+from jxkernel import _alias, runtime
 from jxkernel.api.jit import clear_caches, jit, jit_state
 from jxkernel.compile import clear_disk_cache, disk_cache_summary
 from jxkernel.config import config
@@ -38,6 +38,7 @@ from jxkernel.observe import LedgerRow, explain
 from jxkernel.observe.explain import format_duration, format_size
 
 __all__ = [
+    "alias",
     "backend",
     "cache",
     "cost",
@@ -316,6 +317,26 @@ def virtual(session: Session, words: str) -> View:
     runtime.clear_backends()
     clear_caches()
     return devices(session)
+
+
+def alias(session: Session, words: str) -> View:
+    """Makes `import NAME` mean jxkernel in this kernel, ends that, or says what is an alias.
+
+    Raises:
+      UsageError: a package of that name is loaded already, or it is no name.
+    """
+    name, _, rest = words.partition(" ")
+    if rest not in ("", "off"):
+        raise UsageError(f"%jx alias: {rest!r} is not 'off'; write `%jx alias jax` or ... off")
+    try:
+        if rest:
+            _alias.unalias(name)
+        elif name:
+            _alias.alias(name)
+    except (ImportError, ValueError) as error:
+        raise UsageError(f"%jx alias: {error}") from None
+    named = [f"`import {one}` gives jxkernel" for one in _alias.aliases()]
+    return text_view("", "; ".join(named) or "no other name means jxkernel")
 
 
 def memory(session: Session, words: str) -> View:

@@ -84,7 +84,7 @@ from jxkernel.runtime import Array as ndarray
 
 # Imported at their first use.
 _LATE = {name: f"{__name__}.{name}" for name in ("fft", "linalg")}
-__getattr__, __dir__ = lazy_names(__name__, _LATE)
+__getattr__, __dir__ = lazy_names(__name__, _LATE, {"DeviceArray": "jxkernel._older"})
 
 __all__ = ["ndarray"]
 __all__ += list(_LATE)

@@ -19,4 +19,9 @@ segment_min: Any
 segment_prod: Any
 segment_sum: Any
 
-__getattr__, __dir__ = lazy_names(__name__, dict.fromkeys(__all__, "jxkernel.numpy.segments"))
+_OLDER = ("index", "index_add", "index_max", "index_min", "index_mul", "index_update")
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    dict.fromkeys(__all__, "jxkernel.numpy.segments"),
+    dict.fromkeys(_OLDER, "jxkernel._older"),
+)

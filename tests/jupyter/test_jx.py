@@ -149,7 +149,7 @@ def test_the_tour_runs(notebook: Notebook) -> None:
     ("command", "message"),
     [
         ("%jx ledgr", "%jx: there is no subcommand 'ledgr'; did you mean ledger?"),
-        ("%jx zzz", "%jx: there is no subcommand 'zzz'; there are backend, devices"),
+        ("%jx zzz", "%jx: there is no subcommand 'zzz'; there are alias, backend"),
         ("%jx backend abacus", "%jx backend: Unknown backend 'abacus'"),
         ("%jx backend cpu:9", "%jx backend: there is no device '9' on cpu, which has 0 to 0"),
         ("%jx why", "%jx why: give a name of a traced cell"),
@@ -171,3 +171,15 @@ def test_the_tour_runs(notebook: Notebook) -> None:
 def test_a_wrong_word_is_told(notebook: Notebook, command: str, message: str) -> None:
     ran = notebook.fails(command, UsageError)
     assert f"UsageError: {message}" in ran.printed
+
+
+def test_alias_makes_a_name_mean_jxkernel_until_it_ends(notebook: Notebook) -> None:
+    assert "`import jax` gives jxkernel" in text(notebook, "%jx alias jax")
+    code = "import jax\nfrom jax import numpy as other\nshown = float(jax.grad(other.sin)(0.0))"
+    notebook.run(code)
+    assert notebook.names["shown"] == 1.0
+    assert "no other name" in text(notebook, "%jx alias jax off")
+    notebook.fails("import jax", ModuleNotFoundError)
+    loaded = notebook.fails("%jx alias json", UsageError)
+    assert "'json' is loaded already" in loaded.printed
+    assert "'on' is not 'off'" in notebook.fails("%jx alias jax on", UsageError).printed

@@ -26,6 +26,7 @@ __all__ = ["SUBCOMMANDS", "JxMagics"]
 Answer = Callable[[Session, str], View]
 
 SUBCOMMANDS: dict[str, tuple[Answer, str]] = {
+    "alias": (answers.alias, "[NAME [off]]  make `import NAME` (jax) mean jxkernel; end it"),
     "backend": (answers.backend, "[NAME[:N]]  platforms and devices; choose the default device"),
     "devices": (answers.devices, "the devices, with their memory"),
     "explain": (

@@ -1,0 +1,106 @@
+"""Names that tutorials of earlier years use: they work, and say once what to write today.
+
+Purpose: the packages that had these names ask here for them, when somebody does
+(``_lazy.lazy_names``), and keep what they get: so each name warns once in a process.
+
+Place in the pipeline: below the façades, above the library.  New code must not use it.
+"""
+
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+from jxkernel import tree
+from jxkernel.api.jit import jit
+from jxkernel.numpy.creation import asarray
+from jxkernel.runtime import Array
+
+__all__: list[str] = []
+
+
+class _Index:
+    """What ``ops.index[...]`` gave: the index between the brackets."""
+
+    def __getitem__(self, index: Any) -> Any:
+        return index
+
+
+def _updating(method: str) -> Callable[[Any, Any, Any], Any]:
+    def update(x: Any, idx: Any, y: Any, **how: Any) -> Any:
+        return getattr(asarray(x).at[idx], method)(y, **how)
+
+    return update
+
+
+class _Computation:
+    """What ``xla_computation(f)(x)`` gave: a program that prints itself.
+
+    Attributes:
+      lowered: the program as ``jit(f).lower(x)`` gives it.
+    """
+
+    def __init__(self, lowered: Any) -> None:
+        self.lowered = lowered
+
+    def as_hlo_text(self) -> str:
+        """Return the program as HLO text, before XLA's optimizations."""
+        return self.lowered.as_text("hlo")
+
+
+def _xla_computation(
+    fun: Callable[..., Any], static_argnums: int | Sequence[int] = (), **unused: Any
+) -> Callable[..., _Computation]:
+    @wraps(fun)
+    def computation(*args: Any, **kwargs: Any) -> _Computation:
+        return _Computation(jit(fun, static_argnums=static_argnums).lower(*args, **kwargs))
+
+    return computation
+
+
+_TREE = {
+    "tree_all": tree.all,
+    "tree_flatten": tree.flatten,
+    "tree_leaves": tree.leaves,
+    "tree_map": tree.map,
+    "tree_multimap": tree.map,
+    "tree_reduce": tree.reduce,
+    "tree_structure": tree.structure,
+    "tree_transpose": tree.transpose,
+    "tree_unflatten": tree.unflatten,
+}
+_NAMES: dict[str, tuple[Any, str]] = {
+    **{
+        name: (now, f"jax.tree.{now.__name__.removeprefix('tree_')}") for name, now in _TREE.items()
+    },
+    "DeviceArray": (Array, "jax.Array"),
+    "xla_computation": (_xla_computation, "jax.jit(f).lower(x).as_text('hlo')"),
+    "index": (_Index(), "x.at[...]"),
+    "index_add": (_updating("add"), "x.at[idx].add(y)"),
+    "index_max": (_updating("max"), "x.at[idx].max(y)"),
+    "index_min": (_updating("min"), "x.at[idx].min(y)"),
+    "index_mul": (_updating("multiply"), "x.at[idx].multiply(y)"),
+    "index_update": (_updating("set"), "x.at[idx].set(y)"),
+}
+_PACKAGE = __name__.partition(".")[0]
+
+
+def _users_level() -> int:
+    """Return how many frames up the user's code is, as ``warnings.warn`` counts them."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found, today = _NAMES[name]
+    warnings.warn(
+        f"{name} is an older name: write {today}.",
+        DeprecationWarning,
+        stacklevel=_users_level(),
+    )
+    return found
