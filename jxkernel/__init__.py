@@ -12,6 +12,7 @@ import sys
 from types import ModuleType
 
 from jxkernel import (
+    debug,
     dlpack,
     errors,
     lax,
@@ -113,6 +114,7 @@ __all__ = [
     "copy_to_host_async",
     "custom_jvp",
     "custom_vjp",
+    "debug",
     "debug_infs",
     "debug_key_reuse",
     "debug_nans",

@@ -8,10 +8,11 @@ from jxkernel.api.arguments import Parameters, function_name
 from jxkernel.api.jit import JitOptions, JitState, jit_state
 from jxkernel.core.axes import extend_axes
 
-__all__ = ["eval_shape", "make_jaxpr"]
+__all__ = ["eval_shape", "make_jaxpr", "state_of"]
 
 
-def _state_of(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) -> JitState:
+def state_of(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) -> JitState:
+    """Return what traces a function as ``jit`` would, without compiling it."""
     static = Parameters.of(fun, static_argnums, None, "static")
     return JitState(fun, JitOptions(static, Parameters(), False, False, None, ()))
 
@@ -39,7 +40,7 @@ def make_jaxpr(
     """
     if not callable(fun):
         raise TypeError(f"make_jaxpr needs a callable, got {fun!r:.100}")
-    state = _state_of(fun, static_argnums)
+    state = state_of(fun, static_argnums)
 
     def traced(*args: Any, **kwargs: Any) -> Any:
         with extend_axes(tuple(axis_env or ())):
@@ -62,5 +63,5 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     Returns:
       the result's tree with a ``ShapeDtypeStruct`` for each array.
     """
-    state = jit_state(fun) or _state_of(fun)
+    state = jit_state(fun) or state_of(fun)
     return state.eval_shape(*args, **kwargs)

@@ -16,9 +16,9 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.config import debug_infs, debug_nans
-from jxkernel.core.avals import abstractify
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Literal, Var
 from jxkernel.core.printing import Names, equation_text
+from jxkernel.core.summaries import value_summary
 from jxkernel.core.trace import place_of, state
 from jxkernel.core.unfolding import Call, Unfolding, operand_values, unfolding
 from jxkernel.errors import NonFiniteError
@@ -26,9 +26,6 @@ from jxkernel.records import record
 from jxkernel.source import current_user_frame, user_frame
 
 __all__ = ["checking_results", "report_nonfinite"]
-
-_EDGE = 3
-_SHOWN = 6
 
 
 def checking_results() -> bool:
@@ -197,7 +194,7 @@ class _Search:
                 **place,
             )
         details = (
-            f"Result {number} holds it: {_summary(outs[number])}",
+            f"Result {number} holds it: {value_summary(outs[number])}",
             "Run equation by equation, no result does: the compiler's rearrangement of the "
             "arithmetic brings it about.",
         )
@@ -217,12 +214,12 @@ def _born(kind: str, birth: _Birth, depth: float) -> NonFiniteError:
     frame = (user_frame(eqn.source) if own else None) or _calling_frame()
     text = equation_text(eqn, names)
     details = [
-        f"    {names(atom)} = {_summary(value)}"
+        f"    {names(atom)} = {value_summary(value)}"
         for atom, value in zip(eqn.invars, birth.values, strict=True)
         if type(atom) is Var
     ]
     details += [
-        f"    {names(var)} = {_summary(out)}"
+        f"    {names(var)} = {value_summary(out)}"
         for var, out in zip(eqn.outvars, birth.outs, strict=True)
     ]
     details.append(f"In {' > '.join(birth.path)}.")
@@ -233,26 +230,5 @@ def _born(kind: str, birth: _Birth, depth: float) -> NonFiniteError:
 
 def _value_lines(word: str, values: Sequence[Any]) -> tuple[str, ...]:
     return tuple(
-        [f"    {word} {number} = {_summary(value)}" for number, value in enumerate(values)]
+        [f"    {word} {number} = {value_summary(value)}" for number, value in enumerate(values)]
     )
-
-
-def _summary(value: Any) -> str:
-    """Return a value's type, its first elements, and how many are NaN or infinite."""
-    array = np.asarray(value, abstractify(value).dtype)
-    flat = array.reshape(-1)
-    shown = flat if flat.size <= _SHOWN else flat[:_EDGE]
-    text = ", ".join(f"{x:.6g}" if isinstance(x, np.inexact) else str(x) for x in shown)
-    if flat.size > _SHOWN:
-        text += f", ... ({flat.size} elements)"
-    if array.ndim:
-        text = f"[{text}]"
-    return f"{abstractify(array).short()} {text}{_counts(array)}"
-
-
-def _counts(array: Any) -> str:
-    if array.size <= _SHOWN or not dtypes.issubdtype(array.dtype, np.inexact):
-        return ""
-    counts = {"nan": int(np.isnan(array).sum()), "infinite": int(np.isinf(array).sum())}
-    listed = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
-    return f", of which {listed}" if listed else ""
