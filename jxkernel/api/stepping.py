@@ -10,7 +10,7 @@ somewhere costs nothing: going back is to look at an earlier moment.
 
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
-from typing import Any, NamedTuple
+from typing import Any
 
 from jxkernel.api.arguments import Call as FunctionCall
 from jxkernel.api.arguments import function_name, leaf_names
@@ -21,6 +21,7 @@ from jxkernel.core.printing import Names, equation_text
 from jxkernel.core.summaries import value_summary
 from jxkernel.core.trace import evaluating
 from jxkernel.core.unfolding import Call, Unfolding, operand_values, unfolding
+from jxkernel.records import record
 from jxkernel.source import Frame, user_frame
 
 __all__ = ["Activation", "Moment", "Stepper", "step"]
@@ -76,8 +77,14 @@ class Activation:
         return {var: self.values[var] for var in [*jaxpr.constvars, *jaxpr.invars, *made]}
 
 
-class Moment(NamedTuple):
-    """Where one may stand: before an equation of a run, or at its end."""
+@record(eq=False)
+class Moment:
+    """Where one may stand: before an equation of a run, or at its end.
+
+    Attributes:
+      activation: the run.
+      index: which of its equations comes next; their number at its end.
+    """
 
     activation: Activation
     index: int
