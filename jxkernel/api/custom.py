@@ -10,11 +10,13 @@ from jxkernel import dtypes, tree
 from jxkernel.api.arguments import Parameters, function_name
 from jxkernel.api.custom_calls import CustomCall, closes_over_tracers, positional_arguments
 from jxkernel.api.jit import check_result
+from jxkernel.api.perturbations import CustomVJPPrimal
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.trace import evaluating
 from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.custom_jvp import JvpRule, bind_custom_jvp, has_tangent
-from jxkernel.higher_order.custom_vjp import Pull, VjpRule, bind_custom_vjp
+from jxkernel.higher_order.custom_vjp import Forward, Pull, VjpRule, bind_custom_vjp
+from jxkernel.higher_order.remat_opt import optimized_forward
 from jxkernel.ops.broadcast import add_tangents, instantiate
 from jxkernel.ops.convert import convert_element_type
 from jxkernel.source import hide_internal_frames
@@ -175,10 +177,26 @@ class custom_jvp(_Custom):
     ) -> None:
         super().__init__(fun, nondiff_argnums, nondiff_argnames)
         self.jvp: Callable[..., Any] | None = None
+        self.symbolic_zeros = False
 
-    def defjvp(self, jvp: Callable[..., Any]) -> Callable[..., Any]:
-        """Give the rule, from (primals, tangents) to (result, tangent), and return it."""
+    def defjvp(
+        self, jvp: Callable[..., Any], symbolic_zeros: bool = False
+    ) -> Callable[..., Any]:
+        """Give the rule, from (primals, tangents) to (result, tangent), and return it.
+
+        Args:
+          jvp: the rule.
+          symbolic_zeros: whether a tangent that is known to be zero reaches the rule as a
+            ``custom_derivatives.SymbolicZero``, so that the rule can skip work for it, and may
+            be returned as one; else it is an array of zeros.
+
+        Raises:
+          TypeError: the rule is not callable.
+        """
+        if not callable(jvp):
+            raise TypeError(f"defjvp needs a callable as jvp, got {jvp!r:.100}")
         self.jvp = jvp
+        self.symbolic_zeros = symbolic_zeros
         return jvp
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
@@ -199,7 +217,7 @@ class custom_jvp(_Custom):
                     total = tree.map(add_tangents, total, part)
             return out, tree.map(instantiate, total)
 
-        self.jvp = jvp
+        self.defjvp(jvp)
 
     def _rules(self) -> tuple[Any, ...]:
         return (self.jvp,)
@@ -207,7 +225,9 @@ class custom_jvp(_Custom):
     def _bind_flat(self, call: CustomCall, results: _Results, captures: bool) -> list[Any]:
         return bind_custom_jvp(
             self._flat(call, results),
-            JvpRule(self._flat_rule(call, results), self.name),
+            JvpRule(
+                self._flat_rule(call, results), self.name, symbolic=self.symbolic_zeros
+            ),
             call.hidden,
             call.leaves,
             captures=captures,
@@ -265,8 +285,10 @@ def _fitting(
     """
     if wanted.dtype == dtypes.float0:
         return np.zeros(wanted.shape, dtypes.float0)
+    if type(leaf) is Zero and leaf.shape == wanted.shape:
+        return Zero(wanted)
     try:
-        aval = abstractify(leaf)
+        aval = leaf.aval if type(leaf) is Zero else abstractify(leaf)
     except TypeError:
         raise TypeError(
             f"{what} must return arrays or numbers, got {leaf!r:.100} of type "
@@ -320,9 +342,27 @@ class custom_vjp(_Custom):
         super().__init__(fun, nondiff_argnums, nondiff_argnames)
         self.fwd: Callable[..., Any] | None = None
         self.bwd: Callable[..., Any] | None = None
+        self.symbolic_zeros = False
+        self.optimize_remat = False
 
-    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
+    def defvjp(
+        self,
+        fwd: Callable[..., Any],
+        bwd: Callable[..., Any],
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+    ) -> None:
         """Give the rule: the way there, with residuals, and the way back.
+
+        Args:
+          fwd: the way there.
+          bwd: the way back.
+          symbolic_zeros: whether to tell the rule what is not differentiated.  Each array in the
+            arguments of ``fwd`` then comes as a ``custom_derivatives.CustomVJPPrimal``, a pair of
+            ``value`` and ``perturbed`` (whether it is differentiated by), and a cotangent that
+            is known to be zero reaches ``bwd`` as a ``custom_derivatives.SymbolicZero``.
+          optimize_remat: whether the function itself runs in place of ``fwd`` where nothing
+            needs the residuals, as on the first way through a ``checkpoint``.
 
         Raises:
           TypeError: one is not callable.
@@ -332,14 +372,19 @@ class custom_vjp(_Custom):
                 raise TypeError(f"defvjp needs a callable as {name}, got {half!r:.100}")
         self.fwd = fwd
         self.bwd = bwd
+        self.symbolic_zeros = symbolic_zeros
+        self.optimize_remat = optimize_remat
 
     def _rules(self) -> tuple[Any, ...]:
         return (self.fwd, self.bwd)
 
     def _bind_flat(self, call: CustomCall, results: _Results, captures: bool) -> list[Any]:
+        fun, forward = self._flat(call, results), self._flat_forward(call, results)
+        if self.optimize_remat:
+            forward = optimized_forward(fun, forward, self.name)
         return bind_custom_vjp(
-            self._flat(call, results),
-            VjpRule(self._flat_forward(call, results), self.name),
+            fun,
+            VjpRule(forward, self.name),
             call.hidden,
             call.leaves,
             captures=captures,
@@ -347,13 +392,18 @@ class custom_vjp(_Custom):
 
     def _flat_forward(
         self, call: CustomCall, results: _Results
-    ) -> Callable[[Sequence[Any]], tuple[list[Any], list[Any], Pull]]:
+    ) -> Forward:
         fwd = self.fwd
         assert fwd is not None, "checked by the call"
 
-        def flat(operands: Sequence[Any]) -> tuple[list[Any], list[Any], Pull]:
+        def flat(
+            operands: Sequence[Any], active: Sequence[bool]
+        ) -> tuple[list[Any], list[Any], Pull]:
             hidden, leaves = call.split(operands)
-            pair = fwd(*call.arguments(hidden, leaves))
+            given = leaves
+            if self.symbolic_zeros:
+                given = [CustomVJPPrimal(*each) for each in zip(leaves, active, strict=True)]
+            pair = fwd(*call.arguments(hidden, given))
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
                 raise TypeError(
                     f"the fwd rule {function_name(fwd)} of {self.name} must return a pair "
@@ -394,9 +444,12 @@ class _WayBack:
         bwd = self._custom.bwd
         assert bwd is not None, "given together with the first half"
         hidden, kept = self._call.split(residuals)
-        given = iter(cts)
+        symbolic = self._custom.symbolic_zeros
+        given = iter(cts if symbolic else [instantiate(ct) for ct in cts])
         full = [
-            next(given) if has_tangent(aval) else np.zeros(aval.shape, dtypes.float0)
+            next(given)
+            if has_tangent(aval)
+            else (Zero(aval.tangent()) if symbolic else np.zeros(aval.shape, dtypes.float0))
             for aval in self._out_avals
         ]
         pulled = bwd(
@@ -432,7 +485,7 @@ class _WayBack:
         ]
 
     def _cotangent(self, what: str, leaf: Any, aval: ShapedArray, path: Any) -> Any:
-        if leaf is _ZERO or not has_tangent(aval):
+        if leaf is _ZERO or type(leaf) is Zero or not has_tangent(aval):
             return Zero(aval.tangent())
         place = f" for args{tree.keystr(path)}"
         return _fitting(what, "cotangent", leaf, aval.tangent(), place, ValueError)

@@ -15,17 +15,40 @@ __all__ = ["UndefinedPrimal", "Zero", "is_linear", "scalar_like", "zero_scalar"]
 
 
 class Zero:
-    """A tangent or cotangent that is zero; ``aval`` is its type."""
+    """A tangent or cotangent that is zero; ``aval`` is its type.
+
+    Rules of users that ask for symbolic zeros meet it as ``custom_derivatives.SymbolicZero``.
+    """
 
     __slots__ = ("aval",)
 
     def __init__(self, aval: ShapedArray) -> None:
         self.aval = aval
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the axes."""
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The element type."""
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self.aval.ndim
+
     @staticmethod
     def tangent_of(value: Any) -> "Zero":
         """Return the zero tangent of an array."""
         return Zero(abstractify(value).tangent())
+
+    @staticmethod
+    def from_primal_value(value: Any) -> "Zero":
+        """Return the zero tangent of an array: ``tangent_of`` by its public name."""
+        return Zero.tangent_of(value)
 
     def __repr__(self) -> str:
         return f"Zero({self.aval.short()})"

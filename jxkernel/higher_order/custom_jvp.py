@@ -40,27 +40,31 @@ class JvpRule:
 
     Attributes:
       function: takes the operands that follow the first ``skipped``, and one tangent for each
-        argument, explicit zeros included.
+        argument.
       name: the name of the function that it differentiates.
+      symbolic: whether zero tangents reach it as ``Zero``; else they are made explicit.
     """
 
-    __slots__ = ("function", "name", "skipped")
+    __slots__ = ("function", "name", "skipped", "symbolic")
 
     def __init__(
         self,
         function: Callable[[Sequence[Any], Sequence[Any]], tuple[Sequence[Any], Sequence[Any]]],
         name: str,
         skipped: int = 0,
+        symbolic: bool = False,
     ) -> None:
         self.function = function
         self.name = name
         self.skipped = skipped
+        self.symbolic = symbolic
 
     def __call__(
         self, operands: Sequence[Any], tangents: Sequence[Any]
     ) -> tuple[list[Any], list[Any]]:
         """Return results and their tangents, ``Zero`` for results that have none."""
-        outs, out_tangents = self.function(operands[self.skipped :], tangents)
+        given = tangents if self.symbolic else [instantiate(t) for t in tangents]
+        outs, out_tangents = self.function(operands[self.skipped :], given)
         return list(outs), [
             t if has_tangent(abstractify(y)) else Zero.tangent_of(y)
             for y, t in zip(outs, out_tangents, strict=True)
@@ -68,7 +72,7 @@ class JvpRule:
 
     def after(self, count: int) -> "JvpRule":
         """Return the rule of operands among which ``count`` more come first."""
-        return JvpRule(self.function, self.name, self.skipped + count)
+        return JvpRule(self.function, self.name, self.skipped + count, self.symbolic)
 
     def __repr__(self) -> str:
         return f"jvp of {self.name}"
@@ -125,12 +129,12 @@ def _traced_rule(rule: JvpRule, operands: Sequence[Any], count: int) -> tuple[Jv
     """Return a rule as one that is a program, and the constants that it takes first."""
     avals = [abstractify(operand) for operand in operands]
     moving = [aval.tangent() for aval in avals[count:] if has_tangent(aval)]
-    sizes: list[int] = []
+    zeros: list[Any] = []
     total = len(avals)
 
     def run(*flat: Any) -> list[Any]:
         outs, out_tangents = rule(flat[:total], _all_tangents(avals[count:], flat[total:]))
-        sizes.append(len(outs))
+        zeros[:] = [t if type(t) is Zero else None for t in out_tangents]
         return [*outs, *[t for t in out_tangents if type(t) is not Zero]]
 
     closed = trace_flat(run, [*avals, *moving], name=f"jvp_{rule.name}")
@@ -141,8 +145,8 @@ def _traced_rule(rule: JvpRule, operands: Sequence[Any], count: int) -> tuple[Jv
     ) -> tuple[Sequence[Any], Sequence[Any]]:
         given = [t for t in tangents if _moves(t)]
         results = eval_jaxpr(program.jaxpr, (), *values, *given)
-        outs = results[: sizes[0]]
-        return outs, _all_tangents([abstractify(y) for y in outs], results[sizes[0] :])
+        moved = iter(results[len(zeros) :])
+        return results[: len(zeros)], [next(moved) if zero is None else zero for zero in zeros]
 
     return JvpRule(apply, rule.name), closed.consts
 
@@ -209,8 +213,7 @@ def _custom_jvp_jvp(
     num_consts: int,
 ) -> tuple[list[Any], list[Any]]:
     refuse_moving_constants("custom_jvp", jvp.name, tangents[:num_consts])
-    given = [instantiate(t) for t in tangents[num_consts:]]
-    outs, out_tangents = jvp(primals, given)
+    outs, out_tangents = jvp(primals, tangents[num_consts:])
     if isinstance(call_jaxpr, ClosedJaxpr):
         check_results("custom_jvp", "jvp", jvp.name, outs, call_jaxpr.out_avals)
     return outs, out_tangents
@@ -306,25 +309,28 @@ def _batched_rule(rule: JvpRule, axis: Axis, has: tuple[bool, ...], num_consts: 
     ) -> tuple[Sequence[Any], Sequence[Any]]:
         moving = [_moves(t) for t in tangents]
         tangent_dims = [dim for dim, moves in zip(dims[num_consts:], moving, strict=True) if moves]
-        sizes: list[int] = []
+        zeros: list[bool] = []
 
         def one(*flat: Any) -> list[Any]:
-            values, given = flat[: len(dims)], flat[len(dims) :]
-            avals = [abstractify(value) for value in values[num_consts:]]
-            outs, out_tangents = rule(values, _all_tangents(avals, given))
-            sizes.append(len(outs))
+            values, given = flat[: len(dims)], iter(flat[len(dims) :])
+            still = [Zero.tangent_of(value) for value in values[num_consts:]]
+            each = [next(given) if m else zero for m, zero in zip(moving, still, strict=True)]
+            outs, out_tangents = rule(values, each)
+            zeros[:] = [type(t) is Zero for t in out_tangents]
             return [*outs, *[t for t in out_tangents if type(t) is not Zero]]
 
         flat = [*operands, *[t for t, moves in zip(tangents, moving, strict=True) if moves]]
         results = in_front(axis, *batch_flat(one, flat, [*dims, *tangent_dims], axis))
-        outs = results[: sizes[0]]
-        return outs, _all_tangents([abstractify(y) for y in outs], results[sizes[0] :])
+        outs, moved = results[: len(zeros)], iter(results[len(zeros) :])
+        return outs, [
+            Zero.tangent_of(y) if zero else next(moved) for y, zero in zip(outs, zeros, strict=True)
+        ]
 
-    return JvpRule(run, rule.name)
+    return JvpRule(run, rule.name, symbolic=True)
 
 
 def _moves(tangent: Any) -> bool:
-    return abstractify(tangent).dtype != dtypes.float0
+    return type(tangent) is not Zero and abstractify(tangent).dtype != dtypes.float0
 
 
 custom_jvp_call_p.define(

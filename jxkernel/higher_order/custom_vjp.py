@@ -32,10 +32,15 @@ from jxkernel.transforms.stage import trace_flat
 __all__ = ["VjpRule", "bind_custom_vjp", "custom_vjp_call_p", "custom_vjp_linear_p"]
 
 Pull = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
-"""From residuals and the cotangents of the results that have some to one for each argument."""
+"""From residuals and the cotangents of the results that have some to one for each argument.
 
-Forward = Callable[[Sequence[Any]], tuple[Sequence[Any], Sequence[Any], Pull]]
-"""From operands to results, residuals and the way back."""
+Cotangents known to be zero are ``Zero``, both ways.
+"""
+
+Forward = Callable[[Sequence[Any], Sequence[bool]], tuple[Sequence[Any], Sequence[Any], Pull]]
+"""From operands, and for each argument whether it is differentiated, to results, residuals and
+the way back.
+"""
 
 custom_vjp_call_p = Primitive("custom_vjp_call", multiple_results=True)
 custom_vjp_linear_p = Primitive("custom_vjp_linear", multiple_results=True)
@@ -56,9 +61,16 @@ class VjpRule:
         self.name = name
         self.skipped = skipped
 
-    def __call__(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Pull]:
-        """Return results, residuals and the way back."""
-        return self.function(operands[self.skipped :])
+    def __call__(
+        self, operands: Sequence[Any], active: Sequence[bool]
+    ) -> tuple[Sequence[Any], Sequence[Any], Pull]:
+        """Return results, residuals and the way back.
+
+        Args:
+          operands: constants, then arguments.
+          active: for each argument, whether it is differentiated by.
+        """
+        return self.function(operands[self.skipped :], active)
 
     def after(self, count: int) -> "VjpRule":
         """Return the rule of operands among which ``count`` more come first."""
@@ -82,7 +94,7 @@ def bind_custom_vjp(
     operands: list[Any] = [*consts, *args]
     if captures:
         first, call, (rule,) = traced_operands(fun, operands, [rule])
-        rule, more = _traced_rule(rule, [*first, *operands])
+        rule, more = _traced_rule(rule, [*first, *operands], len(args))
         own = range(len(more), len(more) + len(call.in_avals))
         call = placed(call, tuple(own), [*map(abstractify, more), *call.in_avals])
         operands = [*more, *first, *operands]
@@ -90,12 +102,18 @@ def bind_custom_vjp(
     return custom_vjp_call_p.bind(*operands, call_jaxpr=call, vjp=rule, num_consts=count)
 
 
-def _traced_rule(rule: VjpRule, operands: Sequence[Any]) -> tuple[VjpRule, list[Any]]:
-    """Return a rule whose halves are programs, and the constants that it takes first."""
+def _traced_rule(
+    rule: VjpRule, operands: Sequence[Any], count: int
+) -> tuple[VjpRule, list[Any]]:
+    """Return a rule whose halves are programs, and the constants that it takes first.
+
+    It is traced before anyone differentiates, so each of the ``count`` arguments counts as
+    differentiated.
+    """
     found: list[tuple[int, Pull]] = []
 
     def forward(*values: Any) -> list[Any]:
-        outs, residuals, pull = rule(values)
+        outs, residuals, pull = rule(values, (True,) * count)
         found.append((len(outs), pull))
         return [*outs, *residuals]
 
@@ -115,10 +133,13 @@ def _traced_rule(rule: VjpRule, operands: Sequence[Any]) -> tuple[VjpRule, list[
     first, second = len(there.consts), len(there.consts) + len(back.consts)
 
     def pull_program(values: Sequence[Any], given: Sequence[Any]) -> list[Any]:
-        pulled = iter(eval_jaxpr(back_program.jaxpr, (), *values, *given))
+        explicit = [instantiate(ct) for ct in given]
+        pulled = iter(eval_jaxpr(back_program.jaxpr, (), *values, *explicit))
         return [next(pulled) if zero is None else zero for zero in zeros]
 
-    def run(values: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Pull]:
+    def run(
+        values: Sequence[Any], active: Sequence[bool]
+    ) -> tuple[Sequence[Any], Sequence[Any], Pull]:
         results = eval_jaxpr(there_program.jaxpr, (), *values[:first], *values[second:])
         kept = [*values[first:second], *results[out_count:]]
         return results[:out_count], kept, pull_program
@@ -180,16 +201,17 @@ def _custom_vjp_jvp(
     num_consts: int,
 ) -> tuple[list[Any], list[Any]]:
     refuse_moving_constants("custom_vjp", vjp.name, tangents[:num_consts])
-    outs, residuals, pull = vjp(primals)
+    given = tangents[num_consts:]
+    active = tuple([type(t) is not Zero for t in given])
+    outs, residuals, pull = vjp(primals, active)
     if isinstance(call_jaxpr, ClosedJaxpr):
         check_results("custom_vjp", "fwd", vjp.name, outs, call_jaxpr.out_avals)
-    given = tangents[num_consts:]
     avals = [abstractify(out) for out in outs]
     moved = iter(
         custom_vjp_linear_p.bind(
             *residuals,
             *[t for t in given if type(t) is not Zero],
-            active=tuple([type(t) is not Zero for t in given]),
+            active=active,
             name=vjp.name,
             num_residuals=len(residuals),
             out_avals=tuple([aval.tangent() for aval in avals if has_tangent(aval)]),
@@ -231,11 +253,13 @@ def _custom_vjp_batch(
 
 
 def _batched_rule(rule: VjpRule, axis: Axis, has: tuple[bool, ...], num_consts: int) -> VjpRule:
-    def run(operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Pull]:
+    def run(
+        operands: Sequence[Any], active: Sequence[bool]
+    ) -> tuple[Sequence[Any], Sequence[Any], Pull]:
         found: list[tuple[int, Pull]] = []
 
         def one(*values: Any) -> list[Any]:
-            outs, residuals, pull = rule(values)
+            outs, residuals, pull = rule(values, active)
             found.append((len(outs), pull))
             return [*outs, *residuals]
 
@@ -265,14 +289,17 @@ def _batched_pull(pull: Pull, axis: Axis, stacked: tuple[bool, ...], has: tuple[
 
     def run(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
         zeros: list[Any] = []
+        given = [ct for ct in cts if type(ct) is not Zero]
 
         def one(*values: Any) -> list[Any]:
-            pulled = pull(values[: len(stacked)], values[len(stacked) :])
+            moving = iter(values[len(stacked) :])
+            each = [_of_one(ct) if type(ct) is Zero else next(moving) for ct in cts]
+            pulled = pull(values[: len(stacked)], each)
             zeros.extend([ct if type(ct) is Zero else None for ct in pulled])
             return [ct for ct in pulled if type(ct) is not Zero]
 
-        dims = [*[0 if flag else None for flag in stacked], *[0] * len(cts)]
-        pulled = iter(in_front(axis, *batch_flat(one, [*residuals, *cts], dims, axis)))
+        dims = [*[0 if flag else None for flag in stacked], *[0] * len(given)]
+        pulled = iter(in_front(axis, *batch_flat(one, [*residuals, *given], dims, axis)))
         every: list[Any] = []
         for zero, flag in zip(zeros, has, strict=True):
             if zero is None:
@@ -285,6 +312,11 @@ def _batched_pull(pull: Pull, axis: Axis, stacked: tuple[bool, ...], has: tuple[
         return every
 
     return run
+
+
+def _of_one(zero: Zero) -> Zero:
+    """Return the zero of one example, from that of all with the batch axis first."""
+    return Zero(zero.aval.update(shape=zero.shape[1:]))
 
 
 # ---------------------------------------------------------------- the linear map
@@ -324,7 +356,7 @@ def _linear_transpose(
     **params: Any,
 ) -> list[Any]:
     residuals, tangents = args[:num_residuals], args[num_residuals:]
-    pulled = chosen(pull(residuals, [instantiate(ct) for ct in cts]), active)
+    pulled = chosen(pull(residuals, cts), active)
     return [
         *[None] * num_residuals,
         *[ct if is_linear(t) else None for ct, t in zip(pulled, tangents, strict=True)],

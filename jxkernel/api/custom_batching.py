@@ -1,0 +1,209 @@
+"""Functions whose batch rule the user gives: ``custom_vmap`` and ``sequential_vmap``."""
+
+from collections.abc import Callable, Sequence
+from functools import update_wrapper
+from typing import Any
+
+from jxkernel import tree
+from jxkernel.api.arguments import function_name
+from jxkernel.api.custom_calls import closes_over_tracers, positional_arguments
+from jxkernel.api.jit import check_result
+from jxkernel.api.scanning import map
+from jxkernel.api.traced import check_callable, leaf_avals
+from jxkernel.core.avals import abstractify
+from jxkernel.core.trace import evaluating
+from jxkernel.higher_order.custom_vmap import BatchRule, bind_custom_vmap
+from jxkernel.source import hide_internal_frames
+
+__all__ = ["custom_vmap", "sequential_vmap"]
+
+
+class custom_vmap:
+    """Decorate a function with a batch rule of its own, which ``vmap`` takes.
+
+    Args:
+      fun: the function, of arrays and pytrees of them.
+
+    Raises:
+      TypeError: ``fun`` is not callable.
+
+    ``@f.def_vmap`` then gives the rule ``rule(axis_size, in_batched, *args)``.  ``in_batched`` is
+    a list like ``args`` with a boolean for each array: whether it has the batch axis, in front.
+    The rule returns ``(result, out_batched)``, the latter a tree of booleans of the structure of
+    the result.  The rule is not asked where nothing is mapped over.
+
+    Derivatives exist both ways.  ``vmap`` of a forward derivative takes the derivative of the
+    rule; on the way back the rule serves for values, and the derivative's program is batched
+    operation by operation.
+
+    >>> import jxkernel as jx, jxkernel.numpy as jnp
+    >>> @jx.custom_batching.custom_vmap
+    ... def f(x, y):
+    ...     return x + y
+    >>> @f.def_vmap
+    ... def rule(axis_size, in_batched, x, y):
+    ...     print(axis_size, in_batched)
+    ...     return x + y, True
+    >>> jx.vmap(f, (0, None))(jnp.arange(3), 1)
+    3 [True, False]
+    Array([1, 2, 3], dtype=int32)
+    """
+
+    def __init__(self, fun: Callable[..., Any]) -> None:
+        check_callable("custom_vmap", "fun", fun)
+        update_wrapper(self, fun)
+        self.fun = fun
+        self.name = function_name(fun)
+        self.vmap_rule: Callable[..., Any] | None = None
+
+    def __repr__(self) -> str:
+        return f"<custom_vmap function {self.name}>"
+
+    def def_vmap(self, vmap_rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Give the rule, from (axis_size, in_batched, *args), and return it.
+
+        Raises:
+          TypeError: it is not callable.
+        """
+        check_callable("def_vmap", "vmap_rule", vmap_rule)
+        self.vmap_rule = vmap_rule
+        return vmap_rule
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function; under ``vmap`` its rule runs instead.
+
+        Raises:
+          TypeError: the arguments do not fit the function, or its rule does not.
+        """
+        try:
+            given = positional_arguments("custom_vmap", self.fun, args, kwargs)
+            if evaluating():
+                return self.fun(*given)
+            flat, in_tree = tree.flatten(given)
+            leaf_avals(f"the custom_vmap function {self.name}", "args", flat, in_tree)
+            results = _Results(self.name)
+
+            def fun(*leaves: Any) -> list[Any]:
+                return results.flatten(self.fun(*in_tree.unflatten(leaves)))
+
+            rule = BatchRule(self._flat_rule(fun, in_tree, results), self.name)
+            outs = bind_custom_vmap(fun, rule, flat, captures=closes_over_tracers(self.fun))
+            return results.structure.unflatten(outs)
+        except Exception as error:
+            hide_internal_frames(error)
+            raise
+
+    def _flat_rule(
+        self, fun: Callable[..., Any], in_tree: Any, results: "_Results"
+    ) -> Callable[..., tuple[list[Any], list[bool]]]:
+        def flat(
+            size: int, batched: Sequence[bool], args: Sequence[Any]
+        ) -> tuple[list[Any], list[bool]]:
+            rule = self.vmap_rule
+            if rule is None:
+                raise AttributeError(
+                    f"the custom_vmap function {self.name} has no rule yet: give it one with "
+                    f"{self.name}.def_vmap(...)"
+                )
+            flags = list(in_tree.unflatten(batched))
+            return _checked(
+                rule, results, size, rule(size, flags, *in_tree.unflatten(args))
+            )
+
+        return flat
+
+
+class _Results:
+    """The structure that a function returns, learnt from the function or from its rule."""
+
+    __slots__ = ("name", "structure")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.structure: Any = None
+
+    def flatten(self, out: Any) -> list[Any]:
+        """Return the leaves of what the function returns.
+
+        Raises:
+          TypeError: one is no array and no number.
+        """
+        leaves, self.structure = tree.flatten(out)
+        for index, leaf in enumerate(leaves):
+            check_result(self.name, self.structure, index, leaf)
+        return leaves
+
+
+def _checked(
+    rule: Callable[..., Any], results: _Results, size: int, pair: Any
+) -> tuple[list[Any], list[bool]]:
+    """Return the flat results of a rule, and which of them are batched.
+
+    Raises:
+      TypeError: it returns no pair.
+      ValueError: structures differ, or a result marked as batched lacks the batch axis.
+    """
+    what = f"the vmap rule {function_name(rule)} of {results.name}"
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise TypeError(
+            f"{what} must return a pair (result, out_batched), got {pair!r:.100} of type "
+            f"{type(pair).__name__}"
+        )
+    leaves, structure = tree.flatten(pair[0])
+    flags, flag_structure = tree.flatten(pair[1])
+    if results.structure is not None and structure != results.structure:
+        raise ValueError(
+            f"{what} must return a result of the structure that {results.name} returns, "
+            f"{results.structure}, and returned {structure}"
+        )
+    if structure != flag_structure:
+        raise ValueError(
+            f"{what} must return a boolean for each array of its result: the result has structure "
+            f"{structure}, and out_batched {flag_structure}"
+        )
+    results.structure = structure
+    for path, leaf, flag in zip(tree.leaf_paths(structure), leaves, flags, strict=True):
+        aval = abstractify(leaf)
+        if flag and aval.shape[:1] != (size,):
+            raise ValueError(
+                f"{what} marks result{tree.keystr(path)} of type {aval.short()} as batched, and "
+                f"its leading axis does not have the batch size {size}"
+            )
+    return leaves, [bool(flag) for flag in flags]
+
+
+def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
+    """Decorate a function so that ``vmap`` runs it on one example after the other.
+
+    It suits functions that cannot be vectorized, or whose examples together need too much memory.
+
+    Args:
+      f: a function of arrays and pytrees of them.
+
+    Returns:
+      a ``custom_vmap`` whose rule is ``lax.map``.
+
+    Raises:
+      TypeError: ``f`` is not callable.
+
+    >>> import jxkernel as jx, jxkernel.numpy as jnp
+    >>> f = jx.custom_batching.sequential_vmap(lambda x, y: x * y)
+    >>> jx.vmap(f, (0, None))(jnp.arange(3), 2)
+    Array([0, 2, 4], dtype=int32)
+    """
+    function = custom_vmap(f)
+
+    def one_by_one(axis_size: int, in_batched: list[Any], *args: Any) -> tuple[Any, Any]:
+        leaves, structure = tree.flatten(args)
+        flags = tree.leaves(in_batched)
+
+        def one(batched: list[Any]) -> Any:
+            given = iter(batched)
+            each = [next(given) if flag else x for x, flag in zip(leaves, flags, strict=True)]
+            return f(*structure.unflatten(each))
+
+        out = map(one, [x for x, flag in zip(leaves, flags, strict=True) if flag])
+        return out, tree.map(lambda _: True, out)
+
+    function.def_vmap(one_by_one)
+    return function

@@ -1,0 +1,78 @@
+"""What a rule of the user's may know of derivatives: which arguments move, which tangents are zero.
+
+A rule given with ``symbolic_zeros=True`` meets ``CustomVJPPrimal`` and ``SymbolicZero``.  This
+module must not know how rules are bound.
+"""
+
+from typing import Any
+
+from jxkernel import tree
+from jxkernel.core.zeros import Zero
+from jxkernel.ops.broadcast import instantiate
+from jxkernel.records import record
+
+__all__ = ["CustomVJPPrimal", "custom_vjp_primal_tree_values", "zero_from_primal"]
+
+
+@record()
+class CustomVJPPrimal:
+    """An argument of the way there of a ``custom_vjp`` that asked for symbolic zeros.
+
+    Attributes:
+      value: the array.
+      perturbed: whether the function is differentiated by it; where it is not, its cotangent is
+        not used.
+    """
+
+    value: Any
+    perturbed: bool
+
+
+def custom_vjp_primal_tree_values(primals: Any) -> Any:
+    """Return a tree with the values in place of each ``CustomVJPPrimal``.
+
+    Args:
+      primals: a tree with ``CustomVJPPrimal`` leaves, as a way there gets them.
+
+    Returns:
+      the tree of their values: what the function itself takes.
+
+    Raises:
+      TypeError: a leaf is something else.
+
+    >>> from jxkernel.custom_derivatives import CustomVJPPrimal, custom_vjp_primal_tree_values
+    >>> custom_vjp_primal_tree_values((CustomVJPPrimal(3.0, True), {"k": CustomVJPPrimal(2, False)}))
+    (3.0, {'k': 2})
+    """
+    return tree.map(_value, primals)
+
+
+def _value(leaf: Any) -> Any:
+    if not isinstance(leaf, CustomVJPPrimal):
+        raise TypeError(
+            f"custom_vjp_primal_tree_values takes a tree of CustomVJPPrimal, got {leaf!r:.100} of "
+            f"type {type(leaf).__name__}: they come with defvjp(..., symbolic_zeros=True)"
+        )
+    return leaf.value
+
+
+def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
+    """Return the tangent zero of an array: zeros of its shape and tangent dtype.
+
+    Args:
+      val: an array or number.
+      symbolic_zeros: whether to return a ``SymbolicZero`` in place of an array.
+
+    Returns:
+      the zero, of the dtype of ``val`` where that is real or complex and of ``float0`` otherwise.
+
+    Raises:
+      TypeError: ``val`` is no array and no number.
+
+    >>> import jxkernel.numpy as jnp
+    >>> from jxkernel.custom_derivatives import zero_from_primal
+    >>> zero_from_primal(jnp.ones(2))
+    Array([0., 0.], dtype=float32)
+    """
+    zero = Zero.tangent_of(val)
+    return zero if symbolic_zeros else instantiate(zero)

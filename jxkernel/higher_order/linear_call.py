@@ -1,0 +1,124 @@
+"""``linear_call_p``: a call of a linear function whose transpose the user gives.
+
+Operands are ``num_residuals`` values that the function is not linear in, then those that it is.
+Its derivative by the latter is the same call; its transpose is the call with the two programs
+exchanged.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.axes import Axis
+from jxkernel.core.jaxpr import ClosedJaxpr
+from jxkernel.core.primitive import Primitive
+from jxkernel.core.zeros import Zero, is_linear
+from jxkernel.higher_order.programs import compiled_when_repeated
+from jxkernel.ops.broadcast import batch_to_front, instantiate
+from jxkernel.transforms.batching import batch_program
+
+__all__ = ["linear_call_p"]
+
+linear_call_p = Primitive("linear_call", multiple_results=True)
+
+
+@linear_call_p.def_abstract_eval
+def _linear_call_abstract_eval(
+    *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any
+) -> list[ShapedArray]:
+    return call_jaxpr.out_avals
+
+
+def _linear_call_effects(
+    *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any
+) -> frozenset[Any]:
+    return call_jaxpr.effects
+
+
+@linear_call_p.def_lower
+def _linear_call_lower(
+    context: Any, *values: Any, call_jaxpr: ClosedJaxpr, **params: Any
+) -> Sequence[Any]:
+    return context.inline(call_jaxpr, values)
+
+
+@linear_call_p.def_jvp
+def _linear_call_jvp(
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    num_residuals: int,
+    name: str,
+    **params: Any,
+) -> tuple[list[Any], list[Any]]:
+    if any(type(t) is not Zero for t in tangents[:num_residuals]):
+        raise TypeError(
+            f"linear_call of {name} is differentiated by a residual argument, or by a value that "
+            "the function closes over; it only knows to be linear in its linear arguments. Use "
+            "custom_vjp for a function that is not, or stop the gradient with lax.stop_gradient"
+        )
+    params = {**params, "num_residuals": num_residuals, "name": name}
+    outs = linear_call_p.bind(*primals, **params)
+    given = [instantiate(t) for t in tangents[num_residuals:]]
+    return outs, linear_call_p.bind(*primals[:num_residuals], *given, **params)
+
+
+@linear_call_p.def_transpose
+def _linear_call_transpose(
+    cts: Sequence[Any],
+    *args: Any,
+    call_jaxpr: ClosedJaxpr,
+    transpose_jaxpr: ClosedJaxpr,
+    num_residuals: int,
+    name: str,
+) -> list[Any]:
+    pulled = linear_call_p.bind(
+        *args[:num_residuals],
+        *[instantiate(ct) for ct in cts],
+        call_jaxpr=transpose_jaxpr,
+        transpose_jaxpr=call_jaxpr,
+        num_residuals=num_residuals,
+        name=name,
+    )
+    linear = args[num_residuals:]
+    return [
+        *[None] * num_residuals,
+        *[ct if is_linear(arg) else None for ct, arg in zip(pulled, linear, strict=True)],
+    ]
+
+
+@linear_call_p.def_batch
+def _linear_call_batch(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    call_jaxpr: ClosedJaxpr,
+    transpose_jaxpr: ClosedJaxpr,
+    num_residuals: int,
+    name: str,
+) -> tuple[list[Any], list[int | None]]:
+    """Batch both programs, with all linear arguments and results batched: each the other's."""
+    has = tuple([dim is not None for dim in dims[:num_residuals]])
+    moved = [
+        arg if dim is None and place < num_residuals else batch_to_front(arg, dim, axis.size)
+        for place, (arg, dim) in enumerate(zip(args, dims, strict=True))
+    ]
+
+    def batched(program: ClosedJaxpr) -> ClosedJaxpr:
+        linear = len(program.in_avals) - num_residuals
+        return batch_program(program, axis, has + (True,) * linear, True)[0]
+
+    outs = linear_call_p.bind(
+        *moved,
+        call_jaxpr=batched(call_jaxpr),
+        transpose_jaxpr=batched(transpose_jaxpr),
+        num_residuals=num_residuals,
+        name=name,
+    )
+    return outs, [0] * len(outs)
+
+
+linear_call_p.define(
+    effects=_linear_call_effects, evaluate=compiled_when_repeated(linear_call_p, "call_jaxpr")
+)

@@ -1,0 +1,181 @@
+"""``linear_solve_p``: solve ``matvec(x) = b`` by a program of the user's, and differentiate it.
+
+The derivative needs no look into the solver.  From ``A x = b`` follows ``A dx = db - dA x``: one
+more solve with the same operator.  The transpose of ``b -> x`` is a solve with the transposed
+operator.
+
+Operands are, for each of the four programs (operator, its transpose, solver, solver of the
+transpose), the constants it takes first, and then ``b``.  The solvers have the same arguments and
+results as the operators; what they return besides (``aux``) has no derivative.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.axes import Axis
+from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
+from jxkernel.core.primitive import Primitive
+from jxkernel.core.zeros import Zero, is_linear
+from jxkernel.higher_order.jit import call
+from jxkernel.higher_order.programs import compiled
+from jxkernel.ops.arithmetic import neg
+from jxkernel.ops.broadcast import add_tangents, batch_to_front, instantiate, move_axis
+from jxkernel.transforms.batching import batch_program
+from jxkernel.transforms.jvp import jvp_program
+
+__all__ = ["Programs", "linear_solve_p"]
+
+Programs = tuple[ClosedJaxpr, ClosedJaxpr | None, ClosedJaxpr, ClosedJaxpr | None]
+"""The operator, its transpose, the solver, and the solver of the transpose; the second and the
+last are None where there is no way back.
+"""
+
+Counts = tuple[int, int, int, int]
+
+linear_solve_p = Primitive("custom_linear_solve", multiple_results=True)
+
+
+def _split(operands: Sequence[Any], counts: Counts) -> tuple[list[Sequence[Any]], Sequence[Any]]:
+    """Return the constants of each program, and the right-hand side."""
+    consts, start = [], 0
+    for count in counts:
+        consts.append(operands[start : start + count])
+        start += count
+    return consts, operands[start:]
+
+
+def _apply(program: ClosedJaxpr | None, consts: Sequence[Any], xs: Sequence[Any]) -> list[Any]:
+    assert program is not None, "asked for only where it was given"
+    return eval_jaxpr(program.jaxpr, program.consts, *consts, *xs)
+
+
+def _solve(*operands: Any, programs: Programs, counts: Counts) -> list[Any]:
+    consts, b = _split(operands, counts)
+    return _apply(programs[2], consts[2], b)
+
+
+_solve_compiled = compiled(linear_solve_p)
+
+
+def _linear_solve_evaluate(*operands: Any, programs: Programs, counts: Counts) -> list[Any]:
+    """Run a solver that is new operation by operation, and one that comes again compiled."""
+    seen = programs[2].derived
+    run = _solve_compiled if "seen" in seen else _solve
+    seen["seen"] = True
+    return run(*operands, programs=programs, counts=counts)
+
+
+@linear_solve_p.def_abstract_eval
+def _linear_solve_abstract_eval(
+    *avals: ShapedArray, programs: Programs, counts: Counts
+) -> list[ShapedArray]:
+    return programs[2].out_avals
+
+
+def _linear_solve_effects(
+    *avals: ShapedArray, programs: Programs, counts: Counts
+) -> frozenset[Any]:
+    return programs[2].effects
+
+
+@linear_solve_p.def_lower
+def _linear_solve_lower(
+    context: Any, *values: Any, programs: Programs, counts: Counts
+) -> Sequence[Any]:
+    consts, b = _split(values, counts)
+    return context.inline(programs[2], [*consts[2], *b])
+
+
+@linear_solve_p.def_jvp
+def _linear_solve_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, programs: Programs, counts: Counts
+) -> tuple[list[Any], list[Any]]:
+    """Solve once more: ``dx = solve(db - dA x)``; what solvers close over has no influence."""
+    outs = linear_solve_p.bind(*primals, programs=programs, counts=counts)
+    consts, b = _split(primals, counts)
+    consts_t, b_t = _split(tangents, counts)
+    x = outs[: len(b)]
+    moved = _operator_tangents(programs[0], consts[0], consts_t[0], x)
+    right = [
+        add_tangents(t, m if type(m) is Zero else neg(m)) for t, m in zip(b_t, moved, strict=True)
+    ]
+    zeros = [Zero.tangent_of(out) for out in outs]
+    if all(type(r) is Zero for r in right):
+        return outs, zeros
+    every = [value for part in consts for value in part]
+    solved = linear_solve_p.bind(
+        *every, *[instantiate(r) for r in right], programs=programs, counts=counts
+    )
+    return outs, [*solved[: len(b)], *zeros[len(b) :]]
+
+
+def _operator_tangents(
+    operator: ClosedJaxpr, consts: Sequence[Any], tangents: Sequence[Any], x: Sequence[Any]
+) -> list[Any]:
+    """Return the derivative of the operator, along its constants' tangents, applied to ``x``."""
+    nonzero = tuple([type(t) is not Zero for t in tangents])
+    if not any(nonzero):
+        return [Zero(aval.tangent()) for aval in operator.out_avals]
+    program, given = jvp_program(operator, nonzero + (False,) * len(x))
+    moving = [t for t in tangents if type(t) is not Zero]
+    outs = call(program, [*consts, *x, *moving], name="jvp(matvec)")
+    moved = iter(outs[len(x) :])
+    return [
+        next(moved) if has else Zero(aval.tangent())
+        for has, aval in zip(given, operator.out_avals, strict=True)
+    ]
+
+
+@linear_solve_p.def_transpose
+def _linear_solve_transpose(
+    cts: Sequence[Any], *args: Any, programs: Programs, counts: Counts
+) -> list[Any]:
+    if programs[3] is None:
+        raise TypeError(
+            "custom_linear_solve has no way back without a solver of the transposed system: give "
+            "it transpose_solve=..., or symmetric=True if the operator is its own transpose"
+        )
+    consts, b = _split(args, counts)
+    solved = linear_solve_p.bind(
+        *[value for place in (1, 0, 3, 2) for value in consts[place]],
+        *[instantiate(ct) for ct in cts[: len(b)]],
+        programs=tuple([programs[place] for place in (1, 0, 3, 2)]),
+        counts=tuple([counts[place] for place in (1, 0, 3, 2)]),
+    )
+    return [
+        *[None] * sum(counts),
+        *[ct if is_linear(x) else None for ct, x in zip(solved, b, strict=False)],
+    ]
+
+
+@linear_solve_p.def_batch
+def _linear_solve_batch(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    programs: Programs,
+    counts: Counts,
+) -> tuple[list[Any], list[int | None]]:
+    """Batch all programs, with right-hand sides and solutions batched throughout."""
+    first = sum(counts)
+    moved = [
+        arg if dim is None else move_axis(arg, dim, 0)
+        for arg, dim in zip(args[:first], dims[:first], strict=True)
+    ]
+    b = [
+        batch_to_front(arg, dim, axis.size)
+        for arg, dim in zip(args[first:], dims[first:], strict=True)
+    ]
+    has, _ = _split([dim is not None for dim in dims], counts)
+    batched = [
+        program
+        and batch_program(program, axis, (*flags, *(True,) * len(b)), True)[0]
+        for program, flags in zip(programs, has, strict=True)
+    ]
+    outs = linear_solve_p.bind(*moved, *b, programs=tuple(batched), counts=counts)
+    return outs, [0] * len(outs)
+
+
+linear_solve_p.define(effects=_linear_solve_effects, evaluate=_linear_solve_evaluate)
