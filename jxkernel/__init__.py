@@ -103,6 +103,7 @@ __all__ = [
     "ShapeDtypeStruct",
     "__version__",
     "__version_info__",
+    "ad_checkpoint",
     "alias",
     "block_until_ready",
     "check_tracer_leaks",
@@ -110,8 +111,12 @@ __all__ = [
     "checkpoint",
     "checkpoint_policies",
     "clear_caches",
+    "closure_convert",
     "config",
     "copy_to_host_async",
+    "custom_batching",
+    "custom_derivatives",
+    "custom_gradient",
     "custom_jvp",
     "custom_vjp",
     "debug",
@@ -135,6 +140,7 @@ __all__ = [
     "explain_cache_misses",
     "extend",
     "ffi",
+    "flatten_util",
     "float0",
     "grad",
     "hessian",
@@ -167,6 +173,7 @@ __all__ = [
     "remat",
     "scipy",
     "stages",
+    "test_util",
     "threefry_partitionable",
     "tree",
     "tree_util",
@@ -179,18 +186,30 @@ __all__ = [
 ]
 
 # Rarely used: imported at their first use.
+ad_checkpoint: ModuleType
+custom_batching: ModuleType
+custom_derivatives: ModuleType
 extend: ModuleType
 ffi: ModuleType
+flatten_util: ModuleType
 interpreters: ModuleType
 scipy: ModuleType
-_LATE = ("extend", "ffi", "interpreters", "scipy")
+test_util: ModuleType
+_LATE = (
+    *("ad_checkpoint", "custom_batching", "custom_derivatives", "extend", "ffi", "flatten_util"),
+    *("interpreters", "scipy", "test_util"),
+)
+_CLOSURES = ("closure_convert", "custom_gradient")
 _OLDER = (
     *("DeviceArray", "tree_all", "tree_flatten", "tree_leaves", "tree_map", "tree_multimap"),
     *("tree_reduce", "tree_structure", "tree_transpose", "tree_unflatten", "xla_computation"),
 )
 __getattr__, __dir__ = lazy_names(
     __name__,
-    {name: f"{__name__}.{name}" for name in _LATE},
+    {
+        **{name: f"{__name__}.{name}" for name in _LATE},
+        **dict.fromkeys(_CLOSURES, f"{__name__}.api.closures"),
+    },
     dict.fromkeys(_OLDER, f"{__name__}._older"),
 )
 

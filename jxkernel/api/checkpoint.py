@@ -1,6 +1,6 @@
 """``checkpoint`` (also ``remat``): time spent to save memory on the way back, and policies."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial, update_wrapper
 from typing import Any
 
@@ -14,7 +14,7 @@ from jxkernel.api.arguments import (
 )
 from jxkernel.api.traced import leaf_avals, trace_function
 from jxkernel.core.trace import evaluating
-from jxkernel.higher_order.checkpoint import Policy, bind_checkpoint, name_p
+from jxkernel.higher_order.checkpoint import Offloadable, Policy, bind_checkpoint, name_p
 from jxkernel.ops.contract import dot_general_p
 from jxkernel.source import hide_internal_frames
 
@@ -28,6 +28,7 @@ def checkpoint(
     prevent_cse: bool = True,
     policy: Policy | None = None,
     static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Iterable[str] = (),
 ) -> Callable[..., Any]:
     """Make the way back through a function compute its values again instead of keeping them.
 
@@ -38,6 +39,7 @@ def checkpoint(
       policy: which values are kept all the same, one of ``checkpoint_policies``; None for none
         but the arguments.
       static_argnums: positions of arguments that are no arrays.
+      static_argnames: their names.
 
     Returns:
       a function of the same values and derivatives.
@@ -47,11 +49,15 @@ def checkpoint(
     """
     if fun is None:
         return partial(
-            checkpoint, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums
+            checkpoint,
+            prevent_cse=prevent_cse,
+            policy=policy,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
         )
     if not callable(fun):
         raise TypeError(f"checkpoint needs a callable, got {fun!r:.100}")
-    static = Parameters.of(fun, static_argnums, None, "static")
+    static = Parameters.of(fun, static_argnums, static_argnames, "static")
     name = function_name(fun)
 
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
@@ -147,8 +153,58 @@ class checkpoint_policies:
     def save_from_both_policies(first: Policy, second: Policy) -> Policy:
         """Return the policy that keeps what either of two keeps."""
 
-        def policy(primitive: Any, *avals: Any, **params: Any) -> bool:
+        def policy(primitive: Any, *avals: Any, **params: Any) -> Any:
             return first(primitive, *avals, **params) or second(primitive, *avals, **params)
+
+        return policy
+
+    @staticmethod
+    def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy:
+        """Return the policy that keeps products without batch dimensions, in another memory.
+
+        Args:
+          offload_src: the memory they are made in, such as ``"device"``.
+          offload_dst: the memory to keep them in, such as ``"pinned_host"``.
+
+        See ``Offloadable`` for what that is on a CPU.
+        """
+
+        def policy(primitive: Any, *avals: Any, **params: Any) -> Any:
+            keeps = _dots_with_no_batch_dims_saveable(primitive, *avals, **params)
+            return Offloadable(offload_src, offload_dst) if keeps else False
+
+        return policy
+
+    @staticmethod
+    def save_and_offload_only_these_names(
+        *,
+        names_which_can_be_saved: Sequence[str],
+        names_which_can_be_offloaded: Sequence[str],
+        offload_src: str,
+        offload_dst: str,
+    ) -> Policy:
+        """Return the policy that keeps what has some names, and in another memory what has others.
+
+        Args:
+          names_which_can_be_saved: names of values that stay where they are made.
+          names_which_can_be_offloaded: names of values to keep in another memory.
+          offload_src: the memory they are made in, such as ``"device"``.
+          offload_dst: the memory to keep them in, such as ``"pinned_host"``.
+
+        Raises:
+          ValueError: a name is in both lists.
+
+        See ``Offloadable`` for what that is on a CPU.
+        """
+        saved, offloaded = set(names_which_can_be_saved), set(names_which_can_be_offloaded)
+        if saved & offloaded:
+            both = ", ".join(sorted(saved & offloaded))
+            raise ValueError(f"a value is either saved or offloaded, got both for the names {both}")
+
+        def policy(primitive: Any, *_: Any, **params: Any) -> Any:
+            if primitive is name_p and params["name"] in offloaded:
+                return Offloadable(offload_src, offload_dst)
+            return primitive is name_p and params["name"] in saved
 
         return policy
 

@@ -13,13 +13,13 @@ from jxkernel.api.arguments import function_name
 from jxkernel.api.autodiff import jvp, linearize
 from jxkernel.api.custom import custom_jvp
 from jxkernel.api.traced import TracedFunction, check_callable, leaf_avals, trace_function
+from jxkernel.compile import ShapeDtypeStruct
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.linear_solve import linear_solve_p
 from jxkernel.higher_order.programs import hoist, with_zeros
 from jxkernel.ops.arithmetic import neg
-from jxkernel.ops.broadcast import instantiate
 from jxkernel.ops.convert import convert_element_type
 from jxkernel.ops.identity import stop_gradient
 from jxkernel.source import hide_internal_frames
@@ -283,41 +283,66 @@ def _root(
     def solved(consts: list[Any], start: list[Any]) -> Any:
         return solve(equation.at(consts), structure.unflatten(start))
 
-    update_wrapper(solved, solve)
+    def pushed(consts: list[Any], x: Any, right: Any) -> Any:
+        _, linear = linearize(equation.at(consts), x)
+        return tree.map(neg, tangent_solve(linear, right))
 
-    def root(consts: list[Any], start: list[Any]) -> tuple[Any, Any]:
-        # What the solver closes over has no influence on where the root lies.
-        leaves, in_tree = tree.flatten((consts, start))
-        avals = leaf_avals("custom_root", "args", leaves, in_tree)
-        traced = trace_function("custom_root", solved, solved, in_tree, avals)
-        program = traced.closed
-        outs = eval_jaxpr(program.jaxpr, [stop_gradient(c) for c in program.consts], *leaves)
-        result = traced.out_tree.unflatten(outs)
-        if has_aux and (type(result) is not tuple or len(result) != 2):
-            raise TypeError(
-                f"custom_root with has_aux=True needs solve ({function_name(solve)}) to return a "
-                f"pair (x, aux), got a result of structure {traced.out_tree}"
-            )
-        x, aux = result if has_aux else (result, None)
-        found, out_tree = tree.flatten(x)
-        types = leaf_avals("custom_root", "solve(...)", found, out_tree)
-        _check_like("solve", solve, types, out_tree, equation.avals, structure)
-        return x, aux
+    solver = _traced(update_wrapper(solved, solve), (equation.consts, guess))
+    x_avals = _solution_avals(solve, solver, equation, has_aux)
+    x_like = structure.unflatten([ShapeDtypeStruct(a.shape, a.dtype) for a in x_avals])
+    mover = _traced(update_wrapper(pushed, tangent_solve), (equation.consts, x_like, x_like))
+    _check_like("tangent_solve", tangent_solve, mover.out_avals, mover.out_tree, x_avals, structure)
+
+    def root(consts: list[Any], start: list[Any], hidden: list[Any], _: list[Any]) -> Any:
+        leaves = tree.leaves((consts, start))
+        outs = eval_jaxpr(solver.closed.jaxpr, hidden, *leaves)
+        result = solver.out_tree.unflatten(outs)
+        return result if has_aux else (result, None)
 
     custom = custom_jvp(root)
 
     def root_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
-        consts, start = primals
-        x, aux = custom(consts, start)
+        consts, _, _, hidden = primals
+        x, aux = custom(*primals)
         _, right = jvp(lambda c: equation.at(c)(x), (consts,), (tangents[0],))
-        _, linear = linearize(equation.at(consts), x)
-        moved = tangent_solve(linear, right)
-        still = tree.map(lambda leaf: instantiate(Zero.tangent_of(leaf)), aux)
-        return (x, aux), (tree.map(neg, moved), still)
+        leaves = tree.leaves((consts, x, right))
+        moved = mover.out_tree.unflatten(eval_jaxpr(mover.closed.jaxpr, hidden, *leaves))
+        return (x, aux), (moved, tree.map(Zero.tangent_of, aux))
 
     custom.defjvp(root_jvp)
-    x, aux = custom(equation.consts, stop_gradient(guess))
+    # Neither the guess nor what the solvers close over has influence on where the root lies.
+    x, aux = custom(
+        equation.consts,
+        stop_gradient(guess),
+        stop_gradient(solver.closed.consts),
+        stop_gradient(mover.closed.consts),
+    )
     return (x, aux) if has_aux else x
+
+
+def _traced(fun: Function, args: tuple[Any, ...]) -> TracedFunction:
+    leaves, in_tree = tree.flatten(args)
+    return trace_function(
+        "custom_root", fun, fun, in_tree, leaf_avals("custom_root", "args", leaves, in_tree)
+    )
+
+
+def _solution_avals(
+    solve: Function, solver: TracedFunction, equation: _Equation, has_aux: bool
+) -> list[ShapedArray]:
+    """Return the types of the root that a solver gives, checked against the guess."""
+    out_tree = solver.out_tree
+    if has_aux:
+        node, parts = out_tree.node_data(), out_tree.children()
+        if node is None or node[0] is not tuple or len(parts) != 2:
+            raise TypeError(
+                f"custom_root with has_aux=True needs solve ({function_name(solve)}) to return a "
+                f"pair (x, aux), got a result of structure {out_tree}"
+            )
+        out_tree = parts[0]
+    avals = solver.out_avals[: out_tree.num_leaves]
+    _check_like("solve", solve, avals, out_tree, equation.avals, equation.structure)
+    return [aval.strip_weak_type() for aval in avals]
 
 
 def _check_like(

@@ -31,6 +31,7 @@ from jxkernel.higher_order.programs import (
 )
 from jxkernel.ops.broadcast import move_axis
 from jxkernel.ops.families import ANY, transpose_of_terms, unary
+from jxkernel.records import record
 from jxkernel.transforms.batching import batch_program
 from jxkernel.transforms.dce import dce_jaxpr
 from jxkernel.transforms.jvp import jvp_program
@@ -38,9 +39,55 @@ from jxkernel.transforms.partial_eval import PartialTrace, partial_eval_program
 from jxkernel.transforms.stage import trace_flat
 from jxkernel.transforms.transpose import transpose_program
 
-__all__ = ["Policy", "bind_checkpoint", "checkpoint_p", "name_p"]
+__all__ = [
+    "Offloadable",
+    "Policy",
+    "Recompute",
+    "Saveable",
+    "bind_checkpoint",
+    "checkpoint_p",
+    "name_p",
+]
 
-Policy = Callable[..., bool]
+
+class _Decision:
+    """What a policy may answer in place of a boolean, true where values are kept."""
+
+    __slots__ = ("_keeps", "_name")
+
+    def __init__(self, name: str, keeps: bool) -> None:
+        self._name = name
+        self._keeps = keeps
+
+    def __bool__(self) -> bool:
+        return self._keeps
+
+    def __repr__(self) -> str:
+        return self._name
+
+
+Saveable = _Decision("Saveable", True)
+"""The answer of a policy that keeps a value: as True."""
+Recompute = _Decision("Recompute", False)
+"""The answer of a policy that has a value computed again: as False."""
+
+
+@record()
+class Offloadable:
+    """The answer of a policy that keeps a value in another memory than the one it is made in.
+
+    Attributes:
+      src: the memory it is made in, such as ``"device"``.
+      dst: the memory to keep it in, such as ``"pinned_host"``.
+
+    The memory of a CPU device is the host's, so there the value is kept where it is.
+    """
+
+    src: Any
+    dst: Any
+
+
+Policy = Callable[..., Any]
 """From a primitive, its operands' types and its parameters to whether its results are kept."""
 
 checkpoint_p = Primitive("checkpoint", multiple_results=True)

@@ -9,6 +9,10 @@ from jxkernel.api.branching import (
     cond,
     switch,
 )
+from jxkernel.api.implicit import (
+    custom_linear_solve,
+    custom_root,
+)
 from jxkernel.api.looping import (
     fori_loop,
     while_loop,
@@ -26,6 +30,9 @@ from jxkernel.api.scanning import (
 from jxkernel.dtypes import dtype
 from jxkernel.higher_order.cond import (
     cond_p,
+)
+from jxkernel.higher_order.linear_solve import (
+    linear_solve_p,
 )
 from jxkernel.higher_order.reductions import (
     reduce_p,
@@ -559,6 +566,8 @@ __all__ = [
     "cumprod_p",
     "cumsum",
     "cumsum_p",
+    "custom_linear_solve",
+    "custom_root",
     "digamma",
     "digamma_p",
     "div",
@@ -627,6 +636,7 @@ __all__ = [
     "lgamma",
     "lgamma_p",
     "linalg",
+    "linear_solve_p",
     "log",
     "log1p",
     "log1p_p",

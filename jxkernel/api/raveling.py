@@ -1,0 +1,96 @@
+"""``ravel_pytree``: a tree of arrays as one vector, and back."""
+
+from typing import Any
+
+from jxkernel import dtypes, tree
+from jxkernel.api.traced import leaf_avals
+from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.ops.convert import convert_element_type
+from jxkernel.ops.creation import full
+from jxkernel.ops.joining import concatenate
+from jxkernel.ops.shape import reshape
+from jxkernel.ops.slicing import slice_in_dim
+from jxkernel.records import record
+
+__all__ = ["ravel_pytree"]
+
+
+def ravel_pytree(pytree: Any) -> tuple[Any, "Unravel"]:
+    """Return all elements of a tree of arrays as one vector, and the function that undoes it.
+
+    Args:
+      pytree: a tree of arrays and numbers of any shapes and dtypes.
+
+    Returns:
+      an array of shape ``(n,)``, of the dtype that the leaves' dtypes promote to, and a function
+      from such a vector to a tree like the first, each leaf of its own dtype.  Functions made
+      from trees of one kind are equal, so they can be static arguments.
+
+    Raises:
+      TypeError: a leaf is no array and no number; later, the vector has another dtype.
+      ValueError: later, the vector has another shape.
+
+    The derivative is that of the reshapes, conversions and the concatenation it is made of.
+
+    >>> from jxkernel.flatten_util import ravel_pytree
+    >>> flat, unravel = ravel_pytree({"a": 1.0, "b": (2.0, 3.0)})
+    >>> flat
+    Array([1., 2., 3.], dtype=float32)
+    >>> unravel(2 * flat)["b"]
+    (Array(4., dtype=float32), Array(6., dtype=float32))
+    """
+    leaves, structure = tree.flatten(pytree)
+    avals = [
+        aval.strip_weak_type()
+        for aval in leaf_avals("ravel_pytree", "pytree", leaves, structure)
+    ]
+    if not leaves:
+        dtype = dtypes.default_float_dtype()
+        return full((0,), 0, dtype), Unravel(structure, (), dtype)
+    dtype, _ = dtypes.lattice_result_type(*[(aval.dtype, False) for aval in avals])
+    parts = [
+        reshape(convert_element_type(leaf, dtype), (aval.size,))
+        for leaf, aval in zip(leaves, avals, strict=True)
+    ]
+    return concatenate(parts, 0), Unravel(structure, tuple(avals), dtype)
+
+
+@record()
+class Unravel:
+    """From a vector back to a tree of arrays: what ``ravel_pytree`` returns.
+
+    Attributes:
+      structure: the structure of the tree.
+      avals: the types of its leaves.
+      dtype: the dtype of the vector.
+    """
+
+    structure: Any
+    avals: tuple[ShapedArray, ...]
+    dtype: Any
+
+    def __call__(self, flat: Any) -> Any:
+        """Return the tree of the elements of a vector.
+
+        Raises:
+          TypeError: it has another dtype.
+          ValueError: it has another shape.
+        """
+        found = abstractify(flat)
+        size = sum(aval.size for aval in self.avals)
+        if found.dtype != self.dtype:
+            raise TypeError(
+                f"unravel takes a vector of dtype {self.dtype.name}, got {found.short()}: convert "
+                f"it with x.astype('{self.dtype.name}')"
+            )
+        if found.shape != (size,):
+            raise ValueError(
+                f"unravel takes a vector of shape ({size},), one element for each of the tree, "
+                f"got {found.short()}"
+            )
+        leaves, start = [], 0
+        for aval in self.avals:
+            part = slice_in_dim(flat, start, start + aval.size)
+            leaves.append(reshape(convert_element_type(part, aval.dtype), aval.shape))
+            start += aval.size
+        return self.structure.unflatten(leaves)

@@ -1,0 +1,161 @@
+"""``custom_vmap``: the batch rule that the user gives, under every transform.
+
+Rules here give ten times what the function gives, so that one sees which was taken.
+"""
+
+import numpy as np
+import pytest
+
+import jxkernel as jx
+import jxkernel.numpy as jnp
+from jxkernel import lax
+from jxkernel.custom_batching import custom_vmap, sequential_vmap
+from tests.higher_order.checks import close
+
+X = np.array([0.5, 1.5, 2.0])
+
+
+@custom_vmap
+def f(x, y):
+    return x * y
+
+
+@f.def_vmap
+def f_rule(axis_size, in_batched, x, y):
+    assert axis_size in (2, 3)
+    assert isinstance(in_batched, list)
+    return 10.0 * x * y, any(in_batched)
+
+
+def total(g):
+    return lambda *args: jnp.sum(g(*args))
+
+
+WAYS = {
+    "vmap": lambda: jx.vmap(f, (0, None))(X, 2.0),
+    "jit of vmap": lambda: jx.jit(jx.vmap(f, (0, None)))(X, 2.0),
+    "vmap of jit": lambda: jx.vmap(jx.jit(f), (0, None))(X, 2.0),
+    "vmap by keyword": lambda: jx.vmap(lambda x: f(y=2.0, x=x))(X),
+    "vmap of scan": lambda: jx.vmap(
+        lambda x: lax.scan(lambda c, _: (c, f(c, 2.0)), x, None, length=1)[1][0]
+    )(X),
+    "vmap of cond": lambda: jx.vmap(lambda x: lax.cond(x > 0, lambda x: f(x, 2.0), jnp.sin, x))(X),
+    "vmap of grad by the other": lambda: jx.vmap(jx.jit(lambda x: jx.vjp(f, x, 2.0)[0]))(X),
+    "vmap of checkpoint": lambda: jx.vmap(jx.checkpoint(lambda x: f(x, 2.0)))(X),
+    "last axis": lambda: jx.vmap(f, (1, None), 1)(X[None], 2.0)[0],
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_vmap_takes_the_rule(way):
+    close(WAYS[way](), 20.0 * X)
+
+
+def test_values_are_those_of_the_function_where_nothing_is_mapped_over():
+    close([f(0.5, 2.0), jx.jit(f)(0.5, 2.0)], [1.0, 1.0])
+    close(jx.vmap(lambda x: x + f(0.5, 2.0))(X), X + 1.0)
+
+
+def test_derivatives_exist_both_ways():
+    close(jx.jvp(f, (0.5, 2.0), (1.0, 1.0)), (1.0, 2.5))
+    close(jx.grad(f, (0, 1))(0.5, 2.0), (2.0, 0.5))
+    close(jx.jit(jx.grad(f))(0.5, 2.0), 2.0)
+    close(jx.grad(jx.grad(lambda x: f(x, x)))(0.5), 2.0)
+    close(jx.grad(lambda x: total(jx.vmap(f, (0, None)))(x, 2.0))(X), np.full(3, 20.0))
+    close(jx.jvp(jx.vmap(f, (0, None)), (X, 2.0), (np.ones(3), 1.0))[1], 20.0 + 10.0 * X)
+
+
+FORWARD = {
+    "jvp": lambda x, t: jx.jvp(f, (x, 2.0), (t, 1.0))[1],
+    "jvp of jit": lambda x, t: jx.jvp(jx.jit(f), (x, 2.0), (t, 1.0))[1],
+    "jit of jvp": lambda x, t: jx.jit(lambda x, t: jx.jvp(f, (x, 2.0), (t, 1.0))[1])(x, t),
+}
+
+
+@pytest.mark.parametrize("way", FORWARD)
+def test_vmap_of_a_forward_derivative_takes_the_derivative_of_the_rule(way):
+    close(jx.vmap(FORWARD[way])(X, np.ones(3)), 10.0 * (2.0 + X))
+    close(jx.vmap(FORWARD[way], (None, 0))(0.5, X), 10.0 * (2.0 * X + 0.5))
+
+
+def test_nested_maps():
+    both = jx.vmap(jx.vmap(f, (0, None)), (None, 0))(X, X[:2])
+    close(both, 10.0 * X[:2, None] * X)
+
+
+def test_trees_and_results_without_the_axis():
+    @custom_vmap
+    def g(d, n):
+        return {"a": d["x"] * n, "b": n}
+
+    flags = []
+
+    @g.def_vmap
+    def rule(axis_size, in_batched, d, n):
+        flags.append(in_batched)
+        return {"a": d["x"] * n, "b": n}, {"a": True, "b": False}
+
+    out = jx.vmap(g, ({"x": 0}, None))({"x": X}, 2)
+    close(out, {"a": 2.0 * X, "b": np.full(3, 2)})
+    assert flags == [[{"x": True}, False]]
+
+
+def test_sequential_vmap_runs_one_example_at_a_time():
+    @sequential_vmap
+    def g(x, n):
+        return lax.cond(x > 1.0, lambda: x * n, lambda: -x)
+
+    close(jx.vmap(g, (0, None))(X, 2.0), np.array([-0.5, 3.0, 4.0]))
+    assert "cond" in str(jx.make_jaxpr(jx.vmap(g, (0, None)))(X, 2.0))
+    close(jx.grad(lambda x: jx.vmap(g, (0, None))(x, 2.0).sum())(X), np.array([-1.0, 2.0, 2.0]))
+
+
+def test_a_function_may_close_over_what_no_map_maps_over():
+    def outer(y):
+        @custom_vmap
+        def g(x):
+            return x * y
+
+        g.def_vmap(lambda n, b, x: (x * y * 10.0, True))
+        return jx.vmap(g)(X)
+
+    close(jx.jit(outer)(2.0), 20.0 * X)
+    close(jx.vmap(outer)(X[:2]), 10.0 * X[:2, None] * X)
+    close(jx.grad(lambda y: outer(y).sum())(2.0), 10.0 * X.sum())
+
+
+def test_to_close_over_what_is_mapped_over_is_an_error():
+    def outer(y):
+        g = custom_vmap(lambda x: x * y)
+        g.def_vmap(lambda n, b, x: (x * y, True))
+        return g(1.0)
+
+    with pytest.raises(TypeError, match=r"<lambda> closes over a value that vmap maps over.*pass"):
+        jx.vmap(outer)(X)
+
+
+def ruled(rule):
+    g = custom_vmap(lambda x: x)
+    g.def_vmap(rule)
+    return lambda: jx.vmap(jx.jit(g))(X)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: custom_vmap(3), TypeError, "custom_vmap needs a callable as fun, got 3"),
+        (lambda: custom_vmap(jnp.sin).def_vmap(3), TypeError, "def_vmap needs a callable"),
+        (
+            lambda: jx.vmap(custom_vmap(lambda x: x))(X),
+            AttributeError,
+            r"no rule yet.*def_vmap\(\.\.\.\)",
+        ),
+        (ruled(lambda n, b, x: x), TypeError, r"must return a pair \(result, out_batched\), got"),
+        (ruled(lambda n, b, x: (x, [True])), ValueError, "a boolean for each array of its result"),
+        (ruled(lambda n, b, x: ((x, x), (True, True))), ValueError, "result of the structure that"),
+        (ruled(lambda n, b, x: (x[:2], True)), ValueError, r"f64\[2\] as batched.*batch size 3"),
+    ],
+)
+def test_wrong_use_says_what_to_write_instead(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
