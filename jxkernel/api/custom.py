@@ -179,9 +179,7 @@ class custom_jvp(_Custom):
         self.jvp: Callable[..., Any] | None = None
         self.symbolic_zeros = False
 
-    def defjvp(
-        self, jvp: Callable[..., Any], symbolic_zeros: bool = False
-    ) -> Callable[..., Any]:
+    def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
         """Give the rule, from (primals, tangents) to (result, tangent), and return it.
 
         Args:
@@ -225,9 +223,7 @@ class custom_jvp(_Custom):
     def _bind_flat(self, call: CustomCall, results: _Results, captures: bool) -> list[Any]:
         return bind_custom_jvp(
             self._flat(call, results),
-            JvpRule(
-                self._flat_rule(call, results), self.name, symbolic=self.symbolic_zeros
-            ),
+            JvpRule(self._flat_rule(call, results), self.name, symbolic=self.symbolic_zeros),
             call.hidden,
             call.leaves,
             captures=captures,
@@ -390,9 +386,7 @@ class custom_vjp(_Custom):
             captures=captures,
         )
 
-    def _flat_forward(
-        self, call: CustomCall, results: _Results
-    ) -> Forward:
+    def _flat_forward(self, call: CustomCall, results: _Results) -> Forward:
         fwd = self.fwd
         assert fwd is not None, "checked by the call"
 

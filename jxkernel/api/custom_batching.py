@@ -106,9 +106,7 @@ class custom_vmap:
                     f"{self.name}.def_vmap(...)"
                 )
             flags = list(in_tree.unflatten(batched))
-            return _checked(
-                rule, results, size, rule(size, flags, *in_tree.unflatten(args))
-            )
+            return _checked(rule, results, size, rule(size, flags, *in_tree.unflatten(args)))
 
         return flat
 

@@ -100,8 +100,7 @@ class _System:
         avals = leaf_avals("custom_linear_solve", "b", leaves, self.structure)
         self.avals: list[ShapedArray] = [aval.strip_weak_type() for aval in avals]
         self.b = [
-            convert_element_type(leaf, aval.dtype)
-            for leaf, aval in zip(leaves, avals, strict=True)
+            convert_element_type(leaf, aval.dtype) for leaf, aval in zip(leaves, avals, strict=True)
         ]
         self._matvec = matvec
         self._in_tree = tree.structure((b,))
@@ -168,9 +167,7 @@ class _System:
         # The program takes the constants as leading arguments; here they are its constants again.
         count = len(closed.consts)
         constvars, invars = full.jaxpr.invars[:count], full.jaxpr.invars[count:]
-        jaxpr = full.jaxpr.replace(
-            constvars=[*full.jaxpr.constvars, *constvars], invars=invars
-        )
+        jaxpr = full.jaxpr.replace(constvars=[*full.jaxpr.constvars, *constvars], invars=invars)
         operator = TracedFunction(
             ClosedJaxpr(jaxpr, [*full.consts, *closed.consts]), self.structure
         )

@@ -41,8 +41,7 @@ def ravel_pytree(pytree: Any) -> tuple[Any, "Unravel"]:
     """
     leaves, structure = tree.flatten(pytree)
     avals = [
-        aval.strip_weak_type()
-        for aval in leaf_avals("ravel_pytree", "pytree", leaves, structure)
+        aval.strip_weak_type() for aval in leaf_avals("ravel_pytree", "pytree", leaves, structure)
     ]
     if not leaves:
         dtype = dtypes.default_float_dtype()

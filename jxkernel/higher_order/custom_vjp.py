@@ -102,9 +102,7 @@ def bind_custom_vjp(
     return custom_vjp_call_p.bind(*operands, call_jaxpr=call, vjp=rule, num_consts=count)
 
 
-def _traced_rule(
-    rule: VjpRule, operands: Sequence[Any], count: int
-) -> tuple[VjpRule, list[Any]]:
+def _traced_rule(rule: VjpRule, operands: Sequence[Any], count: int) -> tuple[VjpRule, list[Any]]:
     """Return a rule whose halves are programs, and the constants that it takes first.
 
     It is traced before anyone differentiates, so each of the ``count`` arguments counts as

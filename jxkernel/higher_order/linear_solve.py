@@ -170,8 +170,7 @@ def _linear_solve_batch(
     ]
     has, _ = _split([dim is not None for dim in dims], counts)
     batched = [
-        program
-        and batch_program(program, axis, (*flags, *(True,) * len(b)), True)[0]
+        program and batch_program(program, axis, (*flags, *(True,) * len(b)), True)[0]
         for program, flags in zip(programs, has, strict=True)
     ]
     outs = linear_solve_p.bind(*moved, *b, programs=tuple(batched), counts=counts)

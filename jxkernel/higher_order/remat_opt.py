@@ -34,9 +34,7 @@ __all__ = ["optimized_forward", "remat_opt_p"]
 remat_opt_p = Primitive("remat_opt", multiple_results=True)
 
 
-def optimized_forward(
-    fun: Callable[..., Sequence[Any]], forward: Forward, name: str
-) -> Forward:
+def optimized_forward(fun: Callable[..., Sequence[Any]], forward: Forward, name: str) -> Forward:
     """Return a way there that gives way to the function where no residual is read.
 
     Args:

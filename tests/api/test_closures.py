@@ -89,7 +89,10 @@ def test_nothing_is_converted_where_nothing_is_traced():
             r"needs <lambda> to return a pair \(value, pullback\), the latter a function, got 3.0",
         ),
         (lambda: jx.closure_convert(3, 1.0), "closure_convert needs a callable as fun, got 3"),
-        (lambda: jx.closure_convert(jnp.sin, 1.0)[0](X), r"of sin takes.*of f32\[\].*got.*f32\[3\]"),
+        (
+            lambda: jx.closure_convert(jnp.sin, 1.0)[0](X),
+            r"of sin takes.*of f32\[\].*got.*f32\[3\]",
+        ),
         (lambda: jx.closure_convert(jnp.sin, 1.0)[0](1.0, 2.0), "0 closed-over values; it got.*1"),
         (lambda: jx.closure_convert(jnp.sin, "a"), "closure_convert of sin was given 'a'"),
     ],

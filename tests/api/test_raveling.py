@@ -49,7 +49,11 @@ def test_functions_of_one_kind_of_tree_are_equal():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda u: u(np.ones(2, int)), TypeError, r"dtype float32, got i32\[2\].*astype\('float32'\)"),
+        (
+            lambda u: u(np.ones(2, int)),
+            TypeError,
+            r"dtype float32, got i32\[2\].*astype\('float32'\)",
+        ),
         (lambda u: u(np.ones(3, np.float32)), ValueError, r"shape \(2,\).*got f32\[3\]"),
         (lambda u: ravel_pytree("a"), TypeError, "ravel_pytree was given 'a'"),
     ],

@@ -40,7 +40,11 @@ def test_a_call_is_looked_into():
         (None, ["f32[3] from the argument x", "f32[] from the argument scale"]),
         (
             jx.checkpoint_policies.save_only_these_names("hidden"),
-            ["f32[3] from the argument x", "f32[] from the argument scale", "f32[3] named 'hidden'"],
+            [
+                "f32[3] from the argument x",
+                "f32[] from the argument scale",
+                "f32[3] named 'hidden'",
+            ],
         ),
         (
             jx.checkpoint_policies.save_and_offload_only_these_names(
@@ -49,7 +53,11 @@ def test_a_call_is_looked_into():
                 offload_src="device",
                 offload_dst="pinned_host",
             ),
-            ["f32[3] from the argument x", "f32[] from the argument scale", "f32[3] named 'hidden'"],
+            [
+                "f32[3] from the argument x",
+                "f32[] from the argument scale",
+                "f32[3] named 'hidden'",
+            ],
         ),
     ],
 )
