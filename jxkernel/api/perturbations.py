@@ -41,7 +41,8 @@ def custom_vjp_primal_tree_values(primals: Any) -> Any:
       TypeError: a leaf is something else.
 
     >>> from jxkernel.custom_derivatives import CustomVJPPrimal, custom_vjp_primal_tree_values
-    >>> custom_vjp_primal_tree_values((CustomVJPPrimal(3.0, True), {"k": CustomVJPPrimal(2, False)}))
+    >>> x, n = CustomVJPPrimal(3.0, True), CustomVJPPrimal(2, False)
+    >>> custom_vjp_primal_tree_values((x, {"k": n}))
     (3.0, {'k': 2})
     """
     return tree.map(_value, primals)

@@ -1,4 +1,4 @@
-"""What differentiation keeps between the two ways: ``saved_residuals``, ``print_saved_residuals``."""
+"""What differentiation keeps for the way back: ``saved_residuals``, ``print_saved_residuals``."""
 
 import sys
 from collections.abc import Callable

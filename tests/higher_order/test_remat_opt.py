@@ -1,4 +1,4 @@
-"""``defvjp(optimize_remat=True)``: the way there runs where residuals are read, else the function."""
+"""``defvjp(optimize_remat=True)``: the way there only where residuals are read."""
 
 import numpy as np
 import pytest

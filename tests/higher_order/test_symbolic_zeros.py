@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import jxkernel as jx
-import jxkernel.numpy as jnp
 from jxkernel.custom_derivatives import (
     CustomVJPPrimal,
     SymbolicZero,
@@ -74,7 +73,7 @@ def with_vjp(moves, zeros):
         return f(x, y), (x, y)
 
     def bwd(residuals, cts):
-        x, y = residuals
+        _x, y = residuals
         zeros.append(tuple(type(ct) is SymbolicZero for ct in cts))
         ct = 0.0 if type(cts[0]) is SymbolicZero else cts[0]
         return 10.0 * ct * y["k"], {"k": zero_from_primal(y["k"], symbolic_zeros=True)}
