@@ -22,7 +22,7 @@ from jxkernel.ops.convert import convert_element_type
 from jxkernel.source import hide_internal_frames
 from jxkernel.transforms.stage import trace_flat
 
-__all__ = ["cond", "switch"]
+__all__ = ["apply_chosen", "cond", "switch"]
 
 _NO_OPERAND = object()
 
@@ -61,7 +61,9 @@ def cond(
         chosen = _boolean(pred)
         if disable_jit.value and not isinstance(chosen, Tracer):
             return true_fun(*operands) if chosen else false_fun(*operands)
-        return _apply("cond", chosen, (false_fun, true_fun), operands, ("false_fun", "true_fun"))
+        return apply_chosen(
+            "cond", chosen, (false_fun, true_fun), operands, ("false_fun", "true_fun")
+        )
     except Exception as error:
         hide_internal_frames(error)
         raise
@@ -104,7 +106,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         last = len(branches) - 1
         if disable_jit.value and not isinstance(index, Tracer):
             return branches[min(max(as_index(index), 0), last)](*operands)
-        return _apply("switch", _in_range(index, aval, last), branches, operands, names)
+        return apply_chosen("switch", _in_range(index, aval, last), branches, operands, names)
     except Exception as error:
         hide_internal_frames(error)
         raise
@@ -140,13 +142,25 @@ def _boolean(pred: Any) -> Any:
     return bool(pred) if isinstance(pred, (int, float, complex)) else ne(pred, 0)
 
 
-def _apply(
+def apply_chosen(
     name: str,
     index: Any,
     branches: Sequence[Callable[..., Any]],
     operands: tuple[Any, ...],
     names: Sequence[str],
 ) -> Any:
+    """Apply the function that an index in range chooses.
+
+    Args:
+      name: who asks, for messages.
+      index: a boolean or int32 scalar in range.
+      branches: the functions.
+      operands: their arguments.
+      names: what each function is called, for messages.
+
+    Raises:
+      TypeError: an operand is no tree of arrays, or the results' types differ.
+    """
     flat, in_tree = tree.flatten(operands)
     avals = leaf_avals(name, "operands", flat, in_tree)
     traced = [trace_function(name, branch, branch, in_tree, avals) for branch in branches]

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import dtypes
+from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, eval_jaxpr
@@ -98,6 +98,10 @@ def _cond_effects(*avals: ShapedArray, branches: Branches) -> frozenset[Any]:
 @cond_p.def_lower
 def _cond_lower(context: Any, index: Any, *values: Any, branches: Branches) -> Sequence[Any]:
     boolean = context.avals_in[0].dtype == np.bool_
+    known = hlo.known_integer(index)
+    if known is not None and not boolean:
+        # The platform decides: what is for others need not be possible here.
+        return context.nested(branches[known], values)
     operation = context.op(
         "stablehlo.if" if boolean else "stablehlo.case",
         context.out_types,

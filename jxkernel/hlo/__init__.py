@@ -20,7 +20,14 @@ from jxkernel.hlo.attributes import (
     string_attr,
     symbol_attr,
 )
-from jxkernel.hlo.builder import Builder, Function, ModuleBuilder, file_location, module_text
+from jxkernel.hlo.builder import (
+    Builder,
+    Function,
+    ModuleBuilder,
+    file_location,
+    known_integer,
+    module_text,
+)
 from jxkernel.hlo.context import context, ir, unknown_location
 from jxkernel.hlo.types import element_type, parse_type, tensor_type, token_type
 
@@ -41,6 +48,7 @@ __all__ = [
     "i32_attr",
     "i64_attr",
     "ir",
+    "known_integer",
     "module_text",
     "parse_attribute",
     "parse_type",

@@ -196,6 +196,17 @@ def name_location(name: str) -> Any:
     return ir.Location.name(name, unknown_location, context)
 
 
+def known_integer(value: Any) -> int | None:
+    """Return a scalar that is a constant of the module; None for any other value."""
+    owner = value.owner
+    if not isinstance(owner, ir.Operation) and not isinstance(owner, ir.OpView):
+        return None
+    if owner.operation.name != "stablehlo.constant":
+        return None
+    elements = np.asarray(owner.operation.attributes["value"])
+    return int(elements) if not elements.shape else None
+
+
 def module_text(module: Any, *, locations: bool = False) -> str:
     """Return a module as MLIR text."""
     return module.operation.get_asm(enable_debug_info=locations)

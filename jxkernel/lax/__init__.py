@@ -9,6 +9,9 @@ from jxkernel.api.branching import (
     cond,
     switch,
 )
+from jxkernel.api.composite import (
+    composite,
+)
 from jxkernel.api.implicit import (
     custom_linear_solve,
     custom_root,
@@ -16,6 +19,9 @@ from jxkernel.api.implicit import (
 from jxkernel.api.looping import (
     fori_loop,
     while_loop,
+)
+from jxkernel.api.platforms import (
+    platform_dependent,
 )
 from jxkernel.api.reductions import (
     reduce,
@@ -171,6 +177,7 @@ from jxkernel.ops.complex import (
     sign_p,
 )
 from jxkernel.ops.contract import (
+    DotDimensionNumbers,
     batch_matmul,
     dot,
     dot_general,
@@ -184,6 +191,7 @@ from jxkernel.ops.conv import (
 )
 from jxkernel.ops.conv_numbers import (
     ConvDimensionNumbers,
+    ConvGeneralDilatedDimensionNumbers,
     conv_dimension_numbers,
     conv_general_permutations,
     conv_general_shape_tuple,
@@ -376,6 +384,7 @@ from jxkernel.ops.shape import (
     reshape_p,
     rev,
     rev_p,
+    shape_as_value,
     squeeze,
     squeeze_p,
     tile,
@@ -457,8 +466,10 @@ from jxkernel.ops.window import (
 __all__ = [
     "AccuracyMode",
     "ConvDimensionNumbers",
+    "ConvGeneralDilatedDimensionNumbers",
     "DotAlgorithm",
     "DotAlgorithmPreset",
+    "DotDimensionNumbers",
     "FftType",
     "GatherDimensionNumbers",
     "GatherScatterMode",
@@ -531,6 +542,7 @@ __all__ = [
     "collapse",
     "complex",
     "complex_p",
+    "composite",
     "concatenate",
     "concatenate_p",
     "cond",
@@ -674,6 +686,7 @@ __all__ = [
     "padtype_to_pads",
     "pbroadcast",
     "pcast",
+    "platform_dependent",
     "pmax",
     "pmax_p",
     "pmean",
@@ -759,6 +772,7 @@ __all__ = [
     "select_and_scatter_add_p",
     "select_n",
     "select_n_p",
+    "shape_as_value",
     "shift_left",
     "shift_left_p",
     "shift_right_arithmetic",

@@ -116,11 +116,15 @@ class LoweringContext(hlo.Builder):
         """
         if nesting(closed) > _DEEPEST_CALL:
             return self.nested(closed, args)
+        return self.call(self.program_symbol(closed, name), types_of(closed.out_avals), args)
+
+    def program_symbol(self, closed: ClosedJaxpr, name: str) -> str:
+        """Return the name of a nested program's function, lowered once per module."""
         key = (id(closed), self.module.manual_mesh)
         found = self.module.functions.get(key)
         if found is None:
             found = self.module.functions[key] = (closed, self._function(closed, name))
-        return self.call(found[1], types_of(closed.out_avals), args)
+        return found[1]
 
     def _function(self, closed: ClosedJaxpr, name: str) -> str:
         jaxpr = closed.jaxpr

@@ -28,7 +28,7 @@ from jxkernel.ops.precision import (
 )
 from jxkernel.ops.structural import integers, joint_weak_type, multilinear_jvp, zero_cotangents
 
-__all__ = ["batch_matmul", "dot", "dot_general", "dot_general_p"]
+__all__ = ["DotDimensionNumbers", "batch_matmul", "dot", "dot_general", "dot_general_p"]
 
 Axes = tuple[int, ...]
 DotDimensionNumbers = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]

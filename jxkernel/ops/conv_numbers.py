@@ -11,6 +11,7 @@ from jxkernel.ops.structural import integers
 
 __all__ = [
     "ConvDimensionNumbers",
+    "ConvGeneralDilatedDimensionNumbers",
     "conv_dimension_numbers",
     "conv_general_permutations",
     "conv_general_shape_tuple",
@@ -34,6 +35,10 @@ class ConvDimensionNumbers(NamedTuple):
     lhs_spec: tuple[int, ...]
     rhs_spec: tuple[int, ...]
     out_spec: tuple[int, ...]
+
+
+ConvGeneralDilatedDimensionNumbers = tuple[str, str, str] | ConvDimensionNumbers | None
+"""What convolutions take as ``dimension_numbers``."""
 
 
 def conv_dimension_numbers(

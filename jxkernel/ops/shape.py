@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray, rank_of, shape_of
 from jxkernel.core.axes import Axis
@@ -31,6 +33,7 @@ __all__ = [
     "reshape_p",
     "rev",
     "rev_p",
+    "shape_as_value",
     "squeeze",
     "squeeze_p",
     "tile",
@@ -294,3 +297,12 @@ def _rev_batch(
 
 
 rev_p.define(jvp=linear_jvp(rev_p))
+
+
+def shape_as_value(shape: Sequence[int]) -> Any:
+    """Return a shape as a vector of int32.
+
+    Args:
+      shape: sizes, known while tracing.
+    """
+    return np.asarray(integers(shape), np.int32)
