@@ -138,6 +138,7 @@ __all__ = [
     "errors",
     "eval_shape",
     "explain_cache_misses",
+    "export",
     "extend",
     "ffi",
     "flatten_util",
@@ -189,6 +190,7 @@ __all__ = [
 ad_checkpoint: ModuleType
 custom_batching: ModuleType
 custom_derivatives: ModuleType
+export: ModuleType
 extend: ModuleType
 ffi: ModuleType
 flatten_util: ModuleType
@@ -196,8 +198,8 @@ interpreters: ModuleType
 scipy: ModuleType
 test_util: ModuleType
 _LATE = (
-    *("ad_checkpoint", "custom_batching", "custom_derivatives", "extend", "ffi", "flatten_util"),
-    *("interpreters", "scipy", "test_util"),
+    *("ad_checkpoint", "custom_batching", "custom_derivatives", "export", "extend", "ffi"),
+    *("flatten_util", "interpreters", "scipy", "test_util"),
 )
 _CLOSURES = ("closure_convert", "custom_gradient")
 _OLDER = (

@@ -38,6 +38,7 @@ __all__ = [
     "ShapeDtypeStruct",
     "Traced",
     "Wrapped",
+    "checked_platforms",
 ]
 
 CompilerOptions = dict[str, bool | int | float | str]
@@ -277,7 +278,7 @@ class Traced(_Stage):
         """
         device, _ = target_device((), self.options.device)
         platforms = (device.platform,) if lowering_platforms is None else lowering_platforms
-        programs = {name: self._lowered(name) for name in _checked_platforms(platforms)}
+        programs = {name: self._lowered(name) for name in checked_platforms(platforms)}
         return Lowered(self, programs, device)
 
     def _lowered(self, platform: str) -> LoweredProgram:
@@ -300,7 +301,12 @@ PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 """What programs can be lowered for; ``gpu`` stands for ``cuda`` and ``rocm``."""
 
 
-def _checked_platforms(platforms: Sequence[str]) -> tuple[str, ...]:
+def checked_platforms(platforms: Sequence[str]) -> tuple[str, ...]:
+    """Return names of platforms, ``gpu`` spelt out.
+
+    Raises:
+      ValueError: there is none, or one is unknown.
+    """
     named = (platforms,) if isinstance(platforms, str) else tuple(platforms)
     unknown = [name for name in named if name not in (*PLATFORMS, "gpu")]
     if unknown or not named:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.core.dimensions import Dimension
 
 __all__ = [
     "ShapedArray",
@@ -167,6 +168,11 @@ def _abstract_scalar(kind: type) -> Any:
     return abstract
 
 
+def _abstract_size(value: Dimension) -> ShapedArray:
+    # A symbolic size joins in arithmetic as the Python integer that it will be.
+    return ShapedArray((), dtypes.canonicalize_dtype(dtypes.python_scalar_dtypes[int]), True)
+
+
 def _abstract_bool(value: bool) -> ShapedArray:
     return ShapedArray((), np.dtype(bool))
 
@@ -174,5 +180,6 @@ def _abstract_bool(value: bool) -> ShapedArray:
 register_abstractifier(np.ndarray, _abstract_numpy)
 register_abstractifier(np.generic, _abstract_numpy)
 register_abstractifier(bool, _abstract_bool)
+register_abstractifier(Dimension, _abstract_size)
 for _kind in (int, float, complex):
     register_abstractifier(_kind, _abstract_scalar(_kind))

@@ -17,7 +17,6 @@ from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.errors import ShapeMismatchError, UndefinedRuleError
 from jxkernel.higher_order.programs import compiled
-from jxkernel.lowering import LoweringContext
 from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, move_axis, reduced_shape
 from jxkernel.ops.index_lowering import lower_scatter
 from jxkernel.ops.index_numbers import ScatterDimensionNumbers
@@ -290,7 +289,7 @@ def _scatter_apply_lower(
     context: Any, x: Any, indices: Any, places: Any, *, computation: ClosedJaxpr, **params: Any
 ) -> list[Any]:
     def combine(builder: Any, old: Any, new: Any) -> Any:
-        inner = LoweringContext(builder.ip, builder.loc, context.module)
+        inner = type(context)(builder.ip, builder.loc, context.module)
         return inner.nested(computation, [old])[0]
 
     return [lower_scatter(context, x, indices, places, combine, **params)]

@@ -5,7 +5,9 @@ cached types and attributes, and ``Builder.op``, which creates any operation by 
 not know of avals, primitives or jaxprs.
 """
 
+from jxkernel.hlo.artifacts import absorb, deserialize, refined, serialize
 from jxkernel.hlo.attributes import (
+    SymbolicArray,
     bool_attr,
     comparison_direction,
     dense_bool_array,
@@ -29,18 +31,29 @@ from jxkernel.hlo.builder import (
     module_text,
 )
 from jxkernel.hlo.context import context, ir, unknown_location
-from jxkernel.hlo.types import element_type, parse_type, tensor_type, token_type
+from jxkernel.hlo.types import (
+    SymbolicType,
+    element_type,
+    parse_type,
+    plain_types,
+    tensor_type,
+    token_type,
+)
 
 __all__ = [
     "Builder",
     "Function",
     "ModuleBuilder",
+    "SymbolicArray",
+    "SymbolicType",
+    "absorb",
     "bool_attr",
     "comparison_direction",
     "context",
     "dense_bool_array",
     "dense_elements",
     "dense_i64_array",
+    "deserialize",
     "dot_dimension_numbers",
     "element_type",
     "enum_attr",
@@ -52,7 +65,10 @@ __all__ = [
     "module_text",
     "parse_attribute",
     "parse_type",
+    "plain_types",
     "precision_config",
+    "refined",
+    "serialize",
     "string_attr",
     "symbol_attr",
     "tensor_type",

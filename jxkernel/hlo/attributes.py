@@ -5,10 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from jxkernel.core.dimensions import is_symbolic
 from jxkernel.hlo.context import context, ir
 from jxkernel.hlo.types import tensor_type
+from jxkernel.records import record
 
 __all__ = [
+    "SymbolicArray",
     "bool_attr",
     "comparison_direction",
     "dense_bool_array",
@@ -56,9 +59,18 @@ def symbol_attr(name: str) -> Any:
     return ir.FlatSymbolRefAttr.get(name, context)
 
 
+@record()
+class SymbolicArray:
+    """What ``array<i64: ...>`` would be, were all its numbers known."""
+
+    values: tuple[Any, ...]
+
+
 @lru_cache(maxsize=8192)
 def dense_i64_array(values: tuple[int, ...]) -> Any:
-    """Return ``array<i64: ...>``: permutations, offsets, sizes."""
+    """Return ``array<i64: ...>``: permutations, offsets, sizes; symbolic ones as they are."""
+    if any(map(is_symbolic, values)):
+        return SymbolicArray(values)
     return ir.DenseI64ArrayAttr.get(values, context)
 
 

@@ -1,6 +1,6 @@
 """Building modules: functions, operations, constants, regions, locations."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -136,6 +136,15 @@ class ModuleBuilder:
         self._ip = ir.InsertionPoint(self.module.body)
         self._names: set[str] = set()
 
+    @classmethod
+    def around(cls, module: Any, *, taken: Iterable[str]) -> "ModuleBuilder":
+        """Return a builder that adds to a module whose functions have the names ``taken``."""
+        builder = cls.__new__(cls)
+        builder.module = module
+        builder._ip = ir.InsertionPoint(module.body)
+        builder._names = set(taken)
+        return builder
+
     def set_attribute(self, name: str, value: Any) -> None:
         """Set an attribute of the module itself."""
         self.module.operation.attributes[name] = value
@@ -151,7 +160,7 @@ class ModuleBuilder:
         res_attrs: Sequence[dict[str, Any]] | None = None,
     ) -> Function:
         """Add a function; a name already taken gets a number."""
-        unique = self._unique(name)
+        unique = self.reserve(name)
         attributes = {
             "sym_name": string_attr(unique),
             "sym_visibility": string_attr("public" if public else "private"),
@@ -171,7 +180,12 @@ class ModuleBuilder:
         )
         return Function(operation, list(block.arguments), Builder(ir.InsertionPoint(block)))
 
-    def _unique(self, name: str) -> str:
+    def insert(self, function: Any) -> None:
+        """Add a copy of a function of another module under its own, reserved name."""
+        self._ip.insert(function.clone(ip=False))
+
+    def reserve(self, name: str) -> str:
+        """Take a name for a function, with a number if it is taken, and return it."""
         unique, number = name, 0
         while unique in self._names:
             number += 1

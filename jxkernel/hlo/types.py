@@ -1,11 +1,21 @@
 """MLIR types for NumPy dtypes and shapes, made once each."""
 
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any
 
+from jxkernel.core.dimensions import is_symbolic
 from jxkernel.hlo.context import context, ir, unknown_location
+from jxkernel.records import record
 
-__all__ = ["element_type", "parse_type", "tensor_type", "token_type"]
+__all__ = [
+    "SymbolicType",
+    "element_type",
+    "parse_type",
+    "plain_types",
+    "tensor_type",
+    "token_type",
+]
 
 _NAMES = {
     "bool": "i1",
@@ -60,9 +70,38 @@ def element_type(dtype: Any) -> Any:
         raise TypeError(f"dtype {dtype} has no element type in StableHLO") from None
 
 
+@record()
+class SymbolicType:
+    """A tensor type of symbolic shape, which MLIR does not know the symbols of.
+
+    Attributes:
+      shape: the sizes of the axes, symbolic dimensions among them.
+      dtype: the element type.
+    """
+
+    shape: tuple[Any, ...]
+    dtype: Any
+
+    @property
+    def plain(self) -> Any:
+        """The MLIR type, in which a symbolic size is ``?``."""
+        sizes = [_UNKNOWN_SIZE if is_symbolic(size) else size for size in self.shape]
+        return ir.RankedTensorType.get(sizes, element_type(self.dtype), loc=unknown_location)
+
+
+_UNKNOWN_SIZE = ir.ShapedType.get_dynamic_size()
+
+
+def plain_types(types: Iterable[Any]) -> list[Any]:
+    """Return MLIR types, those of symbolic shape without their symbols."""
+    return [kind.plain if isinstance(kind, SymbolicType) else kind for kind in types]
+
+
 @lru_cache(maxsize=8192)
 def tensor_type(shape: tuple[int, ...], dtype: Any) -> Any:
-    """Return the ranked tensor type of a shape and dtype."""
+    """Return the ranked tensor type of a shape and dtype, a ``SymbolicType`` if it is symbolic."""
+    if any(map(is_symbolic, shape)):
+        return SymbolicType(shape, dtype)
     return ir.RankedTensorType.get(shape, element_type(dtype), loc=unknown_location)
 
 

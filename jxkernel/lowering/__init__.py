@@ -5,5 +5,13 @@ It knows jaxprs and the ``hlo`` builder.  It must not know of transforms, device
 
 from jxkernel.lowering.lower import LoweringContext, LoweringRule, lower_program
 from jxkernel.lowering.program import LoweredProgram
+from jxkernel.lowering.symbolic import lower_for_export, solved_dimensions
 
-__all__ = ["LoweredProgram", "LoweringContext", "LoweringRule", "lower_program"]
+__all__ = [
+    "LoweredProgram",
+    "LoweringContext",
+    "LoweringRule",
+    "lower_for_export",
+    "lower_program",
+    "solved_dimensions",
+]

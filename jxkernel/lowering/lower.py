@@ -87,7 +87,7 @@ class LoweringContext(hlo.Builder):
 
     def inline(self, closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
         """Append the equations of a nested program and return its results."""
-        inner = LoweringContext(self.ip, self.loc, self.module)
+        inner = type(self)(self.ip, self.loc, self.module)
         return inner.nested(closed, args)
 
     def nested(self, closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
@@ -105,7 +105,7 @@ class LoweringContext(hlo.Builder):
         """Fill a region of an operation: ``body(context, *arguments)`` gives its results."""
 
         def fill(builder: hlo.Builder, *arguments: Any) -> Sequence[Any]:
-            return body(LoweringContext(builder.ip, self.loc, self.module), *arguments)
+            return body(type(self)(builder.ip, self.loc, self.module), *arguments)
 
         self.region(operation, index, types_of(avals), fill)
 
@@ -131,7 +131,7 @@ class LoweringContext(hlo.Builder):
         function = self.module.builder.function(
             name, types_of(jaxpr.in_avals), types_of(jaxpr.out_avals)
         )
-        inner = LoweringContext(function.builder.ip, self.loc, self.module)
+        inner = type(self)(function.builder.ip, self.loc, self.module)
         function.returns(inner.nested(closed, function.arguments))
         return function.operation.attributes["sym_name"].value
 
@@ -215,7 +215,7 @@ def lower_program(
       keep_unused: whether ``main`` also takes arguments that the program never reads.
     """
     jaxpr = closed.jaxpr
-    state = ModuleState(f"jit_{_safe(name)}", platform)
+    state = ModuleState(f"jit_{module_name(name)}", platform)
     state.builder.set_attribute("mhlo.num_partitions", hlo.i32_attr(1))
     state.builder.set_attribute("mhlo.num_replicas", hlo.i32_attr(1))
     variables = [*jaxpr.constvars, *jaxpr.invars]
@@ -254,6 +254,6 @@ def _aliases(
     return attributes
 
 
-def _safe(name: str) -> str:
+def module_name(name: str) -> str:
     """Return a name with everything but letters, digits and ``_`` replaced."""
     return "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name) or "fun"

@@ -251,7 +251,7 @@ def describe(value: Any) -> Value | None:
 
 def _describe(value: Any) -> Value | None:
     if isinstance(value, Tracer):
-        variables = tuple(staged.var for staged in _staged(value))
+        variables = tuple(staged.variable for staged in _staged(value))
         return Value("traced", value.aval.short(weak=True), variables, (), (value.owner,))
     if isinstance(value, _UNMARKED):
         return None
@@ -265,7 +265,7 @@ def _describe(value: Any) -> Value | None:
     return Value(
         "traced" if tracers else "array",
         _type_text(value),
-        tuple(staged.var for tracer in tracers for staged in _staged(tracer)),
+        tuple(staged.variable for tracer in tracers for staged in _staged(tracer)),
         arrays,
         tuple(tracer.owner for tracer in tracers),
     )

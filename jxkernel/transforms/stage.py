@@ -31,14 +31,14 @@ _SCALARS = (int, float, complex, bool)
 
 
 class StageTracer(Tracer):
-    """A value being recorded; ``var`` is its name in the jaxpr."""
+    """A value being recorded; ``variable`` is its name in the jaxpr."""
 
-    __slots__ = ("var",)
+    __slots__ = ("variable",)
 
     def __init__(self, trace: "StageTrace", var: Var) -> None:
         self.owner = trace
         self.aval = var.aval
-        self.var = var
+        self.variable = var
 
 
 class StageTrace(Trace):
@@ -102,7 +102,7 @@ class StageTrace(Trace):
         avals: list[ShapedArray] = []
         for arg in args:
             own = type(arg) is StageTracer and arg.owner is self
-            atom = arg.var if own else self.lift(arg)
+            atom = arg.variable if own else self.lift(arg)
             invars.append(atom)
             avals.append(atom.aval)
         return self.record(primitive, invars, tuple(avals), params)
@@ -136,7 +136,7 @@ class StageTrace(Trace):
     def close(self, outs: Sequence[Any]) -> ClosedJaxpr:
         """Return the recorded program with the given results; the trace is over."""
         outvars = [
-            out.var if type(out) is StageTracer and out.owner is self else self.lift(out)
+            out.variable if type(out) is StageTracer and out.owner is self else self.lift(out)
             for out in outs
         ]
         self.open = False
@@ -154,7 +154,7 @@ class StageTrace(Trace):
         """Return the chain from a tracer back to the arguments it was computed from."""
         if not isinstance(tracer, StageTracer):
             return ()
-        return _describe_origin(self, tracer.var)
+        return _describe_origin(self, tracer.variable)
 
 
 def _describe_origin(trace: StageTrace, var: Var) -> tuple[str, ...]:

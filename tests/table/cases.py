@@ -188,6 +188,8 @@ ELSEWHERE: dict[str, str] = {
     "jxkernel.ops.linalg": "tests/ops/test_linalg.py",
     "jxkernel.ops.scatter": "tests/ops/test_scatter.py",
     "jxkernel.ops.window": "tests/ops/test_window.py",
+    # It calls whatever was exported.
+    "jxkernel.export": "tests/export",
     # Bits that no function of NumPy gives.
     "jxkernel.ops.random_bits": "tests/random",
 }

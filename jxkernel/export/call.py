@@ -1,0 +1,98 @@
+"""``call_exported_p``: calling an exported program, as one primitive.
+
+Lowering copies the program's module into the one being built, its sizes made known first.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from jxkernel import hlo
+from jxkernel.api.scanning import map as map_examples
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.axes import Axis
+from jxkernel.core.dimensions import is_symbolic
+from jxkernel.core.primitive import Primitive, Undefined
+from jxkernel.lowering import LoweringContext
+from jxkernel.ops.broadcast import move_axis
+from jxkernel.runtime import prepare_lapack
+
+__all__ = ["call_exported_p", "shape_at"]
+
+call_exported_p = Primitive("call_exported", multiple_results=True)
+
+
+def shape_at(shape: Sequence[Any], values: dict[str, Any]) -> tuple[Any, ...]:
+    """Return a shape for given values of its dimension variables."""
+    return tuple([size.evaluate(values) if is_symbolic(size) else size for size in shape])
+
+
+@call_exported_p.def_abstract_eval
+def _call_exported_abstract_eval(*avals: ShapedArray, exported: Any) -> list[ShapedArray]:
+    values = exported.dimension_values([aval.shape for aval in avals])
+    return [aval.update(shape=shape_at(aval.shape, values)) for aval in exported.out_avals]
+
+
+@call_exported_p.def_lower
+def _call_exported_lower(context: LoweringContext, *values: Any, exported: Any) -> Sequence[Any]:
+    key = ("exported", id(exported), tuple(context.avals_in))
+    found = context.module.functions.get(key)
+    if found is None:
+        found = context.module.functions[key] = (exported, _copied(context, exported))
+    given = [
+        value if value.type == kind else context.value("stablehlo.convert", kind, (value,))
+        for value, kind in zip(values, _input_types(context, exported), strict=True)
+    ]
+    return context.call(found[1], context.out_types, given)
+
+
+def _is_known(context: LoweringContext) -> bool:
+    """Whether all sizes are known where the program is called."""
+    avals = (*context.avals_in, *context.avals_out)
+    return not any(is_symbolic(size) for aval in avals for size in aval.shape)
+
+
+def _input_types(context: LoweringContext, exported: Any) -> list[Any]:
+    avals = context.avals_in if _is_known(context) else exported.in_avals
+    return hlo.plain_types([hlo.tensor_type(aval.shape, aval.dtype) for aval in avals])
+
+
+def _copied(context: LoweringContext, exported: Any) -> str:
+    """Copy the program's module into the one being built, and return its function's name."""
+    platform = context.module.platform
+    artifact = exported.artifact(platform)
+    if artifact is None:
+        raise ValueError(
+            f"{exported.fun_name} was exported for {', '.join(exported.platforms)} and is used on "
+            f"{platform}: export it with platforms=(..., {platform!r})"
+        )
+    if b"lapack_" in artifact and platform == "cpu":
+        prepare_lapack()
+    module = hlo.deserialize(artifact)
+    if _is_known(context) and any(is_symbolic(s) for a in exported.in_avals for s in a.shape):
+        module = hlo.refined(module, _input_types(context, exported), context.out_types)
+    return hlo.absorb(context.module.builder, module, exported.fun_name)
+
+
+@call_exported_p.def_batch
+def _call_exported_batch(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, exported: Any
+) -> tuple[list[Any], list[int | None]]:
+    """Run the program once per example: its shapes are what they are."""
+    moved = tuple(
+        [move_axis(arg, dim, 0) for arg, dim in zip(args, dims, strict=True) if dim is not None]
+    )
+
+    def one(examples: tuple[Any, ...]) -> list[Any]:
+        batched = iter(examples)
+        given = [arg if dim is None else next(batched) for arg, dim in zip(args, dims, strict=True)]
+        return call_exported_p.bind(*given, exported=exported)
+
+    outs = map_examples(one, moved)
+    return outs, [0] * len(outs)
+
+
+_NO_DERIVATIVE = Undefined(
+    "an exported program has the derivative that was exported with it, in reverse only: write "
+    "exported.serialize(vjp_order=1), and grad or vjp here"
+)
+call_exported_p.define(jvp=_NO_DERIVATIVE, transpose=_NO_DERIVATIVE)

@@ -1,0 +1,72 @@
+"""What a program may hold that leaves its process, and how to insist on the rest."""
+
+import re
+from collections.abc import Sequence
+
+from jxkernel.core.jaxpr import ClosedJaxpr
+from jxkernel.lowering import LoweredProgram
+from jxkernel.records import record
+
+__all__ = ["DisabledSafetyCheck", "check_portable"]
+
+_CUSTOM_CALL = re.compile(r"stablehlo\.custom_call @([\w.$]+)")
+
+_KEPT_PREFIXES = ("lapack_", "cusolver_", "cublas_", "cusparse_", "hipsolver_", "hipblas_", "mhlo.")
+_KEPT = frozenset(
+    {
+        *("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "shape_assertion"),
+        *("ApproxTopK", "PartialReduce", "TopK", "annotate_device_placement"),
+        *("Eigh", "Qr", "LuDecomposition", "ProductOfElementaryHouseholderReflectors"),
+    }
+)
+"""Targets that XLA and jaxlib keep from version to version."""
+
+
+@record()
+class DisabledSafetyCheck:
+    """Something that is not checked of an exported program: ``platform()`` or ``custom_call(t)``.
+
+    Attributes:
+      name: ``platform``, or ``custom_call:`` and the target.
+    """
+
+    name: str
+
+    @classmethod
+    def platform(cls) -> "DisabledSafetyCheck":
+        """Return what lets a program run on platforms that it was not lowered for."""
+        return cls("platform")
+
+    @classmethod
+    def custom_call(cls, target_name: str) -> "DisabledSafetyCheck":
+        """Return what lets a program hold a custom call that nobody promised to keep."""
+        return cls(f"custom_call:{target_name}")
+
+    def is_custom_call(self) -> str | None:
+        """Return the target of the custom call that it allows, or None."""
+        kind, _, target = self.name.partition(":")
+        return target if kind == "custom_call" else None
+
+
+def check_portable(
+    lowered: LoweredProgram, closed: ClosedJaxpr, disabled: Sequence[DisabledSafetyCheck]
+) -> None:
+    """Check that a program needs nothing of its process.
+
+    Raises:
+      ValueError: it calls back into Python, or a custom call that nobody promised to keep.
+    """
+    if lowered.callbacks or closed.effects:
+        raise ValueError(
+            f"{lowered.name} cannot be exported: it calls back into this Python process (a "
+            "callback, or debug.print). Export the function without it."
+        )
+    text = lowered.module.operation.get_asm(large_elements_limit=16)
+    allowed = {check.is_custom_call() for check in disabled}
+    for target in sorted(set(_CUSTOM_CALL.findall(text))):
+        if not (target in _KEPT or target in allowed or target.startswith(_KEPT_PREFIXES)):
+            raise ValueError(
+                f"{lowered.name} cannot be exported: it makes the custom call {target!r}, which "
+                "the reader need not have. To insist, give disabled_checks="
+                f"[export.DisabledSafetyCheck.custom_call({target!r})]."
+            )

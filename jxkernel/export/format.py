@@ -1,0 +1,86 @@
+"""Exported programs as bytes: a header that says what follows, and a digest of it all.
+
+::
+
+    magic (16 bytes) | digest of the rest (32) | length of the header (8) | header | sections
+
+The header is JSON: versions, names, types, structures, and for each section its length.  A section
+is a portable StableHLO artifact, or the bytes of the derivative.  Nothing in it names code, so
+reading it runs none.
+"""
+
+import json
+import struct
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Any
+
+from jxkernel._jaxlib import version_text
+from jxkernel._version import __version__
+
+__all__ = [
+    "maximum_supported_calling_convention_version",
+    "minimum_supported_calling_convention_version",
+    "packed",
+    "unpacked",
+]
+
+minimum_supported_calling_convention_version = 1
+"""The oldest version of the header, and of how programs are called, that is read."""
+
+maximum_supported_calling_convention_version = 1
+"""The youngest one, which is the one that is written; a reader refuses later ones."""
+
+_MAGIC = b"jxkernel.export\n"
+_DIGEST = 32
+_LENGTH = struct.Struct("<Q")
+
+
+def packed(header: Mapping[str, Any], sections: Sequence[bytes]) -> bytearray:
+    """Return the bytes of a header and its sections."""
+    made = {
+        "format": maximum_supported_calling_convention_version,
+        "jxkernel": __version__,
+        "jaxlib": version_text,
+        **header,
+        "sections": [len(section) for section in sections],
+    }
+    text = json.dumps(made, separators=(",", ":")).encode()
+    rest = b"".join((_LENGTH.pack(len(text)), text, *sections))
+    return bytearray(b"".join((_MAGIC, blake2b(rest, digest_size=_DIGEST).digest(), rest)))
+
+
+def unpacked(blob: bytes | bytearray) -> tuple[dict[str, Any], list[bytes]]:
+    """Return the header and the sections.
+
+    Raises:
+      ValueError: these are not the bytes of an exported program, they are damaged, or a later
+        version wrote them.
+    """
+    blob = bytes(blob)
+    if not blob.startswith(_MAGIC):
+        raise ValueError(
+            "not an exported program of jxkernel: such bytes come from Exported.serialize()"
+        )
+    start = len(_MAGIC) + _DIGEST
+    rest = blob[start:]
+    if blake2b(rest, digest_size=_DIGEST).digest() != blob[len(_MAGIC) : start]:
+        raise ValueError(
+            f"the exported program is damaged: {len(blob)} bytes whose digest is not the one "
+            "written. Serialize or copy it again."
+        )
+    (length,) = _LENGTH.unpack_from(rest)
+    header = json.loads(rest[_LENGTH.size : _LENGTH.size + length])
+    if header["format"] > maximum_supported_calling_convention_version:
+        raise ValueError(
+            f"the exported program has format {header['format']}, written by jxkernel "
+            f"{header['jxkernel']} on jaxlib {header['jaxlib']}; this is jxkernel {__version__}, "
+            f"which reads up to format "
+            f"{maximum_supported_calling_convention_version}: upgrade jxkernel here"
+        )
+    sections: list[bytes] = []
+    at = _LENGTH.size + length
+    for size in header["sections"]:
+        sections.append(rest[at : at + size])
+        at += size
+    return header, sections
