@@ -135,6 +135,7 @@ __all__ = [
     "dlpack",
     "enable_checks",
     "enable_x64",
+    "ensure_compile_time_eval",
     "errors",
     "eval_shape",
     "explain_cache_misses",
@@ -143,6 +144,7 @@ __all__ = [
     "ffi",
     "flatten_util",
     "float0",
+    "fwd_and_bwd",
     "grad",
     "hessian",
     "host_count",
@@ -162,6 +164,9 @@ __all__ = [
     "local_devices",
     "log_compiles",
     "make_jaxpr",
+    "make_user_context",
+    "named_call",
+    "named_scope",
     "nn",
     "numpy",
     "numpy_dtype_promotion",
@@ -178,6 +183,7 @@ __all__ = [
     "threefry_partitionable",
     "tree",
     "tree_util",
+    "typeof",
     "typing",
     "unalias",
     "value_and_grad",
@@ -201,7 +207,16 @@ _LATE = (
     *("ad_checkpoint", "custom_batching", "custom_derivatives", "export", "extend", "ffi"),
     *("flatten_util", "interpreters", "scipy", "test_util"),
 )
-_CLOSURES = ("closure_convert", "custom_gradient")
+_HOMES = {
+    "closure_convert": "api.closures",
+    "custom_gradient": "api.closures",
+    "ensure_compile_time_eval": "api.naming",
+    "fwd_and_bwd": "api.autodiff",
+    "make_user_context": "config",
+    "named_call": "api.naming",
+    "named_scope": "api.naming",
+    "typeof": "api.naming",
+}
 _OLDER = (
     *("DeviceArray", "tree_all", "tree_flatten", "tree_leaves", "tree_map", "tree_multimap"),
     *("tree_reduce", "tree_structure", "tree_transpose", "tree_unflatten", "xla_computation"),
@@ -210,7 +225,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         **{name: f"{__name__}.{name}" for name in _LATE},
-        **dict.fromkeys(_CLOSURES, f"{__name__}.api.closures"),
+        **{name: f"{__name__}.{home}" for name, home in _HOMES.items()},
     },
     dict.fromkeys(_OLDER, f"{__name__}._older"),
 )

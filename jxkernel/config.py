@@ -26,6 +26,7 @@ __all__ = [
     "Override",
     "Settings",
     "State",
+    "UserContext",
     "check_tracer_leaks",
     "checking_leaks",
     "compilation_cache_dir",
@@ -46,6 +47,7 @@ __all__ = [
     "enable_x64",
     "explain_cache_misses",
     "log_compiles",
+    "make_user_context",
     "num_cpu_devices",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
@@ -103,6 +105,14 @@ def _is_device(value: Any) -> bool:
     return value is None or isinstance(value, (str, Device))
 
 
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
 BOOLEAN = Kind("True or False", lambda value: isinstance(value, bool), _boolean_from_text)
 INTEGER = Kind(
     "an integer", lambda value: _is_number(value) and isinstance(value, int), _number_from_text
@@ -112,6 +122,8 @@ TEXT = Kind(
     "a string or None", lambda value: value is None or isinstance(value, str), _text_or_none
 )
 DEVICE = Kind("a device, the name of a platform such as 'cpu', or None", _is_device, _text_or_none)
+
+HASHABLE = Kind("a hashable value", _is_hashable, _text_or_none)
 
 
 def one_of(*values: str | None) -> Kind:
@@ -213,6 +225,53 @@ class State(Config):
 
     def __repr__(self) -> str:
         return f"<option {self.option} = {self.value!r}>"
+
+
+class UserContext(State):
+    """A value of the user's that traces depend on; see ``make_user_context``."""
+
+    __slots__ = ()
+
+    def __init__(self, default: Any) -> None:
+        super().__init__(
+            "user_context",
+            default,
+            HASHABLE,
+            "A value that functions read while they are traced.",
+            in_jit_key=True,
+            in_trace_context=True,
+        )
+
+    def _from_environment(self, environment: Mapping[str, str]) -> Any:
+        return self.checked(self.default)
+
+
+def make_user_context(default_value: Any = None) -> UserContext:
+    """Return a value that traced functions may read: calls under another value trace anew.
+
+    A function that reads a global variable keeps what it saw when it was traced.  One that reads
+    ``context.value`` is traced again for each value.
+
+    Args:
+      default_value: the value outside of any ``with context(value):`` block; hashable.
+
+    Returns:
+      an object whose attribute ``value`` is the present value, and whose call gives a context
+      manager, and decorator, that sets it for a block in the current thread.
+
+    Raises:
+      ValueError: a value is not hashable.
+
+    >>> import jxkernel as jx
+    >>> power = jx.make_user_context(2)
+    >>> f = jx.jit(lambda x: x ** power.value)
+    >>> with power(3):
+    ...     print(float(f(2.0)))
+    8.0
+    >>> float(f(2.0))
+    4.0
+    """
+    return UserContext(default_value)
 
 
 class _DisableJit(State):

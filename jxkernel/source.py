@@ -24,6 +24,8 @@ __all__ = [
     "current_user_frame",
     "hide_internal_frames",
     "is_user_code",
+    "scope_of",
+    "scoped",
     "user_frame",
     "user_frames",
 ]
@@ -117,6 +119,33 @@ def _known(code: CodeType) -> _Code:
             _KNOWN.clear()
         found = _KNOWN[id(code)] = _Code(code)
     return found
+
+
+class Scoped:
+    """A captured stack, and the names of the scopes that the code ran in, outermost first."""
+
+    __slots__ = ("scope", "traceback")
+
+    def __init__(self, traceback: Any, scope: tuple[str, ...]) -> None:
+        self.traceback = traceback
+        self.scope = scope
+
+    def raw_frames(self) -> Any:
+        """Return code objects and offsets, as a captured stack does."""
+        return self.traceback.raw_frames()
+
+
+def scoped(traceback: Any, scope: tuple[str, ...]) -> Scoped:
+    """Return a captured stack as one in a scope; what it is already known to be in stays."""
+    if type(traceback) is not Scoped:
+        return Scoped(traceback, scope)
+    own = traceback.scope
+    return traceback if own[: len(scope)] == scope else Scoped(traceback.traceback, scope + own)
+
+
+def scope_of(traceback: Any) -> tuple[str, ...]:
+    """Return the names of the scopes of a captured stack, outermost first."""
+    return traceback.scope if type(traceback) is Scoped else ()
 
 
 def user_frames(traceback: Any) -> list[Frame]:

@@ -2,24 +2,26 @@
 
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
+from operator import index as as_index
 from typing import Any
 
 import numpy as np
 
 from jxkernel import dtypes, tree
 from jxkernel.api.arguments import function_name
-from jxkernel.api.jit import check_result
+from jxkernel.api.jit import check_result, jit
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.jaxpr import eval_jaxpr
 from jxkernel.core.trace import evaluating
-from jxkernel.core.zeros import Zero, typed_scalar
+from jxkernel.core.zeros import UndefinedPrimal, Zero, typed_scalar
 from jxkernel.ops.broadcast import instantiate
 from jxkernel.runtime import as_device_array
 from jxkernel.source import hide_internal_frames
 from jxkernel.transforms.jvp import jvp_flat
-from jxkernel.transforms.linearize import linearize_flat, vjp_flat
+from jxkernel.transforms.linearize import Linearized, linearize_flat, vjp_flat
+from jxkernel.transforms.transpose import backward
 
-__all__ = ["grad", "jvp", "linearize", "value_and_grad", "vjp"]
+__all__ = ["fwd_and_bwd", "grad", "jvp", "linearize", "value_and_grad", "vjp"]
 
 
 def grad(
@@ -127,9 +129,17 @@ def argument_positions(
     """Return the positions of the arguments to differentiate by, counted from the front.
 
     Raises:
-      TypeError: the call has no such positional argument.
+      TypeError: the call has no such positional argument, or a position is no integer.
+      ValueError: a position is named twice.
     """
-    numbers = (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)
+    try:
+        numbers = (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)
+        numbers = tuple(map(as_index, numbers))
+    except TypeError:
+        raise TypeError(
+            f"argnums is the position, or a sequence of positions, of the arguments to "
+            f"differentiate by, got {argnums!r:.100}: arguments are named by number"
+        ) from None
     for number in numbers:
         if not -count <= number < count:
             raise TypeError(
@@ -137,7 +147,12 @@ def argument_positions(
                 f"{number + 1 if number >= 0 else -number} positional arguments, and the call "
                 f"has {count}: arguments to differentiate by are passed by position"
             )
-    return tuple(int(number) % count for number in numbers)
+    positions = tuple(number % count for number in numbers)
+    if len(set(positions)) < len(positions):
+        raise ValueError(
+            f"differentiating {function_name(fun)} by argnums={argnums} names one argument twice"
+        )
+    return positions
 
 
 def _check_input(aval: ShapedArray, holomorphic: bool, allow_int: bool) -> None:
@@ -237,7 +252,8 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     Returns:
       (value, pullback), and the auxiliary result if there is one.  The pullback takes a
       cotangent of the structure, shapes and dtypes of the value and returns a tuple of
-      cotangents of the arguments (``float0`` for integers).
+      cotangents of the arguments (``float0`` for integers).  It is a pytree whose leaves are what
+      is kept for the way back, so ``jit`` may return it or take it.
 
     Raises:
       TypeError: ``fun`` is not callable; later, the cotangent does not fit the value.
@@ -246,46 +262,143 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         raise TypeError(f"vjp needs a callable, got {fun!r:.100}")
     flat, in_tree = tree.flatten(primals)
     flat_fun = _FlatFunction(fun, in_tree, has_aux)
-    outs, pull = vjp_flat(flat_fun, flat)
-    avals = [abstractify(out) for out in outs]
-    count = flat_fun.count
+    linear = linearize_flat(flat_fun, flat)
+    way = _Pullback(function_name(fun), linear, in_tree, flat_fun.value_tree, flat_fun.count)
+    pullback = tree.Partial(way, *linear.program.consts)
+    value = flat_fun.value(linear.outs)
+    return (value, pullback, flat_fun.aux(linear.outs)) if has_aux else (value, pullback)
 
-    def pullback(cotangent: Any) -> Any:
+
+class _Pullback:
+    """The way back through a function at a point: residuals and a cotangent to cotangents."""
+
+    __slots__ = ("_active", "_in_avals", "_in_tree", "_jaxpr", "_name", "_nonzero", "_out", "_tree")
+
+    def __init__(
+        self, name: str, linear: Linearized, in_tree: Any, value_tree: Any, count: int
+    ) -> None:
+        self._name = name
+        self._jaxpr = linear.program.jaxpr
+        self._in_avals = linear.in_avals
+        self._active = linear.active
+        self._in_tree = in_tree
+        self._tree = value_tree
+        # Of an auxiliary result no cotangent is given: it is zero.
+        self._out = [abstractify(out) for out in linear.outs[:count]]
+        self._nonzero = linear.nonzero[:count]
+
+    def __call__(self, *residuals_and_cotangent: Any) -> Any:
         """Return the cotangents of the arguments for a cotangent of the value."""
-        leaves = _cotangent_leaves(fun, cotangent, flat_fun.value_tree, avals[:count])
-        zeros = [Zero(aval.tangent()) for aval in avals[count:]]
-        return in_tree.unflatten([instantiate(ct) for ct in pull([*leaves, *zeros])])
+        size = len(self._jaxpr.constvars)
+        residuals, given = residuals_and_cotangent[:size], residuals_and_cotangent[size:]
+        if len(given) != 1:
+            raise TypeError(
+                f"the pullback of {self._name} takes one argument, a cotangent like the value, "
+                f"got {len(given)}: give the cotangents of several results as a tuple"
+            )
+        leaves = _cotangent_leaves(self._name, given[0], self._tree, self._out)
+        cts = [ct for ct, has in zip(leaves, self._nonzero, strict=True) if has]
+        cts += [Zero(atom.aval) for atom in self._jaxpr.outvars[len(cts) :]]
+        linear = [UndefinedPrimal(var.aval) for var in self._jaxpr.invars]
+        pulled = iter(backward(self._jaxpr, residuals, linear, cts))
+        every = [
+            next(pulled) if moves else Zero(aval.tangent())
+            for aval, moves in zip(self._in_avals, self._active, strict=True)
+        ]
+        return self._in_tree.unflatten([instantiate(ct) for ct in every])
 
-    value = flat_fun.value(outs)
-    return (value, pullback, flat_fun.aux(outs)) if has_aux else (value, pullback)
+    def __repr__(self) -> str:
+        return f"pullback of {self._name}"
 
 
 def _cotangent_leaves(
-    fun: Callable[..., Any], cotangent: Any, value_tree: Any, avals: Sequence[ShapedArray]
+    name: str, cotangent: Any, value_tree: Any, avals: Sequence[ShapedArray]
 ) -> list[Any]:
     leaves, structure = tree.flatten(cotangent)
     if structure != value_tree:
         raise ValueError(
-            f"the pullback of {function_name(fun)} needs a cotangent of the structure of the "
+            f"the pullback of {name} needs a cotangent of the structure of the "
             f"value, {value_tree}, and got {structure}"
         )
     return [
-        _fitting("cotangent", function_name(fun), leaf, aval.tangent())
+        _fitting("cotangent", name, leaf, aval.tangent())
         for leaf, aval in zip(leaves, avals, strict=True)
     ]
 
 
 def _fitting(what: str, name: str, leaf: Any, wanted: ShapedArray) -> Any:
-    """Return a tangent or cotangent checked against the type it must have."""
-    if wanted.dtype == dtypes.float0:
-        return Zero(wanted)
+    """Return a tangent or cotangent checked against the type it must have.
+
+    Raises:
+      ValueError: it has another type.
+    """
     aval = abstractify(leaf)
+    if wanted.dtype == dtypes.float0 and aval.shape == wanted.shape:
+        # An integer has no tangent; a cotangent of its own dtype is taken, and is zero.
+        if aval.dtype == wanted.dtype or (
+            what == "cotangent" and not dtypes.issubdtype(aval.dtype, np.inexact)
+        ):
+            return Zero(wanted)
+        raise ValueError(
+            f"{name}: the {what} of an integer or boolean has dtype float0, got {aval.short()}: "
+            f"write np.zeros({wanted.shape}, float0), or convert the value with x.astype(float)"
+        )
     if aval.weak_type and aval.dtype != wanted.dtype and not aval.shape:
         leaf = typed_scalar(wanted.dtype, leaf) if isinstance(leaf, (int, float, complex)) else leaf
         aval = abstractify(leaf)
     if aval.shape != wanted.shape or aval.dtype != wanted.dtype:
         raise ValueError(f"{name}: the {what} must have type {wanted.short()}, got {aval.short()}")
     return leaf
+
+
+def fwd_and_bwd(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int],
+    has_aux: bool = False,
+    jitted: bool = True,
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return the two ways through a function as two functions.
+
+    Args:
+      fun: the function.
+      argnums: the position, or positions, of the arguments to differentiate by.
+      has_aux: whether ``fun`` returns (value, anything else).
+      jitted: whether to compile both.
+
+    Returns:
+      ``fwd(*args)``, which returns what ``vjp`` does: (value, residuals), and the auxiliary result
+      if there is one; and ``bwd(residuals, cotangent)``, which returns the cotangents of the
+      arguments (a tuple of them for several ``argnums``).
+
+    Raises:
+      TypeError: ``fun`` is not callable; later, the errors of ``vjp``.
+
+    >>> import jxkernel as jx
+    >>> fwd, bwd = jx.fwd_and_bwd(lambda x, y: x * y, argnums=(0, 1))
+    >>> value, residuals = fwd(2.0, 3.0)
+    >>> [float(ct) for ct in bwd(residuals, 1.0)]
+    [3.0, 2.0]
+    """
+    if not callable(fun):
+        raise TypeError(f"fwd_and_bwd needs a callable, got {fun!r:.100}")
+
+    def fwd(*args: Any, **kwargs: Any) -> Any:
+        positions = argument_positions(fun, argnums, len(args))
+
+        def of_chosen(*chosen: Any) -> Any:
+            given = list(args)
+            for position, value in zip(positions, chosen, strict=True):
+                given[position] = value
+            return fun(*given, **kwargs)
+
+        update_wrapper(of_chosen, fun)
+        return vjp(of_chosen, *[args[position] for position in positions], has_aux=has_aux)
+
+    def bwd(residuals: Any, cotangent: Any) -> Any:
+        pulled = residuals(cotangent)
+        return pulled[0] if isinstance(argnums, (int, np.integer)) else pulled
+
+    return (jit(fwd), jit(bwd)) if jitted else (fwd, bwd)
 
 
 def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
@@ -317,7 +430,7 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
             f"jvp needs primals and tangents of one structure, got {in_tree} and {tangent_tree}"
         )
     checked = [
-        _tangent(function_name(fun), leaf, primal)
+        _tangent(function_name(fun), leaf, abstractify(primal))
         for leaf, primal in zip(flat_tangents, flat, strict=True)
     ]
     flat_fun = _FlatFunction(fun, in_tree, has_aux)
@@ -327,9 +440,9 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
     return (value, tangent, flat_fun.aux(outs)) if has_aux else (value, tangent)
 
 
-def _tangent(name: str, leaf: Any, primal: Any) -> Any:
+def _tangent(name: str, leaf: Any, primal: ShapedArray) -> Any:
     try:
-        return _fitting("tangent", name, leaf, abstractify(primal).tangent())
+        return _fitting("tangent", name, leaf, primal.tangent())
     except ValueError as error:
         raise TypeError(str(error)) from None
 
@@ -344,7 +457,8 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
     Returns:
       (value, linear), and the auxiliary result if there is one; ``linear(*tangents)`` gives the
-      tangent of the value without evaluating ``fun`` again.
+      tangent of the value without evaluating ``fun`` again.  It is a pytree whose leaves are what
+      is kept of the point, so ``jit`` may return it or take it.
 
     Raises:
       TypeError: ``fun`` is not callable; later, tangents do not fit.
@@ -354,26 +468,58 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     flat, in_tree = tree.flatten(primals)
     flat_fun = _FlatFunction(fun, in_tree, has_aux)
     linear = linearize_flat(flat_fun, flat)
-
-    def apply(*tangents: Any) -> Any:
-        """Return the value's tangent for tangents of the arguments."""
-        leaves, tangent_tree = tree.flatten(tangents)
-        if tangent_tree != in_tree:
-            raise TypeError(
-                f"the linearization of {function_name(fun)} takes tangents of structure "
-                f"{in_tree}, got {tangent_tree}"
-            )
-        checked = [
-            _tangent(function_name(fun), leaf, primal)
-            for leaf, primal in zip(leaves, flat, strict=True)
-        ]
-        given = [t for t, moves in zip(checked, linear.active, strict=True) if moves]
-        moved = iter(eval_jaxpr(linear.program.jaxpr, linear.program.consts, *given))
-        out = [
-            next(moved) if nonzero else instantiate(Zero.tangent_of(y))
-            for nonzero, y in zip(linear.nonzero, linear.outs, strict=True)
-        ]
-        return flat_fun.value(out)
-
+    push = _Pushforward(function_name(fun), linear, in_tree, flat_fun)
+    apply = tree.Partial(push, *linear.program.consts)
     value = flat_fun.value(linear.outs)
     return (value, apply, flat_fun.aux(linear.outs)) if has_aux else (value, apply)
+
+
+class _Pushforward:
+    """The derivative of a function at a point: residuals and tangents to the value's tangent."""
+
+    __slots__ = (
+        "_active",
+        "_in_avals",
+        "_in_tree",
+        "_jaxpr",
+        "_name",
+        "_nonzero",
+        "_out",
+        "_value",
+    )
+
+    def __init__(
+        self, name: str, linear: Linearized, in_tree: Any, flat_fun: _FlatFunction
+    ) -> None:
+        self._name = name
+        self._jaxpr = linear.program.jaxpr
+        self._in_avals = linear.in_avals
+        self._active = linear.active
+        self._in_tree = in_tree
+        self._out = [abstractify(out) for out in linear.outs]
+        self._nonzero = linear.nonzero
+        self._value = flat_fun.value
+
+    def __call__(self, *residuals_and_tangents: Any) -> Any:
+        """Return the value's tangent for tangents of the arguments."""
+        size = len(self._jaxpr.constvars)
+        leaves, structure = tree.flatten(residuals_and_tangents[size:])
+        if structure != self._in_tree:
+            raise TypeError(
+                f"the linearization of {self._name} takes tangents of structure "
+                f"{self._in_tree}, got {structure}"
+            )
+        checked = [
+            _tangent(self._name, leaf, aval)
+            for leaf, aval in zip(leaves, self._in_avals, strict=True)
+        ]
+        given = [t for t, moves in zip(checked, self._active, strict=True) if moves]
+        moved = iter(eval_jaxpr(self._jaxpr, residuals_and_tangents[:size], *given))
+        out = [
+            next(moved) if nonzero else instantiate(Zero(aval.tangent()))
+            for nonzero, aval in zip(self._nonzero, self._out, strict=True)
+        ]
+        return self._value(out)
+
+    def __repr__(self) -> str:
+        return f"linearization of {self._name}"

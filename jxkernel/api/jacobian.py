@@ -17,6 +17,7 @@ from jxkernel.api.autodiff import argument_positions, jvp, vjp
 from jxkernel.api.traced import check_callable, leaf_avals
 from jxkernel.api.vectorize import vmap
 from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.zeros import Zero
 from jxkernel.ops.arithmetic import add
 from jxkernel.ops.broadcast import instantiate
 from jxkernel.ops.compare import eq
@@ -111,7 +112,9 @@ def _jacfwd(chosen: _Chosen, has_aux: bool, holomorphic: bool) -> Any:
         _check_kind("jacfwd", "arguments", aval, holomorphic)
 
     def push(*tangents: Any) -> Any:
-        _, moved, *aux = jvp(chosen, chosen.values, tangents, has_aux=has_aux)
+        value, moved, *aux = jvp(chosen, chosen.values, tangents, has_aux=has_aux)
+        for leaf in tree.leaves(value) if holomorphic else ():
+            _check_kind("jacfwd", "results", abstractify(leaf), holomorphic)
         return moved, aux
 
     values_tree = tree.structure(chosen.values)
@@ -245,18 +248,23 @@ def hessian(
     )
 
 
+_LINEAR = (np.inexact, np.integer)
+
+
 def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], tuple[Any, ...]]:
     """Return the transpose of a linear function.
 
     Args:
-      fun: a function that is linear in its arguments.
+      fun: a function that is linear in its arguments, of real and complex arrays to such or of
+        integers to integers.
       *primals: arrays, or anything with shapes and dtypes, that tell the arguments' types.
 
     Returns:
       a function from a cotangent of the result to a tuple with a cotangent per argument.
 
     Raises:
-      TypeError: ``fun`` is not callable, or an argument or result is neither real nor complex.
+      TypeError: ``fun`` is not callable, or an argument or result is neither real nor complex, nor
+        all of them integers.
       UndefinedRuleError: later, an operation in ``fun`` is not linear.
     """
     check_callable("linear_transpose", "fun", fun)
@@ -270,12 +278,12 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
         return out
 
     program = trace_flat(flat_fun, avals, name=function_name(fun))
-    for aval in [*avals, *program.out_avals]:
-        if not dtypes.issubdtype(aval.dtype, np.inexact):
-            raise TypeError(
-                f"linear_transpose takes functions of real or complex numbers to such, and "
-                f"{function_name(fun)} has {aval.short()}"
-            )
+    every = [*avals, *program.out_avals]
+    if not any(all(dtypes.issubdtype(a.dtype, kind) for a in every) for kind in _LINEAR):
+        raise TypeError(
+            "linear_transpose takes functions of real or complex numbers to such, or of integers "
+            f"to integers, and {function_name(fun)} has {' '.join(a.short() for a in every)}"
+        )
 
     def transposed(cotangent: Any) -> tuple[Any, ...]:
         """Return the cotangents of the arguments for one of the result."""
@@ -288,6 +296,9 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
                 f"and types {' '.join(wanted)}, got {structure} and "
                 f"{' '.join(aval.short() for aval in found)}"
             )
-        return in_tree.unflatten([instantiate(ct) for ct in transpose_apply(program, leaves)])
+        pulled = zip(transpose_apply(program, leaves), avals, strict=True)
+        return in_tree.unflatten(
+            [instantiate(Zero(aval) if type(ct) is Zero else ct) for ct, aval in pulled]
+        )
 
     return transposed

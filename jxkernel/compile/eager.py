@@ -11,7 +11,7 @@ from jxkernel.compile.executable import make_callable
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.primitive import Primitive
-from jxkernel.core.trace import Trace
+from jxkernel.core.trace import Trace, state
 from jxkernel.transforms.stage import trace_flat
 
 __all__ = ["EvalTrace", "eager_callable"]
@@ -51,7 +51,12 @@ def eager_callable(primitive: Primitive, key: tuple[Any, ...]) -> Any:
     def program_for(avals: tuple[ShapedArray, ...]) -> ClosedJaxpr:
         found = programs.get(avals)
         if found is None:
-            found = programs[avals] = trace_flat(apply, avals, name=primitive.name)
+            # It serves in whatever scope it runs later.
+            scope, state.scope = state.scope, ()
+            try:
+                found = programs[avals] = trace_flat(apply, avals, name=primitive.name)
+            finally:
+                state.scope = scope
         return found
 
     function = make_callable(

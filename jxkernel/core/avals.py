@@ -59,6 +59,10 @@ class ShapedArray:
     def __repr__(self) -> str:
         return f"ShapedArray({self.short(weak=True)})"
 
+    def __str__(self) -> str:
+        mark = "~" if self.weak_type else ""
+        return f"{mark}{self.dtype.name}{shape_text(self.shape)}"
+
     def short(self, weak: bool = False) -> str:
         """Return the type as jaxprs print it, such as ``f32[3,4]``; ``*`` marks a weak dtype."""
         mark = "*" if weak and self.weak_type else ""

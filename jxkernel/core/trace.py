@@ -34,6 +34,7 @@ from jxkernel.source import Frame, current_user_frame
 __all__ = [
     "Trace",
     "Tracer",
+    "base_trace",
     "current_trace",
     "evaluating",
     "install_base_trace",
@@ -69,7 +70,7 @@ class Trace:
 
 
 class _State(threading.local):
-    """The current trace of this thread, and the source that replayed equations keep.
+    """The current trace of this thread, its named scopes, and the source of what is replayed.
 
     ``transposing`` says whether those equations run backwards; only messages ask.
     """
@@ -77,11 +78,13 @@ class _State(threading.local):
     base: Trace | None = None
     trace: Any = None
     replayed_source: Any = None
+    scope: tuple[str, ...] = ()
     transposing: bool = False
 
     def __init__(self) -> None:
         self.trace = _State.base
         self.replayed_source = None
+        self.scope = ()
         self.transposing = False
 
 
@@ -98,6 +101,12 @@ def install_base_trace(trace: Trace) -> None:
 def current_trace() -> Trace:
     """Return the trace that would process a primitive bound now."""
     return state.trace
+
+
+def base_trace() -> Trace:
+    """Return the trace that evaluates primitives when nothing is being transformed."""
+    assert _State.base is not None, "installed when the package is imported"
+    return _State.base
 
 
 def evaluating() -> bool:

@@ -15,7 +15,7 @@ from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, nesting
 from jxkernel.lowering.program import LoweredProgram
-from jxkernel.source import user_frame
+from jxkernel.source import scope_of, user_frame
 
 __all__ = ["LoweringContext", "LoweringRule", "ModuleState", "lower_program"]
 
@@ -186,7 +186,8 @@ def _location(eqn: Eqn) -> Any:
     frame = user_frame(source)
     if frame is None:
         return None
-    return hlo.file_location(frame.file, frame.line, frame.column + 1, eqn.primitive.name)
+    name = "/".join((*scope_of(source), eqn.primitive.name))
+    return hlo.file_location(frame.file, frame.line, frame.column + 1, name)
 
 
 def used_arguments(jaxpr: Jaxpr) -> list[bool]:

@@ -125,6 +125,8 @@ class StageTrace(Trace):
             effects = primitive.effects(*avals, **params)
             self.effects = self.effects | effects
         where: Any = state.replayed_source or _capture()
+        if state.scope:
+            where = source.scoped(where, state.scope)
         if primitive.multiple_results:
             outvars = [Var(aval) for aval in out]
             self.eqns.append(Eqn(invars, outvars, primitive, params, effects, where))

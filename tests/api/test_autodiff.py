@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 import jxkernel as jx
-from jxkernel import dtypes
+import jxkernel.numpy as jnp
+from jxkernel import dtypes, lax
 from jxkernel.ops.broadcast import reduce_sum
 from jxkernel.ops.elementwise import add, cos, mul, neg, sin, sub
+from jxkernel.test_util import check_grads
 
 X = np.linspace(-1, 1, 5, dtype=np.float32)
 
@@ -175,6 +177,16 @@ def test_pullbacks_can_be_used_many_times_and_under_vmap():
         (lambda: jx.vjp(f, X)[1]((X, X)), ValueError, "structure of the value"),
         (lambda: jx.vjp(f, X)[1](X[:2]), ValueError, r"must have type f32\[5\]"),
         (lambda: jx.linearize(f, X)[1](X, X), TypeError, "takes tangents of structure"),
+        (lambda: jx.linearize(f, X)[1](X[:2]), TypeError, r"must have type f32\[5\], got f32"),
+        (lambda: jx.vjp(f, X)[1](X, X), TypeError, "takes one argument, a cotangent.*got 2"),
+        (lambda: jx.vjp(f, X)[1](X * 1j), ValueError, r"must have type f32\[5\], got c64\[5\]"),
+        (lambda: jx.jvp(f, (3,), (1.0,)), TypeError, r"has dtype float0, got f32\[\].*astype"),
+        (lambda: jx.vjp(mul, 3, 4)[1](1.0), ValueError, "has dtype float0, got f32"),
+        (lambda: jx.jvp(f, (X,), (X.astype(np.float16),)), TypeError, r"f32\[5\], got f16\[5\]"),
+        (lambda: jx.grad(f, argnums="x")(1.0), TypeError, "argnums is the position.*got 'x'"),
+        (lambda: jx.grad(f, argnums=1.0)(1.0), TypeError, "argnums is the position.*got 1.0"),
+        (lambda: jx.grad(mul, argnums=(0, -2))(1.0, 2.0), ValueError, "names one argument twice"),
+        (lambda: jx.fwd_and_bwd(3, 0), TypeError, "fwd_and_bwd needs a callable, got 3"),
     ],
 )
 def test_wrong_use_says_what_to_write_instead(call, error, message):
@@ -192,3 +204,71 @@ def test_gradient_of_a_jitted_function_calls_two_programs():
     g = jx.jit(lambda x: total(mul(sub(sin(x), cos(x)), x)))
     names = [e.primitive.name for e in jx.make_jaxpr(jx.grad(g))(X).eqns]
     assert names == ["jit", "jit"]
+
+
+# ---------------------------------------------------------------- complex numbers
+#
+# A cotangent pairs with a tangent by the real part of their product, not conjugated.  So the
+# gradient of a real function of x + iy is df/dx - i df/dy.
+
+Z, C = np.complex64(0.6 - 0.8j), np.complex64(0.5 + 2j)
+
+PULLED = {
+    "abs": (jnp.abs, Z, 0.5, 0.5 * np.conj(Z)),
+    "square of abs": (lambda z: jnp.abs(z) ** 2, Z, 1.0, 2 * np.conj(Z)),
+    "real part": (jnp.real, Z, 1.0, 1.0),
+    "imaginary part": (jnp.imag, Z, 1.0, -1j),
+    "conjugate": (jnp.conj, Z, C, np.conj(C)),
+    "square": (lambda z: mul(z, z), Z, C, 2 * Z * C),
+    "exponential": (jnp.exp, Z, C, np.exp(Z) * C),
+    "not holomorphic": (lambda z: z * jnp.conj(z), Z, C, C * np.conj(Z) + np.conj(C * Z)),
+    "real to complex": (lambda x: lax.complex(x, 2 * x), np.float32(0.7), C, (C * (1 + 2j)).real),
+    "angle": (lambda z: jnp.arctan2(jnp.imag(z), jnp.real(z)), Z, 1.0, -Z.imag - 1j * Z.real),
+}
+
+
+@pytest.mark.parametrize("case", PULLED)
+def test_cotangents_of_complex_functions(case):
+    function, point, cotangent, expected = PULLED[case]
+    value, pullback = jx.vjp(function, point)
+    pulled = pullback(np.asarray(cotangent, np.asarray(value).dtype))[0]
+    assert pulled.dtype == point.dtype
+    close(pulled, expected)
+    check_grads(function, (point,), order=2)
+
+
+def test_gradients_of_complex_functions():
+    close(jx.grad(lambda z: jnp.abs(z) ** 2)(Z), 2 * np.conj(Z))
+    close(jx.grad(lambda z: mul(z, mul(z, z)), holomorphic=True)(Z), 3 * Z**2)
+    for wrong in (lambda: jx.grad(jnp.conj)(Z), lambda: jx.grad(jnp.abs, holomorphic=True)(Z)):
+        with pytest.raises(TypeError, match="grad requires .* to return a (real|complex)"):
+            wrong()
+
+
+# ---------------------------------------------------------------- the two ways apart
+
+
+def test_what_is_kept_crosses_jit():
+    value, pullback = jx.jit(lambda x: jx.vjp(lambda x: sin(sin(x)), x))(X)
+    expected = np.cos(np.sin(X)) * np.cos(X)
+    close(value, np.sin(np.sin(X)))
+    close(pullback(np.ones_like(X))[0], expected)
+    close(jx.jit(lambda p, ct: p(ct)[0])(pullback, np.ones_like(X)), expected)
+    assert len(jx.tree.leaves(jx.vjp(lambda x: mul(x, X), X)[1])) == 1
+    _, linear = jx.jit(lambda x: jx.linearize(sin, x))(X)
+    close(linear(np.ones_like(X)), np.cos(X))
+    assert "pullback of sin" in repr(jx.vjp(sin, X)[1])
+
+
+@pytest.mark.parametrize("jitted", [True, False])
+def test_fwd_and_bwd(jitted):
+    fwd, bwd = jx.fwd_and_bwd(lambda d, y: mul(d["x"], y), argnums=0, jitted=jitted)
+    for point in (2.0, 3.0):
+        value, residuals = fwd({"x": point}, 5.0)
+        close(value, 5.0 * point)
+        close(bwd(residuals, 1.0)["x"], 5.0)
+    fwd, bwd = jx.fwd_and_bwd(lambda x, y: (mul(x, y), {"n": y}), (0, 1), True, jitted)
+    value, residuals, aux = fwd(2.0, 3.0)
+    assert float(aux["n"]) == 3.0
+    close(bwd(residuals, 1.0), (3.0, 2.0))
+    assert jitted is hasattr(fwd, "lower")

@@ -92,6 +92,13 @@ def test_integer_arguments_give_float0_where_allowed():
     close(by_x, 3 * np.eye(3))
 
 
+def test_linear_transpose_of_integers():
+    transposed = linear_transpose(lambda x, y: 3 * x.sum(), np.arange(3), 5)
+    x, y = transposed(2)
+    np.testing.assert_array_equal(x, [6, 6, 6])
+    assert (x.dtype, y.dtype, int(y)) == (np.int32, np.int32, 0)
+
+
 def test_linear_transpose():
     close(linear_transpose(lambda x: 3.0 * x.sum(), X)(2.0)[0], np.full(3, 6.0))
     transposed = linear_transpose(
@@ -114,7 +121,13 @@ def test_linear_transpose():
         (lambda: jx.jacfwd(f, argnums=2)(X), TypeError, "argnums=2 needs at least 3"),
         (lambda: jx.jacfwd(f, holomorphic=True)(X), TypeError, "complex arguments, got float32"),
         (lambda: linear_transpose(jnp.sin, 1.0)(1.0), UndefinedRuleError, "not linear"),
-        (lambda: linear_transpose(lambda x: x, 1), TypeError, r"real or complex.*has i32\[\]"),
+        (
+            lambda: linear_transpose(lambda x: 2.0 * x, 1),
+            TypeError,
+            r"of integers to integers.*has i32\[\] f32\[\]",
+        ),
+        (lambda: jx.jacfwd(jnp.abs, holomorphic=True)(1j), TypeError, "needs complex results"),
+        (lambda: jx.jacrev(jnp.abs, holomorphic=True)(1j), TypeError, "needs complex results"),
         (lambda: linear_transpose(lambda x: x, X)(X[:2]), TypeError, r"f32\[3\], got .*f32\[2\]"),
     ],
 )
