@@ -241,7 +241,7 @@ def test_gradients_of_complex_functions():
     close(jx.grad(lambda z: jnp.abs(z) ** 2)(Z), 2 * np.conj(Z))
     close(jx.grad(lambda z: mul(z, mul(z, z)), holomorphic=True)(Z), 3 * Z**2)
     for wrong in (lambda: jx.grad(jnp.conj)(Z), lambda: jx.grad(jnp.abs, holomorphic=True)(Z)):
-        with pytest.raises(TypeError, match="grad requires .* to return a (real|complex)"):
+        with pytest.raises(TypeError, match=r"grad requires .* to return a (real|complex)"):
             wrong()
 
 
