@@ -5,6 +5,7 @@ This layer handles arguments, structures and messages; the mathematics is in ``t
 
 from jxkernel.api.autodiff import grad, jvp, linearize, value_and_grad, vjp
 from jxkernel.api.branching import cond, switch
+from jxkernel.api.callbacks import debug_callback, io_callback, pure_callback
 from jxkernel.api.checkpoint import checkpoint, checkpoint_name, checkpoint_policies, remat
 from jxkernel.api.custom import custom_jvp, custom_vjp
 from jxkernel.api.jacobian import hessian, jacfwd, jacobian, jacrev, linear_transpose
@@ -31,12 +32,14 @@ __all__ = [
     "copy_to_host_async",
     "custom_jvp",
     "custom_vjp",
+    "debug_callback",
     "device_get",
     "device_put",
     "eval_shape",
     "fori_loop",
     "grad",
     "hessian",
+    "io_callback",
     "jacfwd",
     "jacobian",
     "jacrev",
@@ -46,6 +49,7 @@ __all__ = [
     "linearize",
     "make_jaxpr",
     "map",
+    "pure_callback",
     "remat",
     "scan",
     "switch",

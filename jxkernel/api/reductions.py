@@ -13,6 +13,7 @@ from jxkernel import tree
 from jxkernel.api.arguments import function_name
 from jxkernel.api.traced import check_callable, leaf_avals, trace_function
 from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.effects import effect_names
 from jxkernel.core.jaxpr import ClosedJaxpr, Var
 from jxkernel.core.trace import Tracer
 from jxkernel.core.zeros import zero_scalar
@@ -90,6 +91,12 @@ def _check_closed(name: str, function: Callable[..., Any], closed: ClosedJaxpr) 
         raise TypeError(
             f"{name} got {function_name(function)}, which uses a traced value from outside: a "
             "reduction's function may use its arguments and constants only"
+        )
+    if closed.effects:
+        raise TypeError(
+            f"{name} got {function_name(function)}, which has the effect "
+            f"{effect_names(closed.effects)}: how often and in which order a reduction calls its "
+            "function is not defined"
         )
 
 

@@ -26,11 +26,19 @@ from jxkernel.compile.executions import report_execution
 from jxkernel.compile.nonfinite import checking_results, report_nonfinite
 from jxkernel.config import compile_runner
 from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.effects import TOKEN, effect_names
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer, unexpected_tracer
 from jxkernel.errors import DeletedArrayError
 from jxkernel.lowering import LoweredProgram, lower_program
-from jxkernel.runtime import as_device_array, default_device, device_put_single
+from jxkernel.runtime import (
+    as_device_array,
+    default_device,
+    device_put_single,
+    issue_token,
+    previous_token,
+    surfacing,
+)
 from jxkernel.runtime.clients import sharding_on
 from jxkernel.tree import registry, structure
 
@@ -106,7 +114,8 @@ class Executable:
         self._committed_handlers = self._handlers(committed=True)
 
     def _handlers(self, *, committed: bool) -> list[Any]:
-        return [array_result_handler(aval, self.sharding, committed) for aval in self.out_avals]
+        avals = [*self.out_avals, TOKEN] if self.lowered.gives_token else self.out_avals
+        return [array_result_handler(aval, self.sharding, committed) for aval in avals]
 
     def call(self, args: Sequence[Any], *, committed: bool = False) -> list[Any]:
         """Run on flat arguments, asynchronously, and return the result arrays.
@@ -118,11 +127,33 @@ class Executable:
         inputs = list(self.constants)
         for index in self.kept_args:
             inputs.append(self._checked(args[index], index))
+        handlers = self._committed_handlers if committed else self._free_handlers
+        if self.needs_python:
+            return self._call_with_effects(inputs, handlers)
         results = self.xla.execute_sharded(inputs)
         if events.listening():
             report_execution(self.name, self.device)
-        handlers = self._committed_handlers if committed else self._free_handlers
         return results.consume_with_handlers(handlers)
+
+    @property
+    def needs_python(self) -> bool:
+        """Whether each call must pass through Python, so that there is no fast path.
+
+        Tokens are handed from call to call here.  And a callback that fails while the call is
+        dispatched would come out of C++ as an error of the runtime, not as what was raised.
+        """
+        return bool(self.lowered.callbacks) or self.lowered.gives_token
+
+    def _call_with_effects(self, inputs: list[Any], handlers: list[Any]) -> list[Any]:
+        takes, gives = self.lowered.takes_token, self.lowered.gives_token
+        if takes:
+            inputs.append(previous_token(self.device))
+        if events.listening():
+            report_execution(self.name, self.device)
+        outs = surfacing(self.xla.execute_sharded, inputs).consume_with_handlers(handlers)
+        if gives:
+            issue_token(outs.pop(), ordered=takes)
+        return outs
 
     def _checked(self, arg: Any, index: int) -> Any:
         expected = self.in_avals[index]
@@ -137,8 +168,10 @@ class Executable:
             raise DeletedArrayError(aval.short())
         return _on_device(array, self.device)
 
-    def fastpath(self, out_tree: Any, *, committed: bool) -> FastpathData:
-        """Return the record from which C++ runs later calls of the same kind."""
+    def fastpath(self, out_tree: Any, *, committed: bool) -> FastpathData | None:
+        """Return the record from which C++ runs later calls of the same kind; None for none."""
+        if self.needs_python:
+            return None
         kept = set(self.kept_args)
         count = len(self.constants) + len(self.kept_args)
         return FastpathData(
@@ -212,7 +245,11 @@ def compile_lowered(
                 compilation, lowered.module, (device,), options, compiler_options, **about
             )
             span.set(from_disk=from_disk)
-    return Executable(xla, lowered, closed, device)
+    executable = Executable(xla, lowered, closed, device)
+    if executable.needs_python and events.listening():
+        why = effect_names(closed.effects) or "calls of Python functions"
+        events.emit(events.FastPathLost, **about, reason=why)
+    return executable
 
 
 def _compile(

@@ -1,12 +1,33 @@
 """Effects: what an equation does besides computing its results.
 
-Effects are hashable markers collected on equations and jaxprs.  A program with an ordered effect
-must run in program order; one with any effect must not be dropped by dead-code elimination.
+Effects are hashable markers collected on equations and jaxprs.  An equation with one is never
+dropped as dead code.  Equations with an *ordered* effect run one after the other, in program
+order, within a program and from one program to the next.  An *observing* effect only looks: it
+may happen again where a value is computed again, and for examples of a batch that did not choose
+the branch it stands in; any other effect must happen exactly as often as the program says.
+
+Order is kept by data: compiled, an ordered effect takes a *token* and gives the next one
+(``lowering``, ``runtime.ordering``).  This module must not know what any effect does.
 """
 
+from collections.abc import Iterable
+
+import numpy as np
+
+from jxkernel.core.avals import ShapedArray
 from jxkernel.records import record
 
-__all__ = ["Effect"]
+__all__ = [
+    "DEBUG",
+    "IO",
+    "ORDERED_DEBUG",
+    "ORDERED_IO",
+    "TOKEN",
+    "Effect",
+    "acting_effects",
+    "effect_names",
+    "has_ordered",
+]
 
 
 @record()
@@ -15,8 +36,42 @@ class Effect:
 
     Attributes:
       name: the word jaxprs print for it.
-      ordered: whether two equations with it must keep their order.
+      ordered: whether two equations with it (or any other ordered effect) keep their order.
+      observing: whether it only looks, so that happening more often does no harm.
     """
 
     name: str
     ordered: bool = False
+    observing: bool = False
+
+
+DEBUG = Effect("Debug", observing=True)
+"""Showing a value: ``debug.print``, ``debug.callback``."""
+
+ORDERED_DEBUG = Effect("OrderedDebug", ordered=True, observing=True)
+"""Showing values in program order."""
+
+IO = Effect("IO")
+"""Talking to the world outside: ``io_callback``."""
+
+ORDERED_IO = Effect("OrderedIO", ordered=True)
+"""Talking to the world outside, in program order."""
+
+
+TOKEN = ShapedArray((), np.dtype(np.uint32))
+"""The type of tokens: ordinary data, so that every compiler and device keeps their order."""
+
+
+def has_ordered(effects: Iterable[Effect]) -> bool:
+    """Whether any of the effects is ordered."""
+    return any(effect.ordered for effect in effects)
+
+
+def acting_effects(effects: Iterable[Effect]) -> list[Effect]:
+    """Return the effects that do more than look."""
+    return [effect for effect in effects if not effect.observing]
+
+
+def effect_names(effects: Iterable[Effect]) -> str:
+    """Return effects as a message names them."""
+    return ", ".join(sorted(effect.name for effect in effects))

@@ -15,6 +15,7 @@ from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import state
 
 __all__ = [
+    "NO_EFFECTS",
     "Atom",
     "ClosedJaxpr",
     "Eqn",

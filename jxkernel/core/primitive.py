@@ -210,7 +210,8 @@ class Primitive:
     def abstract(self, avals: tuple[ShapedArray, ...], params: dict[str, Any]) -> Any:
         """Return the result type(s), remembered per (avals, params).
 
-        Parameters that hold programs are not remembered, so that no cache keeps them alive.
+        Parameters that hold programs or functions are not remembered, so that no cache keeps
+        them alive.
         """
         key: Any = (avals, tuple(params.items())) if params else avals
         try:
@@ -262,7 +263,7 @@ def _is_rerun(found: Any, rule: Any) -> bool:
 def _is_plain(value: Any) -> bool:
     if cast("type[Any]", type(value)) is tuple:
         return all(map(_is_plain, value))
-    return not hasattr(value, "derived")
+    return not hasattr(value, "derived") and (isinstance(value, type) or not callable(value))
 
 
 def clear_primitive_caches() -> None:

@@ -1,8 +1,10 @@
-"""Looking into programs while they run.
+"""Looking into programs: showing values while they run, and running them step by step.
 
 A façade: it re-exports.
 """
 
+from jxkernel.api.callbacks import debug_callback as callback
 from jxkernel.api.stepping import Stepper, step
+from jxkernel.debug.printing import log, print
 
-__all__ = ["Stepper", "step"]
+__all__ = ["Stepper", "callback", "log", "print", "step"]

@@ -31,6 +31,7 @@ __all__ = [
     "ConstantCaptured",
     "Event",
     "Executed",
+    "FastPathLost",
     "LeafKind",
     "LeafSignature",
     "Leak",
@@ -188,6 +189,21 @@ class Compiled(Event):
     function_id: int = 0
     platform: str = ""
     from_disk: bool = False
+
+
+@record(kw_only=True)
+class FastPathLost(Event):
+    """A program was made whose every call enters Python, because of its effects.
+
+    Attributes:
+      fun: the function's name.
+      function_id: a number of the function object; 0 when unknown.
+      reason: the effects, or what else needs Python.
+    """
+
+    fun: str
+    function_id: int = 0
+    reason: str = ""
 
 
 @record(kw_only=True)

@@ -14,6 +14,7 @@ import numpy as np
 
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
+from jxkernel.core.effects import acting_effects
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, Var, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import unfold_call
@@ -183,7 +184,8 @@ def _checkpoint_partial_eval(
         closed, ("checkpoint split", unknown, policy), lambda: _split(closed, unknown, policy)
     )
     known_args = chosen(args, unknown, wanted=False)
-    outs = checkpoint_p.bind(*known_args, **{**params, "jaxpr": known}) if known.out_avals else []
+    runs = known.out_avals or known.effects
+    outs = checkpoint_p.bind(*known_args, **{**params, "jaxpr": known}) if runs else []
     count = unknown_out.count(False)
     staged = trace.stage(
         checkpoint_p,
@@ -204,12 +206,12 @@ def _split(
       known arguments that one takes; and which results are unknown.
     """
     known, rest, unknown_out, count = partial_eval_program(
-        _without_calls(closed) if policy else closed, unknown
+        _without_calls(closed) if policy or acting_effects(closed.effects) else closed, unknown
     )
     jaxpr = known.jaxpr
     shown, residuals = jaxpr.outvars[: len(jaxpr.outvars) - count], jaxpr.outvars[-count or None :]
     residuals = residuals if count else []
-    saved = [var for eqn in jaxpr.eqns if policy and _keeps(policy, eqn) for var in eqn.outvars]
+    saved = [var for eqn in jaxpr.eqns if _keeps(policy, eqn) for var in eqn.outvars]
     again = _computing_again(jaxpr, saved, residuals)
     hidden = rest.in_avals[count:]
     first, second = len(jaxpr.invars), len(jaxpr.invars) + len(saved)
@@ -229,7 +231,12 @@ def _split(
     return known_program, reading(lean, reads), reads[:first], unknown_out
 
 
-def _keeps(policy: Policy, eqn: Eqn) -> bool:
+def _keeps(policy: Policy | None, eqn: Eqn) -> bool:
+    """Whether an equation's results are kept: what acts must not act twice."""
+    if acting_effects(eqn.effects):
+        return True
+    if policy is None:
+        return False
     return bool(policy(eqn.primitive, *[atom.aval for atom in eqn.invars], **eqn.params))
 
 
@@ -238,7 +245,11 @@ def _computing_again(
 ) -> Jaxpr:
     """Return the program from arguments and saved values to residuals."""
     kept = set(saved)
-    eqns = [eqn for eqn in jaxpr.eqns if kept.isdisjoint(eqn.outvars)]
+    eqns = [
+        eqn
+        for eqn in jaxpr.eqns
+        if kept.isdisjoint(eqn.outvars) and not acting_effects(eqn.effects)
+    ]
     whole = jaxpr.replace(invars=[*jaxpr.invars, *saved], outvars=residuals, eqns=eqns)
     return dce_jaxpr(whole, [True] * len(residuals), keep_invars=True)[0]
 

@@ -21,6 +21,7 @@ import numpy as np
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
+from jxkernel.core.effects import acting_effects, effect_names, has_ordered
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import Call, Unfolding
@@ -40,7 +41,7 @@ from jxkernel.higher_order.programs import (
 )
 from jxkernel.higher_order.while_loop import while_p
 from jxkernel.ops.bits import bitwise_not
-from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, move_axis
+from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, instantiate, move_axis
 from jxkernel.ops.compare import eq
 from jxkernel.ops.dynamic_slicing import dynamic_index_in_dim
 from jxkernel.ops.identity import stop_gradient
@@ -49,6 +50,7 @@ from jxkernel.ops.select import select, select_n
 from jxkernel.transforms.batching import batch_program
 from jxkernel.transforms.jvp import jvp_program
 from jxkernel.transforms.partial_eval import PartialTrace, partial_eval_program
+from jxkernel.transforms.stage import trace_flat
 from jxkernel.transforms.transpose import transpose_program
 
 __all__ = ["bind_cond", "cond_p"]
@@ -102,18 +104,25 @@ def _cond_lower(context: Any, index: Any, *values: Any, branches: Branches) -> S
     if known is not None and not boolean:
         # The platform decides: what is for others need not be possible here.
         return context.nested(branches[known], values)
+    token = context.take_token() if has_ordered(_cond_effects(branches=branches)) else None
     operation = context.op(
         "stablehlo.if" if boolean else "stablehlo.case",
-        context.out_types,
+        context.out_types if token is None else [*context.out_types, token.type],
         (index,),
         regions=len(branches),
     )
     # The first region of ``if`` is the one for True, the second branch.
     for region, branch in enumerate(reversed(branches) if boolean else branches):
         context.lower_region(
-            operation, region, (), lambda inner, branch=branch: inner.nested(branch, values)
+            operation,
+            region,
+            (),
+            lambda inner, branch=branch: inner.threaded(branch, values, token),
         )
-    return operation.results
+    outs = list(operation.results)
+    if token is not None:
+        context.token = outs.pop()
+    return outs
 
 
 # ---------------------------------------------------------------- derivatives
@@ -145,7 +154,8 @@ def _cond_partial_eval(
         branches[0], ("cond split", branches, unknown), lambda: _split(branches, unknown)
     )
     known_args = chosen(operands, unknown, wanted=False)
-    outs = cond_p.bind(index, *known_args, branches=known) if known[0].out_avals else []
+    runs = known[0].out_avals or _cond_effects(branches=known)
+    outs = cond_p.bind(index, *known_args, branches=known) if runs else []
     count = unknown_out.count(False)
     staged = trace.stage(
         cond_p, [index, *outs[count:], *chosen(operands, unknown)], {"branches": rest}
@@ -239,6 +249,14 @@ def _select_among(
     axis: Axis, args: Sequence[Any], dims: Sequence[int | None], branches: Branches
 ) -> list[Any]:
     """Run every branch on all examples and select for each example the result it chose."""
+    acting = acting_effects(_cond_effects(branches=branches))
+    if acting:
+        raise NotImplementedError(
+            f"vmap of cond or switch where examples choose differently, with a branch that has "
+            f"the effect {effect_names(acting)}: every branch would run, for examples that did "
+            "not choose it as well. Loop over the examples with lax.map, or make the callback "
+            "itself look at the condition"
+        )
     index = move_axis(args[0], dims[0] or 0, 0)
     smooth = [dtypes.issubdtype(abstractify(arg).dtype, np.inexact) for arg in args[1:]]
     has = tuple([dim is not None or s for dim, s in zip(dims[1:], smooth, strict=True)])
@@ -291,9 +309,16 @@ def _run_if_taken(
             places = tuple(range(rank_of(x)))
             x = select(_along(taken, x), x, broadcast_in_dim(row, shape_of(x), places))
         safe.append(x)
-    none = (False,) * len(program.out_avals)
-    idle = with_zeros(pruned(program, none)[0], none, (True,) * len(none), program.out_avals)
+    idle = remembered(program, "idle", lambda: _idle(program))
     return bind_cond(reduce_or(taken, (0,)), (idle, program), safe)
+
+
+def _idle(program: ClosedJaxpr) -> ClosedJaxpr:
+    """Return the program that gives zeros in place of a program's results, and does nothing."""
+    avals = program.out_avals
+    return trace_flat(
+        lambda *args: [instantiate(Zero(aval)) for aval in avals], program.in_avals, name="idle"
+    )
 
 
 # ---------------------------------------------------------------- dead code

@@ -120,7 +120,8 @@ def _jit_partial_eval(
     unknown = tuple([trace.is_unknown(arg) for arg in args])
     known_program, rest, unknown_out, residual_count = partial_eval_program(jaxpr, unknown)
     known_args = [arg for arg, hidden in zip(args, unknown, strict=True) if not hidden]
-    outs = _rebind(known_args, known_program, name) if known_program.out_avals else []
+    runs = known_program.out_avals or known_program.effects
+    outs = _rebind(known_args, known_program, name) if runs else []
     split = len(outs) - residual_count
     hidden_args = [arg for arg, hidden in zip(args, unknown, strict=True) if hidden]
     staged = trace.stage(

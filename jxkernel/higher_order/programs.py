@@ -9,7 +9,7 @@ from typing import Any
 
 from jxkernel.compile import make_callable
 from jxkernel.core.avals import ShapedArray
-from jxkernel.core.jaxpr import ClosedJaxpr, Var, eval_jaxpr, subjaxprs
+from jxkernel.core.jaxpr import NO_EFFECTS, ClosedJaxpr, Eqn, Var, eval_jaxpr, subjaxprs
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero
 from jxkernel.ops.broadcast import instantiate
@@ -28,6 +28,7 @@ __all__ = [
     "pruned",
     "reading",
     "remembered",
+    "silent",
     "with_tangents",
     "with_zeros",
 ]
@@ -230,3 +231,38 @@ def contains(closed: ClosedJaxpr, primitive: Primitive) -> bool:
         )
 
     return remembered(closed, ("contains", primitive), lambda: (search(),))[0]
+
+
+def silent(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """Return the program without its effects, which another program has already had.
+
+    Raises:
+      NotImplementedError: a result depends on one.
+    """
+    if not closed.effects:
+        return closed
+    return remembered(closed, "silent", lambda: _silenced(closed))
+
+
+def _silenced(closed: ClosedJaxpr) -> ClosedJaxpr:
+    eqns: list[Eqn] = []
+    for eqn in closed.eqns:
+        if not eqn.effects:
+            eqns.append(eqn)
+        elif eqn.outvars:
+            params = {name: _silent_parameter(value) for name, value in eqn.params.items()}
+            if all(params[name] is value for name, value in eqn.params.items()):
+                raise NotImplementedError(
+                    f"{eqn.primitive} gives a value inside a while_loop that is linearized: the "
+                    "loop runs again for each tangent, and its effect would happen again. Use jvp"
+                )
+            eqns.append(eqn.replace(params=params, effects=NO_EFFECTS))
+    return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns, effects=NO_EFFECTS), closed.consts)
+
+
+def _silent_parameter(value: Any) -> Any:
+    if isinstance(value, ClosedJaxpr):
+        return silent(value)
+    if isinstance(value, tuple) and any(isinstance(item, ClosedJaxpr) for item in value):
+        return tuple([silent(item) if isinstance(item, ClosedJaxpr) else item for item in value])
+    return value

@@ -16,7 +16,7 @@ import numpy as np
 
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
-from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Literal, Var, eval_jaxpr
+from jxkernel.core.jaxpr import NO_EFFECTS, ClosedJaxpr, Eqn, Literal, Var, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import Call, Unfolding
 from jxkernel.core.zeros import Zero, is_linear
@@ -259,7 +259,9 @@ def _make_split(scan: _Scan, unknown: Flags) -> _Split:
     same = [i for i, atom in enumerate(residuals) if atom not in varying]
     reused = [i for i, atom in enumerate(residuals) if atom in scanned]
     stacked = [i for i in range(count) if i not in same and i not in reused]
-    invariant = jaxpr.replace(outvars=[residuals[i] for i in same])
+    # Effects happen in the loop; none of what is the same at every turn depends on one.
+    pure = [eqn for eqn in jaxpr.eqns if not eqn.effects]
+    invariant = jaxpr.replace(outvars=[residuals[i] for i in same], eqns=pure, effects=NO_EFFECTS)
     looped = jaxpr.replace(outvars=[*shown, *[residuals[i] for i in stacked]])
     end = count + sum(consts) + sum(carry)
     order = (
@@ -322,7 +324,7 @@ def _run_known(
     known_consts = chosen(consts, consts_hidden, wanted=False)
     known_xs = chosen(xs, xs_hidden, wanted=False)
     outs: list[Any] = []
-    if split.known.out_avals:
+    if split.known.out_avals or split.known.effects:
         outs = scan.bind(
             split.known, known_consts, chosen(init, carry_hidden, wanted=False), known_xs
         )

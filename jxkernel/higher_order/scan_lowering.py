@@ -12,6 +12,7 @@ import numpy as np
 
 from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray
+from jxkernel.core.effects import TOKEN, has_ordered
 from jxkernel.core.jaxpr import ClosedJaxpr
 
 __all__ = ["lower_scan"]
@@ -143,25 +144,33 @@ def _loop(
     """Append the loop that makes the first ``count`` turns."""
     index = ShapedArray((), turns.index_dtype)
     kind = hlo.tensor_type((), turns.index_dtype)
+    tokens = [context.take_token()] if has_ordered(turns.body.effects) else []
     avals = [
+        *[TOKEN] * len(tokens),
         index,
         *turns.body.out_avals[: turns.carry_count],
         *[aval.update(shape=(turns.length, *aval.shape)) for aval in turns.y_avals],
     ]
-    state = [turns.number(context, 0), *carry, *buffers]
+    state = [*tokens, turns.number(context, 0), *carry, *buffers]
     operation = context.op("stablehlo.while", [value.type for value in state], state, regions=2)
 
-    def going(inner: Any, turn: Any, *rest: Any) -> tuple[Any]:
+    def going(inner: Any, *parts: Any) -> tuple[Any]:
+        turn = parts[len(tokens)]
         return (inner.compare(turn, turns.number(inner, count), "LT", (), "SIGNED"),)
 
-    def step(inner: Any, turn: Any, *rest: Any) -> list[Any]:
-        now, written = list(rest[: turns.carry_count]), list(rest[turns.carry_count :])
+    def step(inner: Any, *parts: Any) -> list[Any]:
+        if tokens:
+            inner.token = parts[0]
+        turn, *rest = parts[len(tokens) :]
+        now, written = rest[: turns.carry_count], rest[turns.carry_count :]
         for _ in range(unroll):
             now, written = turns.at(inner, turns.position(inner, turn), now, written)
             turn = inner.value("stablehlo.add", kind, (turn, turns.number(inner, 1)))
-        return [turn, *now, *written]
+        return [*([inner.token] if tokens else ()), turn, *now, *written]
 
     context.lower_region(operation, 0, avals, going)
     context.lower_region(operation, 1, avals, step)
     results = list(operation.results)
+    if tokens:
+        context.token = results.pop(0)
     return results[1 : 1 + turns.carry_count], results[1 + turns.carry_count :]

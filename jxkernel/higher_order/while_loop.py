@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from jxkernel import source
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
+from jxkernel.core.effects import TOKEN, acting_effects, effect_names, has_ordered
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import state
@@ -30,6 +31,7 @@ from jxkernel.higher_order.programs import (
     pruned,
     reading,
     remembered,
+    silent,
     with_tangents,
 )
 from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, instantiate
@@ -118,6 +120,8 @@ def _while_lower(context: Any, *values: Any, **params: Any) -> Sequence[Any]:
     loop = _Loop(**params)
     condition_consts, body_consts, init = loop.split(values)
     avals = context.avals_out
+    if loop.condition.effects or has_ordered(loop.body.effects):
+        return _lower_with_effects(context, loop, condition_consts, body_consts, init)
     operation = context.op("stablehlo.while", context.out_types, init, regions=2)
     context.lower_region(
         operation,
@@ -129,6 +133,40 @@ def _while_lower(context: Any, *values: Any, **params: Any) -> Sequence[Any]:
         operation, 1, avals, lambda inner, *carry: inner.nested(loop.body, [*body_consts, *carry])
     )
     return operation.results
+
+
+def _lower_with_effects(
+    context: Any,
+    loop: _Loop,
+    condition_consts: Sequence[Any],
+    body_consts: Sequence[Any],
+    init: Sequence[Any],
+) -> list[Any]:
+    """Lower a loop whose carry holds, first, the token (if order is kept) and whether it goes on.
+
+    The condition's region can give no token, and the compiler drops its effects where it sees
+    that the loop has no turn; so the condition is asked before the loop and after each turn.
+    """
+    tokens = int(has_ordered(loop.condition.effects | loop.body.effects))
+    avals = [*[TOKEN] * tokens, *loop.condition.out_avals, *context.avals_out]
+
+    def state_of(inner: Any, carry: Sequence[Any]) -> list[Any]:
+        (going,) = inner.inline(loop.condition, [*condition_consts, *carry])
+        return [*([inner.take_token()] if tokens else ()), going, *carry]
+
+    def turn(inner: Any, *parts: Any) -> list[Any]:
+        if tokens:
+            inner.token = parts[0]
+        return state_of(inner, inner.inline(loop.body, [*body_consts, *parts[tokens + 1 :]]))
+
+    state = state_of(context, init)
+    operation = context.op("stablehlo.while", [x.type for x in state], state, regions=2)
+    context.lower_region(operation, 0, avals, lambda inner, *parts: [parts[tokens]])
+    context.lower_region(operation, 1, avals, turn)
+    results = list(operation.results)
+    if tokens:
+        context.token = results[0]
+    return results[tokens + 1 :]
 
 
 # ---------------------------------------------------------------- forward derivative
@@ -184,7 +222,10 @@ def _body_jvp(loop: _Loop, consts: Flags, init: Flags) -> tuple[Flags, ClosedJax
 def _while_partial_eval(
     trace: PartialTrace, args: Sequence[Any], params: dict[str, Any]
 ) -> list[Any]:
-    """Run the part of the carry that is known; record the whole loop for the rest."""
+    """Run the part of the carry that is known; record the whole loop for the rest.
+
+    Effects of the known part happen when that runs, and not again in the loop that is recorded.
+    """
     loop = _Loop(**params)
     unknown = tuple([trace.is_unknown(arg) for arg in args])
     condition_consts, body_consts, init = loop.split(args)
@@ -195,21 +236,25 @@ def _while_partial_eval(
         read and part
         for read, part in zip(condition_reads, condition_unknown + carry_unknown, strict=True)
     )
-    staged = trace.stage(while_p, args, params)
     if hidden or all(carry_unknown):
-        return staged
+        return trace.stage(while_p, args, params)
     known = tuple([not part for part in carry_unknown])
-    body, reads = pruned(loop.body, known)
     keep = tuple([not part for part in body_unknown])
-    assert not any(r for r, k in zip(reads, keep + known, strict=True) if not k)
+    body = partial_eval_program(loop.body, body_unknown + carry_unknown, carry_unknown)[0]
     outs = bind_while(
         reading(loop.condition, (True,) * loop.condition_count + known),
-        reading(body, keep + known),
+        pruned(body, _first(known.count(True), len(body.out_avals)))[0],
         condition_consts,
         chosen(body_consts, keep),
         chosen(init, known),
     )
+    recorded = {"cond_jaxpr": silent(loop.condition), "body_jaxpr": silent(loop.body)}
+    staged = trace.stage(while_p, args, {**params, **recorded})
     return merge(known, outs, chosen(staged, known, wanted=False))
+
+
+def _first(count: int, total: int) -> Flags:
+    return (True,) * count + (False,) * (total - count)
 
 
 def _unknown_carry(loop: _Loop, consts: Flags, init: Flags) -> Flags:
@@ -250,6 +295,7 @@ def _while_batch(
     carry_has, body = _batched_body(loop, axis, body_has, init_has)
     condition, (ends_apart,) = batch_program(loop.condition, axis, condition_has + carry_has, False)
     if ends_apart:
+        _check_may_end_apart(_while_effects(**params))
         carry_has = (True,) * len(init)
     carry = [
         batch_to_front(x, 0 if had else None, axis.size) if has else x
@@ -261,6 +307,17 @@ def _while_batch(
     else:
         outs = bind_while(condition, body, condition_consts, body_consts, carry)
     return outs, [0 if has else None for has in carry_has]
+
+
+def _check_may_end_apart(effects: frozenset[Any]) -> None:
+    """Raise a NotImplementedError if effects may not happen for examples that have ended."""
+    acting = acting_effects(effects)
+    if acting:
+        raise NotImplementedError(
+            f"vmap of a while_loop with the effect {effect_names(acting)} whose examples end at "
+            "different turns: the body would run for examples that have ended as well. Loop over "
+            "the examples with lax.map"
+        )
 
 
 def _batched_body(loop: _Loop, axis: Axis, consts: Flags, init: Flags) -> tuple[Flags, ClosedJaxpr]:

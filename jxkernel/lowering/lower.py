@@ -13,6 +13,7 @@ import numpy as np
 
 from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray
+from jxkernel.core.effects import TOKEN, has_ordered
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, nesting
 from jxkernel.lowering.program import LoweredProgram
 from jxkernel.source import scope_of, user_frame
@@ -58,9 +59,10 @@ class LoweringContext(hlo.Builder):
       avals_in: the types of the operands.
       avals_out: the types of the results.
       module: what all functions of the module share.
+      token: what the next ordered effect waits for; None where there are none.
     """
 
-    __slots__ = ("avals_in", "avals_out", "module", "primitive_name")
+    __slots__ = ("avals_in", "avals_out", "module", "primitive_name", "token")
 
     def __init__(self, ip: Any, loc: Any, module: ModuleState) -> None:
         super().__init__(ip, loc)
@@ -68,6 +70,20 @@ class LoweringContext(hlo.Builder):
         self.avals_in: Sequence[ShapedArray] = ()
         self.avals_out: Sequence[ShapedArray] = ()
         self.primitive_name = ""
+        self.token: Any = None
+
+    def take_token(self) -> Any:
+        """Return the token that an ordered effect takes.
+
+        Raises:
+          NotImplementedError: what surrounds the effect keeps no order.
+        """
+        if self.token is None:
+            raise NotImplementedError(
+                f"{self.primitive_name} has an ordered effect inside a function that may run in "
+                "any order, such as that of a reduction: use ordered=False, or lax.scan"
+            )
+        return self.token
 
     @property
     def manual_mesh(self) -> Any:
@@ -88,7 +104,23 @@ class LoweringContext(hlo.Builder):
     def inline(self, closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
         """Append the equations of a nested program and return its results."""
         inner = type(self)(self.ip, self.loc, self.module)
-        return inner.nested(closed, args)
+        inner.token = self.token
+        outs = inner.nested(closed, args)
+        self.token = inner.token
+        return outs
+
+    def threaded(self, closed: ClosedJaxpr, args: Sequence[Any], token: Any) -> list[Any]:
+        """Append a nested program and return its results, then the token it leaves behind.
+
+        Args:
+          closed: the program.
+          args: its arguments' values.
+          token: the token it begins with; None for a program without ordered effects, which
+            leaves none behind either.
+        """
+        self.token = token
+        outs = self.nested(closed, args)
+        return outs if token is None else [*outs, self.token]
 
     def nested(self, closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
         """Append a nested program, its constants (few and small) written into the module."""
@@ -116,10 +148,18 @@ class LoweringContext(hlo.Builder):
         """
         if nesting(closed) > _DEEPEST_CALL:
             return self.nested(closed, args)
-        return self.call(self.program_symbol(closed, name), types_of(closed.out_avals), args)
+        symbol = self.program_symbol(closed, name)
+        if not has_ordered(closed.effects):
+            return self.call(symbol, types_of(closed.out_avals), args)
+        types = types_of([*closed.out_avals, TOKEN])
+        *outs, self.token = self.call(symbol, types, [*args, self.take_token()])
+        return outs
 
     def program_symbol(self, closed: ClosedJaxpr, name: str) -> str:
-        """Return the name of a nested program's function, lowered once per module."""
+        """Return the name of a nested program's function, lowered once per module.
+
+        That of a program with ordered effects takes and gives, last, the token.
+        """
         key = (id(closed), self.module.manual_mesh)
         found = self.module.functions.get(key)
         if found is None:
@@ -128,11 +168,14 @@ class LoweringContext(hlo.Builder):
 
     def _function(self, closed: ClosedJaxpr, name: str) -> str:
         jaxpr = closed.jaxpr
+        tokens = [TOKEN] if has_ordered(closed.effects) else []
         function = self.module.builder.function(
-            name, types_of(jaxpr.in_avals), types_of(jaxpr.out_avals)
+            name, types_of([*jaxpr.in_avals, *tokens]), types_of([*jaxpr.out_avals, *tokens])
         )
         inner = type(self)(function.builder.ip, self.loc, self.module)
-        function.returns(inner.nested(closed, function.arguments))
+        arguments = list(function.arguments)
+        token = arguments.pop() if tokens else None
+        function.returns(inner.threaded(closed, arguments, token))
         return function.operation.attributes["sym_name"].value
 
     def equations(self, jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
@@ -225,15 +268,35 @@ def lower_program(
     donate = [False] * len(jaxpr.constvars) + list(donated or [False] * len(jaxpr.invars))
     in_avals = [variables[index].aval for index in kept]
     aliases = _aliases(in_avals, [donate[index] for index in kept], jaxpr.out_avals)
+    ordered, effects = has_ordered(jaxpr.effects), bool(jaxpr.effects)
+    # Tokens come last, so that places among the arguments and results are what they were.
     function = state.builder.function(
-        "main", types_of(in_avals), types_of(jaxpr.out_avals), public=True, arg_attrs=aliases
+        "main",
+        types_of([*in_avals, TOKEN] if ordered else in_avals),
+        types_of([*jaxpr.out_avals, TOKEN] if effects else jaxpr.out_avals),
+        public=True,
+        arg_attrs=[*aliases, {}] if ordered else aliases,
     )
     context = LoweringContext(function.builder.ip, hlo.unknown_location, state)
     values: list[Any] = [None] * len(variables)
-    for index, value in zip(kept, function.arguments, strict=True):
+    arguments = list(function.arguments)
+    if ordered:
+        context.token = arguments.pop()
+    for index, value in zip(kept, arguments, strict=True):
         values[index] = value
-    function.returns(context.equations(jaxpr, values))
-    return LoweredProgram(state.builder.module, name, kept, platform, tuple(state.callbacks))
+    outs = context.equations(jaxpr, values)
+    if effects:
+        outs.append(context.token if ordered else context.constant(0, TOKEN.dtype))
+    function.returns(outs)
+    return LoweredProgram(
+        state.builder.module,
+        name,
+        kept,
+        platform,
+        tuple(state.callbacks),
+        takes_token=ordered,
+        gives_token=effects,
+    )
 
 
 def _aliases(

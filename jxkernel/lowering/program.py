@@ -17,7 +17,10 @@ class LoweredProgram:
       name: the program's name.
       kept: indices, into constants followed by arguments, of the values that ``main`` takes.
       platform: the platform whose rules were used.
-      callbacks: host functions, in the order of their indices in the module.
+      callbacks: host functions, in the order of their indices in the module; objects of this
+        process, so a module that has some means nothing to another.
+      takes_token: whether ``main`` takes, last, the token of the ordered program before it.
+      gives_token: whether ``main`` gives, last, a token that exists when its effects are over.
     """
 
     module: Any
@@ -25,6 +28,8 @@ class LoweredProgram:
     kept: tuple[int, ...]
     platform: str
     callbacks: tuple[Any, ...] = ()
+    takes_token: bool = False
+    gives_token: bool = False
 
     def text(self, *, locations: bool = False) -> str:
         """Return the module as StableHLO text."""

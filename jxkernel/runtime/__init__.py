@@ -24,7 +24,15 @@ from jxkernel.runtime.clients import (
     local_devices,
 )
 from jxkernel.runtime.dlpack import from_dlpack
+from jxkernel.runtime.failures import exception_behind, surfacing
+from jxkernel.runtime.host_calls import HostCall, HostFunction, call_on_host
 from jxkernel.runtime.lapack import prepare_lapack
+from jxkernel.runtime.ordering import (
+    effects_barrier,
+    issue_token,
+    previous_token,
+    wait_for_order,
+)
 from jxkernel.runtime.topology import (
     default_backend,
     device_count,
@@ -44,29 +52,38 @@ __all__ = [
     "ArrayImpl",
     "Backend",
     "Device",
+    "HostCall",
+    "HostFunction",
     "array_from_host",
     "as_device_array",
     "backend",
     "backends",
     "block_until_ready",
+    "call_on_host",
     "clear_backends",
     "default_backend",
     "default_device",
     "device_count",
     "device_put_single",
     "devices",
+    "effects_barrier",
+    "exception_behind",
     "from_dlpack",
     "host_count",
     "host_id",
     "host_ids",
+    "issue_token",
     "live_arrays",
     "local_device_count",
     "local_devices",
     "prepare_lapack",
+    "previous_token",
     "print_environment_info",
     "process_count",
     "process_index",
     "process_indices",
     "shard_argument",
+    "surfacing",
     "value_of",
+    "wait_for_order",
 ]

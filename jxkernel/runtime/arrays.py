@@ -23,6 +23,7 @@ from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
 from jxkernel.core.trace import Tracer, unexpected_tracer
 from jxkernel.errors import DeletedArrayError
 from jxkernel.runtime.clients import default_device, sharding_on
+from jxkernel.runtime.failures import surfacing
 
 __all__ = [
     "Array",
@@ -133,7 +134,7 @@ def block_until_ready(leaves: Sequence[Any]) -> None:
     """Wait until the device arrays among ``leaves`` exist; errors of their computation raise."""
     arrays = [leaf for leaf in leaves if type(leaf) is ArrayImpl]
     if arrays:
-        batched_block_until_ready(arrays)
+        surfacing(batched_block_until_ready, arrays)
 
 
 def value_of(array: Any) -> np.ndarray[Any, Any]:
@@ -145,7 +146,7 @@ def value_of(array: Any) -> np.ndarray[Any, Any]:
     _check_alive(array)
     found = array._npy_value
     if found is None:
-        found = _read(array)
+        found = surfacing(_read, array)
         found.flags.writeable = False
         array._npy_value = found
     return found

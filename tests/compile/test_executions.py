@@ -31,3 +31,14 @@ def test_the_hook_is_gone_when_nobody_listens():
     with events.listen(lambda event: None, (events.Executed,)):
         assert post_hook.value is not None
     assert post_hook.value is None
+
+
+def test_programs_with_effects_report_once_that_every_call_enters_python():
+    looking = jx.jit(lambda x: jx.debug.callback(lambda v: None, x))
+    lost = []
+    with events.listen(lost.append, (events.FastPathLost,)):
+        jx.jit(lambda x: x + 1)(X)
+        looking(X)
+        looking(X)
+        jx.jit(lambda x: jx.pure_callback(np.sin, jx.ShapeDtypeStruct(x.shape, x.dtype), x))(X)
+    assert [event.reason for event in lost] == ["Debug", "calls of Python functions"]

@@ -179,6 +179,8 @@ ELSEWHERE: dict[str, str] = {
     # Calls of programs: their rules transform the programs they call.
     "jxkernel.higher_order.jit": "tests/compose",
     "jxkernel.higher_order": "tests/higher_order",
+    # Calls of Python functions, which are whatever these are.
+    "jxkernel.ops.callback": "tests/api/test_callbacks.py",
     # Many layouts and cases, with tables of their own.
     "jxkernel.ops.collective": "tests/ops/test_collectives.py",
     "jxkernel.ops.contract": "tests/ops/test_contract.py",

@@ -1,0 +1,108 @@
+"""The order of effects from one program to the next, and waiting for those under way.
+
+A program with effects gives, as its last result, a *token*: a scalar that exists when the program
+has run.  One whose effects are ordered also takes the token of the ordered program before it, so
+it does not begin earlier.  Each thread has its own chain, as it has its own order.
+
+This module must not know what the effects are, nor how programs are made.
+"""
+
+import atexit
+import threading
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from jxkernel._jaxlib import JaxRuntimeError, batched_block_until_ready, batched_device_put
+from jxkernel.core.effects import TOKEN
+from jxkernel.runtime.clients import sharding_on
+from jxkernel.runtime.failures import surfacing, unseen_failures
+
+__all__ = ["effects_barrier", "issue_token", "previous_token", "wait_for_order"]
+
+
+class _Chain(threading.local):
+    """The token of this thread's latest ordered program; None where there is none."""
+
+    latest: Any = None
+
+
+_chain = _Chain()
+_pending: deque[Any] = deque()
+
+
+def _first_token(device: Any) -> Any:
+    zero = np.zeros((), np.uint32)
+    return batched_device_put(TOKEN, sharding_on(device), [zero], [device], False)
+
+
+def previous_token(device: Any) -> Any:
+    """Return the token that an ordered program on a device has to take.
+
+    One that exists already, or that failed, says nothing about order any more: the program before
+    is over.
+    """
+    latest = _chain.latest
+    if latest is None or latest.is_ready():
+        return _first_token(device)
+    if latest.sharding._device == device:
+        return latest
+    return batched_device_put(TOKEN, sharding_on(device), [latest], [device], False)
+
+
+def issue_token(token: Any, *, ordered: bool) -> None:
+    """Remember the token of a program that was dispatched just now."""
+    if ordered:
+        _chain.latest = token
+    while _pending and _pending[0].is_ready():
+        _pending.popleft()
+    if not token.is_ready():
+        _pending.append(token)
+
+
+def wait_for_order() -> None:
+    """Wait for this thread's ordered effects: what comes next is not run by the device.
+
+    Raises:
+      BaseException: what a callback among them raised.
+    """
+    latest, _chain.latest = _chain.latest, None
+    if latest is not None:
+        surfacing(batched_block_until_ready, [latest])
+
+
+def effects_barrier() -> None:
+    """Wait until the effects of every program dispatched so far have happened.
+
+    Results of programs without effects are not waited for.
+
+    Raises:
+      BaseException: what a callback raised, if nobody has met it yet: the first such exception,
+        with a note for each further one.
+
+    Example:
+      >>> import jxkernel as jax
+      >>> @jax.jit
+      ... def f(x):
+      ...     jax.debug.print("x is {}", x)
+      ...     return 2 * x
+      >>> y = f(3)
+      x is 3
+      >>> jax.effects_barrier()
+    """
+    while _pending:
+        try:
+            token = _pending.popleft()
+            batched_block_until_ready([token])
+        except (JaxRuntimeError, IndexError):
+            # What a callback raised is among the unseen failures.
+            continue
+    failures = unseen_failures()
+    if failures:
+        for other in failures[1:]:
+            failures[0].add_note(f"Another callback failed: {type(other).__name__}: {other}")
+        raise failures[0]
+
+
+atexit.register(effects_barrier)
