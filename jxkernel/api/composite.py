@@ -27,7 +27,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
       a function with the same arguments and results.
 
     Raises:
-      TypeError: ``decomposition`` is not callable.
+      TypeError: ``decomposition`` is not callable, or has effects.
       ValueError: the name is not one for operations.
 
     A compiler that does not know the name inlines the decomposition.  Transforms do not look

@@ -9,6 +9,7 @@ from typing import Any
 
 from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray
+from jxkernel.core.effects import effect_names
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.higher_order.programs import remembered
@@ -34,7 +35,15 @@ def bind_composite(
       name: the composite's name.
       attributes: MLIR text of a dictionary.
       version: its version.
+
+    Raises:
+      TypeError: the program has effects.
     """
+    if program.effects:
+        raise TypeError(
+            f"the composite {name} has the effect {effect_names(program.effects)}: what replaces "
+            "it would not have it. Keep callbacks outside of composites"
+        )
     hoisted = remembered(program, "hoisted", program.hoisted) if program.consts else program
     return composite_p.bind(
         *program.consts,
