@@ -210,8 +210,8 @@ interpreters: ModuleType
 scipy: ModuleType
 test_util: ModuleType
 _LATE = (
-    *("ad_checkpoint", "custom_batching", "custom_derivatives", "export", "extend", "ffi"),
-    *("flatten_util", "interpreters", "scipy", "test_util"),
+    *("ad_checkpoint", "custom_batching", "custom_derivatives", "export"),
+    *("extend", "ffi", "flatten_util", "interpreters", "scipy", "test_util"),
 )
 _HOMES = {
     "closure_convert": "api.closures",

@@ -36,6 +36,7 @@ The tree (built-in base in parentheses):
     ├── KeyReuseError (RuntimeError)                   a random key was used twice
     ├── DeletedArrayError (RuntimeError)               an array was donated or deleted
     ├── NonFiniteError (FloatingPointError)            NaN or infinity under `debug_nans/infs`
+    ├── CheckError (ValueError)                        a check of `checkify` failed
     └── TraceLimitError (AssertionError)               more traces than the program allows
 
 Every class below `JXError` takes as `**parts` what `JXError` takes besides `what`: `details`,
@@ -55,6 +56,7 @@ __all__ = [
     "ArgumentTypeError",
     "AxisError",
     "CarryTypeError",
+    "CheckError",
     "ConcretizationTypeError",
     "DeletedArrayError",
     "ImmutableArrayError",
@@ -626,6 +628,18 @@ class NonFiniteError(JXError, FloatingPointError):
         super().__init__(f"{kind} came out of: {equation}", **parts)
         self.kind = kind
         self.equation = equation
+
+
+class CheckError(JXError, ValueError):
+    """A check failed: one that the user wrote, or one that `checkify` adds by itself.
+
+    Args:
+      message: what failed, with its values.
+    """
+
+    def __init__(self, message: str, **parts: Any) -> None:
+        super().__init__(message, **parts)
+        self.message = message
 
 
 class TraceLimitError(JXError, AssertionError):

@@ -1,0 +1,626 @@
+"""Programs whose checks are values: the transformation behind ``checkify``.
+
+Every place where something may fail is a ``Site`` with a number.  The state of a program is: whether
+a check has failed; the number of the first that did; and, for all sites, the values that their
+messages show.  Each equation is applied as it stands, with the tests of its sites behind it; an
+equation that holds programs is applied to checked ones, which take and give the state as well.
+"""
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.core.avals import ShapedArray, abstractify, shape_of
+from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Literal, Var, eval_jaxpr, subjaxprs
+from jxkernel.core.trace import place_of, state
+from jxkernel.core.unfolding import operand_values
+from jxkernel.core.zeros import Zero
+from jxkernel.higher_order.check import Message, check_p
+from jxkernel.higher_order.checkpoint import checkpoint_p
+from jxkernel.higher_order.cond import bind_cond, cond_p
+from jxkernel.higher_order.custom_jvp import (
+    JvpRule,
+    bind_custom_jvp,
+    custom_jvp_call_p,
+    has_tangent,
+)
+from jxkernel.higher_order.custom_vjp import VjpRule, bind_custom_vjp, custom_vjp_call_p
+from jxkernel.higher_order.jit import jit_p
+from jxkernel.higher_order.programs import chosen, hoist, permuted
+from jxkernel.higher_order.scan import bind_scan, scan_p
+from jxkernel.higher_order.while_loop import bind_while, while_p
+from jxkernel.ops.arithmetic import div_p, max_p, min_p, rem_p
+from jxkernel.ops.bits import bitwise_and, bitwise_not, bitwise_or
+from jxkernel.ops.broadcast import broadcast_in_dim, instantiate
+from jxkernel.ops.compare import eq, gt, lt, ne
+from jxkernel.ops.convert import convert_element_type
+from jxkernel.ops.dynamic_slicing import (
+    dynamic_index_in_dim,
+    dynamic_slice_p,
+    dynamic_update_slice_p,
+)
+from jxkernel.ops.index_numbers import scatter_slice_sizes
+from jxkernel.ops.indexing import gather_p, scatter_add_p, scatter_p, scatter_sub_p
+from jxkernel.ops.joining import concatenate
+from jxkernel.ops.reduce import argmax, reduce_or
+from jxkernel.ops.scatter import scatter_max_p, scatter_min_p, scatter_mul_p
+from jxkernel.ops.select import select
+from jxkernel.ops.shape import reshape
+from jxkernel.records import record
+from jxkernel.source import user_frame
+from jxkernel.transforms.stage import trace_flat
+
+__all__ = ["CheckedProgram", "Reported", "Site"]
+
+Values = Sequence[Any]
+
+
+@record()
+class Site:
+    """A place where something may fail.
+
+    Attributes:
+      kind: ``user``, ``nan``, ``division`` or ``index``.
+      message: what it says.
+      where: the user's line, ready to be shown.
+      first: where its values begin among those of all sites.
+      avals: their types; for a condition of rank above 0 the last is the place of the failure.
+      shape: the condition's shape.
+    """
+
+    kind: str
+    message: Message
+    where: str
+    first: int
+    avals: tuple[ShapedArray, ...]
+    shape: tuple[int, ...]
+
+    def text(self, payload: Values) -> str:
+        """Return the message, given the values of all sites."""
+        values = list(payload[self.first : self.first + len(self.avals)])
+        prefix = ""
+        if self.shape:
+            place = np.unravel_index(int(values.pop()), self.shape)
+            prefix = f"at mapped index {', '.join(map(str, place))}: "
+        return f"{prefix}{self.message.text(values)}{self.where}"
+
+
+@record()
+class Fixed:
+    """A message without values."""
+
+    words: str
+
+    def text(self, values: Values) -> str:
+        """Return the message."""
+        return self.words
+
+
+@record()
+class OutOfBounds:
+    """The message of an index that is out of bounds.
+
+    Attributes:
+      shape: the shape of the array.
+      axes: the axes that the components of the index address.
+    """
+
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+
+    def text(self, values: Values) -> str:
+        """Return the message, given the index and which component is wrong."""
+        index, component = (int(np.asarray(value)) for value in values)
+        axis = self.axes[component]
+        return (
+            f"out-of-bounds indexing for array of shape {self.shape}: index {index} is out of "
+            f"bounds for axis {axis} with size {self.shape[axis]}."
+        )
+
+
+@record()
+class Reported:
+    """The message of an error that another ``checkify`` returned."""
+
+    sites: tuple[Site, ...]
+
+    def text(self, values: Values) -> str:
+        """Return the message, given the number of the site and the values of all."""
+        code, *payload = values
+        return self.sites[int(np.asarray(code))].text(payload)
+
+
+@record()
+class _Test:
+    """What one site asks of an equation.
+
+    Attributes:
+      kind: the kind of the site.
+      message: what it says.
+      avals: the types of its values.
+      shape: the condition's shape.
+      failed: from operands and results to whether it failed, of that shape, and the values.
+    """
+
+    kind: str
+    message: Message
+    avals: tuple[ShapedArray, ...]
+    shape: tuple[int, ...]
+    failed: Callable[[Values, Values], tuple[Any, Values]]
+
+
+# ---------------------------------------------------------------- what is asked of an equation
+
+
+def _user_test(eqn: Eqn) -> _Test:
+    pred, *values = [atom.aval for atom in eqn.invars]
+    rank = pred.ndim
+    avals = tuple([v.strip_weak_type().update(shape=v.shape[rank:]) for v in values])
+    return _Test(
+        "user",
+        eqn.params["message"],
+        avals,
+        pred.shape,
+        lambda operands, results: (bitwise_not(operands[0]), operands[1:]),
+    )
+
+
+def _nan_test(eqn: Eqn) -> _Test | None:
+    flags = [dtypes.issubdtype(var.aval.dtype, np.inexact) for var in eqn.outvars]
+    if not any(flags):
+        return None
+
+    def failed(operands: Values, results: Values) -> tuple[Any, Values]:
+        tests = [_any(ne(y, y)) for y, flag in zip(results, flags, strict=True) if flag]
+        return _either(tests), ()
+
+    return _Test("nan", Fixed(f"nan generated by primitive: {eqn.primitive.name}."), (), (), failed)
+
+
+def _division_test(eqn: Eqn) -> _Test | None:
+    if eqn.primitive not in (div_p, rem_p):
+        return None
+    dtype = eqn.invars[1].aval.dtype
+
+    def failed(operands: Values, results: Values) -> tuple[Any, Values]:
+        return _any(eq(operands[1], dtype.type(0))), ()
+
+    return _Test("division", Fixed("division by zero"), (), (), failed)
+
+
+_SCATTERS = (scatter_p, scatter_add_p, scatter_sub_p, scatter_mul_p, scatter_min_p, scatter_max_p)
+_INT32 = ShapedArray((), np.dtype(np.int32))
+
+
+def _index_test(eqn: Eqn) -> _Test | None:
+    operand = eqn.invars[0].aval
+    if eqn.primitive in (dynamic_slice_p, dynamic_update_slice_p):
+        update = eqn.primitive is dynamic_update_slice_p
+        sizes = eqn.invars[1].aval.shape if update else eqn.params["slice_sizes"]
+        axes = tuple(range(operand.ndim))
+        skipped = 2 if update else 1
+
+        def starts(operands: Values) -> Any:
+            one = [reshape(_as_int32(start), (1,)) for start in operands[skipped:]]
+            return reshape(concatenate(one, 0), (1, len(one)))
+
+    elif eqn.primitive is gather_p or eqn.primitive in _SCATTERS:
+        numbers = eqn.params["dimension_numbers"]
+        if eqn.primitive is gather_p:
+            sizes, axes = eqn.params["slice_sizes"], numbers.start_index_map
+        else:
+            updates = eqn.invars[2].aval.shape
+            sizes = scatter_slice_sizes(operand.shape, updates, numbers)
+            axes = numbers.scatter_dims_to_operand_dims
+
+        def starts(operands: Values) -> Any:
+            shape = shape_of(operands[1])
+            return reshape(_as_int32(operands[1]), (prod(shape[:-1]), shape[-1]))
+
+    else:
+        return None
+    if not axes:
+        return None
+    limits = np.asarray([operand.shape[axis] - sizes[axis] for axis in axes], np.int32)
+
+    def failed(operands: Values, results: Values) -> tuple[Any, Values]:
+        return _first_outside(starts(operands), limits)
+
+    message = OutOfBounds(operand.shape, tuple(axes))
+    return _Test("index", message, (_INT32, _INT32), (), failed)
+
+
+def _as_int32(index: Any) -> Any:
+    """Return indices as int32, those that do not fit as ones that are out of bounds too."""
+    dtype = abstractify(index).dtype
+    if dtype == np.int32:
+        return index
+    bounds = dtypes.iinfo(dtype)
+    top, bottom = np.iinfo(np.int32).max, np.iinfo(np.int32).min
+    if bounds.max > top:
+        index = min_p.bind(index, _full(dtype.type(top), index))
+    if bounds.min < bottom:
+        index = max_p.bind(index, _full(dtype.type(bottom), index))
+    return convert_element_type(index, np.dtype(np.int32))
+
+
+def _full(scalar: Any, like: Any) -> Any:
+    return broadcast_in_dim(scalar, shape_of(like), ())
+
+
+def _first_outside(rows: Any, limits: Any) -> tuple[Any, Values]:
+    """Say whether a component of an index vector is out of bounds; return the first, and which."""
+    shape = shape_of(rows)
+    if 0 in shape:
+        return np.bool_(False), (np.int32(0), np.int32(0))
+    most = broadcast_in_dim(limits, shape, (1,))
+    outside = bitwise_or(lt(rows, np.int32(0)), gt(rows, most))
+    flat = reshape(outside, (prod(shape),))
+    first = argmax(flat, 0, np.int32)
+    index = dynamic_index_in_dim(reshape(rows, (prod(shape),)), first, 0, keepdims=False)
+    return _any(outside), (index, rem_p.bind(first, np.int32(shape[1])))
+
+
+_AUTOMATIC = {"nan": _nan_test, "division": _division_test, "index": _index_test}
+
+
+def _any(flags: Any) -> Any:
+    rank = len(shape_of(flags))
+    return reduce_or(flags, tuple(range(rank))) if rank else flags
+
+
+def _either(flags: Sequence[Any]) -> Any:
+    found = flags[0]
+    for flag in flags[1:]:
+        found = bitwise_or(found, flag)
+    return found
+
+
+# ---------------------------------------------------------------- the program
+
+
+class CheckedProgram:
+    """A program made into one that takes and gives the state as well.
+
+    Args:
+      closed: the program.
+      kinds: which kinds of sites to look at.
+
+    Attributes:
+      sites: all places where something may fail, by number.
+      avals: the types of the state.
+      program: from the state, the constants and the arguments to the state and the results.
+    """
+
+    def __init__(self, closed: ClosedJaxpr, kinds: frozenset[str]) -> None:
+        self._kinds = kinds
+        self._tests: dict[int, list[tuple[int, _Test]]] = {}
+        self._has_sites: dict[int, bool] = {}
+        self._checked: dict[int, tuple[ClosedJaxpr, ClosedJaxpr]] = {}
+        self._payload: list[ShapedArray] = []
+        self.sites: list[Site] = []
+        whole = hoist(closed)
+        self._collect(whole)
+        self.avals = [ShapedArray((), np.dtype(np.bool_)), _INT32, *self._payload]
+        self.program = self.checked(whole)
+
+    def start(self) -> list[Any]:
+        """Return the state of nothing having failed."""
+        return [np.zeros(aval.shape, aval.dtype) for aval in self.avals]
+
+    def _collect(self, closed: ClosedJaxpr) -> bool:
+        """Number the sites of a program and of those inside; say whether to enter it."""
+        known = self._has_sites.get(id(closed))
+        if known is not None:
+            return known
+        found = False
+        for eqn in closed.eqns:
+            inner = [self._collect(program) for program in _entered(eqn)]
+            for test in self._asked(eqn):
+                found = True
+                self._add(eqn, test)
+            # A check that is not asked for is taken out, so its program is entered too.
+            found = found or any(inner) or eqn.primitive is check_p
+        self._has_sites[id(closed)] = found
+        return found
+
+    def _asked(self, eqn: Eqn) -> list[_Test]:
+        if eqn.primitive is check_p:
+            return [_user_test(eqn)] if "user" in self._kinds else []
+        if _entered(eqn):
+            return []
+        tests = [make(eqn) for kind, make in _AUTOMATIC.items() if kind in self._kinds]
+        return [test for test in tests if test is not None]
+
+    def _add(self, eqn: Eqn, test: _Test) -> None:
+        avals = (*test.avals, _INT32) if test.shape else test.avals
+        where = _where(eqn)
+        site = Site(test.kind, test.message, where, len(self._payload), avals, test.shape)
+        self._tests.setdefault(id(eqn), []).append((len(self.sites), test))
+        self.sites.append(site)
+        self._payload.extend(avals)
+
+    def checked(self, closed: ClosedJaxpr) -> ClosedJaxpr:
+        """Return a program, without constants, with the state before its arguments and results."""
+        found = self._checked.get(id(closed))
+        if found is None:
+            count = len(self.avals)
+
+            def run(*flat: Any) -> list[Any]:
+                return self._run(closed, flat[:count], flat[count:])
+
+            made = trace_flat(run, [*self.avals, *closed.in_avals], name=closed.jaxpr.name)
+            found = self._checked[id(closed)] = (closed, made)
+        return found[1]
+
+    def _run(self, closed: ClosedJaxpr, start: Values, args: Values) -> list[Any]:
+        jaxpr = closed.jaxpr
+        environment: dict[Var, Any] = dict(zip(jaxpr.constvars, closed.consts, strict=True))
+        environment.update(zip(jaxpr.invars, args, strict=True))
+        found: Values = start
+        outer = state.replayed_source
+        try:
+            for eqn in jaxpr.eqns:
+                state.replayed_source = eqn.source or outer
+                values = operand_values(eqn, environment)
+                found, outs = self._apply(eqn, found, values)
+                environment.update(zip(eqn.outvars, outs, strict=True))
+        finally:
+            state.replayed_source = outer
+        results = [a.val if type(a) is Literal else environment[a] for a in jaxpr.outvars]
+        return [*found, *results]
+
+    def _apply(self, eqn: Eqn, found: Values, values: Values) -> tuple[Values, Values]:
+        """Apply an equation; return the state behind it, and its results."""
+        if eqn.primitive is check_p:
+            outs: Values = ()
+        elif any(self._has_sites.get(id(program)) for program in _entered(eqn)):
+            results = _ENTER[eqn.primitive](self, eqn, list(found), list(values))
+            count = len(self.avals)
+            return results[:count], results[count:]
+        else:
+            out = eqn.primitive.bind(*values, **eqn.params)
+            outs = out if eqn.primitive.multiple_results else (out,)
+        for number, test in self._tests.get(id(eqn), ()):
+            failed, shown = test.failed(values, outs)
+            found = self._updated(found, number, test, failed, shown)
+        return found, outs
+
+    def _updated(
+        self, found: Values, number: int, test: _Test, failed: Any, shown: Values
+    ) -> list[Any]:
+        """Return the state, changed where this is the first failure."""
+        if test.shape:
+            failed, shown = _first_failure(failed, shown, test.shape)
+        before, code, *payload = found
+        is_first = bitwise_and(failed, bitwise_not(before))
+        first = self.sites[number].first
+        for offset, (value, aval) in enumerate(zip(shown, self.sites[number].avals, strict=True)):
+            payload[first + offset] = select(
+                _full_flag(is_first, aval.shape),
+                convert_element_type(value, aval.dtype),
+                payload[first + offset],
+            )
+        return [bitwise_or(before, failed), select(is_first, np.int32(number), code), *payload]
+
+
+def _full_flag(flag: Any, shape: tuple[int, ...]) -> Any:
+    return broadcast_in_dim(flag, shape, ()) if shape else flag
+
+
+def _first_failure(failed: Any, shown: Values, shape: tuple[int, ...]) -> tuple[Any, Values]:
+    """Return whether any example failed, and the values of the first one with its place."""
+    size = prod(shape)
+    flat = reshape(failed, (size,))
+    place = argmax(flat, 0, np.int32)
+    rows = [reshape(value, (size, *shape_of(value)[len(shape) :])) for value in shown]
+    own = [dynamic_index_in_dim(row, place, 0, keepdims=False) for row in rows]
+    return _any(failed), [*own, place]
+
+
+def _where(eqn: Eqn) -> str:
+    frame = user_frame(eqn.source)
+    if frame is None:
+        return ""
+    parts = place_of(frame)
+    code = parts["code"].strip()
+    return f"\n{parts['where']}:\n    {code}" if code else f"\n{parts['where']}"
+
+
+# ---------------------------------------------------------------- equations that hold programs
+
+
+def _enter_jit(self: CheckedProgram, eqn: Eqn, found: Values, values: Values) -> list[Any]:
+    params = {**eqn.params, "jaxpr": self.checked(eqn.params["jaxpr"]), "donated": ()}
+    return jit_p.bind(*found, *values, **params)
+
+
+def _enter_checkpoint(self: CheckedProgram, eqn: Eqn, found: Values, values: Values) -> list[Any]:
+    params = {**eqn.params, "jaxpr": self.checked(eqn.params["jaxpr"])}
+    return checkpoint_p.bind(*found, *values, **params)
+
+
+def _enter_cond(self: CheckedProgram, eqn: Eqn, found: Values, values: Values) -> list[Any]:
+    branches = [self.checked(branch) for branch in eqn.params["branches"]]
+    return bind_cond(values[0], branches, [*found, *values[1:]])
+
+
+def _enter_scan(self: CheckedProgram, eqn: Eqn, found: Values, values: Values) -> list[Any]:
+    params = eqn.params
+    consts, carry = params["num_consts"], params["num_carry"]
+    body = self.checked(params["jaxpr"])
+    count = len(found)
+    own, shared = range(count), range(count, count + consts)
+    rest = range(count + consts, len(body.in_avals))
+    return bind_scan(
+        permuted(body, (*shared, *own, *rest), None),
+        values[:consts],
+        [*found, *values[consts : consts + carry]],
+        values[consts + carry :],
+        length=params["length"],
+        reverse=params["reverse"],
+        unroll=params["unroll"],
+    )
+
+
+def _enter_while(self: CheckedProgram, eqn: Eqn, found: Values, values: Values) -> list[Any]:
+    """Run a loop whose carry is the state, whether to go on, and the carry it had."""
+    params = eqn.params
+    first = params["cond_nconsts"]
+    second = first + params["body_nconsts"]
+    condition = self.checked(params["cond_jaxpr"])
+    body = self.checked(params["body_jaxpr"])
+    count = len(found)
+    condition_consts, body_consts, carry = values[:first], values[first:second], values[second:]
+
+    def asked(own: Values, consts: Values, kept: Values) -> list[Any]:
+        return eval_program(condition, [*own, *consts, *kept])
+
+    def turn(*flat: Any) -> list[Any]:
+        consts, others = flat[:first], flat[first:second]
+        own, kept = flat[second : second + count], flat[second + count + 1 :]
+        results = eval_program(body, [*own, *others, *kept])
+        return [*asked(results[:count], consts, results[count:]), *results[count:]]
+
+    kept_avals = body.in_avals[count + second - first :]
+    carry_avals = [*self.avals, condition.out_avals[-1], *kept_avals]
+    going = trace_flat(lambda *flat: [flat[count]], carry_avals)
+    const_avals = condition.in_avals[count : count + first]
+    const_avals += body.in_avals[count : count + second - first]
+    step = trace_flat(turn, [*const_avals, *carry_avals])
+    start = [*asked(found, condition_consts, carry), *carry]
+    outs = bind_while(going, step, (), [*condition_consts, *body_consts], start)
+    return [*outs[:count], *outs[count + 1 :]]
+
+
+def eval_program(closed: ClosedJaxpr, args: Values) -> list[Any]:
+    """Apply a program under the current trace."""
+    return eval_jaxpr(closed.jaxpr, closed.consts, *args)
+
+
+def _enter_custom_jvp(self: CheckedProgram, eqn: Eqn, found: Values, values: Values) -> list[Any]:
+    """Call a function with a rule; the state has no derivative."""
+    count, skipped = len(found), eqn.params["num_consts"]
+    program, rule = self.checked(eqn.params["call_jaxpr"]), eqn.params["jvp"]
+
+    def run(*operands: Any) -> list[Any]:
+        consts, own, args = _parts(operands, skipped, count)
+        return eval_program(program, [*own, *consts, *args])
+
+    def derivative(operands: Values, tangents: Values) -> tuple[Values, Values]:
+        consts, _, args = _parts(operands, skipped, count)
+        flags = [has_tangent(aval) for aval in program.out_avals[count:]]
+
+        def ruled(*flat: Any) -> list[Any]:
+            moved = _merged(tangents[count:], flat[skipped + len(args) :])
+            _, out_tangents = rule(flat[: skipped + len(args)], moved)
+            return [instantiate(t) for t in chosen(out_tangents, flags)]
+
+        given = [t for t in tangents[count:] if has_tangent(abstractify(t))]
+        moving = iter(_without_checks(ruled, [*consts, *args, *given]))
+        zeros = _zeros(program.out_avals[count:])
+        out_tangents = [next(moving) if flag else z for flag, z in zip(flags, zeros, strict=True)]
+        return run(*operands), [*_zeros(self.avals), *out_tangents]
+
+    return bind_custom_jvp(
+        run,
+        JvpRule(derivative, rule.name),
+        values[:skipped],
+        [*found, *values[skipped:]],
+        captures=False,
+    )
+
+
+def _enter_custom_vjp(self: CheckedProgram, eqn: Eqn, found: Values, values: Values) -> list[Any]:
+    count, skipped = len(found), eqn.params["num_consts"]
+    program, rule = self.checked(eqn.params["call_jaxpr"]), eqn.params["vjp"]
+    moving = sum(dtypes.issubdtype(aval.dtype, np.inexact) for aval in self.avals)
+
+    def run(*operands: Any) -> list[Any]:
+        consts, own, args = _parts(operands, skipped, count)
+        return eval_program(program, [*own, *consts, *args])
+
+    def forward(operands: Values) -> tuple[Values, Values, Any]:
+        state_after = run(*operands)[:count]
+        consts, _, args = _parts(operands, skipped, count)
+        pulls: list[Any] = []
+
+        def there(*flat: Any) -> list[Any]:
+            outs, residuals, pull = rule(flat)
+            pulls.append(pull)
+            return [*outs, *residuals]
+
+        results = _without_checks(there, [*consts, *args])
+        given = len(program.out_avals) - count
+
+        def back(kept: Values, cts: Values) -> list[Any]:
+            zeros = [Zero(aval.tangent()) for aval in self.avals]
+            return [*zeros, *_pulled(pulls[0], kept, cts[moving:])]
+
+        return [*state_after, *results[:given]], results[given:], back
+
+    return bind_custom_vjp(
+        run,
+        VjpRule(forward, rule.name),
+        values[:skipped],
+        [*found, *values[skipped:]],
+        captures=False,
+    )
+
+
+def _merged(tangents: Values, moving: Values) -> list[Any]:
+    """Return tangents with others in the places of those that are not ``float0``."""
+    rest = iter(moving)
+    return [next(rest) if has_tangent(abstractify(t)) else t for t in tangents]
+
+
+def _pulled(pull: Any, kept: Values, cts: Values) -> list[Any]:
+    """Return the cotangents that a rule gives, without the checks in it."""
+    zeros: list[Any] = []
+
+    def back(*flat: Any) -> list[Any]:
+        pulled = pull(flat[: len(kept)], flat[len(kept) :])
+        zeros.extend([ct if type(ct) is Zero else None for ct in pulled])
+        return [ct for ct in pulled if type(ct) is not Zero]
+
+    pulled = iter(_without_checks(back, [*kept, *cts]))
+    return [next(pulled) if zero is None else zero for zero in zeros]
+
+
+def _without_checks(function: Callable[..., Values], args: Values) -> list[Any]:
+    """Apply a function of flat values without the checks in it.
+
+    A derivative's rule computes what the function has computed, whose checks were looked at.
+    """
+    closed = trace_flat(function, [abstractify(arg) for arg in args])
+    program = CheckedProgram(closed, frozenset())
+    outs = eval_program(program.program, [*program.start(), *closed.consts, *args])
+    return outs[len(program.avals) :]
+
+
+def _parts(operands: Values, skipped: int, count: int) -> tuple[Values, Values, Values]:
+    """Return constants, state and arguments."""
+    return operands[:skipped], operands[skipped : skipped + count], operands[skipped + count :]
+
+
+def _zeros(avals: Sequence[ShapedArray]) -> list[Any]:
+    return [np.zeros(aval.shape, aval.tangent().dtype) for aval in avals]
+
+
+_ENTER: dict[Any, Callable[..., list[Any]]] = {
+    jit_p: _enter_jit,
+    checkpoint_p: _enter_checkpoint,
+    cond_p: _enter_cond,
+    scan_p: _enter_scan,
+    while_p: _enter_while,
+    custom_jvp_call_p: _enter_custom_jvp,
+    custom_vjp_call_p: _enter_custom_vjp,
+}
+
+
+def _entered(eqn: Eqn) -> list[ClosedJaxpr]:
+    """Return the programs of an equation that are checked; of others only results are."""
+    return list(subjaxprs(eqn.params)) if eqn.primitive in _ENTER else []
