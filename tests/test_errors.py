@@ -13,6 +13,7 @@ from jxkernel.errors import (
     ArgumentTypeError,
     AxisError,
     CarryTypeError,
+    CheckError,
     ConcretizationTypeError,
     DeletedArrayError,
     ImmutableArrayError,
@@ -165,6 +166,7 @@ EXAMPLES: list[tuple[JXError, type[Exception], list[str]]] = [
         FloatingPointError,
         ["nan came out of: b:f32[] = log a"],
     ),
+    (CheckError("x is negative"), ValueError, ["x is negative"]),
     (
         TraceLimitError("f", 1, 3, ["x: f32[1] → f32[2]", "x: f32[2] → f32[3]"]),
         AssertionError,

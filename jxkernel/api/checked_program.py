@@ -1,12 +1,13 @@
 """Programs whose checks are values: the transformation behind ``checkify``.
 
-Every place where something may fail is a ``Site`` with a number.  The state of a program is: whether
-a check has failed; the number of the first that did; and, for all sites, the values that their
-messages show.  Each equation is applied as it stands, with the tests of its sites behind it; an
-equation that holds programs is applied to checked ones, which take and give the state as well.
+Every place where something may fail is a ``Site`` with a number.  The state of a program is:
+whether a check has failed; the number of the first that did; and, for all sites, the values that
+their messages show.  Each equation is applied as it stands, with the tests of its sites behind it;
+an equation that holds programs is applied to checked ones, which take and give the state as well.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import count
 from math import prod
 from typing import Any
 
@@ -347,10 +348,10 @@ class CheckedProgram:
         """Return a program, without constants, with the state before its arguments and results."""
         found = self._checked.get(id(closed))
         if found is None:
-            count = len(self.avals)
+            size = len(self.avals)
 
             def run(*flat: Any) -> list[Any]:
-                return self._run(closed, flat[:count], flat[count:])
+                return self._run(closed, flat[:size], flat[size:])
 
             made = trace_flat(run, [*self.avals, *closed.in_avals], name=closed.jaxpr.name)
             found = self._checked[id(closed)] = (closed, made)
@@ -379,8 +380,8 @@ class CheckedProgram:
             outs: Values = ()
         elif any(self._has_sites.get(id(program)) for program in _entered(eqn)):
             results = _ENTER[eqn.primitive](self, eqn, list(found), list(values))
-            count = len(self.avals)
-            return results[:count], results[count:]
+            size = len(self.avals)
+            return results[:size], results[size:]
         else:
             out = eqn.primitive.bind(*values, **eqn.params)
             outs = out if eqn.primitive.multiple_results else (out,)
@@ -397,18 +398,11 @@ class CheckedProgram:
             failed, shown = _first_failure(failed, shown, test.shape)
         before, code, *payload = found
         is_first = bitwise_and(failed, bitwise_not(before))
-        first = self.sites[number].first
-        for offset, (value, aval) in enumerate(zip(shown, self.sites[number].avals, strict=True)):
-            payload[first + offset] = select(
-                _full_flag(is_first, aval.shape),
-                convert_element_type(value, aval.dtype),
-                payload[first + offset],
-            )
+        site = self.sites[number]
+        for index, value, aval in zip(count(site.first), shown, site.avals, strict=False):
+            flag = broadcast_in_dim(is_first, aval.shape, ()) if aval.shape else is_first
+            payload[index] = select(flag, convert_element_type(value, aval.dtype), payload[index])
         return [bitwise_or(before, failed), select(is_first, np.int32(number), code), *payload]
-
-
-def _full_flag(flag: Any, shape: tuple[int, ...]) -> Any:
-    return broadcast_in_dim(flag, shape, ()) if shape else flag
 
 
 def _first_failure(failed: Any, shown: Values, shape: tuple[int, ...]) -> tuple[Any, Values]:
@@ -452,9 +446,9 @@ def _enter_scan(self: CheckedProgram, eqn: Eqn, found: Values, values: Values) -
     params = eqn.params
     consts, carry = params["num_consts"], params["num_carry"]
     body = self.checked(params["jaxpr"])
-    count = len(found)
-    own, shared = range(count), range(count, count + consts)
-    rest = range(count + consts, len(body.in_avals))
+    size = len(found)
+    own, shared = range(size), range(size, size + consts)
+    rest = range(size + consts, len(body.in_avals))
     return bind_scan(
         permuted(body, (*shared, *own, *rest), None),
         values[:consts],
@@ -473,7 +467,7 @@ def _enter_while(self: CheckedProgram, eqn: Eqn, found: Values, values: Values) 
     second = first + params["body_nconsts"]
     condition = self.checked(params["cond_jaxpr"])
     body = self.checked(params["body_jaxpr"])
-    count = len(found)
+    size = len(found)
     condition_consts, body_consts, carry = values[:first], values[first:second], values[second:]
 
     def asked(own: Values, consts: Values, kept: Values) -> list[Any]:
@@ -481,19 +475,19 @@ def _enter_while(self: CheckedProgram, eqn: Eqn, found: Values, values: Values) 
 
     def turn(*flat: Any) -> list[Any]:
         consts, others = flat[:first], flat[first:second]
-        own, kept = flat[second : second + count], flat[second + count + 1 :]
+        own, kept = flat[second : second + size], flat[second + size + 1 :]
         results = eval_program(body, [*own, *others, *kept])
-        return [*asked(results[:count], consts, results[count:]), *results[count:]]
+        return [*asked(results[:size], consts, results[size:]), *results[size:]]
 
-    kept_avals = body.in_avals[count + second - first :]
+    kept_avals = body.in_avals[size + second - first :]
     carry_avals = [*self.avals, condition.out_avals[-1], *kept_avals]
-    going = trace_flat(lambda *flat: [flat[count]], carry_avals)
-    const_avals = condition.in_avals[count : count + first]
-    const_avals += body.in_avals[count : count + second - first]
+    going = trace_flat(lambda *flat: [flat[size]], carry_avals)
+    const_avals = condition.in_avals[size : size + first]
+    const_avals += body.in_avals[size : size + second - first]
     step = trace_flat(turn, [*const_avals, *carry_avals])
     start = [*asked(found, condition_consts, carry), *carry]
     outs = bind_while(going, step, (), [*condition_consts, *body_consts], start)
-    return [*outs[:count], *outs[count + 1 :]]
+    return [*outs[:size], *outs[size + 1 :]]
 
 
 def eval_program(closed: ClosedJaxpr, args: Values) -> list[Any]:
@@ -503,25 +497,25 @@ def eval_program(closed: ClosedJaxpr, args: Values) -> list[Any]:
 
 def _enter_custom_jvp(self: CheckedProgram, eqn: Eqn, found: Values, values: Values) -> list[Any]:
     """Call a function with a rule; the state has no derivative."""
-    count, skipped = len(found), eqn.params["num_consts"]
+    size, skipped = len(found), eqn.params["num_consts"]
     program, rule = self.checked(eqn.params["call_jaxpr"]), eqn.params["jvp"]
 
     def run(*operands: Any) -> list[Any]:
-        consts, own, args = _parts(operands, skipped, count)
+        consts, own, args = _parts(operands, skipped, size)
         return eval_program(program, [*own, *consts, *args])
 
     def derivative(operands: Values, tangents: Values) -> tuple[Values, Values]:
-        consts, _, args = _parts(operands, skipped, count)
-        flags = [has_tangent(aval) for aval in program.out_avals[count:]]
+        consts, _, args = _parts(operands, skipped, size)
+        flags = [has_tangent(aval) for aval in program.out_avals[size:]]
 
         def ruled(*flat: Any) -> list[Any]:
-            moved = _merged(tangents[count:], flat[skipped + len(args) :])
+            moved = _merged(tangents[size:], flat[skipped + len(args) :])
             _, out_tangents = rule(flat[: skipped + len(args)], moved)
             return [instantiate(t) for t in chosen(out_tangents, flags)]
 
-        given = [t for t in tangents[count:] if has_tangent(abstractify(t))]
+        given = [t for t in tangents[size:] if has_tangent(abstractify(t))]
         moving = iter(_without_checks(ruled, [*consts, *args, *given]))
-        zeros = _zeros(program.out_avals[count:])
+        zeros = _zeros(program.out_avals[size:])
         out_tangents = [next(moving) if flag else z for flag, z in zip(flags, zeros, strict=True)]
         return run(*operands), [*_zeros(self.avals), *out_tangents]
 
@@ -535,26 +529,26 @@ def _enter_custom_jvp(self: CheckedProgram, eqn: Eqn, found: Values, values: Val
 
 
 def _enter_custom_vjp(self: CheckedProgram, eqn: Eqn, found: Values, values: Values) -> list[Any]:
-    count, skipped = len(found), eqn.params["num_consts"]
+    size, skipped = len(found), eqn.params["num_consts"]
     program, rule = self.checked(eqn.params["call_jaxpr"]), eqn.params["vjp"]
     moving = sum(dtypes.issubdtype(aval.dtype, np.inexact) for aval in self.avals)
 
     def run(*operands: Any) -> list[Any]:
-        consts, own, args = _parts(operands, skipped, count)
+        consts, own, args = _parts(operands, skipped, size)
         return eval_program(program, [*own, *consts, *args])
 
-    def forward(operands: Values) -> tuple[Values, Values, Any]:
-        state_after = run(*operands)[:count]
-        consts, _, args = _parts(operands, skipped, count)
+    def forward(operands: Values, active: Sequence[bool]) -> tuple[Values, Values, Any]:
+        state_after = run(*operands)[:size]
+        consts, _, args = _parts(operands, skipped, size)
         pulls: list[Any] = []
 
         def there(*flat: Any) -> list[Any]:
-            outs, residuals, pull = rule(flat)
+            outs, residuals, pull = rule(flat, active[size:])
             pulls.append(pull)
             return [*outs, *residuals]
 
         results = _without_checks(there, [*consts, *args])
-        given = len(program.out_avals) - count
+        given = len(program.out_avals) - size
 
         def back(kept: Values, cts: Values) -> list[Any]:
             zeros = [Zero(aval.tangent()) for aval in self.avals]
@@ -582,11 +576,14 @@ def _pulled(pull: Any, kept: Values, cts: Values) -> list[Any]:
     zeros: list[Any] = []
 
     def back(*flat: Any) -> list[Any]:
-        pulled = pull(flat[: len(kept)], flat[len(kept) :])
+        rest = iter(flat[len(kept) :])
+        full = [ct if type(ct) is Zero else next(rest) for ct in cts]
+        pulled = pull(flat[: len(kept)], full)
         zeros.extend([ct if type(ct) is Zero else None for ct in pulled])
         return [ct for ct in pulled if type(ct) is not Zero]
 
-    pulled = iter(_without_checks(back, [*kept, *cts]))
+    given = [ct for ct in cts if type(ct) is not Zero]
+    pulled = iter(_without_checks(back, [*kept, *given]))
     return [next(pulled) if zero is None else zero for zero in zeros]
 
 
@@ -601,9 +598,9 @@ def _without_checks(function: Callable[..., Values], args: Values) -> list[Any]:
     return outs[len(program.avals) :]
 
 
-def _parts(operands: Values, skipped: int, count: int) -> tuple[Values, Values, Values]:
+def _parts(operands: Values, skipped: int, size: int) -> tuple[Values, Values, Values]:
     """Return constants, state and arguments."""
-    return operands[:skipped], operands[skipped : skipped + count], operands[skipped + count :]
+    return operands[:skipped], operands[skipped : skipped + size], operands[skipped + size :]
 
 
 def _zeros(avals: Sequence[ShapedArray]) -> list[Any]:

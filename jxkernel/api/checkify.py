@@ -2,8 +2,8 @@
 
 A compiled program cannot raise.  ``checkify(f)`` returns a function that carries a small state
 through the program of ``f``: whether a check has failed, which, and the values its message shows.
-The state is the same at every place of the program (which checks there are is known before it runs),
-so it passes through loops and branches as part of what they carry.
+The state is the same at every place of the program (which checks there are is known before it
+runs), so it passes through loops and branches as part of what they carry.
 """
 
 import enum
@@ -242,8 +242,8 @@ def checkify(
         ``float_checks``, ``automatic_checks``, ``all_checks``, or sets joined by ``|``.
 
     Returns:
-      a function of the same arguments that returns an ``Error`` and the result.  The error is of the
-      first check that failed.
+      a function of the same arguments that returns an ``Error``, of the first check that failed,
+      and the result.
 
     Raises:
       TypeError: ``f`` is not callable, or ``errors`` no set of categories.
