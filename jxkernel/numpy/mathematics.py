@@ -138,13 +138,14 @@ def _logaddexp(x: Any, y: Any) -> Any:
     """Return max + log1p(e^-|x - y|); equal infinities have no difference, and give themselves."""
     difference = sub(x, y)
     undefined = ne(difference, difference)
-    if dtype_of(x) in dtypes.COMPLEX:
-        larger = select(ge(real_part(x), real_part(y)), x, y)
-        apart = select(ge(real_part(x), real_part(y)), neg(difference), difference)
-    else:
-        larger, apart = max(x, y), neg(modulus(difference))
-    apart = select(undefined, 0, apart)
-    joined = add(larger, exponential.log1p(exponential.exp(apart)))
+    # Replaced before anything is made of it, so that its derivative is never multiplied by NaN.
+    difference = select(undefined, 0, difference)
+    if dtype_of(x) not in dtypes.COMPLEX:
+        apart = neg(modulus(difference))
+        return add(max(x, y), exponential.log1p(exponential.exp(apart)))
+    first = ge(real_part(x), real_part(y))
+    apart = select(first, neg(difference), difference)
+    joined = add(select(first, x, y), exponential.log1p(exponential.exp(apart)))
     return select(undefined, add(x, y), joined)
 
 

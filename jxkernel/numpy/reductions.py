@@ -463,7 +463,8 @@ def _variance(
     x = cast(a, computation_dtype(dtype))
     middle = _mean_of(x, where, axes) if center is None else cast(center, dtype_of(x))
     apart = ops.sub(x, broadcast_to_shape(middle, np.shape(x)))
-    squares = _masked(squared_modulus(apart), where, 0)
+    # Masked before it is squared: what is left out may be NaN, and has no derivative.
+    squares = squared_modulus(_masked(apart, where, 0))
     total = _finished(reduce_sum(squares, axes), axes, keepdims or where is not None)
     result = _divided(total, _count(np.shape(x), where, axes, dtype_of(total)), ddof)
     result = sqrt(result) if root else result
