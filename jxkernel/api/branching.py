@@ -69,7 +69,12 @@ def cond(
         raise
 
 
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+def switch(
+    index: Any,
+    branches: Sequence[Callable[..., Any]],
+    *operands: Any,
+    operand: Any = _NO_OPERAND,
+) -> Any:
     """Apply one of several functions, chosen by an index that may be traced.
 
     Args:
@@ -77,6 +82,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
       branches: functions of ``operands`` whose results have one structure, and the same shapes
         and dtypes.
       *operands: trees of arrays.
+      operand: one operand, by keyword.
 
     Returns:
       the result of ``branches[index]``.  Only that function runs, save under ``vmap`` over
@@ -89,6 +95,8 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     The derivative is that of the function chosen.
     """
     try:
+        if operand is not _NO_OPERAND:
+            operands = (*operands, operand)
         branches = tuple(branches)
         if not branches:
             raise ValueError("switch needs at least one branch")

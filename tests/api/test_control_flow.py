@@ -123,6 +123,11 @@ def test_associative_scan_of_an_operation_that_does_not_commute():
     assert lax.associative_scan(jnp.matmul, a[:0]).shape == (0, 2, 2)
 
 
+def test_switch_takes_one_operand_by_keyword_too():
+    assert float(lax.switch(1, [lambda x: x, lambda x: 2 * x], operand=3.0)) == 6.0
+    assert float(lax.cond(True, lambda x: x, lambda x: 2 * x, operand=3.0)) == 3.0
+
+
 def test_conditions_may_be_numbers():
     assert [int(lax.cond(p, lambda: 1, lambda: 2)) for p in (3, 0, 0.5, np.int8(0))] == [1, 2, 1, 2]
     assert int(lax.cond(XS[1] > 0, lambda x: x, lambda x: -x, operand=5)) == 5

@@ -1,0 +1,170 @@
+"""Derivatives of the NumPy API where conventions decide: kinks, ties, NaN left out, zeros."""
+
+import numpy as np
+import pytest
+
+import jxkernel as jx
+import jxkernel.numpy as jnp
+from jxkernel import nn
+
+INF, NAN = np.inf, np.nan
+
+SLOPES = {
+    "where with NaN in the branch not taken": (
+        lambda x: jnp.where(x > 0, jnp.sqrt(jnp.where(x > 0, x, 1.0)), 0.0),
+        [(-1.0, 0.0), (0.0, 0.0), (4.0, 0.25)],
+    ),
+    "where that is not guarded": (
+        lambda x: jnp.where(x > 0, jnp.sqrt(x), 0.0),
+        [(-1.0, NAN), (0.0, NAN), (4.0, 0.25)],
+    ),
+    "norm": (jnp.linalg.norm, [([0.0, 0.0], [0.0, 0.0]), ([3.0, 4.0], [0.6, 0.8])]),
+    "norm of order 1": (
+        lambda x: jnp.linalg.norm(x, ord=1),
+        [([0.0, 0.0], [0.0, 0.0]), ([3.0, -4.0], [1.0, -1.0])],
+    ),
+    "norm of order infinity": (
+        lambda x: jnp.linalg.norm(x, ord=INF),
+        [([0.0, 0.0], [0.0, 0.0]), ([3.0, 3.0], [0.5, 0.5])],
+    ),
+    "norm along an axis": (
+        lambda x: jnp.linalg.norm(x, axis=0, keepdims=True),
+        [([0.0, 0.0], [0.0, 0.0])],
+    ),
+    "x ** x": (lambda x: x**x, [(1.0, 1.0)]),
+    "x ** 0": (lambda x: x**0, [(0.0, 0.0), (-1.0, 0.0)]),
+    "x ** 2.0": (lambda x: x**2.0, [(0.0, 0.0), (-3.0, -6.0)]),
+    "x ** 3.0": (lambda x: jnp.power(x, 3.0), [(-2.0, 12.0)]),
+    "x ** -1": (lambda x: x**-1, [(0.0, -INF), (2.0, -0.25)]),
+    "0 ** x": (lambda x: jnp.power(0.0, x), [(1.0, 0.0), (2.0, 0.0)]),
+    "a negative base": (lambda x: jnp.power(-2.0, x), [(2.0, NAN)]),
+    "max": (
+        jnp.max,
+        [([1.0, 1.0, 0.0], [0.5, 0.5, 0.0]), ([2.0, 2.0, 2.0], [1 / 3, 1 / 3, 1 / 3])],
+    ),
+    "min": (jnp.min, [([1.0, 1.0, 2.0], [0.5, 0.5, 0.0])]),
+    "maximum": (lambda x: jnp.maximum(x, 1.0), [(1.0, 0.5)]),
+    "ptp": (jnp.ptp, [([1.0, 1.0, 0.0], [0.5, 0.5, -1.0])]),
+    "element at argmax": (lambda x: x[jnp.argmax(x)], [([1.0, 1.0, 0.0], [1.0, 0.0, 0.0])]),
+    "nanmax": (jnp.nanmax, [([NAN, 1.0, 1.0], [0.0, 0.5, 0.5])]),
+    "nanmean": (jnp.nanmean, [([NAN, 1.0, 3.0], [0.0, 0.5, 0.5])]),
+    "nansum": (jnp.nansum, [([NAN, 1.0, 3.0], [0.0, 1.0, 1.0])]),
+    "nanprod": (jnp.nanprod, [([NAN, 2.0, 3.0], [0.0, 3.0, 2.0])]),
+    "nanvar": (jnp.nanvar, [([NAN, 1.0, 3.0], [0.0, -1.0, 1.0])]),
+    "nanstd": (jnp.nanstd, [([NAN, 1.0, 3.0], [0.0, -0.5, 0.5])]),
+    "var": (jnp.var, [([1.0, 1.0], [0.0, 0.0])]),
+    "elu": (nn.elu, [(0.0, 1.0), (-100.0, 0.0), (1e30, 1.0), (-1e30, 0.0)]),
+    "relu": (nn.relu, [(0.0, 0.0), (1.0, 1.0)]),
+    "softplus": (nn.softplus, [(0.0, 0.5), (-1e30, 0.0), (1e30, 1.0)]),
+    "sinc": (jnp.sinc, [(0.0, 0.0), (1.0, -1.0), (1e-4, -(np.pi**2) / 3 * 1e-4)]),
+    "slope of sinc": (jx.grad(jnp.sinc), [(0.0, -(np.pi**2) / 3)]),
+    "sqrt": (jnp.sqrt, [(0.0, INF)]),
+    "abs": (jnp.abs, [(0.0, 0.0), (-0.0, 0.0)]),
+    "arctan2 at the origin": (lambda x: jnp.arctan2(x, x), [(0.0, NAN)]),
+    "logsumexp": (
+        nn.logsumexp,
+        [([-INF, 0.0], [0.0, 1.0]), ([-INF, -INF], [0.0, 0.0]), ([1e3, 1e3], [0.5, 0.5])],
+    ),
+    "logaddexp": (lambda x: jnp.logaddexp(x, x), [(-INF, 1.0), (0.0, 1.0), (INF, 1.0)]),
+    "softmax": (lambda x: nn.softmax(x)[0], [([-INF, 0.0], [0.0, 0.0]), ([1e3, 0.0], [0.0, 0.0])]),
+    "cumprod": (jnp.cumprod, [([2.0, 0.0, 3.0], [1.0, 8.0, 0.0])]),
+    "prod": (jnp.prod, [([2.0, 0.0, 3.0], [0.0, 6.0, 0.0]), ([0.0, 0.0, 3.0], [0.0, 0.0, 0.0])]),
+    "sort": (
+        lambda x: jnp.sort(x) * jnp.arange(3.0),
+        [([1.0, 1.0, 0.0], [1.0, 2.0, 0.0])],
+    ),
+    "descending sort": (
+        lambda x: jnp.sort(x, descending=True) * jnp.arange(3.0),
+        [([1.0, 1.0, 0.0], [1.0, 0.0, 2.0])],
+    ),
+    "median": (jnp.median, [([1.0, 2.0], [0.5, 0.5])]),
+}
+
+
+@pytest.mark.parametrize(
+    ("function", "at", "slope"),
+    [
+        pytest.param(function, x, slope, id=f"{name} at {x}")
+        for name, (function, points) in SLOPES.items()
+        for x, slope in points
+    ],
+)
+def test_slope_at_an_edge(function, at, slope):
+    x = np.asarray(at, np.float32)
+    gradient = jx.grad(lambda x: jnp.sum(function(x)))(x)
+    np.testing.assert_allclose(gradient, np.asarray(slope, np.float32), rtol=1e-4, atol=1e-7)
+
+
+def test_values_of_logaddexp_at_infinities_and_nan():
+    x = np.array([INF, -INF, INF, NAN, NAN, 0.0], np.float32)
+    y = np.array([INF, -INF, -INF, 0.0, INF, -INF], np.float32)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(jnp.logaddexp(x, y), np.logaddexp(x, y))
+    z = np.array([complex(NAN, 0), complex(0, NAN), complex(INF, 0)], np.complex64)
+    assert np.isnan(np.asarray(jnp.logaddexp(z, z))[:2]).all()
+    assert np.asarray(jnp.logaddexp(z, z))[2].real == INF
+
+
+# ---------------------------------------------------------------- integers
+
+I8, I32, U8 = np.int8, np.int32, np.uint8
+
+INTEGERS = {
+    "addition wraps": (jnp.add, (I8(127), I8(1)), I8(-128)),
+    "subtraction wraps": (jnp.subtract, (U8(3), U8(5)), U8(254)),
+    "multiplication wraps": (jnp.multiply, (I8(100), I8(2)), I8(-56)),
+    "negation of the least wraps": (jnp.negative, (I32(-(2**31)),), I32(-(2**31))),
+    "modulus of the least wraps": (jnp.abs, (I32(-(2**31)),), I32(-(2**31))),
+    "powers wrap": (jnp.power, (I32(2), I32(31)), I32(-(2**31))),
+    "0 to the 0": (jnp.power, (I32(0), I32(0)), I32(1)),
+    "floor division rounds down": (jnp.floor_divide, (I32(-7), I32(2)), I32(-4)),
+    "floor division by a negative": (jnp.floor_divide, (I32(7), I32(-2)), I32(-4)),
+    "the least by -1": (jnp.floor_divide, (I32(-(2**31)), I32(-1)), I32(-(2**31))),
+    "remainder has the divisor's sign": (jnp.remainder, (I32(-7), I32(2)), I32(1)),
+    "remainder by a negative": (jnp.remainder, (I32(7), I32(-2)), I32(-1)),
+    "fmod has the dividend's sign": (jnp.fmod, (I32(-7), I32(2)), I32(-1)),
+    "left shift": (jnp.left_shift, (I32(1), I32(31)), I32(-(2**31))),
+    "left shift by too much": (jnp.left_shift, (I32(1), I32(32)), I32(0)),
+    "right shift keeps the sign": (jnp.right_shift, (I32(-8), I32(1)), I32(-4)),
+    "right shift of unsigned": (jnp.right_shift, (U8(200), U8(1)), U8(100)),
+    "sum of int8 is of int32": (jnp.sum, (np.full(4, 100, I8),), I32(400)),
+    "sum of uint8 is of uint32": (jnp.sum, (np.full(4, 100, U8),), np.uint32(400)),
+    "prod of int8 is of int32": (jnp.prod, (np.full(4, 100, I8),), I32(10**8)),
+    "a literal wraps like a conversion": (lambda x: x + 300, (jnp.int8(1),), I8(45)),
+    "sum of bool": (jnp.sum, (np.array([True, True]),), I32(2)),
+    "prod of bool": (jnp.prod, (np.array([True, True]),), I32(1)),
+    "cumsum of int8": (jnp.cumsum, (np.full(2, 100, I8),), np.array([100, -56], I8)),
+    "mean of integers": (jnp.mean, (np.array([1, 2], I32),), np.float32(1.5)),
+}
+
+
+@pytest.mark.parametrize("case", INTEGERS)
+def test_integers_are_the_same_eagerly_and_compiled(case):
+    function, args, expected = INTEGERS[case]
+    for run in (function, jx.jit(function)):
+        result = np.asarray(run(*args))
+        assert result.dtype == expected.dtype
+        np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("run", [lambda f: f, jx.jit])
+def test_division_by_zero_does_not_raise(run):
+    quotient, rest = run(lambda x: (x // 0, x % 0))(jnp.int32(7))
+    assert (quotient.dtype, rest.dtype) == (I32, I32)
+    np.testing.assert_array_equal(quotient, jx.jit(lambda x: x // 0)(jnp.int32(7)))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: jnp.int32(5) + 2**31,
+        lambda: jnp.array(2**31),
+        lambda: jnp.asarray(300, I8),
+        lambda: jnp.full((2,), 2**40),
+        lambda: jnp.arange(2**31, 2**31 + 2),
+        lambda: jx.jit(lambda x: x + 2**31)(I32(1)),
+    ],
+)
+def test_a_literal_out_of_range_is_an_error(call):
+    with pytest.raises(OverflowError):
+        call()
