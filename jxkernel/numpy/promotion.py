@@ -83,7 +83,7 @@ def cast(x: Any, dtype: Any, weak_type: bool = False) -> Any:
     Python numbers and NumPy scalars stay scalars, so that they end as literals.
 
     Raises:
-      OverflowError: a Python integer does not fit the dtype.
+      OverflowError: a Python integer does not fit the default integer dtype.
     """
     if isinstance(x, (Tracer, ArrayImpl)):
         aval = x.aval
@@ -97,7 +97,10 @@ def cast(x: Any, dtype: Any, weak_type: bool = False) -> Any:
 
 
 def _cast_scalar(x: Any, dtype: Any, weak_type: bool) -> Any:
-    if type(x) in dtypes.python_scalar_dtypes:
+    if type(x) is int and dtypes.issubdtype(dtype, np.integer):
+        # As if it were an array of the default integer dtype: what fits that one wraps.
+        scalar = dtypes.coerce_scalar(x, dtypes.default_int_dtype()).astype(dtype)[()]
+    elif type(x) in dtypes.python_scalar_dtypes:
         scalar = dtypes.coerce_scalar(x, dtype)[()]
     else:
         scalar = np.asarray(x).astype(dtype)[()]
