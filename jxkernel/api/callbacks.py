@@ -6,6 +6,7 @@ are taken apart here; the primitives are in ``ops.callback``.
 
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -145,12 +146,12 @@ def io_callback(
 
 
 def debug_callback(
-    callback: Callable[..., Any],
+    callback: Callable[..., Any] | None = None,
     *args: Any,
     ordered: bool = False,
     partitioned: bool = False,
     **kwargs: Any,
-) -> None:
+) -> Any:
     """Call a Python function to look at values while a program runs.
 
     What it returns is ignored.  It follows values through transforms: differentiated code shows
@@ -158,7 +159,7 @@ def debug_callback(
     differs between examples), and ``checkpoint`` calls it again where it computes again.
 
     Args:
-      callback: the function.
+      callback: the function.  Without it a function of it is returned, with the other options set.
       *args: trees of arrays that it is called with; other values are handed over as they are.
       ordered: whether the call keeps its place among other ordered callbacks.
       partitioned: accepted and without meaning here: a program on one device has one part.
@@ -181,8 +182,11 @@ def debug_callback(
       >>> largest
       [2.0]
     """
+    if callback is None:
+        return partial(debug_callback, ordered=ordered, partitioned=partitioned)
     check_callable("debug.callback", "callback", callback)
     bind_debug_callback(callback, function_name(callback), args, kwargs, ordered=bool(ordered))
+    return None
 
 
 def bind_debug_callback(

@@ -153,6 +153,8 @@ class Executable:
         outs = surfacing(self.xla.execute_sharded, inputs).consume_with_handlers(handlers)
         if gives:
             issue_token(outs.pop(), ordered=takes)
+        elif outs:
+            issue_token(outs[0], ordered=False)
         return outs
 
     def _checked(self, arg: Any, index: int) -> Any:

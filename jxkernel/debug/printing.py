@@ -23,13 +23,13 @@ _formatter = string.Formatter()
 
 
 def print(
-    fmt: str,
+    fmt: str | None = None,
     *args: Any,
     ordered: bool = False,
     partitioned: bool = False,
     skip_format_check: bool = False,
     **kwargs: Any,
-) -> None:
+) -> Any:
     """Print values when a program runs, not when it is traced.
 
     Differentiated code prints primals, ``vmap`` prints a line for each example (in both branches of
@@ -38,7 +38,8 @@ def print(
 
     Args:
       fmt: a format as of ``str.format``, with ``{}`` and ``{name}``.  It is no f-string: that would
-        be made when the function is traced.
+        be made when the function is traced.  Without it a function of it is returned, with the
+        other options set.
       *args: values for ``{}``: arrays, trees of arrays, anything else.
       ordered: whether lines come in program order; without it they may swap places.
       partitioned: accepted and without meaning here: a program on one device has one part.
@@ -60,25 +61,30 @@ def print(
       >>> y = f(0.25)
       x = 0.25 and twice that 0.50
     """
+    if fmt is None:
+        return partial(
+            print, ordered=ordered, partitioned=partitioned, skip_format_check=skip_format_check
+        )
     _check_format("debug.print", fmt, args, kwargs, skip_format_check)
     show = _Text(fmt, _write)
     bind_debug_callback(show, f"print {fmt!r}", args, kwargs, ordered=bool(ordered))
+    return None
 
 
 def log(
-    fmt: str,
+    fmt: str | None = None,
     *args: Any,
     ordered: bool = False,
     partitioned: bool = False,
     skip_format_check: bool = False,
     **kwargs: Any,
-) -> None:
+) -> Any:
     """Log values when a program runs, with the logger ``jxkernel.debug`` at level INFO.
 
     It is otherwise like ``print``.
 
     Args:
-      fmt: a format as of ``str.format``.
+      fmt: a format as of ``str.format``; without it a function of it is returned.
       *args: values for ``{}``.
       ordered: whether messages come in program order.
       partitioned: accepted and without meaning here.
@@ -93,9 +99,14 @@ def log(
       >>> import jxkernel as jax
       >>> jax.debug.log("the loss is {}", 0.5)
     """
+    if fmt is None:
+        return partial(
+            log, ordered=ordered, partitioned=partitioned, skip_format_check=skip_format_check
+        )
     _check_format("debug.log", fmt, args, kwargs, skip_format_check)
     show = _Text(fmt, partial(_logger.info, "%s"))
     bind_debug_callback(show, f"log {fmt!r}", args, kwargs, ordered=bool(ordered))
+    return None
 
 
 class _Text:

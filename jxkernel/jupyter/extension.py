@@ -31,7 +31,7 @@ from jxkernel.jupyter.magics.timing import ORIGINALS
 from jxkernel.jupyter.session import Session
 from jxkernel.jupyter.timing import SyncTimer
 from jxkernel.jupyter.tracebacks import Filter
-from jxkernel.jupyter.waiting import wait_for_variables
+from jxkernel.jupyter.waiting import failures_of_callbacks, wait_for_variables
 
 __all__ = ["load_ipython_extension", "session_of", "unload_ipython_extension"]
 
@@ -107,6 +107,10 @@ class _Loaded:
     def _after_cell(self, result: Any) -> None:
         if self.session.settings.settle:
             wait_for_variables(self.shell.user_ns)
+        for error in failures_of_callbacks():
+            # The cell that dispatched the work has failed, though its last line had run.
+            self.shell.showtraceback((type(error), error, error.__traceback__), tb_offset=0)
+            result.error_in_exec = result.error_in_exec or error
         self.session.after_cell(result)
 
     def _tracebacks(self) -> None:

@@ -30,6 +30,7 @@ import IPython
 from jxkernel import source
 from jxkernel.errors import JXError
 from jxkernel.jupyter.display import View
+from jxkernel.runtime import exception_behind
 
 __all__ = ["Filter", "locate", "name_cells", "tidy", "with_cell_names"]
 
@@ -115,8 +116,16 @@ class Filter:
     def __call__(
         self, etype: Any, evalue: Any = None, etb: Any = None, *args: Any, **kwargs: Any
     ) -> Any:
-        """Does what the printer's `structured_traceback` does, on a thinned traceback."""
+        """Does what the printer's `structured_traceback` does, on a thinned traceback.
+
+        Where a host callback made a result fail, what it raised is shown, below the user's line
+        that waited for the result.
+        """
         if isinstance(evalue, BaseException):
+            raised = exception_behind(evalue)
+            if raised is not evalue:
+                etb = _joined(etb, raised.__traceback__)
+                etype, evalue = type(raised), raised
             locate(evalue)
             self._name_cells(evalue)
         if self._keep_all():
@@ -137,6 +146,21 @@ class Filter:
             error.where = name_cells(error.where, compiler)
             error.origin = tuple(name_cells(line, compiler) for line in error.origin)
             error.details = tuple(name_cells(line, compiler) for line in error.details)
+
+
+def _entries(traceback: Any) -> list[TracebackType]:
+    entries: list[TracebackType] = []
+    while isinstance(traceback, TracebackType):
+        entries.append(traceback)
+        traceback = traceback.tb_next
+    return entries
+
+
+def _joined(outer: Any, inner: TracebackType | None) -> TracebackType | None:
+    """Returns a traceback that leads on into another."""
+    for one in reversed(_entries(outer)):
+        inner = TracebackType(inner, one.tb_frame, one.tb_lasti, one.tb_lineno)
+    return inner
 
 
 @contextmanager
@@ -160,11 +184,7 @@ def without_machinery(traceback: TracebackType) -> TracebackType:
 
     The first entry is IPython's own, which its printer drops; it stays.
     """
-    entries = []
-    entry: TracebackType | None = traceback
-    while entry is not None:
-        entries.append(entry)
-        entry = entry.tb_next
+    entries = _entries(traceback)
     kept = [one for one in entries[1:] if not _is_machinery(one.tb_frame.f_code.co_filename)]
     if len(kept) > 1 and _called_a_magic(entries, kept[0]):
         kept = kept[1:]

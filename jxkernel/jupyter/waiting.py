@@ -22,7 +22,7 @@ from jxkernel._jaxlib import JaxRuntimeError
 from jxkernel.jupyter.interrupts import run_interruptibly
 from jxkernel.runtime import ArrayImpl
 
-__all__ = ["arrays_in", "wait", "wait_for_variables"]
+__all__ = ["arrays_in", "failures_of_callbacks", "wait", "wait_for_variables"]
 
 _ASKING_NS = 1_000_000
 
@@ -65,6 +65,20 @@ def wait(arrays: Iterable[Any]) -> int:
         return time.perf_counter_ns()
 
     return run_interruptibly(block)
+
+
+def failures_of_callbacks() -> list[BaseException]:
+    """Waits for the programs with callbacks under way, and returns what nobody has met yet.
+
+    An interrupt ends the wait; what is still under way is told after a later cell.
+    """
+    if not runtime.effects_under_way():
+        return []
+    try:
+        run_interruptibly(runtime.wait_for_effects)
+    except KeyboardInterrupt as error:
+        return [error, *runtime.unseen_failures()]
+    return runtime.unseen_failures()
 
 
 def wait_for_variables(namespace: Mapping[str, Any]) -> None:

@@ -24,13 +24,15 @@ from jxkernel.runtime.clients import (
     local_devices,
 )
 from jxkernel.runtime.dlpack import from_dlpack
-from jxkernel.runtime.failures import exception_behind, surfacing
+from jxkernel.runtime.failures import exception_behind, surfacing, unseen_failures
 from jxkernel.runtime.host_calls import HostCall, HostFunction, call_on_host
 from jxkernel.runtime.lapack import prepare_lapack
 from jxkernel.runtime.ordering import (
     effects_barrier,
+    effects_under_way,
     issue_token,
     previous_token,
+    wait_for_effects,
     wait_for_order,
 )
 from jxkernel.runtime.topology import (
@@ -67,6 +69,7 @@ __all__ = [
     "device_put_single",
     "devices",
     "effects_barrier",
+    "effects_under_way",
     "exception_behind",
     "from_dlpack",
     "host_count",
@@ -84,6 +87,8 @@ __all__ = [
     "process_indices",
     "shard_argument",
     "surfacing",
+    "unseen_failures",
     "value_of",
+    "wait_for_effects",
     "wait_for_order",
 ]

@@ -23,6 +23,7 @@ from jxkernel._jaxlib import JaxRuntimeError
 __all__ = [
     "clear_failures",
     "exception_behind",
+    "has_unseen_failures",
     "keep_failure",
     "surfacing",
     "unseen_failures",
@@ -75,6 +76,8 @@ def keep_failure(error: BaseException) -> str:
 
 def exception_behind(error: BaseException) -> BaseException:
     """Return the exception of the callback that made a result fail; any other error as it is."""
+    if not isinstance(error, (JaxRuntimeError, BufferError)):
+        return error
     found = _MARK.search(str(error))
     original = _failures.take(int(found.group(1))) if found else None
     return error if original is None else original
@@ -92,6 +95,11 @@ def surfacing(function: Callable[..., Result], *args: Any) -> Result:
         failure = exception_behind(error)
     # Outside of the block, so that the exception's own context stays what the callback made it.
     raise failure
+
+
+def has_unseen_failures() -> bool:
+    """Whether a callback raised what nobody has met yet."""
+    return bool(_failures.unseen)
 
 
 def unseen_failures() -> list[BaseException]:

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from jxkernel import config, dtypes
-from jxkernel._jaxlib import ArrayImpl, batched_device_put
+from jxkernel._jaxlib import ArrayImpl, SingleDeviceSharding, batched_device_put
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.trace import state
-from jxkernel.runtime.arrays import array_from_host, device_put_single, value_of
+from jxkernel.runtime.arrays import array_from_host, value_of
 from jxkernel.runtime.clients import backend, sharding_on
 from jxkernel.runtime.failures import keep_failure, surfacing
 
@@ -177,7 +177,7 @@ class HostCall:
     ) -> None:
         _surface_failures_in_waits()
         self.function = function
-        self.in_avals = tuple(in_avals)
+        self.in_avals = tuple([aval.strip_weak_type() for aval in in_avals])
         self.out_avals = tuple(out_avals)
         self.ordered = ordered
 
@@ -219,17 +219,26 @@ def _surface_failures_in_waits() -> None:
     ArrayImpl.block_until_ready = block_until_ready
 
 
+def _only_device(array: Any) -> Any:
+    """Return the device on which an array lies whole, or None if it is spread over several."""
+    sharding = array.sharding
+    return sharding._device if isinstance(sharding, SingleDeviceSharding) else None
+
+
 def call_on_host(
     function: HostFunction, args: Sequence[Any], out_avals: Sequence[ShapedArray]
 ) -> list[Any]:
     """Call a function on device arrays at once, and return its results as device arrays.
 
+    Results lie on the device that an argument is committed to, as those of a program would.
+
     Raises:
       TypeError: it returned something else than was announced.
     """
-    device = _host_device()
+    host = _host_device()
     arrays = [
-        arg if arg.sharding._device == device else device_put_single(arg, device) for arg in args
+        arg if _only_device(arg) == host else host_array(value_of(arg), arg.aval) for arg in args
     ]
     outs = function(arrays, out_avals)
-    return [array_from_host(out, aval) for out, aval in zip(outs, out_avals, strict=True)]
+    device = next((_only_device(arg) for arg in args if arg._committed), None)
+    return [array_from_host(out, aval, device) for out, aval in zip(outs, out_avals, strict=True)]

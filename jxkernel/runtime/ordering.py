@@ -2,7 +2,8 @@
 
 A program with effects gives, as its last result, a *token*: a scalar that exists when the program
 has run.  One whose effects are ordered also takes the token of the ordered program before it, so
-it does not begin earlier.  Each thread has its own chain, as it has its own order.
+it does not begin earlier.  Each thread has its own chain, as it has its own order.  For a program
+that calls back without effects, any of its results serves as the token to wait for.
 
 This module must not know what the effects are, nor how programs are made.
 """
@@ -14,12 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel._jaxlib import JaxRuntimeError, batched_block_until_ready, batched_device_put
+from jxkernel._jaxlib import batched_block_until_ready, batched_device_put
 from jxkernel.core.effects import TOKEN
 from jxkernel.runtime.clients import sharding_on
-from jxkernel.runtime.failures import surfacing, unseen_failures
+from jxkernel.runtime.failures import has_unseen_failures, surfacing, unseen_failures
 
-__all__ = ["effects_barrier", "issue_token", "previous_token", "wait_for_order"]
+__all__ = [
+    "effects_barrier",
+    "effects_under_way",
+    "issue_token",
+    "previous_token",
+    "wait_for_effects",
+    "wait_for_order",
+]
 
 
 class _Chain(threading.local):
@@ -55,10 +63,19 @@ def issue_token(token: Any, *, ordered: bool) -> None:
     """Remember the token of a program that was dispatched just now."""
     if ordered:
         _chain.latest = token
-    while _pending and _pending[0].is_ready():
+    while _pending and _is_over(_pending[0]):
         _pending.popleft()
     if not token.is_ready():
         _pending.append(token)
+
+
+def _is_over(token: Any) -> bool:
+    return token.is_deleted() or token.is_ready()
+
+
+def effects_under_way() -> bool:
+    """Whether there is anything to wait for, or to tell, of the programs dispatched so far."""
+    return bool(_pending) or has_unseen_failures()
 
 
 def wait_for_order() -> None:
@@ -72,10 +89,20 @@ def wait_for_order() -> None:
         surfacing(batched_block_until_ready, [latest])
 
 
+def wait_for_effects() -> None:
+    """Wait until every program with callbacks that was dispatched so far is over, failed or not."""
+    while _pending:
+        try:
+            batched_block_until_ready([_pending.popleft()])
+        except (RuntimeError, IndexError):
+            # What a callback raised is kept; a result may be deleted, or another thread be first.
+            continue
+
+
 def effects_barrier() -> None:
     """Wait until the effects of every program dispatched so far have happened.
 
-    Results of programs without effects are not waited for.
+    Results of programs that call no Python function are not waited for.
 
     Raises:
       BaseException: what a callback raised, if nobody has met it yet: the first such exception,
@@ -91,13 +118,7 @@ def effects_barrier() -> None:
       x is 3
       >>> jax.effects_barrier()
     """
-    while _pending:
-        try:
-            token = _pending.popleft()
-            batched_block_until_ready([token])
-        except (JaxRuntimeError, IndexError):
-            # What a callback raised is among the unseen failures.
-            continue
+    wait_for_effects()
     failures = unseen_failures()
     if failures:
         for other in failures[1:]:

@@ -4,6 +4,7 @@ import gc
 import threading
 import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,12 @@ def test_callback_dtypes_and_shapes_survive_the_way_there_and_back(run, name, sh
     assert np.asarray(y).tobytes() == x.tobytes()
     # A result without elements is known without asking.
     assert seen == [(dtype, shape)] or 0 in shape
+
+
+def test_results_of_callbacks_follow_committed_arguments(run):
+    f = run(lambda x: jx.pure_callback(np.sin, F32, x))
+    assert not f(np.float32(1)).committed
+    assert f(jx.device_put(np.float32(1), jx.devices()[0])).committed
 
 
 def test_callback_results_need_not_be_contiguous(run):
@@ -447,3 +454,67 @@ def test_eager_callbacks_are_not_kept():
     alive = call()
     gc.collect()
     assert alive() is None
+
+
+# ---------------------------------------------------------------- compiled programs
+
+
+def test_stages_of_programs_with_callbacks(capsys):
+    f = jx.jit(lambda x: (jx.debug.print("x = {}", x, ordered=True), x + 1)[1])
+    lowered = f.lower(F32)
+    assert "xla_ffi_python_cpu_callback" in lowered.as_text()
+    compiled = lowered.compile()
+    assert float(compiled(np.float32(1))) == 2
+    assert float(compiled(np.float32(2))) == 3
+    assert jx.eval_shape(f, F32).shape == ()
+    assert capsys.readouterr().out == "x = 1.0\nx = 2.0\n"
+
+
+def test_donated_arguments_beside_tokens():
+    seen = []
+
+    @partial(jx.jit, donate_argnums=0)
+    def f(x, y):
+        io_callback(lambda v: seen.append(v.tolist()), None, x, ordered=True)
+        return y - 1, x + 1
+
+    x = jx.numpy.arange(3.0)
+    down, up = f(x, np.float32(1))
+    assert (float(down), up.tolist()) == (0, [1, 2, 3])
+    assert x.is_deleted()
+    assert seen == [[0, 1, 2]]
+
+
+def test_a_function_called_twice_is_lowered_once_and_keeps_order():
+    seen = []
+
+    @jx.jit
+    def step(x):
+        io_callback(lambda v: seen.append(int(v)), None, x, ordered=True)
+        return x + 1
+
+    whole = jx.jit(lambda x: step(step(step(x))))
+    assert int(whole(0)) == 3
+    assert seen == [0, 1, 2]
+    assert whole.lower(0).as_text().count("xla_ffi_python_cpu_callback") == 1
+
+
+def test_ordered_programs_may_be_called_inside_callbacks():
+    seen = []
+    inner = jx.jit(lambda x: io_callback(lambda v: seen.append(int(v)), None, x, ordered=True))
+
+    def host(x):
+        inner(10 + x)
+        seen.append(int(x))
+
+    outer = jx.jit(lambda x: io_callback(host, None, x, ordered=True))
+    outer(1)
+    outer(2)
+    jx.effects_barrier()
+    assert seen == [11, 1, 12, 2]
+
+
+def test_options_of_a_debug_callback_may_come_first(capsys):
+    jx.debug.print(ordered=True)("x = {}", 1)
+    jx.debug.callback(ordered=True)(print, "y", 2)
+    assert capsys.readouterr().out == "x = 1\ny 2\n"
