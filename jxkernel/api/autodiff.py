@@ -13,7 +13,7 @@ from jxkernel.api.jit import check_result, jit
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.jaxpr import eval_jaxpr
 from jxkernel.core.trace import evaluating
-from jxkernel.core.zeros import UndefinedPrimal, Zero, typed_scalar
+from jxkernel.core.zeros import UndefinedPrimal, Zero, scalar_like
 from jxkernel.ops.broadcast import instantiate
 from jxkernel.runtime import as_device_array
 from jxkernel.source import hide_internal_frames
@@ -113,7 +113,7 @@ def _value_and_grad(
 
     flat_fun = _FlatFunction(of_chosen, in_tree, has_aux)
     outs, pullback = vjp_flat(flat_fun, flat)
-    seed = typed_scalar(abstractify(outs[0]).dtype, 1)
+    seed = scalar_like(outs[0], 1)
     # Traced, a scalar is written into the program; evaluated, gradients are arrays.
     seed = as_device_array(seed) if evaluating() else seed
     aux_cts = [Zero.tangent_of(leaf) for leaf in outs[1:]]
@@ -205,12 +205,21 @@ def _split_aux(fun: Callable[..., Any], result: Any) -> tuple[Any, Any]:
     return result[0], result[1]
 
 
+def _is_array(value: Any) -> bool:
+    try:
+        abstractify(value)
+    except TypeError:
+        return False
+    return True
+
+
 class _FlatFunction:
     """A function of trees as one of flat leaves, remembering the structure of its result.
 
     Attributes:
       value_tree: the structure of the value, once called.
       aux_tree: the structure of the auxiliary result, once called.
+      aux_others: leaves of the auxiliary result that are no arrays, by position, once called.
       count: the number of leaves of the value, once called.
     """
 
@@ -220,6 +229,7 @@ class _FlatFunction:
         self._has_aux = has_aux
         self.value_tree: Any = None
         self.aux_tree: Any = None
+        self.aux_others: dict[int, Any] = {}
         self.count = 0
 
     def __call__(self, *leaves: Any) -> list[Any]:
@@ -230,7 +240,9 @@ class _FlatFunction:
         self.count = len(value_leaves)
         for index, leaf in enumerate(value_leaves):
             check_result(function_name(self._fun), self.value_tree, index, leaf)
-        return [*value_leaves, *aux_leaves]
+        self.aux_others = {i: x for i, x in enumerate(aux_leaves) if not _is_array(x)}
+        arrays = [x for i, x in enumerate(aux_leaves) if i not in self.aux_others]
+        return [*value_leaves, *arrays]
 
     def value(self, outs: Sequence[Any]) -> Any:
         """Return the value's tree of leaves from all results."""
@@ -238,7 +250,12 @@ class _FlatFunction:
 
     def aux(self, outs: Sequence[Any]) -> Any:
         """Return the auxiliary tree from all results."""
-        return self.aux_tree.unflatten(outs[self.count :])
+        arrays = iter(outs[self.count :])
+        others = self.aux_others
+        leaves = [
+            others[i] if i in others else next(arrays) for i in range(self.aux_tree.num_leaves)
+        ]
+        return self.aux_tree.unflatten(leaves)
 
 
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
@@ -343,9 +360,6 @@ def _fitting(what: str, name: str, leaf: Any, wanted: ShapedArray) -> Any:
             f"{name}: the {what} of an integer or boolean has dtype float0, got {aval.short()}: "
             f"write np.zeros({wanted.shape}, float0), or convert the value with x.astype(float)"
         )
-    if aval.weak_type and aval.dtype != wanted.dtype and not aval.shape:
-        leaf = typed_scalar(wanted.dtype, leaf) if isinstance(leaf, (int, float, complex)) else leaf
-        aval = abstractify(leaf)
     if aval.shape != wanted.shape or aval.dtype != wanted.dtype:
         raise ValueError(f"{name}: the {what} must have type {wanted.short()}, got {aval.short()}")
     return leaf
@@ -414,7 +428,8 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
       (value, tangent of the value), and the auxiliary result if there is one.
 
     Raises:
-      TypeError: ``fun`` is not callable, or structures, shapes or dtypes do not match.
+      TypeError: ``fun`` is not callable, or structures or dtypes do not match.
+      ValueError: shapes do not match.
     """
     if not callable(fun):
         raise TypeError(f"jvp needs a callable, got {fun!r:.100}")
@@ -441,9 +456,12 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
 
 
 def _tangent(name: str, leaf: Any, primal: ShapedArray) -> Any:
+    wanted = primal.tangent()
     try:
-        return _fitting("tangent", name, leaf, primal.tangent())
+        return _fitting("tangent", name, leaf, wanted)
     except ValueError as error:
+        if abstractify(leaf).dtype == wanted.dtype:
+            raise
         raise TypeError(str(error)) from None
 
 
@@ -461,7 +479,8 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
       is kept of the point, so ``jit`` may return it or take it.
 
     Raises:
-      TypeError: ``fun`` is not callable; later, tangents do not fit.
+      TypeError: ``fun`` is not callable; later, the tangents' structure does not fit.
+      ValueError: later, their shapes or dtypes do not fit.
     """
     if not callable(fun):
         raise TypeError(f"linearize needs a callable, got {fun!r:.100}")
@@ -510,7 +529,7 @@ class _Pushforward:
                 f"{self._in_tree}, got {structure}"
             )
         checked = [
-            _tangent(self._name, leaf, aval)
+            _fitting("tangent", self._name, leaf, aval.tangent())
             for leaf, aval in zip(leaves, self._in_avals, strict=True)
         ]
         given = [t for t, moves in zip(checked, self._active, strict=True) if moves]

@@ -70,10 +70,13 @@ def parameter_text(value: Any) -> str:
 
 
 def _parameters(eqn: Eqn, indent: str) -> str:
-    """Return ``[name=value ...]`` in order of names; programs go on lines of their own."""
+    """Return ``[name=value ...]`` in order of names; programs go on lines of their own.
+
+    What the user called it comes first.
+    """
     shown = [
         (name, value)
-        for name, value in sorted(eqn.params.items())
+        for name, value in sorted(eqn.params.items(), key=_name_first)
         if value not in ((), None) and not (name == "keep_unused" and value is False)
     ]
     if not shown:
@@ -83,6 +86,10 @@ def _parameters(eqn: Eqn, indent: str) -> str:
     deeper = indent + _STEP
     lines = [f"{deeper}{name}={_program_text(value, deeper)}" for name, value in shown]
     return "[\n" + "\n".join(lines) + f"\n{indent}]"
+
+
+def _name_first(item: tuple[str, Any]) -> tuple[bool, str]:
+    return item[0] != "name", item[0]
 
 
 def _is_program(value: Any) -> bool:
@@ -137,7 +144,7 @@ def jaxpr_text(
     names = names or Names()
     constants = " ".join(_typed(var, names) for var in jaxpr.constvars)
     arguments = " ".join(_typed(var, names) for var in jaxpr.invars)
-    head = f"{constants}{' ' if constants else ''};{' ' if arguments else ''}{arguments}"
+    head = f"{constants};{' ' if arguments else ''}{arguments}"
     inner = indent + _STEP * 2
     lines: list[str] = []
     for eqn in jaxpr.eqns:

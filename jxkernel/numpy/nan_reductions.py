@@ -178,7 +178,7 @@ def nanvar(
     """Return the variance of the elements that are not NaN.  See ``var``."""
     argument_aval("nanvar", a)
     mask = _present(a, where)
-    return var(a, axis, dtype, out, ddof, keepdims, where=mask, mean=mean)
+    return var(_filled(a, 0), axis, dtype, out, ddof, keepdims, where=mask, mean=mean)
 
 
 def nanstd(
@@ -197,4 +197,4 @@ def nanstd(
     """
     argument_aval("nanstd", a)
     mask = _present(a, where)
-    return std(a, axis, dtype, out, ddof, keepdims, where=mask, mean=mean)
+    return std(_filled(a, 0), axis, dtype, out, ddof, keepdims, where=mask, mean=mean)

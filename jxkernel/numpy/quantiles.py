@@ -9,7 +9,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.numpy.arithmetic import maximum, minimum, true_divide
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.logic import isnan
+from jxkernel.numpy.logic import isinf, isnan
 from jxkernel.numpy.mathematics import ceil, floor, rint
 from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, refuse_complex, refuse_out
 from jxkernel.numpy.reductions import reduced_axes
@@ -128,8 +128,9 @@ def _interpolated(x: Any, low: Any, part: Any, last: Any) -> Any:
         take_along_axis(x, broadcast_to(_integer(minimum(maximum(p, 0), last)), shape), -1, "clip")
         for p in (low, low + 1)
     )
-    # Equal neighbours, also infinite ones, give themselves.
-    return where(first == second, first, first * (1 - part) + second * part)
+    # Equal infinite neighbours give themselves; the derivative of others is shared by both.
+    same = (first == second) & isinf(first)
+    return where(same, first, first * (1 - part) + second * part)
 
 
 def _integer(place: Any) -> Any:

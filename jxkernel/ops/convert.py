@@ -105,21 +105,23 @@ def _convert_element_type_jvp(
     y = convert_element_type_p.bind(*primals, new_dtype=new_dtype, weak_type=weak_type)
     if new_dtype not in dtypes.INEXACT:
         return y, Zero.tangent_of(y)
-    return y, _convert(tangents[0], new_dtype)
+    return y, _convert(tangents[0], new_dtype, weak_type)
 
 
-def _convert(x: Any, dtype: Any) -> Any:
-    """Convert a tangent or cotangent, which is never weak."""
+def _convert(x: Any, dtype: Any, weak_type: bool) -> Any:
+    """Convert a tangent or cotangent; one that has the dtype stays as weak as it is."""
     if abstractify(x).dtype == dtype:
         return x
-    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
+    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type)
 
 
 @convert_element_type_p.def_transpose
 def _convert_element_type_transpose(
     ct: Any, operand: UndefinedPrimal, *, new_dtype: Any, weak_type: bool
 ) -> list[Any]:
-    return [Zero(operand.aval) if type(ct) is Zero else _convert(ct, operand.dtype)]
+    if type(ct) is Zero:
+        return [Zero(operand.aval)]
+    return [_convert(ct, operand.dtype, operand.aval.weak_type)]
 
 
 convert_element_type_p.define(batch=elementwise_batch(convert_element_type_p))

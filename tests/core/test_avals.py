@@ -58,9 +58,9 @@ def test_abstractify_refuses_what_is_no_array(value):
         abstractify(value)
 
 
-def test_tangent_type_is_float0_for_integers_and_strong_for_floats():
+def test_tangent_type_is_float0_for_integers_and_the_same_for_floats():
     assert ShapedArray((2,), np.dtype(np.int32)).tangent().dtype == dtypes.float0
-    assert ShapedArray((), F32, True).tangent() is ShapedArray((), F32)
+    assert ShapedArray((), F32, True).tangent() is ShapedArray((), F32, True)
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_several_equations_print_one_per_line():
 
 def test_literals_constants_and_parameters_print():
     text = str(jx.make_jaxpr(lambda x: mul(reduce_sum(add(x, X), (0,)), 2.0))(X))
-    assert "lambda a:f32[3] ; b:f32[3]. let" in text
+    assert "lambda a:f32[3]; b:f32[3]. let" in text
     assert "reduce_sum[axes=(0,)]" in text
     assert "2.0:f32[]" in text
 
