@@ -118,6 +118,27 @@ def test_gradients_have_the_dtype_of_the_argument():
         assert jx.grad(lambda x: mul(x, x))(np.float64(2)).dtype == np.float64
 
 
+def test_gradients_are_as_weak_as_the_argument():
+    def g(x):
+        return x**2
+
+    assert jx.grad(g)(3.0).weak_type
+    assert jx.jit(jx.grad(g))(3.0).weak_type
+    assert jx.grad(jx.jit(g))(3.0).weak_type
+    assert jx.grad(lambda x: np.float16(2) * x)(3.0).weak_type
+    assert not jx.grad(g)(np.float32(3)).weak_type
+    # What yields to other dtypes stays so: a step of half precision remains one.
+    assert (jx.grad(g)(3.0) * jx.numpy.float16(2)).dtype == np.float16
+
+
+def test_auxiliary_results_may_be_anything():
+    _, aux = jx.value_and_grad(lambda x: (x, {"name": "f", "y": 2 * x}), has_aux=True)(1.0)[0]
+    assert aux["name"] == "f"
+    assert float(aux["y"]) == 2
+    assert jx.vjp(lambda x: (x, "note"), 1.0, has_aux=True)[2] == "note"
+    assert jx.jvp(lambda x: (x, "note"), (1.0,), (1.0,), has_aux=True)[2] == "note"
+
+
 def test_integer_arguments_give_float0_where_allowed():
     gradient = jx.grad(lambda n, x: x, argnums=(0, 1), allow_int=True)(3, 2.0)
     assert gradient[0].dtype == dtypes.float0
@@ -172,8 +193,13 @@ def test_pullbacks_can_be_used_many_times_and_under_vmap():
         (lambda: jx.grad(f, holomorphic=True)(1.0), TypeError, "needs complex arguments"),
         (lambda: jx.grad(f)(np.complex64(1)), TypeError, "holomorphic=True"),
         (lambda: jx.jvp(f, X, X), TypeError, "tuples or lists"),
-        (lambda: jx.jvp(f, (X,), (X[:2],)), TypeError, r"must have type f32\[5\], got f32\[2\]"),
+        (lambda: jx.jvp(f, (X,), (X[:2],)), ValueError, r"must have type f32\[5\], got f32\[2\]"),
         (lambda: jx.jvp(f, (X,), (X, X)), TypeError, "one structure"),
+        (lambda: jx.jvp(f, (1.0,), (1,)), TypeError, r"must have type f32\[\], got i32\[\]"),
+        (lambda: jx.jvp(f, (np.float16(1),), (1.0,)), TypeError, r"f16\[\], got f32\[\]"),
+        (lambda: jx.jvp(f, (1,), (1,)), TypeError, r"give np.zeros\(\(\), float0\)"),
+        (lambda: jx.vjp(f, X)[1](X[:2]), ValueError, r"must have type f32\[5\], got f32\[2\]"),
+        (lambda: jx.linearize(f, X)[1](X[:2]), ValueError, r"f32\[5\], got f32\[2\]"),
         (lambda: jx.vjp(f, X)[1]((X, X)), ValueError, "structure of the value"),
         (lambda: jx.vjp(f, X)[1](X[:2]), ValueError, r"must have type f32\[5\]"),
         (lambda: jx.linearize(f, X)[1](X, X), TypeError, "takes tangents of structure"),

@@ -1,0 +1,29 @@
+"""Derivatives of the NumPy API where values are equal, missing or at an edge."""
+
+import numpy as np
+import pytest
+
+import jxkernel as jx
+import jxkernel.numpy as jnp
+
+
+@pytest.mark.parametrize(
+    ("function", "x", "wanted"),
+    [
+        (jnp.median, [1.0, 2.0, 2.0, 3.0], [0.0, 0.5, 0.5, 0.0]),
+        (lambda x: jnp.quantile(x, 0.3), [1.0, 2.0, 2.0, 3.0], [0.1, 0.9, 0.0, 0.0]),
+        (jnp.nanstd, [1.0, np.nan, 0.0], [0.5, 0.0, -0.5]),
+        (jnp.nanvar, [1.0, np.nan, 0.0], [0.5, 0.0, -0.5]),
+        (jnp.nanmean, [1.0, np.nan, 0.0], [0.5, 0.0, 0.5]),
+        (jnp.nansum, [1.0, np.nan, 0.0], [1.0, 0.0, 1.0]),
+        (jnp.nanmax, [1.0, np.nan, 1.0], [0.5, 0.0, 0.5]),
+    ],
+)
+def test_equal_and_missing_elements_share_the_derivative(function, x, wanted):
+    np.testing.assert_allclose(jx.grad(function)(np.float32(x)), wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_quantile_of_infinite_neighbours_is_themselves():
+    x = np.float32([np.inf, np.inf, 1.0])
+    assert float(jnp.quantile(x, 0.75)) == np.inf
+    assert float(jnp.median(np.float32([-np.inf, -np.inf, 1.0]))) == -np.inf
