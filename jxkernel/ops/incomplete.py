@@ -391,8 +391,14 @@ def _betainc_formula(a: Formula, b: Formula, x: Formula) -> Formula:
 
 
 def _betainc_checked(a: Formula, b: Formula, x: Formula) -> Formula:
-    wrong = ~(a > 0.0) | ~(b > 0.0) | ~(x >= 0.0) | ~(x <= 1.0)
-    return wrong.where(np.nan, _betainc_formula(a, b, x), a)
+    value = _betainc_formula(a, b, x)
+    # All weight lies at 0 for a = 0 or b = inf, and at 1 for b = 0 or a = inf.
+    at_zero, at_one = a.equals(0.0) | b.equals(np.inf), b.equals(0.0) | a.equals(np.inf)
+    inside = (x > 0.0) & (x < 1.0)
+    value = (inside & at_zero).where(1.0, (inside & at_one).where(0.0, value, a), a)
+    wrong = ~(a >= 0.0) | ~(b >= 0.0) | ~(x >= 0.0) | ~(x <= 1.0)
+    both = at_zero & at_one
+    return (wrong | both).where(np.nan, value, a)
 
 
 def _beta_density(a: Any, b: Any, x: Any) -> Any:

@@ -1,0 +1,28 @@
+"""Integration of sampled functions.
+
+Place in the pipeline: above ``numpy``.
+"""
+
+from typing import Any
+
+from jxkernel import numpy as jnp
+
+__all__ = ["trapezoid"]
+
+
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """Return the integral of samples by the trapezoidal rule.
+
+    Args:
+      y: the samples; integers become floating.
+      x: the places of the samples; evenly spaced where not given.
+      dx: the distance of the places.
+      axis: the axis to integrate along.
+
+    Linear in ``y``.
+
+    >>> import jxkernel as jx
+    >>> jx.scipy.integrate.trapezoid(jx.numpy.array([1.0, 2.0, 3.0]))
+    Array(4., dtype=float32)
+    """
+    return jnp.trapezoid(y, x, dx, axis)

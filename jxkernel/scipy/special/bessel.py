@@ -1,0 +1,238 @@
+"""Bessel functions and spherical harmonics, by their recurrences."""
+
+from math import pi, sqrt
+from typing import Any
+
+import numpy as np
+
+import jxkernel.numpy as jnp
+from jxkernel import dtypes
+from jxkernel.api.looping import fori_loop
+from jxkernel.core.trace import Tracer
+from jxkernel.errors import ConcretizationTypeError
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.promotion import inexact_dtype
+from jxkernel.numpy.ufuncs import unary_function
+from jxkernel.ops import special as ops
+from jxkernel.ops.complex import complex as with_parts
+from jxkernel.scipy.special.elementwise import computed
+
+__all__ = ["bessel_jn", "i0", "i0e", "i1", "i1e", "sph_harm_y"]
+
+_floating: dict[str, Any] = {"ready": dtypes.FLOATING, "rule": inexact_dtype}
+
+i0e = unary_function(
+    "i0e",
+    ops.bessel_i0e,
+    """Return exp(-|x|) I₀(x), the scaled modified Bessel function of order 0.
+
+    Args:
+      x: a real array; integers become floating.
+
+    >>> from jxkernel.scipy import special
+    >>> special.i0e(0.0)
+    Array(1.0000001, dtype=float32, weak_type=True)
+    """,
+    **_floating,
+)
+i1e = unary_function(
+    "i1e",
+    ops.bessel_i1e,
+    """Return exp(-|x|) I₁(x), the scaled modified Bessel function of order 1.
+
+    Args:
+      x: a real array; integers become floating.
+
+    >>> from jxkernel.scipy import special
+    >>> special.i1e(0.0)
+    Array(0., dtype=float32, weak_type=True)
+    """,
+    **_floating,
+)
+
+
+@fused
+def i0(x: Any) -> Any:
+    """Return I₀(x), the modified Bessel function of the first kind and order 0.
+
+    Args:
+      x: a real array; integers become floating.
+
+    >>> from jxkernel.scipy import special
+    >>> special.i0(0.0)
+    Array(1.0000001, dtype=float32)
+    """
+    return computed("i0", lambda x: jnp.exp(abs(x)) * ops.bessel_i0e(x), x)
+
+
+@fused
+def i1(x: Any) -> Any:
+    """Return I₁(x), the modified Bessel function of the first kind and order 1.
+
+    Args:
+      x: a real array; integers become floating.
+
+    >>> from jxkernel.scipy import special
+    >>> special.i1(0.0)
+    Array(0., dtype=float32)
+    """
+    return computed("i1", lambda x: jnp.exp(abs(x)) * ops.bessel_i1e(x), x)
+
+
+def _downward(z: Any, v: int, count: int) -> Any:
+    """Return J₀ to Jᵥ by Miller's algorithm: down from an order where J is negligible.
+
+    Jₖ₋₁ = 2k/z Jₖ - Jₖ₊₁, and J₀ + 2 (J₂ + J₄ + ...) = 1 gives the scale (DLMF 3.6(vi), 10.12.4).
+    Values are scaled down whenever they grow large.
+    """
+    tiny = float(dtypes.finfo(z.dtype).tiny) ** 0.5
+    safe = jnp.where(abs(z) < 1e-3, 1, z)
+    zero = jnp.zeros_like(z)
+    rows = jnp.arange(v + 1).reshape(-1, *[1] * z.ndim)
+
+    def step(i: Any, state: Any) -> Any:
+        after, current, total, kept = state
+        k = count - i
+        kept = jnp.where(rows == k, current, kept)
+        total = total + jnp.where(k % 2 == 0, 2 * current, 0)
+        after, current = current, 2 * k / safe * current - after
+        scale = jnp.where(abs(current) > 1e10, 1e-10, 1.0).astype(z.dtype)
+        return after * scale, current * scale, total * scale, kept * scale
+
+    start = (zero, zero + tiny, zero, jnp.zeros((v + 1, *z.shape), z.dtype))
+    _, current, total, kept = fori_loop(0, count, step, start)
+    return jnp.where(rows == 0, current, kept) / (total + current)
+
+
+def _near_zero(z: Any, v: int) -> Any:
+    """Return the first two terms of each power series, for |z| < 1e-3 (DLMF 10.2.2)."""
+    half = z / 2
+    rows = [jnp.ones_like(z)]
+    for k in range(1, v + 1):
+        rows.append(rows[-1] * half / k)
+    return jnp.stack([row * (1 - half * half / (k + 1)) for k, row in enumerate(rows)])
+
+
+@fused(static=("v", "n_iter"), name="bessel_jn")
+def _bessel_jn(z: Any, v: int, n_iter: int) -> Any:
+    def compute(z: Any) -> Any:
+        near = abs(z) < 1e-3
+        return jnp.where(near, _near_zero(jnp.where(near, z, 0), v), _downward(z, v, n_iter))
+
+    return computed("bessel_jn", compute, z)
+
+
+def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Any:
+    """Return the Bessel functions of the first kind of orders 0 to v.
+
+    Args:
+      z: a real array.
+      v: the last order, a known integer.
+      n_iter: the order at which the downward recurrence starts; it must lie well above v and |z|.
+
+    Returns:
+      an array with one more leading axis, of size v + 1.
+
+    Raises:
+      ValueError: ``v`` is negative, or ``n_iter`` not above it.
+
+    Source: J. Miller's algorithm, DLMF 3.6(vi).
+
+    >>> from jxkernel.scipy import special
+    >>> special.bessel_jn(1.0, v=1).round(4)
+    Array([0.76519996, 0.44009998], dtype=float32)
+    """
+    if v < 0:
+        raise ValueError(f"bessel_jn takes an order v ≥ 0, got {v}")
+    if n_iter <= v:
+        raise ValueError(f"bessel_jn starts above v: got n_iter={n_iter} with v={v}")
+    return _bessel_jn(z, v, n_iter)
+
+
+# ---------------------------------------------------------------- spherical harmonics
+
+
+def _legendre(count: int, cosine: Any, sine: Any) -> Any:
+    """Return normalized associated Legendre functions, stacked by n (n + 1)/2 + m for m ≤ n.
+
+    Normalized so that with exp(imφ) they are orthonormal on the sphere; the sign (-1)ᵐ included.
+    Source: DLMF 14.10.3, 14.30.1, in the normalized form.
+    """
+    rows: dict[tuple[int, int], Any] = {}
+    diagonal = jnp.full_like(cosine, 1 / sqrt(4 * pi))
+    for m in range(count + 1):
+        if m:
+            diagonal = -sqrt((2 * m + 1) / (2 * m)) * sine * diagonal
+        rows[m, m] = diagonal
+        if m < count:
+            rows[m + 1, m] = sqrt(2 * m + 3) * cosine * diagonal
+        for n in range(m + 2, count + 1):
+            first = sqrt((4 * n * n - 1) / (n * n - m * m))
+            second = sqrt(((n - 1) ** 2 - m * m) / (4 * (n - 1) ** 2 - 1))
+            rows[n, m] = first * (cosine * rows[n - 1, m] - second * rows[n - 2, m])
+    return jnp.stack([rows[n, m] for n in range(count + 1) for m in range(n + 1)])
+
+
+@fused(static=("n_max",), name="sph_harm_y")
+def _sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, n_max: int) -> Any:
+    """Take each element's row of the table of Legendre functions, and turn it by its azimuth."""
+    n, m, theta, phi = jnp.broadcast_arrays(*map(jnp.asarray, (n, m, theta, phi)))
+
+    def compute(theta: Any, phi: Any) -> Any:
+        table = _legendre(n_max, jnp.cos(theta), jnp.sin(theta))
+        size = abs(m)
+        degree = jnp.minimum(n, n_max)
+        place = jnp.clip(degree * (degree + 1) // 2 + size, 0, table.shape[0] - 1)
+        value = jnp.take_along_axis(table, place[None], 0)[0]
+        value = jnp.where((m < 0) & (size % 2 == 1), -value, value)
+        value = jnp.where((size > n) | (n < 0), 0, value)
+        return value * jnp.cos(m * phi), value * jnp.sin(m * phi)
+
+    return with_parts(*computed("sph_harm_y", compute, theta, phi))
+
+
+def sph_harm_y(
+    n: Any,
+    m: Any,
+    theta: Any,
+    phi: Any,
+    diff_n: int | None = None,
+    n_max: int | None = None,
+) -> Any:
+    """Return spherical harmonics Yₙᵐ(θ, φ), orthonormal on the sphere.
+
+    Args:
+      n: the degrees, integers ≥ 0.
+      m: the orders, integers; 0 results where |m| > n.
+      theta: the polar angles, from 0 to π.
+      phi: the azimuths.
+      diff_n: must be None: take derivatives by ``grad``.
+      n_max: the greatest degree; needed where ``n`` is traced.
+
+    Returns:
+      a complex array of the arguments' common shape.
+
+    Raises:
+      NotImplementedError: ``diff_n`` is given.
+      ConcretizationTypeError: ``n`` is traced and ``n_max`` not given.
+
+    Source: the recurrence of DLMF 14.10.3, normalized.
+
+    >>> from jxkernel.scipy import special
+    >>> special.sph_harm_y(0, 0, 0.5, 0.5).real.round(4)
+    Array(0.2821, dtype=float32)
+    """
+    if diff_n is not None:
+        raise NotImplementedError("sph_harm_y(diff_n=...): differentiate the function instead")
+    if n_max is None:
+        n_max = _greatest(n)
+    return _sph_harm_y(n, m, theta, phi, int(n_max))
+
+
+def _greatest(n: Any) -> int:
+    """Return the greatest degree of a known array, for which the table is made."""
+    if isinstance(n, Tracer):
+        raise ConcretizationTypeError(
+            n.owner.describe(n), "the greatest degree n of sph_harm_y", instead=("give n_max=",)
+        )
+    return int(np.max(n, initial=0))

@@ -1,0 +1,233 @@
+"""Elementary functions with care at their edges: x log y, entropies, logits, power transforms."""
+
+from typing import Any
+
+import numpy as np
+
+import jxkernel.numpy as jnp
+from jxkernel.api.custom import custom_jvp
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.ufuncs import inexact, unary_function
+from jxkernel.ops.exponential import logistic
+from jxkernel.scipy.special.elementwise import computed
+
+__all__ = [
+    "boxcox",
+    "boxcox1p",
+    "entr",
+    "expit",
+    "kl_div",
+    "logit",
+    "rel_entr",
+    "xlog1py",
+    "xlogy",
+]
+
+expit = unary_function(
+    "expit",
+    logistic,
+    """Return the logistic function 1 / (1 + exp(-x)).
+
+    Args:
+      x: an array; integers become floating.
+
+    >>> from jxkernel.scipy import special
+    >>> special.expit(0.0)
+    Array(0.5, dtype=float32, weak_type=True)
+    """,
+    **inexact,
+)
+
+
+@custom_jvp
+def _logit(x: Any) -> Any:
+    return jnp.log(x / (1 - x))
+
+
+_logit.defjvps(lambda t, y, x: t / (x * (1 - x)))
+
+
+@fused
+def logit(x: Any) -> Any:
+    """Return log(x / (1 - x)), the inverse of ``expit``.
+
+    Args:
+      x: an array; integers become floating.
+
+    -inf at 0, inf at 1, NaN outside.
+
+    >>> from jxkernel.scipy import special
+    >>> special.logit(0.5)
+    Array(0., dtype=float32)
+    """
+    return computed("logit", _logit, x, complex_too=True)
+
+
+@custom_jvp
+def _xlogy(x: Any, y: Any) -> Any:
+    zero = x == 0
+    value = jnp.where(zero, 0, x * jnp.log(jnp.where(zero, 1, y)))
+    return jnp.where(jnp.isnan(y), y, value)
+
+
+@_xlogy.defjvp
+def _xlogy_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    x, y = primals
+    return _xlogy(x, y), tangents[0] * jnp.log(y) + tangents[1] * (x / y)
+
+
+@fused
+def xlogy(x: Any, y: Any) -> Any:
+    """Return x log(y), which is 0 where x is 0, whatever y but NaN.
+
+    Args:
+      x: an array; integers become floating.
+      y: another.
+
+    The derivatives are log(y) and x/y.
+
+    >>> from jxkernel.scipy import special
+    >>> special.xlogy(0.0, 0.0)
+    Array(0., dtype=float32)
+    """
+    return computed("xlogy", _xlogy, x, y, complex_too=True)
+
+
+@custom_jvp
+def _xlog1py(x: Any, y: Any) -> Any:
+    zero = x == 0
+    value = jnp.where(zero, 0, x * jnp.log1p(jnp.where(zero, 1, y)))
+    return jnp.where(jnp.isnan(y), y, value)
+
+
+@_xlog1py.defjvp
+def _xlog1py_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    x, y = primals
+    return _xlog1py(x, y), tangents[0] * jnp.log1p(y) + tangents[1] * (x / (1 + y))
+
+
+@fused
+def xlog1py(x: Any, y: Any) -> Any:
+    """Return x log(1 + y), which is 0 where x is 0, whatever y but NaN.
+
+    Args:
+      x: an array; integers become floating.
+      y: another.
+
+    The derivatives are log(1 + y) and x/(1 + y).
+
+    >>> from jxkernel.scipy import special
+    >>> special.xlog1py(0.0, -1.0)
+    Array(0., dtype=float32)
+    """
+    return computed("xlog1py", _xlog1py, x, y, complex_too=True)
+
+
+@fused
+def entr(x: Any) -> Any:
+    """Return -x log(x): 0 at 0, -inf below.
+
+    Args:
+      x: a real array; integers become floating.
+
+    The derivative is -1 - log(x).
+
+    >>> from jxkernel.scipy import special
+    >>> special.entr(1.0) == 0
+    Array(True, dtype=bool)
+    """
+    return computed("entr", lambda x: jnp.where(x < 0, -np.inf, -_xlogy(x, x)), x)
+
+
+def _rel_entr(p: Any, q: Any) -> Any:
+    zero = p == 0
+    both = (p > 0) & (q > 0)
+    first, second = jnp.where(both, p, 1), jnp.where(both, q, 1)
+    value = first * (jnp.log(first) - jnp.log(second))
+    value = jnp.where(both, value, jnp.where(zero & (q >= 0), 0, np.inf))
+    return jnp.where(jnp.isnan(p) | jnp.isnan(q), np.nan, value)
+
+
+@fused
+def rel_entr(p: Any, q: Any) -> Any:
+    """Return p log(p/q), a term of the relative entropy: 0 where p is 0, inf where undefined.
+
+    Args:
+      p: a real array; integers become floating.
+      q: another.
+
+    >>> from jxkernel.scipy import special
+    >>> special.rel_entr(0.0, 1.0)
+    Array(0., dtype=float32)
+    """
+    return computed("rel_entr", _rel_entr, p, q)
+
+
+@fused
+def kl_div(p: Any, q: Any) -> Any:
+    """Return p log(p/q) - p + q, a term of the Kullback-Leibler divergence that is ≥ 0.
+
+    Args:
+      p: a real array; integers become floating.
+      q: another.
+
+    >>> from jxkernel.scipy import special
+    >>> special.kl_div(0.0, 1.0)
+    Array(1., dtype=float32)
+    """
+    return computed("kl_div", _kl_div, p, q)
+
+
+def _kl_div(p: Any, q: Any) -> Any:
+    value = _rel_entr(p, q)
+    return jnp.where(value == np.inf, value, value - p + q)
+
+
+def _power_of_log(log: Any, exponent: Any) -> Any:
+    """Return (exp(exponent · log) - 1) / exponent, and its limit log at exponent 0."""
+    small = abs(exponent * log) < 1e-3
+    scaled = jnp.where(small, exponent * log, 0)
+    series = log * (1 + scaled * (1 / 2 + scaled * (1 / 6 + scaled * (1 / 24 + scaled / 120))))
+    safe = jnp.where(exponent == 0, 1, exponent)
+    near = small | (exponent == 0)
+    return jnp.where(near, series, jnp.expm1(jnp.where(near, 1, safe * log)) / safe)
+
+
+@fused
+def boxcox(x: Any, lmbda: Any) -> Any:
+    """Return the Box-Cox transform (x^λ - 1)/λ, which is log(x) for λ = 0.
+
+    Args:
+      x: an array, not negative; integers become floating.
+      lmbda: the exponents λ.
+
+    Source: G. Box and D. Cox, "An analysis of transformations", 1964.
+
+    >>> from jxkernel.scipy import special
+    >>> special.boxcox(3.0, 1.0).round(4)
+    Array(2., dtype=float32)
+    """
+
+    def compute(x: Any, exponent: Any) -> Any:
+        return _power_of_log(jnp.log(x), exponent)
+
+    return computed("boxcox", compute, x, lmbda, complex_too=True)
+
+
+@fused
+def boxcox1p(x: Any, lmbda: Any) -> Any:
+    """Return the Box-Cox transform of 1 + x: ((1 + x)^λ - 1)/λ.
+
+    Args:
+      x: an array, not below -1; integers become floating.
+      lmbda: the exponents λ.
+
+    >>> from jxkernel.scipy import special
+    >>> special.boxcox1p(2.0, 1.0).round(4)
+    Array(2., dtype=float32)
+    """
+
+    def compute(x: Any, exponent: Any) -> Any:
+        return _power_of_log(jnp.log1p(x), exponent)
+
+    return computed("boxcox1p", compute, x, lmbda, complex_too=True)

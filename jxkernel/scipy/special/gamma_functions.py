@@ -1,0 +1,568 @@
+"""The gamma function and its kin: logarithms, beta, incomplete functions, factorials, ζ."""
+
+from math import log as number_log
+from math import pi
+from typing import Any
+
+import numpy as np
+
+import jxkernel.numpy as jnp
+from jxkernel import dtypes
+from jxkernel.api.custom import custom_jvp
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    inexact_dtype,
+    promote_inexact,
+    promote_operands,
+    refuse_complex,
+)
+from jxkernel.numpy.ufuncs import unary_function
+from jxkernel.ops import incomplete
+from jxkernel.ops import special as ops
+from jxkernel.scipy.special.elementwise import computed
+
+__all__ = [
+    "bernoulli",
+    "beta",
+    "betainc",
+    "betaln",
+    "comb",
+    "digamma",
+    "factorial",
+    "gamma",
+    "gammainc",
+    "gammaincc",
+    "gammaln",
+    "gammasgn",
+    "loggamma",
+    "multigammaln",
+    "poch",
+    "polygamma",
+    "zeta",
+]
+
+_floating: dict[str, Any] = {"ready": dtypes.FLOATING, "rule": inexact_dtype}
+
+gammaln = unary_function(
+    "gammaln",
+    ops.lgamma,
+    """Return log |Γ(x)|.
+
+    Args:
+      x: a real array; integers become floating.
+
+    It is inf at 0 and the negative integers, and exactly 0 at 1 and 2.  The derivative is ψ(x).
+
+    >>> from jxkernel.scipy import special
+    >>> special.gammaln(2.0)
+    Array(0., dtype=float32, weak_type=True)
+    """,
+    **_floating,
+)
+digamma = unary_function(
+    "digamma",
+    ops.digamma,
+    """Return ψ(x), the derivative of log Γ(x).
+
+    Args:
+      x: a real array; integers become floating.
+
+    It is NaN at its poles, 0 and the negative integers.  The derivative is ``polygamma(1, x)``.
+
+    >>> from jxkernel.scipy import special
+    >>> special.digamma(1.0).round(4)
+    Array(-0.5772, dtype=float32, weak_type=True)
+    """,
+    **_floating,
+)
+
+# ---------------------------------------------------------------- Γ
+
+_HALF_LOG_TAU = 0.5 * number_log(2 * pi)
+# B₂ₖ / (2k (2k - 1)), the coefficients of Stirling's series (DLMF 5.11.1).
+_STIRLING = (
+    1 / 12,
+    -1 / 360,
+    1 / 1260,
+    -1 / 1680,
+    1 / 1188,
+    -691 / 360360,
+    1 / 156,
+    -3617 / 122400,
+    43867 / 244188,
+)
+_SHIFT = 9
+
+
+def _stirling(z: Any) -> Any:
+    """Return log Γ(z) for Re z ≥ 1/2: Stirling's series at z + 9, less Σ log(z + k)."""
+    away = z + _SHIFT
+    inverse = 1 / away
+    square = inverse * inverse
+    rest = jnp.full_like(z, _STIRLING[-1])
+    for coefficient in reversed(_STIRLING[:-1]):
+        rest = rest * square + coefficient
+    value = (away - 0.5) * jnp.log(away) - away + _HALF_LOG_TAU + rest * inverse
+    for k in range(_SHIFT):
+        value = value - jnp.log(z + k)
+    return value
+
+
+def _complex_loggamma(z: Any) -> Any:
+    """Return log Γ(z), continued from the positive axis and cut along the negative one.
+
+    For Re z < 1/2 it is log π - log sin πz - log Γ(1 - z), where, in the upper half plane,
+    log sin πz = -iπ(z - 1/2) - log 2 + log(1 - exp(2πiz)); the lower one mirrors it.
+    Sources: DLMF 5.5.3, 5.11.1; D. Hare, "Computing the principal branch of log-gamma", 1997.
+    """
+    left = z.real < 0.5
+    direct = _stirling(jnp.where(left, 1 - z, z))
+    # The point in the upper half plane of which z is the mirror image, or z itself.
+    below = z.imag < 0
+    upper = jnp.where(left, jnp.where(below, z.conj(), z), 0.25j)
+    log_sine = -1j * pi * (upper - 0.5) - number_log(2) + jnp.log1p(-jnp.exp(2j * pi * upper))
+    log_sine = jnp.where(below, log_sine.conj(), log_sine)
+    return jnp.where(left, number_log(pi) - log_sine - direct, direct)
+
+
+@custom_jvp
+def _smooth_loggamma(z: Any) -> Any:
+    return _complex_loggamma(z)
+
+
+_smooth_loggamma.defjvps(lambda t, y, z: t * _complex_digamma(z))
+
+
+def _complex_digamma(z: Any) -> Any:
+    """Return ψ(z): Stirling's series differentiated, and ψ(1 - z) - π cot πz on the left."""
+    left = z.real < 0.5
+    right = jnp.where(left, 1 - z, z)
+    away = right + _SHIFT
+    square = 1 / (away * away)
+    rest = jnp.zeros_like(z)
+    for k, coefficient in reversed(list(enumerate(_STIRLING))):
+        rest = rest * square - (2 * k + 1) * coefficient
+    value = jnp.log(away) - 0.5 / away + rest * square
+    for k in range(_SHIFT):
+        value = value - 1 / (right + k)
+    angle = pi * jnp.where(left, z, 0.5)
+    return jnp.where(left, value - pi / jnp.tan(angle), value)
+
+
+@fused
+def loggamma(x: Any) -> Any:
+    """Return the logarithm of Γ: that of |Γ| for real x, the principal branch for complex ones.
+
+    Args:
+      x: an array; integers become floating.
+
+    For complex arguments the cut is the negative real axis.  Sources: DLMF 5.5.3, 5.11.1.
+
+    >>> from jxkernel.scipy import special
+    >>> special.loggamma(3.0).round(4)
+    Array(0.6931, dtype=float32)
+    """
+    (x,) = promote_inexact("loggamma", x)
+    if argument_aval("loggamma", x).dtype in dtypes.COMPLEX:
+        return _smooth_loggamma(jnp.asarray(x))
+    return ops.lgamma(x)
+
+
+def _gammasgn(x: Any) -> Any:
+    """Return the sign of Γ: +1 where the greatest integer below a negative x is even."""
+    below = jnp.floor(x)
+    odd = below - 2 * jnp.floor(below / 2) == 1
+    sign = jnp.where((x < 0) & odd, -1.0, 1.0)
+    sign = jnp.where(x == 0, jnp.copysign(jnp.ones_like(x), x), sign)
+    pole = (x < 0) & (below == x)
+    return jnp.where(pole | jnp.isnan(x), np.nan, sign).astype(x.dtype)
+
+
+@fused
+def gammasgn(x: Any) -> Any:
+    """Return the sign of Γ(x).
+
+    Args:
+      x: a real array; integers become floating.
+
+    It is that of x at ±0, and NaN at the negative integers and -inf.  The derivative is zero.
+
+    >>> import jxkernel as jx
+    >>> jx.scipy.special.gammasgn(jx.numpy.array([-0.5, 2.0]))
+    Array([-1.,  1.], dtype=float32)
+    """
+    return computed("gammasgn", _gammasgn, x)
+
+
+@custom_jvp
+def _gamma(x: Any) -> Any:
+    value = _gammasgn(x) * jnp.exp(ops.lgamma(x))
+    # Where Γ is a factorial it is exact, as far as the table goes.
+    whole = (x >= 1) & (x <= len(_FACTORIALS)) & (x == jnp.floor(x))
+    place = jnp.where(whole, x - 1, 0).astype(np.int32)
+    return jnp.where(whole, jnp.asarray(_FACTORIALS, x.dtype)[place], value)
+
+
+_FACTORIALS = tuple(np.cumprod([1.0, *range(1, 23)]))
+_gamma.defjvps(lambda t, y, x: t * y * ops.digamma(x))
+
+
+@fused
+def gamma(x: Any) -> Any:
+    """Return Γ(x).
+
+    Args:
+      x: an array, real or complex; integers become floating.
+
+    At ±0 it is ±inf, at the negative integers and at -inf NaN.  The derivative is Γ(x) ψ(x).
+
+    >>> from jxkernel.scipy import special
+    >>> special.gamma(5.0)
+    Array(24., dtype=float32)
+    """
+    (x,) = promote_inexact("gamma", x)
+    if argument_aval("gamma", x).dtype in dtypes.COMPLEX:
+        return jnp.exp(_smooth_loggamma(jnp.asarray(x)))
+    return computed("gamma", _gamma, x)
+
+
+# ---------------------------------------------------------------- beta
+
+
+def _betaln(a: Any, b: Any) -> Any:
+    """Return log B with the remainders of Stirling's series where log Γ's would cancel."""
+    small, large = jnp.minimum(a, b), jnp.maximum(a, b)
+    direct = ops.lgamma(small) + (ops.lgamma(large) - ops.lgamma(small + large))
+    apart = large >= 10
+    safe = jnp.where(apart, large, 10)
+    beside = jnp.where(apart & (small > 0), small, 1)
+    total = safe + beside
+    # log Γ(b) - log Γ(a + b) = -(b - 1/2) log(1 + a/b) - a log(a + b) + a + remainders.
+    change = _remainder(safe) - _remainder(total)
+    ratio = beside - (safe - 0.5) * jnp.log1p(beside / safe) - beside * jnp.log(total) + change
+    return jnp.where(apart & (small > 0), ops.lgamma(beside) + ratio, direct)
+
+
+def _remainder(a: Any) -> Any:
+    """Return what Stirling's formula leaves of log Γ(a), for a ≥ 10."""
+    square = 1 / (a * a)
+    rest = jnp.full_like(a, _STIRLING[5])
+    for coefficient in reversed(_STIRLING[:5]):
+        rest = rest * square + coefficient
+    return rest / a
+
+
+@custom_jvp
+def _smooth_betaln(a: Any, b: Any) -> Any:
+    return _betaln(a, b)
+
+
+_smooth_betaln.defjvps(
+    lambda t, y, a, b: t * (ops.digamma(a) - ops.digamma(a + b)),
+    lambda t, y, a, b: t * (ops.digamma(b) - ops.digamma(a + b)),
+)
+
+
+@fused
+def betaln(a: Any, b: Any) -> Any:
+    """Return log |B(a, b)|, of the beta function Γ(a) Γ(b) / Γ(a + b).
+
+    Args:
+      a: a real array; integers become floating.
+      b: another.
+
+    Differentiable in both.  Source: DLMF 5.11.1, 5.12.1.
+
+    >>> from jxkernel.scipy import special
+    >>> special.betaln(1.0, 1.0) == 0
+    Array(True, dtype=bool)
+    """
+    return computed("betaln", _smooth_betaln, a, b)
+
+
+@fused
+def beta(a: Any, b: Any) -> Any:
+    """Return the beta function B(a, b) = Γ(a) Γ(b) / Γ(a + b).
+
+    Args:
+      a: a real array; integers become floating.
+      b: another.
+
+    Differentiable in both.
+
+    >>> from jxkernel.scipy import special
+    >>> special.beta(2.0, 3.0).round(4)
+    Array(0.08329999, dtype=float32)
+    """
+
+    def compute(a: Any, b: Any) -> Any:
+        sign = _gammasgn(a) * _gammasgn(b) * _gammasgn(a + b)
+        return sign * jnp.exp(_smooth_betaln(a, b))
+
+    return computed("beta", compute, a, b)
+
+
+@fused
+def betainc(a: Any, b: Any, x: Any) -> Any:
+    """Return the regularized incomplete beta function I(x; a, b).
+
+    Args:
+      a: the first parameter, positive.
+      b: the second.
+      x: the bound of integration, from 0 to 1.
+
+    NaN for other arguments.  Differentiable in ``x`` alone.  Source: DLMF 8.17.22.
+
+    >>> from jxkernel.scipy import special
+    >>> special.betainc(1.0, 1.0, 0.25).round(4)
+    Array(0.25, dtype=float32)
+    """
+    return incomplete.betainc(*_floats("betainc", a, b, x))
+
+
+def _floats(name: str, *args: Any) -> Any:
+    """Return operands in one real floating dtype and one shape."""
+    operands = promote_operands(name, *args, rule=inexact_dtype)
+    refuse_complex(name, argument_aval(name, operands[0]).dtype)
+    return operands
+
+
+@fused
+def gammainc(a: Any, x: Any) -> Any:
+    """Return the regularized lower incomplete gamma function P(a, x).
+
+    Args:
+      a: the parameter, not negative.
+      x: the bound of integration, not negative.
+
+    NaN for other arguments.  Differentiable in both.  Sources: DLMF 8.7.1, 8.9.2.
+
+    >>> from jxkernel.scipy import special
+    >>> special.gammainc(1.0, 1.0).round(4)
+    Array(0.6321, dtype=float32)
+    """
+    return incomplete.igamma(*_floats("gammainc", a, x))
+
+
+@fused
+def gammaincc(a: Any, x: Any) -> Any:
+    """Return the regularized upper incomplete gamma function Q(a, x) = 1 - P(a, x).
+
+    Args:
+      a: the parameter, not negative.
+      x: the bound of integration, not negative.
+
+    NaN for other arguments; exact also where it is small.  Differentiable in both.
+
+    >>> from jxkernel.scipy import special
+    >>> special.gammaincc(1.0, 1.0).round(4)
+    Array(0.36789998, dtype=float32)
+    """
+    return incomplete.igammac(*_floats("gammaincc", a, x))
+
+
+# ---------------------------------------------------------------- factorials
+
+
+@fused(static=("exact",), name="factorial")
+def factorial(n: Any, exact: bool = False) -> Any:
+    """Return n! = Γ(n + 1), and 0 for negative n.
+
+    Args:
+      n: a real array; integers become floating.
+      exact: must be False: floating results only.
+
+    Raises:
+      NotImplementedError: ``exact`` is true.
+
+    >>> from jxkernel.scipy import special
+    >>> special.factorial(4)
+    Array(24., dtype=float32)
+    """
+    if exact:
+        raise NotImplementedError("factorial(exact=True): there are no integers of any size here")
+    return computed("factorial", lambda n: jnp.where(n < 0, 0, _gamma(n + 1)), n)
+
+
+@fused(static=("repetition",), name="comb")
+def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:
+    """Return the number of ways to choose k of N things, as a float.
+
+    Args:
+      N: the number of things.
+      k: how many are taken; for k < 0, k > N or N < 0 the result is 0.
+      repetition: whether a thing may be taken more than once.
+
+    >>> from jxkernel.scipy import special
+    >>> special.comb(5, 2).round(3)
+    Array(10., dtype=float32)
+    """
+
+    def compute(n: Any, k: Any) -> Any:
+        valid = (n >= 0) & (k >= 0)
+        if repetition:
+            n = jnp.where((n == 0) & (k == 0), 0, n + k - 1)
+        valid = valid & (k <= n)
+        n, k = jnp.where(valid, n, 1), jnp.where(valid, k, 0)
+        value = jnp.exp(-_smooth_betaln(n - k + 1, k + 1)) / (n + 1)
+        whole = (n == jnp.floor(n)) & (k == jnp.floor(k)) & (value < 1e6)
+        return jnp.where(valid, jnp.where(whole, jnp.round(value), value), 0)
+
+    return computed("comb", compute, N, k)
+
+
+@custom_jvp
+def _poch(z: Any, m: Any) -> Any:
+    """Return Γ(z + m) / Γ(z), which is 0 where only the divisor has a pole."""
+    below = (z <= 0) & (z == jnp.floor(z))
+    above = (z + m <= 0) & (z + m == jnp.floor(z + m))
+    safe, top = jnp.where(below, 1, z), jnp.where(above, 1, z + m)
+    ratio = _gammasgn(safe) * _gammasgn(top) * jnp.exp(ops.lgamma(top) - ops.lgamma(safe))
+    # Both poles: (z)ₘ = (-1)ᵐ Γ(1 - z) / Γ(1 - z - m) for a natural m.
+    mirrored = jnp.exp(
+        ops.lgamma(jnp.where(below, 1 - z, 1)) - ops.lgamma(jnp.where(above, 1 - z - m, 1))
+    )
+    odd = m - 2 * jnp.floor(m / 2) == 1
+    both = jnp.where(odd, -mirrored, mirrored)
+    value = jnp.where(below, jnp.where(above, both, 0), jnp.where(above, np.nan, ratio))
+    return jnp.where(m == 0, 1, value)
+
+
+_poch.defjvps(
+    lambda t, y, z, m: t * y * (ops.digamma(z + m) - ops.digamma(z)),
+    lambda t, y, z, m: t * y * ops.digamma(z + m),
+)
+
+
+@fused
+def poch(z: Any, m: Any) -> Any:
+    """Return the rising factorial (z)ₘ = Γ(z + m) / Γ(z).
+
+    Args:
+      z: a real array; integers become floating.
+      m: another.
+
+    Differentiable in both away from the poles.  Source: DLMF 5.2.5.
+
+    >>> from jxkernel.scipy import special
+    >>> special.poch(2.0, 3.0).round(3)
+    Array(24.000002, dtype=float32)
+    """
+    return computed("poch", _poch, z, m)
+
+
+@fused(static=("count",), name="multigammaln")
+def _multigammaln(a: Any, count: int) -> Any:
+    def compute(a: Any) -> Any:
+        terms = [ops.lgamma(a - j / 2) for j in range(count)]
+        return sum(terms, jnp.full_like(a, count * (count - 1) / 4 * number_log(pi)))
+
+    return computed("multigammaln", compute, a)
+
+
+def multigammaln(a: Any, d: Any) -> Any:
+    """Return the logarithm of the multivariate gamma function of dimension d.
+
+    Args:
+      a: a real array, greater than (d - 1) / 2.
+      d: the dimension, a known integer.
+
+    It is d (d - 1) / 4 · log π + Σ log Γ(a - j/2) over j < d.
+
+    >>> from jxkernel.scipy import special
+    >>> special.multigammaln(3.0, 1).round(4)
+    Array(0.6931, dtype=float32)
+    """
+    try:
+        count = int(d)
+    except TypeError:
+        raise TypeError(f"multigammaln takes a known integer d, got {d!r:.60}") from None
+    return _multigammaln(a, count)
+
+
+# ---------------------------------------------------------------- ψ and ζ
+
+
+@fused
+def polygamma(n: Any, x: Any) -> Any:
+    """Return the n-th derivative of ψ at x.
+
+    Args:
+      n: the orders, integers ≥ 0; NaN results for negative ones.
+      x: a real array.
+
+    Raises:
+      ValueError: ``n`` is not of an integer dtype.
+
+    Differentiable in ``x``.
+
+    >>> from jxkernel.scipy import special
+    >>> special.polygamma(1, 1.0).round(4)
+    Array(1.6449, dtype=float32)
+    """
+    aval = argument_aval("polygamma", n)
+    if aval.dtype not in dtypes.INTEGRAL:
+        raise ValueError(f"polygamma takes integer orders n, got dtype {aval.dtype.name}")
+    order, x = _floats("polygamma", n, x)
+    order, x = jnp.broadcast_arrays(jnp.asarray(order), jnp.asarray(x))
+    zeroth = ops.digamma(x)
+    higher = ops.polygamma(jnp.maximum(order, 1), x)
+    value = jnp.where(order == 0, zeroth, higher)
+    return jnp.where(order < 0, np.nan, value)
+
+
+@fused
+def zeta(x: Any, q: Any = None) -> Any:
+    """Return the Hurwitz zeta function Σ (k + q)⁻ˣ over k ≥ 0; Riemann's without q.
+
+    Args:
+      x: the exponent, a real array: inf at 1, NaN below.
+      q: the offset, positive; 1 where not given.
+
+    Differentiable in ``q``.
+
+    >>> from jxkernel.scipy import special
+    >>> special.zeta(2.0).round(4)
+    Array(1.6449, dtype=float32)
+    """
+    return ops.zeta(*_floats("zeta", x, np.float32(1) if q is None else q))
+
+
+def bernoulli(n: int) -> Any:
+    """Return the Bernoulli numbers B₀ to Bₙ, with B₁ = -1/2.
+
+    Args:
+      n: the last index, a known integer.
+
+    Returns:
+      an array of shape (n + 1,) of the default floating dtype.
+
+    Raises:
+      ValueError: ``n`` is negative.
+
+    Computed in whole numbers by the tangent numbers' recurrence (R. Brent and D. Harvey, "Fast
+    computation of Bernoulli, tangent and secant numbers", 2013).
+
+    >>> from jxkernel.scipy import special
+    >>> special.bernoulli(2).round(4)
+    Array([ 1.        , -0.5       ,  0.16669999], dtype=float32)
+    """
+    if n < 0:
+        raise ValueError(f"bernoulli takes an index n ≥ 0, got {n}")
+    numbers = [1.0, -0.5][: n + 1] + [0.0] * (n - 1)
+    for k, tangent in enumerate(_tangent_numbers(n // 2), 1):
+        power = 4**k
+        numbers[2 * k] = (-1) ** (k - 1) * 2 * k * tangent / (power * (power - 1))
+    return jnp.asarray(numbers, dtypes.default_float_dtype())
+
+
+def _tangent_numbers(count: int) -> list[int]:
+    """Return the first tangent numbers: 1, 2, 16, 272, ..."""
+    numbers = [1] * count
+    for k in range(1, count):
+        numbers[k] = k * numbers[k - 1]
+    for k in range(1, count):
+        for j in range(k, count):
+            numbers[j] = (j - k) * numbers[j - 1] + (j - k + 2) * numbers[j]
+    return numbers

@@ -1,0 +1,68 @@
+"""Distributions, each a module with SciPy's names, and statistics of samples.
+
+Place in the pipeline: above ``scipy.special`` and ``random``.
+"""
+
+from jxkernel.scipy.stats import (
+    bernoulli,
+    beta,
+    betabinom,
+    binom,
+    cauchy,
+    chi2,
+    dirichlet,
+    expon,
+    gamma,
+    gennorm,
+    geom,
+    gumbel_l,
+    gumbel_r,
+    laplace,
+    logistic,
+    multinomial,
+    multivariate_normal,
+    nbinom,
+    norm,
+    pareto,
+    poisson,
+    t,
+    truncnorm,
+    uniform,
+    vonmises,
+    wrapcauchy,
+)
+from jxkernel.scipy.stats.kde import gaussian_kde
+from jxkernel.scipy.stats.samples import mode, rankdata, sem
+
+__all__ = [
+    "bernoulli",
+    "beta",
+    "betabinom",
+    "binom",
+    "cauchy",
+    "chi2",
+    "dirichlet",
+    "expon",
+    "gamma",
+    "gaussian_kde",
+    "gennorm",
+    "geom",
+    "gumbel_l",
+    "gumbel_r",
+    "laplace",
+    "logistic",
+    "mode",
+    "multinomial",
+    "multivariate_normal",
+    "nbinom",
+    "norm",
+    "pareto",
+    "poisson",
+    "rankdata",
+    "sem",
+    "t",
+    "truncnorm",
+    "uniform",
+    "vonmises",
+    "wrapcauchy",
+]

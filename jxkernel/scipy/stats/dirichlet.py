@@ -1,0 +1,65 @@
+"""The Dirichlet distribution, of points whose coordinates are positive and sum to 1."""
+
+from typing import Any
+
+import numpy as np
+
+import jxkernel.numpy as jnp
+from jxkernel import dtypes
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.promotion import promote_inexact
+from jxkernel.scipy.special import gammaln, xlogy
+
+__all__ = ["logpdf", "pdf"]
+
+
+def _logpdf(x: Any, alpha: Any) -> Any:
+    x, alpha = map(jnp.asarray, promote_inexact("dirichlet.logpdf", x, alpha))
+    if alpha.ndim != 1 or x.shape[:1] not in (alpha.shape, (alpha.size - 1,)):
+        raise ValueError(
+            "dirichlet takes alpha of shape (n,) and x with n or n - 1 coordinates along axis 0, "
+            f"got shapes {alpha.shape} and {x.shape}"
+        )
+    if x.shape[0] == alpha.size - 1:
+        x = jnp.concatenate([x, 1 - x.sum(0, keepdims=True)])
+    spread = alpha.reshape(-1, *[1] * (x.ndim - 1))
+    inside = (x > 0).all(0) & (abs(x.sum(0) - 1) < 10 * x.shape[0] * dtypes.finfo(x.dtype).eps)
+    scale = gammaln(alpha.sum()) - gammaln(alpha).sum()
+    return jnp.where(inside, scale + xlogy(spread - 1, x).sum(0), -np.inf)
+
+
+@fused
+def logpdf(x: Any, alpha: Any) -> Any:
+    """Return the logarithm of the density of the Dirichlet distribution.
+
+    Args:
+      x: coordinates along axis 0, positive and summing to 1; the last one may be left out.
+      alpha: the concentrations, of shape (n,), positive.
+
+    Raises:
+      ValueError: the numbers of coordinates do not fit.
+
+    -inf for points that are not of the simplex.
+
+    >>> import jxkernel as jx
+    >>> jnp = jx.numpy
+    >>> jx.scipy.stats.dirichlet.logpdf(jnp.array([0.25, 0.75]), jnp.ones(2)).round(4)
+    Array(0., dtype=float32)
+    """
+    return _logpdf(x, alpha)
+
+
+@fused
+def pdf(x: Any, alpha: Any) -> Any:
+    """Return the density of the Dirichlet distribution; arguments are those of ``logpdf``.
+
+    Args:
+      x: coordinates along axis 0.
+      alpha: the concentrations.
+
+    >>> import jxkernel as jx
+    >>> jnp = jx.numpy
+    >>> jx.scipy.stats.dirichlet.pdf(jnp.array([0.25, 0.75]), jnp.ones(2)).round(4)
+    Array(1., dtype=float32)
+    """
+    return jnp.exp(_logpdf(x, alpha))

@@ -1,0 +1,54 @@
+"""The multinomial distribution, of how often each category comes."""
+
+from typing import Any
+
+import numpy as np
+
+import jxkernel.numpy as jnp
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.promotion import promote_inexact
+from jxkernel.scipy.special import gammaln, xlogy
+
+__all__ = ["logpmf", "pmf"]
+
+
+def _logpmf(x: Any, n: Any, p: Any) -> Any:
+    x, n, p = map(jnp.asarray, promote_inexact("multinomial.logpmf", x, n, p))
+    inside = (x >= 0).all(-1) & (x == jnp.floor(x)).all(-1) & (x.sum(-1) == n)
+    safe = jnp.where(inside[..., None], x, 0)
+    value = gammaln(n + 1) + (xlogy(safe, p) - gammaln(safe + 1)).sum(-1)
+    return jnp.where(inside, value, -np.inf)
+
+
+@fused
+def logpmf(x: Any, n: Any, p: Any) -> Any:
+    """Return the logarithms of the probabilities of the multinomial distribution.
+
+    Args:
+      x: counts along the last axis.
+      n: the numbers of draws; -inf results where the counts do not sum to it.
+      p: the categories' probabilities along the last axis.
+
+    >>> import jxkernel as jx
+    >>> jnp = jx.numpy
+    >>> jx.scipy.stats.multinomial.logpmf(jnp.array([1, 2]), 3, jnp.array([0.5, 0.5])).round(4)
+    Array(-0.9808, dtype=float32)
+    """
+    return _logpmf(x, n, p)
+
+
+@fused
+def pmf(x: Any, n: Any, p: Any) -> Any:
+    """Return the probabilities of the multinomial distribution; arguments are as for ``logpmf``.
+
+    Args:
+      x: counts along the last axis.
+      n: the numbers of draws.
+      p: the categories' probabilities along the last axis.
+
+    >>> import jxkernel as jx
+    >>> jnp = jx.numpy
+    >>> jx.scipy.stats.multinomial.pmf(jnp.array([1, 2]), 3, jnp.array([0.5, 0.5])).round(4)
+    Array(0.375, dtype=float32)
+    """
+    return jnp.exp(_logpmf(x, n, p))

@@ -1,0 +1,120 @@
+"""The Poisson distribution."""
+
+from math import log, pi
+from typing import Any
+
+import numpy as np
+
+import jxkernel.numpy as jnp
+from jxkernel.numpy.fusing import fused
+from jxkernel.scipy.special import gammaincc, gammaln, xlogy
+from jxkernel.scipy.special.elementwise import computed
+from jxkernel.scipy.stats.families import (
+    probabilities,
+    shifted,
+    whole,
+)
+
+__all__ = [
+    "cdf",
+    "entropy",
+    "logpmf",
+    "pmf",
+]
+
+
+def _logpmf(k: Any, mu: Any) -> Any:
+    inside = (k >= 0) & whole(k)
+    safe = jnp.where(inside, k, 0)
+    return jnp.where(inside, xlogy(safe, mu) - gammaln(safe + 1) - mu, -np.inf)
+
+
+def _cdf(k: Any, mu: Any) -> Any:
+    inside = k >= 0
+    return jnp.where(inside, gammaincc(jnp.floor(jnp.where(inside, k, 0)) + 1, mu), 0)
+
+
+_TERMS = 250
+
+
+def _entropy(mu: Any) -> Any:
+    """Sum -p log p up to rate 100, and beyond take the expansion in 1/μ.
+
+    Source: R. Evans and J. Boersma, "The entropy of a Poisson distribution", SIAM Review 30, 1988.
+    """
+    near = mu <= 100
+    small = jnp.where(near & (mu > 0), mu, 1)
+    k = jnp.arange(_TERMS, dtype=mu.dtype)
+    logs = _logpmf(k, small[..., None])
+    direct = -(jnp.exp(logs) * logs).sum(-1)
+    inverse = 1 / jnp.where(near, 100, mu)
+    rest = 19 / 360 + inverse * (9 / 80 + inverse * 863 / 2520)
+    rest = 1 / 12 + inverse * (1 / 24 + inverse * rest)
+    far = 0.5 * (log(2 * pi) + 1 - jnp.log(inverse)) - inverse * rest
+    value = jnp.where(near, jnp.where(mu == 0, 0, direct), far)
+    return jnp.where(mu >= 0, value, np.nan)
+
+
+@fused
+def pmf(k: Any, mu: Any, loc: Any = 0) -> Any:
+    """Return the probabilities of the Poisson distribution.
+
+    Args:
+      k: where to evaluate it: whole numbers, others have no weight.
+      mu: the rate, not negative.
+      loc: the shift.
+
+    >>> from jxkernel.scipy.stats import poisson
+    >>> poisson.pmf(1, 2.0).round(4)
+    Array(0.2707, dtype=float32)
+    """
+    return probabilities("poisson.pmf", _logpmf, k, mu, loc=loc)
+
+
+@fused
+def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
+    """Return the logarithms of the probabilities of the Poisson distribution.
+
+    Args:
+      k: where to evaluate it: whole numbers, others have no weight.
+      mu: the rate, not negative.
+      loc: the shift.
+
+    >>> from jxkernel.scipy.stats import poisson
+    >>> poisson.logpmf(1, 2.0).round(4)
+    Array(-1.3069, dtype=float32)
+    """
+    return shifted("poisson.logpmf", _logpmf, k, mu, loc=loc)
+
+
+@fused
+def cdf(k: Any, mu: Any, loc: Any = 0) -> Any:
+    """Return the distribution function of the Poisson distribution.
+
+    Args:
+      k: where to evaluate it: whole numbers, others have no weight.
+      mu: the rate, not negative.
+      loc: the shift.
+
+    >>> from jxkernel.scipy.stats import poisson
+    >>> poisson.cdf(1, 2.0).round(4)
+    Array(0.406, dtype=float32)
+    """
+    return shifted("poisson.cdf", _cdf, k, mu, loc=loc)
+
+
+@fused
+def entropy(mu: Any, loc: Any = 0) -> Any:
+    """Return the entropy of the Poisson distribution, in nats.
+
+    Args:
+      mu: the rate; NaN results where it is negative.
+      loc: the shift, which changes nothing.
+
+    Source: R. Evans and J. Boersma, "The entropy of a Poisson distribution", SIAM Review 30, 1988.
+
+    >>> from jxkernel.scipy.stats import poisson
+    >>> poisson.entropy(2.0).round(4)
+    Array(1.7048999, dtype=float32)
+    """
+    return computed("poisson.entropy", lambda mu, loc: _entropy(mu), mu, loc)

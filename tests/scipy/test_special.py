@@ -1,0 +1,222 @@
+"""Special functions: every row of the table, against SciPy."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special as reference
+
+import jxkernel as jx
+import jxkernel.numpy as jnp
+from jxkernel.config import enable_x64
+from jxkernel.errors import ConcretizationTypeError
+from jxkernel.scipy import special
+from tests.scipy.special_rows import ROWS, Row
+from tests.tolerances import tolerance
+
+BY_NAME = {row.name: row for row in ROWS}
+
+
+def in_dtype(args: Any, dtype: str) -> list[Any]:
+    return [arg if arg.dtype.kind == "i" else arg.astype(dtype) for arg in args]
+
+
+def expected(name: str, args: Any) -> Any:
+    """Return what SciPy gives in float64 for the very same numbers."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wide = [a if np.asarray(a).dtype.kind == "i" else np.float64(a) for a in args]
+        found = getattr(reference, name)(*wide)
+    return np.stack(found) if isinstance(found, tuple) else found
+
+
+def joined(found: Any) -> Any:
+    return jnp.stack(found) if isinstance(found, tuple) else found
+
+
+def assert_near(found: Any, wanted: Any, dtype: str, factor: float) -> None:
+    allowed = factor * tolerance(dtype)
+    np.testing.assert_allclose(np.float64(found), wanted, rtol=allowed, atol=allowed)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("row", ROWS, ids=str)
+def test_compiled_and_batched_values_are_those_of_scipy(row: Row, dtype: str) -> None:
+    with enable_x64(dtype == "float64"):
+        function = getattr(special, row.name)
+        function = jx.jit(function if dtype == "float64" else jx.vmap(function))
+        for args in filter(None, (row.args, row.edges)):
+            operands = in_dtype(args, dtype)
+            found = joined(function(*operands))
+            assert found.dtype == np.dtype(dtype)
+            assert_near(found, expected(row.name, operands), dtype, row.factor)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=str)
+def test_eager_calls_take_any_shape_and_narrow_dtypes(row: Row) -> None:
+    function = getattr(special, row.name)
+    narrow = [jnp.asarray(a, a.dtype if a.dtype.kind == "i" else "bfloat16") for a in row.args]
+    # bfloat16 holds other numbers than the row's; what it holds is what SciPy is given.
+    held = [np.asarray(a, None if a.dtype.kind == "i" else np.float64) for a in narrow]
+    found = joined(function(*narrow))
+    assert found.dtype == jnp.bfloat16
+    wanted = expected(row.name, held)
+    finite = abs(wanted) < 1e38
+    np.testing.assert_allclose(np.float64(found)[finite], wanted[finite], rtol=2**-8, atol=1e-6)
+    assert joined(function(*[a[:0] for a in narrow])).size == 0
+    assert joined(function(*[a[0] for a in narrow])).shape == wanted.shape[:-1]
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.name != "gammasgn"], ids=str)
+def test_slopes_are_those_of_differences(row: Row) -> None:
+    step = 1e-5
+    with enable_x64():
+        operands = in_dtype(row.args, "float64")
+
+        def moved(shifts: Any) -> Any:
+            args = list(operands)
+            for i, place in enumerate(row.slopes):
+                args[place] = args[place] + shifts[i]
+            return joined(getattr(special, row.name)(*args))
+
+        found = jx.jit(jx.jacfwd(moved))(jnp.zeros(len(row.slopes)))
+        for i, place in enumerate(row.slopes):
+            above, below = (
+                expected(row.name, [a + s * (k == place) for k, a in enumerate(operands)])
+                for s in (step, -step)
+            )
+            wanted = (above - below) / (2 * step)
+            np.testing.assert_allclose(found[..., i], wanted, rtol=3e-5, atol=2e-6)
+        if not row.name.startswith("hyp"):
+            pulled = jx.jit(jx.grad(lambda shifts: moved(shifts).sum()))(jnp.zeros(len(row.slopes)))
+            total = found.sum(tuple(range(found.ndim - 1)))
+            np.testing.assert_allclose(pulled, total, rtol=1e-9, atol=1e-9)
+
+
+# ---------------------------------------------------------------- complex
+
+PLANE = np.array([0.3 + 0.2j, -2.5 + 1j, -2.5 - 1j, 4 - 3j, -0.5 + 5j, 6 + 0.1j, -5.5 - 0.3j])
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", ["gamma", "loggamma", "wofz", "erfcx", "expit", "logit"])
+def test_complex_values_are_those_of_scipy(name: str, dtype: str) -> None:
+    z = PLANE.astype(dtype)
+    with enable_x64(dtype == "complex128"):
+        found = getattr(special, name)(z)
+    assert found.dtype == np.dtype(dtype)
+    if name in ("expit", "logit"):
+        wanted = 1 / (1 + np.exp(-z)) if name == "expit" else np.log(z / (1 - z))
+    else:
+        wanted = getattr(reference, name)(z.astype(complex))
+    allowed = 16 * tolerance(dtype)
+    np.testing.assert_allclose(found, wanted, rtol=allowed, atol=allowed)
+
+
+@pytest.mark.parametrize("name", ["gamma", "loggamma", "wofz", "erfcx"])
+def test_complex_slopes_are_those_of_differences(name: str) -> None:
+    step = 1e-6
+    with enable_x64():
+        function = getattr(special, name)
+        slope = jx.vmap(jx.grad(function, holomorphic=True))(jnp.asarray(PLANE))
+        above, below = (getattr(reference, name)(PLANE + s) for s in (step, -step))
+        np.testing.assert_allclose(slope, (above - below) / (2 * step), rtol=1e-7, atol=1e-7)
+
+
+# ---------------------------------------------------------------- with arguments of their own
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_bessel_functions_of_all_orders(dtype: str) -> None:
+    z = np.array([0.0, 1e-5, -0.7, 1.0, 5.5, -20.0, 35.0], dtype)
+    with enable_x64(dtype == "float64"):
+        found = special.bessel_jn(z, v=4, n_iter=80)
+        wanted = np.stack([reference.jv(k, z.astype(float)) for k in range(5)])
+        assert_near(found, wanted, dtype, 8)
+        slopes = jx.jacfwd(lambda s: special.bessel_jn(z[2:] + s, v=4, n_iter=80))(0.0)
+    derivatives = np.stack([reference.jvp(k, z[2:].astype(float)) for k in range(5)])
+    np.testing.assert_allclose(slopes, derivatives, atol=2e-4)
+
+
+def test_spherical_harmonics_of_all_orders() -> None:
+    n, m = np.array([(n, m) for n in range(5) for m in range(-n, n + 1)]).T
+    theta, phi = np.float32(0.7), np.float32(2.1)
+    wanted = reference.sph_harm_y(n, m, theta, phi)
+    np.testing.assert_allclose(special.sph_harm_y(n, m, theta, phi), wanted, atol=2e-6)
+    traced = jx.jit(lambda n, m, t: special.sph_harm_y(n, m, t, phi, n_max=4))(n, m, theta)
+    np.testing.assert_allclose(traced, wanted, atol=2e-6)
+    assert special.sph_harm_y(1, 2, theta, phi) == 0
+
+
+def test_bernoulli_numbers() -> None:
+    np.testing.assert_allclose(special.bernoulli(24), reference.bernoulli(24), rtol=1e-6)
+    assert special.bernoulli(0).tolist() == [1]
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_multigammaln(d: int) -> None:
+    a = np.float32([2.6, 4.0, 9.0])
+    np.testing.assert_allclose(special.multigammaln(a, d), reference.multigammaln(a, d), rtol=1e-5)
+
+
+def test_combinations_with_repetition() -> None:
+    n, k = np.float32([5, 3, 0, 0]), np.float32([2, 0, 0, 2])
+    wanted = [reference.comb(a, b, repetition=True, exact=False) for a, b in zip(n, k, strict=True)]
+    np.testing.assert_allclose(special.comb(n, k, repetition=True), wanted, rtol=1e-6)
+
+
+def test_whole_factorials_are_exact() -> None:
+    n = np.arange(1.0, 12, dtype=np.float32)
+    assert (np.asarray(special.gamma(n)) == reference.gamma(n)).all()
+    assert special.comb(52, 5).tolist() == pytest.approx(2598960, rel=1e-6)
+
+
+def test_zeta_without_offset_is_riemanns() -> None:
+    np.testing.assert_allclose(special.zeta(np.float32([2, 3])), reference.zeta([2, 3]), rtol=1e-6)
+
+
+def test_softmax_sums_over_all_axes_unless_told() -> None:
+    x = np.float32([[0.5, 1.0], [2.0, -3.0]])
+    for name in ("softmax", "log_softmax"):
+        ours, theirs = getattr(special, name), getattr(reference, name)
+        np.testing.assert_allclose(ours(x), theirs(x), rtol=1e-6)
+        np.testing.assert_allclose(ours(x, axis=0), theirs(x, axis=0), rtol=1e-6)
+
+
+def test_entropy_terms_have_slopes_at_zero_weight() -> None:
+    by_x, by_y = jx.grad(special.xlogy, (0, 1))(0.0, 2.0)
+    assert (by_x, by_y) == (pytest.approx(np.log(2), rel=1e-6), 0)
+    assert jx.grad(special.spence)(1.0) == -1
+    assert jx.grad(lambda x: special.boxcox(3.0, x))(0.0) == pytest.approx(np.log(3) ** 2 / 2)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda: special.dawsn([1.0]), TypeError, "dawsn takes arrays and numbers.*asarray"),
+        (lambda: special.exp1(1j), TypeError, "exp1 does not accept dtype complex"),
+        (lambda: special.polygamma(0.5, 1.0), ValueError, "polygamma takes integer orders"),
+        (lambda: special.bernoulli(-1), ValueError, "bernoulli takes an index n ≥ 0, got -1"),
+        (lambda: special.bessel_jn(1.0, v=-1), ValueError, "order v ≥ 0, got -1"),
+        (lambda: special.bessel_jn(1.0, v=60), ValueError, "n_iter=50 with v=60"),
+        (lambda: special.factorial(3, exact=True), NotImplementedError, "exact=True"),
+        (lambda: special.log_ndtr(1.0, 1.5), TypeError, "integer series_order, got 1.5"),
+        (lambda: special.log_ndtr(1.0, 31), ValueError, "from 0 to 30, got 31"),
+        (lambda: special.multigammaln(3.0, None), TypeError, "known integer d, got None"),
+        (lambda: special.sph_harm_y(1, 0, 0.1, 0.2, diff_n=1), NotImplementedError, "diff_n"),
+        (
+            lambda: special.beta(np.ones(2, np.float32), np.ones(3, np.float32)),
+            TypeError,
+            "beta.*matched from the last",
+        ),
+        (
+            lambda: jx.jit(lambda n: special.sph_harm_y(n, 0, 0.1, 0.2))(1),
+            ConcretizationTypeError,
+            "greatest degree n of sph_harm_y",
+        ),
+    ],
+)
+def test_wrong_arguments_are_named(call: Any, kind: type, message: str) -> None:
+    with pytest.raises(kind, match=f"(?s){message}"):
+        call()

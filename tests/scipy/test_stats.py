@@ -1,0 +1,255 @@
+"""Distributions and statistics of samples, against SciPy."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats as reference
+
+import jxkernel as jx
+import jxkernel.numpy as jnp
+from jxkernel import random
+from jxkernel.config import enable_x64
+from jxkernel.scipy import stats
+from tests.scipy.stats_rows import PLACES, ROWS, Row
+from tests.tolerances import tolerance
+
+CONTINUOUS = [row for row in ROWS if "pdf" in row.functions]
+
+
+def calls(row: Row, name: str) -> list[tuple[tuple[Any, ...], dict[str, float]]]:
+    """Return the arguments of a distribution's function, standard and moved."""
+    points = PLACES if name in ("ppf", "isf") else row.points
+    args = (points, *row.parameters)
+    discrete = "pmf" in row.functions
+    moved = {"loc": 1.0} if discrete else {"loc": 0.25, "scale": 2.0}
+    return [(args, {})] + ([(args, moved)] if row.moved else [])
+
+
+def expected(row: Row, name: str, args: Any, moved: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return getattr(getattr(reference, row.name), name)(*args, **moved)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("row", ROWS, ids=str)
+def test_functions_are_those_of_scipy(row: Row, dtype: str) -> None:
+    module = getattr(stats, row.name)
+    wanted, given = [], []
+    for name in row.functions.split():
+        for args, moved in calls(row, name):
+            held = [np.asarray(a, dtype) for a in args]
+            given.append((name, held, moved))
+            wanted.append(expected(row, name, [np.float64(a) for a in held], moved))
+    with enable_x64(dtype == "float64"):
+
+        def everything(operands: Any) -> Any:
+            return [
+                getattr(module, name)(*held, **moved)
+                for (name, _, moved), held in zip(given, operands, strict=True)
+            ]
+
+        results = jx.jit(everything)([held for _, held, _ in given])
+    allowed = 16 * tolerance(dtype)
+    for (name, _, moved), found, value in zip(given, results, wanted, strict=True):
+        assert found.dtype == np.dtype(dtype)
+        text = f"{name} {moved}"
+        np.testing.assert_allclose(
+            np.float64(found), value, rtol=allowed, atol=allowed, err_msg=text
+        )
+
+
+@pytest.mark.parametrize("row", CONTINUOUS, ids=str)
+def test_log_densities_have_slopes(row: Row) -> None:
+    inside = {"wrapcauchy": 0.6, "beta": 0.4, "pareto": 1.8}.get(row.name, 0.7)
+    step = 1e-6
+    with enable_x64():
+        args = (inside, *row.parameters)
+        density = getattr(stats, row.name).logpdf
+        slopes = jx.jit(jx.jacrev(lambda args: density(*args)))(args)
+        for i, slope in enumerate(slopes):
+            above, below = (
+                expected(row, "logpdf", [a + s * (i == k) for k, a in enumerate(args)], {})
+                for s in (step, -step)
+            )
+            np.testing.assert_allclose(slope, (above - below) / (2 * step), rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=str)
+def test_batched_and_narrow_calls_follow_the_single_ones(row: Row) -> None:
+    name = "logpdf" if "pdf" in row.functions else "logpmf"
+    function = getattr(getattr(stats, row.name), name)
+    points = jnp.asarray(row.points, "float32")
+    batched = jx.jit(jx.vmap(lambda x: function(x, *row.parameters)))(points)
+    np.testing.assert_allclose(batched, function(points, *row.parameters), rtol=1e-5, atol=1e-6)
+    narrow = function(points.astype("bfloat16"), *row.parameters)
+    assert narrow.dtype == jnp.bfloat16
+    assert function(points[:0], *row.parameters).shape == (0,)
+
+
+def test_tails_keep_their_digits() -> None:
+    assert stats.norm.logsf(20.0) == pytest.approx(reference.norm.logsf(20), rel=1e-6)
+    assert stats.norm.isf(1e-30) == pytest.approx(reference.norm.isf(1e-30), rel=1e-6)
+    assert stats.cauchy.cdf(-1e6) == pytest.approx(reference.cauchy.cdf(-1e6), rel=1e-6)
+    wanted = reference.truncnorm.logpdf(12.5, 12, 13)
+    assert stats.truncnorm.logpdf(12.5, 12.0, 13.0) == pytest.approx(wanted, rel=1e-5)
+    assert bool(jnp.isnan(stats.truncnorm.cdf(0.0, 2.0, 1.0)))
+    assert bool(jnp.isnan(stats.norm.pdf(0.0, 0.0, -1.0)))
+
+
+def test_bernoulli_steps() -> None:
+    k = np.float32([-1, 0, 0.5, 1, 2])
+    np.testing.assert_allclose(stats.bernoulli.cdf(k, 0.3), reference.bernoulli.cdf(k, 0.3), 1e-6)
+    q = np.float32([0.1, 0.69, 0.71, 1.0, 2.0])
+    np.testing.assert_array_equal(stats.bernoulli.ppf(q, 0.3), [0, 0, 1, 1, np.nan])
+
+
+def test_poisson_entropy_at_every_rate() -> None:
+    mu = np.array([0.0, 0.3, 5.0, 90.0, 150.0, 1000.0])
+    wanted = [0, *reference.poisson.entropy(mu[1:])]
+    with enable_x64():
+        np.testing.assert_allclose(stats.poisson.entropy(mu), wanted, rtol=1e-9)
+    assert bool(jnp.isnan(stats.poisson.entropy(-1.0)))
+
+
+# ---------------------------------------------------------------- of several numbers
+
+
+def test_multivariate_normal() -> None:
+    cov = np.array([[2.0, 0.3, 0.1], [0.3, 1.0, -0.2], [0.1, -0.2, 0.7]], np.float32)
+    x = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
+    mean = np.float32([0.1, -0.2, 0.5])
+    wanted = reference.multivariate_normal.logpdf(x, mean, cov)
+    normal = stats.multivariate_normal
+    np.testing.assert_allclose(normal.logpdf(x, mean, cov), wanted, rtol=1e-5)
+    np.testing.assert_allclose(normal.pdf(x, mean, cov), np.exp(wanted), rtol=1e-4)
+    batched = jx.vmap(lambda x: normal.logpdf(x, mean, cov))(x)
+    np.testing.assert_allclose(batched, wanted, rtol=1e-5)
+    each = normal.logpdf(x, mean, np.stack([cov] * 4))
+    np.testing.assert_allclose(each, wanted, rtol=1e-5)
+    slope = jx.grad(lambda m: normal.logpdf(x[0], m, cov))(mean)
+    np.testing.assert_allclose(slope, np.linalg.solve(cov, x[0] - mean), rtol=1e-4)
+    assert normal.logpdf(1.0, 0.0, 2.0) == pytest.approx(reference.norm.logpdf(1, 0, 2**0.5))
+
+
+def test_dirichlet_and_multinomial() -> None:
+    alpha, x = np.float32([0.7, 1.5, 2.0]), np.float32([0.2, 0.3, 0.5])
+    wanted = reference.dirichlet.logpdf(x.astype(float) / x.astype(float).sum(), alpha)
+    assert stats.dirichlet.logpdf(x, alpha) == pytest.approx(wanted, rel=1e-5)
+    assert stats.dirichlet.logpdf(x[:2], alpha) == pytest.approx(wanted, rel=1e-5)
+    assert stats.dirichlet.pdf(x, alpha) == pytest.approx(np.exp(wanted), rel=1e-5)
+    assert stats.dirichlet.logpdf(x + 0.1, alpha) == -np.inf
+    counts, p = np.array([[1, 2, 0], [3, 0, 0], [1, 1, 0]]), np.float32([0.2, 0.5, 0.3])
+    wanted = reference.multinomial.pmf(counts, 3, p.astype(float) / p.astype(float).sum())
+    np.testing.assert_allclose(stats.multinomial.pmf(counts, 3, p), wanted, rtol=1e-5)
+    np.testing.assert_allclose(np.exp(stats.multinomial.logpmf(counts, 3, p)), wanted, rtol=1e-5)
+
+
+# ---------------------------------------------------------------- samples
+
+SAMPLE = np.random.default_rng(1).integers(0, 4, (5, 6)).astype(np.float32)
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("axis", [0, 1, -1, None])
+def test_mode_is_that_of_scipy(axis: int | None, keepdims: bool) -> None:
+    ours = stats.mode(SAMPLE, axis, keepdims=keepdims)
+    theirs = reference.mode(SAMPLE, axis, keepdims=keepdims)
+    np.testing.assert_array_equal(ours.mode, theirs.mode)
+    np.testing.assert_array_equal(ours.count, theirs.count)
+
+
+def test_mode_of_nothing_and_of_nan() -> None:
+    assert bool(jnp.isnan(stats.mode(np.zeros(0, np.float32)).mode))
+    missing = stats.mode(np.float32([1.0, np.nan, np.nan]))
+    assert bool(jnp.isnan(missing.mode))
+    assert missing.count == 2
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize("method", ["average", "min", "max", "dense", "ordinal"])
+def test_ranks_are_those_of_scipy(method: str, axis: int | None) -> None:
+    found = jx.jit(lambda a: stats.rankdata(a, method, axis=axis))(SAMPLE)
+    np.testing.assert_array_equal(found, reference.rankdata(SAMPLE, method, axis=axis))
+
+
+def test_ranks_beside_nan_are_nan() -> None:
+    assert bool(jnp.isnan(stats.rankdata(np.float32([1.0, np.nan]))).all())
+    assert stats.rankdata(np.zeros(0, np.float32)).shape == (0,)
+
+
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_standard_error_is_that_of_scipy(axis: int | None) -> None:
+    found = stats.sem(SAMPLE, axis, ddof=1)
+    np.testing.assert_allclose(found, reference.sem(SAMPLE, axis, ddof=1), rtol=1e-5)
+    holed = np.where(SAMPLE == 3, np.nan, SAMPLE).astype(np.float32)
+    wanted = reference.sem(holed, axis, nan_policy="omit")
+    np.testing.assert_allclose(stats.sem(holed, axis, nan_policy="omit"), wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize("method", [None, "silverman", 0.7])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_estimated_densities_are_those_of_scipy(method: Any, weighted: bool) -> None:
+    samples = np.random.default_rng(2).normal(size=(2, 12)).astype(np.float32)
+    weights = np.arange(1.0, 13, dtype=np.float32) if weighted else None
+    ours = stats.gaussian_kde(samples, method, weights)
+    theirs = reference.gaussian_kde(samples, method, weights)
+    points = np.float32([[0.1, -1.0, 2.0], [0.3, 0.5, -2.0]])
+    np.testing.assert_allclose(ours.evaluate(points), theirs.evaluate(points), rtol=2e-4)
+    np.testing.assert_allclose(ours.logpdf(points), theirs.logpdf(points), rtol=2e-4)
+    mean, cov = np.float32([0.2, 0.1]), np.eye(2, dtype=np.float32)
+    found = ours.integrate_gaussian(mean, cov)
+    np.testing.assert_allclose(found, theirs.integrate_gaussian(mean, cov), rtol=2e-4)
+    np.testing.assert_allclose(ours.integrate_kde(ours), theirs.integrate_kde(theirs), rtol=2e-4)
+
+
+def test_estimated_densities_pass_through_transforms() -> None:
+    samples = np.float32([1.0, 2.0, 4.0])
+    density = stats.gaussian_kde(samples)
+    box = reference.gaussian_kde(samples).integrate_box_1d(0.0, 1.5)
+    assert density.integrate_box_1d(0.0, 1.5) == pytest.approx(box, rel=1e-4)
+    traced = jx.jit(lambda d, x: d.pdf(x))(density, np.float32([2.0]))
+    np.testing.assert_allclose(traced, density(2.0), rtol=1e-6)
+    drawn = density.resample(random.key(0), (2, 500))
+    assert drawn.shape == (1, 2, 500)
+    assert abs(float(drawn.mean()) - 7 / 3) < 0.3
+    assert jx.grad(lambda x: density.logpdf(x)[0])(0.0) > 0
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda: stats.norm.pdf(1j), TypeError, r"norm.pdf does not accept dtype complex"),
+        (lambda: stats.mode(SAMPLE, nan_policy="omit"), NotImplementedError, "'propagate'"),
+        (lambda: stats.sem(SAMPLE, nan_policy="skip"), ValueError, "sem got nan_policy='skip'"),
+        (lambda: stats.rankdata(SAMPLE, "top"), ValueError, "rankdata got method='top'.*dense"),
+        (lambda: stats.dirichlet.pdf(SAMPLE, SAMPLE), ValueError, "dirichlet takes alpha"),
+        (
+            lambda: stats.multivariate_normal.logpdf(SAMPLE, 0.0, 1.0, True),
+            NotImplementedError,
+            "allow_singular",
+        ),
+        (lambda: stats.gaussian_kde(np.float32([1.0])), ValueError, "at least two samples"),
+        (lambda: stats.gaussian_kde(SAMPLE, "wide"), ValueError, "bw_method='wide'.*'scott'"),
+        (
+            lambda: stats.gaussian_kde(SAMPLE, weights=SAMPLE),
+            ValueError,
+            r"weights of shape \(6,\)",
+        ),
+        (
+            lambda: stats.gaussian_kde(SAMPLE[:2]).integrate_box_1d(0, 1),
+            ValueError,
+            "one component, not 2",
+        ),
+        (
+            lambda: stats.gaussian_kde(SAMPLE[0]).set_bandwidth(),
+            NotImplementedError,
+            "bw_method=",
+        ),
+    ],
+)
+def test_wrong_arguments_are_named(call: Any, kind: type, message: str) -> None:
+    with pytest.raises(kind, match=message):
+        call()
