@@ -6,6 +6,14 @@ are first used, by attribute or by ``import``; ``import jxkernel`` loads none.
 
 from jxkernel._lazy import lazy_names
 
-__all__: list[str] = ["cluster", "integrate", "interpolate", "ndimage", "special", "stats"]
+__all__: list[str] = [
+    "cluster",
+    "integrate",
+    "interpolate",
+    "ndimage",
+    "optimize",
+    "special",
+    "stats",
+]
 
 __getattr__, __dir__ = lazy_names(__name__, {name: f"{__name__}.{name}" for name in __all__})

@@ -172,7 +172,7 @@ def sem(
       NotImplementedError: the policy is another.
 
     >>> import jxkernel as jx
-    >>> jx.scipy.stats.sem(jx.numpy.array([1.0, 3.0]))
+    >>> jx.scipy.stats.sem(jx.numpy.array([1.0, 3.0])).round(4)
     Array(1., dtype=float32)
     """
     _check_policy("sem", nan_policy, ("propagate", "omit"))
