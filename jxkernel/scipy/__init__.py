@@ -12,6 +12,7 @@ __all__: list[str] = [
     "interpolate",
     "ndimage",
     "optimize",
+    "signal",
     "special",
     "stats",
 ]
