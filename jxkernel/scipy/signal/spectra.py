@@ -81,7 +81,7 @@ def _transforms(x: Any, window: Any, layout: _Layout, trend: _Trend, onesided: b
     pieces = _segments(x, layout)
     if callable(trend):
         pieces = trend(pieces)
-    elif trend:
+    elif isinstance(trend, str):
         pieces = detrended(pieces, -1, trend)
     pieces = pieces * window
     return (jnp.fft.rfft if onesided else jnp.fft.fft)(pieces, layout.points)

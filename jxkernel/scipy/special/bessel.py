@@ -233,6 +233,9 @@ def _greatest(n: Any) -> int:
     """Return the greatest degree of a known array, for which the table is made."""
     if isinstance(n, Tracer):
         raise ConcretizationTypeError(
-            n.owner.describe(n), "the greatest degree n of sph_harm_y", instead=("give n_max=",)
+            repr(n),
+            "the greatest degree n of sph_harm_y",
+            origin=n.owner.describe(n),
+            instead=("give n_max=",),
         )
     return int(np.max(n, initial=0))

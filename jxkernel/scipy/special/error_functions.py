@@ -172,7 +172,7 @@ def _weideman(count: int) -> tuple[float, tuple[float, ...]]:
     angles = np.arange(-2 * count + 1, 2 * count) * pi / (2 * count)
     t = scale * np.tan(angles / 2)
     values = np.concatenate([[0.0], np.exp(-t * t) * (scale * scale + t * t)])
-    spectrum = np.fft.fft(np.fft.fftshift(values)).real / (4 * count)
+    spectrum = np.real(np.fft.fft(np.fft.fftshift(values))) / (4 * count)
     return scale, tuple(spectrum[1 : count + 1][::-1].tolist())
 
 
