@@ -49,8 +49,12 @@ help: ## list the targets
 	$< $(PIP) --editable '.[demo]'
 	touch $@
 
+# Run unchanged on top of jxkernel by the tests. Its metadata asks for jax, which must not be there.
+PROGRAMS := 'optax>=0.2.5'
+
 .venv/.dev: .venv/bin/python pyproject.toml
 	$< $(PIP) --editable '.[demo,dev]'
+	$< $(PIP) --no-deps $(PROGRAMS)
 	touch $@ .venv/.demo
 
 lab: .venv/.demo ## open JupyterLab on demos/ and print its address
@@ -81,6 +85,7 @@ build/matrix/%/.installed: pyproject.toml
 	@rm -rf $(@D)
 	$(call python,$*) -m venv $(@D)
 	$(@D)/bin/python $(PIP) --editable '.[demo,test]' $(if $(filter 3.11,$*),jaxlib==0.10.2)
+	$(@D)/bin/python $(PIP) --no-deps $(PROGRAMS)
 	touch $@
 
 .PHONY: $(addprefix test-matrix-,$(VERSIONS))

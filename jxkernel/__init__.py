@@ -79,7 +79,15 @@ from jxkernel.config import (
 )
 from jxkernel.core.trace import install_base_trace
 from jxkernel.dtypes import float0
+from jxkernel.guards import (
+    array_garbage_collection_guard,
+    transfer_guard,
+    transfer_guard_device_to_device,
+    transfer_guard_device_to_host,
+    transfer_guard_host_to_device,
+)
 from jxkernel.numpy.operators import install_operators
+from jxkernel.random.keys import enable_custom_prng, legacy_prng_key
 from jxkernel.runtime import (
     Array,
     Device,
@@ -108,6 +116,7 @@ __all__ = [
     "__version_info__",
     "ad_checkpoint",
     "alias",
+    "array_garbage_collection_guard",
     "block_until_ready",
     "check_tracer_leaks",
     "checking_leaks",
@@ -138,6 +147,7 @@ __all__ = [
     "dlpack",
     "effects_barrier",
     "enable_checks",
+    "enable_custom_prng",
     "enable_x64",
     "ensure_compile_time_eval",
     "errors",
@@ -162,6 +172,7 @@ __all__ = [
     "jit",
     "jvp",
     "lax",
+    "legacy_prng_key",
     "linear_transpose",
     "linearize",
     "live_arrays",
@@ -187,6 +198,10 @@ __all__ = [
     "stages",
     "test_util",
     "threefry_partitionable",
+    "transfer_guard",
+    "transfer_guard_device_to_device",
+    "transfer_guard_device_to_host",
+    "transfer_guard_host_to_device",
     "tree",
     "tree_util",
     "typeof",

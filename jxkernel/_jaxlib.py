@@ -61,6 +61,7 @@ __all__ = [
     "batched_device_put",
     "computation_of",
     "dlpack_to_buffer",
+    "guard_lib",
     "include_dir",
     "jax_jit",
     "lapack",
@@ -101,6 +102,7 @@ SingleDeviceSharding: Any = _jax.SingleDeviceSharding
 Traceback: Any = _jax.Traceback
 batched_block_until_ready: Any = _jax.batched_block_until_ready
 batched_device_put: Any = _jax.batched_device_put
+guard_lib: Any = _jax.guard_lib
 jax_jit: Any = _jax.jax_jit
 pjit: Any = _jax.pjit
 set_tracer_class: Any = _jax.set_tracer_class

@@ -509,6 +509,11 @@ class Settings:
         )
         self.__dict__["_states"] = {state.option: state for state in states}
 
+    def include(self, *states: State) -> None:
+        """Add options that another module declares; called once for each, at its import."""
+        self.__dict__.update({state.option.removeprefix("jax_"): state for state in states})
+        self._states.update({state.option: state for state in states})
+
     def update(self, name: str, value: Any) -> None:
         """Set the option ``name`` for the whole process.
 

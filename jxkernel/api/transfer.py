@@ -7,6 +7,7 @@ import numpy as np
 from jxkernel import runtime, tree
 from jxkernel._jaxlib import ArrayImpl
 from jxkernel.core.trace import Tracer
+from jxkernel.guards import explicit_device_get, explicit_device_put
 
 __all__ = ["block_until_ready", "copy_to_host_async", "device_get", "device_put"]
 
@@ -31,16 +32,17 @@ def device_put(x: Any, device: Any = None) -> Any:
             return runtime.as_device_array(leaf)
         return runtime.device_put_single(leaf, device)
 
-    return tree.map(put, x)
+    with explicit_device_put():
+        return tree.map(put, x)
 
 
 def device_get(x: Any) -> Any:
     """Return a tree with NumPy arrays in place of device arrays, waiting for their values."""
-    leaves = tree.leaves(x)
-    for leaf in leaves:
-        if isinstance(leaf, ArrayImpl):
-            leaf.copy_to_host_async()
-    return tree.map(lambda leaf: np.asarray(leaf) if isinstance(leaf, ArrayImpl) else leaf, x)
+    with explicit_device_get():
+        for leaf in tree.leaves(x):
+            if isinstance(leaf, ArrayImpl):
+                leaf.copy_to_host_async()
+        return tree.map(lambda leaf: np.asarray(leaf) if isinstance(leaf, ArrayImpl) else leaf, x)
 
 
 def block_until_ready(x: Any) -> Any:

@@ -6,7 +6,6 @@ held fixed under differentiation, which leaves the derivative exact.
 
 from collections.abc import Sequence
 from math import prod
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,7 @@ from jxkernel.ops.reduce import reduce_max
 from jxkernel.ops.rounding import is_finite
 from jxkernel.ops.select import select
 from jxkernel.ops.shape import expand_dims
-from jxkernel.ops.structural import canonical_axis
+from jxkernel.ops.structural import canonical_axis, whole_number
 
 __all__ = ["log_softmax", "logmeanexp", "logsumexp", "one_hot", "softmax", "standardize"]
 
@@ -292,4 +291,4 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> A
     rank = argument_aval("one_hot", x).ndim
     place = canonical_axis("one_hot", axis, rank + 1)
     found = dtypes.default_float_dtype() if dtype is None else user_dtype(dtype, "one_hot")
-    return _one_hot(x, index(num_classes), found, place)
+    return _one_hot(x, whole_number("one_hot", "num_classes", num_classes), found, place)

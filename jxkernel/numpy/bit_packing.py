@@ -1,6 +1,5 @@
 """Bits as arrays of 0 and 1, and back, eight to a byte."""
 
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval
 from jxkernel.numpy.shapes import moveaxis, ravel, reshape
 from jxkernel.ops.slicing import pad
-from jxkernel.ops.structural import canonical_axis
+from jxkernel.ops.structural import canonical_axis, whole_number
 
 __all__ = ["packbits", "unpackbits"]
 
@@ -77,7 +76,7 @@ def unpackbits(
         raise TypeError(f"unpackbits takes bytes (uint8), got dtype {aval.dtype.name}")
     order = tuple(_order("unpackbits", bitorder).tolist())
     a, axis = (ravel(a), 0) if axis is None else (asarray(a), axis)
-    limit = None if count is None else index(count)
+    limit = None if count is None else whole_number("unpackbits", "count", count)
     return _unpacked(a, canonical_axis("unpackbits", axis, a.ndim), limit, order)
 
 

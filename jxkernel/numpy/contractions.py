@@ -5,7 +5,6 @@ it.  All are linear in each operand.
 """
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from jxkernel.ops.contract import dot_general
 from jxkernel.ops.joining import stack
 from jxkernel.ops.shape import reshape, squeeze
 from jxkernel.ops.slicing import index_in_dim
-from jxkernel.ops.structural import canonical_axes, listed
+from jxkernel.ops.structural import canonical_axes, listed, whole_number
 
 __all__ = [
     "cross",
@@ -245,6 +244,29 @@ def vecdot(
     return _product("vecdot", x1, x2, "k", "k", "", precision, preferred_element_type)
 
 
+def _paired(
+    name: str,
+    x: Any,
+    y: Any,
+    left: tuple[int, ...],
+    right: tuple[int, ...],
+    precision: Any,
+    preferred: Any,
+) -> Any:
+    """Return the product of two arrays summed over pairs of axes.
+
+    Raises:
+      ShapeMismatchError: two paired axes differ in size.
+    """
+    shapes = np.shape(x), np.shape(y)
+    if [shapes[0][i] for i in left] != [shapes[1][i] for i in right]:
+        axes = f"axis {left[0]} of the first is summed with axis {right[0]} of the second"
+        if len(left) != 1:
+            axes = f"axes {left} of the first are summed with axes {right} of the second"
+        raise ShapeMismatchError(name, shapes, f"{axes}, so their sizes are equal")
+    return dot_general(x, y, ((left, right), ((), ())), precision, preferred)
+
+
 @fused(static=_how)
 def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """Return the product summed over the last axis of ``a`` and the last but one of ``b``.
@@ -266,7 +288,7 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
         product = mul(x, y)
         return product if preferred is None else cast(product, preferred)
     inner = np.ndim(y) - 2 if np.ndim(y) > 1 else 0
-    return dot_general(x, y, (((np.ndim(x) - 1,), (inner,)), ((), ())), precision, preferred)
+    return _paired("dot", x, y, (np.ndim(x) - 1,), (inner,), precision, preferred)
 
 
 @fused(static=_how)
@@ -276,12 +298,9 @@ def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
     Raises:
       ShapeMismatchError: the numbers of elements differ.
     """
-    return dot.__wrapped__(
-        ravel(_conjugate(a)),
-        ravel(b),
-        precision=precision,
-        preferred_element_type=preferred_element_type,
-    )
+    x, y = ravel(_conjugate(a)), ravel(b)
+    x, y, preferred = _operands("vdot", x, y, preferred_element_type)
+    return _paired("vdot", x, y, (0,), (0,), precision, preferred)
 
 
 @fused(static=_how)
@@ -291,8 +310,8 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
     if not np.ndim(x) or not np.ndim(y):
         product = mul(x, y)
         return product if preferred is None else cast(product, preferred)
-    last = (((np.ndim(x) - 1,), (np.ndim(y) - 1,)), ((), ()))
-    return dot_general(x, y, last, precision, preferred)
+    left, right = (np.ndim(x) - 1,), (np.ndim(y) - 1,)
+    return _paired("inner", x, y, left, right, precision, preferred)
 
 
 @fused(static=("out",))
@@ -349,7 +368,7 @@ def _summed_axes(
     axes: Any, a: ShapedArray, b: ShapedArray
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if np.ndim(axes) == 0:
-        count = index(axes)
+        count = whole_number("tensordot", "axes", axes)
         if count > min(a.ndim, b.ndim):
             raise ValueError(
                 f"tensordot(axes={count}) needs as many axes, got shapes {a.shape} and {b.shape}"
@@ -374,7 +393,7 @@ def _tensordot(
     preferred_element_type: Any,
 ) -> Any:
     x, y, preferred = _operands("tensordot", a, b, preferred_element_type)
-    return dot_general(x, y, ((left, right), ((), ())), precision, preferred)
+    return _paired("tensordot", x, y, left, right, precision, preferred)
 
 
 @fused

@@ -5,7 +5,6 @@ and dtype.
 """
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.compare import eq
 from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.joining import stack as stack_arrays
+from jxkernel.ops.structural import whole_number, whole_numbers
 from jxkernel.runtime import ArrayImpl, array_from_host, device_put_single
 from jxkernel.runtime.dlpack import from_dlpack as share_memory
 
@@ -51,18 +51,21 @@ _PYTHON_SCALARS = frozenset((bool, int, float, complex))
 _KIND_ORDER = (bool, int, float, complex)
 
 
-def canonical_shape(shape: Any) -> tuple[int, ...]:
+def canonical_shape(shape: Any, name: str = "the function", argument: str = "shape") -> Any:
     """Return a shape as a tuple of ints; one number is the shape of rank 1.
+
+    Args:
+      shape: what was given.
+      name: the function that takes it, for messages.
+      argument: what it is called there.
 
     Raises:
       TypeError: it holds anything but whole numbers (a traced value is told what to do).
       ValueError: a size is negative.
     """
-    if type(shape) is not tuple:
-        shape = (shape,) if np.ndim(shape) == 0 else tuple(shape)
-    sizes = tuple(map(index, shape))
+    sizes = whole_numbers(name, argument, shape)
     if any(size < 0 for size in sizes):
-        raise ValueError(f"a shape has no negative sizes, got {sizes}")
+        raise ValueError(f"{name} got {argument}={sizes}: sizes are not negative")
     return sizes
 
 
@@ -337,14 +340,14 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     Array([0., 0.], dtype=float32)
     """
     found = dtypes.default_float_dtype() if dtype is None else user_dtype(dtype, "zeros")
-    result = _constant(0, canonical_shape(shape), found)
+    result = _constant(0, canonical_shape(shape, "zeros"), found)
     return result if device is None else placed(result, device)
 
 
 def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     """Return an array of ones; arguments are those of ``zeros``."""
     found = dtypes.default_float_dtype() if dtype is None else user_dtype(dtype, "ones")
-    result = _constant(1, canonical_shape(shape), found)
+    result = _constant(1, canonical_shape(shape, "ones"), found)
     return result if device is None else placed(result, device)
 
 
@@ -367,7 +370,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
     aval = argument_aval("full", fill_value, 1)
     found = aval.dtype if dtype is None else user_dtype(dtype, "full")
     weak = dtype is None and aval.weak_type
-    return placed(_filled(fill_value, canonical_shape(shape), found, weak), device)
+    return placed(_filled(fill_value, canonical_shape(shape, "full"), found, weak), device)
 
 
 def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[Any, tuple[int, ...], bool]:
@@ -436,8 +439,8 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: 
       device: a device to commit the result to.
     """
     found = dtypes.default_float_dtype() if dtype is None else user_dtype(dtype, "eye")
-    rows, columns = canonical_shape((N, N if M is None else M))
-    return placed(_diagonal_of_ones(rows, columns, index(k), found), device)
+    rows, columns = canonical_shape((N, N if M is None else M), "eye", "N")
+    return placed(_diagonal_of_ones(rows, columns, whole_number("eye", "k", k), found), device)
 
 
 def identity(n: int, dtype: Any = None) -> Any:

@@ -1,6 +1,5 @@
 """Extremes in company: the least and greatest at once, and the first ``k`` in order."""
 
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from jxkernel.numpy.shapes import moveaxis
 from jxkernel.numpy.sorting import argsort
 from jxkernel.numpy.taking import take_along_axis
 from jxkernel.ops.sort import top_k as top_along_last
-from jxkernel.ops.structural import canonical_axis
+from jxkernel.ops.structural import canonical_axis, whole_number
 
 __all__ = ["minmax", "top_k"]
 
@@ -101,7 +100,7 @@ def top_k(
         raise ValueError(f"top_k got {aval.dtype.name}: complex numbers have no order")
     if mode not in ("largest", "smallest"):
         raise ValueError(f"top_k got mode {mode!r}: it is 'largest' or 'smallest'")
-    place, count = canonical_axis("top_k", axis, aval.ndim), index(k)
+    place, count = canonical_axis("top_k", axis, aval.ndim), whole_number("top_k", "k", k)
     if not 0 <= count <= aval.shape[place]:
         raise ValueError(
             f"top_k got k={count} for axis {place} of shape {aval.shape}: it is 0 to "

@@ -1,6 +1,5 @@
 """Polynomials from their roots, roots of polynomials, and least-squares fits."""
 
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, promote
 from jxkernel.numpy.selection import where
 from jxkernel.ops.linalg_general import eig
 from jxkernel.ops.linalg_spectral import svd
+from jxkernel.ops.structural import whole_number
 
 __all__ = ["poly", "polyfit", "roots"]
 
@@ -147,7 +147,7 @@ def polyfit(
     >>> jnp.polyfit(jnp.arange(4.), 2 * jnp.arange(4.) + 1, 1).round(3)
     Array([2., 1.], dtype=float32)
     """
-    order = index(deg)
+    order = whole_number("polyfit", "deg", deg)
     if order < 0:
         raise ValueError(f"polyfit got deg={order}: it is not negative")
     _check_points(x, y, w)

@@ -1,6 +1,6 @@
 """Joining, splitting and repeating whole arrays.  All are linear."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import prod
 from operator import index
@@ -17,7 +17,7 @@ from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.joining import concatenate as joined
 from jxkernel.ops.joining import stack as stacked
 from jxkernel.ops.slicing import slice as sliced
-from jxkernel.ops.structural import canonical_axis, listed
+from jxkernel.ops.structural import canonical_axis, listed, whole_number, whole_numbers
 from jxkernel.runtime import ArrayImpl
 
 __all__ = [
@@ -49,6 +49,11 @@ def _listed(name: str, arrays: Any) -> list[Any]:
         if not arrays.shape:
             raise ValueError(f"{name} needs several arrays, got one of rank 0")
         return [arrays[i] for i in range(arrays.shape[0])]
+    if not isinstance(arrays, Iterable) or isinstance(arrays, str):
+        raise TypeError(
+            f"{name} takes a sequence of arrays, got {arrays!r:.100} of type "
+            f"{type(arrays).__name__}"
+        )
     parts = list(arrays)
     if not parts:
         raise ValueError(f"{name} needs at least one array")
@@ -81,7 +86,7 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
     check_arguments("concatenate", *parts)
     if axis is None:
         return concatenate([ravel(part) for part in parts], 0, dtype)
-    return _concatenated(parts, axis, dtype)
+    return _concatenated(parts, whole_number("concatenate", "axis", axis), dtype)
 
 
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
@@ -116,7 +121,7 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> An
     shapes = [np.shape(part) for part in parts]
     if len(set(shapes)) > 1:
         raise ValueError(f"stack needs arrays of one shape, got {', '.join(map(str, shapes))}")
-    return _stacked(parts, axis, dtype)
+    return _stacked(parts, whole_number("stack", "axis", axis), dtype)
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
@@ -210,7 +215,7 @@ def _split(name: str, ary: Any, sections: Any, axis: int, *, exact: bool) -> lis
     axis = canonical_axis(name, axis, aval.ndim)
     length = aval.shape[axis]
     if np.ndim(sections) == 0:
-        count = index(sections)
+        count = whole_number(name, "indices_or_sections", sections)
         if count <= 0:
             raise ValueError(f"{name} needs at least one part, got {count}")
         if exact and length % count:
@@ -223,7 +228,7 @@ def _split(name: str, ary: Any, sections: Any, axis: int, *, exact: bool) -> lis
             edges.append(edges[-1] + small + (part < larger))
         bounds = tuple(pairwise(edges))
     else:
-        cuts = [0, *(index(i) for i in sections), length]
+        cuts = [0, *whole_numbers(name, "indices_or_sections", sections), length]
         clipped = [min(max(cut + length if cut < 0 else cut, 0), length) for cut in cuts]
         bounds = tuple((a, max(a, b)) for a, b in pairwise(clipped))
     return _parts(ary, bounds, axis)
@@ -305,7 +310,7 @@ def _repeated_equally(a: Any, count: int, axis: int) -> Any:
 
 def resize(a: Any, new_shape: Any) -> Any:
     """Return the elements of an array in a shape of any size, repeated from the start as needed."""
-    sizes = (index(new_shape),) if np.ndim(new_shape) == 0 else tuple(map(index, new_shape))
+    sizes = whole_numbers("resize", "new_shape", new_shape)
     if any(n < 0 for n in sizes):
         raise ValueError(f"resize got shape {sizes}: sizes are not negative")
     flat = ravel(a)

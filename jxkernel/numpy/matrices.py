@@ -21,7 +21,7 @@ from jxkernel.ops.exponential import pow as power_of
 from jxkernel.ops.indexing import GatherDimensionNumbers, gather
 from jxkernel.ops.select import select
 from jxkernel.ops.slicing import pad
-from jxkernel.ops.structural import canonical_axes
+from jxkernel.ops.structural import canonical_axes, whole_number
 
 __all__ = [
     "diag",
@@ -65,9 +65,9 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
       k: which diagonal: positive ones lie above the main one.
       dtype: the default float dtype where not given.
     """
-    rows, columns = canonical_shape((N, N if M is None else M))
+    rows, columns = canonical_shape((N, N if M is None else M), "tri", "N")
     found = user_dtype(dtype, "tri") or dtypes.default_float_dtype()
-    return _tri(rows, columns, index(k), found)
+    return _tri(rows, columns, whole_number("tri", "k", k), found)
 
 
 @fused(static=("k", "lower"), name="tril")
@@ -92,13 +92,13 @@ def tril(m: Any, k: int = 0) -> Any:
       ValueError: the rank is below 2.
     """
     argument_aval("tril", m)
-    return _triangle(m, index(k), True)
+    return _triangle(m, whole_number("tril", "k", k), True)
 
 
 def triu(m: Any, k: int = 0) -> Any:
     """Return matrices with what lies below a diagonal set to 0; see ``tril``."""
     argument_aval("triu", m)
-    return _triangle(m, index(k), False)
+    return _triangle(m, whole_number("triu", "k", k), False)
 
 
 # ---------------------------------------------------------------- diagonals
@@ -132,7 +132,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
       ValueError: the axes are the same or do not exist.
     """
     first, second = canonical_axes("diagonal", (axis1, axis2), argument_aval("diagonal", a).ndim)
-    return _diagonal(a, index(offset), first, second)
+    return _diagonal(a, whole_number("diagonal", "offset", offset), first, second)
 
 
 @fused(static=("k",), name="diag")
@@ -160,7 +160,7 @@ def diag(v: Any, k: int = 0) -> Any:
     """
     aval = argument_aval("diag", v)
     if aval.ndim == 1:
-        return _matrix_of(v, index(k))
+        return _matrix_of(v, whole_number("diag", "k", k))
     if aval.ndim == 2:
         return diagonal(v, k)
     raise ValueError(f"diag takes a vector or a matrix, got shape {aval.shape}")
@@ -168,7 +168,7 @@ def diag(v: Any, k: int = 0) -> Any:
 
 def diagflat(v: Any, k: int = 0) -> Any:
     """Return the matrix with the elements of an array on a diagonal."""
-    return _matrix_of(ravel(v), index(k))
+    return _matrix_of(ravel(v), whole_number("diagflat", "k", k))
 
 
 def trace(
@@ -303,7 +303,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     aval = argument_aval("vander", x)
     if aval.ndim != 1:
         raise ValueError(f"vander takes a vector, got shape {aval.shape}")
-    count = aval.shape[0] if N is None else index(N)
+    count = aval.shape[0] if N is None else whole_number("vander", "N", N)
     if count < 0:
         raise ValueError(f"vander got N={count}: it is not negative")
     return _powers(x, count, increasing)

@@ -1,6 +1,5 @@
 """Polynomials as vectors of coefficients, the highest power first."""
 
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from jxkernel.numpy.shapes import ravel
 from jxkernel.ops.arithmetic import add, mul
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.slicing import index_in_dim
+from jxkernel.ops.structural import whole_number
 
 __all__ = [
     "polyadd",
@@ -119,7 +119,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     Raises:
       ValueError: ``m`` is negative.
     """
-    order = index(m)
+    order = whole_number("polyder", "m", m)
     if order < 0:
         raise ValueError(f"polyder got m={order}: it is not negative")
     p = _vector("polyder", p)
@@ -144,7 +144,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     Raises:
       ValueError: ``m`` is negative, or there are not as many constants.
     """
-    order = index(m)
+    order = whole_number("polyint", "m", m)
     if order < 0:
         raise ValueError(f"polyint got m={order}: it is not negative")
     p = _vector("polyint", p)

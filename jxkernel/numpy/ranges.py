@@ -1,12 +1,12 @@
 """Ranges: evenly spaced numbers, counted or interpolated."""
 
 from math import ceil
-from operator import index
 from typing import Any
 
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.creation import asarray, astype, placed, user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
@@ -22,6 +22,7 @@ from jxkernel.ops.creation import broadcasted_iota, iota
 from jxkernel.ops.exponential import exp, log
 from jxkernel.ops.joining import concatenate
 from jxkernel.ops.rounding import floor
+from jxkernel.ops.structural import whole_number
 
 __all__ = ["arange", "geomspace", "linspace", "logspace"]
 
@@ -58,10 +59,13 @@ def arange(
     Array([0, 1, 2], dtype=int32)
     """
     given = [x for x in (start, stop, step) if x is not None]
-    first, last, distance = map(_concrete_number, (start, stop, step))
+    names = ("start", "stop", "step")
+    first, last, distance = map(_concrete_number, names, (start, stop, step))
     if last is None:
         first, last = 0, first
     distance = 1 if distance is None else distance
+    if distance == 0:
+        raise ZeroDivisionError("arange got step=0: it would not end")
     if dtype is None:
         found = dtypes.canonicalize_dtype(dtypes.result_type(*given))
     else:
@@ -79,7 +83,7 @@ def _range(first: Any, last: Any, distance: Any, size: int, dtype: Any) -> Any:
     return asarray(np.arange(first, last, distance)[:size], dtype)
 
 
-def _concrete_number(x: Any) -> Any:
+def _concrete_number(argument: str, x: Any) -> Any:
     """Return a number, or the value of a rank-0 array, as a Python number; None as it is."""
     if x is None or type(x) in (int, float):
         return x
@@ -87,7 +91,22 @@ def _concrete_number(x: Any) -> Any:
     if aval.shape:
         raise TypeError(f"arange takes scalars, got an array of shape {aval.shape}")
     kind = dtypes.scalar_type_of(aval.dtype)
-    return kind(x) if kind is not bool else int(bool(x))
+    try:
+        return kind(x) if kind is not bool else int(bool(x))
+    except ConcretizationTypeError as error:
+        raise ConcretizationTypeError(
+            error.tracer,
+            f"arange(..., {argument}=...)",
+            origin=error.origin,
+            where=error.where,
+            code=error.code,
+            underline=error.underline,
+            instead=(
+                f"the result's length depends on {argument}: make it an argument that is known "
+                "while tracing, jit(f, static_argnames=...)",
+                "for numbers from a traced one on: start + jnp.arange(n)",
+            ),
+        ) from None
 
 
 @fused(static=("num", "endpoint", "dtype", "axis"))
@@ -147,7 +166,7 @@ def linspace(
 
     Linear in ``start`` and ``stop``.
     """
-    num = index(num)
+    num = whole_number("linspace", "num", num)
     if num < 0:
         raise ValueError(f"linspace needs a number of points that is not negative, got {num}")
     start, stop = promote_dtypes("linspace", start, stop)

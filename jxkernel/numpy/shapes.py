@@ -5,7 +5,6 @@ All are linear.  Axes, shapes and counts are Python values; a traced one is told
 
 from collections.abc import Sequence
 from math import prod
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,13 @@ from jxkernel.numpy.promotion import (
 )
 from jxkernel.ops import shape as ops
 from jxkernel.ops.broadcast import transpose as permuted
-from jxkernel.ops.structural import canonical_axes, canonical_axis, integers, listed
+from jxkernel.ops.structural import (
+    canonical_axes,
+    canonical_axis,
+    listed,
+    whole_number,
+    whole_numbers,
+)
 
 __all__ = [
     "atleast_1d",
@@ -76,7 +81,7 @@ def _sizes(name: str, aval: Any, given: Any) -> tuple[int, ...]:
     Raises:
       TypeError: no size does.
     """
-    sizes = (index(given),) if np.ndim(given) == 0 else tuple(map(index, given))
+    given = sizes = whole_numbers(name, "shape", given)
     unknown = [i for i, n in enumerate(sizes) if n == -1]
     if len(unknown) > 1 or any(n < -1 for n in sizes):
         raise ValueError(f"{name} got shape {sizes}: at most one size may be -1, none less")
@@ -86,7 +91,7 @@ def _sizes(name: str, aval: Any, given: Any) -> tuple[int, ...]:
         sizes = (*sizes[: unknown[0]], filled, *sizes[unknown[0] + 1 :])
     if prod(sizes) != aval.size:
         raise TypeError(
-            f"{name} cannot give shape {tuple(map(index, np.atleast_1d(given)))} to an array of "
+            f"{name} cannot give shape {given} to an array of "
             f"shape {aval.shape} and {aval.size} elements"
         )
     return sizes
@@ -284,7 +289,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
       ValueError: the axes are the same or do not exist.
     """
     first, second = canonical_axes("rot90", axes, argument_aval("rot90", m).ndim)
-    turns = k % 4
+    turns = whole_number("rot90", "k", k) % 4
     if turns == 0:
         return _transposed(m, tuple(range(np.ndim(m))))
     if turns == 2:
@@ -309,7 +314,7 @@ def broadcast_to(array: Any, shape: Any) -> Any:
       ValueError: its shape does not broadcast to that one.
     """
     argument_aval("broadcast_to", array)
-    sizes = integers(listed(shape))
+    sizes = whole_numbers("broadcast_to", "shape", shape)
     return _broadcast(array, sizes)
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from math import prod
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import broadcast_to, expand_dims, ravel, reshape
 from jxkernel.numpy.sorting import searchsorted
 from jxkernel.numpy.updating import IndexUpdater
+from jxkernel.ops.structural import whole_number
 
 __all__ = [
     "average",
@@ -171,7 +171,7 @@ def cov(
     pairs = [argument_aval("cov", x) for x in observations]
     joint, _ = dtypes.lattice_result_type(*[(aval.dtype, aval.weak_type) for aval in pairs])
     found = inexact_dtype(joint) if dtype is None else dtypes.canonicalize_dtype(dtype)
-    result = _covariance(m, y, fweights, aweights, rowvar, index(ddof), found)
+    result = _covariance(m, y, fweights, aweights, rowvar, whole_number("cov", "ddof", ddof), found)
     return result[0, 0] if result.shape == (1, 1) else result
 
 
@@ -225,7 +225,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
         raise TypeError(f"bincount counts integers, got dtype {aval.dtype.name}")
     if aval.ndim != 1:
         raise ValueError(f"bincount counts a vector, got shape {aval.shape}")
-    if min(index(minlength), 0 if length is None else index(length)) < 0:
+    least = whole_number("bincount", "minlength", minlength)
+    if min(least, 0 if length is None else whole_number("bincount", "length", length)) < 0:
         raise ValueError(f"bincount got minlength={minlength}, length={length}: not negative")
     if length is None:
         if isinstance(x, Tracer):
@@ -235,9 +236,9 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
                 origin=x.owner.describe(x),
                 instead=("give the length: jnp.bincount(x, length=n)",),
             )
-        length = max(index(minlength), int(np.max(np.asarray(x), initial=-1)) + 1)
+        length = max(least, int(np.max(np.asarray(x), initial=-1)) + 1)
     x = cast(asarray(x), dtypes.default_int_dtype()) if aval.dtype in dtypes.BOOLEAN else x
-    return _counted(x, weights, index(length))
+    return _counted(x, weights, whole_number("bincount", "length", length))
 
 
 def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
@@ -278,13 +279,16 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
         )
     if np.ndim(bins):
         return asarray(bins)
+    count = whole_number("histogram", "bins", bins)
+    if count < 1:
+        raise ValueError(f"histogram got bins={count}: at least one bin is needed")
     a = ravel(a)
     dtype = inexact_dtype(a.dtype)
     low, high = range if range is not None else (_least(a), _greatest(a))
     low, high = asarray(low, dtype), asarray(high, dtype)
     flat = low == high
     low, high = where(flat, low - 0.5, low), where(flat, high + 0.5, high)
-    return linspace(low, high, index(bins) + 1, dtype=dtype)
+    return linspace(low, high, count + 1, dtype=dtype)
 
 
 def _least(a: Any) -> Any:

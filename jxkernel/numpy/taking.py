@@ -40,7 +40,7 @@ from jxkernel.ops.indexing import GatherDimensionNumbers, gather
 from jxkernel.ops.joining import concatenate as joined
 from jxkernel.ops.select import select
 from jxkernel.ops.shape import expand_dims
-from jxkernel.ops.structural import canonical_axis, listed
+from jxkernel.ops.structural import canonical_axis, listed, whole_number
 from jxkernel.runtime import ArrayImpl, value_of
 
 __all__ = [
@@ -234,9 +234,9 @@ def _positions(name: str, a: Any, size: int | None, fill_value: Any) -> tuple[An
         raise ValueError(f"{name} of a scalar is not defined: use atleast_1d first")
     if size is None:
         return tuple(asarray(found) for found in np.nonzero(_known(name, a)))
-    flat, count = _found(a, index(size))
+    flat, count = _found(a, whole_number("nonzero", "size", size))
     places = unravel(flat, aval.shape)
-    beyond = arange(index(size)) >= count
+    beyond = arange(size) >= count
     fills = fill_value if isinstance(fill_value, tuple) else (fill_value or 0,) * aval.ndim
     return tuple(
         _where_beyond(beyond, fill, place) for fill, place in zip(fills, places, strict=True)
@@ -379,7 +379,7 @@ def repeat(
         a, axis = reshape(a, (1,)), 0
     axis = canonical_axis("repeat", axis, a.ndim)
     if isinstance(repeats, (int, np.integer)) and total_repeat_length is None:
-        return _repeated_equally(a, index(repeats), axis)
+        return _repeated_equally(a, whole_number("repeat", "repeats", repeats), axis)
     if total_repeat_length is not None:
         return _repeated_to_length(a, asarray(repeats), axis, index(total_repeat_length))
     counts = np.ravel(_known("repeat", repeats))

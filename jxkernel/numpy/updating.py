@@ -19,6 +19,7 @@ from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast
 from jxkernel.ops import arithmetic as ops
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.dynamic_slicing import dynamic_slice, dynamic_update_slice
+from jxkernel.ops.index_numbers import GatherScatterMode
 from jxkernel.ops.indexing import (
     ScatterDimensionNumbers,
     scatter,
@@ -176,6 +177,7 @@ def updated(
       ValueError: the values do not broadcast to the part.
     """
     aval = argument_aval(operation, values)
+    mode = GatherScatterMode.from_any(mode)
     _warn_of_loss(x, aval)
     eager = evaluating()
     parsed = parse(x.shape, index, staged=not eager, clamp=False)

@@ -11,13 +11,14 @@ from jxkernel.numpy.creation import ones
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.mathematics import cos, i0, sqrt
 from jxkernel.numpy.ranges import arange
+from jxkernel.ops.structural import whole_number
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]
 
 
 def _places(M: int) -> Any:
     """Return 0, 1, ..., M - 1 in the default float dtype; None for at most one place."""
-    count = index(M)
+    count = whole_number("a window", "M", M)
     return arange(count, dtype=dtypes.default_float_dtype()) if count > 1 else None
 
 

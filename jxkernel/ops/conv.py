@@ -88,6 +88,19 @@ class _Span(NamedTuple):
 conv_general_dilated_p = Primitive("conv_general_dilated")
 
 
+def _check_counts(count: int, **steps: tuple[int, ...]) -> None:
+    """Check that arguments have a number for each spatial axis.
+
+    Raises:
+      ValueError: one has not.
+    """
+    for name, given in steps.items():
+        if len(given) != count:
+            raise ValueError(
+                f"conv_general_dilated got {name}={given} for {count} spatial axes: one for each"
+            )
+
+
 def conv_general_dilated(
     lhs: Any,
     rhs: Any,
@@ -131,6 +144,9 @@ def conv_general_dilated(
     left_dilation = ones if lhs_dilation is None else integers(lhs_dilation)
     right_dilation = ones if rhs_dilation is None else integers(rhs_dilation)
     strides = integers(window_strides)
+    _check_counts(
+        count, window_strides=strides, lhs_dilation=left_dilation, rhs_dilation=right_dilation
+    )
     if isinstance(padding, str):
         if any(step != 1 for step in left_dilation):
             raise ValueError(

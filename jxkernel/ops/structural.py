@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import index
 from typing import Any
 
-from jxkernel.core.avals import ShapedArray, rank_of
+from jxkernel.core.avals import ShapedArray, rank_of, type_of
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, scalar_like
+from jxkernel.errors import TracerIntegerConversionError
 from jxkernel.ops.broadcast import add_tangents, batch_to_front, instantiate
 
 __all__ = [
@@ -26,6 +27,8 @@ __all__ = [
     "linear_jvp",
     "listed",
     "same_dtype",
+    "whole_number",
+    "whole_numbers",
     "without_derivative",
     "zero_cotangents",
 ]
@@ -109,8 +112,54 @@ def integers(values: Iterable[Any]) -> tuple[int, ...]:
     return tuple(map(index, values))
 
 
+def whole_number(name: str, argument: str, value: Any) -> int:
+    """Return an argument that must be a whole number known now.
+
+    Args:
+      name: the function.
+      argument: the argument's name.
+      value: what was given.
+
+    Raises:
+      TracerIntegerConversionError: it is traced.
+      TypeError: it is anything else.
+    """
+    try:
+        return index(value)
+    except TracerIntegerConversionError as error:
+        raise TracerIntegerConversionError(
+            error.tracer,
+            f"{name}(..., {argument}=...)",
+            origin=error.origin,
+            where=error.where,
+            code=error.code,
+            underline=error.underline,
+            instead=(
+                f"{argument} shapes the program: make it an argument that is known while tracing, "
+                "jit(f, static_argnames=...)",
+            ),
+        ) from None
+    except TypeError:
+        raise TypeError(
+            f"{name} got {argument}={value!r:.100} of type {type(value).__name__}: it takes whole "
+            "numbers"
+        ) from None
+
+
+def whole_numbers(name: str, argument: str, values: Any) -> tuple[int, ...]:
+    """Return an argument that must be a sequence of whole numbers; one stands for itself.
+
+    Raises:
+      TracerIntegerConversionError: one of them is traced.
+      TypeError: one of them is no whole number.
+    """
+    return tuple([whole_number(name, argument, value) for value in listed(values)])
+
+
 def listed(axes: Any) -> tuple[Any, ...]:
     """Return axes as a tuple; one number stands for itself."""
+    if issubclass(type_of(axes), (tuple, list)):
+        return tuple(axes)
     return (axes,) if rank_of(axes) == 0 else tuple(axes)
 
 
@@ -120,7 +169,7 @@ def canonical_axis(name: str, axis: Any, ndim: int) -> int:
     Raises:
       ValueError: there is no such axis.
     """
-    position = index(axis)
+    position = whole_number(name, "axis", axis)
     if not -ndim <= position < ndim:
         raise ValueError(
             f"{name} got axis {position} for an array of rank {ndim}: axes are from {-ndim} to "

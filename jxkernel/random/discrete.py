@@ -5,7 +5,6 @@ None of the results has a derivative.
 
 from collections.abc import Sequence
 from math import prod
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from jxkernel.ops.reduce import argmax
 from jxkernel.ops.rounding import floor
 from jxkernel.ops.select import select
 from jxkernel.ops.slicing import index_in_dim
+from jxkernel.ops.structural import canonical_axis
 from jxkernel.random.continuous import fine_gumbel, finely, several, standard_gumbel
 from jxkernel.random.drawing import joint_shape, random_bits, uniform_floats
 from jxkernel.random.keys import checked_words
@@ -254,7 +254,7 @@ def categorical(
     fine = finely("categorical", mode)
     words, generator = checked_words("categorical", key)
     aval = argument_aval("random.categorical", logits, 1)
-    place = index(axis) % aval.ndim if aval.ndim else 0
+    place = canonical_axis("random.categorical", axis, aval.ndim) if aval.ndim else 0
     own = (*aval.shape[:place], *aval.shape[place + 1 :])
     sizes = own if shape is None else canonical_shape(shape)
     if (

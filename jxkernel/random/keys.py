@@ -5,6 +5,7 @@ it is for, cannot be mistaken for data, and may be one of an array of keys.  Typ
 pytrees of their words, so that every transform takes them.
 """
 
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, NewType
 
@@ -25,14 +26,35 @@ __all__ = [
     "KeyDType",
     "PRNGKey",
     "clone",
+    "enable_custom_prng",
     "fold_in",
     "key",
     "key_data",
     "key_dtype",
     "key_impl",
+    "legacy_prng_key",
     "split",
     "wrap_key_data",
 ]
+
+
+enable_custom_prng = config.State(
+    "jax_enable_custom_prng",
+    False,
+    config.BOOLEAN,
+    "Let PRNGKey make typed keys, as key does.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
+legacy_prng_key = config.State(
+    "jax_legacy_prng_key",
+    "allow",
+    config.one_of("allow", "warn", "error"),
+    "What to do where a raw key is used: nothing, warn, or refuse it.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
+config.config.include(enable_custom_prng, legacy_prng_key)
 
 
 class KeyDType(dtypes.ExtendedDType):
@@ -214,7 +236,21 @@ def _raw(name: str, key: Any) -> Any:
             f"random.{name} takes a key, made by random.key(seed), got {key!r:.60} of type "
             f"{type(key).__name__}"
         )
+    if legacy_prng_key.value != "allow":
+        _object_to_raw(name)
     return key
+
+
+def _object_to_raw(name: str) -> None:
+    """Warn of a raw key, or refuse it, as the option says."""
+    words = (
+        f"random.{name} was given a raw key, an array of uint32, and jax_legacy_prng_key is "
+        f"{legacy_prng_key.value!r}: make keys with random.key(seed), or wrap this one with "
+        "random.wrap_key_data(key)"
+    )
+    if legacy_prng_key.value == "error":
+        raise ValueError(words)
+    warnings.warn(words, UserWarning, stacklevel=4)
 
 
 def _wrapped_like(key: Any, words: Any, generator: Generator) -> Any:
@@ -260,6 +296,8 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
     >>> random.PRNGKey(0)
     Array([0, 0], dtype=uint32)
     """
+    if enable_custom_prng.value:
+        return key(seed, impl=impl)
     return _seed_words(seed, generator_named(impl))
 
 

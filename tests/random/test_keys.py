@@ -79,3 +79,17 @@ def test_the_configured_generator_makes_keys() -> None:
 def test_what_is_no_key_is_refused(call: Any, error: Any, message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+def test_options_make_prngkey_typed_and_object_to_raw_keys() -> None:
+    raw = random.PRNGKey(3)
+    with jx.enable_custom_prng(True):
+        assert jnp.issubdtype(random.PRNGKey(3).dtype, jx.dtypes.prng_key)
+        assert (random.key_data(random.PRNGKey(3)) == raw).all()
+    with jx.legacy_prng_key("warn"), pytest.warns(UserWarning, match="raw key"):
+        random.bits(raw)
+    with jx.legacy_prng_key("error"):
+        random.bits(random.key(3))
+        with pytest.raises(ValueError, match=r"random.bits was given a raw key.*wrap_key_data"):
+            random.bits(raw)
+    assert random.bits(raw).shape == ()

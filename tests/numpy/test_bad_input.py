@@ -1,0 +1,148 @@
+"""Wrong input: the error names the function, the argument, what was given and what would work."""
+
+import numpy as np
+import pytest
+
+import jxkernel as jx
+import jxkernel.numpy as jnp
+from jxkernel import lax
+from jxkernel.errors import (
+    ConcretizationTypeError,
+    ShapeMismatchError,
+    TracerIntegerConversionError,
+)
+
+X = jnp.ones((2, 3))
+V = jnp.ones(3)
+KEY = jx.random.key(0)
+
+TRACED = [
+    ("reshape(..., shape=...)", lambda k: X.reshape(k, 3)),
+    ("reshape(..., shape=...)", lambda k: jnp.reshape(X, (k, -1))),
+    ("zeros(..., shape=...)", jnp.zeros),
+    ("ones(..., shape=...)", lambda k: jnp.ones((k, 2))),
+    ("full(..., shape=...)", lambda k: jnp.full(k, 1.0)),
+    ("linspace(..., num=...)", lambda k: jnp.linspace(0, 1, k)),
+    ("eye(..., N=...)", jnp.eye),
+    ("eye(..., k=...)", lambda k: jnp.eye(3, k=k)),
+    ("tri(..., N=...)", jnp.tri),
+    ("triu(..., k=...)", lambda k: jnp.triu(X, k)),
+    ("diag(..., k=...)", lambda k: jnp.diag(V, k)),
+    ("vander(..., N=...)", lambda k: jnp.vander(V, k)),
+    ("split(..., indices_or_sections=...)", lambda k: jnp.split(V, k)),
+    ("broadcast_to(..., shape=...)", lambda k: jnp.broadcast_to(V, (k, 3))),
+    ("sum(..., axis=...)", lambda k: jnp.sum(X, axis=k)),
+    ("concatenate(..., axis=...)", lambda k: jnp.concatenate([X, X], axis=k)),
+    ("stack(..., axis=...)", lambda k: jnp.stack([V, V], axis=k)),
+    ("transpose(..., axis=...)", lambda k: jnp.transpose(X, (k, 1))),
+    ("expand_dims(..., axis=...)", lambda k: jnp.expand_dims(V, k)),
+    ("sort(..., axis=...)", lambda k: jnp.sort(V, axis=k)),
+    ("rot90(..., k=...)", lambda k: jnp.rot90(X, k)),
+    ("bincount(..., length=...)", lambda k: jnp.bincount(jnp.arange(3), length=k)),
+    ("polyder(..., m=...)", lambda k: jnp.polyder(V, k)),
+    ("one_hot(..., num_classes=...)", lambda k: jx.nn.one_hot(jnp.arange(3), k)),
+    ("top_k(..., k=...)", lambda k: jnp.top_k(V, k)),
+]
+
+
+@pytest.mark.parametrize(("named", "call"), TRACED)
+def test_a_traced_number_that_shapes_the_program_is_named(named, call):
+    with pytest.raises(TracerIntegerConversionError) as caught:
+        jx.jit(call)(1)
+    message = str(caught.value)
+    assert f"{named} needs a Python integer" in message
+    assert "static_argnames" in message
+    assert "depends on the traced argument" in message
+
+
+def test_a_traced_end_of_a_range_is_named():
+    with pytest.raises(ConcretizationTypeError, match=r"arange\(..., stop=...\) needs a concrete"):
+        jx.jit(lambda k: jnp.arange(0, k))(3)
+
+
+# Each row: the call, the error's class, words of the message in order.
+WRONG = [
+    # shapes
+    (lambda: X.reshape(4, 2), TypeError, r"reshape .*\(4, 2\) .*\(2, 3\) and 6 elements"),
+    (lambda: X.reshape(-1, -1), ValueError, r"reshape got shape \(-1, -1\)"),
+    (lambda: X.reshape("a"), TypeError, "reshape got shape='a' of type str"),
+    (lambda: X.reshape(2.0, 3), TypeError, "reshape got shape=2.0 of type float"),
+    (lambda: jnp.zeros(-1), ValueError, r"zeros got shape=\(-1,\)"),
+    (lambda: jnp.zeros("a"), TypeError, "zeros got shape='a'"),
+    (lambda: jnp.ones(2.5), TypeError, "ones got shape=2.5"),
+    (lambda: X + jnp.ones((3, 2)), ShapeMismatchError, r"add got shapes \(2, 3\) and \(3, 2\)"),
+    (lambda: X @ X, ShapeMismatchError, r"matmul got shapes \(2, 3\) and \(2, 3\)"),
+    (lambda: jnp.dot(X, X), ShapeMismatchError, r"dot got .* axis 1 of the first .* axis 0"),
+    (lambda: jnp.vdot(V, V[:2]), ShapeMismatchError, r"vdot got shapes \(3,\) and \(2,\)"),
+    (lambda: jnp.inner(V, V[:2]), ShapeMismatchError, r"inner got shapes \(3,\) and \(2,\)"),
+    (lambda: jnp.tensordot(X, X, 1), ShapeMismatchError, "tensordot got shapes"),
+    (lambda: jnp.einsum("ij,jk", X, X), ValueError, "einsum got sizes 3 and 2 for the label 'j'"),
+    (lambda: jnp.einsum("ij", V), ValueError, "einsum got subscripts 'ij' for operand 0"),
+    (lambda: jnp.concatenate([X, V]), ShapeMismatchError, r"concatenate got shapes \(2, 3\)"),
+    (lambda: jnp.concatenate([]), ValueError, "concatenate needs at least one array"),
+    (lambda: jnp.concatenate(3), TypeError, "concatenate takes a sequence of arrays, got 3"),
+    (lambda: jnp.stack([X, V]), ValueError, r"stack needs arrays of one shape, got \(2, 3\), "),
+    (lambda: jnp.split(V, 2), ValueError, "split cannot divide an axis of size 3 into 2"),
+    (
+        lambda: jnp.broadcast_to(X, (3, 3)),
+        ValueError,
+        r"cannot be broadcast to .*\(3, 3\)",
+    ),
+    (lambda: jnp.histogram(X, bins=-1), ValueError, "histogram got bins=-1"),
+    (
+        lambda: jnp.interp(1, V, V[:2]),
+        ValueError,
+        r"interp takes two vectors, got .*\(2,\)",
+    ),
+    (lambda: lax.add(X, V), ShapeMismatchError, "add got shapes .* jxkernel.numpy broadcasts"),
+    (lambda: lax.conv(X, X, (1,), "SAME"), ValueError, r"window_strides=\(1,\) for 0 spatial axes"),
+    # dtypes and kinds of argument
+    (lambda: jnp.add(X, None), TypeError, "add takes arrays and numbers, got None .* argument 1"),
+    (lambda: jnp.sum([1, 2]), TypeError, r"sum takes .* got \[1, 2\] .* write jnp.asarray"),
+    (lambda: jnp.zeros(2, "nope"), TypeError, "'nope'"),
+    (lambda: jnp.zeros(2, object), TypeError, "cannot have the dtype object"),
+    (lambda: jnp.array("a"), TypeError, "only booleans and numbers"),
+    (lambda: jnp.floor(1j), TypeError, "floor does not accept dtype complex64"),
+    (lambda: X << 1, TypeError, "shift_left does not accept dtype float32 .* integer dtypes"),
+    (lambda: jnp.bincount(V), TypeError, "bincount counts integers, got dtype float32"),
+    (lambda: lax.add(V, jnp.arange(3)), TypeError, r"add needs operands of one dtype.*astype"),
+    # axes
+    (lambda: jnp.sum(X, axis=2), ValueError, "sum got axis 2 .* axes are from -2 to 1"),
+    (lambda: jnp.sum(X, axis="a"), TypeError, "sum got axis='a' of type str"),
+    (lambda: jnp.sum(X, axis=(0, 0)), ValueError, r"sum got axes \(0, 0\): .* once"),
+    (lambda: jnp.sort(X, axis=3), ValueError, "sort got axis 3"),
+    (lambda: jnp.moveaxis(X, 0, 5), ValueError, "moveaxis got axis 5"),
+    (lambda: jnp.squeeze(X, 0), ValueError, r"cannot squeeze axes \(0,\) of shape \(2, 3\)"),
+    (lambda: jx.random.categorical(KEY, V, axis=3), ValueError, "random.categorical got axis 3"),
+    (lambda: jx.nn.softmax(X, axis=3), ValueError, "softmax got axis 3"),
+    # indices
+    (lambda: X[0, 0, 0], IndexError, "too many indices: the array has rank 2, and 3 are indexed"),
+    (lambda: X["a"], TypeError, "got 'a' of type str"),
+    (lambda: X[1.5], TypeError, "got 1.5 of type float"),
+    (lambda: X[[0, 1]], TypeError, r"a list is not an index: write x\[jnp.array"),
+    (lambda: X[jnp.array([0.5])], TypeError, "integers or booleans, got an array of dtype float32"),
+    (lambda: X[jnp.ones((3, 3), bool)], IndexError, r"boolean index of shape \(3, 3\)"),
+    (lambda: X.at[0].set(jnp.ones(7)), ValueError, r"\(7,\) cannot be broadcast to shape \(3,\)"),
+    (lambda: X.at[0].set(1, mode="zz"), ValueError, "indexing mode 'zz': there are 'fill'"),
+    (lambda: jnp.take(X, 0, mode="zz"), ValueError, "mode 'zz'"),
+    (lambda: jnp.arange(0, 1, 0), ZeroDivisionError, "arange got step=0"),
+    # keys
+    (lambda: jx.random.normal(0), TypeError, "random.normal takes a key, made by random.key"),
+    (lambda: jx.random.split("a"), TypeError, "random.split takes a key"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "words"), WRONG)
+def test_errors_say_what_was_given_and_what_would_work(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_assignment_shows_the_line_to_write():
+    with pytest.raises(TypeError, match=r"x = x.at\[0\].set\(1\)"):
+        X[0] = 1
+
+
+def test_whole_numbers_of_every_kind_are_taken():
+    for number in (2, np.int64(2), jnp.array(2)):
+        assert jnp.zeros((number, 3)).shape == X.reshape(number, 3).shape == (2, 3)
