@@ -31,7 +31,8 @@ __all__ = [
 
 Result = TypeVar("Result")
 
-_KEPT = 32
+_KEPT_SEEN = 32
+_KEPT = 512
 _MARK = re.compile(r"\[host callback failure (\d+)\]")
 
 
@@ -45,15 +46,24 @@ class _Failures:
         self.unseen: dict[int, None] = {}
 
     def keep(self, error: BaseException) -> int:
-        """Keep an exception and return its number; the oldest is forgotten if there are many."""
+        """Keep an exception and return its number.
+
+        If there are many, the oldest that somebody has met is forgotten: its result may fail again,
+        but then with text alone.
+        """
         with self.lock:
             self.count += 1
             self.kept[self.count] = (error, error.__traceback__)
             self.unseen[self.count] = None
-            if len(self.kept) > _KEPT:
-                oldest, _ = self.kept.popitem(last=False)
-                self.unseen.pop(oldest, None)
+            self._forget()
             return self.count
+
+    def _forget(self) -> None:
+        if len(self.kept) - len(self.unseen) > _KEPT_SEEN:
+            del self.kept[next(number for number in self.kept if number not in self.unseen)]
+        elif len(self.kept) > _KEPT:
+            oldest, _ = self.kept.popitem(last=False)
+            self.unseen.pop(oldest, None)
 
     def take(self, number: int) -> BaseException | None:
         """Return an exception as it was raised, which counts as having been seen."""
