@@ -23,6 +23,7 @@ __all__ = [
     "capture",
     "current_user_frame",
     "hide_internal_frames",
+    "is_internal",
     "is_user_code",
     "scope_of",
     "scoped",
@@ -64,6 +65,11 @@ def is_user_code(code: CodeType) -> bool:
     if name.startswith("<ipython-input"):
         return True
     return not any(part in name for part in _MACHINERY)
+
+
+def is_internal(code: CodeType) -> bool:
+    """Say whether code is this package's."""
+    return code.co_filename.startswith(_PACKAGE)
 
 
 def called_by_user() -> bool:

@@ -11,12 +11,12 @@ from jxkernel import dtypes, tree
 from jxkernel.api.arguments import function_name
 from jxkernel.api.jit import check_result, jit
 from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.jaxpr import eval_jaxpr
 from jxkernel.core.trace import evaluating
 from jxkernel.core.zeros import UndefinedPrimal, Zero, scalar_like
 from jxkernel.ops.broadcast import instantiate
 from jxkernel.runtime import as_device_array
-from jxkernel.source import hide_internal_frames
 from jxkernel.transforms.jvp import jvp_flat
 from jxkernel.transforms.linearize import Linearized, linearize_flat, vjp_flat
 from jxkernel.transforms.transpose import backward
@@ -54,7 +54,11 @@ def grad(
     inner = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        value, gradients = inner(*args, **kwargs)
+        try:
+            value, gradients = inner(*args, **kwargs)
+        except Exception as error:
+            hide_internal_frames(error)
+            raise
         return (gradients, value[1]) if has_aux else gradients
 
     update_wrapper(gradient, fun)

@@ -12,6 +12,7 @@ from jxkernel.api.carry import convert_to
 from jxkernel.api.traced import TracedFunction, check_callable, joint, leaf_avals, trace_function
 from jxkernel.config import disable_jit
 from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.trace import Tracer
 from jxkernel.higher_order.cond import bind_cond
@@ -19,7 +20,6 @@ from jxkernel.higher_order.programs import remembered
 from jxkernel.ops.arithmetic import clamp
 from jxkernel.ops.compare import ne
 from jxkernel.ops.convert import convert_element_type
-from jxkernel.source import hide_internal_frames
 from jxkernel.transforms.stage import trace_flat
 
 __all__ = ["apply_chosen", "cond", "switch"]

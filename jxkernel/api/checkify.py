@@ -19,12 +19,12 @@ from jxkernel.api.checked_program import CheckedProgram, Reported, Site
 from jxkernel.api.jit import jit_state
 from jxkernel.api.tracing import state_of
 from jxkernel.core.avals import abstractify
+from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.errors import CheckError
 from jxkernel.higher_order.check import Text, check_p
 from jxkernel.higher_order.jit import call
 from jxkernel.ops.bits import bitwise_not
-from jxkernel.source import hide_internal_frames
 
 __all__ = [
     "Error",

@@ -13,10 +13,10 @@ from jxkernel.api.arguments import (
     split_call,
 )
 from jxkernel.api.traced import leaf_avals, trace_function
+from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import evaluating
 from jxkernel.higher_order.checkpoint import Offloadable, Policy, bind_checkpoint, name_p
 from jxkernel.ops.contract import dot_general_p
-from jxkernel.source import hide_internal_frames
 
 __all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies", "remat"]
 
@@ -61,9 +61,9 @@ def checkpoint(
     name = function_name(fun)
 
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        if evaluating():
-            return fun(*args, **kwargs)
         try:
+            if evaluating():
+                return fun(*args, **kwargs)
             call = split_call(args, kwargs, static)
             check_hashable(fun, call)
             avals = leaf_avals(f"checkpoint of {name}", "args", call.flat, call.in_tree)

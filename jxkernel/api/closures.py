@@ -9,12 +9,12 @@ from jxkernel.api.arguments import function_name
 from jxkernel.api.custom import custom_vjp
 from jxkernel.api.traced import check_callable, leaf_avals, trace_function
 from jxkernel.core.avals import abstractify
+from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.trace import Tracer
 from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.custom_jvp import has_tangent
 from jxkernel.ops.broadcast import instantiate
-from jxkernel.source import hide_internal_frames
 
 __all__ = ["closure_convert", "custom_gradient"]
 

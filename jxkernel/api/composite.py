@@ -7,9 +7,9 @@ from typing import Any
 
 from jxkernel import tree
 from jxkernel.api.traced import check_callable, leaf_avals, trace_function
+from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.higher_order.composite import bind_composite
 from jxkernel.higher_order.foreign import attribute_text
-from jxkernel.source import hide_internal_frames
 
 __all__ = ["composite"]
 

@@ -12,6 +12,7 @@ from jxkernel.api.custom_calls import CustomCall, closes_over_tracers, positiona
 from jxkernel.api.jit import check_result
 from jxkernel.api.perturbations import CustomVJPPrimal
 from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import evaluating
 from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.custom_jvp import JvpRule, bind_custom_jvp, has_tangent
@@ -19,7 +20,6 @@ from jxkernel.higher_order.custom_vjp import Forward, Pull, VjpRule, bind_custom
 from jxkernel.higher_order.remat_opt import optimized_forward
 from jxkernel.ops.broadcast import add_tangents, instantiate
 from jxkernel.ops.convert import convert_element_type
-from jxkernel.source import hide_internal_frames
 
 __all__ = ["custom_jvp", "custom_vjp"]
 

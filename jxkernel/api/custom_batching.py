@@ -11,9 +11,9 @@ from jxkernel.api.jit import check_result
 from jxkernel.api.scanning import map
 from jxkernel.api.traced import check_callable, leaf_avals
 from jxkernel.core.avals import abstractify
+from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import evaluating
 from jxkernel.higher_order.custom_vmap import BatchRule, bind_custom_vmap
-from jxkernel.source import hide_internal_frames
 
 __all__ = ["custom_vmap", "sequential_vmap"]
 

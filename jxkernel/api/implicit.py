@@ -15,6 +15,7 @@ from jxkernel.api.custom import custom_jvp
 from jxkernel.api.traced import TracedFunction, check_callable, leaf_avals, trace_function
 from jxkernel.compile import ShapeDtypeStruct
 from jxkernel.core.avals import ShapedArray
+from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.linear_solve import linear_solve_p
@@ -22,7 +23,6 @@ from jxkernel.higher_order.programs import hoist, with_zeros
 from jxkernel.ops.arithmetic import neg
 from jxkernel.ops.convert import convert_element_type
 from jxkernel.ops.identity import stop_gradient
-from jxkernel.source import hide_internal_frames
 from jxkernel.transforms.transpose import transpose_program
 
 __all__ = ["custom_linear_solve", "custom_root"]

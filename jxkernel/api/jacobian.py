@@ -17,6 +17,7 @@ from jxkernel.api.autodiff import argument_positions, jvp, vjp
 from jxkernel.api.traced import check_callable, leaf_avals
 from jxkernel.api.vectorize import vmap
 from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.zeros import Zero
 from jxkernel.ops.arithmetic import add
 from jxkernel.ops.broadcast import instantiate
@@ -25,7 +26,6 @@ from jxkernel.ops.convert import convert_element_type
 from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.shape import reshape
 from jxkernel.ops.slicing import slice_in_dim
-from jxkernel.source import hide_internal_frames
 from jxkernel.transforms.stage import trace_flat
 from jxkernel.transforms.transpose import transpose_apply
 

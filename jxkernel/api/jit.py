@@ -44,13 +44,13 @@ from jxkernel.compile.signature import call_signature, function_number
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import axis_environment
 from jxkernel.core.checking import check_if_enabled
+from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.primitive import clear_primitive_caches
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.higher_order.jit import call as call_program
 from jxkernel.records import record
 from jxkernel.runtime import as_device_array, local_devices, shard_argument
-from jxkernel.source import hide_internal_frames
 from jxkernel.transforms.stage import trace_flat
 
 __all__ = ["JitState", "TraceEntry", "clear_caches", "jit", "jit_state"]
@@ -212,7 +212,7 @@ class JitState:
 
         names = partial(leaf_names, fun, Call([], in_tree, static))
         with events.span(events.Traced, fun=self.name, function_id=function_number(fun)) as span:
-            closed = trace_flat(flat_fun, avals, name=self.name, arguments=names)
+            closed = trace_flat(flat_fun, avals, name=self.name, arguments=names, of_user=True)
             span.set(eqns=len(closed.eqns))
         # A NumPy array may change after the trace; the trace keeps what it saw.
         closed.consts = [as_device_array(c) if type(c) is ndarray else c for c in closed.consts]

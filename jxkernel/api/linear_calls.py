@@ -9,9 +9,9 @@ from jxkernel import dtypes, tree
 from jxkernel.api.arguments import function_name
 from jxkernel.api.traced import TracedFunction, check_callable, leaf_avals, trace_function
 from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.higher_order.linear_call import linear_call_p
 from jxkernel.higher_order.programs import hoist, placed
-from jxkernel.source import hide_internal_frames
 
 __all__ = ["linear_call"]
 

@@ -13,13 +13,13 @@ from jxkernel.api.scanning import run_scan
 from jxkernel.api.traced import TracedFunction, check_callable, joint, leaf_avals, trace_function
 from jxkernel.config import disable_jit
 from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import Tracer
 from jxkernel.higher_order.programs import hoist
 from jxkernel.higher_order.while_loop import bind_while
 from jxkernel.ops.arithmetic import add
 from jxkernel.ops.compare import lt
 from jxkernel.ops.convert import convert_element_type
-from jxkernel.source import hide_internal_frames
 
 __all__ = ["fori_loop", "while_loop"]
 

@@ -7,9 +7,9 @@ from jxkernel import tree
 from jxkernel.api.branching import apply_chosen
 from jxkernel.api.traced import check_callable
 from jxkernel.compile import target_device
+from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import evaluating
 from jxkernel.higher_order.platforms import place_of, platform_index
-from jxkernel.source import hide_internal_frames
 
 __all__ = ["platform_dependent"]
 

@@ -8,10 +8,11 @@ from jxkernel import tree
 from jxkernel.api.arguments import Parameters, function_name, leaf_names, split_call
 from jxkernel.api.traced import check_callable, leaf_avals
 from jxkernel.core.avals import ShapedArray
+from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.jaxpr import Atom, Eqn, Jaxpr, Var
 from jxkernel.higher_order.checkpoint import checkpoint_p, name_p
 from jxkernel.higher_order.jit import jit_p
-from jxkernel.source import hide_internal_frames, user_frame
+from jxkernel.source import user_frame
 from jxkernel.transforms.dce import dce_jaxpr
 from jxkernel.transforms.linearize import linearize_flat
 from jxkernel.transforms.stage import trace_flat

@@ -13,6 +13,7 @@ from jxkernel.api.traced import TracedFunction, check_callable, leaf_avals, trac
 from jxkernel.api.vectorize import vmap
 from jxkernel.config import disable_jit
 from jxkernel.core.avals import ShapedArray
+from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import Tracer
 from jxkernel.higher_order.programs import hoist
 from jxkernel.higher_order.scan import bind_scan
@@ -20,7 +21,6 @@ from jxkernel.ops.joining import concatenate, stack
 from jxkernel.ops.shape import reshape, rev
 from jxkernel.ops.slicing import index_in_dim, slice_in_dim
 from jxkernel.ops.structural import canonical_axis
-from jxkernel.source import hide_internal_frames
 
 __all__ = ["associative_scan", "map", "run_scan", "scan"]
 

@@ -137,7 +137,7 @@ def _trace(
                 _check_result(kind, fun, out_tree, index, leaf)
         return result
 
-    closed = trace_flat(flat_fun, avals, name=function_name(fun))
+    closed = trace_flat(flat_fun, avals, name=function_name(fun), of_user=True)
     # A NumPy array may change after the trace; the trace keeps what it saw.
     closed.consts = [as_device_array(c) if type(c) is ndarray else c for c in closed.consts]
     check_if_enabled(closed)

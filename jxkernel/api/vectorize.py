@@ -9,8 +9,8 @@ import numpy as np
 from jxkernel import tree
 from jxkernel.api.arguments import function_name
 from jxkernel.core.axes import Axis
+from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.errors import AxisError
-from jxkernel.source import hide_internal_frames
 from jxkernel.transforms.batching import batch_flat, to_dim
 
 __all__ = ["vmap"]

@@ -26,6 +26,7 @@ from jxkernel.compile import (
     target_device,
 )
 from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.errors import UnexpectedTracerError
@@ -58,6 +59,13 @@ class _Fused:
 
     def cache_miss(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
         """Answer a call that C++ does not know: (result, fast-path record or None, False)."""
+        try:
+            return self._answer(args, kwargs)
+        except Exception as error:
+            hide_internal_frames(error)
+            raise
+
+    def _answer(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool]:
         if not evaluating():
             if any(type(arg) is np.ndarray for arg in args):
                 args = tuple([_as_array(arg) for arg in args])

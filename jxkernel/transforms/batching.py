@@ -10,6 +10,7 @@ from typing import Any
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis, extend_axes
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr, names_in
+from jxkernel.core.leaks import check_leaks
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import Trace, Tracer, state, swap_current
 from jxkernel.ops.broadcast import batch_to_front, move_axis
@@ -103,6 +104,8 @@ def batch_flat(
         (out.value, out.dim) if type(out) is BatchTracer and out.owner is trace else (out, None)
         for out in outs
     ]
+    outs = tracers = ()
+    check_leaks(trace)
     return [value for value, _ in pairs], [dim for _, dim in pairs]
 
 

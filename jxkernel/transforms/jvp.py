@@ -9,6 +9,7 @@ from typing import Any
 
 from jxkernel.core.avals import abstractify
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
+from jxkernel.core.leaks import check_leaks
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import Trace, Tracer, state, swap_current
 from jxkernel.core.zeros import Zero
@@ -120,6 +121,8 @@ def jvp_flat(
         else (out, Zero.tangent_of(out))
         for out in outs
     ]
+    outs = args = ()
+    check_leaks(trace)
     return [p for p, _ in split], [t for _, t in split]
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from jxkernel import source
 from jxkernel.core.avals import ShapedArray, abstractify, type_of
 from jxkernel.core.jaxpr import NO_EFFECTS, Atom, ClosedJaxpr, Eqn, Jaxpr, Literal, Var
+from jxkernel.core.leaks import check_leaks
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import (
     Trace,
@@ -191,6 +192,7 @@ def trace_flat(
     *,
     name: str = "",
     arguments: Callable[[], Sequence[str]] = tuple,
+    of_user: bool = False,
 ) -> ClosedJaxpr:
     """Return the program of a function of flat arguments that returns a flat sequence.
 
@@ -199,12 +201,15 @@ def trace_flat(
       avals: the types of its arguments.
       name: what to call it.
       arguments: gives the arguments' names, asked for only by error messages.
+      of_user: whether the function is the user's, whose tracers are not to outlive the trace.
     """
     trace = StageTrace(state.trace, name, arguments)
     previous = swap_current(trace)
     try:
-        outs = function(*[trace.argument(aval) for aval in avals])
-        return trace.close(outs)
+        closed = trace.close(function(*[trace.argument(aval) for aval in avals]))
     finally:
         trace.open = False
         swap_current(previous)
+    if of_user:
+        check_leaks(trace, name)
+    return closed
