@@ -90,7 +90,7 @@ def holder_of(tracer: Any) -> str | None:
                 continue
             if anonymous is None and not isinstance(referrer, (dict, tuple, CellType)):
                 anonymous = f"an object of type {type(referrer).__name__}{step}{way}"
-            queue.append((referrer, f"{step}{way}", depth + 1))
+            queue.append((cast("object", referrer), f"{step}{way}", depth + 1))
     return None if by_traceback else anonymous
 
 
@@ -157,7 +157,7 @@ def _named_cell(cell: CellType) -> str | None:
             continue
         for function in gc.get_referrers(cast("tuple[Any, ...]", closure)):
             if isinstance(function, FunctionType) and function.__closure__ is closure:
-                index = [one is cell for one in function.__closure__].index(True)
+                index = [one is cell for one in cast("tuple[Any, ...]", closure)].index(True)
                 code = function.__code__
                 if is_internal(code):
                     return None

@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary
 from IPython.core.hooks import CommandChainDispatcher
 from IPython.core.magics import execution
 
-from jxkernel.config import compile_runner
+from jxkernel.config import compile_runner, traceback_filtering
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.jupyter.completion import complete_flags, complete_words
 from jxkernel.jupyter.display import jaxpr_view
@@ -118,6 +118,14 @@ class _Loaded:
             printer = getattr(self.shell, name)
             thinned = Filter(printer.structured_traceback, self.shell, self._keep_all_frames)
             self._set(printer, "structured_traceback", thinned)
+        # What the core leaves out when an error is raised no printer can show.
+        settings, before = self.session.settings, traceback_filtering.value
+        settings.observe(self._filter, "tracebacks")
+        self._undo.append(partial(settings.unobserve, self._filter, "tracebacks"))
+        self._undo.append(partial(traceback_filtering.set_global, before))
+
+    def _filter(self, change: Any) -> None:
+        traceback_filtering.set_global("off" if change["new"] == "all" else "auto")
 
     def _keep_all_frames(self) -> bool:
         printer = self.shell.InteractiveTB
