@@ -33,7 +33,7 @@ The tree (built-in base in parentheses):
     ├── NonHashableStaticArgumentError (ValueError)    a static argument cannot key a cache
     ├── TypePromotionError (ValueError)                two dtypes have no common one
     ├── InconclusiveDimensionOperation (TypeError)     a symbolic dimension cannot be decided
-    ├── KeyReuseError (RuntimeError)                   a random key was used twice
+    ├── KeyReuseError (TypeError)                      a random key was used twice
     ├── DeletedArrayError (RuntimeError)               an array was donated or deleted
     ├── NonFiniteError (FloatingPointError)            NaN or infinity under `debug_nans/infs`
     ├── CheckError (ValueError)                        a check of `checkify` failed
@@ -572,7 +572,7 @@ class InconclusiveDimensionOperation(JXError, TypeError):
         self.operation = operation
 
 
-class KeyReuseError(JXError, RuntimeError):
+class KeyReuseError(JXError, TypeError):
     """A random key was consumed a second time, so the same bits would come again.
 
     Args:

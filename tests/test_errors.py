@@ -152,7 +152,7 @@ EXAMPLES: list[tuple[JXError, type[Exception], list[str]]] = [
     ),
     (
         KeyReuseError("key<fry>[]", "cell 3, line 1", "cell 4, line 2"),
-        RuntimeError,
+        TypeError,
         ["key<fry>[] has been used", "First use: cell 3", "Second use: cell 4", "random.split"],
     ),
     (

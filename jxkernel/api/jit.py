@@ -51,6 +51,7 @@ from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.higher_order.jit import call as call_program
 from jxkernel.records import record
 from jxkernel.runtime import as_device_array, local_devices, shard_argument
+from jxkernel.transforms.key_reuse import check_keys, checking_keys
 from jxkernel.transforms.stage import trace_flat
 
 __all__ = ["JitState", "TraceEntry", "clear_caches", "jit", "jit_state"]
@@ -137,6 +138,8 @@ class JitState:
                 keep_unused=self.options.keep_unused,
             )
             return entry.out_tree.unflatten(outs), None, False
+        if checking_keys():
+            check_keys(closed, call.flat, self.name)
         if checking_results():
             outs = execute_checked(
                 closed,
@@ -160,6 +163,8 @@ class JitState:
         )
         outs = executable.call(call.flat, committed=committed)
         fastpath = executable.fastpath(entry.out_tree, committed=committed)
+        if checking_keys():
+            return entry.out_tree.unflatten(outs), None, False
         return entry.out_tree.unflatten(outs), fastpath, False
 
     def trace_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Call, TraceEntry]:

@@ -40,6 +40,7 @@ from jxkernel.runtime import (
     surfacing,
 )
 from jxkernel.runtime.clients import sharding_on
+from jxkernel.transforms.key_reuse import check_keys, checking_keys
 from jxkernel.tree import registry, structure
 
 __all__ = [
@@ -362,6 +363,8 @@ def make_callable(
 
     def cache_miss(*args: Any) -> tuple[Any, Any, bool]:
         closed = program_for(tuple([_checked_aval(arg) for arg in args]))
+        if checking_keys():
+            check_keys(closed, args, name)
         if checking_results():
             outs = execute_checked(closed, args, name=name, depth=depth, donated=donated)
             return (outs if as_list else outs[0]), None, False
@@ -370,7 +373,7 @@ def make_callable(
         outs = executable.call(args, committed=committed)
         out_tree = structure(outs if as_list else 0)
         fastpath = executable.fastpath(out_tree, committed=committed)
-        return (outs if as_list else outs[0]), fastpath, False
+        return (outs if as_list else outs[0]), None if checking_keys() else fastpath, False
 
     def run(*args: Any) -> Any:
         """Run without the fast path: what C++ calls under ``disable_jit``."""

@@ -16,9 +16,12 @@ from jxkernel.core.trace import Tracer
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, cast
+from jxkernel.ops.bits import bitwise_or
+from jxkernel.ops.key_use import key_use_p
 from jxkernel.ops.structural import integers, listed
 from jxkernel.random.generators import GENERATORS, Generator
 from jxkernel.runtime import ArrayImpl
+from jxkernel.transforms.key_reuse import checking_keys, note_view
 
 __all__ = [
     "Key",
@@ -134,7 +137,10 @@ class KeyArray:
         items = place if isinstance(place, tuple) else (place,)
         if Ellipsis not in [item for item in items if item is Ellipsis]:
             items = (*items, Ellipsis)
-        return KeyArray(self.words[(*items, slice(None))], self.generator)
+        words = self.words[(*items, slice(None))]
+        if checking_keys():
+            note_view(self.words, words, str(place))
+        return KeyArray(words, self.generator)
 
     def __iter__(self) -> Iterator["KeyArray"]:
         if not self.shape:
@@ -206,8 +212,13 @@ def generator_named(impl: Any) -> Generator:
     return GENERATORS[impl]
 
 
-def checked_words(name: str, key: Any) -> tuple[Any, Generator]:
+def checked_words(name: str, key: Any, *, uses: bool = True) -> tuple[Any, Generator]:
     """Return the words of one key, and its generator.
+
+    Args:
+      name: the function that takes it.
+      key: the key.
+      uses: whether the function uses it itself; else others do, which it calls.
 
     Raises:
       TypeError: it is no key.
@@ -227,7 +238,14 @@ def checked_words(name: str, key: Any) -> tuple[Any, Generator]:
             f"random.{name} takes a key of {generator.name}, uint32 words of shape "
             f"{generator.key_shape}, got shape {np.shape(words)}"
         )
-    return words, generator
+    return (_used(name, words) if uses else words), generator
+
+
+def _used(name: str, words: Any) -> Any:
+    """Mark a key as used, where reuse is looked for; ``fold_in`` may take a key many times."""
+    if not checking_keys() or name == "fold_in":
+        return words
+    return key_use_p.bind(words, by=name)
 
 
 def _raw(name: str, key: Any) -> Any:
@@ -380,6 +398,8 @@ def fold_in(key: Any, data: Any) -> Any:
 def clone(key: Any) -> Any:
     """Return a copy of a key that may be used once more for the same bits, on purpose."""
     words, generator = _any_words("clone", key)
+    if checking_keys():
+        words = bitwise_or(words, np.uint32(0))
     return _wrapped_like(key, words, generator)
 
 

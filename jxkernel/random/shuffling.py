@@ -105,7 +105,7 @@ def choice(
 
     Linear in ``a``; no derivative with respect to ``p``.
     """
-    checked_words("choice", key)
+    checked_words("choice", key, uses=False)
     counts = canonical_shape(shape)
     number = int(np.prod(counts))
     size = int(a) if np.ndim(a) == 0 else np.shape(a)[axis]
