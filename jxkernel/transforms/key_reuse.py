@@ -2,8 +2,8 @@
 
 A key is known by the array of its words.  Slices of an array of keys are known by the way they
 were cut, so ``keys[0]`` and ``keys[1]`` are two keys and ``keys`` is both.  A program's *signature*
-says which parts of its arguments it consumes and which it gives back; it is made once.  Reuse inside
-a program is an error when the signature is made; reuse from call to call when the call is.
+says which parts of its arguments it consumes and which it gives back; it is made once.  Reuse
+inside a program is an error when the signature is made; reuse from call to call when the call is.
 
 It reads the marks that ``random`` leaves (``key_use``) and must not know of generators.
 """
