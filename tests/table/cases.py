@@ -192,6 +192,8 @@ ELSEWHERE: dict[str, str] = {
     "jxkernel.ops.window": "tests/ops/test_window.py",
     # It calls whatever was exported.
     "jxkernel.export": "tests/export",
+    # A mark for the checker of key reuse.
+    "jxkernel.ops.key_use": "tests/transforms/test_key_reuse.py",
     # Bits that no function of NumPy gives.
     "jxkernel.ops.random_bits": "tests/random",
 }
