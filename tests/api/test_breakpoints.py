@@ -39,10 +39,13 @@ def test_the_debugger_shows_the_values_of_the_line(transform, typed, capsys):
 
 
 def test_quitting_ends_the_program(typed):
-    typed("q")
-    with pytest.raises(Exception, match="left at the breakpoint"):
+    def run():
         jx.block_until_ready(jx.jit(function)(2.0))
         jx.effects_barrier()
+
+    typed("q")
+    with pytest.raises(Exception, match="left at the breakpoint"):
+        run()
 
 
 def test_further_values_may_be_named(typed, capsys):
