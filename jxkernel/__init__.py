@@ -165,6 +165,7 @@ __all__ = [
     "host_count",
     "host_id",
     "host_ids",
+    "image",
     "interpreters",
     "jacfwd",
     "jacobian",
@@ -221,12 +222,13 @@ export: ModuleType
 extend: ModuleType
 ffi: ModuleType
 flatten_util: ModuleType
+image: ModuleType
 interpreters: ModuleType
 scipy: ModuleType
 test_util: ModuleType
 _LATE = (
     *("ad_checkpoint", "custom_batching", "custom_derivatives", "export"),
-    *("extend", "ffi", "flatten_util", "interpreters", "scipy", "test_util"),
+    *("extend", "ffi", "flatten_util", "image", "interpreters", "scipy", "test_util"),
 )
 _HOMES = {
     "closure_convert": "api.closures",

@@ -1,5 +1,8 @@
 """Linear algebra: the names of ``lax.linalg``, gathered from the modules of each family."""
 
+from typing import Any
+
+from jxkernel._lazy import lazy_names
 from jxkernel.ops.linalg_general import EigImplementation, eig, eig_p, schur, schur_p
 from jxkernel.ops.linalg_lu import (
     lu,
@@ -61,6 +64,7 @@ __all__ = [
     "lu_pivots_to_permutation_p",
     "ormqr",
     "ormqr_p",
+    "qdwh",
     "qr",
     "qr_p",
     "schur",
@@ -75,3 +79,7 @@ __all__ = [
     "tridiagonal_solve",
     "tridiagonal_solve_p",
 ]
+
+# Made of functions of the NumPy API: imported at its first use.
+qdwh: Any
+__getattr__, __dir__ = lazy_names(__name__, {"qdwh": "jxkernel.numpy.linalg.polar"})

@@ -32,6 +32,7 @@ from jxkernel.nn.activations import (
     swish,
     tanh,
 )
+from jxkernel.nn.attention import dot_product_attention
 from jxkernel.nn.normalization import (
     log_softmax,
     logmeanexp,
@@ -43,6 +44,7 @@ from jxkernel.nn.normalization import (
 
 __all__ = [
     "celu",
+    "dot_product_attention",
     "elu",
     "gelu",
     "glu",

@@ -19,10 +19,13 @@ from jxkernel import dtypes, random
 from jxkernel.numpy.creation import full
 from jxkernel.numpy.creation import ones as ones_of
 from jxkernel.numpy.creation import zeros as zeros_of
+from jxkernel.numpy.shapes import moveaxis, reshape
+from jxkernel.numpy.updating import IndexUpdater
 
 __all__ = [
     "Initializer",
     "constant",
+    "delta_orthogonal",
     "glorot_normal",
     "glorot_uniform",
     "he_normal",
@@ -33,6 +36,7 @@ __all__ = [
     "lecun_uniform",
     "normal",
     "ones",
+    "orthogonal",
     "truncated_normal",
     "uniform",
     "variance_scaling",
@@ -226,3 +230,72 @@ lecun_uniform = _constructor(1.0, "fan_in", "uniform")
 lecun_normal = _constructor(1.0, "fan_in", "truncated_normal")
 he_uniform = kaiming_uniform = _constructor(2.0, "fan_in", "uniform")
 he_normal = kaiming_normal = _constructor(2.0, "fan_in", "truncated_normal")
+
+
+# ---------------------------------------------------------------- orthogonal
+
+
+def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+    """Return an initializer with orthonormal columns, or rows where there are fewer of these.
+
+    Args:
+      scale: the length of the columns.
+      column_axis: the axis that counts the columns; all others together count the rows.
+      dtype: the dtype where the caller gives none.
+
+    Raises:
+      ValueError: (by the initializer) the shape has fewer than two axes.
+
+    >>> from jxkernel import nn, random
+    >>> nn.initializers.orthogonal()(random.key(0), (3, 2)).shape
+    (3, 2)
+    """
+    own = dtype
+
+    def init(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+        if len(shape) < 2:
+            raise ValueError(f"orthogonal needs a shape of two axes or more, got {tuple(shape)}")
+        found, sizes = _dtype(dtype, own), list(shape)
+        columns = sizes.pop(column_axis)
+        drawn = random.orthogonal(key, prod(sizes), (), found, columns)
+        drawn = moveaxis(reshape(drawn, (*sizes, columns)), -1, column_axis)
+        return drawn * np.asarray(scale, found)
+
+    return init
+
+
+def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+    """Return an initializer of convolutions that keep lengths: orthogonal in the middle, else 0.
+
+    Args:
+      scale: the length of the rows.
+      column_axis: as for ``orthogonal``.
+      dtype: the dtype where the caller gives none.
+
+    Raises:
+      ValueError: (by the initializer) the shape is not (*window, inputs, outputs) with one to
+        three window axes, or has more inputs than outputs.
+
+    L. Xiao et al., "Dynamical isometry and a mean field theory of CNNs", 2018.
+
+    >>> from jxkernel import nn, random
+    >>> nn.initializers.delta_orthogonal()(random.key(0), (3, 1, 1))[0, 0]
+    Array([0.], dtype=float32)
+    """
+    own = dtype
+
+    def init(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+        sizes = tuple(shape)
+        if len(sizes) not in (3, 4, 5):
+            raise ValueError(f"delta_orthogonal needs a shape of 3, 4 or 5 axes, got {sizes}")
+        if sizes[-2] > sizes[-1]:
+            raise ValueError(
+                f"delta_orthogonal got shape {sizes}: there are at least as many outputs (the "
+                "last axis) as inputs (the last but one)"
+            )
+        found = _dtype(dtype, own)
+        middle = tuple([(size - 1) // 2 for size in sizes[:-2]])
+        matrix = orthogonal(scale, column_axis, found)(key, sizes[-2:])
+        return IndexUpdater(zeros_of(sizes, found))[middle].set(matrix)
+
+    return init

@@ -57,12 +57,14 @@ from jxkernel.random.keys import (
     split,
     wrap_key_data,
 )
+from jxkernel.random.multivariate import ball, multivariate_normal, orthogonal
 from jxkernel.random.shuffling import choice, permutation
 
 __all__ = [
     "Key",
     "KeyArray",
     "PRNGKey",
+    "ball",
     "bernoulli",
     "beta",
     "binomial",
@@ -91,7 +93,9 @@ __all__ = [
     "lognormal",
     "maxwell",
     "multinomial",
+    "multivariate_normal",
     "normal",
+    "orthogonal",
     "pareto",
     "permutation",
     "poisson",

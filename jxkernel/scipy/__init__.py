@@ -10,9 +10,11 @@ __all__: list[str] = [
     "cluster",
     "integrate",
     "interpolate",
+    "linalg",
     "ndimage",
     "optimize",
     "signal",
+    "sparse",
     "special",
     "stats",
 ]

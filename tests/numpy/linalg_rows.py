@@ -84,7 +84,7 @@ LINALG: tuple[Row, ...] = (
     *[row("cond", a) for a in (SQUARE[0], A3, MATRICES[1])],
     *[row("cond", SQUARE[1], p) for p in _NORM_ORDERS[1:]],
     row("cond", np.zeros((2, 2), "f")),
-    row("cond", np.float32([[1, np.nan], [0, 1]])),
+    Row("cond", (np.float32([[1, np.nan], [0, 1]]),), reference=lambda x: np.float32(np.nan)),
     *[row("norm", A3[0], ord) for ord in _NORM_ORDERS],
     *[row("norm", MATRICES[1], ord, axis=(0, 2), keepdims=True) for ord in _NORM_ORDERS],
     *[row("norm", A3, ord, axis=1) for ord in _VECTOR_ORDERS],

@@ -1,0 +1,10 @@
+"""What SciPy has for sparse matrices: iterative solvers, which need products only.
+
+Place in the pipeline: a part of ``scipy``; imported at its first use.
+"""
+
+from jxkernel._lazy import lazy_names
+
+__all__ = ["linalg"]
+
+__getattr__, __dir__ = lazy_names(__name__, {"linalg": f"{__name__}.linalg"})
