@@ -4,6 +4,7 @@ import platform
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -29,6 +30,8 @@ TITLES = {
     "dispatch": "Jitted calls",
     "eager": "Eager operations",
     "programs": "Programs",
+    "eager-calls": "Forty eager calls",
+    "jitted-calls": "Forty jitted calls",
     "growth": "Growth with the length of a program",
 }
 
@@ -70,14 +73,22 @@ def _section(plan: Plan, family: str) -> Section:
     if plan.instructions:
         _say(f"{TITLES[family]}: instructions")
         _take_round(plan, family, ["instructions"], rows)
-    return Section(TITLES[family], _note(FAMILIES[family]), list(rows.values()))
+    return Section(TITLES[family], _note(FAMILIES[family], [*rows.values()]), list(rows.values()))
 
 
-def _note(metrics: Sequence[Metric]) -> str:
+def _note(metrics: Sequence[Metric], rows: Sequence[Row]) -> str:
     lengths = sorted({metric.operations for metric in metrics} - {1})
     if not lengths:
-        return "Figures of one run."
+        return f"Figures of one run; {_middle(rows)}."
     return f"Figures per operation, in programs of {', '.join(map(str, lengths))} operations."
+
+
+def _middle(rows: Sequence[Row]) -> str:
+    """Say what the ratios of all rows amount to."""
+    ratios = [row.ratio for row in rows if row.ratio is not None]
+    if not ratios:
+        return "nothing could be measured"
+    return f"the median of the {len(ratios)} ratios is {median(ratios):.2f}"
 
 
 def _take_round(plan: Plan, family: str, kinds: Sequence[str], rows: dict[str, Row]) -> None:

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from benchmarks import dispatch, eager, growth, programs, tracing
+from benchmarks import calls, dispatch, eager, growth, programs, tracing
 from benchmarks.library import Library, load
 from benchmarks.metric import Metric, count_calls, instructions_per_run, seconds_per_run
 
@@ -21,6 +21,8 @@ FAMILIES: dict[str, Sequence[Metric]] = {
     "dispatch": dispatch.METRICS,
     "eager": eager.METRICS,
     "programs": programs.METRICS,
+    "eager-calls": calls.EAGER,
+    "jitted-calls": calls.JITTED,
 }
 
 
