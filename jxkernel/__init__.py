@@ -13,6 +13,7 @@ from types import ModuleType
 
 from jxkernel import (
     debug,
+    distributed,
     dlpack,
     errors,
     experimental,
@@ -20,6 +21,7 @@ from jxkernel import (
     nn,
     numpy,
     random,
+    sharding,
     stages,
     tree,
     tree_util,
@@ -50,9 +52,15 @@ from jxkernel.api import (
     jvp,
     linear_transpose,
     linearize,
+    make_array_from_callback,
+    make_array_from_process_local_data,
+    make_array_from_single_device_arrays,
     make_jaxpr,
+    make_mesh,
+    pmap,
     pure_callback,
     remat,
+    shard_map,
     value_and_grad,
     vjp,
     vmap,
@@ -91,6 +99,7 @@ from jxkernel.random.keys import enable_custom_prng, legacy_prng_key
 from jxkernel.runtime import (
     Array,
     Device,
+    Shard,
     default_backend,
     device_count,
     devices,
@@ -106,12 +115,17 @@ from jxkernel.runtime import (
     process_index,
     process_indices,
 )
+from jxkernel.sharding import NamedSharding, get_abstract_mesh, get_mesh, set_mesh
+from jxkernel.sharding import PartitionSpec as P
 from jxkernel.version import __version_info__
 
 __all__ = [
     "Array",
     "Device",
+    "NamedSharding",
+    "P",
     "ShapeDtypeStruct",
+    "Shard",
     "__version__",
     "__version_info__",
     "ad_checkpoint",
@@ -144,6 +158,7 @@ __all__ = [
     "device_put",
     "devices",
     "disable_jit",
+    "distributed",
     "dlpack",
     "effects_barrier",
     "enable_checks",
@@ -160,6 +175,8 @@ __all__ = [
     "flatten_util",
     "float0",
     "fwd_and_bwd",
+    "get_abstract_mesh",
+    "get_mesh",
     "grad",
     "hessian",
     "host_count",
@@ -180,7 +197,11 @@ __all__ = [
     "local_device_count",
     "local_devices",
     "log_compiles",
+    "make_array_from_callback",
+    "make_array_from_process_local_data",
+    "make_array_from_single_device_arrays",
     "make_jaxpr",
+    "make_mesh",
     "make_user_context",
     "named_call",
     "named_scope",
@@ -188,6 +209,7 @@ __all__ = [
     "numpy",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
+    "pmap",
     "print_environment_info",
     "process_count",
     "process_index",
@@ -196,6 +218,9 @@ __all__ = [
     "random",
     "remat",
     "scipy",
+    "set_mesh",
+    "shard_map",
+    "sharding",
     "stages",
     "test_util",
     "threefry_partitionable",
@@ -241,6 +266,7 @@ _HOMES = {
     "typeof": "api.naming",
 }
 _OLDER = (
+    *("device_put_replicated", "device_put_sharded"),
     *("DeviceArray", "tree_all", "tree_flatten", "tree_leaves", "tree_map", "tree_multimap"),
     *("tree_reduce", "tree_structure", "tree_transpose", "tree_unflatten", "xla_computation"),
 )

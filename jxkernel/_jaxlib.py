@@ -41,6 +41,7 @@ from jaxlib.cpu import (
 )
 
 __all__ = [
+    "COPIED_DURING_CALL",
     "ArrayImpl",
     "Client",
     "CompileOptions",
@@ -61,12 +62,16 @@ __all__ = [
     "batched_device_put",
     "computation_of",
     "dlpack_to_buffer",
+    "gather_on_host",
+    "get_distributed_runtime_client",
+    "get_distributed_runtime_service",
     "guard_lib",
     "include_dir",
     "jax_jit",
     "lapack",
     "machine_description",
     "make_cpu_client",
+    "make_gloo_tcp_collectives",
     "module_cost",
     "pjit",
     "pytree",
@@ -103,6 +108,8 @@ Traceback: Any = _jax.Traceback
 batched_block_until_ready: Any = _jax.batched_block_until_ready
 batched_device_put: Any = _jax.batched_device_put
 guard_lib: Any = _jax.guard_lib
+COPIED_DURING_CALL: Any = _jax.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
+"""Says that host data may change once the call that places it has returned."""
 jax_jit: Any = _jax.jax_jit
 pjit: Any = _jax.pjit
 set_tracer_class: Any = _jax.set_tracer_class
@@ -116,6 +123,12 @@ register_custom_type: Any = xla_client.register_custom_type
 register_batch_partitionable: Any = xla_client.register_custom_call_as_batch_partitionable
 include_dir: str = os.path.join(os.path.dirname(xla_client.__file__), "include")
 """Where the wheel keeps the headers of XLA's foreign function interface."""
+
+get_distributed_runtime_client: Any = _jax.get_distributed_runtime_client
+get_distributed_runtime_service: Any = _jax.get_distributed_runtime_service
+make_gloo_tcp_collectives: Any = _jax.make_gloo_tcp_collectives
+gather_on_host: Any = getattr(ArrayImpl, "_to_np_array_did_copy", None)
+"""C++ that gives the NumPy value of an array on several devices; None where jaxlib lacks it."""
 
 if version < (0, 11):
 

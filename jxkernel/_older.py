@@ -12,10 +12,14 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
+import numpy as np
+
 from jxkernel import tree
 from jxkernel.api.jit import jit
+from jxkernel.api.transfer import device_put
 from jxkernel.numpy.creation import asarray
 from jxkernel.runtime import Array
+from jxkernel.sharding import Mesh, NamedSharding, PartitionSpec
 
 __all__: list[str] = []
 
@@ -59,6 +63,26 @@ def _xla_computation(
     return computation
 
 
+def _over_devices(devices: Sequence[Any]) -> NamedSharding:
+    """Return the sharding of an array with a leading axis that has a place per device."""
+    return NamedSharding(Mesh(list(devices), ("_device_put",)), PartitionSpec("_device_put"))
+
+
+def _device_put_sharded(shards: Sequence[Any], devices: Sequence[Any]) -> Any:
+    """Return arrays whose leading axis holds what is given for each device, on that device."""
+    if len(shards) != len(devices):
+        raise ValueError(
+            f"device_put_sharded needs one shard per device, got {len(shards)} for {len(devices)}"
+        )
+    stacked = tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *shards)
+    return device_put(stacked, _over_devices(devices))
+
+
+def _device_put_replicated(x: Any, devices: Sequence[Any]) -> Any:
+    """Return arrays with a leading axis that repeats what is given, a copy on each device."""
+    return _device_put_sharded([x] * len(devices), devices)
+
+
 _TREE = {
     "tree_all": tree.all,
     "tree_flatten": tree.flatten,
@@ -74,6 +98,14 @@ _NAMES: dict[str, tuple[Any, str]] = {
     **{
         name: (now, f"jax.tree.{now.__name__.removeprefix('tree_')}") for name, now in _TREE.items()
     },
+    "device_put_replicated": (
+        _device_put_replicated,
+        "jax.device_put(x, NamedSharding(mesh, P())), which needs no leading axis",
+    ),
+    "device_put_sharded": (
+        _device_put_sharded,
+        "jax.device_put(stacked, NamedSharding(mesh, P('x')))",
+    ),
     "DeviceArray": (Array, "jax.Array"),
     "xla_computation": (_xla_computation, "jax.jit(f).lower(x).as_text('hlo')"),
     "index": (_Index(), "x.at[...]"),

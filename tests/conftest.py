@@ -7,8 +7,10 @@ inherited by the kernels and other processes that tests start.
 import os
 import tempfile
 from collections.abc import Iterator
+from typing import Any
 
 import hypothesis
+import numpy as np
 import pytest
 
 # `check_jaxpr` runs on every trace of every test.
@@ -28,6 +30,8 @@ hypothesis.settings.register_profile("jxkernel", deadline=None, derandomize=True
 hypothesis.settings.load_profile("jxkernel")
 
 from jxkernel.config import config  # noqa: E402
+from jxkernel.runtime import devices  # noqa: E402
+from jxkernel.sharding import Mesh  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -38,3 +42,18 @@ def _options_left_as_found() -> Iterator[None]:
     for option, value in before.items():
         config.update(option, value)
     assert after == before, "the test left an option changed"
+
+
+@pytest.fixture(scope="module")
+def eight_devices() -> Iterator[list[Any]]:
+    """Give the process eight CPU devices while a module's tests run."""
+    before = config.values["jax_num_cpu_devices"]
+    config.update("jax_num_cpu_devices", 8)
+    yield devices()
+    config.update("jax_num_cpu_devices", before)
+
+
+@pytest.fixture(scope="module")
+def mesh(eight_devices: list[Any]) -> Mesh:
+    """Return a mesh of four by two CPU devices, x and y."""
+    return Mesh(np.array(eight_devices).reshape(4, 2), ("x", "y"))

@@ -25,6 +25,8 @@ CALLS = [
     (jx, "tree_leaves", lambda f: f(PAIR), [1, 2], "jax.tree.leaves"),
     (jx, "tree_flatten", lambda f: f(PAIR)[0], [1, 2], "jax.tree.flatten"),
     (jx, "tree_reduce", lambda f: f(lambda x, y: x + y, PAIR), 3, "jax.tree.reduce"),
+    (jx, "device_put_sharded", lambda f: f([X], jx.devices()[:1]), X[None], "P('x')"),
+    (jx, "device_put_replicated", lambda f: f(X, jx.devices()[:1]), X[None], "P()"),
     (jx, "DeviceArray", lambda kind: isinstance(jnp.ones(2), kind), True, "jax.Array"),
     (jnp, "DeviceArray", lambda kind: isinstance(jnp.ones(2), kind), True, "jax.Array"),
     (jx, "xla_computation", lambda f: "sine" in f(jnp.sin)(1.0).as_hlo_text(), True, "lower(x)"),

@@ -29,6 +29,13 @@ from jxkernel.api.arguments import (
     split_call,
     static_name,
 )
+from jxkernel.api.shardings import (
+    UNSPECIFIED,
+    GivenShardings,
+    check_arguments,
+    constrained,
+    lying,
+)
 from jxkernel.api.traced import clear_traced
 from jxkernel.compile import (
     Lowered,
@@ -41,6 +48,7 @@ from jxkernel.compile import (
 )
 from jxkernel.compile.keys import SignatureHistory
 from jxkernel.compile.signature import call_signature, function_number
+from jxkernel.config import config
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import axis_environment
 from jxkernel.core.checking import check_if_enabled
@@ -50,7 +58,7 @@ from jxkernel.core.primitive import clear_primitive_caches
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.higher_order.jit import call as call_program
 from jxkernel.records import record
-from jxkernel.runtime import as_device_array, local_devices, shard_argument
+from jxkernel.runtime import as_device_array, drop_backend, local_devices, shard_argument
 from jxkernel.transforms.key_reuse import check_keys, checking_keys
 from jxkernel.transforms.stage import trace_flat
 
@@ -89,6 +97,8 @@ class JitOptions:
     inline: bool
     device: Any
     compiler_options: tuple[tuple[str, Any], ...]
+    in_shardings: GivenShardings | None = None
+    out_shardings: GivenShardings | None = None
 
 
 class JitState:
@@ -128,16 +138,17 @@ class JitState:
         call, entry = self.trace_call(args, kwargs)
         donated = self.donated(entry, args)
         closed = entry.closed
+        shardings, results = self.shardings(call, entry)
         if not evaluating() or any(isinstance(const, Tracer) for const in closed.consts):
             outs = call_program(
                 closed,
-                call.flat,
+                constrained(call.flat, shardings),
                 name=self.name,
                 donated=donated,
                 inline=self.options.inline,
                 keep_unused=self.options.keep_unused,
             )
-            return entry.out_tree.unflatten(outs), None, False
+            return entry.out_tree.unflatten(constrained(outs, results)), None, False
         if checking_keys():
             check_keys(closed, call.flat, self.name)
         if checking_results():
@@ -147,14 +158,18 @@ class JitState:
                 name=self.name,
                 donated=donated,
                 device=self.options.device,
+                shardings=shardings,
+                results=results,
                 keep_unused=self.options.keep_unused,
                 compiler_options=self.options.compiler_options,
             )
             return entry.out_tree.unflatten(outs), None, False
-        device, committed = target_device(call.flat, self.options.device)
+        target, committed = target_device(
+            call.flat, self.options.device, closed=closed, shardings=shardings, results=results
+        )
         executable = executable_for(
             closed,
-            device,
+            target,
             name=self.name,
             donated=donated,
             keep_unused=self.options.keep_unused,
@@ -166,6 +181,25 @@ class JitState:
         if checking_keys():
             return entry.out_tree.unflatten(outs), None, False
         return entry.out_tree.unflatten(outs), fastpath, False
+
+    def shardings(self, call: Call, entry: TraceEntry) -> tuple[list[Any] | None, list[Any] | None]:
+        """Return the shardings given for the arguments' and results' leaves, None for none."""
+        given, wanted = self.options.in_shardings, self.options.out_shardings
+        if given is None and wanted is None:
+            return None, None
+        ins = outs = None
+        if given is not None:
+            positional, keyword = call.in_tree.children()
+            ins = given.flat_for(positional, "jit", "in_shardings")
+            ins += [None] * keyword.num_leaves
+            names = partial(leaf_names, self.fun, call)
+            check_arguments(call.flat, ins, names, self.name)
+        if wanted is not None:
+            outs = wanted.flat_for(entry.out_tree, "jit", "out_shardings")
+            for sharding, aval in zip(outs, entry.closed.out_avals, strict=True):
+                if sharding is not None:
+                    sharding.check_compatible_aval(aval.shape)
+        return ins, outs
 
     def trace_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Call, TraceEntry]:
         """Take a call apart and return its trace, made if there is none."""
@@ -241,7 +275,8 @@ class JitState:
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace for given arguments (arrays or ``ShapeDtypeStruct``) and return the stage."""
-        _, entry = self.trace_call(args, kwargs)
+        call, entry = self.trace_call(args, kwargs)
+        given, results = self.shardings(call, entry)
         options = LowerOptions(
             self.donated(entry, args),
             self.options.keep_unused,
@@ -249,6 +284,8 @@ class JitState:
             self.options.compiler_options,
             function_number(self.fun),
             partial(leaf_names, self.fun, entry.call),
+            tuple(lying(call.flat, given)),
+            None if results is None else tuple(results),
         )
         return Traced(entry.closed, self.name, entry.call.in_tree, entry.out_tree, options)
 
@@ -282,6 +319,8 @@ def jit(
     fun: Callable[..., Any] | None = None,
     /,
     *,
+    in_shardings: Any = UNSPECIFIED,
+    out_shardings: Any = UNSPECIFIED,
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Sequence[str] | None = None,
     donate_argnums: int | Sequence[int] | None = None,
@@ -302,6 +341,10 @@ def jit(
     Args:
       fun: a function of arrays, numbers and pytrees of them, without side effects.  Without it
         a decorator is returned.
+      in_shardings: how the positional arguments are divided over devices: shardings, partition
+        specs (under ``set_mesh``) or None, as a tree that is a prefix of theirs.  Arguments that
+        are not bound to devices are moved; without it each argument stays where it lies.
+      out_shardings: the same for the results; where it says nothing XLA decides.
       static_argnums: positions of arguments that are constants of the trace: any hashable value.
       static_argnames: their names; each of the two is completed from the other.
       donate_argnums: positions of arguments whose buffers results may reuse; they are deleted.
@@ -318,13 +361,16 @@ def jit(
 
     Raises:
       TypeError: ``fun`` is not callable.
-      ValueError: a static or donated parameter does not exist.
+      ValueError: a static or donated parameter does not exist, or an argument does not fit its
+        sharding.
 
     The derivative and batching of a jitted function are those of the function.
     """
     if fun is None:
         return partial(
             jit,
+            in_shardings=in_shardings,
+            out_shardings=out_shardings,
             static_argnums=static_argnums,
             static_argnames=static_argnames,
             donate_argnums=donate_argnums,
@@ -354,6 +400,8 @@ def jit(
         inline,
         device,
         tuple((compiler_options or {}).items()),
+        GivenShardings.of(in_shardings, "jit", "in_shardings"),
+        GivenShardings.of(out_shardings, "jit", "out_shardings"),
     )
     return _make(JitState(fun, options))
 
@@ -403,3 +451,12 @@ def clear_caches() -> None:
     _CACHE.clear_all()
     _CACHE.clear()
     history.clear()
+
+
+def _cpu_devices_changed() -> None:
+    """Forget the CPU's client and what was compiled for it; arrays on its devices stay."""
+    if drop_backend("cpu"):
+        clear_caches()
+
+
+config.on_update("jax_num_cpu_devices", _cpu_devices_changed)

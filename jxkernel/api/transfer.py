@@ -6,34 +6,57 @@ import numpy as np
 
 from jxkernel import runtime, tree
 from jxkernel._jaxlib import ArrayImpl
+from jxkernel.api.shardings import GivenShardings
 from jxkernel.core.trace import Tracer
 from jxkernel.guards import explicit_device_get, explicit_device_put
+from jxkernel.ops.placing import constrain
+from jxkernel.sharding.named import is_single
 
 __all__ = ["block_until_ready", "copy_to_host_async", "device_get", "device_put"]
 
 
-def device_put(x: Any, device: Any = None) -> Any:
-    """Return a tree of arrays on a device, committed to it if one is named.
+def device_put(
+    x: Any, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: Any = None
+) -> Any:
+    """Return a tree of arrays on a device or divided over several, committed to them if named.
 
     Args:
       x: a tree of arrays and numbers; its shapes and (canonical) dtypes are kept.
-      device: a device; None for the default one, without committing.
+      device: a device, a sharding, or a tree of these that is a prefix of ``x``'s (a bare
+        ``PartitionSpec`` under ``set_mesh``); None for the default device, without committing.
+      src: where the arrays are said to be; accepted and not needed.
+      donate: whether arrays that are moved may be deleted.
+      may_alias: accepted; arrays that need not be moved share their data.
 
     Raises:
       TypeError: a leaf is no array.
+      ValueError: an array cannot be divided so.
 
-    The derivative is the identity: tracers pass through.
+    The derivative is the identity: inside a trace a sharding is a constraint.
+
+    Example:
+      >>> import jxkernel as jx
+      >>> from jxkernel.sharding import Mesh, NamedSharding, PartitionSpec as P
+      >>> mesh = Mesh(jx.devices()[:1], ("x",))
+      >>> jx.device_put([1.0, 2.0], NamedSharding(mesh, P()))[0].sharding.spec
+      P()
     """
-
-    def put(leaf: Any) -> Any:
-        if isinstance(leaf, Tracer):
-            return leaf
-        if device is None:
-            return runtime.as_device_array(leaf)
-        return runtime.device_put_single(leaf, device)
-
+    leaves, structure = tree.flatten(x)
+    given = GivenShardings.of(device, "device_put", "device")
+    targets = (
+        [None] * len(leaves) if given is None else given.flat_for(structure, "device_put", "device")
+    )
     with explicit_device_put():
-        return tree.map(put, x)
+        placed = [_put(leaf, target) for leaf, target in zip(leaves, targets, strict=True)]
+    return structure.unflatten(placed)
+
+
+def _put(leaf: Any, target: Any) -> Any:
+    if isinstance(leaf, Tracer):
+        return leaf if target is None or is_single(target) else constrain(leaf, target)
+    if target is None:
+        return runtime.as_device_array(leaf)
+    return runtime.place(leaf, target)
 
 
 def device_get(x: Any) -> Any:

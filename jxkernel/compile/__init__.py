@@ -14,10 +14,10 @@ from jxkernel.compile.executable import (
     execute,
     execute_checked,
     make_callable,
-    target_device,
 )
 from jxkernel.compile.executions import watch_executions
 from jxkernel.compile.nonfinite import checking_results
+from jxkernel.compile.placement import Placement, devices_of, target_device
 from jxkernel.compile.stages import (
     ArgInfo,
     Compiled,
@@ -39,12 +39,14 @@ __all__ = [
     "FastpathData",
     "LowerOptions",
     "Lowered",
+    "Placement",
     "ShapeDtypeStruct",
     "Traced",
     "Wrapped",
     "checking_results",
     "clear_disk_cache",
     "compile_lowered",
+    "devices_of",
     "disk_cache_summary",
     "eager_callable",
     "executable_for",

@@ -9,14 +9,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from jxkernel import events
 from jxkernel._jaxlib import (
     ArrayImpl,
-    CompileOptions,
-    DeviceAssignment,
-    DeviceList,
     array_result_handler,
     pjit,
     trace_context,
@@ -24,22 +19,35 @@ from jxkernel._jaxlib import (
 from jxkernel.compile.disk_cache import load_or_compile
 from jxkernel.compile.executions import report_execution
 from jxkernel.compile.nonfinite import checking_results, report_nonfinite
+from jxkernel.compile.placement import (
+    Placement,
+    compile_options,
+    device_list,
+    devices_of,
+    pinned,
+    placed_argument,
+    result_shardings,
+    target_device,
+    whole_on,
+)
 from jxkernel.config import compile_runner
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.effects import TOKEN, effect_names
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer, unexpected_tracer
 from jxkernel.errors import DeletedArrayError
-from jxkernel.lowering import LoweredProgram, lower_program
+from jxkernel.lowering import LoweredProgram, constant_sharding, lower_program, pin_results
 from jxkernel.runtime import (
     as_device_array,
-    default_device,
     device_put_single,
     issue_token,
+    place,
     previous_token,
+    shard_argument,
     surfacing,
 )
 from jxkernel.runtime.clients import sharding_on
+from jxkernel.sharding.named import is_single
 from jxkernel.transforms.key_reuse import check_keys, checking_keys
 from jxkernel.tree import registry, structure
 
@@ -73,13 +81,15 @@ class FastpathData(NamedTuple):
 
 
 class Executable:
-    """A compiled program on one device.
+    """A compiled program on one device, or divided over those of a mesh.
 
     Attributes:
       name: the program's name.
       xla: jaxlib's loaded executable.
       lowered: what it was compiled from.
-      device: the device it runs on.
+      device: the device it runs on, the first of several.
+      placement: how it is divided over devices, results included; None on one device.
+      sharding: of arguments and results on one device; of what is whole on several.
       in_avals: the types of all arguments, constants not included.
       out_avals: the types of the results.
     """
@@ -94,29 +104,55 @@ class Executable:
         "lowered",
         "name",
         "out_avals",
+        "placement",
         "sharding",
         "xla",
     )
 
-    def __init__(self, xla: Any, lowered: LoweredProgram, closed: ClosedJaxpr, device: Any) -> None:
+    def __init__(self, xla: Any, lowered: LoweredProgram, closed: ClosedJaxpr, target: Any) -> None:
         self.name = lowered.name
         self.xla = xla
         self.lowered = lowered
-        self.device = device
-        self.sharding = sharding_on(device)
+        self.device = devices_of(target)[0]
+        self.placement: Placement | None = target if type(target) is Placement else None
+        self.sharding = sharding_on(target) if self.placement is None else whole_on(target.mesh)
         self.in_avals = closed.in_avals
         self.out_avals = closed.out_avals
         count = len(closed.consts)
         self.constants = [
-            _on_device(closed.consts[index], device) for index in lowered.kept if index < count
+            self._placed_constant(closed.consts[index]) for index in lowered.kept if index < count
         ]
         self.kept_args = [index - count for index in lowered.kept if index >= count]
         self._free_handlers = self._handlers(committed=False)
         self._committed_handlers = self._handlers(committed=True)
 
+    def _placed_constant(self, const: Any) -> Any:
+        if self.placement is None:
+            return _on_device(const, self.device)
+        return place(const, constant_sharding(const, self.placement.mesh))
+
     def _handlers(self, *, committed: bool) -> list[Any]:
-        avals = [*self.out_avals, TOKEN] if self.lowered.gives_token else self.out_avals
-        return [array_result_handler(aval, self.sharding, committed) for aval in avals]
+        handlers = [
+            array_result_handler(aval, sharding, committed)
+            for aval, sharding in zip(self.out_avals, self.out_shardings, strict=True)
+        ]
+        if self.lowered.gives_token:
+            handlers.append(array_result_handler(TOKEN, self.sharding, committed))
+        return handlers
+
+    @property
+    def in_shardings(self) -> Sequence[Any]:
+        """The shardings of all arguments, constants not included."""
+        if self.placement is None:
+            return [self.sharding] * len(self.in_avals)
+        return self.placement.in_shardings
+
+    @property
+    def out_shardings(self) -> Sequence[Any]:
+        """The shardings of the results."""
+        if self.placement is None:
+            return [self.sharding] * len(self.out_avals)
+        return self.placement.out_shardings
 
     def call(self, args: Sequence[Any], *, committed: bool = False) -> list[Any]:
         """Run on flat arguments, asynchronously, and return the result arrays.
@@ -148,7 +184,7 @@ class Executable:
     def _call_with_effects(self, inputs: list[Any], handlers: list[Any]) -> list[Any]:
         takes, gives = self.lowered.takes_token, self.lowered.gives_token
         if takes:
-            inputs.append(previous_token(self.device))
+            inputs.append(place(previous_token(self.device), self.sharding))
         if events.listening():
             report_execution(self.name, self.device)
         outs = surfacing(self.xla.execute_sharded, inputs).consume_with_handlers(handlers)
@@ -169,7 +205,9 @@ class Executable:
             )
         if array.is_deleted():
             raise DeletedArrayError(aval.short())
-        return _on_device(array, self.device)
+        if self.placement is None:
+            return _on_device(array, self.device)
+        return placed_argument(array, self.placement.in_shardings[index])
 
     def fastpath(self, out_tree: Any, *, committed: bool) -> FastpathData | None:
         """Return the record from which C++ runs later calls of the same kind; None for none."""
@@ -177,11 +215,14 @@ class Executable:
             return None
         kept = set(self.kept_args)
         count = len(self.constants) + len(self.kept_args)
+        wanted = self.in_shardings
+        ins = [const._sharding for const in self.constants]
+        ins += [wanted[index] for index in self.kept_args]
         return FastpathData(
             xla_executable=self.xla,
             out_pytree_def=out_tree,
-            in_shardings=[self.sharding] * count,
-            out_shardings=[self.sharding] * len(self.out_avals),
+            in_shardings=ins,
+            out_shardings=self.out_shardings,
             out_avals=self.out_avals,
             out_committed=[committed] * len(self.out_avals),
             kept_var_bitvec=[True] * len(self.constants)
@@ -193,62 +234,49 @@ class Executable:
 
 def _on_device(value: Any, device: Any) -> Any:
     array = as_device_array(value)
-    return array if array.sharding._device == device else device_put_single(array, device)
-
-
-def target_device(args: Sequence[Any], wanted: Any = None) -> tuple[Any, bool]:
-    """Return the device to run on, and whether the arguments (or the caller) bind it.
-
-    Raises:
-      ValueError: arguments are committed to different devices.
-    """
-    found: Any = wanted
-    for arg in args:
-        if type(arg) is ArrayImpl and arg._committed:
-            device = arg.sharding._device
-            if found is None:
-                found = device
-            elif found != device and wanted is None:
-                raise ValueError(
-                    "Received incompatible devices for jitted computation: arguments are "
-                    f"committed to {found} and to {device}. Move them together with device_put."
-                )
-    return (default_device(), False) if found is None else (found, True)
-
-
-def _compile_options(device: Any) -> Any:
-    options = CompileOptions()
-    options.num_replicas = 1
-    options.num_partitions = 1
-    options.device_assignment = DeviceAssignment.create(np.array([[device.id]], np.int32))
-    return options
+    sharding = array._sharding
+    if is_single(sharding) and sharding._device == device:
+        return array
+    return device_put_single(array, device)
 
 
 def compile_lowered(
     lowered: LoweredProgram,
     closed: ClosedJaxpr,
-    device: Any,
+    target: Any,
     compiler_options: Sequence[tuple[str, Any]] = (),
     *,
     function_id: int = 0,
 ) -> Executable:
-    """Compile a lowered program for one device, or load it from the disk cache.
+    """Compile a lowered program for a device or a placement, or load it from the disk cache.
 
     Raises:
       JaxRuntimeError: XLA refuses the module or an option.
     """
     about: dict[str, Any] = {"fun": lowered.name, "function_id": function_id}
-    compilation = partial(_compile, lowered, device, compiler_options)
-    with events.span(events.Compiled, **about, platform=device.platform) as span:
+    compilation = partial(_compile, lowered, target, compiler_options)
+    devices = devices_of(target)
+    with events.span(events.Compiled, **about, platform=devices[0].platform) as span:
         if lowered.callbacks:  # objects of this process
             xla = compilation()
         else:
-            options = _compile_options(device)
+            options = compile_options(target, lowered.gives_token)
             xla, from_disk = load_or_compile(
-                compilation, lowered.module, (device,), options, compiler_options, **about
+                compilation, lowered.module, devices, options, compiler_options, **about
             )
             span.set(from_disk=from_disk)
-    executable = Executable(xla, lowered, closed, device)
+    if type(target) is Placement:
+        ranks = [aval.ndim for aval in closed.out_avals]
+        outs = result_shardings(xla, target, ranks)
+        settled = pinned(target, outs)
+        if None in outs:
+            # XLA divided a result along part of a mesh axis: have it whole instead.
+            pin_results(lowered.module, settled, ranks, tokens=int(lowered.gives_token))
+            return compile_lowered(
+                lowered, closed, settled, compiler_options, function_id=function_id
+            )
+        target = settled
+    executable = Executable(xla, lowered, closed, target)
     if executable.needs_python and events.listening():
         why = effect_names(closed.effects) or "calls of Python functions"
         events.emit(events.FastPathLost, **about, reason=why)
@@ -256,14 +284,14 @@ def compile_lowered(
 
 
 def _compile(
-    lowered: LoweredProgram, device: Any, compiler_options: Sequence[tuple[str, Any]]
+    lowered: LoweredProgram, target: Any, compiler_options: Sequence[tuple[str, Any]]
 ) -> Any:
-    options = _compile_options(device)
+    options = compile_options(target, lowered.gives_token)
     options.env_option_overrides = list(compiler_options)
     compilation = partial(
-        device.client.compile_and_load,
+        devices_of(target)[0].client.compile_and_load,
         lowered.module,
-        DeviceList((device,)),
+        device_list(target),
         options,
         list(lowered.callbacks),
     )
@@ -273,7 +301,7 @@ def _compile(
 
 def executable_for(
     closed: ClosedJaxpr,
-    device: Any,
+    target: Any,
     *,
     name: str,
     donated: tuple[bool, ...] = (),
@@ -281,20 +309,21 @@ def executable_for(
     compiler_options: tuple[tuple[str, Any], ...] = (),
     function_id: int = 0,
 ) -> Executable:
-    """Return the executable of a program on a device, made on first use."""
-    key = ("executable", device, donated, keep_unused, compiler_options, trace_context())
+    """Return the executable of a program on a device or a placement, made on first use."""
+    key = ("executable", target, donated, keep_unused, compiler_options, trace_context())
     found = closed.derived.get(key)
     if found is None:
         with events.span(events.Lowered, fun=name, function_id=function_id) as span:
             lowered = lower_program(
                 closed,
                 name=name,
-                platform=device.platform,
+                platform=devices_of(target)[0].platform,
                 donated=donated,
                 keep_unused=keep_unused,
+                partitioning=target if type(target) is Placement else None,
             )
             span.set(ops=len(closed.eqns))
-        found = compile_lowered(lowered, closed, device, compiler_options, function_id=function_id)
+        found = compile_lowered(lowered, closed, target, compiler_options, function_id=function_id)
         closed.derived[key] = found
     return found
 
@@ -303,8 +332,8 @@ def execute(
     closed: ClosedJaxpr, args: Sequence[Any], *, name: str, donated: tuple[bool, ...] = ()
 ) -> list[Any]:
     """Compile (once) and run a program on flat arguments."""
-    device, committed = target_device(args)
-    executable = executable_for(closed, device, name=name, donated=donated)
+    target, committed = target_device(args, closed=closed)
+    executable = executable_for(closed, target, name=name, donated=donated)
     return executable.call(args, committed=committed)
 
 
@@ -333,8 +362,14 @@ def execute_checked(
     Raises:
       NonFiniteError: a result holds a NaN, or an infinity.
     """
-    device, committed = target_device(args, options.pop("device", None))
-    executable = executable_for(closed, device, name=name, **options)
+    target, committed = target_device(
+        args,
+        options.pop("device", None),
+        closed=closed,
+        shardings=options.pop("shardings", None),
+        results=options.pop("results", None),
+    )
+    executable = executable_for(closed, target, name=name, **options)
     outs = executable.call(args, committed=committed)
     report_nonfinite(closed, args, outs, name=name, execute=execute, depth=depth)
     for arg, gone in zip(args, donated, strict=False):
@@ -368,8 +403,8 @@ def make_callable(
         if checking_results():
             outs = execute_checked(closed, args, name=name, depth=depth, donated=donated)
             return (outs if as_list else outs[0]), None, False
-        device, committed = target_device(args)
-        executable = executable_for(closed, device, name=name, donated=donated)
+        target, committed = target_device(args, closed=closed)
+        executable = executable_for(closed, target, name=name, donated=donated)
         outs = executable.call(args, committed=committed)
         out_tree = structure(outs if as_list else 0)
         fastpath = executable.fastpath(out_tree, committed=committed)
@@ -379,13 +414,9 @@ def make_callable(
         """Run without the fast path: what C++ calls under ``disable_jit``."""
         return cache_miss(*args)[0]
 
-    function = pjit(name, run, cache_miss, [], [], object(), registry, _shard, None)
+    function = pjit(name, run, cache_miss, [], [], object(), registry, shard_argument, None)
     function.__name__ = name
     return function
-
-
-def _shard(value: Any, sharding: Any, layout: Any) -> Any:
-    return _on_device(value, sharding._device)
 
 
 def _checked_aval(arg: Any) -> ShapedArray:

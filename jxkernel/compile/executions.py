@@ -24,7 +24,7 @@ def _after_call(function: Any, args: Any, kwargs: Any, out: Any) -> None:
     """Report a call that C++ answered."""
     for leaf in registry.flatten(out)[0]:
         if type(leaf) is ArrayImpl:
-            report_execution(function.__name__, leaf.sharding._device)
+            report_execution(function.__name__, next(iter(leaf.sharding._internal_device_list)))
             return
 
 

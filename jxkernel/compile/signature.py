@@ -35,7 +35,7 @@ def _leaf(path: str, leaf: Any, aval: ShapedArray) -> LeafSignature:
         dtype=aval.dtype.name,
         weak_type=aval.weak_type,
         kind=_kind(leaf),
-        sharding=str(leaf.sharding._device) if on_device else None,
+        sharding=str(leaf.device) if on_device else None,
         committed=on_device,
     )
 

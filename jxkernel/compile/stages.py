@@ -16,9 +16,9 @@ from jxkernel.compile.executable import (
     FastpathData,
     compile_lowered,
     execute,
-    target_device,
 )
 from jxkernel.compile.nonfinite import checking_results, report_nonfinite
+from jxkernel.compile.placement import Placement, devices_of, target_device
 from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.printing import jaxpr_text
@@ -149,6 +149,8 @@ class LowerOptions(NamedTuple):
       compiler_options: XLA options by name.
       function_id: the number of the function object, for events.
       names: a function that returns a name for each flat argument.
+      shardings: where each flat argument lies; None where that is open.
+      results: where each flat result shall lie; None where that is open.
     """
 
     donated: tuple[bool, ...] = ()
@@ -157,6 +159,8 @@ class LowerOptions(NamedTuple):
     compiler_options: tuple[tuple[str, Any], ...] = ()
     function_id: int = 0
     names: Callable[[], Sequence[str]] | None = None
+    shardings: tuple[Any, ...] = ()
+    results: tuple[Any, ...] | None = None
 
 
 @runtime_checkable
@@ -276,12 +280,26 @@ class Traced(_Stage):
         Raises:
           ValueError: no platform is named, or an unknown one.
         """
-        device, _ = target_device((), self.options.device)
-        platforms = (device.platform,) if lowering_platforms is None else lowering_platforms
-        programs = {name: self._lowered(name) for name in checked_platforms(platforms)}
-        return Lowered(self, programs, device)
+        target = self._target()
+        own = devices_of(target)[0].platform
+        platforms = (own,) if lowering_platforms is None else lowering_platforms
+        programs = {name: self._lowered(name, target) for name in checked_platforms(platforms)}
+        return Lowered(self, programs, target)
 
-    def _lowered(self, platform: str) -> LoweredProgram:
+    def _target(self) -> Any:
+        """Return the device, or the placement on a mesh, that the function would run on."""
+        options = self.options
+        placed = any(sharding is not None for sharding in options.shardings)
+        target, _ = target_device(
+            (None,) * len(self.jaxpr.in_avals),
+            options.device,
+            closed=self.jaxpr,
+            shardings=options.shardings if placed else None,
+            results=options.results,
+        )
+        return target
+
+    def _lowered(self, platform: str, target: Any) -> LoweredProgram:
         about = {"fun": self.fun_name, "function_id": self.options.function_id}
         with events.span(events.Lowered, **about) as span:
             span.set(ops=len(self.jaxpr.eqns))
@@ -291,6 +309,7 @@ class Traced(_Stage):
                 platform=platform,
                 donated=self.options.donated,
                 keep_unused=self.options.keep_unused,
+                partitioning=target if type(target) is Placement else None,
             )
 
     def __repr__(self) -> str:
@@ -320,12 +339,17 @@ def checked_platforms(platforms: Sequence[str]) -> tuple[str, ...]:
 class Lowered(_Stage):
     """A function as a StableHLO module, one for each platform that it was lowered for."""
 
-    __slots__ = ("_device", "_programs")
+    __slots__ = ("_programs", "_target")
 
-    def __init__(self, traced: Traced, programs: dict[str, LoweredProgram], device: Any) -> None:
+    def __init__(self, traced: Traced, programs: dict[str, LoweredProgram], target: Any) -> None:
         self._traced = traced
         self._programs = programs
-        self._device = device
+        self._target = target
+
+    @property
+    def _device(self) -> Any:
+        """The device it is for, the first of several."""
+        return devices_of(self._target)[0]
 
     @property
     def _program(self) -> LoweredProgram:
@@ -380,17 +404,20 @@ class Lowered(_Stage):
           JaxRuntimeError: XLA refuses the module or an option.
           ValueError: the program was not lowered for the device's platform.
         """
-        device = self._device if device_assignment is None else _only_device(device_assignment)
-        program = self._programs.get(device.platform)
+        target = self._target
+        if device_assignment is not None:
+            target = _only_device(device_assignment)
+        platform = devices_of(target)[0].platform
+        program = self._programs.get(platform)
         if program is None:
             raise ValueError(
                 f"{self._traced.fun_name} was lowered for {', '.join(self._programs)} and cannot "
-                f"be compiled for {device.platform}: name it among lowering_platforms"
+                f"be compiled for {platform}: name it among lowering_platforms"
             )
         traced = self._traced
         options = (*traced.options.compiler_options, *(compiler_options or {}).items())
         number = traced.options.function_id
-        executable = compile_lowered(program, traced.jaxpr, device, options, function_id=number)
+        executable = compile_lowered(program, traced.jaxpr, target, options, function_id=number)
         return Compiled(traced, executable)
 
     def __repr__(self) -> str:
@@ -401,6 +428,11 @@ def _checked_dialect(dialect: str | None) -> str:
     if dialect not in (None, "stablehlo", "hlo"):
         raise ValueError(f"unknown dialect {dialect!r}: there are 'stablehlo' and 'hlo'")
     return dialect or "stablehlo"
+
+
+def _bound(flat: Sequence[Any], traced: Traced) -> bool:
+    """Whether arguments or the caller bind a call on one device to it."""
+    return target_device(flat, traced.options.device, closed=traced.jaxpr)[1]
 
 
 def _only_device(devices: Sequence[Any]) -> Any:
@@ -440,7 +472,7 @@ class Compiled(_Stage):
         if in_tree != traced.in_tree:
             raise TypeError(self._structure_message(args, kwargs))
         self._check_types(flat)
-        _, committed = target_device(flat, traced.options.device)
+        committed = self._executable.placement is not None or _bound(flat, traced)
         outs = self._executable.call(flat, committed=committed)
         fastpath = None
         if checking_results():
@@ -505,14 +537,12 @@ class Compiled(_Stage):
     @property
     def input_shardings(self) -> Any:
         """The tree ``(args, kwargs)`` with the sharding of each array."""
-        count = self.in_tree.num_leaves
-        return self.in_tree.unflatten([self._executable.sharding] * count)
+        return self.in_tree.unflatten(self._executable.in_shardings)
 
     @property
     def output_shardings(self) -> Any:
         """The result's tree with the sharding of each array."""
-        count = self.out_tree.num_leaves
-        return self.out_tree.unflatten([self._executable.sharding] * count)
+        return self.out_tree.unflatten(self._executable.out_shardings)
 
     def as_text(self) -> str:
         """Return the HLO text after XLA's optimizations."""

@@ -14,7 +14,7 @@ from typing import Any
 from jxkernel.errors import UnboundAxisError
 from jxkernel.records import record
 
-__all__ = ["Axis", "axis_environment", "bound_axis_size", "extend_axes"]
+__all__ = ["Axis", "axis_environment", "bound_axis_size", "extend_axes", "inside_shard_map"]
 
 
 @record()
@@ -36,6 +36,7 @@ class _Bound(threading.local):
     """The names bound on this thread with their sizes, innermost last."""
 
     axes: tuple[tuple[Hashable, int], ...] = ()
+    manual: bool = False
 
 
 _bound = _Bound()
@@ -47,14 +48,24 @@ def axis_environment() -> tuple[tuple[Hashable, int], ...]:
 
 
 @contextmanager
-def extend_axes(axes: Sequence[tuple[Hashable, int]]) -> Generator[None]:
-    """Bind names for the length of a block, on this thread; an inner name hides an outer one."""
-    outer = _bound.axes
-    _bound.axes = (*outer, *axes)
+def extend_axes(axes: Sequence[tuple[Hashable, int]], *, manual: bool = False) -> Generator[None]:
+    """Bind names for the length of a block, on this thread; an inner name hides an outer one.
+
+    Args:
+      axes: names with sizes.
+      manual: whether they are axes of a mesh, and the block is the program of one device.
+    """
+    outer = _bound.axes, _bound.manual
+    _bound.axes, _bound.manual = (*outer[0], *axes), manual or outer[1]
     try:
         yield
     finally:
-        _bound.axes = outer
+        _bound.axes, _bound.manual = outer
+
+
+def inside_shard_map() -> bool:
+    """Whether what runs now on this thread is the program of one device of a mesh."""
+    return _bound.manual
 
 
 def bound_axis_size(name: Hashable) -> int:

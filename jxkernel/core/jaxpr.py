@@ -26,6 +26,7 @@ __all__ = [
     "jaxpr_as_fun",
     "names_in",
     "nesting",
+    "program_names",
     "subjaxprs",
 ]
 
@@ -215,10 +216,11 @@ def names_in(primitive: Primitive, params: dict[str, Any]) -> frozenset[Any]:
     """Return the axis names that an application of a primitive uses, at any depth."""
     if primitive.axis_names is not None:
         return frozenset(primitive.axis_names(params))
-    return _NO_NAMES.union(*[_names_of(closed) for closed in subjaxprs(params)])
+    return _NO_NAMES.union(*[program_names(closed) for closed in subjaxprs(params)])
 
 
-def _names_of(closed: ClosedJaxpr) -> frozenset[Any]:
+def program_names(closed: ClosedJaxpr) -> frozenset[Any]:
+    """Return the axis names that a program uses, at any depth."""
     found = closed.derived.get("axis names")
     if found is None:
         found = _NO_NAMES.union(*[names_in(eqn.primitive, eqn.params) for eqn in closed.eqns])

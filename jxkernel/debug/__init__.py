@@ -7,5 +7,22 @@ from jxkernel.api.breakpoints import breakpoint
 from jxkernel.api.callbacks import debug_callback as callback
 from jxkernel.api.stepping import Stepper, step
 from jxkernel.debug.printing import log, print
+from jxkernel.observe.layout import (
+    ShardingView,
+    inspect_array_sharding,
+    visualize_array_sharding,
+    visualize_sharding,
+)
 
-__all__ = ["Stepper", "breakpoint", "callback", "log", "print", "step"]
+__all__ = [
+    "ShardingView",
+    "Stepper",
+    "breakpoint",
+    "callback",
+    "inspect_array_sharding",
+    "log",
+    "print",
+    "step",
+    "visualize_array_sharding",
+    "visualize_sharding",
+]

@@ -29,8 +29,15 @@ from jxkernel.hlo.builder import (
     file_location,
     known_integer,
     module_text,
+    set_result_attributes,
 )
 from jxkernel.hlo.context import context, ir, unknown_location
+from jxkernel.hlo.shardings import (
+    manual_axes,
+    mesh_attribute,
+    sharding_attribute,
+    sharding_per_value,
+)
 from jxkernel.hlo.types import (
     SymbolicType,
     element_type,
@@ -62,6 +69,8 @@ __all__ = [
     "i64_attr",
     "ir",
     "known_integer",
+    "manual_axes",
+    "mesh_attribute",
     "module_text",
     "parse_attribute",
     "parse_type",
@@ -69,6 +78,9 @@ __all__ = [
     "precision_config",
     "refined",
     "serialize",
+    "set_result_attributes",
+    "sharding_attribute",
+    "sharding_per_value",
     "string_attr",
     "symbol_attr",
     "tensor_type",

@@ -17,7 +17,14 @@ from jxkernel.hlo.attributes import (
 from jxkernel.hlo.context import context, ir, unknown_location
 from jxkernel.hlo.types import tensor_type
 
-__all__ = ["Builder", "Function", "ModuleBuilder", "file_location", "module_text"]
+__all__ = [
+    "Builder",
+    "Function",
+    "ModuleBuilder",
+    "file_location",
+    "module_text",
+    "set_result_attributes",
+]
 
 _create = ir.Operation.create
 
@@ -99,13 +106,19 @@ class Builder:
         )
 
     def region(
-        self, operation: Any, index: int, types: Sequence[Any], body: Callable[..., Sequence[Any]]
+        self,
+        operation: Any,
+        index: int,
+        types: Sequence[Any],
+        body: Callable[..., Sequence[Any]],
+        *,
+        end: str = "stablehlo.return",
     ) -> None:
         """Fill a region of an operation; ``body(builder, *arguments)`` gives its results."""
         block = operation.regions[index].blocks.append(*types, arg_locs=[self.loc] * len(types))
         inner = Builder(ir.InsertionPoint(block), self.loc)
         results = body(inner, *block.arguments)
-        inner.op("stablehlo.return", (), results)
+        inner.op(end, (), results)
 
     def call(self, name: str, types: Sequence[Any], operands: Sequence[Any]) -> Sequence[Any]:
         """Append a call of a function of the module."""
@@ -148,6 +161,12 @@ class ModuleBuilder:
     def set_attribute(self, name: str, value: Any) -> None:
         """Set an attribute of the module itself."""
         self.module.operation.attributes[name] = value
+
+    def declare_mesh(self, name: str, mesh: Any) -> None:
+        """Declare a mesh of devices under a symbol, before all functions."""
+        ip = ir.InsertionPoint.at_block_begin(self.module.body)
+        attributes = {"sym_name": string_attr(name), "mesh": mesh}
+        _create("sdy.mesh", (), (), attributes, loc=unknown_location, ip=ip)
 
     def function(
         self,
@@ -192,6 +211,14 @@ class ModuleBuilder:
             unique = f"{name}_{number}"
         self._names.add(unique)
         return unique
+
+
+def set_result_attributes(module: Any, name: str, entries: Sequence[dict[str, Any]]) -> None:
+    """Set the attributes of the results of a module's function."""
+    for operation in module.body.operations:
+        attributes = operation.operation.attributes
+        if "function_type" in attributes and attributes["sym_name"].value == name:
+            attributes["res_attrs"] = _dict_array(entries)
 
 
 def _dict_array(entries: Sequence[dict[str, Any]]) -> Any:

@@ -12,12 +12,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from IPython.core.error import UsageError
 
-from jxkernel import _alias, runtime
+from jxkernel import _alias, runtime, tree
 from jxkernel.api.jit import clear_caches, jit, jit_state
 from jxkernel.compile import clear_disk_cache, disk_cache_summary
 from jxkernel.config import config
@@ -306,17 +307,42 @@ def x64(session: Session, words: str) -> View:
 def virtual(session: Session, words: str) -> View:
     """Gives this process that many CPU devices, and returns the devices.
 
-    Arrays on the devices before stay alive there; what is compiled is forgotten.
+    What is compiled is forgotten.  Arrays on the devices before stay alive and usable there; with
+    ``move`` those that variables hold go to the first of the new devices.
 
     Raises:
-      UsageError: the word is not a number from 1 to 64.
+      UsageError: the word is not a number from 1 to 64, or the second one not ``move``.
     """
-    if not words.isdigit() or not 1 <= int(words) <= _MOST_DEVICES:
-        raise UsageError(f"%jx virtual: give a number of CPU devices from 1 to {_MOST_DEVICES}")
-    config.update("jax_num_cpu_devices", int(words))
-    runtime.clear_backends()
-    clear_caches()
+    number, *rest = words.split() or [""]
+    if not number.isdigit() or not 1 <= int(number) <= _MOST_DEVICES or rest not in ([], ["move"]):
+        raise UsageError(
+            f"%jx virtual: give a number of CPU devices from 1 to {_MOST_DEVICES}, and `move` to "
+            "move the arrays that variables hold"
+        )
+    config.update("jax_num_cpu_devices", int(number))
+    if rest:
+        _move_variables(session.shell.user_ns)
     return devices(session)
+
+
+def _move_variables(namespace: dict[str, Any]) -> None:
+    """Put the arrays that variables hold, alone or in trees, where new arrays are made."""
+    client = runtime.default_device().client
+    for name, value in list(namespace.items()):
+        held = arrays_in(value)
+        if not name.startswith("_") and any(_elsewhere(array, client) for array in held):
+            namespace[name] = tree.map(partial(_moved, client=client), value)
+
+
+def _elsewhere(array: Any, client: Any) -> bool:
+    on_cpu = array.platform() == "cpu" and not array.is_deleted()
+    return on_cpu and next(iter(array.sharding.device_set)).client is not client
+
+
+def _moved(leaf: Any, client: Any) -> Any:
+    if not isinstance(leaf, runtime.ArrayImpl) or not _elsewhere(leaf, client):
+        return leaf
+    return runtime.device_put_single(leaf, runtime.default_device())
 
 
 def alias(session: Session, words: str) -> View:

@@ -33,6 +33,9 @@ from jxkernel.api.scanning import (
     map,
     scan,
 )
+from jxkernel.api.shardings import (
+    with_sharding_constraint,
+)
 from jxkernel.dtypes import dtype
 from jxkernel.higher_order.cond import (
     cond_p,
@@ -313,6 +316,9 @@ from jxkernel.ops.joining import (
     stack,
     stack_p,
     unstack,
+)
+from jxkernel.ops.placing import (
+    sharding_constraint_p,
 )
 from jxkernel.ops.precision import (
     DotAlgorithm,
@@ -773,6 +779,7 @@ __all__ = [
     "select_n",
     "select_n_p",
     "shape_as_value",
+    "sharding_constraint_p",
     "shift_left",
     "shift_left_p",
     "shift_right_arithmetic",
@@ -818,6 +825,7 @@ __all__ = [
     "unstack",
     "while_loop",
     "while_p",
+    "with_sharding_constraint",
     "xor_p",
     "zeta",
     "zeta_p",

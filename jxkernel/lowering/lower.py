@@ -15,6 +15,7 @@ from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.effects import TOKEN, has_ordered
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, nesting
+from jxkernel.lowering.partitioning import Meshes, Partitioning, partitioned_signature
 from jxkernel.lowering.program import LoweredProgram
 from jxkernel.source import scope_of, user_frame
 
@@ -22,6 +23,9 @@ __all__ = ["LoweringContext", "LoweringRule", "ModuleState", "lower_program"]
 
 _DEEPEST_CALL = 64
 """XLA visits calls by recursion on threads of small stacks: 200 deep ends the process (0.10.2)."""
+
+
+_INDEX = np.dtype(np.int32)
 
 
 class LoweringRule(Protocol):
@@ -40,9 +44,21 @@ class ModuleState:
       functions: the function already made for each nested program.
       callbacks: host functions referred to by index.
       manual_mesh: the mesh whose axes collectives may name; None outside ``shard_map``.
+      axis_indices: in a ``shard_map`` over some axes of its mesh, the device's index along each.
+      meshes: the meshes that it declares.
+      partitioned: whether it is for the devices of a mesh.
     """
 
-    __slots__ = ("builder", "callbacks", "functions", "manual_mesh", "platform")
+    __slots__ = (
+        "axis_indices",
+        "builder",
+        "callbacks",
+        "functions",
+        "manual_mesh",
+        "meshes",
+        "partitioned",
+        "platform",
+    )
 
     def __init__(self, name: str, platform: str) -> None:
         self.builder = hlo.ModuleBuilder(name)
@@ -50,6 +66,9 @@ class ModuleState:
         self.functions: dict[Any, tuple[ClosedJaxpr, str]] = {}
         self.callbacks: list[Any] = []
         self.manual_mesh: Any = None
+        self.axis_indices: dict[Any, Any] = {}
+        self.meshes = Meshes(self.builder)
+        self.partitioned = False
 
 
 class LoweringContext(hlo.Builder):
@@ -89,6 +108,67 @@ class LoweringContext(hlo.Builder):
     def manual_mesh(self) -> Any:
         """The mesh whose axes collectives may name here, or None."""
         return self.module.manual_mesh
+
+    def manual_computation(
+        self,
+        closed: ClosedJaxpr,
+        values: Sequence[Any],
+        mesh: Any,
+        ins: Sequence[Any],
+        outs: Sequence[Any],
+        manual_axes: Sequence[Any],
+    ) -> Sequence[Any]:
+        """Append a program that every device of a mesh runs on its own pieces.
+
+        Args:
+          closed: the program, of local shapes.
+          values: the arguments, of global shapes.
+          mesh: the mesh.
+          ins: for each argument the mesh axes that divide each of its axes.
+          outs: the same for the results.
+          manual_axes: the axes of the mesh that the program handles; XLA handles the others.
+        """
+        module, types = self.module, self.out_types
+        if mesh.size == 1:
+            # XLA divides nothing for one device, and would not know what a manual part is.
+            outer = module.manual_mesh
+            module.manual_mesh = mesh
+            try:
+                return self.inline(closed, values)
+            finally:
+                module.manual_mesh = outer
+        partial = set(manual_axes) != set(mesh.axis_names)
+        counted = list(manual_axes) if partial else []
+        avals = [*[ShapedArray((1,), _INDEX)] * len(counted), *closed.in_avals]
+        numbers = [self.constant(np.arange(mesh.shape[name], dtype=_INDEX)) for name in counted]
+        symbol = module.meshes.symbol(mesh)
+        attributes = {
+            "in_shardings": hlo.sharding_per_value(symbol, [*[((n,),) for n in counted], *ins]),
+            "out_shardings": hlo.sharding_per_value(symbol, outs),
+            "manual_axes": hlo.manual_axes(manual_axes),
+        }
+        operation = self.op("sdy.manual_computation", types, [*numbers, *values], attributes, 1)
+        outer = module.manual_mesh, module.axis_indices
+        module.manual_mesh, module.axis_indices = mesh, dict(outer[1])
+
+        def fill(builder: hlo.Builder, *arguments: Any) -> Sequence[Any]:
+            inner = LoweringContext(builder.ip, self.loc, module)
+            for name, argument in zip(counted, arguments, strict=False):
+                kind = hlo.tensor_type((), _INDEX)
+                module.axis_indices[name] = inner.value("stablehlo.reshape", kind, (argument,))
+            return inner.nested(closed, arguments[len(counted) :])
+
+        try:
+            self.region(operation, 0, types_of(avals), fill, end="sdy.return")
+        finally:
+            module.manual_mesh, module.axis_indices = outer
+        return operation.results
+
+    def one_device_attributes(self, results: int) -> dict[str, Any]:
+        """Return the attributes by which an operation runs once, not on each device of a mesh."""
+        if not self.module.partitioned or self.manual_mesh is not None:
+            return {}
+        return self.module.meshes.on_first_device(results)
 
     @property
     def out_type(self) -> Any:
@@ -146,7 +226,7 @@ class LoweringContext(hlo.Builder):
 
         Where calls would nest too deep for the compiler, the outer ones are written out.
         """
-        if nesting(closed) > _DEEPEST_CALL:
+        if nesting(closed) > _DEEPEST_CALL or self.module.axis_indices:
             return self.nested(closed, args)
         symbol = self.program_symbol(closed, name)
         if not has_ordered(closed.effects):
@@ -248,6 +328,7 @@ def lower_program(
     platform: str,
     donated: Sequence[bool] = (),
     keep_unused: bool = False,
+    partitioning: Partitioning | None = None,
 ) -> LoweredProgram:
     """Lower a program to a module whose ``main`` takes its constants, then its arguments.
 
@@ -257,17 +338,26 @@ def lower_program(
       platform: the platform to lower for.
       donated: for each argument, whether its buffer may hold a result.
       keep_unused: whether ``main`` also takes arguments that the program never reads.
+      partitioning: how arguments and results are divided over devices; None for one device.
     """
     jaxpr = closed.jaxpr
     state = ModuleState(f"jit_{module_name(name)}", platform)
-    state.builder.set_attribute("mhlo.num_partitions", hlo.i32_attr(1))
+    count = 1 if partitioning is None else partitioning.mesh.size
+    state.partitioned = partitioning is not None
+    state.builder.set_attribute("mhlo.num_partitions", hlo.i32_attr(count))
     state.builder.set_attribute("mhlo.num_replicas", hlo.i32_attr(1))
     variables = [*jaxpr.constvars, *jaxpr.invars]
     used = [True] * len(variables) if keep_unused else used_arguments(jaxpr)
     kept = tuple(index for index, keep in enumerate(used) if keep)
     donate = [False] * len(jaxpr.constvars) + list(donated or [False] * len(jaxpr.invars))
     in_avals = [variables[index].aval for index in kept]
-    aliases = _aliases(in_avals, [donate[index] for index in kept], jaxpr.out_avals)
+    if partitioning is None:
+        arguments = _aliases(in_avals, [donate[index] for index in kept], jaxpr.out_avals)
+        results = None
+    else:
+        arguments, results = partitioned_signature(
+            state.meshes, closed, partitioning, kept, [donate[index] for index in kept]
+        )
     ordered, effects = has_ordered(jaxpr.effects), bool(jaxpr.effects)
     # Tokens come last, so that places among the arguments and results are what they were.
     function = state.builder.function(
@@ -275,14 +365,15 @@ def lower_program(
         types_of([*in_avals, TOKEN] if ordered else in_avals),
         types_of([*jaxpr.out_avals, TOKEN] if effects else jaxpr.out_avals),
         public=True,
-        arg_attrs=[*aliases, {}] if ordered else aliases,
+        arg_attrs=[*arguments, {}] if ordered else arguments,
+        res_attrs=results if results is None or not effects else [*results, {}],
     )
     context = LoweringContext(function.builder.ip, hlo.unknown_location, state)
     values: list[Any] = [None] * len(variables)
-    arguments = list(function.arguments)
+    given = list(function.arguments)
     if ordered:
-        context.token = arguments.pop()
-    for index, value in zip(kept, arguments, strict=True):
+        context.token = given.pop()
+    for index, value in zip(kept, given, strict=True):
         values[index] = value
     outs = context.equations(jaxpr, values)
     if effects:

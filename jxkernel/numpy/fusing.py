@@ -78,8 +78,8 @@ class _Fused:
         if checking_results():
             outs = execute_checked(closed, call.flat, name=self.name, depth=inf)
             return out_tree.unflatten(outs), None, False
-        device, committed = target_device(call.flat)
-        executable = executable_for(closed, device, name=self.name)
+        target, committed = target_device(call.flat, closed=closed)
+        executable = executable_for(closed, target, name=self.name)
         outs = executable.call(call.flat, committed=committed)
         record = executable.fastpath(out_tree, committed=committed)
         return out_tree.unflatten(outs), record, False

@@ -97,6 +97,7 @@ def _lower_call(
             "has_side_effect": hlo.bool_attr(acts),
             "api_version": hlo.i32_attr(4),
             "backend_config": hlo.parse_attribute(f"{{index = {index} : ui64}}"),
+            **context.one_device_attributes(len(types)),
         },
     ).results
     outs = list(results)

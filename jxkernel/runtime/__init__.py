@@ -11,7 +11,6 @@ from jxkernel.runtime.arrays import (
     as_device_array,
     block_until_ready,
     device_put_single,
-    shard_argument,
     value_of,
 )
 from jxkernel.runtime.clients import (
@@ -21,12 +20,14 @@ from jxkernel.runtime.clients import (
     clear_backends,
     default_device,
     devices,
+    drop_backend,
     local_devices,
 )
 from jxkernel.runtime.dlpack import from_dlpack
 from jxkernel.runtime.failures import exception_behind, surfacing, unseen_failures
 from jxkernel.runtime.host_calls import HostCall, HostFunction, call_on_host
 from jxkernel.runtime.lapack import prepare_lapack
+from jxkernel.runtime.multiprocess import join, joined, leave
 from jxkernel.runtime.ordering import (
     effects_barrier,
     effects_under_way,
@@ -35,6 +36,15 @@ from jxkernel.runtime.ordering import (
     wait_for_effects,
     wait_for_order,
 )
+from jxkernel.runtime.placement import (
+    array_from_callback,
+    array_from_pieces,
+    array_from_process_data,
+    lies_as,
+    place,
+    shard_argument,
+)
+from jxkernel.runtime.shards import Shard
 from jxkernel.runtime.topology import (
     default_backend,
     device_count,
@@ -56,7 +66,11 @@ __all__ = [
     "Device",
     "HostCall",
     "HostFunction",
+    "Shard",
+    "array_from_callback",
     "array_from_host",
+    "array_from_pieces",
+    "array_from_process_data",
     "as_device_array",
     "backend",
     "backends",
@@ -68,6 +82,7 @@ __all__ = [
     "device_count",
     "device_put_single",
     "devices",
+    "drop_backend",
     "effects_barrier",
     "effects_under_way",
     "exception_behind",
@@ -76,9 +91,14 @@ __all__ = [
     "host_id",
     "host_ids",
     "issue_token",
+    "join",
+    "joined",
+    "leave",
+    "lies_as",
     "live_arrays",
     "local_device_count",
     "local_devices",
+    "place",
     "prepare_lapack",
     "previous_token",
     "print_environment_info",

@@ -24,6 +24,8 @@ from jxkernel.core.trace import Tracer, unexpected_tracer
 from jxkernel.errors import DeletedArrayError
 from jxkernel.runtime.clients import default_device, sharding_on
 from jxkernel.runtime.failures import surfacing
+from jxkernel.runtime.shards import gather_shards
+from jxkernel.sharding.named import SingleDeviceSharding, is_single
 
 __all__ = [
     "Array",
@@ -33,7 +35,6 @@ __all__ = [
     "block_until_ready",
     "device_put_single",
     "rebuild",
-    "shard_argument",
     "value_of",
 ]
 
@@ -93,10 +94,10 @@ def as_device_array(value: Any) -> Any:
     if isinstance(value, Tracer):
         raise unexpected_tracer(value)
     aval = abstractify(value)
-    return array_from_host(_owned(value, aval), aval)
+    return array_from_host(owned(value, aval), aval)
 
 
-def _owned(value: Any, aval: ShapedArray) -> Any:
+def owned(value: Any, aval: ShapedArray) -> Any:
     """Return host data that nobody else can change: the transfer may read it later."""
     if isinstance(value, np.ndarray) and value.dtype == aval.dtype:
         return value.copy()
@@ -106,28 +107,17 @@ def _owned(value: Any, aval: ShapedArray) -> Any:
 def device_put_single(value: Any, device: Any) -> Any:
     """Return the value as an array committed to one device."""
     if type(value) is ArrayImpl:
-        _check_alive(value)
-        if value.sharding._device.client is not device.client:
+        check_alive(value)
+        own = value.sharding
+        if not is_single(own) and not own.is_fully_replicated:
+            return array_from_host(value_of(value), value.aval, device)
+        if next(iter(own.device_set)).client is not device.client:
             return array_from_host(value_of(value), value.aval, device)
         target = sharding_on(device)
         source = next(iter(value._arrays))
         return batched_device_put(value.aval, target, [source], [device], True)
     aval = abstractify(value)
-    return array_from_host(_owned(value, aval), aval, device)
-
-
-def shard_argument(value: Any, sharding: Any, layout: Any) -> Any:
-    """Return an argument on the device that a compiled call wants it on.
-
-    The C++ dispatch path calls this for arguments it cannot place itself (NumPy arrays, Python
-    numbers of unusual dtypes, arrays on another device).
-    """
-    if type(value) is ArrayImpl:
-        if value.sharding == sharding:
-            return value
-        return device_put_single(value, sharding._device)
-    aval = abstractify(value)
-    return array_from_host(_owned(value, aval), aval, sharding._device)
+    return array_from_host(owned(value, aval), aval, device)
 
 
 def block_until_ready(leaves: Sequence[Any]) -> None:
@@ -143,10 +133,11 @@ def value_of(array: Any) -> np.ndarray[Any, Any]:
     On the CPU it is the array's own memory.  Dtypes that the buffer protocol knows are read
     through it: jaxlib's other way looks for a package ``jax`` on every read, in vain and slowly.
     """
-    _check_alive(array)
+    check_alive(array)
     found = array._npy_value
     if found is None:
-        found = surfacing(_read, array)
+        single = type(array._sharding) is SingleDeviceSharding
+        found = surfacing(_read, array) if single else gather_shards(array, _read_surfacing)
         found.flags.writeable = False
         array._npy_value = found
     return found
@@ -160,7 +151,16 @@ def _read(array: Any) -> np.ndarray[Any, Any]:
     return np.zeros(found.shape, dtypes.float0) if dtype == dtypes.float0 else found
 
 
-def _check_alive(array: Any) -> None:
+def _read_surfacing(array: Any) -> np.ndarray[Any, Any]:
+    return surfacing(_read, array)
+
+
+def check_alive(array: Any) -> None:
+    """Check that an array still has its data.
+
+    Raises:
+      DeletedArrayError: it was donated or deleted.
+    """
     if array.is_deleted():
         raise DeletedArrayError(array.aval.short())
 
@@ -240,6 +240,12 @@ def _reduce(self: Any) -> tuple[Any, ...]:
 
 
 def _copy(self: Any) -> Any:
+    if not is_single(self.sharding):
+        pieces = [
+            array_from_host(np.array(value_of(shard.data)), shard.data.aval, shard.device)
+            for shard in self.addressable_shards
+        ]
+        return ArrayImpl(self.aval, self.sharding, pieces, self._committed, _skip_checks=True)
     return rebuild(np.array(value_of(self)), self.aval.weak_type)
 
 
@@ -267,12 +273,12 @@ def _tolist(self: Any) -> Any:
 
 def _copy_to_host_async(self: Any) -> None:
     """Start copying the value to the host; reading it later finds it there."""
-    _check_alive(self)
-    self._copy_single_device_array_to_host_async()
-
-
-def _device(self: Any) -> Any:
-    return self.sharding._device
+    check_alive(self)
+    if is_single(self.sharding):
+        self._copy_single_device_array_to_host_async()
+        return
+    for shard in self.addressable_shards:
+        shard.data._copy_single_device_array_to_host_async()
 
 
 @cache
@@ -292,9 +298,6 @@ def _attach() -> None:
         "nbytes": lambda self: self.aval.size * _itemsize(self.aval.dtype),
         "sharding": lambda self: self._sharding,
         "committed": lambda self: self._committed,
-        "device": _device,
-        "is_fully_addressable": lambda self: True,
-        "is_fully_replicated": lambda self: True,
     }
     methods: dict[str, Any] = {
         "__bool__": _bool,

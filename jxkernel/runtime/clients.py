@@ -6,6 +6,7 @@ from typing import Any
 
 from jxkernel import config
 from jxkernel._jaxlib import SingleDeviceSharding, make_cpu_client
+from jxkernel.runtime.multiprocess import joined, make_joined_cpu
 
 __all__ = [
     "Backend",
@@ -14,6 +15,7 @@ __all__ = [
     "clear_backends",
     "default_device",
     "devices",
+    "drop_backend",
     "local_devices",
     "sharding_on",
 ]
@@ -27,6 +29,9 @@ _clients: dict[str, Any] = {}
 
 def _make_cpu() -> Any:
     count = config.num_cpu_devices.value
+    group = joined()
+    if group is not None:
+        return make_joined_cpu(group, count if count > 0 else None)
     return make_cpu_client(
         num_devices=count if count > 0 else None,
         asynchronous=config.cpu_enable_async_dispatch.value,
@@ -77,6 +82,17 @@ def clear_backends() -> None:
     with _lock:
         _clients.clear()
         sharding_on.cache_clear()
+
+
+def drop_backend(platform: str) -> bool:
+    """Drop the client of a platform, so that the next use makes a new one.
+
+    Returns:
+      whether there was one.  Arrays on its devices stay alive and usable.
+    """
+    with _lock:
+        sharding_on.cache_clear()
+        return _clients.pop(platform, None) is not None
 
 
 def devices(platform: str | None = None) -> list[Any]:

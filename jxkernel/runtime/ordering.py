@@ -19,6 +19,7 @@ from jxkernel._jaxlib import batched_block_until_ready, batched_device_put
 from jxkernel.core.effects import TOKEN
 from jxkernel.runtime.clients import sharding_on
 from jxkernel.runtime.failures import has_unseen_failures, surfacing, unseen_failures
+from jxkernel.sharding.named import is_single
 
 __all__ = [
     "effects_barrier",
@@ -54,7 +55,9 @@ def previous_token(device: Any) -> Any:
     latest = _chain.latest
     if latest is None or latest.is_ready():
         return _first_token(device)
-    if latest.sharding._device == device:
+    if not is_single(latest.sharding):
+        latest = latest._arrays[0]
+    elif latest.sharding._device == device:
         return latest
     return batched_device_put(TOKEN, sharding_on(device), [latest], [device], False)
 

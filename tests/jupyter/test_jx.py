@@ -9,7 +9,7 @@ from IPython.core.error import UsageError
 from jxkernel.config import config
 from jxkernel.jupyter.magics.jx import SUBCOMMANDS
 from jxkernel.observe import explain
-from jxkernel.runtime import clear_backends
+from jxkernel.runtime import clear_backends, devices
 from tests.jupyter.conftest import Notebook
 
 
@@ -127,6 +127,10 @@ def test_virtual_devices_come_and_go(notebook: Notebook) -> None:
     notebook.run("y = jnp.sin(jnp.arange(4.0))")
     assert "cpu:1" not in text(notebook, "%jx virtual 1")
     assert float(notebook.run("jnp.cos(jnp.float32(0.0))").value) == 1.0
+    assert "cpu:4" in text(notebook, "%jx virtual 5 move")
+    assert notebook.names["y"].devices() == {devices()[0]}
+    refused = notebook.fails("%jx virtual 5 elsewhere", UsageError)
+    assert "from 1 to 64" in refused.printed
     config.update("jax_num_cpu_devices", before)
     clear_backends()
 

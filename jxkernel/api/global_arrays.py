@@ -1,0 +1,118 @@
+"""Meshes of the devices at hand, and arrays made of pieces on many devices."""
+
+from collections.abc import Callable, Hashable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from jxkernel import runtime
+from jxkernel.sharding import Mesh, Sharding
+
+__all__ = [
+    "make_array_from_callback",
+    "make_array_from_process_local_data",
+    "make_array_from_single_device_arrays",
+    "make_mesh",
+]
+
+
+def make_mesh(
+    axis_shapes: Sequence[int],
+    axis_names: str | Sequence[Hashable],
+    axis_types: Any = None,
+    *,
+    devices: Sequence[Any] | None = None,
+) -> Mesh:
+    """Return a mesh of the first devices at hand, in their order.
+
+    Args:
+      axis_shapes: the sizes of the axes.
+      axis_names: their names.
+      axis_types: who decides about each; ``AxisType.Auto``.
+      devices: the devices to take; those of the default platform, all processes' included.
+
+    Raises:
+      ValueError: there are fewer devices than the mesh has places.
+
+    Example:
+      >>> import jxkernel as jx
+      >>> jx.make_mesh((1, 1), ("data", "model"))
+      Mesh('data': 1, 'model': 1, axis_types=(Auto, Auto))
+    """
+    available = list(runtime.devices() if devices is None else devices)
+    count = prod(axis_shapes)
+    if count > len(available):
+        raise ValueError(
+            f"Number of devices {len(available)} must be >= the product of mesh_shape "
+            f"{tuple(axis_shapes)}: on the CPU, ask for more with "
+            f"jxkernel.config.update('jax_num_cpu_devices', {count})"
+        )
+    chosen = np.empty(count, dtype=object)
+    chosen[:] = available[:count]
+    return Mesh(chosen.reshape(tuple(axis_shapes)), axis_names, axis_types)
+
+
+def _check_sharding(who: str, sharding: Any) -> None:
+    if not isinstance(sharding, Sharding):
+        raise TypeError(f"{who} needs a sharding, got {sharding!r:.100}")
+
+
+def make_array_from_single_device_arrays(
+    shape: Sequence[int], sharding: Any, arrays: Sequence[Any], *, dtype: Any = None
+) -> Any:
+    """Return the array whose pieces on this process's devices are given; nothing is copied.
+
+    Args:
+      shape: the shape of the whole.
+      sharding: how it is divided.
+      arrays: an array on each device of this process that the sharding names.
+      dtype: the dtype, needed only where this process has no piece.
+
+    Raises:
+      ValueError: a piece is missing, lies elsewhere, or has another shape or dtype.
+    """
+    _check_sharding("make_array_from_single_device_arrays", sharding)
+    return runtime.array_from_pieces(shape, sharding, arrays, dtype)
+
+
+def make_array_from_callback(
+    shape: Sequence[int], sharding: Any, data_callback: Callable[[Any], Any], dtype: Any = None
+) -> Any:
+    """Return an array whose pieces a function gives, called once for each distinct part.
+
+    Args:
+      shape: the shape of the whole.
+      sharding: how it is divided.
+      data_callback: called with the index of a part (a slice per axis); returns the part.
+      dtype: the dtype; None for that of the parts.
+
+    Raises:
+      ValueError: a part has another shape than its index says.
+
+    Example:
+      >>> import jxkernel as jx, numpy as np
+      >>> from jxkernel.sharding import NamedSharding, PartitionSpec as P
+      >>> rows = NamedSharding(jx.make_mesh((1,), ("x",)), P("x"))
+      >>> jx.make_array_from_callback((3,), rows, lambda index: np.arange(3)[index])
+      Array([0, 1, 2], dtype=int32)
+    """
+    _check_sharding("make_array_from_callback", sharding)
+    return runtime.array_from_callback(shape, sharding, data_callback, dtype)
+
+
+def make_array_from_process_local_data(
+    sharding: Any, local_data: Any, global_shape: Sequence[int] | None = None
+) -> Any:
+    """Return an array of which this process has its part in one NumPy array.
+
+    Args:
+      sharding: how the whole is divided.
+      local_data: the part that this process's devices hold together (or the whole).
+      global_shape: the shape of the whole; None to derive it from the sharding.
+
+    Raises:
+      ValueError: the local data does not fit.
+    """
+    _check_sharding("make_array_from_process_local_data", sharding)
+    return runtime.array_from_process_data(sharding, local_data, global_shape)

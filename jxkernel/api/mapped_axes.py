@@ -1,0 +1,149 @@
+"""The axes that ``vmap`` and ``pmap`` map over: of each leaf of the arguments and results."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jxkernel import tree
+from jxkernel.api.arguments import function_name
+from jxkernel.errors import AxisError
+
+__all__ = ["input_axes", "output_axes"]
+
+
+def _is_none(value: Any) -> bool:
+    return value is None
+
+
+def input_axes(
+    who: str,
+    fun: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    in_axes: Any,
+    axis_size: int | None,
+) -> tuple[list[Any], Any, list[int | None], int]:
+    """Take a call apart.
+
+    Args:
+      who: the transform, for messages.
+      fun: the mapped function.
+      args: its positional arguments.
+      kwargs: its keyword arguments, mapped over axis 0.
+      in_axes: the axes given by the user.
+      axis_size: the size given by the user, or None.
+
+    Returns:
+      the leaves of ``(args, kwargs)``, their structure, the mapped axis of each leaf (None for
+      none), and the size of the mapped axis.
+
+    Raises:
+      AxisError: axes or sizes do not fit.
+      TypeError: an axis is no int.
+    """
+    flat, in_tree = tree.flatten((args, kwargs))
+    axes = _leaf_axes(who, fun, in_axes, args, kwargs)
+    dims = [
+        _normal(who, axis, leaf, in_tree, i)
+        for i, (axis, leaf) in enumerate(zip(axes, flat, strict=True))
+    ]
+    return flat, in_tree, dims, _axis_size(who, fun, flat, dims, axis_size, in_tree)
+
+
+def _leaf_axes(
+    who: str, fun: Callable[..., Any], in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[int | None]:
+    """Return the mapped axis of each leaf."""
+    per_argument = in_axes
+    if isinstance(in_axes, (tuple, list)):
+        if len(in_axes) != len(args):
+            raise AxisError(
+                f"{who} in_axes",
+                f"it has {len(in_axes)} entries and {function_name(fun)} was called with "
+                f"{len(args)} positional arguments: give one entry per argument",
+            )
+        per_argument = tuple(in_axes)
+    try:
+        positional = tree.tree_broadcast_prefix(per_argument, args, is_leaf=_is_none)
+    except ValueError as error:
+        raise AxisError(
+            f"{who} in_axes", f"its structure is no prefix of the arguments': {error}"
+        ) from None
+    axes = tree.leaves(positional, is_leaf=_is_none)
+    for axis in axes:
+        if axis is not None and not isinstance(axis, (int, np.integer)):
+            raise TypeError(
+                f"{who} in_axes must hold ints and None, got {axis!r:.100} of type "
+                f"{type(axis).__name__}"
+            )
+    return [*axes, *([0] * len(tree.leaves(kwargs)))]
+
+
+def _leaf_path(in_tree: Any, index: int) -> str:
+    _, entry, *rest = tree.leaf_paths(in_tree)[index]
+    root = f"args[{entry.idx}]" if hasattr(entry, "idx") else str(entry.key)
+    return root + tree.keystr(tuple(rest))
+
+
+def _normal(who: str, axis: int | None, leaf: Any, in_tree: Any, index: int) -> int | None:
+    if axis is None:
+        return None
+    rank = np.ndim(leaf)
+    if not -rank <= axis < rank:
+        raise AxisError(
+            f"{who} in_axes",
+            f"axis {axis} is out of range for {_leaf_path(in_tree, index)}, an array of shape "
+            f"{np.shape(leaf)}: use an axis from {-rank} to {rank - 1}, or None"
+            if rank
+            else f"{_leaf_path(in_tree, index)} is a scalar and has no axis {axis} to map over: "
+            "use None",
+        )
+    return axis % rank
+
+
+def _axis_size(
+    who: str,
+    fun: Callable[..., Any],
+    flat: Sequence[Any],
+    dims: Sequence[int | None],
+    given: int | None,
+    in_tree: Any,
+) -> int:
+    sizes = {
+        _leaf_path(in_tree, i): np.shape(leaf)[dim]
+        for i, (leaf, dim) in enumerate(zip(flat, dims, strict=True))
+        if dim is not None
+    }
+    distinct = set(sizes.values()) | ({given} if given is not None else set())
+    if len(distinct) > 1:
+        listed = ", ".join(f"{path} has {size}" for path, size in sizes.items())
+        asked = f", axis_size is {given}" if given is not None else ""
+        raise AxisError(
+            who,
+            f"{function_name(fun)} got inconsistent sizes for the mapped axis: {listed}{asked}",
+        )
+    if not distinct:
+        raise AxisError(
+            f"{who} in_axes",
+            f"no argument of {function_name(fun)} has a mapped axis: map at least one, or give "
+            "axis_size",
+        )
+    return int(distinct.pop())
+
+
+def output_axes(who: str, out_axes: Any, out_tree: Any) -> list[int | None]:
+    """Return the axis of each leaf of a result.
+
+    Raises:
+      AxisError: ``out_axes`` is no prefix of it.
+    """
+    example = out_tree.unflatten([0] * out_tree.num_leaves)
+    axes = tuple(out_axes) if isinstance(out_axes, list) else out_axes
+    try:
+        full = tree.tree_broadcast_prefix(axes, example, is_leaf=_is_none)
+    except ValueError as error:
+        raise AxisError(
+            f"{who} out_axes", f"its structure is no prefix of the result's: {error}"
+        ) from None
+    return tree.leaves(full, is_leaf=_is_none)

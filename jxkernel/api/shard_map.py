@@ -1,0 +1,359 @@
+"""``shard_map`` and ``pmap``: one program on every device, each with its piece of the arguments."""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from functools import partial, update_wrapper
+from typing import Any
+
+import numpy as np
+
+from jxkernel import runtime, tree
+from jxkernel.api.arguments import Parameters, function_name
+from jxkernel.api.jit import jit
+from jxkernel.api.mapped_axes import input_axes, output_axes
+from jxkernel.api.traced import check_callable, leaf_avals, trace_function
+from jxkernel.api.vectorize import vmap
+from jxkernel.core.avals import shape_of
+from jxkernel.core.axes import extend_axes, inside_shard_map
+from jxkernel.errors import AxisError
+from jxkernel.higher_order.shard_map import bind_shard_map, check_divides, local_aval
+from jxkernel.ops.shape import expand_dims, squeeze
+from jxkernel.sharding import AbstractMesh, Mesh, PartitionSpec, get_mesh
+from jxkernel.sharding.named import check_spec
+from jxkernel.sharding.spec import axes_of
+from jxkernel.source import hide_internal_frames
+
+__all__ = ["pmap", "shard_map"]
+
+
+def shard_map(
+    f: Callable[..., Any] | None = None,
+    /,
+    *,
+    out_specs: Any,
+    in_specs: Any,
+    mesh: Any = None,
+    axis_names: AbstractSet[Hashable] = frozenset(),
+    check_vma: bool = True,
+) -> Any:
+    """Run a function on every device of a mesh, each with its pieces of the arguments.
+
+    Args:
+      f: a function of local pieces; it may use collectives over the mesh's axes.  Without it a
+        decorator is returned.
+      out_specs: how the results' pieces are put together: a tree of ``PartitionSpec`` that is a
+        prefix of the result.  Over mesh axes that a spec does not name the pieces must be equal.
+      in_specs: how the positional arguments are divided, as a prefix of their tuple.
+      mesh: the mesh; None for the one of ``set_mesh``.
+      axis_names: the mesh axes that ``f`` handles; all by default.  Over the others XLA divides.
+      check_vma: accepted; what varies over which axis is not tracked (see below).
+
+    Returns:
+      a function of whole arrays.
+
+    Raises:
+      ValueError: a size does not divide, a spec is too long or names no axis of the mesh, or
+        there is no mesh.
+      TypeError: ``f`` is not callable, or a spec is no ``PartitionSpec``.
+
+    The derivative is that of the function of whole arrays.  A derivative taken *inside* ``f`` is
+    that of one device's program, in which the transpose of ``psum`` is ``psum``: sum or average
+    gradients over the axis yourself.
+
+    Example:
+      >>> import jxkernel as jx, jxkernel.numpy as jnp
+      >>> mesh = jx.make_mesh((1,), ("x",))
+      >>> total = jx.shard_map(
+      ...     lambda x: jx.lax.psum(x.sum(), "x"), mesh=mesh, in_specs=jx.P("x"), out_specs=jx.P()
+      ... )
+      >>> total(jnp.arange(4))
+      Array(6, dtype=int32)
+    """
+    options = {
+        "out_specs": out_specs,
+        "in_specs": in_specs,
+        "mesh": mesh,
+        "axis_names": axis_names,
+        "check_vma": check_vma,
+    }
+    if f is None:
+        return partial(shard_map, **options)
+    check_callable("shard_map", "f", f)
+    if mesh is not None and not isinstance(mesh, (Mesh, AbstractMesh)):
+        raise TypeError(f"shard_map needs a Mesh, got {mesh!r:.100}")
+
+    def mapped(*args: Any) -> Any:
+        try:
+            return _apply(f, args, _mesh(mesh), in_specs, out_specs, tuple(axis_names))
+        except Exception as error:
+            hide_internal_frames(error)
+            raise
+
+    update_wrapper(mapped, f)
+    return mapped
+
+
+def _mesh(given: Any) -> Any:
+    if isinstance(given, Mesh):
+        return given
+    current = get_mesh()
+    if current is not None and (given is None or current.abstract_mesh == given):
+        return current
+    if given is None:
+        raise ValueError(
+            "shard_map needs a mesh: pass mesh=..., or call it under "
+            "`with jxkernel.set_mesh(mesh):`"
+        )
+    return given
+
+
+def _is_spec(value: Any) -> bool:
+    return isinstance(value, PartitionSpec) or value is None
+
+
+def _flat_specs(specs: Any, structure: Any, what: str) -> list[PartitionSpec]:
+    """Return a spec for each leaf of a tree.
+
+    Raises:
+      ValueError: the specs are no prefix of the tree.
+      TypeError: one is no spec.
+    """
+    example = structure.unflatten([0] * structure.num_leaves)
+    given = tuple(specs) if isinstance(specs, list) and isinstance(example, tuple) else specs
+    try:
+        full = tree.tree_broadcast_prefix(given, example, is_leaf=_is_spec)
+    except ValueError as error:
+        raise ValueError(f"shard_map {what}: its structure is no prefix: {error}") from None
+    flat = [
+        PartitionSpec() if leaf is None else leaf for leaf in tree.leaves(full, is_leaf=_is_spec)
+    ]
+    for leaf in flat:
+        if not isinstance(leaf, PartitionSpec):
+            raise TypeError(f"shard_map {what} needs PartitionSpecs, got {leaf!r:.100}")
+    return flat
+
+
+def _checked(specs: Sequence[PartitionSpec], mesh: Any, manual: tuple[Any, ...], what: str) -> None:
+    for spec in specs:
+        try:
+            check_spec(mesh, spec)
+        except ValueError as error:
+            raise ValueError(f"shard_map {what}: {error}") from None
+        for name in [name for entry in spec for name in axes_of(entry)]:
+            if name not in manual:
+                raise ValueError(
+                    f"shard_map {what}: {spec} names {name!r}, which is not among axis_names "
+                    f"{manual}"
+                )
+
+
+def _apply(
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    mesh: Any,
+    in_specs: Any,
+    out_specs: Any,
+    axis_names: tuple[Any, ...],
+) -> Any:
+    for name in axis_names:
+        if name not in mesh.axis_names:
+            raise ValueError(f"shard_map axis_names: {name!r} is no axis of {mesh}")
+    manual = tuple([n for n in mesh.axis_names if not axis_names or n in axis_names])
+    leaves, in_tree = tree.flatten(args)
+    avals = leaf_avals("shard_map", "args", leaves, in_tree)
+    specs = _flat_specs(in_specs, in_tree, "in_specs")
+    _checked(specs, mesh, manual, "in_specs")
+    for index, (aval, spec) in enumerate(zip(avals, specs, strict=True)):
+        where = f"args{tree.keystr(tree.leaf_paths(in_tree)[index])} of {function_name(f)}"
+        check_divides(aval.shape, spec, mesh, f"shard_map in_specs, {where}")
+    local = [local_aval(a.strip_weak_type(), s, mesh) for a, s in zip(avals, specs, strict=True)]
+    with extend_axes([(name, mesh.shape[name]) for name in manual], manual=True):
+        traced = trace_function("shard_map", f, f, in_tree, local)
+    results = _flat_specs(out_specs, traced.out_tree, "out_specs")
+    _checked(results, mesh, manual, "out_specs")
+    for index, (aval, spec) in enumerate(zip(traced.out_avals, results, strict=True)):
+        if len(spec) > aval.ndim:
+            where = tree.keystr(tree.leaf_paths(traced.out_tree)[index]) or "the result"
+            raise ValueError(
+                f"shard_map out_specs, {where} of {function_name(f)}: the spec {spec} has "
+                f"{len(spec)} entries and the result only {aval.ndim} axes: return it with an axis "
+                "to join along, or shorten the spec"
+            )
+    outs = bind_shard_map(
+        traced.closed,
+        leaves,
+        mesh=mesh,
+        in_specs=tuple(specs),
+        out_specs=tuple(results),
+        manual_axes=manual,
+    )
+    return traced.out_tree.unflatten(outs)
+
+
+# ---------------------------------------------------------------- pmap
+
+
+class _Nameless:
+    """The axis of a ``pmap`` that was given no name."""
+
+    def __repr__(self) -> str:
+        return "<axis of pmap>"
+
+
+def pmap(
+    fun: Callable[..., Any],
+    axis_name: Hashable = None,
+    *,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    static_broadcasted_argnums: int | Iterable[int] = (),
+    devices: Sequence[Any] | None = None,
+    backend: str | None = None,
+    axis_size: int | None = None,
+    donate_argnums: int | Iterable[int] = (),
+) -> Any:
+    """Run a function of one example on many devices at once, an example on each.
+
+    Args:
+      fun: a function of one example; it may use collectives over ``axis_name``.
+      axis_name: a name for the mapped axis.
+      in_axes: for each positional argument the axis to map over, None for no axis; a pytree of
+        these may mirror (a prefix of) an argument.  Keyword arguments are mapped over axis 0.
+      out_axes: the same for the results; None for one that is the same on all devices.
+      static_broadcasted_argnums: positions of arguments that are constants of the trace.
+      devices: the devices to use, as many as the axis is long; by default the first ones.
+      backend: the platform whose devices are used.
+      axis_size: the axis's size, where no argument gives it.
+      donate_argnums: positions of arguments whose buffers results may reuse.
+
+    Returns:
+      the mapped function, compiled as by ``jit``.
+
+    Raises:
+      TypeError: ``fun`` is not callable.
+      ValueError: sizes differ, an axis is out of range, or there are fewer devices than examples.
+
+    The derivative of the mapped function is its derivative, mapped.  Inside another ``pmap`` or
+    ``shard_map`` each device maps over all its examples itself, as by ``vmap``.
+
+    Example:
+      >>> import jxkernel as jx, jxkernel.numpy as jnp
+      >>> jx.pmap(lambda x: x / jx.lax.psum(x, "i"), axis_name="i")(jnp.ones(1))
+      Array([1.], dtype=float32)
+    """
+    check_callable("pmap", "fun", fun)
+    name = _Nameless() if axis_name is None else axis_name
+    static = Parameters.of(fun, static_broadcasted_argnums, None, "static")
+    chosen = tuple(devices) if devices is not None else None
+
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        positions = static.positions(len(args))
+        given = {i: args[i] for i in positions}
+        dynamic = tuple([arg for i, arg in enumerate(args) if i not in positions])
+        axes = in_axes
+        if isinstance(in_axes, (tuple, list)) and len(in_axes) == len(args):
+            axes = tuple([axis for i, axis in enumerate(in_axes) if i not in positions])
+
+        def one(*values: Any, **named: Any) -> Any:
+            rest = iter(values)
+            whole = [given[i] if i in given else next(rest) for i in range(len(args))]
+            return fun(*whole, **named)
+
+        update_wrapper(one, fun)
+        if inside_shard_map():
+            return vmap(one, axes, out_axes, name, axis_size)(*dynamic, **kwargs)
+        return _pmap(one, dynamic, kwargs, axes, out_axes, name, chosen, backend, axis_size)
+
+    update_wrapper(mapped, fun)
+    return jit(
+        mapped,
+        static_argnums=tuple(static.numbers) or None,
+        donate_argnums=_as_tuple(donate_argnums) or None,
+    )
+
+
+def _as_tuple(numbers: int | Iterable[int]) -> tuple[int, ...]:
+    return (numbers,) if isinstance(numbers, int) else tuple(numbers)
+
+
+def _pmap(
+    fun: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    in_axes: Any,
+    out_axes: Any,
+    name: Any,
+    devices: tuple[Any, ...] | None,
+    backend: str | None,
+    axis_size: int | None,
+) -> Any:
+    leaves, in_tree, dims, size = input_axes("pmap", fun, args, kwargs, in_axes, axis_size)
+    mesh = _pmap_mesh(fun, name, size, devices, backend)
+    outer: list[Any] = []
+
+    def local(*pieces: Any) -> list[Any]:
+        examples = [
+            piece if dim is None else squeeze(piece, (dim,))
+            for piece, dim in zip(pieces, dims, strict=True)
+        ]
+        inner_args, inner_kwargs = in_tree.unflatten(examples)
+        outs, out_tree = tree.flatten(fun(*inner_args, **inner_kwargs))
+        wanted = output_axes("pmap", out_axes, out_tree)
+        outer[:] = [out_tree, wanted]
+        return [
+            out if axis is None else expand_dims(out, (_out_axis(out, axis),))
+            for out, axis in zip(outs, wanted, strict=True)
+        ]
+
+    avals = leaf_avals("pmap", "args", leaves, in_tree)
+    specs = tuple([_along(dim, name) for dim in dims])
+    shapes = [local_aval(a, s, mesh) for a, s in zip(avals, specs, strict=True)]
+    flat_tree = tree.structure(tuple(leaves))
+    with extend_axes([(name, size)], manual=True):
+        traced = trace_function("pmap", local, local, flat_tree, shapes)
+    out_tree, wanted = outer
+    out_specs = tuple(
+        [
+            PartitionSpec() if axis is None else _along(axis % aval.ndim, name)
+            for axis, aval in zip(wanted, traced.out_avals, strict=True)
+        ]
+    )
+    outs = bind_shard_map(
+        traced.closed,
+        leaves,
+        mesh=mesh,
+        in_specs=specs,
+        out_specs=out_specs,
+        manual_axes=(name,),
+    )
+    return out_tree.unflatten(outs)
+
+
+def _along(dim: int | None, name: Any) -> PartitionSpec:
+    return PartitionSpec() if dim is None else PartitionSpec(*[None] * dim, name)
+
+
+def _out_axis(out: Any, axis: int) -> int:
+    rank = len(shape_of(out)) + 1
+    if not -rank <= axis < rank:
+        raise AxisError("pmap out_axes", f"axis {axis} is out of range for a result of rank {rank}")
+    return axis % rank
+
+
+def _pmap_mesh(
+    fun: Callable[..., Any],
+    name: Any,
+    size: int,
+    devices: tuple[Any, ...] | None,
+    backend: str | None,
+) -> Mesh:
+    available = runtime.devices(backend) if devices is None else list(devices)
+    if size > len(available) or (devices is not None and size != len(available)):
+        raise ValueError(
+            f"pmap of {function_name(fun)} maps over an axis of size {size}, which needs as many "
+            f"devices, and got {len(available)}: map over fewer examples with vmap inside, or ask "
+            f"for more with jxkernel.config.update('jax_num_cpu_devices', {size})"
+        )
+    chosen = np.empty(size, dtype=object)
+    chosen[:] = available[:size]
+    return Mesh(chosen, (name,))

@@ -1,0 +1,188 @@
+"""Shardings as users give them: trees of shardings, specs and None, for trees of arrays."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from jxkernel import tree
+from jxkernel._jaxlib import ArrayImpl, Device
+from jxkernel.core.avals import abstractify
+from jxkernel.ops.placing import constrain
+from jxkernel.records import record
+from jxkernel.runtime.clients import sharding_on
+from jxkernel.sharding import NamedSharding, PartitionSpec, Sharding, get_mesh
+
+__all__ = ["UNSPECIFIED", "GivenShardings", "as_sharding", "with_sharding_constraint"]
+
+
+class _Unspecified:
+    """The default of ``in_shardings`` and ``out_shardings``: XLA, or the arguments, decide."""
+
+    def __repr__(self) -> str:
+        return "UNSPECIFIED"
+
+
+UNSPECIFIED = _Unspecified()
+
+
+def _is_leaf(value: Any) -> bool:
+    return value is None or isinstance(value, (PartitionSpec, Sharding, _Unspecified, Device))
+
+
+def as_sharding(value: Any, who: str, where: str = "shardings") -> Any:
+    """Return a sharding for what a user gives: a sharding, a device, a spec; None for None.
+
+    Args:
+      value: what is given.
+      who: the function that takes it, for messages.
+      where: its parameter.
+
+    Raises:
+      RuntimeError: it is a spec, and there is no mesh that it refers to.
+      TypeError: it is something else.
+    """
+    if value is None or isinstance(value, _Unspecified):
+        return None
+    if isinstance(value, PartitionSpec):
+        mesh = get_mesh()
+        if mesh is None:
+            raise RuntimeError(
+                f"{who} requires a non-empty mesh in context if you are passing `PartitionSpec`s "
+                f"to {where}: call it under `with jxkernel.set_mesh(mesh):`, or pass "
+                "NamedSharding(mesh, spec)"
+            )
+        return NamedSharding(mesh, value)
+    if isinstance(value, Device):
+        return sharding_on(value)
+    if isinstance(value, Sharding):
+        return value
+    raise TypeError(
+        f"{who} got {value!r:.100} of type {type(value).__name__} in {where}: give shardings, "
+        "PartitionSpecs or None"
+    )
+
+
+@record()
+class GivenShardings:
+    """A tree of shardings, in a form that can be part of a key.
+
+    Attributes:
+      leaves: the shardings, specs and Nones.
+      structure: how they are arranged.
+    """
+
+    leaves: tuple[Any, ...]
+    structure: Any
+
+    @staticmethod
+    def of(value: Any, who: str, where: str) -> "GivenShardings | None":
+        """Return the tree, None where nothing is specified.
+
+        Raises:
+          TypeError: a leaf is no sharding.
+        """
+        leaves, structure = tree.flatten(value, is_leaf=_is_leaf)
+        for leaf in leaves:
+            if not _is_leaf(leaf):
+                as_sharding(leaf, who, where)
+        if all(leaf is None or isinstance(leaf, _Unspecified) for leaf in leaves):
+            return None
+        return GivenShardings(tuple(leaves), structure)
+
+    def flat_for(self, structure: Any, who: str, where: str) -> list[Any]:
+        """Return a sharding or None for each leaf of a tree of which this is a prefix.
+
+        Raises:
+          ValueError: it is no prefix.
+          RuntimeError: a spec refers to no mesh.
+        """
+        example = structure.unflatten([0] * structure.num_leaves)
+        given = self.structure.unflatten(self.leaves)
+        given = tuple(given) if isinstance(given, list) and isinstance(example, tuple) else given
+        try:
+            full = tree.tree_broadcast_prefix(given, example, is_leaf=_is_leaf)
+        except ValueError as error:
+            raise ValueError(f"{who} {where}: its structure is no prefix: {error}") from None
+        return [as_sharding(leaf, who, where) for leaf in tree.leaves(full, is_leaf=_is_leaf)]
+
+
+def check_arguments(args: Sequence[Any], shardings: Sequence[Any], names: Any, who: str) -> None:
+    """Check arguments against the shardings that ``jit`` was given for them.
+
+    Args:
+      args: flat arguments.
+      shardings: a sharding or None for each.
+      names: gives their names.
+      who: the function's name.
+
+    Raises:
+      ValueError: an argument cannot be divided so, or is committed to lie otherwise.
+    """
+    for index, (arg, sharding) in enumerate(zip(args, shardings, strict=True)):
+        if sharding is None:
+            continue
+        aval = abstractify(arg)
+        try:
+            sharding.check_compatible_aval(aval.shape)
+        except ValueError as error:
+            raise ValueError(f"Argument {names()[index]} of {who}: {error}") from None
+        if type(arg) is not ArrayImpl or not arg._committed:
+            continue
+        if not sharding.is_equivalent_to(arg.sharding, aval.ndim):
+            raise ValueError(
+                "Sharding passed to jit does not match the sharding on the respective arg. Got jit "
+                f"sharding: {sharding}, arg sharding: {arg.sharding} for {names()[index]} of "
+                f"{who}, {aval.short()}: move it with device_put, or leave in_shardings out"
+            )
+
+
+def lying(args: Sequence[Any], given: Sequence[Any] | None) -> list[Any]:
+    """Return the sharding of each argument: the one given, or as it lies; None where free."""
+    found: list[Any] = list(given) if given is not None else [None] * len(args)
+    for index, arg in enumerate(args):
+        if found[index] is None:
+            bound = type(arg) is not ArrayImpl or arg._committed
+            found[index] = getattr(arg, "sharding", None) if bound else None
+    return found
+
+
+def constrained(values: Sequence[Any], shardings: Sequence[Any] | None) -> list[Any]:
+    """Return values, each with the sharding given for it."""
+    if shardings is None:
+        return list(values)
+    return [
+        value if sharding is None else constrain(value, sharding)
+        for value, sharding in zip(values, shardings, strict=True)
+    ]
+
+
+def with_sharding_constraint(x: Any, shardings: Any) -> Any:
+    """Say how arrays are divided over devices, inside a jitted function or outside.
+
+    Args:
+      x: a tree of arrays.
+      shardings: a tree of shardings (a prefix of ``x``'s) : ``NamedSharding``, a
+        ``PartitionSpec`` under ``set_mesh``, None for no constraint.  Of an axis whose entry is
+        ``PartitionSpec.UNCONSTRAINED`` XLA decides.
+
+    Returns:
+      the same values, lying as asked.
+
+    Raises:
+      ValueError: an array cannot be divided so.
+      RuntimeError: a spec is given and no mesh is set.
+
+    The derivative is the identity, with the same constraint.
+
+    Example:
+      >>> import jxkernel as jx, jxkernel.numpy as jnp
+      >>> from jxkernel.sharding import Mesh, NamedSharding, PartitionSpec as P
+      >>> rows = NamedSharding(Mesh(jx.devices()[:1], ("x",)), P("x"))
+      >>> jx.jit(lambda x: jx.lax.with_sharding_constraint(x * 2, rows))(jnp.arange(3))
+      Array([0, 2, 4], dtype=int32)
+    """
+    leaves, structure = tree.flatten(x)
+    given = GivenShardings.of(shardings, "with_sharding_constraint", "shardings")
+    if given is None:
+        return x
+    flat = given.flat_for(structure, "with_sharding_constraint", "shardings")
+    return structure.unflatten(constrained(leaves, flat))

@@ -1,0 +1,317 @@
+"""Where a program runs: on one device, or divided over the devices of a mesh.
+
+A call runs on a mesh when an argument lies on one, when the program itself speaks of one
+(``with_sharding_constraint``, ``shard_map``), or when the caller gives shardings.  A
+``Placement`` is then what executables are made for and remembered by; for one device it is the
+device itself, and nothing here costs more than looking at the arguments.
+"""
+
+from collections.abc import Sequence
+from itertools import permutations
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from jxkernel._jaxlib import (
+    ArrayImpl,
+    CompileOptions,
+    DeviceAssignment,
+    DeviceList,
+    HloSharding,
+)
+from jxkernel.core.jaxpr import ClosedJaxpr, subjaxprs
+from jxkernel.lowering import Partitioning
+from jxkernel.runtime import default_device, lies_as, place
+from jxkernel.sharding import Mesh, NamedSharding, PartitionSpec
+from jxkernel.sharding.named import is_single, positions_of
+
+__all__ = [
+    "Placement",
+    "compile_options",
+    "device_list",
+    "devices_of",
+    "pinned",
+    "placed_argument",
+    "placement_for",
+    "result_shardings",
+    "target_device",
+    "whole_on",
+]
+
+Placement = Partitioning
+"""A mesh with the shardings of a program's arguments and results."""
+
+
+def target_device(
+    args: Sequence[Any],
+    wanted: Any = None,
+    *,
+    closed: ClosedJaxpr | None = None,
+    shardings: "Sequence[Any] | None" = None,
+    results: "Sequence[Any] | None" = None,
+) -> tuple[Any, bool]:
+    """Return the device or ``Placement`` to run on, and whether the call is bound to it.
+
+    Args:
+      args: flat arguments.
+      wanted: the device that the caller asks for.
+      closed: the program, which may itself speak of a mesh.
+      shardings: for each argument the sharding that the caller asks for, or None.
+      results: the same for the results.
+
+    Raises:
+      ValueError: arguments are committed to different devices, or do not fit their shardings.
+    """
+    if shardings is None and results is None and (closed is None or mesh_of(closed) is None):
+        found: Any = wanted
+        for arg in args:
+            if type(arg) is ArrayImpl and arg._committed:
+                sharding = arg._sharding
+                if not is_single(sharding):
+                    break
+                device = sharding._device
+                if found is None:
+                    found = device
+                elif found != device and wanted is None:
+                    raise incompatible(found, device)
+        else:
+            return (default_device(), False) if found is None else (found, True)
+    assert closed is not None, "who may run on several devices gives the program"
+    return placement_for(closed, args, wanted, shardings, results)
+
+
+def incompatible(one: Any, other: Any) -> ValueError:
+    """Return the error of arguments that lie on different devices."""
+    return ValueError(
+        "Received incompatible devices for jitted computation: arguments are "
+        f"committed to {one} and to {other}. Move them together with device_put."
+    )
+
+
+def placement_for(
+    closed: ClosedJaxpr,
+    args: Sequence[Any],
+    wanted: Any = None,
+    shardings: Sequence[Any] | None = None,
+    results: Sequence[Any] | None = None,
+) -> tuple[Any, bool]:
+    """Return the placement (or the one device) of a call that may run on several devices.
+
+    Raises:
+      ValueError: arguments or shardings are for different devices.
+    """
+    asked = list(shardings) if shardings is not None else [None] * len(args)
+    wanted_results = tuple(results) if results is not None else (None,) * len(closed.out_avals)
+    placed = [
+        given if given is not None else _committed(arg)
+        for given, arg in zip(asked, args, strict=True)
+    ]
+    involved = [sharding for sharding in (*placed, *wanted_results) if sharding is not None]
+    mesh = mesh_of(closed) or _mesh_among(involved, wanted)
+    if mesh is None:
+        device = involved[0]._device if involved else wanted
+        for sharding in involved:
+            if sharding._device != device:
+                raise incompatible(device, sharding._device)
+        return (default_device(), False) if device is None else (device, True)
+    for sharding in involved:
+        if sharding.device_set != set(mesh.device_tuple):
+            raise incompatible(list(mesh.device_tuple), list(sharding._device_assignment))
+    avals = closed.in_avals
+    free = preferred(closed, mesh) if None in placed else placed
+    ins = [
+        preference if sharding is None else _on_mesh(sharding, mesh, aval.ndim)
+        for sharding, preference, aval in zip(placed, free, avals, strict=True)
+    ]
+    for sharding, aval in zip(ins, avals, strict=True):
+        sharding.check_compatible_aval(aval.shape)
+    outs = [
+        None if sharding is None else _on_mesh(sharding, mesh, aval.ndim)
+        for sharding, aval in zip(wanted_results, closed.out_avals, strict=True)
+    ]
+    return Placement(mesh, tuple(ins), tuple(outs)), True
+
+
+def _committed(arg: Any) -> Any:
+    return arg._sharding if type(arg) is ArrayImpl and arg._committed else None
+
+
+def _mesh_among(shardings: Sequence[Any], wanted: Any) -> Mesh | None:
+    for sharding in shardings:
+        if not is_single(sharding):
+            return sharding.mesh
+    return None
+
+
+def whole_on(mesh: Mesh) -> NamedSharding:
+    """Return the sharding that repeats an array on each device of a mesh."""
+    return NamedSharding(mesh, PartitionSpec())
+
+
+def _on_mesh(sharding: Any, mesh: Mesh, rank: int) -> NamedSharding:
+    """Return a sharding in terms of a mesh; whole where it cannot be said in them."""
+    if is_single(sharding):
+        return whole_on(mesh)
+    if sharding.mesh == mesh or PartitionSpec.UNCONSTRAINED in sharding.spec.partitions:
+        return sharding
+    if sharding._device_assignment != mesh.device_tuple:
+        return whole_on(mesh)
+    counts = sharding.counts(rank)
+    return respelled(positions_of(sharding, rank), counts, mesh) or whole_on(mesh)
+
+
+def mesh_of(closed: ClosedJaxpr) -> Mesh | None:
+    """Return the mesh with devices that a program speaks of, or None."""
+    found = closed.derived.get("mesh", closed)
+    if found is closed:
+        found = closed.derived["mesh"] = _search(closed)
+    return found
+
+
+def preferred(closed: ClosedJaxpr, mesh: Mesh) -> list[NamedSharding]:
+    """Return where arguments had best lie that lie nowhere yet: as the program divides them."""
+    found = closed.derived.get(("preferred", mesh))
+    if found is None:
+        wishes: dict[Any, NamedSharding] = {}
+        for eqn in closed.eqns:
+            specs = eqn.params.get("in_specs")
+            if specs is not None and eqn.params.get("mesh") == mesh:
+                for atom, spec in zip(eqn.invars, specs, strict=True):
+                    wishes.setdefault(atom, NamedSharding(mesh, spec))
+        whole = whole_on(mesh)
+        found = [wishes.get(var, whole) for var in closed.jaxpr.invars]
+        closed.derived["preferred", mesh] = found
+    return found
+
+
+def _search(closed: ClosedJaxpr) -> Mesh | None:
+    for const in closed.consts:
+        if type(const) is ArrayImpl and not is_single(const._sharding):
+            return const._sharding.mesh
+    for eqn in closed.eqns:
+        if "mesh" in eqn.params and isinstance(eqn.params["mesh"], Mesh):
+            return eqn.params["mesh"]
+        sharding = eqn.params.get("sharding")
+        if isinstance(sharding, NamedSharding) and isinstance(sharding.mesh, Mesh):
+            return sharding.mesh
+        for inner in subjaxprs(eqn.params):
+            found = mesh_of(inner)
+            if found is not None:
+                return found
+    return None
+
+
+def devices_of(target: Any) -> tuple[Any, ...]:
+    """Return the devices of a target, in the order of the program's partitions."""
+    return target.mesh.device_tuple if type(target) is Placement else (target,)
+
+
+def compile_options(target: Any, tokens: int = 0) -> Any:
+    """Return XLA's options for a device or a placement, of a program with some tokens."""
+    devices = devices_of(target)
+    options = CompileOptions()
+    options.num_replicas = 1
+    options.num_partitions = len(devices)
+    ids = np.array([[device.id for device in devices]], np.int32)
+    options.device_assignment = DeviceAssignment.create(ids)
+    if type(target) is Placement:
+        build = options.executable_build_options
+        build.num_partitions = len(devices)
+        build.use_spmd_partitioning = True
+        build.use_shardy_partitioner = True
+        build.device_assignment = options.device_assignment
+        free = [_final(sharding) is None for sharding in target.out_shardings]
+        build.allow_spmd_sharding_propagation_to_output = [*free, *[False] * tokens]
+    return options
+
+
+def device_list(target: Any) -> Any:
+    """Return a target's devices as jaxlib's list."""
+    return target.mesh.device_list if type(target) is Placement else DeviceList((target,))
+
+
+def placed_argument(array: Any, sharding: NamedSharding) -> Any:
+    """Return an argument as the program wants it."""
+    if array._sharding is sharding or lies_as(array, sharding):
+        return array
+    return place(array, sharding)
+
+
+# ---------------------------------------------------------------- results
+
+
+def result_shardings(xla: Any, placement: Placement, ranks: Sequence[int]) -> list[Any]:
+    """Return the shardings of the results that XLA chose; None for one the mesh cannot say."""
+    chosen = (xla.get_output_shardings() or [None] * len(ranks))[: len(ranks)]
+    return [
+        given if given is not None else _parsed(proto, placement.mesh, rank)
+        for given, proto, rank in zip(
+            [_final(given) for given in placement.out_shardings], chosen, ranks, strict=True
+        )
+    ]
+
+
+def _final(sharding: NamedSharding | None) -> NamedSharding | None:
+    """Return a sharding that was asked for, None where it leaves something open."""
+    if sharding is None or PartitionSpec.UNCONSTRAINED in sharding.spec.partitions:
+        return None
+    return sharding
+
+
+def pinned(placement: Placement, outs: Sequence[Any]) -> Placement:
+    """Return a placement with all results asked for; those that cannot be said, whole."""
+    given = tuple([out or whole_on(placement.mesh) for out in outs])
+    return Placement(placement.mesh, placement.in_shardings, given)
+
+
+def _parsed(proto: Any, mesh: Mesh, rank: int) -> NamedSharding | None:
+    if proto is None:
+        return whole_on(mesh)
+    sharding = HloSharding.from_proto(proto)
+    if sharding.is_replicated() or rank == 0 or sharding.is_maximal():
+        return whole_on(mesh)
+    dims = sharding.tile_assignment_dimensions()
+    grid = np.asarray(sharding.tile_assignment_devices()).reshape(dims)
+    places = np.indices(dims).reshape(len(dims), -1)[:rank].T
+    positions: list[tuple[int, ...]] = [()] * mesh.size
+    for device, at in zip(grid.ravel().tolist(), places.tolist(), strict=True):
+        positions[device] = tuple(at)
+    return respelled(tuple(positions), tuple(dims[:rank]), mesh)
+
+
+def respelled(
+    positions: tuple[tuple[int, ...], ...], counts: Sequence[int], mesh: Mesh
+) -> NamedSharding | None:
+    """Return the sharding over a mesh that puts pieces where they are, None if there is none.
+
+    Args:
+      positions: for each device, the place of its piece in the grid of pieces.
+      counts: into how many pieces each axis is divided.
+      mesh: the mesh.
+    """
+    for entries in _spellings(list(counts), tuple(mesh.axis_names), mesh):
+        while entries and entries[-1] is None:
+            entries = entries[:-1]
+        found = NamedSharding(mesh, PartitionSpec(*entries))
+        if positions_of(found, len(counts)) == positions:
+            return found
+    return None
+
+
+def _spellings(counts: list[int], names: tuple[Any, ...], mesh: Mesh) -> Any:
+    """Yield the entries by which axes of these names divide into these numbers of pieces."""
+    if not counts:
+        yield ()
+        return
+    first, *rest = counts
+    for length in range(len(names) + 1):
+        for chosen in permutations(names, length):
+            if any(mesh.shape[name] == 1 for name in chosen):
+                continue
+            if prod([mesh.shape[name] for name in chosen]) != first:
+                continue
+            left = tuple([name for name in names if name not in chosen])
+            entry = None if not chosen else chosen[0] if len(chosen) == 1 else chosen
+            for others in _spellings(rest, left, mesh):
+                yield (entry, *others)

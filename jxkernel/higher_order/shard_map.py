@@ -1,0 +1,349 @@
+"""``shard_map_p``: a program for one device's pieces, run on every device of a mesh.
+
+The program sees local shapes, and talks to the other devices by collectives over the mesh's axes.
+In terms of whole arrays it is a function like any other, and its rules keep it one: batching adds
+an axis that no device divides, the derivative program is divided as the program is, and what the
+forward part leaves for the way back is stacked, a piece per device.
+
+Transposition.  A result that does not name a mesh axis in its spec is the same on all devices of
+that axis; the whole's cotangent belongs to one copy, so each device takes an equal share of it.
+An argument that does not name an axis is read by all its devices, so their cotangents are summed.
+With the sum over an axis its own transpose this gives the derivative of the whole.
+"""
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.axes import Axis
+from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr, program_names
+from jxkernel.core.primitive import Primitive
+from jxkernel.core.zeros import Zero, is_linear, scalar_like
+from jxkernel.higher_order.programs import (
+    chosen,
+    compiled,
+    hoist,
+    merge,
+    remembered,
+    with_tangents,
+)
+from jxkernel.ops.arithmetic import div
+from jxkernel.ops.broadcast import move_axis
+from jxkernel.ops.collectives import psum_p
+from jxkernel.ops.shape import expand_dims, squeeze
+from jxkernel.sharding import PartitionSpec
+from jxkernel.sharding.spec import axes_of
+from jxkernel.transforms.batching import batch_program
+from jxkernel.transforms.jvp import jvp_program
+from jxkernel.transforms.partial_eval import PartialTrace, partial_eval_program
+from jxkernel.transforms.stage import trace_flat
+from jxkernel.transforms.transpose import transpose_program
+
+__all__ = ["bind_shard_map", "global_aval", "local_aval", "shard_map_p"]
+
+Specs = tuple[PartitionSpec, ...]
+
+shard_map_p = Primitive("shard_map", multiple_results=True)
+
+
+def bind_shard_map(
+    closed: ClosedJaxpr,
+    args: Sequence[Any],
+    *,
+    mesh: Any,
+    in_specs: Specs,
+    out_specs: Specs,
+    manual_axes: tuple[Any, ...],
+) -> list[Any]:
+    """Run a program for local pieces on each device of a mesh, under the current trace.
+
+    Args:
+      closed: the program, of local shapes; its constants are whole on every device.
+      args: flat arguments, of global shapes.
+      mesh: the mesh.
+      in_specs: how each argument is divided.
+      out_specs: how each result is put together.
+      manual_axes: the mesh axes that the program handles; over the others XLA divides.
+    """
+    whole = (PartitionSpec(),) * len(closed.consts)
+    return shard_map_p.bind(
+        *closed.consts,
+        *args,
+        jaxpr=hoist(closed),
+        mesh=mesh,
+        in_specs=(*whole, *in_specs),
+        out_specs=out_specs,
+        manual_axes=manual_axes,
+    )
+
+
+def _counts(spec: PartitionSpec, mesh: Any, rank: int) -> list[int]:
+    given = [prod([mesh.shape[name] for name in axes_of(entry)]) for entry in spec]
+    return [*given, *[1] * (rank - len(given))]
+
+
+def local_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any) -> ShapedArray:
+    """Return the type of one device's piece; sizes must divide."""
+    counts = _counts(spec, mesh, aval.ndim)
+    return aval.update(shape=tuple([s // c for s, c in zip(aval.shape, counts, strict=True)]))
+
+
+def global_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any) -> ShapedArray:
+    """Return the type of the whole whose pieces have a type."""
+    counts = _counts(spec, mesh, aval.ndim)
+    return aval.update(shape=tuple([s * c for s, c in zip(aval.shape, counts, strict=True)]))
+
+
+@shard_map_p.def_abstract_eval
+def _shard_map_abstract_eval(
+    *avals: ShapedArray, jaxpr: ClosedJaxpr, mesh: Any, out_specs: Specs, **params: Any
+) -> list[ShapedArray]:
+    return [
+        global_aval(aval, spec, mesh) for aval, spec in zip(jaxpr.out_avals, out_specs, strict=True)
+    ]
+
+
+def _remaining_names(params: dict[str, Any]) -> frozenset[Any]:
+    return program_names(params["jaxpr"]) - set(params["manual_axes"])
+
+
+shard_map_p.axis_names = _remaining_names
+
+
+def _shard_map_effects(*avals: ShapedArray, jaxpr: ClosedJaxpr, **params: Any) -> frozenset[Any]:
+    return jaxpr.effects
+
+
+# ---------------------------------------------------------------- lowering
+
+
+def _entries(spec: PartitionSpec, rank: int, *, open_axes: bool) -> list[tuple[Any, ...]]:
+    given = [axes_of(entry) for entry in spec]
+    full = [*given, *[()] * (rank - len(given))]
+    return [(*names, ...) for names in full] if open_axes else full
+
+
+@shard_map_p.def_lower
+def _shard_map_lower(
+    context: Any,
+    *values: Any,
+    jaxpr: ClosedJaxpr,
+    mesh: Any,
+    in_specs: Specs,
+    out_specs: Specs,
+    manual_axes: tuple[Any, ...],
+) -> Sequence[Any]:
+    partial = set(manual_axes) != set(mesh.axis_names)
+    ins = [
+        _entries(spec, aval.ndim, open_axes=partial)
+        for spec, aval in zip(in_specs, context.avals_in, strict=True)
+    ]
+    outs = [
+        _entries(spec, aval.ndim, open_axes=partial)
+        for spec, aval in zip(out_specs, context.avals_out, strict=True)
+    ]
+    return context.manual_computation(jaxpr, values, mesh, ins, outs, manual_axes)
+
+
+# ---------------------------------------------------------------- derivatives
+
+
+def _rebind(args: Sequence[Any], program: ClosedJaxpr, params: dict[str, Any], **new: Any) -> Any:
+    return shard_map_p.bind(*args, **{**params, "jaxpr": program, **new})
+
+
+@shard_map_p.def_jvp
+def _shard_map_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+) -> tuple[list[Any], list[Any]]:
+    closed: ClosedJaxpr = params["jaxpr"]
+    in_specs, out_specs = params["in_specs"], params["out_specs"]
+    nonzeros = tuple([type(t) is not Zero for t in tangents])
+    program, out_nonzeros = jvp_program(closed, nonzeros)
+    outs = _rebind(
+        [*primals, *chosen(tangents, nonzeros)],
+        program,
+        params,
+        in_specs=(*in_specs, *chosen(in_specs, nonzeros)),
+        out_specs=(*out_specs, *chosen(out_specs, out_nonzeros)),
+    )
+    count = len(out_specs)
+    avals = _shard_map_abstract_eval(**params)
+    return with_tangents(outs, count, out_nonzeros, avals)
+
+
+def _stacked_residuals(
+    known: ClosedJaxpr, rest: ClosedJaxpr, count: int
+) -> tuple[ClosedJaxpr, ClosedJaxpr]:
+    """Return the two halves of a program with residuals that have a leading axis of size 1."""
+
+    def make() -> tuple[ClosedJaxpr, ClosedJaxpr]:
+        def forward(*args: Any) -> list[Any]:
+            outs = eval_jaxpr(known.jaxpr, known.consts, *args)
+            split = len(outs) - count
+            return [*outs[:split], *[expand_dims(out, (0,)) for out in outs[split:]]]
+
+        def backward(*args: Any) -> list[Any]:
+            residuals = [squeeze(arg, (0,)) for arg in args[:count]]
+            return eval_jaxpr(rest.jaxpr, rest.consts, *residuals, *args[count:])
+
+        wide = [aval.update(shape=(1, *aval.shape)) for aval in rest.in_avals[:count]]
+        return (
+            trace_flat(forward, known.in_avals, name=known.jaxpr.name),
+            trace_flat(backward, [*wide, *rest.in_avals[count:]], name=rest.jaxpr.name),
+        )
+
+    return remembered(rest, "stacked residuals", make)
+
+
+def _shard_map_partial_eval(
+    trace: PartialTrace, args: Sequence[Any], params: dict[str, Any]
+) -> list[Any]:
+    in_specs, out_specs = params["in_specs"], params["out_specs"]
+    unknown = tuple([trace.is_unknown(arg) for arg in args])
+    known, rest, unknown_out, count = partial_eval_program(params["jaxpr"], unknown)
+    known, rest = _stacked_residuals(known, rest, count)
+    stack = (PartitionSpec(params["manual_axes"]),) * count
+    known_flags = [not hidden for hidden in unknown]
+    outs: list[Any] = []
+    if known.out_avals:
+        outs = _rebind(
+            chosen(args, known_flags),
+            known,
+            params,
+            in_specs=tuple(chosen(in_specs, known_flags)),
+            out_specs=(*chosen(out_specs, [not hidden for hidden in unknown_out]), *stack),
+        )
+    split = len(outs) - count
+    rest_params = {
+        **params,
+        "jaxpr": rest,
+        "in_specs": (*stack, *chosen(in_specs, unknown)),
+        "out_specs": tuple(chosen(out_specs, unknown_out)),
+    }
+    staged = trace.stage(shard_map_p, [*outs[split:], *chosen(args, unknown)], rest_params)
+    return merge(unknown_out, staged, outs[:split])
+
+
+def _unnamed(spec: PartitionSpec, manual_axes: tuple[Any, ...]) -> tuple[Any, ...]:
+    named = {name for entry in spec for name in axes_of(entry)}
+    return tuple([name for name in manual_axes if name not in named])
+
+
+@shard_map_p.def_transpose
+def _shard_map_transpose(cts: Sequence[Any], *args: Any, **params: Any) -> list[Any]:
+    closed: ClosedJaxpr = params["jaxpr"]
+    in_specs, out_specs = params["in_specs"], params["out_specs"]
+    linear = tuple([is_linear(arg) for arg in args])
+    nonzero = tuple([type(ct) is not Zero for ct in cts])
+    known_flags = [not flag for flag in linear]
+    program, produced = transpose_program(closed, linear, nonzero)
+    known_specs = tuple(chosen(in_specs, known_flags))
+    ct_specs = tuple(chosen(out_specs, nonzero))
+    result_specs = tuple(chosen(chosen(in_specs, linear), produced))
+    whole = _shared(program, known_specs, ct_specs, result_specs, params)
+    outs = iter(
+        _rebind(
+            [*chosen(args, known_flags), *chosen(cts, nonzero)],
+            whole,
+            params,
+            in_specs=(*known_specs, *ct_specs),
+            out_specs=result_specs,
+        )
+    )
+    flags = iter(produced)
+    return [
+        (next(outs) if next(flags) else Zero(arg.aval.tangent())) if is_linear(arg) else None
+        for arg in args
+    ]
+
+
+def _shared(
+    program: ClosedJaxpr,
+    known_specs: Specs,
+    ct_specs: Specs,
+    result_specs: Specs,
+    params: dict[str, Any],
+) -> ClosedJaxpr:
+    """Return a transposed program that shares out cotangents and sums them where copies are."""
+    mesh, manual = params["mesh"], params["manual_axes"]
+
+    def run(*args: Any) -> list[Any]:
+        count = len(known_specs)
+        shares: list[Any] = []
+        for ct, spec in zip(args[count:], ct_specs, strict=True):
+            copies = prod([mesh.shape[name] for name in _unnamed(spec, manual)])
+            shares.append(ct if copies == 1 else div(ct, scalar_like(ct, copies)))
+        outs = eval_jaxpr(program.jaxpr, program.consts, *args[:count], *shares)
+        summed: list[Any] = []
+        for out, spec in zip(outs, result_specs, strict=True):
+            names = _unnamed(spec, manual)
+            if names:
+                out = psum_p.bind(out, axes=names, axis_index_groups=None)
+            summed.append(out)
+        return summed
+
+    key = ("shared", known_specs, ct_specs, result_specs, mesh, manual)
+    name = program.jaxpr.name
+    return remembered(program, key, lambda: trace_flat(run, program.in_avals, name=name))
+
+
+# ---------------------------------------------------------------- batching
+
+
+def _widened(spec: PartitionSpec, batched: bool, entry: Any) -> PartitionSpec:
+    return PartitionSpec(entry, *spec) if batched else spec
+
+
+@shard_map_p.def_batch
+def _shard_map_batch(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int | None], **params: Any
+) -> tuple[list[Any], list[int | None]]:
+    """The batch axis is whole on each device, or divided over the axis ``spmd_axis_name``."""
+    mesh, entry = params["mesh"], axis.spmd_name
+    if entry is not None and entry in params["manual_axes"]:
+        local = Axis(axis.size // mesh.shape[entry], axis.name, entry)
+    else:
+        local, entry = axis, None
+    batched = tuple([dim is not None for dim in dims])
+    program, out_batched = batch_program(params["jaxpr"], local, batched, False)
+    moved = [
+        arg if dim is None else move_axis(arg, dim, 0) for arg, dim in zip(args, dims, strict=True)
+    ]
+    pairs = zip(params["in_specs"], batched, strict=True)
+    out_pairs = zip(params["out_specs"], out_batched, strict=True)
+    outs = _rebind(
+        moved,
+        program,
+        params,
+        in_specs=tuple([_widened(spec, has, entry) for spec, has in pairs]),
+        out_specs=tuple([_widened(spec, has, entry) for spec, has in out_pairs]),
+    )
+    return outs, [0 if has else None for has in out_batched]
+
+
+shard_map_p.define(
+    effects=_shard_map_effects,
+    evaluate=compiled(shard_map_p),
+    partial_eval=_shard_map_partial_eval,
+)
+
+
+def check_divides(shape: tuple[int, ...], spec: PartitionSpec, mesh: Any, what: str) -> None:
+    """Check that an array can be divided as a spec says.
+
+    Raises:
+      ValueError: its rank is too low, or a size is no multiple of the number of pieces.
+    """
+    if len(spec) > len(shape):
+        raise ValueError(
+            f"{what}: the spec {spec} has {len(spec)} entries and the array only {len(shape)} "
+            f"axes (shape {shape}): shorten the spec"
+        )
+    for axis, (size, count) in enumerate(zip(shape, _counts(spec, mesh, len(shape)), strict=True)):
+        if size % count:
+            raise ValueError(
+                f"{what}: axis {axis} of shape {shape} is divided over {spec[axis]!r}, which has "
+                f"{count} devices, and {size} is no multiple of {count}"
+            )

@@ -1,0 +1,70 @@
+"""Attributes of the ``sdy`` dialect: meshes, and how values are divided over them.
+
+The dialect is loaded when the first sharding is written: it brings its generated Python classes,
+which cost as much as a quarter of the import of jxkernel.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from jxkernel.hlo.attributes import parse_attribute
+from jxkernel.hlo.context import context
+
+__all__ = ["manual_axes", "mesh_attribute", "sharding_attribute", "sharding_per_value"]
+
+
+@cache
+def _register() -> None:
+    import_module("jaxlib.mlir._mlir_libs._sdy").register_dialect(context)
+
+
+def axis_text(name: Any) -> str:
+    """Return an axis name as the dialect writes it."""
+    text = str(name).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'
+
+
+def mesh_attribute(axes: Sequence[tuple[Any, int]], device_ids: Sequence[int] | None) -> Any:
+    """Return a mesh: named axes with sizes, over devices in order unless ids say otherwise."""
+    _register()
+    inside = ", ".join(f"{axis_text(name)}={size}" for name, size in axes)
+    ids = "" if device_ids is None else f", device_ids={list(device_ids)}"
+    return parse_attribute(f"#sdy.mesh<[{inside}]{ids}>")
+
+
+def sharding_text(mesh: str, entries: Sequence[Sequence[Any] | None]) -> str:
+    """Return how a value is divided, without the attribute's name.
+
+    Args:
+      mesh: the mesh's symbol.
+      entries: for each axis of the value, names of mesh axes; an ellipsis last, or None alone,
+        where XLA may divide further.
+    """
+    parts = [
+        "{" + ", ".join(["?" if name is ... else axis_text(name) for name in names or (...,)]) + "}"
+        if names is None or names
+        else "{}"
+        for names in entries
+    ]
+    return f"<@{mesh}, [{', '.join(parts)}]>"
+
+
+def sharding_attribute(mesh: str, entries: Sequence[Sequence[Any] | None]) -> Any:
+    """Return how one value is divided over a mesh."""
+    _register()
+    return parse_attribute(f"#sdy.sharding{sharding_text(mesh, entries)}")
+
+
+def sharding_per_value(mesh: str, values: Sequence[Sequence[Sequence[Any] | None]]) -> Any:
+    """Return how several values are divided over a mesh."""
+    _register()
+    inside = ", ".join(sharding_text(mesh, entries) for entries in values)
+    return parse_attribute(f"#sdy.sharding_per_value<[{inside}]>")
+
+
+def manual_axes(names: Sequence[Any]) -> Any:
+    """Return the mesh axes that a manual computation handles itself."""
+    _register()
+    return parse_attribute(f"#sdy<manual_axes{{{', '.join(map(axis_text, names))}}}>")

@@ -1,0 +1,172 @@
+"""Programs for many devices: meshes and shardings in modules.
+
+A module for several devices has a mesh; its arguments (and results, where they are asked for)
+say how they are divided over it, and XLA divides everything between.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from jxkernel import hlo
+from jxkernel.core.jaxpr import ClosedJaxpr
+from jxkernel.records import record
+from jxkernel.sharding.mesh import Mesh
+from jxkernel.sharding.named import NamedSharding
+from jxkernel.sharding.spec import PartitionSpec, axes_of
+
+__all__ = [
+    "Meshes",
+    "Partitioning",
+    "constant_sharding",
+    "entries_of",
+    "partitioned_signature",
+    "pin_results",
+]
+
+_FIRST = "mesh"
+"""The symbol of the first mesh of a module."""
+
+_ONE_DEVICE = "first_device"
+"""The symbol of the mesh that is the first device alone."""
+
+
+@record()
+class Partitioning:
+    """How a program's arguments and results are divided over devices.
+
+    Attributes:
+      mesh: the mesh; its devices in row-major order are the program's partitions.
+      in_shardings: one per argument.
+      out_shardings: one per result; None where XLA chooses.
+    """
+
+    mesh: Mesh
+    in_shardings: tuple[NamedSharding, ...]
+    out_shardings: tuple[NamedSharding | None, ...]
+
+
+def entries_of(spec: PartitionSpec, rank: int) -> list[tuple[Any, ...] | None]:
+    """Return, for each axis of a value, the mesh axes that divide it; None where XLA chooses."""
+    given: list[tuple[Any, ...] | None] = [
+        None if entry is PartitionSpec.UNCONSTRAINED else axes_of(entry) for entry in spec
+    ]
+    return [*given, *[() for _ in range(rank - len(given))]]
+
+
+class Meshes:
+    """The meshes that a module declares; each gets a symbol when it is first used."""
+
+    def __init__(self, builder: hlo.ModuleBuilder) -> None:
+        self._builder = builder
+        self._symbols: dict[Any, str] = {}
+        self._devices: tuple[Any, ...] | None = None
+
+    def symbol(self, mesh: Any) -> str:
+        """Return the symbol of a mesh.
+
+        Raises:
+          ValueError: its devices are not those of the module.
+        """
+        axes, devices = (mesh.axis_names, mesh.axis_sizes), getattr(mesh, "device_tuple", None)
+        key = (axes, devices)
+        found = self._symbols.get(key)
+        if found is None and devices is None:
+            same = [symbol for (known, _), symbol in self._symbols.items() if known == axes]
+            found = next(iter(same), None)
+        if found is None:
+            found = f"{_FIRST}_{len(self._symbols)}" if self._symbols else _FIRST
+            attribute = hlo.mesh_attribute(mesh.shape_tuple, self._order(mesh))
+            self._builder.declare_mesh(found, attribute)
+            self._symbols[key] = found
+        return found
+
+    def _order(self, mesh: Any) -> list[int] | None:
+        """Return the numbers of the mesh's devices in the module, None where they ascend."""
+        devices = getattr(mesh, "device_tuple", None)
+        if devices is None:
+            return None
+        first = self._devices = self._devices or devices
+        if devices == first:
+            return None
+        numbers = {device: number for number, device in enumerate(first)}
+        if set(numbers) != set(devices):
+            raise ValueError(
+                "Received incompatible devices for jitted computation: a sharding is over "
+                f"{[d.id for d in devices]} and the computation over "
+                f"{[d.id for d in first]}"
+            )
+        return [numbers[device] for device in devices]
+
+    def on_first_device(self, results: int) -> dict[str, Any]:
+        """Return the attributes of an operation that one device carries out for all."""
+        key = (_ONE_DEVICE, None)
+        if key not in self._symbols:
+            self._builder.declare_mesh(_ONE_DEVICE, hlo.mesh_attribute((), (0,)))
+            self._symbols[key] = _ONE_DEVICE
+        places = hlo.sharding_per_value(_ONE_DEVICE, [()] * max(results, 1))
+        return {"sdy.sharding": places}
+
+    def sharding(self, sharding: NamedSharding, rank: int) -> Any:
+        """Return the attribute that says how a value of a rank is divided."""
+        symbol = self.symbol(sharding.mesh)
+        return hlo.sharding_attribute(symbol, entries_of(sharding.spec, rank))
+
+
+def constant_sharding(const: Any, mesh: Mesh) -> NamedSharding:
+    """Return how a constant lies on a mesh: as it does already, else whole on every device."""
+    own = getattr(const, "sharding", None)
+    if isinstance(own, NamedSharding) and own._device_assignment == mesh.device_tuple:
+        return own
+    return NamedSharding(mesh, PartitionSpec())
+
+
+def partitioned_signature(
+    meshes: Meshes,
+    closed: ClosedJaxpr,
+    partitioning: Partitioning,
+    kept: Sequence[int],
+    donated: Sequence[bool],
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the attributes of the arguments and results of ``main``.
+
+    Args:
+      meshes: the module's meshes; that of the partitioning becomes the first.
+      closed: the program.
+      partitioning: how it is divided.
+      kept: which of constants and arguments, counted together, ``main`` takes.
+      donated: for each of these, whether its buffer may hold a result.
+    """
+    jaxpr = closed.jaxpr
+    meshes.symbol(partitioning.mesh)
+    constants = [constant_sharding(const, partitioning.mesh) for const in closed.consts]
+    shardings = [*constants, *partitioning.in_shardings]
+    variables = [*jaxpr.constvars, *jaxpr.invars]
+    arguments: list[dict[str, Any]] = []
+    for index, donate in zip(kept, donated, strict=True):
+        rank = variables[index].aval.ndim
+        donor = {"jax.buffer_donor": hlo.bool_attr(True)} if donate else {}
+        arguments.append({"sdy.sharding": meshes.sharding(shardings[index], rank), **donor})
+    results: list[dict[str, Any]] = [
+        {} if sharding is None else {"sdy.sharding": meshes.sharding(sharding, aval.ndim)}
+        for sharding, aval in zip(partitioning.out_shardings, jaxpr.out_avals, strict=True)
+    ]
+    return arguments, results
+
+
+def pin_results(
+    module: Any, partitioning: Partitioning, ranks: Sequence[int], *, tokens: int = 0
+) -> None:
+    """Write into a module how its results are divided, all of them given.
+
+    Args:
+      module: a module that was lowered for the mesh of the partitioning.
+      partitioning: with a sharding for each result.
+      ranks: the ranks of the results.
+      tokens: how many further results are tokens.
+    """
+    attributes: list[dict[str, Any]] = [
+        {"sdy.sharding": hlo.sharding_attribute(_FIRST, entries_of(sharding.spec, rank))}
+        for sharding, rank in zip(partitioning.out_shardings, ranks, strict=True)
+        if sharding is not None
+    ]
+    hlo.set_result_attributes(module, "main", [*attributes, *[{}] * tokens])

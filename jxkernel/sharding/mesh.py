@@ -1,0 +1,336 @@
+"""Meshes: devices arranged along named axes, and the mesh that a block of code works on."""
+
+import enum
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from functools import cached_property
+from math import prod
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from jxkernel._jaxlib import Config, DeviceList
+
+__all__ = [
+    "AbstractMesh",
+    "AxisType",
+    "Mesh",
+    "get_abstract_mesh",
+    "get_mesh",
+    "set_mesh",
+]
+
+
+context_mesh: Any = Config(
+    "context_mesh", None, include_in_jit_key=True, include_in_trace_context=True
+)
+"""The mesh that bare partition specs refer to on this thread."""
+
+
+class AxisType(enum.Enum):
+    """Who decides how arrays are divided over a mesh axis.
+
+    ``Auto`` leaves it to XLA, guided by the shardings given; ``Explicit`` is recorded and handled
+    as ``Auto``; ``Manual`` is what ``shard_map`` makes of its axes inside its function.
+    """
+
+    Auto = enum.auto()
+    Explicit = enum.auto()
+    Manual = enum.auto()
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class _Entered(threading.local):
+    """The meshes that were current before the ``with`` blocks that this thread is in."""
+
+    meshes: tuple[Any, ...] = ()
+
+
+_entered = _Entered()
+
+
+def _names(axis_names: Any) -> tuple[Hashable, ...]:
+    names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
+    if len(set(names)) != len(names):
+        raise ValueError(f"A mesh cannot have two axes of one name, got axis_names={names}")
+    return names
+
+
+def _types(axis_types: Any, count: int) -> tuple[AxisType, ...]:
+    if axis_types is None:
+        return (AxisType.Auto,) * count
+    types = (axis_types,) * count if isinstance(axis_types, AxisType) else tuple(axis_types)
+    if len(types) != count:
+        raise ValueError(f"A mesh of {count} axes needs as many axis_types, got {types}")
+    return types
+
+
+class _Axes:
+    """What meshes with and without devices share.
+
+    Attributes:
+      axis_names: the names of the axes.
+      axis_sizes: their sizes.
+      axis_types: who decides about each.
+    """
+
+    axis_names: tuple[Hashable, ...]
+    axis_sizes: tuple[int, ...]
+    axis_types: tuple[AxisType, ...]
+
+    @cached_property
+    def shape(self) -> OrderedDict[Hashable, int]:
+        """The sizes of the axes by name."""
+        return OrderedDict(zip(self.axis_names, self.axis_sizes, strict=True))
+
+    @property
+    def shape_tuple(self) -> tuple[tuple[Hashable, int], ...]:
+        """The names with the sizes."""
+        return tuple(zip(self.axis_names, self.axis_sizes, strict=True))
+
+    @cached_property
+    def size(self) -> int:
+        """The number of devices."""
+        return prod(self.axis_sizes)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there are no axes."""
+        return not self.axis_names
+
+    def _description(self) -> str:
+        axes = "".join(f"{name!r}: {size}, " for name, size in self.shape_tuple)
+        return f"{axes}axis_types={self.axis_types}" if axes else ""
+
+
+class Mesh(_Axes):
+    """Devices arranged along named axes.
+
+    Args:
+      devices: an array (or nested sequence) of distinct devices, with one axis per name.
+      axis_names: the names of its axes.
+      axis_types: who decides how arrays are divided over each axis; ``AxisType.Auto``.
+
+    As a context manager (``with mesh:``) it is the mesh that bare partition specs refer to.
+
+    Raises:
+      ValueError: the ranks differ, a name is used twice, or a device appears twice.
+
+    Example:
+      >>> import jxkernel as jx
+      >>> mesh = jx.sharding.Mesh(jx.devices()[:1], ("x",))
+      >>> mesh.shape["x"], mesh.size
+      (1, 1)
+    """
+
+    devices: np.ndarray[Any, Any]
+
+    def __init__(
+        self, devices: Any, axis_names: str | Sequence[Hashable], axis_types: Any = None
+    ) -> None:
+        given = devices.tolist() if isinstance(devices, np.ndarray) else devices
+        shape = np.shape(np.asarray(devices, dtype=object))
+        array = np.empty(shape, dtype=object)
+        array[...] = given
+        array.flags.writeable = False
+        names = _names(axis_names)
+        if array.ndim != len(names):
+            raise ValueError(
+                "Mesh requires the ndim of its first argument (`devices`) to equal the length of "
+                f"its second argument (`axis_names`), but got devices.ndim == {array.ndim} and "
+                f"len(axis_names) == {len(names)}."
+            )
+        self.devices = array
+        self.axis_names = names
+        self.axis_sizes = tuple(array.shape)
+        self.axis_types = _types(axis_types, len(names))
+        self._check_devices()
+        self._hash = hash((self.axis_names, self.axis_sizes, self.axis_types, self.device_tuple))
+
+    def _check_devices(self) -> None:
+        seen: set[Any] = set()
+        for device in self.device_tuple:
+            if device in seen:
+                raise ValueError(
+                    f"A mesh cannot have a device twice: {device} is in {self.devices}"
+                )
+            seen.add(device)
+        if len({device.client for device in self.device_tuple}) > 1:
+            raise ValueError(
+                f"A mesh needs devices of one backend, got {sorted(map(str, seen))}: devices of "
+                "another platform, or from before the number of virtual devices was changed, "
+                "cannot be mixed"
+            )
+
+    @cached_property
+    def device_tuple(self) -> tuple[Any, ...]:
+        """The devices in row-major order."""
+        return tuple(self.devices.flat)
+
+    @cached_property
+    def device_list(self) -> Any:
+        """The devices as jaxlib's list."""
+        return DeviceList(self.device_tuple)
+
+    @property
+    def device_ids(self) -> np.ndarray[Any, Any]:
+        """The numbers of the devices, arranged as they are."""
+        return np.vectorize(lambda device: device.id, otypes=[int])(self.devices)
+
+    @property
+    def is_multi_process(self) -> bool:
+        """Whether some devices belong to another process."""
+        return not self.device_list.is_fully_addressable
+
+    @property
+    def local_devices(self) -> list[Any]:
+        """The devices of this process."""
+        return list(self.device_list.addressable_device_list)
+
+    @property
+    def local_mesh(self) -> "Mesh":
+        """The part of the mesh that belongs to this process."""
+        if not self.is_multi_process:
+            return self
+        local = np.isin(self.device_ids, [device.id for device in self.local_devices])
+        places = tuple(np.unique(axis) for axis in np.nonzero(local))
+        return Mesh(self.devices[np.ix_(*places)], self.axis_names, self.axis_types)
+
+    @cached_property
+    def abstract_mesh(self) -> "AbstractMesh":
+        """The mesh without its devices."""
+        return AbstractMesh(self.axis_sizes, self.axis_names, self.axis_types)
+
+    def update(self, *, axis_names: Any = None, axis_types: Any = None) -> "Mesh":
+        """Return the mesh with other names or types."""
+        return Mesh(self.devices, axis_names or self.axis_names, axis_types or self.axis_types)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Mesh):
+            return NotImplemented
+        return (
+            self._hash == other._hash
+            and self.axis_names == other.axis_names
+            and self.axis_sizes == other.axis_sizes
+            and self.axis_types == other.axis_types
+            and self.device_tuple == other.device_tuple
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"Mesh({self._description()})"
+
+    def __enter__(self) -> "Mesh":
+        _entered.meshes = (*_entered.meshes, context_mesh.value)
+        context_mesh.set_local(self)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        *outer, previous = _entered.meshes
+        _entered.meshes = tuple(outer)
+        context_mesh.set_local(previous)
+
+
+class AbstractMesh(_Axes):
+    """A mesh without devices: names and sizes of axes, enough to trace for.
+
+    Args:
+      axis_sizes: the sizes of the axes.
+      axis_names: their names.
+      axis_types: who decides about each.
+
+    Raises:
+      ValueError: the numbers of sizes, names and types differ.
+    """
+
+    def __init__(
+        self,
+        axis_sizes: Sequence[int],
+        axis_names: str | Sequence[Hashable],
+        axis_types: Any = None,
+    ) -> None:
+        self.axis_names = _names(axis_names)
+        self.axis_sizes = tuple(axis_sizes)
+        if len(self.axis_sizes) != len(self.axis_names):
+            raise ValueError(
+                f"AbstractMesh got {len(self.axis_sizes)} axis_sizes and {len(self.axis_names)} "
+                "axis_names"
+            )
+        self.axis_types = _types(axis_types, len(self.axis_names))
+
+    @property
+    def abstract_mesh(self) -> "AbstractMesh":
+        """The mesh itself."""
+        return self
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.axis_names, self.axis_sizes, self.axis_types
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, AbstractMesh):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        return f"AbstractMesh({self._description()})"
+
+
+class _SetMesh:
+    """What ``set_mesh`` returns: leaving a ``with`` block undoes it."""
+
+    def __init__(self, previous: Any) -> None:
+        self._previous = previous
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        context_mesh.set_local(self._previous)
+
+
+def set_mesh(mesh: Mesh | None) -> Any:
+    """Make a mesh the one that bare partition specs refer to, from now on or for a ``with`` block.
+
+    Args:
+      mesh: the mesh; None for none.
+
+    Raises:
+      TypeError: it is no mesh.
+    """
+    if mesh is not None and not isinstance(mesh, Mesh):
+        raise TypeError(f"set_mesh needs a Mesh or None, got {mesh!r:.100}")
+    previous = context_mesh.value
+    context_mesh.set_local(mesh)
+    return _SetMesh(previous)
+
+
+def get_mesh() -> Mesh | None:
+    """Return the mesh that bare partition specs refer to now, or None."""
+    return context_mesh.value
+
+
+def get_abstract_mesh() -> AbstractMesh:
+    """Return the mesh that bare partition specs refer to now, without devices; empty for none."""
+    mesh = context_mesh.value
+    return AbstractMesh((), ()) if mesh is None else mesh.abstract_mesh

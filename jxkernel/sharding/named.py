@@ -1,0 +1,334 @@
+"""Shardings: where the pieces of an array lie.
+
+``NamedSharding`` divides axes of an array over axes of a mesh; ``SingleDeviceSharding`` (jaxlib's
+class, with our methods) puts the whole array on one device.  ``NamedSharding`` is a Python class
+over jaxlib's base: its dispatch compares shardings by identity first, and calls of a compiled
+function return arrays with one sharding object, so comparing costs nothing on the fast path.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from functools import cached_property, lru_cache
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from jxkernel._jaxlib import HloSharding, Sharding, SingleDeviceSharding
+from jxkernel.sharding.mesh import AbstractMesh, Mesh
+from jxkernel.sharding.spec import PartitionSpec, axes_of
+
+__all__ = ["NamedSharding", "Sharding", "SingleDeviceSharding", "is_single"]
+
+Index = tuple[slice, ...]
+
+
+class NamedSharding(Sharding):
+    """The sharding that divides axes of an array over named axes of a mesh.
+
+    Args:
+      mesh: the mesh.
+      spec: for each axis of the array the mesh axes that it is divided over; pieces are repeated
+        along mesh axes that it does not name.
+      memory_kind: the kind of the devices' memory, where not the default.
+
+    Raises:
+      TypeError: an argument is of another kind.
+      ValueError: the spec names an axis that the mesh has not, or one twice.
+
+    Example:
+      >>> import jxkernel as jx
+      >>> from jxkernel.sharding import Mesh, NamedSharding, PartitionSpec as P
+      >>> sharding = NamedSharding(Mesh(jx.devices()[:1], ("x",)), P("x"))
+      >>> sharding.shard_shape((4, 2))
+      (4, 2)
+    """
+
+    mesh: Any
+    spec: PartitionSpec
+
+    def __init__(
+        self, mesh: Mesh | AbstractMesh, spec: PartitionSpec, *, memory_kind: str | None = None
+    ) -> None:
+        if not isinstance(mesh, (Mesh, AbstractMesh)):
+            raise TypeError(f"NamedSharding needs a Mesh, got {mesh!r:.100}")
+        if not isinstance(spec, PartitionSpec):
+            raise TypeError(
+                f"NamedSharding needs a PartitionSpec, got {spec!r:.100}: write P(*entries)"
+            )
+        check_spec(mesh, spec)
+        super().__init__()
+        self.mesh = mesh
+        self.spec = spec
+        self.memory_kind = memory_kind
+        self._hash = hash((mesh, spec, memory_kind))
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, NamedSharding):
+            return NotImplemented
+        return (
+            self._hash == other._hash
+            and self.spec == other.spec
+            and self.mesh == other.mesh
+            and self.memory_kind == other.memory_kind
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return (
+            f"NamedSharding(mesh={self.mesh!r}, spec={self.spec!r}, "
+            f"memory_kind={self.memory_kind or 'device'})"
+        )
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a NamedSharding cannot be pickled: it refers to devices of this process; send the "
+            "axis names, sizes and the spec instead"
+        )
+
+    @cached_property
+    def _internal_device_list(self) -> Any:
+        if isinstance(self.mesh, AbstractMesh):
+            raise ValueError(f"{self!r} has no devices: its mesh is abstract")
+        return self.mesh.device_list
+
+    @property
+    def _device_assignment(self) -> tuple[Any, ...]:
+        return tuple(self._internal_device_list)
+
+    @property
+    def device_set(self) -> set[Any]:
+        """The devices."""
+        return set(self._internal_device_list)
+
+    @property
+    def addressable_devices(self) -> set[Any]:
+        """The devices of this process."""
+        return set(self._internal_device_list.addressable_device_list)
+
+    @property
+    def num_devices(self) -> int:
+        """The number of devices."""
+        return self.mesh.size
+
+    @cached_property
+    def is_fully_addressable(self) -> bool:
+        """Whether all devices belong to this process."""
+        return self._internal_device_list.is_fully_addressable
+
+    @cached_property
+    def is_fully_replicated(self) -> bool:
+        """Whether each device holds the whole array."""
+        return all(count == 1 for count in self.counts(len(self.spec)))
+
+    def counts(self, rank: int) -> tuple[int, ...]:
+        """Return into how many pieces each axis of an array is divided."""
+        sizes = self.mesh.shape
+        given = [prod([sizes[name] for name in axes_of(entry)]) for entry in self.spec]
+        return (*given, *[1] * (rank - len(given)))
+
+    def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
+        """Return the shape of one piece of an array.
+
+        Raises:
+          ValueError: the array cannot be divided so.
+        """
+        self.check_compatible_aval(global_shape)
+        counts = self.counts(len(global_shape))
+        return tuple([size // count for size, count in zip(global_shape, counts, strict=True)])
+
+    def check_compatible_aval(self, aval_shape: Sequence[int]) -> None:
+        """Check that an array of a shape can be divided so.
+
+        Raises:
+          ValueError: its rank is too low, or a size is no multiple of its number of pieces.
+        """
+        shape = tuple(aval_shape)
+        if len(self.spec) > len(shape):
+            raise ValueError(
+                f"Sharding {self!r} is only valid for values of rank at least {len(self.spec)}, "
+                f"but was applied to a value of rank {len(shape)}: shorten the spec"
+            )
+        for axis, (size, count) in enumerate(zip(shape, self.counts(len(shape)), strict=True)):
+            if size % count:
+                raise ValueError(
+                    f"Sharding {self!r} divides axis {axis} into {count} pieces, but its size is "
+                    f"{size} (full shape: {shape}): the size must be a multiple of {count}"
+                )
+
+    def devices_indices_map(self, global_shape: Sequence[int]) -> dict[Any, Index]:
+        """Return, for each device, which part of an array of a shape it holds."""
+        shape = tuple(global_shape)
+        return dict(zip(self._device_assignment, indices_of(self, shape), strict=True))
+
+    def addressable_devices_indices_map(self, global_shape: Sequence[int]) -> dict[Any, Index]:
+        """Return the same for the devices of this process."""
+        wanted = self.addressable_devices
+        found = self.devices_indices_map(global_shape)
+        return {device: index for device, index in found.items() if device in wanted}
+
+    def is_equivalent_to(self, other: Any, ndim: int) -> bool:
+        """Whether an array of a rank is divided over the same devices in the same way."""
+        if self == other:
+            return True
+        if self._device_assignment != tuple(other._device_assignment):
+            return False
+        mine, theirs = self._to_xla_hlo_sharding(ndim), other._to_xla_hlo_sharding(ndim)
+        if mine.is_replicated() and theirs.is_replicated():
+            return True
+        return positions_of(self, ndim) == positions_of(other, ndim)
+
+    def with_memory_kind(self, kind: str | None) -> "NamedSharding":
+        """Return the sharding in another kind of memory."""
+        return NamedSharding(self.mesh, self.spec, memory_kind=kind)
+
+    def update(self, **parts: Any) -> "NamedSharding":
+        """Return the sharding with another mesh, spec or kind of memory."""
+        return NamedSharding(
+            parts.get("mesh", self.mesh),
+            parts.get("spec", self.spec),
+            memory_kind=parts.get("memory_kind", self.memory_kind),
+        )
+
+    def _to_xla_hlo_sharding(self, num_dimensions: int) -> Any:
+        return _hlo_sharding(self, num_dimensions)
+
+
+def check_spec(mesh: Mesh | AbstractMesh, spec: PartitionSpec) -> None:
+    """Check that a spec names axes of a mesh, each once.
+
+    Raises:
+      ValueError: it does not.
+    """
+    names = [name for entry in spec for name in axes_of(entry)]
+    for name in names:
+        if name not in mesh.axis_names:
+            raise ValueError(
+                f"Resource axis: {name} of {spec} is not found in mesh: {mesh.axis_names}."
+            )
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise ValueError(
+            "A single NamedSharding spec can map every mesh axis to at most one positional "
+            f"dimension, but {spec} has duplicate entries for `{repeated[0]}`"
+        )
+
+
+@lru_cache(maxsize=4096)
+def _hlo_sharding(sharding: NamedSharding, rank: int) -> Any:
+    if sharding.is_fully_replicated or rank == 0:
+        return HloSharding.replicate()
+    names = list(sharding.mesh.axis_names)
+    sizes = list(sharding.mesh.axis_sizes)
+    used = [name for entry in sharding.spec for name in axes_of(entry)]
+    rest = [name for name in names if name not in used]
+    order = [names.index(name) for name in (*used, *rest)]
+    dims = list(sharding.counts(rank))
+    left = sharding.mesh.size // prod(dims)
+    if left == 1:
+        return HloSharding.iota_tile(tuple(dims), tuple(sizes), tuple(order))
+    replicated = HloSharding.replicate().to_proto().type
+    return HloSharding.iota_tile((*dims, left), tuple(sizes), tuple(order), [replicated])
+
+
+@lru_cache(maxsize=4096)
+def positions_of(sharding: Any, rank: int) -> tuple[tuple[int, ...], ...]:
+    """Return, for each device, the place of its piece in the grid of pieces."""
+    if not isinstance(sharding, NamedSharding):
+        return ((0,) * rank,) * sharding.num_devices
+    names = sharding.mesh.axis_names
+    sizes = sharding.mesh.axis_sizes
+    coordinates: dict[Hashable, Any] = dict(
+        zip(names, np.indices(sizes).reshape(len(sizes), -1), strict=True)
+    )
+    columns: list[Any] = []
+    for entry in (*sharding.spec, *[None] * (rank - len(sharding.spec))):
+        place = np.zeros(sharding.mesh.size, np.int64)
+        for name in axes_of(entry):
+            place = place * sharding.mesh.shape[name] + coordinates[name]
+        columns.append(place)
+    return tuple(zip(*[column.tolist() for column in columns], strict=True)) or (
+        ((),) * sharding.mesh.size
+    )
+
+
+@lru_cache(maxsize=4096)
+def indices_of(sharding: Any, shape: tuple[int, ...]) -> tuple[Index, ...]:
+    """Return, for each device in order, which part of an array of a shape it holds.
+
+    Raises:
+      ValueError: the array cannot be divided so.
+    """
+    if not isinstance(sharding, NamedSharding):
+        return ((slice(None),) * len(shape),) * sharding.num_devices
+    pieces = sharding.shard_shape(shape)
+    whole = slice(None)
+    return tuple(
+        [
+            tuple(
+                [
+                    whole if piece == size else slice(at * piece, (at + 1) * piece)
+                    for at, piece, size in zip(place, pieces, shape, strict=True)
+                ]
+            )
+            for place in positions_of(sharding, len(shape))
+        ]
+    )
+
+
+def is_single(sharding: Any) -> bool:
+    """Whether a sharding puts the whole array on one device."""
+    return type(sharding) is SingleDeviceSharding
+
+
+def _attach() -> None:
+    """Give jaxlib's class of one device the methods that users know."""
+    properties: dict[str, Any] = {
+        "device_set": lambda self: {self._device},
+        "addressable_devices": lambda self: set(self._internal_device_list.addressable_device_list),
+        "num_devices": lambda self: 1,
+        "memory_kind": lambda self: self._memory_kind,
+        "is_fully_addressable": lambda self: self._internal_device_list.is_fully_addressable,
+        "is_fully_replicated": lambda self: True,
+        "_device_assignment": lambda self: (self._device,),
+    }
+    methods: dict[str, Any] = {
+        "shard_shape": lambda self, global_shape: tuple(global_shape),
+        "check_compatible_aval": lambda self, aval_shape: None,
+        "devices_indices_map": _whole_on_device,
+        "addressable_devices_indices_map": _whole_on_device,
+        "is_equivalent_to": _equivalent_single,
+        "with_memory_kind": lambda self, kind: SingleDeviceSharding(self._device, memory_kind=kind),
+        "__eq__": _same_single,
+        "__hash__": lambda self: hash((self._device, self._memory_kind)),
+        "__repr__": lambda self: (
+            f"SingleDeviceSharding(device={self._device!r}, "
+            f"memory_kind={self._memory_kind or 'device'})"
+        ),
+    }
+    for name, getter in properties.items():
+        setattr(SingleDeviceSharding, name, property(getter))
+    for name, method in methods.items():
+        setattr(SingleDeviceSharding, name, method)
+
+
+def _whole_on_device(self: Any, global_shape: Sequence[int]) -> dict[Any, Index]:
+    return {self._device: (slice(None),) * len(global_shape)}
+
+
+def _same_single(self: Any, other: object) -> bool:
+    if not is_single(other):
+        return NotImplemented
+    single: Any = other
+    return (self._device, self._memory_kind) == (single._device, single._memory_kind)
+
+
+def _equivalent_single(self: Any, other: Any, ndim: int) -> bool:
+    return other.num_devices == 1 and other.device_set == {self._device}
+
+
+_attach()

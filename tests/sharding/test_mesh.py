@@ -1,0 +1,78 @@
+"""Meshes: arrangement, equality, the mesh that is current, and bad input."""
+
+import numpy as np
+import pytest
+
+from jxkernel.sharding import (
+    AbstractMesh,
+    AxisType,
+    Mesh,
+    get_abstract_mesh,
+    get_mesh,
+    set_mesh,
+)
+
+
+def test_mesh_arranges_devices_along_named_axes(mesh, eight_devices):
+    assert mesh.shape == {"x": 4, "y": 2}
+    assert mesh.shape_tuple == (("x", 4), ("y", 2))
+    assert (mesh.size, mesh.axis_names, mesh.axis_sizes) == (8, ("x", "y"), (4, 2))
+    assert mesh.devices[3, 1] == eight_devices[7]
+    assert mesh.device_ids.tolist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert mesh.local_devices == eight_devices
+    assert mesh.local_mesh is mesh
+    assert not mesh.is_multi_process
+    assert not mesh.empty
+    assert repr(mesh) == "Mesh('x': 4, 'y': 2, axis_types=(Auto, Auto))"
+
+
+def test_meshes_are_compared_by_devices_names_and_types(mesh, eight_devices):
+    same = Mesh(np.array(eight_devices).reshape(4, 2).tolist(), ("x", "y"))
+    assert same == mesh
+    assert hash(same) == hash(mesh)
+    for other in (
+        mesh.update(axis_names=("a", "b")),
+        mesh.update(axis_types=(AxisType.Explicit, AxisType.Auto)),
+        Mesh(mesh.devices[::-1], ("x", "y")),
+        Mesh(mesh.devices.reshape(2, 4), ("x", "y")),
+    ):
+        assert other != mesh
+    assert mesh.abstract_mesh == AbstractMesh((4, 2), ("x", "y"))
+    assert mesh.abstract_mesh != mesh
+    assert repr(mesh.abstract_mesh) == "AbstractMesh('x': 4, 'y': 2, axis_types=(Auto, Auto))"
+
+
+def test_current_mesh_is_that_of_the_innermost_block(mesh):
+    assert get_mesh() is None
+    assert get_abstract_mesh().empty
+    other = mesh.update(axis_names=("a", "b"))
+    with mesh:
+        assert get_mesh() is mesh
+        with set_mesh(other):
+            assert get_mesh() is other
+            assert get_abstract_mesh() == other.abstract_mesh
+        assert get_mesh() is mesh
+    assert get_mesh() is None
+    set_mesh(mesh)
+    assert get_mesh() is mesh
+    set_mesh(None)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (
+            lambda d: Mesh(d, ("x", "y")),
+            ValueError,
+            "devices.ndim == 1 and",
+        ),
+        (lambda d: Mesh(d[:1] * 2, "x"), ValueError, "a device twice: .*0"),
+        (lambda d: Mesh(np.array(d).reshape(4, 2), ("x", "x")), ValueError, "two axes of one name"),
+        (lambda d: Mesh(d, "x", axis_types=(AxisType.Auto,) * 2), ValueError, "as many axis_types"),
+        (lambda d: AbstractMesh((2,), ("x", "y")), ValueError, "1 axis_sizes and 2"),
+        (lambda d: set_mesh(3), TypeError, "needs a Mesh or None, got 3"),
+    ],
+)
+def test_bad_meshes_are_refused(make, error, message, eight_devices):
+    with pytest.raises(error, match=message):
+        make(eight_devices)

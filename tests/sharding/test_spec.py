@@ -1,0 +1,52 @@
+"""Partition specs: entries, equality, and what they print."""
+
+import pickle
+
+import pytest
+
+from jxkernel.sharding import PartitionSpec as P
+from jxkernel.sharding.spec import axes_of
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        (P(), "P()"),
+        (P("x"), "P('x',)"),
+        (P("x", None), "P('x', None)"),
+        (P(("x", "y"), None), "P(('x', 'y'), None)"),
+        (P(("x",), ()), "P('x', None)"),
+        (P(P.UNCONSTRAINED), "P(UNCONSTRAINED,)"),
+    ],
+)
+def test_spec_prints_its_entries(spec, text):
+    assert repr(spec) == text
+
+
+def test_spec_is_a_sequence_compared_by_its_entries():
+    spec = P("x", None, "y")
+    assert list(spec) == ["x", None, "y"]
+    assert (len(spec), spec[2], spec[:1], spec.index("y"), spec.count(None)) == (
+        3,
+        "y",
+        ("x",),
+        2,
+        1,
+    )
+    assert spec == P("x", None, "y")
+    assert hash(spec) == hash(P("x", None, "y"))
+    assert P("x") != P("x", None)
+    assert P("x") != ("x",)
+    assert P("x") + P("y") == P("x", "y")
+    assert ("x",) + P("y") == P("x", "y")  # noqa: RUF005
+    assert pickle.loads(pickle.dumps(P(("x", "y"), P.UNCONSTRAINED))) == P(
+        ("x", "y"), P.UNCONSTRAINED
+    )
+
+
+@pytest.mark.parametrize(
+    ("entry", "names"),
+    [(None, ()), ("x", ("x",)), (("x", "y"), ("x", "y")), (P.UNCONSTRAINED, ())],
+)
+def test_axes_of_an_entry(entry, names):
+    assert axes_of(entry) == names

@@ -1,0 +1,86 @@
+"""Two processes run one program: real processes, on loopback."""
+
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+import jxkernel as jx
+from jxkernel import distributed
+
+PROGRAM = """
+import sys
+import numpy as np
+import jxkernel as jx
+from jxkernel import lax
+address, rank = sys.argv[1], int(sys.argv[2])
+jx.config.update("jax_num_cpu_devices", 2)
+jx.distributed.initialize(address, 2, rank)
+assert jx.distributed.is_initialized()
+assert (jx.process_index(), jx.process_count()) == (rank, 2)
+assert (jx.device_count(), jx.local_device_count()) == (4, 2)
+mesh = jx.make_mesh((4,), ("x",))
+assert mesh.is_multi_process and len(mesh.local_devices) == 2
+rows = jx.NamedSharding(mesh, jx.P("x"))
+local = np.arange(4.0, dtype=np.float32) + 4 * rank
+x = jx.make_array_from_process_local_data(rows, local)
+assert x.shape == (8,) and not x.is_fully_addressable
+total = jx.shard_map(
+    lambda x: lax.psum(x.sum(), "x"), mesh=mesh, in_specs=jx.P("x"), out_specs=jx.P()
+)(x)
+assert float(total) == 28.0
+doubled = jx.jit(lambda x: x * 2 + x.sum())(x)
+for shard in doubled.addressable_shards:
+    np.testing.assert_allclose(shard.data, np.arange(8.0)[shard.index] * 2 + 28)
+assert [shard.data is None for shard in doubled.global_shards].count(True) == 2
+try:
+    np.asarray(doubled)
+except RuntimeError as error:
+    assert "other processes" in str(error)
+print("ok", rank)
+jx.distributed.shutdown()
+"""
+
+
+def test_two_processes_sum_over_all_their_devices():
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        port = probe.getsockname()[1]
+    environment = {**os.environ, "JXKERNEL_COMPILATION_CACHE_DIR": ""}
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, f"localhost:{port}", str(rank)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        for rank in range(2)
+    ]
+    outputs = [rank.communicate(timeout=300) for rank in ranks]
+    for number, (rank, (out, errors)) in enumerate(zip(ranks, outputs, strict=True)):
+        assert rank.returncode == 0, errors
+        assert f"ok {number}" in out
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ((), "needs coordinator_address"),
+        (("localhost", 2, 0), "host:port"),
+        (("localhost:1234", 2, 2), "from 0 to 1, got 2"),
+    ],
+)
+def test_wrong_arguments_are_refused(args, message):
+    with pytest.raises(ValueError, match=message):
+        distributed.initialize(*args)
+
+
+def test_joining_comes_before_devices():
+    jx.devices()
+    with pytest.raises(RuntimeError, match="before any device is used"):
+        distributed.initialize("localhost:1234", 2, 0)
+    assert not distributed.is_initialized()
+    distributed.shutdown()
