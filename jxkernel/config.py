@@ -508,11 +508,7 @@ class Settings:
             checking_leaks=checking_leaks, trace_state=trace_state, post_hook=post_hook
         )
         self.__dict__["_states"] = {state.option: state for state in states}
-        self.__dict__["_listeners"] = {}
-
-    def on_update(self, name: str, listener: Callable[[], None]) -> None:
-        """Have a function called after the option ``name`` got another value for the process."""
-        self._listeners.setdefault(self.state(name).option, []).append(listener)
+        self.__dict__["after_update"] = {}  # option -> what is called when it was set
 
     def include(self, *states: State) -> None:
         """Add options that another module declares; called once for each, at its import."""
@@ -529,10 +525,8 @@ class Settings:
             ValueError: if the option does not take ``value``; the message says what it takes.
         """
         state = self.state(name)
-        before = state.get_global()
         state.set_global(state.checked(value))
-        for listener in self._listeners.get(name, ()) if before != value else ():
-            listener()
+        self.after_update.get(name, bool)()
 
     def read(self, name: str) -> Any:
         """Return the value of the option ``name`` as this thread sees it."""

@@ -58,7 +58,12 @@ from jxkernel.core.primitive import clear_primitive_caches
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.higher_order.jit import call as call_program
 from jxkernel.records import record
-from jxkernel.runtime import as_device_array, drop_backend, local_devices, shard_argument
+from jxkernel.runtime import (
+    as_device_array,
+    drop_stale_cpu,
+    local_devices,
+    shard_argument,
+)
 from jxkernel.transforms.key_reuse import check_keys, checking_keys
 from jxkernel.transforms.stage import trace_flat
 
@@ -366,21 +371,9 @@ def jit(
 
     The derivative and batching of a jitted function are those of the function.
     """
+    given = locals()
     if fun is None:
-        return partial(
-            jit,
-            in_shardings=in_shardings,
-            out_shardings=out_shardings,
-            static_argnums=static_argnums,
-            static_argnames=static_argnames,
-            donate_argnums=donate_argnums,
-            donate_argnames=donate_argnames,
-            keep_unused=keep_unused,
-            device=device,
-            backend=backend,
-            inline=inline,
-            compiler_options=compiler_options,
-        )
+        return partial(jit, **{name: value for name, value in given.items() if name != "fun"})
     if not callable(fun):
         raise TypeError(f"jit needs a callable, got {fun!r:.100} of type {type(fun).__name__}")
     if device is not None or backend is not None:
@@ -455,8 +448,8 @@ def clear_caches() -> None:
 
 def _cpu_devices_changed() -> None:
     """Forget the CPU's client and what was compiled for it; arrays on its devices stay."""
-    if drop_backend("cpu"):
+    if drop_stale_cpu():
         clear_caches()
 
 
-config.on_update("jax_num_cpu_devices", _cpu_devices_changed)
+config.after_update["jax_num_cpu_devices"] = _cpu_devices_changed

@@ -15,13 +15,13 @@ from jxkernel.api.traced import check_callable, leaf_avals, trace_function
 from jxkernel.api.vectorize import vmap
 from jxkernel.core.avals import shape_of
 from jxkernel.core.axes import extend_axes, inside_shard_map
+from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.errors import AxisError
 from jxkernel.higher_order.shard_map import bind_shard_map, check_divides, local_aval
 from jxkernel.ops.shape import expand_dims, squeeze
 from jxkernel.sharding import AbstractMesh, Mesh, PartitionSpec, get_mesh
 from jxkernel.sharding.named import check_spec
 from jxkernel.sharding.spec import axes_of
-from jxkernel.source import hide_internal_frames
 
 __all__ = ["pmap", "shard_map"]
 

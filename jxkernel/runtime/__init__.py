@@ -20,7 +20,7 @@ from jxkernel.runtime.clients import (
     clear_backends,
     default_device,
     devices,
-    drop_backend,
+    drop_stale_cpu,
     local_devices,
 )
 from jxkernel.runtime.dlpack import from_dlpack
@@ -82,7 +82,7 @@ __all__ = [
     "device_count",
     "device_put_single",
     "devices",
-    "drop_backend",
+    "drop_stale_cpu",
     "effects_barrier",
     "effects_under_way",
     "exception_behind",

@@ -15,7 +15,7 @@ __all__ = [
     "clear_backends",
     "default_device",
     "devices",
-    "drop_backend",
+    "drop_stale_cpu",
     "local_devices",
     "sharding_on",
 ]
@@ -25,10 +25,11 @@ Backend = Any
 
 _lock = threading.Lock()
 _clients: dict[str, Any] = {}
+_asked: dict[str, int] = {}
 
 
 def _make_cpu() -> Any:
-    count = config.num_cpu_devices.value
+    count = _asked["cpu"] = config.num_cpu_devices.value
     group = joined()
     if group is not None:
         return make_joined_cpu(group, count if count > 0 else None)
@@ -81,18 +82,22 @@ def clear_backends() -> None:
     """Drop every client; arrays on them stay alive, new work makes new clients."""
     with _lock:
         _clients.clear()
+        _asked.clear()
         sharding_on.cache_clear()
 
 
-def drop_backend(platform: str) -> bool:
-    """Drop the client of a platform, so that the next use makes a new one.
+def drop_stale_cpu() -> bool:
+    """Drop the CPU's client if another number of devices is wanted than it was made with.
 
     Returns:
-      whether there was one.  Arrays on its devices stay alive and usable.
+      whether it was dropped.  Arrays on its devices stay alive and usable.
     """
     with _lock:
+        if _asked.get("cpu") in (None, config.num_cpu_devices.value):
+            return False
         sharding_on.cache_clear()
-        return _clients.pop(platform, None) is not None
+        del _asked["cpu"]
+        return _clients.pop("cpu", None) is not None
 
 
 def devices(platform: str | None = None) -> list[Any]:
