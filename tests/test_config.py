@@ -184,6 +184,8 @@ IN_TRACES = {
     "jax_default_device": "cpu",
     "jax_threefry_partitionable": False,
     "jax_default_prng_impl": "rbg",
+    "jax_enable_custom_prng": True,
+    "jax_legacy_prng_key": "error",
 }
 
 

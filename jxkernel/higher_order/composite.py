@@ -12,6 +12,7 @@ from jxkernel.core.avals import ShapedArray
 from jxkernel.core.effects import effect_names
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.primitive import Primitive, Undefined
+from jxkernel.core.unfolding import unfold_call
 from jxkernel.higher_order.programs import remembered
 
 __all__ = ["bind_composite", "composite_p"]
@@ -83,4 +84,4 @@ def _composite_lower(
     return operation.results
 
 
-composite_p.define(jvp=_OPAQUE, transpose=_OPAQUE, batch=_OPAQUE)
+composite_p.define(jvp=_OPAQUE, transpose=_OPAQUE, batch=_OPAQUE, unfold=unfold_call("jaxpr"))

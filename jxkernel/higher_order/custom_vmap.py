@@ -14,6 +14,7 @@ from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
 from jxkernel.core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from jxkernel.core.primitive import Primitive
+from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.custom_jvp import has_tangent, traced_operands
 from jxkernel.higher_order.jit import transpose_call
@@ -258,5 +259,8 @@ def _custom_vmap_transpose(
 
 
 custom_vmap_call_p.define(
-    stage=_custom_vmap_stage, evaluate=_custom_vmap_evaluate, effects=_custom_vmap_effects
+    stage=_custom_vmap_stage,
+    evaluate=_custom_vmap_evaluate,
+    effects=_custom_vmap_effects,
+    unfold=unfold_call("call_jaxpr"),
 )

@@ -12,6 +12,7 @@ from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.primitive import Primitive
+from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.higher_order.programs import compiled_when_repeated
 from jxkernel.ops.broadcast import batch_to_front, instantiate
@@ -120,5 +121,7 @@ def _linear_call_batch(
 
 
 linear_call_p.define(
-    effects=_linear_call_effects, evaluate=compiled_when_repeated(linear_call_p, "call_jaxpr")
+    effects=_linear_call_effects,
+    evaluate=compiled_when_repeated(linear_call_p, "call_jaxpr"),
+    unfold=unfold_call("call_jaxpr"),
 )

@@ -16,6 +16,7 @@ from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.primitive import Primitive
+from jxkernel.core.unfolding import Call, Unfolding
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.higher_order.jit import call
 from jxkernel.higher_order.programs import compiled
@@ -177,4 +178,14 @@ def _linear_solve_batch(
     return outs, [0] * len(outs)
 
 
-linear_solve_p.define(effects=_linear_solve_effects, evaluate=_linear_solve_evaluate)
+def _linear_solve_unfold(*operands: Any, programs: Programs, counts: Counts) -> Unfolding:
+    """Run the solver: the operator it was given is a part of it."""
+    consts, b = _split(operands, counts)
+    return (yield Call("solve", programs[2], (*consts[2], *b)))
+
+
+linear_solve_p.define(
+    effects=_linear_solve_effects,
+    evaluate=_linear_solve_evaluate,
+    unfold=_linear_solve_unfold,
+)

@@ -13,6 +13,7 @@ from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn
 from jxkernel.core.primitive import Primitive
+from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.custom_vjp import Forward, Pull
 from jxkernel.higher_order.jit import jit_p, transpose_call
@@ -159,4 +160,5 @@ remat_opt_p.define(
     effects=_remat_opt_effects,
     evaluate=compiled_when_repeated(remat_opt_p, "fwd_jaxpr"),
     dce=_remat_opt_dce,
+    unfold=unfold_call("fwd_jaxpr"),
 )

@@ -333,8 +333,11 @@ from jxkernel.ops.ragged import (
     scaled_dot,
 )
 from jxkernel.ops.random_bits import (
+    RandomAlgorithm,
     rng_bit_generator,
     rng_bit_generator_p,
+    rng_uniform,
+    rng_uniform_p,
 )
 from jxkernel.ops.reduce import (
     argmax,
@@ -482,6 +485,7 @@ __all__ = [
     "Precision",
     "PrecisionLike",
     "RaggedDotDimensionNumbers",
+    "RandomAlgorithm",
     "RoundingMethod",
     "ScatterDimensionNumbers",
     "Tolerance",
@@ -753,6 +757,8 @@ __all__ = [
     "rev_p",
     "rng_bit_generator",
     "rng_bit_generator_p",
+    "rng_uniform",
+    "rng_uniform_p",
     "round",
     "round_p",
     "rsqrt",

@@ -9,6 +9,7 @@ SC 2011, and the constants of its reference implementation, Random123.
 """
 
 from collections.abc import Sequence
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,11 @@ from jxkernel.ops.slicing import index_in_dim
 from jxkernel.ops.structural import example_ndim, front, integers
 
 __all__ = [
+    "RandomAlgorithm",
     "rng_bit_generator",
     "rng_bit_generator_p",
+    "rng_uniform",
+    "rng_uniform_p",
     "threefry2x32",
     "threefry2x32_p",
 ]
@@ -163,11 +167,29 @@ threefry2x32_p.define(transpose=Undefined("it is not linear in any operand"))
 
 rng_bit_generator_p = Primitive("rng_bit_generator", multiple_results=True)
 
-_ALGORITHMS = {"default": "DEFAULT", "three_fry": "THREE_FRY", "philox": "PHILOX"}
+
+class RandomAlgorithm(IntEnum):
+    """Which algorithm of XLA's makes random bits.
+
+    Attributes:
+      RNG_DEFAULT: the platform's choice.
+      RNG_THREE_FRY: threefry, by XLA.
+      RNG_PHILOX: philox 4x32.
+    """
+
+    RNG_DEFAULT = 0
+    RNG_THREE_FRY = 1
+    RNG_PHILOX = 2
+
+    def __str__(self) -> str:
+        return self.name
 
 
 def rng_bit_generator(
-    key: Any, shape: Sequence[int], dtype: Any = np.uint32, algorithm: str = "default"
+    key: Any,
+    shape: Sequence[int],
+    dtype: Any = np.uint32,
+    algorithm: RandomAlgorithm | int = RandomAlgorithm.RNG_DEFAULT,
 ) -> list[Any]:
     """Return the next state of a generator of XLA's, and random bits.
 
@@ -175,34 +197,45 @@ def rng_bit_generator(
       key: the state: uint32 of shape (4,), or uint64 of shape (2,).
       shape: the shape of the bits.
       dtype: an unsigned dtype.
-      algorithm: ``default`` (the platform's choice), ``three_fry`` or ``philox``.
+      algorithm: a ``RandomAlgorithm``, or its number.
 
     Returns:
       the new state and the bits.
 
     Raises:
       TypeError: the state or the dtype is of another kind.
-      ValueError: no algorithm has that name.
+      ValueError: there is no such algorithm.
 
-    Which bits come depends on the platform for ``default``.  It has no derivative.  StableHLO
+    Which bits come depends on the platform for ``RNG_DEFAULT``.  It has no derivative.  StableHLO
     ``rng_bit_generator``.
+
+    >>> import jxkernel.numpy as jnp
+    >>> state = jnp.arange(4, dtype=jnp.uint32)
+    >>> state, bits = rng_bit_generator(state, (3,), algorithm=RandomAlgorithm.RNG_PHILOX)
+    >>> bits.shape
+    (3,)
     """
-    if algorithm not in _ALGORITHMS:
-        raise ValueError(
-            f"rng_bit_generator knows no algorithm {algorithm!r}: there are "
-            f"{', '.join(_ALGORITHMS)}"
-        )
     return rng_bit_generator_p.bind(
         key,
         shape=integers(shape),
         dtype=dtypes.check_and_canonicalize_user_dtype(dtype, "rng_bit_generator"),
-        algorithm=algorithm,
+        algorithm=_algorithm(algorithm),
     )
+
+
+def _algorithm(algorithm: RandomAlgorithm | int) -> RandomAlgorithm:
+    try:
+        return RandomAlgorithm(algorithm)
+    except ValueError:
+        known = ", ".join(f"RandomAlgorithm.{one.name}" for one in RandomAlgorithm)
+        raise ValueError(
+            f"rng_bit_generator knows no algorithm {algorithm!r}: there are {known}"
+        ) from None
 
 
 @rng_bit_generator_p.def_abstract_eval
 def _rng_bit_generator_abstract_eval(
-    key: ShapedArray, *, shape: tuple[int, ...], dtype: Any, algorithm: str
+    key: ShapedArray, *, shape: tuple[int, ...], dtype: Any, algorithm: RandomAlgorithm
 ) -> list[ShapedArray]:
     if (key.shape, key.dtype.name) not in (((4,), "uint32"), ((2,), "uint64")):
         raise TypeError(f"rng_bit_generator's state is u32[4] or u64[2], got {key.short()}")
@@ -213,7 +246,7 @@ def _rng_bit_generator_abstract_eval(
 
 @rng_bit_generator_p.def_lower
 def _rng_bit_generator_lower(
-    context: Any, key: Any, *, shape: tuple[int, ...], dtype: Any, algorithm: str
+    context: Any, key: Any, *, shape: tuple[int, ...], dtype: Any, algorithm: RandomAlgorithm
 ) -> list[Any]:
     """Keep the state in 64-bit words and make bits of 32 or 64, which XLA supports everywhere."""
     aval = context.avals_in[0]
@@ -223,7 +256,7 @@ def _rng_bit_generator_lower(
         key = context.value("stablehlo.reshape", hlo.tensor_type((2, 2), _UINT32), (key,))
         key = context.value("stablehlo.bitcast_convert", state_type, (key,))
     made = dtype if dtypes.itemsize_bits(dtype) >= 32 else _UINT32
-    attribute = hlo.enum_attr("rng_algorithm", _ALGORITHMS[algorithm])
+    attribute = hlo.enum_attr("rng_algorithm", algorithm.name.removeprefix("RNG_"))
     state, bits = context.op(
         "stablehlo.rng_bit_generator",
         (state_type, hlo.tensor_type(shape, made)),
@@ -262,3 +295,90 @@ def _rng_bit_generator_batch(
 
 
 rng_bit_generator_p.define(transpose=Undefined("it is not linear in any operand"))
+
+# ---------------------------------------------------------------- rng_uniform
+
+rng_uniform_p = Primitive("rng_uniform")
+
+
+def rng_uniform(a: Any, b: Any, shape: Sequence[int]) -> Any:
+    """Return numbers drawn evenly from ``[a, b)`` by XLA's generator, whose state is hidden.
+
+    Each call, and each run of a compiled one, draws anew, and nothing can repeat a draw:
+    ``jxkernel.random.uniform`` has a key, and is what programs should use.
+
+    Args:
+      a: the least value: a scalar of a floating or an integer dtype.
+      b: the bound above all values: a scalar of the same dtype.
+      shape: the shape of the result.
+
+    Returns:
+      an array of that shape and of the bounds' dtype.
+
+    Raises:
+      TypeError: the dtype is neither floating nor integer.
+      ValueError: the bounds' dtypes differ, or one is no scalar.
+
+    It has no derivative.  StableHLO ``rng``.
+
+    >>> x = rng_uniform(2.0, 3.0, (4,))
+    >>> bool((x >= 2).all() and (x <= 3).all())
+    True
+    """
+    return rng_uniform_p.bind(a, b, shape=integers(shape))
+
+
+@rng_uniform_p.def_abstract_eval
+def _rng_uniform_abstract_eval(
+    a: ShapedArray, b: ShapedArray, *, shape: tuple[int, ...]
+) -> ShapedArray:
+    if a.shape or b.shape:
+        raise ValueError(f"rng_uniform's bounds are scalars, got {a.short()} and {b.short()}")
+    if a.dtype != b.dtype:
+        raise ValueError(
+            f"rng_uniform's bounds are of one dtype, got {a.dtype.name} and {b.dtype.name}"
+        )
+    if not (dtypes.issubdtype(a.dtype, np.floating) or dtypes.issubdtype(a.dtype, np.integer)):
+        raise TypeError(f"rng_uniform draws floats or integers, got bounds of {a.dtype.name}")
+    return ShapedArray(shape, a.dtype)
+
+
+@rng_uniform_p.def_lower
+def _rng_uniform_lower(context: Any, a: Any, b: Any, *, shape: tuple[int, ...]) -> Any:
+    """Draw at least 32 bits: XLA's compiler ends the process where integers are narrower."""
+    dtype = context.avals_in[0].dtype
+    made = dtype
+    if dtypes.itemsize_bits(dtype) < 32:
+        made = np.dtype(np.float32 if dtypes.issubdtype(dtype, np.floating) else np.int32)
+    scalar, drawn = hlo.tensor_type((), made), hlo.tensor_type(shape, made)
+    if made != dtype:
+        a, b = (context.value("stablehlo.convert", scalar, (bound,)) for bound in (a, b))
+    sizes = context.constant(np.array(shape, np.int64))
+    distribution = {"rng_distribution": hlo.enum_attr("rng_distribution", "UNIFORM")}
+    out = context.value("stablehlo.rng", drawn, (a, b, sizes), distribution)
+    return (
+        out if made == dtype else context.value("stablehlo.convert", context.out_types[0], (out,))
+    )
+
+
+@rng_uniform_p.def_batch
+def _rng_uniform_batch(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int | None], **params: Any
+) -> tuple[Any, int]:
+    """Draw once per example: bounds are scalars, not arrays of them."""
+    first, second = front(args, dims, axis.size)
+    each = [
+        rng_uniform_p.bind(
+            index_in_dim(first, i, 0, False), index_in_dim(second, i, 0, False), **params
+        )
+        for i in range(axis.size)
+    ]
+    return stack(each, 0), 0
+
+
+_NO_DERIVATIVE = Undefined(
+    "XLA's generator tells nothing of how a draw depends on its bounds: draw between 0 and 1 by "
+    "random.uniform, and scale the draw"
+)
+
+rng_uniform_p.define(jvp=_NO_DERIVATIVE, transpose=_NO_DERIVATIVE)

@@ -8,6 +8,7 @@ import pytest
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import lax
+from jxkernel.custom_derivatives import linear_call
 
 step = jx.debug.step
 
@@ -56,6 +57,45 @@ def test_it_steps_into_every_kind_of_program():
         at.step()
     expected = ["inner", "turn 0", "turn 1", "turn 2", "true branch", "condition"]
     assert list(dict.fromkeys(ways)) == expected
+
+
+@jx.custom_batching.custom_vmap
+def doubled(x):
+    return jnp.sin(x) * 2.0
+
+
+def _halves(r, x):
+    return linear_call(lambda r, x: x / r, lambda r, ct: ct / r, r, x)
+
+
+@jx.custom_vjp
+def cubed(x):
+    return x * x * x
+
+
+cubed.defvjp(lambda x: (x * x * x, x), lambda x, ct: (3.0 * ct * x * x,), optimize_remat=True)
+
+
+def _solved(b):
+    return lax.custom_linear_solve(lambda x: 2.0 * x, b, lambda matvec, b: jnp.sin(b) / 2.0)
+
+
+CALLS = {
+    "custom_vmap": (doubled, "sin", "doubled"),
+    "linear_call": (lambda x: _halves(2.0, x), "div", "<lambda>"),
+    "remat_opt": (jx.grad(lambda x: cubed(x).sum()), "mul", "fwd_cubed"),
+    "composite": (lax.composite(jnp.sin, "my.sine"), "sin", "my.sine"),
+    "linear_solve": (_solved, "sin", "solve"),
+}
+
+
+@pytest.mark.parametrize("case", CALLS)
+def test_it_steps_into_calls_with_rules_of_their_own(case):
+    fun, primitive, label = CALLS[case]
+    at = step(fun)(X + 1)
+    at.run_until(lambda at: at.equation is not None and at.equation.primitive.name == primitive)
+    assert label in _way(at)
+    np.testing.assert_allclose(at.finish().result, fun(X + 1), rtol=1e-6)
 
 
 def test_values_are_those_of_the_turn():

@@ -6,6 +6,7 @@ import pytest
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import lax
+from jxkernel.custom_derivatives import linear_call
 from jxkernel.errors import NonFiniteError
 
 
@@ -42,6 +43,20 @@ def _pulled(x):
 
 _pulled.defvjp(lambda x: (x * 2.0, x), lambda x, ct: (jnp.arccos(ct * 5.0),))
 
+
+@jx.custom_batching.custom_vmap
+def _batched(x):
+    return jnp.log(x)
+
+
+def _linear(r):
+    return linear_call(lambda r, x: x / r, lambda r, ct: ct / r, r, jnp.float32(0.0))
+
+
+def _solved(b):
+    return lax.custom_linear_solve(lambda x: x, b, lambda matvec, b: jnp.log(b))
+
+
 CASES = {
     "eager": (lambda: jnp.log(jnp.array([1.0, -1.0])), "log a", "jnp.log"),
     "operator": (lambda: jnp.zeros(2) / jnp.zeros(2), "div a b", "/ jnp.zeros"),
@@ -58,6 +73,10 @@ CASES = {
         "jnp.sqrt(-tangents",
     ),
     "custom_vjp rule": (lambda: jx.grad(_pulled)(1.0), "acos a", "jnp.arccos(ct"),
+    "custom_vmap": (lambda: jx.jit(_batched)(-1.0), "log a", "jnp.log(x)"),
+    "linear_call": (lambda: jx.jit(_linear)(0.0), "div", "x / r"),
+    "composite": (lambda: jx.jit(lax.composite(lambda x: jnp.log(x), "a.b"))(-1.0), "log a", "log"),
+    "linear solve": (lambda: jx.jit(_solved)(-1.0), "log a", "jnp.log(b)"),
     "checkpoint": (lambda: jx.jit(jx.checkpoint(jnp.log))(-1.0), "log a", "jnp.log"),
 }
 

@@ -11,7 +11,12 @@ import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import random
 from jxkernel.config import enable_x64
-from jxkernel.ops.random_bits import rng_bit_generator, threefry2x32
+from jxkernel.ops.random_bits import (
+    RandomAlgorithm,
+    rng_bit_generator,
+    rng_uniform,
+    threefry2x32,
+)
 from jxkernel.random import generators
 from tests.random.bit_rows import CALLS, WIDE
 
@@ -127,11 +132,62 @@ def test_rng_bit_generator_moves_its_state_on() -> None:
 @pytest.mark.parametrize(
     ("key", "dtype", "algorithm", "message"),
     [
-        (np.zeros(3, np.uint32), np.uint32, "default", r"u32\[4\] or u64\[2\]"),
-        (np.zeros(4, np.uint32), np.int32, "default", "unsigned dtype"),
+        (np.zeros(3, np.uint32), np.uint32, 0, r"u32\[4\] or u64\[2\]"),
+        (np.zeros(4, np.uint32), np.int32, 0, "unsigned dtype"),
         (np.zeros(4, np.uint32), np.uint32, "dice", "no algorithm 'dice'"),
     ],
 )
-def test_rng_bit_generator_refuses(key: Any, dtype: Any, algorithm: str, message: str) -> None:
+def test_rng_bit_generator_refuses(key: Any, dtype: Any, algorithm: Any, message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         rng_bit_generator(key, (2,), dtype, algorithm)
+
+
+def test_rng_bit_generator_takes_algorithms_of_the_enumeration() -> None:
+    state = jnp.arange(4, dtype=jnp.uint32)
+    drawn = {one: rng_bit_generator(state, (3,), algorithm=one) for one in RandomAlgorithm}
+    three_fry, philox = drawn[RandomAlgorithm.RNG_THREE_FRY], drawn[RandomAlgorithm.RNG_PHILOX]
+    np.testing.assert_array_equal(three_fry[0], [0, 1, 4, 3])
+    np.testing.assert_array_equal(three_fry[1], [2689575991, 2205648888, 150810639])
+    np.testing.assert_array_equal(philox[0], [0, 1, 3, 3])
+    np.testing.assert_array_equal(philox[1], [895509795, 3230209149, 3834998268])
+    assert (rng_bit_generator(state, (3,), algorithm=2)[1] == philox[1]).all()
+    jaxpr = str(jx.make_jaxpr(lambda s: rng_bit_generator(s, (3,)))(state))
+    assert "algorithm=RNG_DEFAULT" in jaxpr
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float16", "bfloat16", "int32", "uint32", "int8", "uint16"]
+)
+def test_rng_uniform_draws_between_its_bounds(dtype: str) -> None:
+    draw = jx.jit(lambda a, b: rng_uniform(a, b, (64,)))
+    low, high = jnp.array(3, dtype), jnp.array(9, dtype)
+    x = draw(low, high)
+    assert (x.shape, x.dtype) == ((64,), jnp.dtype(dtype))
+    assert ((x >= low) & (x <= high)).all()
+    assert len(np.unique(np.asarray(x))) > 3
+    assert not (draw(low, high) == x).all(), "every run draws anew"
+
+
+def test_rng_uniform_of_batched_bounds_draws_for_each() -> None:
+    x = jx.vmap(lambda a: rng_uniform(a, np.float32(9), (5,)))(jnp.array([0.0, 8.0]))
+    assert x.shape == (2, 5)
+    assert (x[1] >= 8).all()
+    assert (x[0] < 8).any()
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "message"),
+    [
+        (np.float32(0), np.int32(1), "one dtype, got float32 and int32"),
+        (np.zeros(2, np.float32), np.float32(1), r"scalars, got f32\[2\]"),
+        (np.complex64(0), np.complex64(1), "floats or integers, got bounds of complex64"),
+    ],
+)
+def test_rng_uniform_refuses(a: Any, b: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        rng_uniform(a, b, (2,))
+
+
+def test_rng_uniform_has_no_derivative() -> None:
+    with pytest.raises(Exception, match="draw between 0 and 1"):
+        jx.grad(lambda a: rng_uniform(a, 1.0, ()))(0.0)
