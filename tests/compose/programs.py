@@ -16,7 +16,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 import jxkernel as jx
+import jxkernel.numpy as jnp
 from jxkernel import lax, ops
+from jxkernel.custom_batching import custom_vmap
+from jxkernel.custom_derivatives import linear_call
 
 Shape = tuple[int, ...]
 Draw = Callable[[st.SearchStrategy[Any]], Any]
@@ -26,7 +29,8 @@ LARGEST_BOUND = 20.0
 LARGEST_SIZE = 24
 DEEPEST = 3
 TRANSFORMS = ("checkpoint", "grad", "jit", "jvp", "linearize", "vjp", "vmap")
-CONTROL_FLOW = ("cond", "fori_loop", "scan", "switch", "while_loop")
+CONTROL_FLOW = ("associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop")
+LIBRARY = ("einsum", "sort", "take", "where")
 
 
 def total(x: Any) -> Any:
@@ -48,14 +52,54 @@ def own_vjp(g: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return f
 
 
+def own_vmap(g: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a function with a ``custom_vmap`` rule, which is its true batched form."""
+    f = custom_vmap(g)
+    f.def_vmap(lambda size, batched, x: (jx.vmap(g)(x), True) if batched[0] else (g(x), False))
+    return f
+
+
+def own_transpose(x: Any) -> Any:
+    """Return three times the argument, by a linear call with its true transpose."""
+    return linear_call(lambda r, x: x * r, lambda r, ct: ct * r, 3.0, x)
+
+
+def solved(a: Any, b: Any) -> Any:
+    """Return the solution of (1.5 + a * a) x = b, whose solver is not differentiated."""
+    return lax.custom_linear_solve(
+        lambda x: (1.5 + a * a) * x, b, lambda mv, b: b / mv(jnp.ones_like(b)), symmetric=True
+    )
+
+
+def root(a: Any) -> Any:
+    """Return the cube root of 2 + a * a, found by a loop that has no reverse derivative."""
+
+    def newton(f: Any, x: Any) -> Any:
+        def step(s: Any) -> Any:
+            n, x = s
+            return n + 1, x - f(x) / (3 * x * x)
+
+        return lax.while_loop(lambda s: s[0] < 40, step, (0, x))[1]
+
+    return lax.custom_root(
+        lambda x: x * x * x - 2.0 - a * a,
+        jnp.full_like(a, 2.0),
+        newton,
+        lambda g, y: y / g(jnp.ones_like(y)),
+    )
+
+
 def _names() -> dict[str, Any]:
     """Return what a program may call: operations, transforms and control flow by name."""
-    found: dict[str, Any] = {"total": total, "own_jvp": own_jvp, "own_vjp": own_vjp}
+    own = (own_jvp, own_transpose, own_vjp, own_vmap, root, solved, total)
+    found: dict[str, Any] = {function.__name__: function for function in own}
     for info in pkgutil.iter_modules(ops.__path__):
         module = importlib.import_module(f"{ops.__name__}.{info.name}")
         found.update({name: getattr(module, name) for name in getattr(module, "__all__", ())})
     found.update({name: getattr(jx, name) for name in TRANSFORMS})
     found.update({name: getattr(lax, name) for name in CONTROL_FLOW})
+    found.update({name: getattr(jnp, name) for name in LIBRARY})
+    found["jnp"] = jnp
     return found
 
 
@@ -165,6 +209,10 @@ class Kind:
 
     def available(self) -> bool:
         return all(name in NAMES for name in self.needs)
+
+
+def _moderate(value: Value) -> bool:
+    return value.bound <= LARGEST_BOUND / 2
 
 
 # ---------------------------------------------------------------- plain statements
@@ -313,7 +361,124 @@ def _cumulative_sum(w: Writer) -> Value | None:
     return a and Value(f"cumsum({a.text}, 0)", a.shape, a.bound * a.shape[0])
 
 
+# ---------------------------------------------------------------- indexing and contraction
+
+
+def _indices(w: Writer, size: int) -> str:
+    """Return a list of indices, repeated, negative and out of order ones among them."""
+    count = w.draw(st.integers(1, 3))
+    chosen = [w.draw(st.integers(-size, size - 1)) for _ in range(count)]
+    return f"jnp.array({chosen})"
+
+
+def _array(a: Value) -> str:
+    """Return a value as an array of the system: an argument may be one of NumPy's."""
+    return f"jnp.asarray({a.text})" if a.text in ("x", "y") else a.text
+
+
+def _index(w: Writer) -> Value | None:
+    a = w.pick(lambda v: bool(v.shape))
+    if a is None:
+        return None
+    size, rest = a.shape[0], a.shape[1:]
+    place = w.draw(st.integers(-size, size - 1))
+    kind = w.draw(st.integers(0, 4))
+    if kind == 0:
+        return Value(f"{_array(a)}[{place}]", rest, a.bound)
+    if kind == 1:
+        return Value(f"{_array(a)}[::-1, None]", (size, 1, *rest), a.bound)
+    if kind == 2:
+        indices = _indices(w, size)
+        count = indices.count(",") + 1
+        if count * prod(rest) > LARGEST_SIZE:
+            return None
+        return Value(f"{_array(a)}[{indices}]", (count, *rest), a.bound)
+    if kind == 3:
+        text = f"{_array(a)}[convert_element_type(floor(mul(total(sin({a.text})), 2.0)), 'int32')]"
+        return Value(text, rest, a.bound)
+    return Value(f"{_array(a)}[..., :1]", (*a.shape[:-1], 1), a.bound)
+
+
+def _update(w: Writer) -> Value | None:
+    a = w.pick(lambda v: bool(v.shape) and _moderate(v))
+    if a is None:
+        return None
+    b = w.pick(lambda v: v.shape in (a.shape[1:], ()) and _moderate(v))
+    if b is None:
+        return None
+    where = _indices(w, a.shape[0])
+    method = w.draw(st.sampled_from(["add", "set"]))
+    if method == "set":
+        # Of several values for one place it is not said which stays.
+        where = str(w.draw(st.integers(-a.shape[0], a.shape[0] - 1)))
+    text = f"{_array(a)}.at[{where}].{method}({b.text})"
+    limit = a.bound + 3 * b.bound
+    return Value(text, a.shape, limit) if limit <= LARGEST_BOUND else None
+
+
+def _dynamic_update(w: Writer) -> Value | None:
+    a = w.pick(lambda v: len(v.shape) == 1 and v.shape[0] > 1)
+    b = a and w.pick(lambda v: v.shape == () or (len(v.shape) == 1 and v.shape[0] <= a.shape[0]))
+    if a is None or b is None:
+        return None
+    start = f"convert_element_type(floor(mul(total(sin({a.text})), 2.0)), 'int32')"
+    update = b.text if b.shape else f"reshape({b.text}, (1,))"
+    return Value(
+        f"dynamic_update_slice({a.text}, {update}, ({start},))", a.shape, max(a.bound, b.bound)
+    )
+
+
+def _sort(w: Writer) -> Value | None:
+    a = w.pick(lambda v: bool(v.shape))
+    return a and Value(f"jnp.sort({a.text}, axis=0)", a.shape, a.bound)
+
+
+def _einsum(w: Writer) -> Value | None:
+    a = w.pick(lambda v: len(v.shape) == 2)
+    if a is None:
+        return None
+    rows, columns = a.shape
+    template, shape, terms = w.draw(
+        st.sampled_from(
+            [
+                ("ij,kj->ik", (rows, rows), columns),
+                ("ij,ij->i", (rows,), columns),
+                ("ij,ij->ji", (columns, rows), 1),
+                ("ij,ik->", (), rows * columns * columns),
+            ]
+        )
+    )
+    limit = a.bound * a.bound * terms
+    if limit > LARGEST_BOUND or prod(shape) > LARGEST_SIZE:
+        return None
+    return Value(f"jnp.einsum('{template}', {a.text}, {a.text})", shape, limit)
+
+
+def _running(w: Writer) -> Value | None:
+    a = w.pick(lambda v: bool(v.shape) and v.bound * v.shape[0] <= LARGEST_BOUND)
+    if a is None:
+        return None
+    name, operation = w.draw(
+        st.sampled_from([("cumsum", None), ("cumlogsumexp", None), ("", "add"), ("", "max")])
+    )
+    reverse = w.draw(st.booleans())
+    bound = a.bound * a.shape[0] + 1.5
+    if operation:
+        return Value(f"associative_scan({operation}, {a.text}, reverse={reverse})", a.shape, bound)
+    return Value(f"{name}({a.text}, 0, reverse={reverse})", a.shape, bound)
+
+
 PLAIN: tuple[Kind, ...] = (
+    Kind(("gather",), _index),
+    Kind(("scatter",), _update),
+    Kind(("dynamic_update_slice", "floor", "convert_element_type"), _dynamic_update),
+    Kind(("sort",), _sort),
+    Kind(("einsum",), _einsum),
+    Kind(("associative_scan", "cumlogsumexp"), _running),
+    _unary("where({a} > 0.2, sqrt(where({a} > 0.2, {a}, 1.0)), {a})", LARGEST_BOUND),
+    _unary("own_transpose({a})", LARGEST_BOUND, LARGEST_BOUND / 3),
+    _unary("solved({a}, sin({a}))", 1.0),
+    _unary("root(sin({a}))", 1.5),
     _unary("sin({a})", 1.0),
     _unary("mul({a}, cos({a}))", LARGEST_BOUND / 2, LARGEST_BOUND / 2),
     _unary("neg(sin({a}))", 1.0),
@@ -345,10 +510,6 @@ PLAIN: tuple[Kind, ...] = (
 )
 
 # ---------------------------------------------------------------- transforms inside programs
-
-
-def _moderate(value: Value) -> bool:
-    return value.bound <= LARGEST_BOUND / 2
 
 
 def _called_with(
@@ -446,6 +607,15 @@ def _scan(w: Writer) -> Value | None:
     return Value(f"{text}[1]", (a.shape[0], *g.shape), g.bound)
 
 
+def _map(w: Writer) -> Value | None:
+    a = w.pick(lambda v: bool(v.shape))
+    if a is None:
+        return None
+    g = w.function([(a.shape[1:], a.bound)])
+    options = w.draw(st.sampled_from(["", ", batch_size=2"]))
+    return Value(f"map({g.text}, {a.text}{options})", (a.shape[0], *g.shape), g.bound)
+
+
 def _repeated(template: str, needs: str) -> Kind:
     """Return a kind for a loop of ``step`` on ``a``, whose shape it keeps."""
 
@@ -476,6 +646,9 @@ BOTH: tuple[Kind, ...] = (
     Kind(("vmap",), _vmap_of_two),
     _called_with("checkpoint({g})({a})", "checkpoint"),
     _called_with("own_jvp({g})({a})", "own_jvp", closed=True),
+    _called_with("own_vmap({g})({a})", "own_vmap", closed=True),
+    _called_with("checkpoint(jit({g}), prevent_cse=False)({a})", "checkpoint"),
+    Kind(("map",), _map),
     Kind(("cond", "lt", "cos"), _cond),
     Kind(("switch", "floor", "convert_element_type"), _switch),
     Kind(("scan",), _scan),

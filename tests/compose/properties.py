@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import jxkernel as jx
+from jxkernel import export
 from jxkernel.core.checking import check_jaxpr
 from tests.compose.programs import Program, total
 
@@ -158,7 +159,34 @@ def vjp_agrees_with_differences(program: Program) -> None:
     agrees_with_differences(along, weighted, args, direction)
 
 
+def checkpoint_changes_nothing(program: Program) -> None:
+    f, args = scalar(program.function()), points(program)
+    every = tuple(range(len(args)))
+    gradient = jx.grad(f, every)(*args)
+    policies = jx.checkpoint_policies
+    for policy in (None, policies.dots_saveable, policies.everything_saveable):
+        kept = jx.checkpoint(f, policy=policy)
+        close(kept(*args), f(*args))
+        for one, other in zip(jx.jit(jx.grad(kept, every))(*args), gradient, strict=True):
+            close(one, other)
+
+
+def an_exported_program_gives_the_same(program: Program) -> None:
+    f, args = program.function(), points(program)
+    exported = export.export(jx.jit(f))(*args)
+    again = export.deserialize(exported.serialize())
+    close(again.call(*args), f(*args))
+    smooth = scalar(f)
+    blob = export.export(jx.jit(smooth))(*args).serialize(vjp_order=1)
+    every = tuple(range(len(args)))
+    pulled = jx.grad(export.deserialize(blob).call, every)(*args)
+    for one, other in zip(pulled, jx.grad(smooth, every)(*args), strict=True):
+        close(one, other)
+
+
 ANY_ORDER: tuple[Callable[[Program], None], ...] = (
+    an_exported_program_gives_the_same,
+    checkpoint_changes_nothing,
     eager_agrees_with_jit,
     vmap_agrees_with_a_loop,
     jvp_agrees_with_differences,

@@ -14,7 +14,7 @@ from tests.compose import programs, properties
 from tests.compose.programs import Program
 
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
-FEW = settings(max_examples=5, suppress_health_check=QUIET)
+FEW = settings(max_examples=3, suppress_health_check=QUIET)
 MANY = settings(max_examples=300, suppress_health_check=QUIET, derandomize=False)
 
 Property = Callable[[Program], None]

@@ -7,6 +7,7 @@ import numpy as np
 
 import jxkernel as jx
 from jxkernel.core.checking import check_jaxpr
+from jxkernel.core.jaxpr import subjaxprs
 from jxkernel.transforms.dce import dce_jaxpr
 
 
@@ -28,6 +29,18 @@ def only(function: Callable[..., Any], primitive: str, *args: Any) -> Any:
     eqns = [eqn for eqn in jx.make_jaxpr(function)(*args).eqns if eqn.primitive.name == primitive]
     assert len(eqns) == 1, [str(eqn) for eqn in eqns]
     return eqns[0]
+
+
+def count(function: Callable[..., Any], primitive: str, *args: Any) -> int:
+    """Return how often a function's jaxpr applies a primitive, nested programs included."""
+
+    def within(jaxpr: Any) -> int:
+        return sum(
+            (eqn.primitive.name == primitive) + sum(map(within, subjaxprs(eqn.params)))
+            for eqn in jaxpr.eqns
+        )
+
+    return within(jx.make_jaxpr(function)(*args))
 
 
 def pruned(function: Callable[..., Any], used: list[bool], *args: Any) -> Any:

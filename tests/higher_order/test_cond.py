@@ -6,7 +6,7 @@ import pytest
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import lax
-from tests.higher_order.checks import agree, close, names, only, pruned
+from tests.higher_order.checks import agree, close, count, names, only, pruned
 
 POINTS = np.array([-0.7, -0.2, 0.3, 1.1])
 
@@ -148,6 +148,14 @@ def test_residuals_of_branches_share_slots():
     known = next(e for e in jx.make_jaxpr(jx.grad(g))(0.3).eqns if e.primitive.name == "cond")
     assert all(len(b.out_avals) == len(known.outvars) for b in known.params["branches"])
     assert len(known.outvars) <= 5
+
+
+def test_the_way_back_through_a_branch_recomputes_nothing():
+    def g(x):
+        return lax.cond(x > 0, lambda x: jnp.sin(jnp.exp(x)), lambda x: jnp.tanh(x), x)
+
+    assert [count(jx.grad(g), name, 0.3) for name in ("exp", "sin", "tanh")] == [1, 1, 1]
+    assert count(jx.grad(jx.jit(g)), "exp", 0.3) == 1
 
 
 def test_unread_operands_and_results_are_pruned():

@@ -6,7 +6,7 @@ import pytest
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import dtypes, lax
-from tests.higher_order.checks import agree, close, names, only, pruned
+from tests.higher_order.checks import agree, close, count, names, only, pruned
 
 XS = np.linspace(-1.0, 1.5, 4)
 
@@ -116,6 +116,16 @@ def test_residuals_that_are_the_same_at_every_turn_are_computed_once():
     _, back = [eqn for eqn in backward if eqn.primitive.name == "scan"]
     assert "exp" not in [e.primitive.name for e in back.params["jaxpr"].eqns]
     assert back.params["num_consts"] == 1
+
+
+def test_the_way_back_through_a_scan_recomputes_nothing():
+    def f(w, c):
+        return lax.scan(lambda c, x: (jnp.sin(c * x) + w, jnp.tanh(c)), c, XS)[0]
+
+    gradient = jx.grad(f, (0, 1))
+    assert [count(gradient, name, 0.3, 0.7) for name in ("sin", "cos")] == [1, 1]
+    assert count(gradient, "tanh", 0.3, 0.7) <= 1
+    assert count(jx.grad(jx.jit(f)), "sin", 0.3, 0.7) == 1
 
 
 def test_scanned_arrays_that_are_residuals_are_not_copied():

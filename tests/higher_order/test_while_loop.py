@@ -7,7 +7,7 @@ import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import lax
 from jxkernel.errors import ReverseModeError
-from tests.higher_order.checks import close, names, pruned
+from tests.higher_order.checks import close, count, names, pruned
 
 
 def powers(x):
@@ -153,6 +153,15 @@ def test_known_parts_of_the_carry_are_known_when_linearized():
     (value, count), linear = jx.linearize(f, 2.0)
     close((value, count), (16.0, 3))
     close(linear(1.0)[0], 32.0)
+
+
+def test_a_known_loop_is_not_run_again_on_the_way_back():
+    def f(x):
+        n, _ = lax.while_loop(lambda c: c[1] < 3, lambda c: (jnp.sin(c[0]), c[1] + 1), (0.5, 0))
+        return x * x * n
+
+    assert count(jx.grad(f), "while", 2.0) == 1
+    close(jx.grad(f)(2.0), 4.0 * np.sin(np.sin(np.sin(0.5))))
 
 
 def test_parts_of_the_carry_that_nothing_needs_are_pruned():
