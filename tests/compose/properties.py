@@ -12,7 +12,8 @@ import numpy as np
 import jxkernel as jx
 from jxkernel import export
 from jxkernel.core.checking import check_jaxpr
-from tests.compose.programs import Program, total
+from tests.compose.programs import Program
+from tests.compose.vocabulary import total
 
 STEEPEST = 1e3
 
