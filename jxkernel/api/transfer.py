@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 
 from jxkernel import runtime, tree
-from jxkernel._jaxlib import ArrayImpl
+from jxkernel._jaxlib import ArrayImpl, Device
 from jxkernel.api.shardings import GivenShardings
 from jxkernel.core.trace import Tracer
 from jxkernel.guards import explicit_device_get, explicit_device_put
 from jxkernel.ops.placing import constrain
-from jxkernel.sharding.named import is_single
+from jxkernel.runtime.clients import sharding_on
+from jxkernel.sharding.named import Sharding, is_single
 
 __all__ = ["block_until_ready", "copy_to_host_async", "device_get", "device_put"]
 
@@ -41,6 +42,10 @@ def device_put(
       >>> jx.device_put([1.0, 2.0], NamedSharding(mesh, P()))[0].sharding.spec
       P()
     """
+    if device is None or isinstance(device, (Device, Sharding)):
+        target = sharding_on(device) if isinstance(device, Device) else device
+        with explicit_device_put():
+            return tree.map(lambda leaf: _put(leaf, target), x)
     leaves, structure = tree.flatten(x)
     given = GivenShardings.of(device, "device_put", "device")
     targets = (
@@ -56,6 +61,8 @@ def _put(leaf: Any, target: Any) -> Any:
         return leaf if target is None or is_single(target) else constrain(leaf, target)
     if target is None:
         return runtime.as_device_array(leaf)
+    if is_single(target):
+        return runtime.device_put_single(leaf, target._device)
     return runtime.place(leaf, target)
 
 
