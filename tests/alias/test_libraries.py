@@ -1,6 +1,5 @@
 """Libraries written for JAX, as they are on PyPI, on top of jxkernel."""
 
-import importlib.util
 import sys
 
 import numpy as np
@@ -57,11 +56,6 @@ LOSSES = {
 CHAINED = {"clipped and scheduled": 0.018488482, "every other step": 0.030724721}
 
 
-ASKED_FOR = ("jxkernel.sharding", "jxkernel.scipy.stats")
-missing = [name for name in ASKED_FOR if importlib.util.find_spec(name) is None]
-
-
-@pytest.mark.skipif(bool(missing), reason=f"optax asks for {', '.join(missing)}")
 def test_optax_trains_a_network_as_it_does_on_jax():
     import jax
     import jax.numpy as jnp

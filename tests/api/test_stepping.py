@@ -83,7 +83,7 @@ def _solved(b):
 CALLS = {
     "custom_vmap": (doubled, "sin", "doubled"),
     "linear_call": (lambda x: _halves(2.0, x), "div", "<lambda>"),
-    "remat_opt": (jx.grad(lambda x: cubed(x).sum()), "mul", "fwd_cubed"),
+    "remat_opt": (jx.grad(lambda x: cubed(x).sum()), "mul", "cubed"),
     "composite": (lax.composite(jnp.sin, "my.sine"), "sin", "my.sine"),
     "linear_solve": (_solved, "sin", "solve"),
 }
