@@ -258,6 +258,16 @@ def unalias(name: str = _PEER) -> None:
 
     Args:
       name: the name; nothing happens if it is no alias.
+
+    >>> import jxkernel as jx
+    >>> jx.alias("fields")
+    <fields is jxkernel>
+    >>> import fields
+    >>> jx.unalias("fields")
+    >>> import fields
+    Traceback (most recent call last):
+        ...
+    ModuleNotFoundError: ...
     """
     _hook.names.discard(name)
     if isinstance(sys.modules.get(name), _Front):

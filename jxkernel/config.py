@@ -140,6 +140,11 @@ class Override(ContextDecorator):
 
     Nothing changes until the block is entered; leaving it, by an exception too, restores what was
     there before.  One object may be entered again inside itself.
+
+    >>> import jxkernel as jx
+    >>> with jx.numpy_rank_promotion("raise"):
+    ...     jx.numpy_rank_promotion.value
+    'raise'
     """
 
     __slots__ = ("_previous", "_state", "_value")
@@ -169,6 +174,13 @@ class State(Config):
         kind: which values it takes.
         default: its value when nothing sets it.
         in_trace_context: whether its value is part of the key of traces.
+
+    >>> import jxkernel as jx
+    >>> with jx.enable_x64(True):
+    ...     jx.enable_x64.value, jx.numpy.ones(2).dtype.name
+    (True, 'float64')
+    >>> jx.enable_x64.value
+    False
     """
 
     __slots__ = ("default", "help", "in_trace_context", "kind", "option")
@@ -275,7 +287,14 @@ def make_user_context(default_value: Any = None) -> UserContext:
 
 
 class _DisableJit(State):
-    """The option behind ``disable_jit(disable=True)``, whose argument has a name of its own."""
+    """The option behind ``disable_jit(disable=True)``, whose argument has a name of its own.
+
+    >>> import jxkernel as jx
+    >>> f = jx.jit(lambda x: x if x > 2 else -x)
+    >>> with jx.disable_jit():
+    ...     f(1.5)
+    -1.5
+    """
 
     __slots__ = ()
 
@@ -499,6 +518,11 @@ class Settings:
     """All options: ``config.jax_enable_x64`` reads one, ``config.update`` sets it.
 
     ``config.enable_x64`` (without the prefix) is the :class:`State` itself.
+
+    >>> import jxkernel as jx
+    >>> jx.config.update("jax_log_compiles", False)
+    >>> jx.config.jax_log_compiles
+    False
     """
 
     def __init__(self, *states: State) -> None:

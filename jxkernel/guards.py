@@ -33,7 +33,13 @@ _COLLECTIONS = one_of(None, "allow", "log", "fatal")
 
 
 class _Guard(State):
-    """An option that the runtime obeys: a field of jaxlib's guard state holds its value too."""
+    """An option that the runtime obeys: a field of jaxlib's guard state holds its value too.
+
+    >>> import jxkernel as jx
+    >>> with jx.transfer_guard_host_to_device("log"):
+    ...     jx.transfer_guard_host_to_device.value
+    'log'
+    """
 
     __slots__ = ("_field", "_levels")
 
@@ -67,7 +73,13 @@ class _Guard(State):
 
 
 class _AllTransfers(State):
-    """The option that sets all of ``parts`` at once."""
+    """The option that sets all of ``parts`` at once.
+
+    >>> import jxkernel as jx
+    >>> with jx.transfer_guard("disallow"):
+    ...     jx.transfer_guard_device_to_host.value
+    'disallow'
+    """
 
     __slots__ = ("parts",)
 

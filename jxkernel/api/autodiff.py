@@ -50,6 +50,12 @@ def grad(
 
     For complex arguments of a real function it is the conjugate of the direction of steepest
     ascent, as in the field.
+
+    >>> import jxkernel as jx
+    >>> from jxkernel import numpy as jnp
+    >>> f = lambda x: jnp.sum(x**3)
+    >>> jx.grad(f)(jnp.array([1.0, -2.0])).tolist()
+    [3.0, 12.0]
     """
     inner = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
 
@@ -77,6 +83,11 @@ def value_and_grad(
 
     Args, errors and conventions are those of ``grad``; the result is (value, gradients), with
     (value, aux) in place of value if ``has_aux``.
+
+    >>> import jxkernel as jx
+    >>> value, slope = jx.value_and_grad(lambda x: x**2 + 1)(3.0)
+    >>> value.item(), slope.item()
+    (10.0, 6.0)
     """
     if not callable(fun):
         raise TypeError(f"grad needs a callable, got {fun!r:.100} of type {type(fun).__name__}")
@@ -278,6 +289,11 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     Raises:
       TypeError: ``fun`` is not callable; later, the cotangent does not fit the value.
+
+    >>> import jxkernel as jx
+    >>> y, pullback = jx.vjp(lambda x, y: x * y, 2.0, 5.0)
+    >>> [ct.item() for ct in pullback(1.0)]
+    [5.0, 2.0]
     """
     if not callable(fun):
         raise TypeError(f"vjp needs a callable, got {fun!r:.100}")
@@ -434,6 +450,11 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
     Raises:
       TypeError: ``fun`` is not callable, or structures or dtypes do not match.
       ValueError: shapes do not match.
+
+    >>> import jxkernel as jx
+    >>> y, slope = jx.jvp(lambda x: x**3, (2.0,), (1.0,))
+    >>> y.item(), slope.item()
+    (8.0, 12.0)
     """
     if not callable(fun):
         raise TypeError(f"jvp needs a callable, got {fun!r:.100}")
@@ -485,6 +506,11 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     Raises:
       TypeError: ``fun`` is not callable; later, the tangents' structure does not fit.
       ValueError: later, their shapes or dtypes do not fit.
+
+    >>> import jxkernel as jx
+    >>> y, linear = jx.linearize(lambda x: x**2, 3.0)
+    >>> y.item(), linear(1.0).item(), linear(10.0).item()
+    (9.0, 6.0, 60.0)
     """
     if not callable(fun):
         raise TypeError(f"linearize needs a callable, got {fun!r:.100}")

@@ -52,6 +52,11 @@ def cond(
       TypeError: ``pred`` is no scalar, a function is not callable, or the results' types differ.
 
     The derivative is that of the function chosen; none of the other reaches it, NaN included.
+
+    >>> from jxkernel import lax
+    >>> f = lambda x: lax.cond(x > 0, lambda x: x * 2, lambda x: -x, x)
+    >>> f(3.0).item(), f(-5.0).item()
+    (6.0, 5.0)
     """
     try:
         if operand is not _NO_OPERAND:
@@ -93,6 +98,11 @@ def switch(
       ValueError: there is no branch.
 
     The derivative is that of the function chosen.
+
+    >>> from jxkernel import lax
+    >>> branches = [lambda x: x + 1, lambda x: x * 10, lambda x: -x]
+    >>> lax.switch(1, branches, 4.0).item(), lax.switch(9, branches, 4.0).item()
+    (40.0, -4.0)
     """
     try:
         if operand is not _NO_OPERAND:

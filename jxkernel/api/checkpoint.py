@@ -46,6 +46,12 @@ def checkpoint(
 
     Raises:
       TypeError: ``fun`` is not callable; later, an argument is no array.
+
+    >>> import jxkernel as jx
+    >>> from jxkernel import numpy as jnp
+    >>> f = jx.checkpoint(lambda x: jnp.sin(jnp.sin(x)))
+    >>> jx.grad(f)(0.0).item()
+    1.0
     """
     if fun is None:
         return partial(

@@ -71,6 +71,14 @@ def make_array_from_single_device_arrays(
 
     Raises:
       ValueError: a piece is missing, lies elsewhere, or has another shape or dtype.
+
+    >>> import jxkernel as jx
+    >>> from jxkernel import numpy as jnp
+    >>> from jxkernel.sharding import SingleDeviceSharding
+    >>> device = jx.devices()[0]
+    >>> pieces = [jx.device_put(jnp.arange(3), device)]
+    >>> jx.make_array_from_single_device_arrays((3,), SingleDeviceSharding(device), pieces).tolist()
+    [0, 1, 2]
     """
     _check_sharding("make_array_from_single_device_arrays", sharding)
     return runtime.array_from_pieces(shape, sharding, arrays, dtype)
@@ -113,6 +121,13 @@ def make_array_from_process_local_data(
 
     Raises:
       ValueError: the local data does not fit.
+
+    >>> import numpy as np
+    >>> import jxkernel as jx
+    >>> from jxkernel.sharding import SingleDeviceSharding
+    >>> where = SingleDeviceSharding(jx.devices()[0])
+    >>> jx.make_array_from_process_local_data(where, np.array([4, 5])).tolist()
+    [4, 5]
     """
     _check_sharding("make_array_from_process_local_data", sharding)
     return runtime.array_from_process_data(sharding, local_data, global_shape)

@@ -93,6 +93,11 @@ def jacfwd(
 
     Raises:
       TypeError: ``fun`` is not callable, or an argument is not real (not complex, if holomorphic).
+
+    >>> import jxkernel as jx
+    >>> from jxkernel import numpy as jnp
+    >>> jx.jacfwd(lambda x: jnp.stack([x[0] * x[1], x[1]]))(jnp.array([2.0, 5.0])).tolist()
+    [[5.0, 2.0], [0.0, 1.0]]
     """
     check_callable("jacfwd", "fun", fun)
 
@@ -151,6 +156,11 @@ def jacrev(
     Raises:
       TypeError: ``fun`` is not callable, an argument has no derivative, or a result is not real
         (not complex, if holomorphic).
+
+    >>> import jxkernel as jx
+    >>> from jxkernel import numpy as jnp
+    >>> jx.jacrev(lambda x: jnp.stack([x[0] * x[1], x[1]]))(jnp.array([2.0, 5.0])).tolist()
+    [[5.0, 2.0], [0.0, 1.0]]
     """
     check_callable("jacrev", "fun", fun)
 
@@ -239,6 +249,11 @@ def hessian(
 
     Args and errors are those of ``jacrev``.  For each leaf of the value the result is a tree of
     the structure of the arguments whose every leaf is again such a tree.
+
+    >>> import jxkernel as jx
+    >>> from jxkernel import numpy as jnp
+    >>> jx.hessian(lambda x: x[0] ** 2 * x[1])(jnp.array([3.0, 4.0])).tolist()
+    [[8.0, 6.0], [6.0, 0.0]]
     """
     return jacfwd(
         jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic),
@@ -266,6 +281,12 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
       TypeError: ``fun`` is not callable, or an argument or result is neither real nor complex, nor
         all of them integers.
       UndefinedRuleError: later, an operation in ``fun`` is not linear.
+
+    >>> import jxkernel as jx
+    >>> from jxkernel import numpy as jnp
+    >>> transposed = jx.linear_transpose(lambda x: 3 * x, jnp.ones(2))
+    >>> transposed(jnp.array([1.0, 5.0]))[0].tolist()
+    [3.0, 15.0]
     """
     check_callable("linear_transpose", "fun", fun)
     flat, in_tree = tree.flatten(primals)

@@ -320,6 +320,17 @@ def check_result(name: str, out_tree: Any, index: int, leaf: Any) -> None:
         ) from None
 
 
+def _warn_of_placement(device: Any, backend: str | None) -> None:
+    if device is not None or backend is not None:
+        given = "backend" if device is None else "device"
+        warnings.warn(
+            f"jit({given}=...) is an older argument: put the arguments on the device instead, with "
+            "jax.device_put(x, device), or write `with jax.default_device(device):`.",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+
+
 def jit(
     fun: Callable[..., Any] | None = None,
     /,
@@ -370,20 +381,21 @@ def jit(
         sharding.
 
     The derivative and batching of a jitted function are those of the function.
+
+    >>> import jxkernel as jx
+    >>> from jxkernel import numpy as jnp
+    >>> @jx.jit
+    ... def f(x, y):
+    ...     return x * y + 1
+    >>> f(jnp.array([1.0, 2.0]), 10.0).tolist()
+    [11.0, 21.0]
     """
     given = locals()
     if fun is None:
         return partial(jit, **{name: value for name, value in given.items() if name != "fun"})
     if not callable(fun):
         raise TypeError(f"jit needs a callable, got {fun!r:.100} of type {type(fun).__name__}")
-    if device is not None or backend is not None:
-        given = "backend" if device is None else "device"
-        warnings.warn(
-            f"jit({given}=...) is an older argument: put the arguments on the device instead, with "
-            "jax.device_put(x, device), or write `with jax.default_device(device):`.",
-            DeprecationWarning,
-            stacklevel=2,
-        )
+    _warn_of_placement(device, backend)
     if backend is not None and device is None:
         device = local_devices(backend)[0]
     options = JitOptions(
@@ -435,7 +447,13 @@ def jit_state(function: Any) -> JitState | None:
 
 
 def clear_caches() -> None:
-    """Forget every trace and compiled call: of jitted functions, loops' bodies and primitives."""
+    """Forget every trace and compiled call: of jitted functions, loops' bodies and primitives.
+
+    >>> import jxkernel as jx
+    >>> jx.clear_caches()
+    >>> jx.jit(lambda x: x + 1)(4).item()
+    5
+    """
     _TRACES.clear()
     clear_primitive_caches()
     clear_traced()

@@ -54,6 +54,10 @@ def fori_loop(
 
     Where both bounds are known when the loop is traced it is a ``scan``, which has forward and
     reverse derivatives; else a ``while_loop``, which has the forward one.
+
+    >>> from jxkernel import lax
+    >>> lax.fori_loop(1, 6, lambda i, product: product * i, 1).item()
+    120
     """
     try:
         check_callable("fori_loop", "body_fun", body_fun)
@@ -170,6 +174,10 @@ def while_loop(
 
     Forward derivatives work.  Under ``vmap`` it runs until the last example has ended; the
     values of the others stay as they were when they ended.
+
+    >>> from jxkernel import lax
+    >>> lax.while_loop(lambda x: x < 100, lambda x: x * 3, 1).item()
+    243
     """
     try:
         check_callable("while_loop", "cond_fun", cond_fun)

@@ -62,6 +62,11 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
 
     Raises:
       TypeError: ``fun`` is not callable, or ``name`` is no string.
+
+    >>> import jxkernel as jx
+    >>> f = jx.named_call(lambda x: x * 2, name="double")
+    >>> f(4.0)
+    8.0
     """
     check_callable("named_call", "fun", fun)
     return wraps(fun)(named_scope(function_name(fun) if name is None else name)(fun))

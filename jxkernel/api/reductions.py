@@ -139,6 +139,10 @@ def reduce(
       ValueError: the trees differ, or an axis does not exist.
 
     Differentiable where ``computation`` is.  StableHLO ``reduce``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.reduce(jnp.array([[1, 2], [3, 4]]), 0, lax.add, (1,)).tolist()
+    [3, 7]
     """
     flat, inits, structure, avals = _with_starts("reduce", operands, init_values)
     axes = canonical_axes("reduce", dimensions, avals[0].ndim)
@@ -185,6 +189,10 @@ def reduce_window(
       ValueError: the trees differ, or a parameter does not fit the operand's rank.
 
     Differentiable where ``computation`` is.  StableHLO ``reduce_window``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.reduce_window(jnp.array([1, 5, 2, 4]), 0, lax.add, (2,)).tolist()
+    [6, 7, 6]
     """
     flat, inits, structure, avals = _with_starts("reduce_window", operand, init_value)
     window = canonical_window(
@@ -234,6 +242,12 @@ def scatter_apply(
       TypeError: ``func`` is not callable or changes the type; shapes do not fit.
 
     Differentiable with ``unique_indices``, where ``func`` is.  StableHLO ``scatter``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
+    >>> x, places = jnp.array([4.0, 9.0]), jnp.array([[1]])
+    >>> lax.scatter_apply(x, places, lax.sqrt, numbers, update_shape=(1,)).tolist()
+    [4.0, 3.0]
     """
     check_callable("scatter_apply", "func", func)
     scalar = ShapedArray((), abstractify(operand).dtype)

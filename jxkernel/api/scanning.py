@@ -55,6 +55,11 @@ def scan(
       ValueError: leading sizes differ, or there is neither an array to scan nor a length.
 
     Forward and reverse derivatives work; the latter keeps what each turn's derivative needs.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> total, sums = lax.scan(lambda c, x: (c + x, c + x), 0, jnp.array([1, 5, 2]))
+    >>> total.item(), sums.tolist()
+    (8, [1, 6, 8])
     """
     try:
         check_callable("scan", "f", f)
@@ -186,6 +191,10 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     Raises:
       TypeError: ``f`` is not callable.
       ValueError: leading sizes differ, or there is no array.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.map(lambda x: x**2, jnp.array([1, 2, 3])).tolist()
+    [1, 4, 9]
     """
     try:
         check_callable("map", "f", f)
@@ -245,6 +254,10 @@ def associative_scan(
       ValueError: sizes differ, or an array has no such axis.
 
     Its derivative is that of the operations it is made of.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.associative_scan(jnp.add, jnp.array([1, 5, 2, 3])).tolist()
+    [1, 6, 8, 11]
     """
     check_callable("associative_scan", "fn", fn)
     flat, structure = tree.flatten(elems)

@@ -62,6 +62,11 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
     Returns:
       the result's tree with a ``ShapeDtypeStruct`` for each array.
+
+    >>> import jxkernel as jx
+    >>> from jxkernel import numpy as jnp
+    >>> jx.eval_shape(jnp.outer, jnp.ones(3), jnp.ones(4))
+    ShapeDtypeStruct(shape=(3, 4), dtype=float32)
     """
     state = jit_state(fun) or state_of(fun)
     return state.eval_shape(*args, **kwargs)

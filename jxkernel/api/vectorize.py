@@ -44,6 +44,13 @@ def vmap(
       ValueError: sizes differ, an axis is out of range, or structures do not match.
 
     The derivative of a vectorized function is its derivative, vectorized.
+
+    >>> import jxkernel as jx
+    >>> from jxkernel import numpy as jnp
+    >>> jx.vmap(jnp.dot)(jnp.array([[1, 2], [3, 4]]), jnp.array([[5, 6], [7, 8]])).tolist()
+    [17, 53]
+    >>> jx.vmap(lambda x, y: x + y, in_axes=(0, None))(jnp.arange(3), 10).tolist()
+    [10, 11, 12]
     """
     if not callable(fun):
         raise TypeError(f"vmap needs a callable, got {fun!r:.100}")

@@ -79,6 +79,10 @@ def canonicalize_dtype(dtype: DTypeLike, allow_extended_dtype: bool = True) -> D
     Raises:
         TypeError: if NumPy does not understand ``dtype``.
         ValueError: if it is an extended dtype and these are not allowed.
+
+    >>> import jxkernel as jx
+    >>> jx.dtypes.canonicalize_dtype("float64").name
+    'float32'
     """
     if not allow_extended_dtype and isinstance(dtype, ExtendedDType):
         raise ValueError(f"The extended dtype {dtype.name} has no canonical form.")
@@ -121,6 +125,11 @@ def is_weakly_typed(x: Any) -> bool:
 
     Python numbers are weakly typed, and so are their types; ``True`` and ``False`` are not, since
     every dtype outranks ``bool`` anyway.
+
+    >>> import jxkernel as jx
+    >>> from jxkernel import numpy as jnp
+    >>> jx.dtypes.is_weakly_typed(1.0), jx.dtypes.is_weakly_typed(jnp.array([1.0]))
+    (True, False)
     """
     if type(x) in python_scalar_dtypes:
         return type(x) is not bool
@@ -144,6 +153,10 @@ def dtype(x: Any) -> DType:
     Raises:
         TypeError: if ``x`` is none of these; a list, for example, has no dtype.
         ValueError: if ``x`` is None.
+
+    >>> import jxkernel as jx
+    >>> jx.dtypes.dtype(2.5).name, jx.dtypes.dtype("int8").name
+    ('float32', 'int8')
     """
     found = python_scalar_dtypes.get(type(x))
     if found is None:

@@ -193,6 +193,11 @@ def elu(x: Any, alpha: Any = 1.0) -> Any:
 
     Source: D. Clevert, T. Unterthiner, S. Hochreiter, "Fast and accurate deep network learning by
     exponential linear units", 2016.
+
+    >>> import numpy as np
+    >>> from jxkernel import nn, numpy as jnp
+    >>> np.asarray(nn.elu(jnp.array([-1.0, 0.0, 2.0]))).round(3)
+    array([-0.632,  0.   ,  2.   ], dtype=float32)
     """
     x, alpha = promote_operands("elu", _floating("elu", x), alpha)
     return _elu(x, alpha)
@@ -221,6 +226,11 @@ def celu(x: Any, alpha: Any = 1.0) -> Any:
     """Return max(x, 0) + alpha · (exp(min(x, 0) / alpha) - 1), smooth for every alpha.
 
     Source: J. Barron, "Continuously differentiable exponential linear units", 2017.
+
+    >>> import numpy as np
+    >>> from jxkernel import nn, numpy as jnp
+    >>> np.asarray(nn.celu(jnp.array([-1.0, 0.0, 2.0]), 2.0)).round(3)
+    array([-0.787,  0.   ,  2.   ], dtype=float32)
     """
     x, alpha = promote_operands("celu", _floating("celu", x), alpha)
     positive = gt(x, 0)
@@ -230,14 +240,24 @@ def celu(x: Any, alpha: Any = 1.0) -> Any:
 
 @fused
 def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Any:
-    """Return x where it is not negative, else negative_slope · x.  The derivative at 0 is 1."""
+    """Return x where it is not negative, else negative_slope · x.  The derivative at 0 is 1.
+
+    >>> from jxkernel import nn, numpy as jnp
+    >>> nn.leaky_relu(jnp.array([-4.0, 3.0]), 0.25).tolist()
+    [-1.0, 3.0]
+    """
     x, slope = promote_operands("leaky_relu", _floating("leaky_relu", x), negative_slope)
     return select(ge(x, 0), x, ops.mul(slope, x))
 
 
 @fused
 def squareplus(x: Any, b: Any = 4) -> Any:
-    """Return (x + √(x² + b)) / 2, a smooth ``relu`` whose roundness is ``b``."""
+    """Return (x + √(x² + b)) / 2, a smooth ``relu`` whose roundness is ``b``.
+
+    >>> from jxkernel import nn, numpy as jnp
+    >>> nn.squareplus(jnp.array([0.0, 1.5])).tolist()
+    [1.0, 2.0]
+    """
     x, b = promote_operands("squareplus", _floating("squareplus", x), b)
     return ops.div(ops.add(x, root(ops.add(ops.square(x), b))), 2)
 
@@ -251,6 +271,11 @@ def gelu(x: Any, approximate: bool = True) -> Any:
       approximate: whether to use the approximation by ``tanh``.
 
     Source: D. Hendrycks, K. Gimpel, "Gaussian error linear units", 2016.
+
+    >>> import numpy as np
+    >>> from jxkernel import nn, numpy as jnp
+    >>> np.asarray(nn.gelu(jnp.array([-1.0, 0.0, 2.0]))).round(3)
+    array([-0.159,  0.   ,  1.955], dtype=float32)
     """
     x = _floating("gelu", x)
     if not approximate:
@@ -266,6 +291,10 @@ def glu(x: Any, axis: int = -1) -> Any:
 
     Raises:
       ValueError: the axis does not exist, or its size is odd.
+
+    >>> from jxkernel import nn, numpy as jnp
+    >>> nn.glu(jnp.array([3.0, -8.0, 0.0, 0.0])).tolist()
+    [1.5, -4.0]
     """
     x = _floating("glu", x)
     axis = canonical_axis("glu", axis, np.ndim(x))

@@ -61,17 +61,35 @@ def _dtype(given: Any, own: Any) -> Any:
 
 
 def zeros(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
-    """Return zeros; the key is not used."""
+    """Return zeros; the key is not used.
+
+    >>> from jxkernel import random
+    >>> from jxkernel.nn import initializers
+    >>> initializers.zeros(random.key(0), (2, 2)).tolist()
+    [[0.0, 0.0], [0.0, 0.0]]
+    """
     return zeros_of(shape, _dtype(dtype, None))
 
 
 def ones(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
-    """Return ones; the key is not used."""
+    """Return ones; the key is not used.
+
+    >>> from jxkernel import random
+    >>> from jxkernel.nn import initializers
+    >>> initializers.ones(random.key(0), (2,), "int32").tolist()
+    [1, 1]
+    """
     return ones_of(shape, _dtype(dtype, None))
 
 
 def constant(value: Any, dtype: Any = None) -> Initializer:
-    """Return an initializer that fills with a value."""
+    """Return an initializer that fills with a value.
+
+    >>> from jxkernel import random
+    >>> from jxkernel.nn import initializers
+    >>> initializers.constant(0.5)(random.key(0), (2,)).tolist()
+    [0.5, 0.5]
+    """
     own = dtype
 
     def init(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
@@ -81,7 +99,14 @@ def constant(value: Any, dtype: Any = None) -> Initializer:
 
 
 def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
-    """Return an initializer with numbers uniform in [0, scale)."""
+    """Return an initializer with numbers uniform in [0, scale).
+
+    >>> from jxkernel import random
+    >>> from jxkernel.nn import initializers
+    >>> x = initializers.uniform(0.1)(random.key(0), (4, 3))
+    >>> x.shape, bool((x >= 0).all() and (x < 0.1).all())
+    ((4, 3), True)
+    """
     own = dtype
 
     def init(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
@@ -92,7 +117,13 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
 
 
 def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
-    """Return an initializer with normal numbers of a standard deviation."""
+    """Return an initializer with normal numbers of a standard deviation.
+
+    >>> from jxkernel import random
+    >>> from jxkernel.nn import initializers
+    >>> initializers.normal(0.1)(random.key(0), (4, 3)).shape
+    (4, 3)
+    """
     own = dtype
 
     def init(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
@@ -112,6 +143,12 @@ def truncated_normal(
       dtype: the dtype where the caller gives none.
       lower: the lower bound, in standard deviations.
       upper: the upper bound.
+
+    >>> from jxkernel import random
+    >>> from jxkernel.nn import initializers
+    >>> x = initializers.truncated_normal(0.5)(random.key(0), (4, 3))
+    >>> bool((abs(x) <= 1).all())
+    True
     """
     own = dtype
 
@@ -200,6 +237,13 @@ def variance_scaling(
 
     Raises:
       ValueError: (by the initializer) the mode or distribution is unknown, or the shape too short.
+
+    >>> from jxkernel import random
+    >>> from jxkernel.nn import initializers
+    >>> init = initializers.variance_scaling(3.0, "fan_in", "uniform")
+    >>> x = init(random.key(0), (100, 10))
+    >>> x.shape, bool((abs(x) <= 0.3).all())
+    ((100, 10), True)
     """
     own = dtype
 
@@ -211,25 +255,35 @@ def variance_scaling(
     return init
 
 
-_FORM = "Return ``variance_scaling`` with scale {}, mode ``{}`` and distribution ``{}``."
+_FORM = """Return ``variance_scaling`` with scale {}, mode ``{}`` and distribution ``{}``.
+
+Args and errors are those of ``variance_scaling``.
+
+>>> from jxkernel import nn, random
+>>> nn.initializers.{}()(random.key(0), (4, 2)).shape
+(4, 2)
+"""
 
 
-def _constructor(scale: float, mode: str, distribution: str) -> Callable[..., Initializer]:
+def _constructor(
+    name: str, scale: float, mode: str, distribution: str
+) -> Callable[..., Initializer]:
     def constructor(
         in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None
     ) -> Initializer:
         return variance_scaling(scale, mode, distribution, in_axis, out_axis, batch_axis, dtype)
 
-    constructor.__doc__ = _FORM.format(scale, mode, distribution)
+    constructor.__name__ = constructor.__qualname__ = name
+    constructor.__doc__ = _FORM.format(scale, mode, distribution, name)
     return constructor
 
 
-glorot_uniform = xavier_uniform = _constructor(1.0, "fan_avg", "uniform")
-glorot_normal = xavier_normal = _constructor(1.0, "fan_avg", "truncated_normal")
-lecun_uniform = _constructor(1.0, "fan_in", "uniform")
-lecun_normal = _constructor(1.0, "fan_in", "truncated_normal")
-he_uniform = kaiming_uniform = _constructor(2.0, "fan_in", "uniform")
-he_normal = kaiming_normal = _constructor(2.0, "fan_in", "truncated_normal")
+glorot_uniform = xavier_uniform = _constructor("glorot_uniform", 1.0, "fan_avg", "uniform")
+glorot_normal = xavier_normal = _constructor("glorot_normal", 1.0, "fan_avg", "truncated_normal")
+lecun_uniform = _constructor("lecun_uniform", 1.0, "fan_in", "uniform")
+lecun_normal = _constructor("lecun_normal", 1.0, "fan_in", "truncated_normal")
+he_uniform = kaiming_uniform = _constructor("he_uniform", 2.0, "fan_in", "uniform")
+he_normal = kaiming_normal = _constructor("he_normal", 2.0, "fan_in", "truncated_normal")
 
 
 # ---------------------------------------------------------------- orthogonal

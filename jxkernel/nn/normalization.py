@@ -108,7 +108,13 @@ def _log_softmax(x: Any, where: Any, axes: tuple[int, ...]) -> Any:
 
 
 def log_softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
-    """Return the logarithm of ``softmax``, without underflow; arguments are the same."""
+    """Return the logarithm of ``softmax``, without underflow; arguments are the same.
+
+    >>> import numpy as np
+    >>> from jxkernel import nn, numpy as jnp
+    >>> np.asarray(nn.log_softmax(jnp.array([0.0, 0.0, 1.0]))).round(3)
+    array([-1.551, -1.551, -0.551], dtype=float32)
+    """
     return _log_softmax(x, where, reduced_axes("log_softmax", x, axis))
 
 
@@ -187,7 +193,12 @@ def logsumexp(
 
 
 def logmeanexp(x: Any, axis: Axis = None, where: Any = None, keepdims: bool = False) -> Any:
-    """Return the logarithm of the mean of exp(x); arguments are those of ``logsumexp``."""
+    """Return the logarithm of the mean of exp(x); arguments are those of ``logsumexp``.
+
+    >>> from jxkernel import nn, numpy as jnp
+    >>> nn.logmeanexp(jnp.array([2.0, 2.0])).item()
+    2.0
+    """
     axes = reduced_axes("logmeanexp", x, axis)
     return _logmeanexp(x, where, axes, keepdims)
 
@@ -253,6 +264,11 @@ def standardize(
 
     Raises:
       ValueError: the algorithm is neither.
+
+    >>> import numpy as np
+    >>> from jxkernel import nn, numpy as jnp
+    >>> np.asarray(nn.standardize(jnp.array([1.0, 3.0]))).round(3)
+    array([-1.,  1.], dtype=float32)
     """
     if algorithm not in ("fast", "stable"):
         raise ValueError(f"standardize(algorithm={algorithm!r}): there are 'fast' and 'stable'")

@@ -78,7 +78,18 @@ neg_p = unary(
 
 
 def neg(x: Any) -> Any:
-    """Return -x for any numeric dtype; integers wrap.  Linear.  StableHLO ``negate``."""
+    """Return -x for any numeric dtype; integers wrap.  Linear.  StableHLO ``negate``.
+
+    Args:
+      x: an array of a number dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.neg(jnp.array([3, -7])).tolist()
+    [-3, 7]
+    """
     return neg_p.bind(x)
 
 
@@ -95,7 +106,24 @@ add_p = nary(
 
 
 def add(x: Any, y: Any) -> Any:
-    """Return x + y; integers wrap, booleans are or-ed.  Linear.  StableHLO ``add``."""
+    """Return x + y; integers wrap, booleans are or-ed.  Linear.  StableHLO ``add``.
+
+    Args:
+      x: an array of any dtype, or a number.
+      y: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtypes differ.
+      ShapeMismatchError: the shapes differ.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.add(jnp.array([1.5, -4.0]), 2).tolist()
+    [3.5, -2.0]
+    >>> lax.add(jnp.array([1.0, 2.0]), jnp.ones(3))
+    Traceback (most recent call last):
+        ...
+    jxkernel.errors.ShapeMismatchError: ...
+    """
     return bind_binary(add_p, x, y)
 
 
@@ -110,7 +138,20 @@ sub_p = nary(
 
 
 def sub(x: Any, y: Any) -> Any:
-    """Return x - y; integers wrap.  Linear.  StableHLO ``subtract``."""
+    """Return x - y; integers wrap.  Linear.  StableHLO ``subtract``.
+
+    Args:
+      x: an array of a number dtype, or a number.
+      y: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.sub(jnp.array([9, 4]), jnp.array([2, 6])).tolist()
+    [7, -2]
+    """
     return bind_binary(sub_p, x, y)
 
 
@@ -125,7 +166,20 @@ mul_p = nary(
 
 
 def mul(x: Any, y: Any) -> Any:
-    """Return x · y; integers wrap, booleans are and-ed.  Bilinear.  StableHLO ``multiply``."""
+    """Return x · y; integers wrap, booleans are and-ed.  Bilinear.  StableHLO ``multiply``.
+
+    Args:
+      x: an array of any dtype, or a number.
+      y: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtypes differ.
+      ShapeMismatchError: the shapes differ.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.mul(jnp.array([0.5, -3.0]), jnp.array([8.0, 2.0])).tolist()
+    [4.0, -6.0]
+    """
     return bind_binary(mul_p, x, y)
 
 
@@ -166,14 +220,39 @@ div_p = nary(
 def div(x: Any, y: Any) -> Any:
     """Return x / y; integers round toward zero.
 
+    Args:
+      x: an array of a number dtype, or a number.
+      y: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
     Integers divided by zero give -1 (all bits set), and the least integer divided by -1 itself.
     Linear in x.  StableHLO ``divide``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.div(jnp.array([7, -7]), 2).tolist()
+    [3, -3]
+    >>> lax.div(7.0, 2.0).item()
+    3.5
     """
     return bind_binary(div_p, x, y)
 
 
 def reciprocal(x: Any) -> Any:
-    """Return 1 / x, for floating and complex dtypes."""
+    """Return 1 / x, for floating and complex dtypes.
+
+    Args:
+      x: an array of a floating or complex dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.reciprocal(jnp.array([4.0, -0.5])).tolist()
+    [0.25, -2.0]
+    """
     return integer_pow(x, -1)
 
 
@@ -205,8 +284,20 @@ rem_p = nary(
 def rem(x: Any, y: Any) -> Any:
     """Return the remainder of x / y with the sign of x, for real dtypes.
 
+    Args:
+      x: an array of a real dtype, or a number.
+      y: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
     Integers: x where y is zero.  The derivative with respect to y is minus the quotient rounded
     toward zero.  StableHLO ``remainder``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.rem(jnp.array([8, -8]), 3).tolist()
+    [2, -2]
     """
     return bind_binary(rem_p, x, y)
 
@@ -223,7 +314,18 @@ square_p = unary(
 
 
 def square(x: Any) -> Any:
-    """Return x · x; integers wrap.  The derivative is 2x.  StableHLO ``multiply``."""
+    """Return x · x; integers wrap.  The derivative is 2x.  StableHLO ``multiply``.
+
+    Args:
+      x: an array of a number dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.square(jnp.array([-3, 5])).tolist()
+    [9, 25]
+    """
     return square_p.bind(x)
 
 
@@ -249,7 +351,18 @@ one_minus_square_p = unary(
 
 
 def one_minus_square(x: Any) -> Any:
-    """Return 1 - x² as (1 + x) (1 - x), which keeps its digits where x is near ±1."""
+    """Return 1 - x² as (1 + x) (1 - x), which keeps its digits where x is near ±1.
+
+    Args:
+      x: an array of a number dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.one_minus_square(jnp.array([0.5, 2.0])).tolist()
+    [0.75, -3.0]
+    """
     return one_minus_square_p.bind(x)
 
 
@@ -271,7 +384,20 @@ mulhi_p = nary(
 
 
 def mulhi(x: Any, y: Any) -> Any:
-    """Return the upper half of the bits of the exact product of integers.  CHLO ``mulhi``."""
+    """Return the upper half of the bits of the exact product of integers.  CHLO ``mulhi``.
+
+    Args:
+      x: an array of an integer dtype, or a number.
+      y: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.mulhi(jnp.array([1 << 20, -1]), jnp.array([1 << 14, 3])).tolist()
+    [4, -1]
+    """
     return bind_binary(mulhi_p, x, y)
 
 
@@ -285,6 +411,10 @@ def polynomial(x: Any, coeffs: Sequence[Any]) -> Any:
 
     Raises:
       ValueError: there is no coefficient.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.polynomial(jnp.array([0.0, 1.0, 2.0]), (5.0, -3.0, 2.0)).tolist()
+    [5.0, 4.0, 7.0]
     """
     if not coeffs:
         raise ValueError("polynomial needs at least one coefficient")
@@ -335,6 +465,12 @@ def integer_pow(x: Any, y: int) -> Any:
       TypeError: the dtype is an integer and the power negative.
 
     The derivative is y · xʸ⁻¹, and 0 for y = 0 even at x = 0.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.integer_pow(jnp.array([2.0, -3.0]), 3).tolist()
+    [8.0, -27.0]
+    >>> lax.integer_pow(jnp.array([2.0, -4.0]), -1).tolist()
+    [0.5, -0.25]
     """
     y = operator.index(y)
     if y < 0 and not dtypes.issubdtype(abstractify(x).dtype, np.inexact):
@@ -390,7 +526,19 @@ max_p = nary(
 def max(x: Any, y: Any) -> Any:
     """Return the greater of x and y: NaN if either is; complex numbers order lexicographically.
 
+    Args:
+      x: an array of any dtype, or a number.
+      y: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtypes differ.
+      ShapeMismatchError: the shapes differ.
+
     Where the two are equal each gets half of the derivative.  StableHLO ``maximum``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.max(jnp.array([1.0, 6.0]), jnp.array([4.0, 2.0])).tolist()
+    [4.0, 6.0]
     """
     return bind_binary(max_p, x, y)
 
@@ -407,7 +555,19 @@ min_p = nary(
 def min(x: Any, y: Any) -> Any:
     """Return the lesser of x and y: NaN if either is; complex numbers order lexicographically.
 
+    Args:
+      x: an array of any dtype, or a number.
+      y: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtypes differ.
+      ShapeMismatchError: the shapes differ.
+
     Where the two are equal each gets half of the derivative.  StableHLO ``minimum``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.min(jnp.array([1.0, 6.0]), jnp.array([4.0, 2.0])).tolist()
+    [1.0, 2.0]
     """
     return bind_binary(min_p, x, y)
 
@@ -430,5 +590,9 @@ def clamp(min: Any, x: Any, max: Any) -> Any:
 
     At a bound (x equal to it) the derivative is zero with respect to all three.  StableHLO
     ``clamp``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.clamp(0.0, jnp.array([-2.0, 0.25, 9.0]), 1.0).tolist()
+    [0.0, 0.25, 1.0]
     """
     return clamp_p.bind(*type_numbers("clamp", (min, x, max)))

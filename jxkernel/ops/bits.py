@@ -51,22 +51,72 @@ xor_p = nary("xor", _PAIR, lower="stablehlo.xor", reference=np.bitwise_xor, jvp=
 
 
 def bitwise_not(x: Any) -> Any:
-    """Return x with every bit flipped; the negation of booleans.  StableHLO ``not``."""
+    """Return x with every bit flipped; the negation of booleans.  StableHLO ``not``.
+
+    Args:
+      x: an array of an integer dtype or of booleans, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.bitwise_not(jnp.array([0, 5])).tolist()
+    [-1, -6]
+    """
     return not_p.bind(x)
 
 
 def bitwise_and(x: Any, y: Any) -> Any:
-    """Return the bits set in both x and y, of booleans or integers.  StableHLO ``and``."""
+    """Return the bits set in both x and y, of booleans or integers.  StableHLO ``and``.
+
+    Args:
+      x: an array of an integer dtype or of booleans, or a number.
+      y: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.bitwise_and(jnp.array([12, 7]), jnp.array([10, 1])).tolist()
+    [8, 1]
+    """
     return bind_binary(and_p, x, y)
 
 
 def bitwise_or(x: Any, y: Any) -> Any:
-    """Return the bits set in x or y, of booleans or integers.  StableHLO ``or``."""
+    """Return the bits set in x or y, of booleans or integers.  StableHLO ``or``.
+
+    Args:
+      x: an array of an integer dtype or of booleans, or a number.
+      y: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.bitwise_or(jnp.array([12, 7]), jnp.array([10, 8])).tolist()
+    [14, 15]
+    """
     return bind_binary(or_p, x, y)
 
 
 def bitwise_xor(x: Any, y: Any) -> Any:
-    """Return the bits set in one of x and y, of booleans or integers.  StableHLO ``xor``."""
+    """Return the bits set in one of x and y, of booleans or integers.  StableHLO ``xor``.
+
+    Args:
+      x: an array of an integer dtype or of booleans, or a number.
+      y: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.bitwise_xor(jnp.array([12, 7]), jnp.array([10, 1])).tolist()
+    [6, 6]
+    """
     return bind_binary(xor_p, x, y)
 
 
@@ -117,7 +167,19 @@ shift_right_arithmetic_p = _shift(
 def shift_left(x: Any, y: Any) -> Any:
     """Return the bits of x moved y places up; 0 if y is negative or too far.
 
+    Args:
+      x: an array of an integer dtype, or a number.
+      y: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
     StableHLO ``shift_left``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.shift_left(jnp.array([1, 5]), jnp.array([4, 1])).tolist()
+    [16, 10]
     """
     return bind_binary(shift_left_p, x, y)
 
@@ -125,7 +187,19 @@ def shift_left(x: Any, y: Any) -> Any:
 def shift_right_logical(x: Any, y: Any) -> Any:
     """Return the bits of x moved y places down, zeros following; 0 if y is negative or too far.
 
+    Args:
+      x: an array of an integer dtype, or a number.
+      y: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
     StableHLO ``shift_right_logical``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.shift_right_logical(jnp.array([240, 20], "uint8"), 2).tolist()
+    [60, 5]
     """
     return bind_binary(shift_right_logical_p, x, y)
 
@@ -133,8 +207,20 @@ def shift_right_logical(x: Any, y: Any) -> Any:
 def shift_right_arithmetic(x: Any, y: Any) -> Any:
     """Return the bits of x moved y places down, the highest bit repeated, of unsigned x too.
 
+    Args:
+      x: an array of an integer dtype, or a number.
+      y: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
     If y is negative or too far all bits of the result are that bit.  StableHLO
     ``shift_right_arithmetic``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.shift_right_arithmetic(jnp.array([-16, 20]), 2).tolist()
+    [-4, 5]
     """
     return bind_binary(shift_right_arithmetic_p, x, y)
 
@@ -156,7 +242,18 @@ population_count_p = unary(
 
 
 def population_count(x: Any) -> Any:
-    """Return how many bits of x are set, in the dtype of x.  StableHLO ``popcnt``."""
+    """Return how many bits of x are set, in the dtype of x.  StableHLO ``popcnt``.
+
+    Args:
+      x: an array of an integer dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.population_count(jnp.array([0, 7, 40])).tolist()
+    [0, 3, 2]
+    """
     return population_count_p.bind(x)
 
 
@@ -179,6 +276,16 @@ clz_p = unary(
 def clz(x: Any) -> Any:
     """Return how many leading bits of x are zero, in its dtype.
 
+    Args:
+      x: an array of an integer dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
     StableHLO ``count_leading_zeros``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.clz(jnp.array([0, 1, 255], "uint8")).tolist()
+    [8, 7, 0]
     """
     return clz_p.bind(x)

@@ -57,6 +57,12 @@ def broadcast_in_dim(
 
     The derivative is linear: cotangents are summed over the repeated axes.  StableHLO
     ``broadcast_in_dim``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.broadcast_in_dim(jnp.array([4, 5]), (3, 2), (1,)).tolist()
+    [[4, 5], [4, 5], [4, 5]]
+    >>> lax.broadcast_in_dim(jnp.array([4, 5]), (2, 3), (0,)).tolist()
+    [[4, 4, 4], [5, 5, 5]]
     """
     return broadcast_in_dim_p.bind(
         operand, shape=tuple(shape), broadcast_dimensions=tuple(broadcast_dimensions)
@@ -153,6 +159,10 @@ def reduce_sum(operand: Any, axes: tuple[int, ...]) -> Any:
       TypeError: the dtype is not numeric.
 
     The derivative is linear: cotangents are broadcast back.  StableHLO ``reduce`` with ``add``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.reduce_sum(jnp.array([[1, 2], [30, 40]]), (0,)).tolist()
+    [31, 42]
     """
     return reduce_sum_p.bind(operand, axes=tuple(axes)) if axes else operand
 
@@ -269,6 +279,10 @@ def transpose(operand: Any, permutation: tuple[int, ...]) -> Any:
       TypeError: ``permutation`` is not a permutation of the axes.
 
     The derivative is linear: cotangents are permuted back.  StableHLO ``transpose``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.transpose(jnp.array([[1, 2, 3], [4, 5, 6]]), (1, 0)).tolist()
+    [[1, 4], [2, 5], [3, 6]]
     """
     permutation = tuple(permutation)
     if permutation == tuple(range(len(permutation))) and rank_of(operand) == len(permutation):
@@ -391,7 +405,12 @@ def batch_to_front(operand: Any, dim: int | None, size: int) -> Any:
 
 
 def full(shape: tuple[int, ...], scalar: Any) -> Any:
-    """Return a NumPy or Python scalar (its dtype is kept) repeated over a shape."""
+    """Return a NumPy or Python scalar (its dtype is kept) repeated over a shape.
+
+    >>> from jxkernel import lax
+    >>> lax.full((2, 2), 6).tolist()
+    [[6, 6], [6, 6]]
+    """
     return broadcast_in_dim(scalar, shape, ()) if shape else scalar
 
 
@@ -413,7 +432,12 @@ def add_tangents(x: Any, y: Any) -> Any:
 
 
 def broadcast_like(x: Any, y: Any) -> Any:
-    """Return a scalar repeated over the shape of ``y``; an array of that shape as it is."""
+    """Return a scalar repeated over the shape of ``y``; an array of that shape as it is.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.broadcast_like(2.5, jnp.zeros(3)).tolist()
+    [2.5, 2.5, 2.5]
+    """
     shape = shape_of(y)
     return x if shape_of(x) == shape else broadcast_in_dim(x, shape, ())
 

@@ -232,6 +232,12 @@ def pswapaxes(x: Any, axis_name: AxisNames, axis: int, *, axis_index_groups: Any
     Raises:
       NameError: a name is not bound here.
       ValueError: sizes do not fit.
+
+    >>> import jxkernel as jx
+    >>> from jxkernel import lax, numpy as jnp
+    >>> f = jx.vmap(lambda x: lax.pswapaxes(x, "i", 0), axis_name="i")
+    >>> f(jnp.array([[1, 2], [3, 4]])).tolist()
+    [[1, 3], [2, 4]]
     """
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
 
@@ -345,6 +351,12 @@ def pshuffle(x: Any, axis_name: AxisNames, perm: Sequence[int]) -> Any:
     Raises:
       NameError: the name is not bound here.
       ValueError: ``perm`` is no permutation of the indices.
+
+    >>> import jxkernel as jx
+    >>> from jxkernel import lax, numpy as jnp
+    >>> f = jx.vmap(lambda x: lax.pshuffle(x, "i", (2, 0, 1)), axis_name="i")
+    >>> f(jnp.array([10, 11, 12])).tolist()
+    [12, 10, 11]
     """
     size = size_of(names_of(axis_name))
     if sorted(perm) != list(range(size)):

@@ -296,6 +296,11 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
       NameError: a name is not bound here.
 
     Linear, as ``psum`` is.
+
+    >>> import jxkernel as jx
+    >>> from jxkernel import lax, numpy as jnp
+    >>> jx.vmap(lambda x: x - lax.pmean(x, "i"), axis_name="i")(jnp.array([3.0, 5.0])).tolist()
+    [-1.0, 1.0]
     """
     total = psum(x, axis_name, axis_index_groups=axis_index_groups)
     count = _count(x, axis_name, axis_index_groups)
@@ -334,6 +339,11 @@ def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
       NameError: a name is not bound here.
 
     Members that have the extreme share its derivative equally.
+
+    >>> import jxkernel as jx
+    >>> from jxkernel import lax, numpy as jnp
+    >>> jx.vmap(lambda x: lax.pmax(x, "i"), axis_name="i")(jnp.array([3, 9, 4])).tolist()
+    [9, 9, 9]
     """
     names, positions, groups = _parsed("pmax", axis_name, axis_index_groups)
 
@@ -355,6 +365,11 @@ def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
       NameError: a name is not bound here.
 
     Members that have the extreme share its derivative equally.
+
+    >>> import jxkernel as jx
+    >>> from jxkernel import lax, numpy as jnp
+    >>> jx.vmap(lambda x: lax.pmin(x, "i"), axis_name="i")(jnp.array([3, 9, 4])).tolist()
+    [3, 3, 3]
     """
     names, positions, groups = _parsed("pmin", axis_name, axis_index_groups)
 
@@ -496,6 +511,11 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
       ValueError: there is no such member.
 
     Linear; the transpose sums all cotangents at the source.
+
+    >>> import jxkernel as jx
+    >>> from jxkernel import lax, numpy as jnp
+    >>> jx.vmap(lambda x: lax.pbroadcast(x, "i", 1), axis_name="i")(jnp.array([5, 6, 7])).tolist()
+    [6, 6, 6]
     """
     size = bound_axis_size(axis_name)
     if not 0 <= source < size:
@@ -520,6 +540,12 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     Raises:
       NameError: a name is not bound here.
       ValueError: ``to`` is another word.
+
+    >>> import jxkernel as jx
+    >>> from jxkernel import lax, numpy as jnp
+    >>> f = jx.vmap(lambda x: lax.pcast(x, "i", to="varying"), axis_name="i")
+    >>> f(jnp.array([5, 6])).tolist()
+    [5, 6]
     """
     size_of(names_of(axis_name))
     if to != "varying":

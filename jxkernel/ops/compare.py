@@ -100,32 +100,110 @@ le_to_p = _comparison("le_to", ORDERED, "LE", _by_total_order(np.less_equal), to
 
 
 def eq(x: Any, y: Any) -> Any:
-    """Return whether x = y, for any dtype; NaN equals nothing.  StableHLO ``compare``."""
+    """Return whether x = y, for any dtype; NaN equals nothing.  StableHLO ``compare``.
+
+    Args:
+      x: an array of any dtype, or a number.
+      y: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtypes differ.
+      ShapeMismatchError: the shapes differ.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.eq(jnp.array([1.0, 2.0, jnp.nan]), jnp.array([1.0, 3.0, jnp.nan])).tolist()
+    [True, False, False]
+    """
     return bind_binary(eq_p, x, y)
 
 
 def ne(x: Any, y: Any) -> Any:
-    """Return whether x ≠ y, for any dtype; true of NaN.  StableHLO ``compare``."""
+    """Return whether x ≠ y, for any dtype; true of NaN.  StableHLO ``compare``.
+
+    Args:
+      x: an array of any dtype, or a number.
+      y: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtypes differ.
+      ShapeMismatchError: the shapes differ.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.ne(jnp.array([1.0, 2.0, jnp.nan]), jnp.array([1.0, 3.0, jnp.nan])).tolist()
+    [False, True, True]
+    """
     return bind_binary(ne_p, x, y)
 
 
 def lt(x: Any, y: Any) -> Any:
-    """Return whether x < y, for real and boolean dtypes; false of NaN.  StableHLO ``compare``."""
+    """Return whether x < y, for real and boolean dtypes; false of NaN.  StableHLO ``compare``.
+
+    Args:
+      x: an array of a real dtype or of booleans, or a number.
+      y: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.lt(jnp.array([1, 2, 3]), 2).tolist()
+    [True, False, False]
+    """
     return bind_binary(lt_p, x, y)
 
 
 def le(x: Any, y: Any) -> Any:
-    """Return whether x ≤ y, for real and boolean dtypes; false of NaN.  StableHLO ``compare``."""
+    """Return whether x ≤ y, for real and boolean dtypes; false of NaN.  StableHLO ``compare``.
+
+    Args:
+      x: an array of a real dtype or of booleans, or a number.
+      y: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.le(jnp.array([1, 2, 3]), 2).tolist()
+    [True, True, False]
+    """
     return bind_binary(le_p, x, y)
 
 
 def gt(x: Any, y: Any) -> Any:
-    """Return whether x > y, for real and boolean dtypes; false of NaN.  StableHLO ``compare``."""
+    """Return whether x > y, for real and boolean dtypes; false of NaN.  StableHLO ``compare``.
+
+    Args:
+      x: an array of a real dtype or of booleans, or a number.
+      y: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.gt(jnp.array([1, 2, 3]), 2).tolist()
+    [False, False, True]
+    """
     return bind_binary(gt_p, x, y)
 
 
 def ge(x: Any, y: Any) -> Any:
-    """Return whether x ≥ y, for real and boolean dtypes; false of NaN.  StableHLO ``compare``."""
+    """Return whether x ≥ y, for real and boolean dtypes; false of NaN.  StableHLO ``compare``.
+
+    Args:
+      x: an array of a real dtype or of booleans, or a number.
+      y: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.ge(jnp.array([1, 2, 3]), 2).tolist()
+    [False, True, True]
+    """
     return bind_binary(ge_p, x, y)
 
 

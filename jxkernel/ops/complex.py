@@ -69,7 +69,18 @@ real_p = unary(
 
 
 def real(x: Any) -> Any:
-    """Return the real part of an array of a complex dtype.  Linear.  StableHLO ``real``."""
+    """Return the real part of an array of a complex dtype.  Linear.  StableHLO ``real``.
+
+    Args:
+      x: an array of a complex dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.real(jnp.array([1 + 2j, 3 - 1j])).tolist()
+    [1.0, 3.0]
+    """
     return real_p.bind(x)
 
 
@@ -87,7 +98,18 @@ imag_p = unary(
 
 
 def imag(x: Any) -> Any:
-    """Return the imaginary part of an array of a complex dtype.  Linear.  StableHLO ``imag``."""
+    """Return the imaginary part of an array of a complex dtype.  Linear.  StableHLO ``imag``.
+
+    Args:
+      x: an array of a complex dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.imag(jnp.array([1 + 2j, 3 - 1j])).tolist()
+    [2.0, -1.0]
+    """
     return imag_p.bind(x)
 
 
@@ -114,7 +136,20 @@ complex_p = nary(
 
 
 def complex(x: Any, y: Any) -> Any:
-    """Return x + iy of two arrays of dtype float32 or float64.  Linear.  StableHLO ``complex``."""
+    """Return x + iy of two arrays of dtype float32 or float64.  Linear.  StableHLO ``complex``.
+
+    Args:
+      x: an array of dtype float32 or float64, or a number.
+      y: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.complex(jnp.array([1.0, 0.0]), jnp.array([2.0, -5.0])).tolist()
+    [(1+2j), -5j]
+    """
     return bind_binary(complex_p, x, y)
 
 
@@ -144,7 +179,17 @@ conj_p = unary(
 def conj(x: Any) -> Any:
     """Return the complex conjugate; of a real array, the array as complex numbers.
 
+    Args:
+      x: an array of dtype float32 or float64, or of a complex dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
     Linear over the reals.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.conj(jnp.array([1 + 2j, 3 - 1j])).tolist()
+    [(1-2j), (3+1j)]
     """
     if _is_complex(x):
         return conj_p.bind(x)
@@ -186,8 +231,18 @@ sign_p = unary("sign", NUMERIC, lower=_sign_lower, reference=np.sign, jvp=_sign_
 def sign(x: Any) -> Any:
     """Return -1, 0 or 1 by the sign of x, and x / |x| for complex x; NaN of NaN, -0.0 of -0.0.
 
+    Args:
+      x: an array of a number dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
     The derivative of real numbers is zero, and that of complex ones zero at 0.  StableHLO
     ``sign``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.sign(jnp.array([-2.5, 0.0, 7.0])).tolist()
+    [-1.0, 0.0, 1.0]
     """
     return sign_p.bind(x)
 
@@ -212,6 +267,18 @@ abs_p = unary(
 def abs(x: Any) -> Any:
     """Return |x|, for signed, floating and complex dtypes; the least integer gives itself.
 
+    Args:
+      x: an array of a signed, floating or complex dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
     The derivative at 0 is 0.  StableHLO ``abs``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.abs(jnp.array([-4, 2])).tolist()
+    [4, 2]
+    >>> lax.abs(3.0 - 4.0j).item()
+    5.0
     """
     return abs_p.bind(x)

@@ -60,6 +60,11 @@ def dot_general(
       ShapeMismatchError: axes that are paired differ in size.
 
     Linear in each operand.  StableHLO ``dot_general``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> x, y = jnp.ones((7, 2, 3)), jnp.ones((7, 3, 4))
+    >>> lax.dot_general(x, y, (((2,), (1,)), ((0,), (0,)))).shape
+    (7, 2, 4)
     """
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
     numbers = (
@@ -325,6 +330,10 @@ def dot(
       ShapeMismatchError: the axes summed over differ in size.
 
     Linear in each operand.  StableHLO ``dot_general``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.dot(jnp.array([[1, 2], [3, 4]]), jnp.array([10, 1])).tolist()
+    [12, 34]
     """
     if dimension_numbers is None:
         ranks = rank_of(lhs), rank_of(rhs)
@@ -345,6 +354,11 @@ def batch_matmul(lhs: Any, rhs: Any, precision: PrecisionLike = None) -> Any:
       ShapeMismatchError: the stacks' shapes differ, or the matrices' do not fit.
 
     Linear in each operand.  StableHLO ``dot_general``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> x = jnp.arange(8.0).reshape(2, 2, 2)
+    >>> lax.batch_matmul(x, x).tolist()
+    [[[2.0, 3.0], [6.0, 11.0]], [[46.0, 55.0], [66.0, 79.0]]]
     """
     rank = abstractify(lhs).ndim
     if rank < 2 or rank != abstractify(rhs).ndim:

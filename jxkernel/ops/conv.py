@@ -136,6 +136,11 @@ def conv_general_dilated(
       ValueError: parameters do not fit the operands' ranks.
 
     Linear in each operand.  StableHLO ``convolution``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> x, kernel = jnp.arange(5.0).reshape(1, 1, 5), jnp.array([[[1.0, 10.0]]])
+    >>> lax.conv_general_dilated(x, kernel, (2,), [(0, 1)]).tolist()
+    [[[10.0, 32.0, 4.0]]]
     """
     lhs_shape, rhs_shape = shape_of(lhs), shape_of(rhs)
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
@@ -186,7 +191,13 @@ def conv(
     precision: PrecisionLike = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """Convolve with padding by name and axes in the default order; see ``conv_general_dilated``."""
+    """Convolve with padding by name and axes in the default order; see ``conv_general_dilated``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> x, kernel = jnp.arange(4.0).reshape(1, 1, 4), jnp.ones((1, 1, 2))
+    >>> lax.conv(x, kernel, (1,), "VALID").tolist()
+    [[[1.0, 3.0, 5.0]]]
+    """
     return conv_general_dilated(
         lhs,
         rhs,
@@ -207,7 +218,13 @@ def conv_with_general_padding(
     precision: PrecisionLike = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """Convolve with dilation and axes in the default order; see ``conv_general_dilated``."""
+    """Convolve with dilation and axes in the default order; see ``conv_general_dilated``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> x, kernel = jnp.arange(4.0).reshape(1, 1, 4), jnp.ones((1, 1, 2))
+    >>> lax.conv_with_general_padding(x, kernel, (1,), [(1, 0)], None, (2,)).tolist()
+    [[[1.0, 2.0, 4.0]]]
+    """
     return conv_general_dilated(
         lhs,
         rhs,

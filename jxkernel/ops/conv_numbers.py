@@ -56,6 +56,11 @@ def conv_dimension_numbers(
 
     Raises:
       ValueError: ranks differ, or the specs do not fit them.
+
+    >>> from jxkernel import lax
+    >>> numbers = lax.conv_dimension_numbers((1, 8, 8, 3), (3, 3, 3, 16), ("NHWC", "HWIO", "NHWC"))
+    >>> numbers.lhs_spec, numbers.rhs_spec
+    ((0, 3, 1, 2), (3, 2, 0, 1))
     """
     rank = len(lhs_shape)
     if rank < 2 or len(rhs_shape) != rank:
@@ -85,6 +90,10 @@ def conv_general_permutations(
 
     Raises:
       ValueError: a letter is missing or repeated, or spatial letters differ.
+
+    >>> from jxkernel import lax
+    >>> lax.conv_general_permutations(("NWC", "WIO", "NWC"))
+    ((0, 2, 1), (2, 1, 0), (0, 2, 1))
     """
     lhs, rhs, out = dimension_numbers
     spatial = [letter for letter in rhs if letter not in "OI"]
@@ -123,6 +132,10 @@ def padtype_to_pads(
 
     Raises:
       ValueError: the name is unknown.
+
+    >>> from jxkernel import lax
+    >>> lax.padtype_to_pads((7, 8), (3, 4), (1, 1), "SAME")
+    [(1, 1), (1, 2)]
     """
     name = str(padding).upper()
     if name == "VALID":
@@ -149,7 +162,12 @@ def conv_shape_tuple(
     pads: str | Sequence[tuple[int, int]],
     batch_group_count: int = 1,
 ) -> tuple[int, ...]:
-    """Return the shape of a convolution whose axes are in the default order."""
+    """Return the shape of a convolution whose axes are in the default order.
+
+    >>> from jxkernel import lax
+    >>> lax.conv_shape_tuple((1, 3, 8, 8), (16, 3, 3, 3), (1, 1), [(0, 0), (1, 1)])
+    (1, 16, 6, 8)
+    """
     padding = pads
     if isinstance(padding, str):
         padding = padtype_to_pads(lhs_shape[2:], rhs_shape[2:], strides, padding)
@@ -169,7 +187,13 @@ def conv_general_shape_tuple(
     padding: str | Sequence[tuple[int, int]],
     dimension_numbers: Any,
 ) -> tuple[int, ...]:
-    """Return the shape of a convolution with the given dimension numbers."""
+    """Return the shape of a convolution with the given dimension numbers.
+
+    >>> from jxkernel import lax
+    >>> axes = ("NHWC", "HWIO", "NHWC")
+    >>> lax.conv_general_shape_tuple((1, 8, 8, 3), (3, 3, 3, 16), (2, 2), "SAME", axes)
+    (1, 4, 4, 16)
+    """
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
     left = [lhs_shape[axis] for axis in numbers.lhs_spec]
     right = [rhs_shape[axis] for axis in numbers.rhs_spec]
@@ -184,7 +208,13 @@ def conv_transpose_shape_tuple(
     padding: str | Sequence[tuple[int, int]],
     dimension_numbers: Any,
 ) -> tuple[int, ...]:
-    """Return the shape of a transposed convolution with the given dimension numbers."""
+    """Return the shape of a transposed convolution with the given dimension numbers.
+
+    >>> from jxkernel import lax
+    >>> axes = ("NHWC", "HWIO", "NHWC")
+    >>> lax.conv_transpose_shape_tuple((1, 4, 4, 3), (2, 2, 3, 5), (2, 2), "VALID", axes)
+    (1, 8, 8, 5)
+    """
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
     left = [lhs_shape[axis] for axis in numbers.lhs_spec]
     right = [rhs_shape[axis] for axis in numbers.rhs_spec]

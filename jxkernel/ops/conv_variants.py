@@ -61,6 +61,12 @@ def conv_transpose(
       ValueError: parameters do not fit the operands' ranks.
 
     Linear in each operand.  StableHLO ``convolution``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> x, kernel = jnp.array([1.0, 5.0]).reshape(1, 2, 1), jnp.ones((2, 1, 1))
+    >>> axes = ("NWC", "WIO", "NWC")
+    >>> lax.conv_transpose(x, kernel, (2,), "VALID", dimension_numbers=axes).ravel().tolist()
+    [1.0, 1.0, 5.0, 5.0]
     """
     rank = rank_of(lhs)
     numbers = conv_dimension_numbers(
@@ -118,6 +124,11 @@ def conv_general_dilated_patches(
     spatial sizes.
 
     Linear.  StableHLO ``convolution`` with a kernel that picks one element for each feature.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> x = jnp.arange(4.0).reshape(1, 1, 4)
+    >>> lax.conv_general_dilated_patches(x, (2,), (1,), "VALID").tolist()
+    [[[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]]]
     """
     sizes = integers(filter_shape)
     rank = rank_of(lhs)
@@ -172,6 +183,11 @@ def conv_general_dilated_local(
       ShapeMismatchError: the kernels do not fit the result's places.
 
     Linear in each operand.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> x, kernels = jnp.arange(3.0).reshape(1, 1, 3), jnp.array([[[1.0, 9.0], [1.0, 9.0]]])
+    >>> lax.conv_general_dilated_local(x, kernels, (1,), "VALID", (2,)).tolist()
+    [[[1.0, 27.0]]]
     """
     numbers = conv_dimension_numbers(shape_of(lhs), shape_of(rhs), dimension_numbers)
     one_precision = precision[0] if isinstance(precision, tuple) else precision

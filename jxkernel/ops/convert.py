@@ -48,6 +48,10 @@ def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) 
 
     Linear between floating and complex dtypes; otherwise the derivative is zero.  StableHLO
     ``convert``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.convert_element_type(jnp.array([2.7, -2.7, jnp.nan]), "int32").tolist()
+    [2, -2, 0]
     """
     aval = abstractify(operand)
     dtype = dtypes.check_and_canonicalize_user_dtype(new_dtype, "convert_element_type")
@@ -177,6 +181,10 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> An
       ValueError: a width is out of range.
 
     Tangents and cotangents are rounded likewise.  StableHLO ``reduce_precision``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.reduce_precision(jnp.array([1.2, 300.0]), 5, 2).tolist()
+    [1.25, 320.0]
     """
     if exponent_bits < 1 or mantissa_bits < 0:
         raise ValueError(
@@ -206,6 +214,12 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
       ValueError: the last axis does not hold the bits of one element.
 
     The derivative is zero.  StableHLO ``bitcast_convert``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.bitcast_convert_type(jnp.array([1.0, -2.0]), "uint32").tolist()
+    [1065353216, 3221225472]
+    >>> lax.bitcast_convert_type(jnp.array([1.0, -2.0]), "uint8").shape
+    (2, 4)
     """
     dtype = dtypes.check_and_canonicalize_user_dtype(new_dtype, "bitcast_convert_type")
     return bitcast_convert_type_p.bind(operand, new_dtype=dtype)

@@ -24,7 +24,12 @@ iota_p = Primitive("iota")
 
 
 def iota(dtype: Any, size: int) -> Any:
-    """Return the array 0, 1, ..., ``size`` - 1 of a numeric dtype.  StableHLO ``iota``."""
+    """Return the array 0, 1, ..., ``size`` - 1 of a numeric dtype.  StableHLO ``iota``.
+
+    >>> from jxkernel import lax
+    >>> lax.iota("float32", 4).tolist()
+    [0.0, 1.0, 2.0, 3.0]
+    """
     return broadcasted_iota(dtype, (size,), 0)
 
 
@@ -41,6 +46,10 @@ def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Any:
       ValueError: the axis does not exist, or a size is negative.
 
     It has no operand, so its derivative is zero.  StableHLO ``iota``.
+
+    >>> from jxkernel import lax
+    >>> lax.broadcasted_iota("int32", (2, 3), 1).tolist()
+    [[0, 1, 2], [0, 1, 2]]
     """
     return iota_p.bind(
         dtype=dtypes.check_and_canonicalize_user_dtype(dtype, "iota"),
@@ -119,6 +128,12 @@ def full_like(
       fill_value: a scalar array or a Python number.
       dtype: the result's dtype, if not that of ``x``.
       shape: the result's shape, if not that of ``x``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.full_like(jnp.ones((2, 2)), 7).tolist()
+    [[7.0, 7.0], [7.0, 7.0]]
+    >>> lax.full_like(jnp.ones(2), 3, dtype="int32", shape=(3,)).tolist()
+    [3, 3, 3]
     """
     sizes = shape_of(x) if shape is None else shape
     if dtype is None:
@@ -129,5 +144,10 @@ def full_like(
 
 
 def empty(shape: Sequence[int], dtype: Any) -> Any:
-    """Return an array of a shape and dtype; its elements are zeros."""
+    """Return an array of a shape and dtype; its elements are zeros.
+
+    >>> from jxkernel import lax
+    >>> lax.empty((2,), "float32").shape
+    (2,)
+    """
     return full(shape, 0, dtype)

@@ -122,6 +122,12 @@ def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
       ValueError: there is no such axis.
 
     Linear: the transpose accumulates the other way.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.cumsum(jnp.array([1, 2, 3, 4])).tolist()
+    [1, 3, 6, 10]
+    >>> lax.cumsum(jnp.array([1, 2, 3, 4]), reverse=True).tolist()
+    [10, 9, 7, 4]
     """
     return _bind(cumsum_p, operand, axis, reverse)
 
@@ -147,6 +153,10 @@ def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
 
     Arguments and errors are those of ``cumsum``.  The derivative is right where elements are
     zero.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.cumprod(jnp.array([2, 3, 4])).tolist()
+    [2, 6, 24]
     """
     return _bind(cumprod_p, operand, axis, reverse)
 
@@ -179,6 +189,10 @@ def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
 
     Arguments and errors are those of ``cumsum``; complex numbers are refused.  The derivative is
     that of the first element that is greatest.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.cummax(jnp.array([3, 1, 5, 4])).tolist()
+    [3, 3, 5, 5]
     """
     return _bind(cummax_p, operand, axis, reverse)
 
@@ -188,6 +202,10 @@ def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
 
     Arguments and errors are those of ``cumsum``; complex numbers are refused.  The derivative is
     that of the first element that is least.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.cummin(jnp.array([3, 1, 5, 0])).tolist()
+    [3, 1, 1, 0]
     """
     return _bind(cummin_p, operand, axis, reverse)
 
@@ -254,6 +272,11 @@ def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
 
     Arguments and errors are those of ``cumsum``, for floating dtypes.  The derivative weighs
     tangents by exp(x - y); it is zero where everything up to a position is -inf.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.cumlogsumexp(jnp.zeros(3))).round(3)
+    array([0.   , 0.693, 1.099], dtype=float32)
     """
     return _bind(cumlogsumexp_p, operand, axis, reverse)
 

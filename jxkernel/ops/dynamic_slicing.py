@@ -166,6 +166,12 @@ def dynamic_slice(
       TypeError: the sizes or positions do not fit the array.
 
     Linear in the operand: cotangents are written into zeros.  StableHLO ``dynamic_slice``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.dynamic_slice(jnp.arange(10), (3,), (4,)).tolist()
+    [3, 4, 5, 6]
+    >>> lax.dynamic_slice(jnp.arange(10), (8,), (4,)).tolist()
+    [6, 7, 8, 9]
     """
     starts = _starts("dynamic_slice", operand, start_indices, allow_negative_indices)
     return dynamic_slice_p.bind(operand, *starts, slice_sizes=integers(slice_sizes))
@@ -274,6 +280,10 @@ def dynamic_update_slice(
       ShapeMismatchError: the update does not fit into the array.
 
     Linear in operand and update together.  StableHLO ``dynamic_update_slice``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.dynamic_update_slice(jnp.zeros(5), jnp.array([7.0, 8.0]), (2,)).tolist()
+    [0.0, 0.0, 7.0, 8.0, 0.0]
     """
     starts = _starts("dynamic_update_slice", operand, start_indices, allow_negative_indices)
     return dynamic_update_slice_p.bind(operand, update, *starts)
@@ -360,7 +370,12 @@ def dynamic_slice_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Any:
-    """Return ``slice_size`` positions of one axis from a traced position on; see dynamic_slice."""
+    """Return ``slice_size`` positions of one axis from a traced position on; see dynamic_slice.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.dynamic_slice_in_dim(jnp.array([[1, 2, 3], [4, 5, 6]]), 1, 2, axis=1).tolist()
+    [[2, 3], [5, 6]]
+    """
     place = canonical_axis("dynamic_slice_in_dim", axis, rank_of(operand))
     sizes = list(shape_of(operand))
     sizes[place] = as_index(slice_size)
@@ -388,6 +403,10 @@ def dynamic_index_in_dim(
       axis: the axis.
       keepdims: whether the axis stays, with size 1.
       allow_negative_indices: whether a negative position counts from the end.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.dynamic_index_in_dim(jnp.array([[1, 2], [3, 4]]), 1, keepdims=False).tolist()
+    [3, 4]
     """
     part = dynamic_slice_in_dim(
         operand, index, 1, axis, allow_negative_indices=allow_negative_indices
@@ -403,7 +422,12 @@ def dynamic_update_slice_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Any:
-    """Replace positions of one axis from a traced position on; see ``dynamic_update_slice``."""
+    """Replace positions of one axis from a traced position on; see ``dynamic_update_slice``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.dynamic_update_slice_in_dim(jnp.zeros((2, 3)), jnp.ones((2, 1)), 2, axis=1).tolist()
+    [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]
+    """
     place = canonical_axis("dynamic_update_slice_in_dim", axis, rank_of(operand))
     return dynamic_update_slice(
         operand,
@@ -429,6 +453,10 @@ def dynamic_update_index_in_dim(
       index: a scalar integer.
       axis: the axis.
       allow_negative_indices: whether a negative position counts from the end.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.dynamic_update_index_in_dim(jnp.zeros((2, 2)), jnp.array([5.0, 6.0]), 1, 0).tolist()
+    [[0.0, 0.0], [5.0, 6.0]]
     """
     place = canonical_axis("dynamic_update_index_in_dim", axis, rank_of(operand))
     if rank_of(update) != rank_of(operand):
@@ -447,6 +475,11 @@ def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
       axes: the indexed axes; the result has the others, after the vectors' axis.
 
     Negative positions count from the end; positions out of bounds are clamped.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> x = jnp.array([[1, 2], [3, 4], [5, 6]])
+    >>> lax.index_take(x, (jnp.array([0, 2]), jnp.array([1, 0])), (0, 1)).tolist()
+    [2, 5]
     """
     rank = rank_of(src)
     places = [canonical_axis("index_take", axis, rank) for axis in axes]

@@ -68,7 +68,20 @@ exp_p = unary(
 
 
 def exp(x: Any, *, accuracy: Accuracy = None) -> Any:
-    """Return eˣ, for floating and complex dtypes.  StableHLO ``exponential``."""
+    """Return eˣ, for floating and complex dtypes.  StableHLO ``exponential``.
+
+    Args:
+      x: an array of a floating or complex dtype, or a number.
+      accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.exp(jnp.array([0.0, 2.0]))).round(3)
+    array([1.   , 7.389], dtype=float32)
+    """
     return bind_accurate(exp_p, x, accuracy)
 
 
@@ -108,7 +121,20 @@ exp2_p = unary(
 
 
 def exp2(x: Any, *, accuracy: Accuracy = None) -> Any:
-    """Return 2ˣ, for floating and complex dtypes, as exp(x ln 2)."""
+    """Return 2ˣ, for floating and complex dtypes, as exp(x ln 2).
+
+    Args:
+      x: an array of a floating or complex dtype, or a number.
+      accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.exp2(jnp.array([0.0, 3.0]))).round(3)
+    array([1., 8.], dtype=float32)
+    """
     return bind_accurate(exp2_p, x, accuracy)
 
 
@@ -122,7 +148,20 @@ expm1_p = unary(
 
 
 def expm1(x: Any, *, accuracy: Accuracy = None) -> Any:
-    """Return eˣ - 1, accurate near 0.  StableHLO ``exponential_minus_one``."""
+    """Return eˣ - 1, accurate near 0.  StableHLO ``exponential_minus_one``.
+
+    Args:
+      x: an array of a floating or complex dtype, or a number.
+      accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.expm1(jnp.array([0.0, 1.0]))).round(3)
+    array([0.   , 1.718], dtype=float32)
+    """
     return bind_accurate(expm1_p, x, accuracy)
 
 
@@ -134,7 +173,20 @@ log_p = unary(
 
 
 def log(x: Any, *, accuracy: Accuracy = None) -> Any:
-    """Return the natural logarithm: -inf at 0, NaN for negative reals.  StableHLO ``log``."""
+    """Return the natural logarithm: -inf at 0, NaN for negative reals.  StableHLO ``log``.
+
+    Args:
+      x: an array of a floating or complex dtype, or a number.
+      accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.log(jnp.array([0.0, 1.0, 10.0]))).round(3)
+    array([ -inf, 0.   , 2.303], dtype=float32)
+    """
     return bind_accurate(log_p, x, accuracy)
 
 
@@ -148,7 +200,20 @@ log2_p = unary(
 
 
 def log2(x: Any, *, accuracy: Accuracy = None) -> Any:
-    """Return the logarithm to base 2, as log(x) / ln 2."""
+    """Return the logarithm to base 2, as log(x) / ln 2.
+
+    Args:
+      x: an array of a floating or complex dtype, or a number.
+      accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.log2(jnp.array([0.5, 32.0]))).round(3)
+    array([-1.,  5.], dtype=float32)
+    """
     return bind_accurate(log2_p, x, accuracy)
 
 
@@ -162,7 +227,20 @@ log1p_p = unary(
 
 
 def log1p(x: Any, *, accuracy: Accuracy = None) -> Any:
-    """Return log(1 + x), accurate near 0: -inf at -1.  StableHLO ``log_plus_one``."""
+    """Return log(1 + x), accurate near 0: -inf at -1.  StableHLO ``log_plus_one``.
+
+    Args:
+      x: an array of a floating or complex dtype, or a number.
+      accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.log1p(jnp.array([-1.0, 0.0, 3.0]))).round(3)
+    array([ -inf, 0.   , 1.386], dtype=float32)
+    """
     return bind_accurate(log1p_p, x, accuracy)
 
 
@@ -180,7 +258,18 @@ sqrt_p = unary(
 def sqrt(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Return the principal square root: NaN for negative reals.
 
+    Args:
+      x: an array of a floating or complex dtype, or a number.
+      accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
+
+    Raises:
+      TypeError: the dtype is another.
+
     The derivative at 0 is infinite.  StableHLO ``sqrt``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.sqrt(jnp.array([0.0, 6.25])).tolist()
+    [0.0, 2.5]
     """
     return bind_accurate(sqrt_p, x, accuracy)
 
@@ -199,7 +288,20 @@ rsqrt_p = unary(
 
 
 def rsqrt(x: Any, *, accuracy: Accuracy = None) -> Any:
-    """Return 1 / √x: inf at 0, NaN for negative reals.  StableHLO ``rsqrt``."""
+    """Return 1 / √x: inf at 0, NaN for negative reals.  StableHLO ``rsqrt``.
+
+    Args:
+      x: an array of a floating or complex dtype, or a number.
+      accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.rsqrt(jnp.array([0.0, 0.25, 16.0]))).round(3)
+    array([ inf, 2.  , 0.25], dtype=float32)
+    """
     return bind_accurate(rsqrt_p, x, accuracy)
 
 
@@ -215,7 +317,19 @@ cbrt_p = unary(
 def cbrt(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Return the real cube root, of either sign; for floating dtypes.
 
+    Args:
+      x: an array of a floating dtype, or a number.
+      accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
+
+    Raises:
+      TypeError: the dtype is another.
+
     The derivative at 0 is infinite.  StableHLO ``cbrt``.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.cbrt(jnp.array([-8.0, 125.0]))).round(3)
+    array([-2.,  5.], dtype=float32)
     """
     return bind_accurate(cbrt_p, x, accuracy)
 
@@ -289,6 +403,11 @@ def pow(x: Any, y: Any) -> Any:
 
     0⁰ is 1.  The derivative with respect to x is 0 where y = 0, even at x = 0; that with respect
     to y is 0 where x = 0, and NaN for negative real x.  StableHLO ``power``.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.pow(jnp.array([2.0, 9.0, 0.0]), jnp.array([5.0, 0.5, 0.0]))).round(3)
+    array([32.,  3.,  1.], dtype=float32)
     """
     if type(y) is int:
         return pow_p.bind(x, y)
@@ -314,6 +433,18 @@ logistic_p = unary(
 def logistic(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Return 1 / (1 + e⁻ˣ), which neither overflows nor loses small results.
 
+    Args:
+      x: an array of a floating or complex dtype, or a number.
+      accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
+
+    Raises:
+      TypeError: the dtype is another.
+
     StableHLO ``logistic``.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.logistic(jnp.array([-1.0, 0.0, 1.0]))).round(3)
+    array([0.269, 0.5  , 0.731], dtype=float32)
     """
     return bind_accurate(logistic_p, x, accuracy)

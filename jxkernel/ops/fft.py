@@ -61,6 +61,13 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
       ValueError: the type is unknown, or the lengths do not fit the array.
 
     Linear.  StableHLO ``fft``.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.fft(jnp.array([1 + 0j, 2, 3, 4]), "FFT", (4,))).round(3)
+    array([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j], dtype=complex64)
+    >>> lax.fft(jnp.ones(6), "RFFT", (6,)).shape
+    (4,)
     """
     kind = FftType(fft_type)
     lengths = integers(fft_lengths)

@@ -47,6 +47,11 @@ def stop_gradient(x: TreeT) -> TreeT:
     """Return a tree of arrays unchanged, as a constant to every derivative.
 
     Both tangents and cotangents end here: they are zero.
+
+    >>> import jxkernel as jx
+    >>> from jxkernel import lax
+    >>> jx.grad(lambda x: x * lax.stop_gradient(x))(5.0).item()
+    5.0
     """
     return tree.map(_stop_gradient, x)
 
@@ -79,6 +84,10 @@ def optimization_barrier(operand: TreeT) -> TreeT:
     The compiler moves no computation across the barrier: what is made twice on purpose, to save
     memory, stays so.  Tangents and cotangents pass through a barrier of their own.  StableHLO
     ``optimization_barrier``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.optimization_barrier((jnp.array([1, 2]), 3.0))[0].tolist()
+    [1, 2]
     """
     leaves, structure = tree.flatten(operand)
     return tree.unflatten(structure, optimization_barrier_p.bind(*leaves))

@@ -286,7 +286,21 @@ igamma_grad_a_p = nary(
 
 
 def igamma_grad_a(a: Any, x: Any) -> Any:
-    """Return ∂P(a, x)/∂a of the regularized lower incomplete gamma function, for a > 0, x ≥ 0."""
+    """Return ∂P(a, x)/∂a of the regularized lower incomplete gamma function, for a > 0, x ≥ 0.
+
+    Args:
+      a: an array of a floating dtype, or a number.
+      x: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.igamma_grad_a(2.0, jnp.array([1.0]))).round(3)
+    array([-0.276], dtype=float32)
+    """
     return bind_binary(igamma_grad_a_p, a, x)
 
 
@@ -305,7 +319,20 @@ igamma_p = nary(
 def igamma(a: Any, x: Any) -> Any:
     """Return P(a, x) = γ(a, x) / Γ(a), the regularized lower incomplete gamma function.
 
+    Args:
+      a: an array of a floating dtype, or a number.
+      x: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
     NaN for negative a or x.  Differentiable in both.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.igamma(2.0, jnp.array([0.0, 1.0, 5.0]))).round(3)
+    array([0.   , 0.264, 0.96 ], dtype=float32)
     """
     return bind_binary(igamma_p, a, x)
 
@@ -325,7 +352,20 @@ igammac_p = nary(
 def igammac(a: Any, x: Any) -> Any:
     """Return Q(a, x) = 1 - P(a, x), accurate where it is small.
 
+    Args:
+      a: an array of a floating dtype, or a number.
+      x: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
     NaN for negative a or x.  Differentiable in both.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.igammac(2.0, jnp.array([0.0, 1.0, 5.0]))).round(3)
+    array([1.   , 0.736, 0.04 ], dtype=float32)
     """
     return bind_binary(igammac_p, a, x)
 
@@ -342,8 +382,21 @@ random_gamma_grad_p = nary(
 def random_gamma_grad(a: Any, x: Any) -> Any:
     """Return how a sample x of the gamma distribution with shape a moves with a.
 
+    Args:
+      a: an array of a floating dtype, or a number.
+      x: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
     It is the derivative at a constant value of the distribution function (implicit
     reparameterization: Figurnov, Mohamed and Mnih, 2018).
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.random_gamma_grad(2.0, jnp.array([1.0, 3.0]))).round(3)
+    array([0.751, 1.322], dtype=float32)
     """
     return bind_binary(random_gamma_grad_p, a, x)
 
@@ -425,5 +478,10 @@ def betainc(a: Any, b: Any, x: Any) -> Any:
     """Return I(x; a, b), the regularized incomplete beta function, for a, b > 0 and 0 ≤ x ≤ 1.
 
     NaN for other arguments.  Not differentiable in a and b.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.betainc(2.0, 3.0, jnp.array([0.0, 0.5, 1.0]))).round(4)
+    array([0.    , 0.6875, 1.    ], dtype=float32)
     """
     return regularized_incomplete_beta_p.bind(*type_numbers("betainc", (a, b, x)))

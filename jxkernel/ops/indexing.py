@@ -83,6 +83,11 @@ def gather(
       TypeError: shapes, dtypes and dimension numbers do not fit.
 
     Linear in the operand: cotangents of elements read twice are added.  StableHLO ``gather``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> numbers = lax.GatherDimensionNumbers((), (0,), (0,))
+    >>> lax.gather(jnp.array([5, 6, 7]), jnp.array([[2], [0]]), numbers, (1,)).tolist()
+    [7, 5]
     """
     if fill_value is not None:
         fill_value = _hashable_fill(fill_value)
@@ -328,6 +333,11 @@ def scatter_add(
       TypeError: shapes, dtypes and dimension numbers do not fit.
 
     Linear in operand and updates together.  StableHLO ``scatter`` with ``add``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
+    >>> lax.scatter_add(jnp.ones(3), jnp.array([[2], [2]]), jnp.array([4.0, 5.0]), numbers).tolist()
+    [1.0, 1.0, 10.0]
     """
     return bind_scatter(
         scatter_add_p,
@@ -354,6 +364,11 @@ def scatter_sub(
     """Subtract windows from an array; arguments and derivative are like those of ``scatter_add``.
 
     Linear in operand and updates together.  StableHLO ``scatter`` with ``subtract``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
+    >>> lax.scatter_sub(jnp.ones(3), jnp.array([[2], [0]]), jnp.array([4.0, 5.0]), numbers).tolist()
+    [-4.0, 1.0, -3.0]
     """
     return bind_scatter(
         scatter_sub_p,
@@ -416,6 +431,11 @@ def scatter(
 
     Where windows overlap, one of them wins; which one is not defined, but the derivative is that
     of the winner.  Linear in operand and updates together.  StableHLO ``scatter``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
+    >>> lax.scatter(jnp.zeros(4), jnp.array([[3], [1]]), jnp.array([8.0, 9.0]), numbers).tolist()
+    [0.0, 9.0, 0.0, 8.0]
     """
     return bind_scatter(
         scatter_p,

@@ -53,6 +53,10 @@ def concatenate(operands: Sequence[Any], dimension: int) -> Any:
       ValueError: there is no operand, or no such axis.
 
     Linear: a cotangent is cut into slices.  StableHLO ``concatenate``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.concatenate([jnp.array([1, 2]), jnp.array([3])], 0).tolist()
+    [1, 2, 3]
     """
     if not len(operands):
         raise ValueError("concatenate needs at least one array")
@@ -135,6 +139,10 @@ def stack(operands: Sequence[Any], axis: int = 0) -> Any:
 
     Linear: a cotangent is taken apart along the axis.  StableHLO ``reshape`` and
     ``concatenate``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.stack([jnp.array([1, 2]), jnp.array([3, 4])], axis=1).tolist()
+    [[1, 3], [2, 4]]
     """
     if not len(operands):
         raise ValueError("stack needs at least one array")
@@ -189,6 +197,10 @@ def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
 
     Raises:
       ValueError: there is no such axis.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> [row.tolist() for row in lax.unstack(jnp.array([[1, 2], [3, 4]]))]
+    [[1, 2], [3, 4]]
     """
     place = canonical_axis("unstack", axis, rank_of(x))
     parts = split(x, (1,) * shape_of(x)[place], place)
@@ -212,6 +224,10 @@ def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
       ValueError: the sizes do not add up, or there is no such axis.
 
     Linear: cotangents are joined.  StableHLO ``slice``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> [part.tolist() for part in lax.split(jnp.arange(5), (2, 3))]
+    [[0, 1], [2, 3, 4]]
     """
     place = canonical_axis("split", axis, rank_of(operand))
     return split_p.bind(operand, sizes=integers(sizes), axis=place)

@@ -86,6 +86,11 @@ def eig(
 
     Eigenvalues are differentiable where they are distinct; left eigenvectors are not.  LAPACK
     ``geev``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> values, left, right = lax.linalg.eig(jnp.array([[0.0, 1.0], [-4.0, 0.0]]))
+    >>> sorted(values.imag.round(3).tolist())
+    [-2.0, 2.0]
     """
     if implementation not in (None, EigImplementation.LAPACK):
         raise NotImplementedError(f"eig on CPUs is EigImplementation.LAPACK, not {implementation}")
@@ -249,6 +254,12 @@ def schur(
       NotImplementedError: eigenvalues shall be ordered.
 
     Not differentiable.  LAPACK ``gees``.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> t, vectors = lax.linalg.schur(jnp.array([[2.0, 1.0], [0.0, 5.0]]))
+    >>> np.asarray(jnp.diag(t)).round(3)
+    array([2., 5.], dtype=float32)
     """
     if sort_eig_vals or select_callable is not None:
         raise NotImplementedError("schur does not order eigenvalues: sort_eig_vals must be False")

@@ -53,6 +53,10 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
     Raises:
       TypeError: the pivots are not int32.
       ValueError: there are more pivots than rows.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.linalg.lu_pivots_to_permutation(jnp.array([2, 2, 2]), 3).tolist()
+    [2, 0, 1]
     """
     return lu_pivots_to_permutation_p.bind(pivots, permutation_size=int(permutation_size))
 
@@ -161,6 +165,11 @@ def lu(x: Any) -> tuple[Any, Any, Any]:
       TypeError: the dtype has no kernel.
 
     A singular matrix has zeros on the diagonal of u, and no derivative there.  LAPACK ``getrf``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> factors, pivots, permutation = lax.linalg.lu(jnp.array([[1.0, 2.0], [4.0, 4.0]]))
+    >>> factors.tolist(), permutation.tolist()
+    ([[4.0, 4.0], [0.25, 1.0]], [1, 0])
     """
     factors, pivots, permutation = lu_p.bind(x)
     return factors, pivots, permutation

@@ -65,6 +65,13 @@ def qr(
     Differentiable where the first min(m, n) columns are independent, unless ``full_matrices``
     and m > n: then q's further columns are not determined.  LAPACK ``geqrf``, ``geqp3`` and
     ``orgqr``.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> q, r = lax.linalg.qr(jnp.array([[3.0, 1.0], [4.0, 2.0]]))
+    >>> np.asarray(abs(r)).round(3)
+    array([[5. , 2.2],
+           [0. , 0.4]], dtype=float32)
     """
     return tuple(qr_p.bind(x, pivoting=bool(pivoting), full_matrices=bool(full_matrices)))
 
@@ -285,6 +292,11 @@ def householder_product(a: Any, taus: Any) -> Any:
       ShapeMismatchError: the shapes do not fit.
 
     Not differentiable; ``qr`` is.  LAPACK ``orgqr``, ``ungqr``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> a, taus = jnp.array([[1.0, 0.0], [1.0, 1.0]]), jnp.array([1.0])
+    >>> lax.linalg.householder_product(a, taus).tolist()
+    [[0.0, -1.0], [-1.0, 0.0]]
     """
     return householder_product_p.bind(a, taus)
 
@@ -339,6 +351,11 @@ def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = Fal
       ShapeMismatchError: the shapes do not fit.
 
     Linear in c; not differentiable in the reflectors.  LAPACK ``ormqr``, ``unmqr``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> a, taus = jnp.array([[1.0, 0.0], [1.0, 1.0]]), jnp.array([1.0])
+    >>> lax.linalg.ormqr(a, taus, jnp.array([[3.0], [5.0]])).tolist()
+    [[-5.0], [-3.0]]
     """
     return ormqr_p.bind(a, taus, c, left=bool(left), transpose=bool(transpose))
 

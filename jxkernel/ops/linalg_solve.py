@@ -105,6 +105,11 @@ def triangular_solve(
       ValueError: ``a`` is not square, or shapes do not fit.
 
     Linear in b.  LAPACK ``trsm`` on CPUs, StableHLO ``triangular_solve`` elsewhere.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> a, b = jnp.array([[2.0, 0.0], [1.0, 4.0]]), jnp.array([[6.0], [11.0]])
+    >>> lax.linalg.triangular_solve(a, b, left_side=True, lower=True).tolist()
+    [[3.0], [2.0]]
     """
     vectors = rank_of(b) == rank_of(a) - 1
     if vectors:
@@ -266,6 +271,12 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
     A matrix that is not positive definite gives NaN.  The derivative is that of Murray (2016),
     "Differentiation of the Cholesky decomposition".  LAPACK ``potrf`` on CPUs, StableHLO
     ``cholesky`` elsewhere.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 10.0]]))).round(3)
+    array([[2., 0.],
+           [1., 3.]], dtype=float32)
     """
     return cholesky_p.bind(symmetrized("cholesky", x) if symmetrize_input else x)
 
@@ -340,6 +351,11 @@ def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
 
     Raises:
       ValueError: shapes do not fit.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.linalg.cholesky_update(jnp.array([[3.0]]), jnp.array([4.0]))).round(3)
+    array([[5.]], dtype=float32)
     """
     n = shape_of(r_matrix)[-1]
     if shape_of(r_matrix) != (n, n) or shape_of(w_vector) != (n,):
@@ -364,6 +380,11 @@ def symmetric_product(
 
     The result is symmetric where c is, so ``symmetrize_output`` changes nothing here; elsewhere
     kernels may compute one triangle only.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> x = jnp.array([[1.0, 2.0], [0.0, 3.0]])
+    >>> lax.linalg.symmetric_product(x, jnp.zeros((2, 2)), symmetrize_output=True).tolist()
+    [[5.0, 6.0], [6.0, 9.0]]
     """
     dtype = abstractify(a_matrix).dtype
     product = mul(matmul(a_matrix, swapped(a_matrix)), typed_scalar(dtype, alpha))

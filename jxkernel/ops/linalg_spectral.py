@@ -108,6 +108,12 @@ def eigh(
 
     The derivative of eigenvectors is infinite or NaN where eigenvalues are equal; that of
     eigenvalues then depends on the basis chosen.  LAPACK ``syevd``, ``heevd``.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> vectors, values = lax.linalg.eigh(jnp.array([[2.0, 1.0], [1.0, 2.0]]))
+    >>> np.asarray(values).round(3)
+    array([1., 3.], dtype=float32)
     """
     if implementation not in (None, EighImplementation.QR):
         raise NotImplementedError(f"eigh on CPUs is EighImplementation.QR, not {implementation}")
@@ -209,6 +215,12 @@ def svd(
 
     The derivatives of u and v are infinite or NaN where singular values are equal or zero, and
     undefined where ``full_matrices`` adds columns.  LAPACK ``gesdd``, ``gesvd``.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> u, s, vt = lax.linalg.svd(jnp.array([[0.0, 2.0], [3.0, 0.0]]))
+    >>> np.asarray(s).round(3)
+    array([3., 2.], dtype=float32)
     """
     if algorithm not in (None, SvdAlgorithm.DEFAULT, SvdAlgorithm.QR):
         raise NotImplementedError(f"svd on CPUs is SvdAlgorithm.DEFAULT or QR, not {algorithm}")

@@ -54,6 +54,14 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: boo
       NotImplementedError: ``perturb_singular`` is asked for.
 
     Linear in b; a singular matrix gives NaN.  LAPACK ``gtsv``.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> below, on, above = jnp.array([0.0, 1.0]), jnp.array([2.0, 3.0]), jnp.array([1.0, 0.0])
+    >>> x = lax.linalg.tridiagonal_solve(below, on, above, jnp.array([[4.0], [7.0]]))
+    >>> np.asarray(x).round(3)
+    array([[1.],
+           [2.]], dtype=float32)
     """
     if perturb_singular:
         raise NotImplementedError(
@@ -154,6 +162,11 @@ def hessenberg(a: Any) -> tuple[Any, Any]:
       TypeError: the dtype has no kernel.
 
     Not differentiable.  LAPACK ``gehrd``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> form, taus = lax.linalg.hessenberg(jnp.eye(3))
+    >>> form.shape, taus.shape
+    ((3, 3), (2,))
     """
     form, taus = hessenberg_p.bind(a)
     return form, taus
@@ -212,6 +225,11 @@ def tridiagonal(a: Any, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
       TypeError: the dtype has no kernel.
 
     Not differentiable.  LAPACK ``sytrd``, ``hetrd``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> form, diagonal, beside, taus = lax.linalg.tridiagonal(jnp.eye(3))
+    >>> diagonal.tolist(), beside.tolist()
+    ([1.0, 1.0, 1.0], [0.0, 0.0])
     """
     form, d, e, taus = tridiagonal_p.bind(a, lower=bool(lower))
     return form, d, e, taus

@@ -70,6 +70,11 @@ def ragged_dot(
       NotImplementedError: ``group_offset`` is given.
 
     Linear in each operand.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> x, matrices = jnp.ones((3, 2)), jnp.array([[[1.0], [1.0]], [[5.0], [5.0]]])
+    >>> lax.ragged_dot(x, matrices, jnp.array([2, 1])).tolist()
+    [[2.0], [2.0], [10.0]]
     """
     numbers = RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,))
     return ragged_dot_general(
@@ -106,6 +111,11 @@ def ragged_dot_general(
       NotImplementedError: ``group_offset`` is given, or sizes differ between batches.
 
     Linear in each operand.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> numbers = lax.RaggedDotDimensionNumbers((((0,), (0,)), ((), ())), [0], [])
+    >>> lax.ragged_dot_general(jnp.ones((3, 2)), jnp.ones((3, 4)), jnp.array([2, 1]), numbers).shape
+    (2, 2, 4)
     """
     if group_offset is not None:
         raise NotImplementedError("ragged_dot with group_offset: cut the groups off beforehand")
@@ -194,6 +204,11 @@ def scaled_dot(
       TypeError: shapes do not fit.
 
     Linear in each operand and each scale.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> x, y = jnp.ones((2, 4)), jnp.ones((4, 1))
+    >>> lax.scaled_dot(x, y, lhs_scale=jnp.array([[1.0, 2.0], [3.0, 0.5]])).tolist()
+    [[6.0], [7.0]]
     """
     rank = rank_of(lhs)
     if dimension_numbers is None:

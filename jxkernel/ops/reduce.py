@@ -213,6 +213,10 @@ def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
 
     Where several elements are greatest they share the derivative equally.  Over no elements the
     result is the least number of the dtype.  StableHLO ``reduce`` with ``maximum``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.reduce_max(jnp.array([[1.0, 8.0], [5.0, -2.0]]), (0,)).tolist()
+    [5.0, 8.0]
     """
     return reduce_max_p.bind(operand, axes=integers(axes))
 
@@ -222,6 +226,10 @@ def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
 
     Arguments, errors and derivative are like those of ``reduce_max``.  StableHLO ``reduce`` with
     ``minimum``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.reduce_min(jnp.array([[1.0, 8.0], [5.0, -2.0]]), (0,)).tolist()
+    [1.0, -2.0]
     """
     return reduce_min_p.bind(operand, axes=integers(axes))
 
@@ -250,6 +258,10 @@ def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
       ValueError: an axis does not exist or is named twice.
 
     The derivative is right where elements are zero.  StableHLO ``reduce`` with ``multiply``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.reduce_prod(jnp.array([[2, 3], [4, 5]]), (0, 1)).item()
+    120
     """
     return reduce_prod_p.bind(operand, axes=integers(axes))
 
@@ -315,17 +327,31 @@ def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
       ValueError: an axis does not exist or is named twice.
 
     The derivative is zero.  StableHLO ``reduce`` with ``and``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.reduce_and(jnp.array([[True, False], [True, True]]), (1,)).tolist()
+    [False, True]
     """
     return reduce_and_p.bind(operand, axes=integers(axes))
 
 
 def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
-    """Return the bitwise (of booleans, logical) disjunction along axes; see ``reduce_and``."""
+    """Return the bitwise (of booleans, logical) disjunction along axes; see ``reduce_and``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.reduce_or(jnp.array([[4, 1], [0, 2]]), (1,)).tolist()
+    [5, 2]
+    """
     return reduce_or_p.bind(operand, axes=integers(axes))
 
 
 def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
-    """Return the bitwise exclusive disjunction along axes; see ``reduce_and``."""
+    """Return the bitwise exclusive disjunction along axes; see ``reduce_and``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.reduce_xor(jnp.array([[6, 3], [2, 2]]), (1,)).tolist()
+    [5, 0]
+    """
     return reduce_xor_p.bind(operand, axes=integers(axes))
 
 
@@ -433,12 +459,21 @@ def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
       TypeError: the dtype has no order, or ``index_dtype`` is no integer dtype.
 
     The derivative is zero.  StableHLO ``reduce``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.argmax(jnp.array([[1, 9, 9], [5, 0, 2]]), 1, "int32").tolist()
+    [1, 0]
     """
     return _bind_position(argmax_p, operand, axis, index_dtype)
 
 
 def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
-    """Return the first position of the least element along an axis; see ``argmax``."""
+    """Return the first position of the least element along an axis; see ``argmax``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.argmin(jnp.array([[1, 9, 9], [5, 0, 2]]), 1, "int32").tolist()
+    [0, 1]
+    """
     return _bind_position(argmin_p, operand, axis, index_dtype)
 
 

@@ -29,7 +29,18 @@ floor_p = unary(
 
 
 def floor(x: Any) -> Any:
-    """Return the greatest integer ≤ x, for floating dtypes.  StableHLO ``floor``."""
+    """Return the greatest integer ≤ x, for floating dtypes.  StableHLO ``floor``.
+
+    Args:
+      x: an array of a floating dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.floor(jnp.array([1.2, -1.2])).tolist()
+    [1.0, -2.0]
+    """
     return floor_p.bind(x)
 
 
@@ -37,7 +48,18 @@ ceil_p = unary("ceil", FLOATING, lower="stablehlo.ceil", reference=np.ceil, jvp=
 
 
 def ceil(x: Any) -> Any:
-    """Return the least integer ≥ x, for floating dtypes.  StableHLO ``ceil``."""
+    """Return the least integer ≥ x, for floating dtypes.  StableHLO ``ceil``.
+
+    Args:
+      x: an array of a floating dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.ceil(jnp.array([1.2, -1.2])).tolist()
+    [2.0, -1.0]
+    """
     return ceil_p.bind(x)
 
 
@@ -78,6 +100,12 @@ def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZER
       rounding_method: where 0.5 goes: away from zero (1.0), or to the nearest even number (0.0).
 
     StableHLO ``round_nearest_afz`` or ``round_nearest_even``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.round(jnp.array([0.5, 1.5, -2.4])).tolist()
+    [1.0, 2.0, -2.0]
+    >>> lax.round(jnp.array([0.5, 1.5, -2.4]), lax.RoundingMethod.TO_NEAREST_EVEN).tolist()
+    [0.0, 2.0, -2.0]
     """
     return round_p.bind(x, rounding_method=RoundingMethod(rounding_method))
 
@@ -93,7 +121,18 @@ is_finite_p = unary(
 
 
 def is_finite(x: Any) -> Any:
-    """Return whether x is finite: neither infinite nor NaN.  StableHLO ``is_finite``."""
+    """Return whether x is finite: neither infinite nor NaN.  StableHLO ``is_finite``.
+
+    Args:
+      x: an array of a floating dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.is_finite(jnp.array([1.0, jnp.inf, jnp.nan])).tolist()
+    [True, False, False]
+    """
     return is_finite_p.bind(x)
 
 
@@ -109,6 +148,18 @@ nextafter_p = nary(
 def nextafter(x1: Any, x2: Any) -> Any:
     """Return the representable number after x1 in the direction of x2; no derivative.
 
+    Args:
+      x1: an array of a floating dtype, or a number.
+      x2: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
     CHLO ``next_after``.
+
+    >>> from jxkernel import lax
+    >>> (lax.nextafter(1.0, 2.0) - 1.0).item() == 2.0**-23
+    True
     """
     return bind_binary(nextafter_p, x1, x2)

@@ -51,6 +51,12 @@ def scatter_mul(
 
     Linear in the operand; in the updates differentiable where windows do not overlap, which
     ``unique_indices`` promises.  StableHLO ``scatter`` with ``multiply``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
+    >>> x, factors = jnp.array([1.0, 2.0, 3.0]), jnp.array([10.0, 5.0])
+    >>> lax.scatter_mul(x, jnp.array([[2], [1]]), factors, numbers).tolist()
+    [1.0, 10.0, 30.0]
     """
     return bind_scatter(
         scatter_mul_p,
@@ -122,6 +128,12 @@ def scatter_min(
 
     Where several are least they share the derivative equally.  StableHLO ``scatter`` with
     ``minimum``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
+    >>> places, updates = jnp.array([[2], [0]]), jnp.array([4.0, -5.0])
+    >>> lax.scatter_min(jnp.ones(3), places, updates, numbers).tolist()
+    [-5.0, 1.0, 1.0]
     """
     return bind_scatter(
         scatter_min_p,
@@ -148,6 +160,12 @@ def scatter_max(
     """Take the greatest of elements and their updates; see ``scatter_min``.
 
     StableHLO ``scatter`` with ``maximum``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
+    >>> places, updates = jnp.array([[2], [0]]), jnp.array([4.0, -5.0])
+    >>> lax.scatter_max(jnp.ones(3), places, updates, numbers).tolist()
+    [1.0, 1.0, 4.0]
     """
     return bind_scatter(
         scatter_max_p,

@@ -40,12 +40,21 @@ def select_n(which: Any, *cases: Any) -> Any:
       ShapeMismatchError: the shapes differ.
 
     Linear in the cases; cases that were not chosen get zero cotangents.  StableHLO ``select``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.select_n(jnp.array([2, 0], "int32"), *jnp.array([[1, 2], [3, 4], [5, 6]])).tolist()
+    [5, 2]
     """
     return select_n_p.bind(which, *type_numbers("select_n", cases))
 
 
 def select(pred: Any, on_true: Any, on_false: Any) -> Any:
-    """Return ``on_true`` where ``pred`` holds, else ``on_false``: ``select_n`` of two cases."""
+    """Return ``on_true`` where ``pred`` holds, else ``on_false``: ``select_n`` of two cases.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.select(jnp.array([True, False]), jnp.array([1, 2]), jnp.array([8, 9])).tolist()
+    [1, 9]
+    """
     return select_n(pred, on_false, on_true)
 
 

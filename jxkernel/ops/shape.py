@@ -56,6 +56,12 @@ def reshape(operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | 
       TypeError: the sizes differ, or ``dimensions`` is no permutation.
 
     Linear: cotangents are reshaped back.  StableHLO ``reshape``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.reshape(jnp.arange(6), (3, 2)).tolist()
+    [[0, 1], [2, 3], [4, 5]]
+    >>> lax.reshape(jnp.arange(6).reshape(2, 3), (6,), dimensions=(1, 0)).tolist()
+    [0, 3, 1, 4, 2, 5]
     """
     shape = integers(new_sizes)
     if dimensions is not None:
@@ -104,6 +110,10 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
 
     Raises:
       ValueError: the range of axes does not lie in the array or is reversed.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.collapse(jnp.ones((2, 3, 4, 5)), 1, 3).shape
+    (2, 12, 5)
     """
     shape = shape_of(operand)
     start, stop, _ = slice(start_dimension, stop_dimension).indices(len(shape))
@@ -127,6 +137,10 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
       ValueError: an axis does not exist, is named twice, or has another size.
 
     Linear: the axes come back.  StableHLO ``reshape``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.squeeze(jnp.ones((1, 3, 1)), (0,)).shape
+    (3, 1)
     """
     axes = canonical_axes("squeeze", dimensions, rank_of(array))
     if not axes and is_array(array):
@@ -176,6 +190,10 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
       ValueError: a place does not exist or is named twice.
 
     Linear.  StableHLO ``broadcast_in_dim``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.expand_dims(jnp.ones((3, 4)), (0, 2)).shape
+    (1, 3, 1, 4)
     """
     shape = shape_of(array)
     count = len(dimensions)
@@ -193,7 +211,12 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
 
 
 def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
-    """Add leading axes of the given sizes, along which the array is repeated."""
+    """Add leading axes of the given sizes, along which the array is repeated.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.broadcast(jnp.array([1, 2]), (2,)).tolist()
+    [[1, 2], [1, 2]]
+    """
     shape = shape_of(operand)
     new = integers(sizes)
     places = tuple(range(len(new), len(new) + len(shape)))
@@ -205,6 +228,14 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
 
     Raises:
       ValueError: two sizes of one axis differ and neither is 1.
+
+    >>> from jxkernel import lax
+    >>> lax.broadcast_shapes((5, 1), (3,))
+    (5, 3)
+    >>> lax.broadcast_shapes((5, 2), (3,))
+    Traceback (most recent call last):
+        ...
+    ValueError: ...
     """
     rank = max((len(shape) for shape in shapes), default=0)
     aligned = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
@@ -223,6 +254,10 @@ def broadcast_to_rank(x: Any, rank: int) -> Any:
 
     Raises:
       ValueError: it has more axes already.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.broadcast_to_rank(jnp.ones((4, 2)), 3).shape
+    (1, 4, 2)
     """
     missing = rank - rank_of(x)
     if missing < 0:
@@ -235,6 +270,10 @@ def tile(operand: Any, reps: Sequence[int]) -> Any:
 
     Raises:
       ValueError: there is not one non-negative count per axis.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.tile(jnp.array([[1, 2]]), (2, 2)).tolist()
+    [[1, 2, 1, 2], [1, 2, 1, 2]]
     """
     shape = shape_of(operand)
     counts = integers(reps)
@@ -259,6 +298,10 @@ def rev(operand: Any, dimensions: Sequence[int]) -> Any:
       ValueError: an axis does not exist or is named twice.
 
     Linear, and its own transpose.  StableHLO ``reverse``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.rev(jnp.array([[1, 2], [3, 4]]), (1,)).tolist()
+    [[2, 1], [4, 3]]
     """
     return rev_p.bind(operand, dimensions=integers(dimensions))
 
@@ -304,5 +347,9 @@ def shape_as_value(shape: Sequence[int]) -> Any:
 
     Args:
       shape: sizes, known while tracing.
+
+    >>> from jxkernel import lax
+    >>> lax.shape_as_value((2, 5)).tolist()
+    [2, 5]
     """
     return np.asarray(integers(shape), np.int32)

@@ -55,6 +55,10 @@ def slice(
       ValueError: a position or step does not fit its axis.
 
     Linear: cotangents are padded with zeros.  StableHLO ``slice``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.slice(jnp.arange(10), (1,), (8,), (3,)).tolist()
+    [1, 4, 7]
     """
     steps = None if strides is None else integers(strides)
     if steps is not None and all(step == 1 for step in steps):
@@ -170,6 +174,10 @@ def slice_in_dim(
 
     Raises:
       ValueError: there is no such axis, or a position does not lie in it.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.slice_in_dim(jnp.array([[1, 2, 3], [4, 5, 6]]), 1, None, axis=1).tolist()
+    [[2, 3], [5, 6]]
     """
     shape = shape_of(operand)
     place = canonical_axis("slice_in_dim", axis, len(shape))
@@ -194,6 +202,10 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
 
     Raises:
       IndexError: the axis has no such position.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.index_in_dim(jnp.array([[1, 2], [3, 4]]), -1).tolist()
+    [[3, 4]]
     """
     place = canonical_axis("index_in_dim", axis, rank_of(operand))
     size = shape_of(operand)[place]
@@ -224,6 +236,10 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
       TypeError: the dtypes differ, or the value is no scalar.
 
     Linear in both operands.  StableHLO ``pad``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.pad(jnp.array([5, 6]), 0, [(1, 2, 1)]).tolist()
+    [0, 5, 0, 6, 0, 0]
     """
     return pad_p.bind(
         operand,

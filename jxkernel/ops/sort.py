@@ -58,6 +58,12 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
       ShapeMismatchError: the arrays' shapes differ.
 
     Tangents are permuted as their elements are.  StableHLO ``sort``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.sort(jnp.array([[3, 1, 2], [9, 7, 8]])).tolist()
+    [[1, 2, 3], [7, 8, 9]]
+    >>> [x.tolist() for x in lax.sort((jnp.array([2, 1, 2]), jnp.array([5, 6, 4])), num_keys=2)]
+    [[1, 2, 2], [6, 4, 5]]
     """
     several = isinstance(operand, _SEQUENCE)
     operands = list(operand) if several else [operand]
@@ -73,7 +79,13 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
 def sort_key_val(
     keys: Any, values: Any, dimension: int = -1, is_stable: bool = True
 ) -> tuple[Any, Any]:
-    """Sort keys along an axis and permute values alike; see ``sort``."""
+    """Sort keys along an axis and permute values alike; see ``sort``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> keys, values = lax.sort_key_val(jnp.array([3, 1, 2]), jnp.array([30, 10, 20]))
+    >>> keys.tolist(), values.tolist()
+    ([1, 2, 3], [10, 20, 30])
+    """
     ordered, moved = sort((keys, values), dimension, is_stable, 1)
     return ordered, moved
 
@@ -180,6 +192,11 @@ def top_k(operand: Any, k: int, *, axis: int = -1, is_stable: bool = True) -> tu
       TypeError: the dtype has no order.
 
     NaN counts as the greatest.  Tangents are those of the elements chosen.  CHLO ``top_k``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> values, positions = lax.top_k(jnp.array([4, 8, 8, 1]), 3)
+    >>> values.tolist(), positions.tolist()
+    ([8, 8, 4], [1, 2, 0])
     """
     place = canonical_axis("top_k", axis, rank_of(operand))
     last = rank_of(operand) - 1
@@ -257,6 +274,11 @@ def approx_max_k(
       ValueError: the axis has fewer than ``k`` elements, or the target is not in (0, 1].
 
     Tangents are those of the elements chosen.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> values, positions = lax.approx_max_k(jnp.array([3.0, 9.0, 1.0, 7.0]), 2)
+    >>> values.tolist(), positions.tolist()
+    ([9.0, 7.0], [1, 3])
     """
     if not dtypes.issubdtype(abstractify(operand).dtype, np.floating):
         raise TypeError(
@@ -276,7 +298,13 @@ def approx_min_k(
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
 ) -> tuple[Any, Any]:
-    """Return about the ``k`` least elements along an axis and their positions; see approx_max_k."""
+    """Return about the ``k`` least elements along an axis and their positions; see approx_max_k.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> values, positions = lax.approx_min_k(jnp.array([3.0, 9.0, 1.0, 7.0]), 2)
+    >>> values.tolist(), positions.tolist()
+    ([1.0, 3.0], [2, 0])
+    """
     values, places = approx_max_k(
         neg(operand),
         k,

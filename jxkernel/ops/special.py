@@ -53,7 +53,19 @@ erf_p = unary(
 
 
 def erf(x: Any) -> Any:
-    """Return the error function, 2/√π ∫₀ˣ exp(-s²) ds, for floating dtypes.  CHLO ``erf``."""
+    """Return the error function, 2/√π ∫₀ˣ exp(-s²) ds, for floating dtypes.  CHLO ``erf``.
+
+    Args:
+      x: an array of a floating dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.erf(jnp.array([0.0, 0.5, 3.0]))).round(3)
+    array([0.  , 0.52, 1.  ], dtype=float32)
+    """
     return erf_p.bind(x)
 
 
@@ -72,7 +84,20 @@ erfc_p = unary(
 
 
 def erfc(x: Any, *, accuracy: Accuracy = None) -> Any:
-    """Return 1 - erf(x), accurate for large x.  CHLO ``erfc``, of which there is one accuracy."""
+    """Return 1 - erf(x), accurate for large x.  CHLO ``erfc``, of which there is one accuracy.
+
+    Args:
+      x: an array of a floating dtype, or a number.
+      accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.erfc(jnp.array([0.0, 0.5]))).round(3)
+    array([1.  , 0.48], dtype=float32)
+    """
     return bind_accurate(erfc_p, x, accuracy)
 
 
@@ -86,7 +111,19 @@ erf_inv_p = unary(
 
 
 def erf_inv(x: Any) -> Any:
-    """Return the inverse of erf: ±inf at ±1, NaN beyond.  CHLO ``erf_inv``."""
+    """Return the inverse of erf: ±inf at ±1, NaN beyond.  CHLO ``erf_inv``.
+
+    Args:
+      x: an array of a floating dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.erf_inv(jnp.array([0.0, 0.5, 1.0]))).round(3)
+    array([0.   , 0.477,   inf], dtype=float32)
+    """
     return erf_inv_p.bind(x)
 
 
@@ -152,7 +189,18 @@ lgamma_p = unary(
 def lgamma(x: Any) -> Any:
     """Return log |Γ(x)|: exactly 0 at 1 and 2, inf at 0 and the negative integers.
 
+    Args:
+      x: an array of a floating dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
     CHLO ``lgamma``, and near 1 and 2 a series.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.lgamma(jnp.array([1.0, 5.0, 0.5]))).round(3)
+    array([0.   , 3.178, 0.572], dtype=float32)
     """
     return lgamma_p.bind(x)
 
@@ -167,7 +215,19 @@ digamma_p = unary(
 
 
 def digamma(x: Any) -> Any:
-    """Return ψ(x), the derivative of log Γ(x): NaN at its poles.  CHLO ``digamma``."""
+    """Return ψ(x), the derivative of log Γ(x): NaN at its poles.  CHLO ``digamma``.
+
+    Args:
+      x: an array of a floating dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.digamma(jnp.array([1.0, 4.0]))).round(3)
+    array([-0.577,  1.256], dtype=float32)
+    """
     return digamma_p.bind(x)
 
 
@@ -186,7 +246,20 @@ polygamma_p = nary(
 def polygamma(m: Any, x: Any) -> Any:
     """Return the m-th derivative of ψ at x, for floating m that holds natural numbers.
 
+    Args:
+      m: an array of a floating dtype, or a number.
+      x: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
     Not differentiable in m.  CHLO ``polygamma``.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.polygamma(1.0, jnp.array([1.0, 2.0]))).round(3)
+    array([1.645, 0.645], dtype=float32)
     """
     return bind_binary(polygamma_p, m, x)
 
@@ -206,7 +279,20 @@ zeta_p = nary(
 def zeta(x: Any, q: Any) -> Any:
     """Return the Hurwitz zeta function Σ (k + q)⁻ˣ over k ≥ 0: inf at x = 1, NaN for x < 1.
 
+    Args:
+      x: an array of a floating dtype, or a number.
+      q: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
     Not differentiable in x.  CHLO ``zeta``.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.zeta(2.0, jnp.array([1.0, 2.0]))).round(3)
+    array([1.645, 0.645], dtype=float32)
     """
     return bind_binary(zeta_p, x, q)
 
@@ -308,7 +394,19 @@ bessel_i0e_p = unary(
 
 
 def bessel_i0e(x: Any) -> Any:
-    """Return exp(-|x|) I₀(x), the scaled modified Bessel function of order 0."""
+    """Return exp(-|x|) I₀(x), the scaled modified Bessel function of order 0.
+
+    Args:
+      x: an array of a floating dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.bessel_i0e(jnp.array([0.0, 2.0]))).round(3)
+    array([1.   , 0.309], dtype=float32)
+    """
     return bessel_i0e_p.bind(x)
 
 
@@ -332,6 +430,17 @@ bessel_i1e_p = unary(
 def bessel_i1e(x: Any) -> Any:
     """Return exp(-|x|) I₁(x), the scaled modified Bessel function of order 1.
 
+    Args:
+      x: an array of a floating dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
     CHLO ``bessel_i1e``.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.bessel_i1e(jnp.array([0.0, 2.0]))).round(3)
+    array([0.   , 0.215], dtype=float32)
     """
     return bessel_i1e_p.bind(x)

@@ -106,7 +106,20 @@ sin_p = unary(
 
 
 def sin(x: Any, *, accuracy: Accuracy = None) -> Any:
-    """Return the sine of x in radians, for floating and complex dtypes.  StableHLO ``sine``."""
+    """Return the sine of x in radians, for floating and complex dtypes.  StableHLO ``sine``.
+
+    Args:
+      x: an array of a floating or complex dtype, or a number.
+      accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.sin(jnp.array([0.0, 1.0]))).round(3)
+    array([0.   , 0.841], dtype=float32)
+    """
     return bind_accurate(sin_p, x, accuracy)
 
 
@@ -120,7 +133,20 @@ cos_p = unary(
 
 
 def cos(x: Any, *, accuracy: Accuracy = None) -> Any:
-    """Return the cosine of x in radians, for floating and complex dtypes.  StableHLO ``cosine``."""
+    """Return the cosine of x in radians, for floating and complex dtypes.  StableHLO ``cosine``.
+
+    Args:
+      x: an array of a floating or complex dtype, or a number.
+      accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.cos(jnp.array([0.0, 2.0]))).round(3)
+    array([ 1.   , -0.416], dtype=float32)
+    """
     return bind_accurate(cos_p, x, accuracy)
 
 
@@ -134,7 +160,20 @@ tan_p = unary(
 
 
 def tan(x: Any, *, accuracy: Accuracy = None) -> Any:
-    """Return the tangent of x in radians, for floating and complex dtypes.  StableHLO ``tan``."""
+    """Return the tangent of x in radians, for floating and complex dtypes.  StableHLO ``tan``.
+
+    Args:
+      x: an array of a floating or complex dtype, or a number.
+      accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.tan(jnp.array([0.0, 1.0]))).round(3)
+    array([0.   , 1.557], dtype=float32)
+    """
     return bind_accurate(tan_p, x, accuracy)
 
 
@@ -152,7 +191,18 @@ asin_p = unary(
 def asin(x: Any) -> Any:
     """Return the inverse sine: NaN for real x outside [-1, 1], where its slope is infinite.
 
+    Args:
+      x: an array of a floating or complex dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
     CHLO ``asin``.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.asin(jnp.array([0.5, -1.0, 2.0]))).round(3)
+    array([ 0.524, -1.571,    nan], dtype=float32)
     """
     return asin_p.bind(x)
 
@@ -169,7 +219,18 @@ acos_p = unary(
 def acos(x: Any) -> Any:
     """Return the inverse cosine: NaN for real x outside [-1, 1], where its slope is infinite.
 
+    Args:
+      x: an array of a floating or complex dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
     CHLO ``acos``.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.acos(jnp.array([0.5, -1.0, 2.0]))).round(3)
+    array([1.047, 3.142,   nan], dtype=float32)
     """
     return acos_p.bind(x)
 
@@ -184,7 +245,19 @@ atan_p = unary(
 
 
 def atan(x: Any) -> Any:
-    """Return the inverse tangent, for floating and complex dtypes.  CHLO ``atan``."""
+    """Return the inverse tangent, for floating and complex dtypes.  CHLO ``atan``.
+
+    Args:
+      x: an array of a floating or complex dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.atan(jnp.array([1.0, -jnp.inf]))).round(3)
+    array([ 0.785, -1.571], dtype=float32)
+    """
     return atan_p.bind(x)
 
 
@@ -203,7 +276,20 @@ atan2_p = nary(
 def atan2(x: Any, y: Any) -> Any:
     """Return the angle of the point (y, x), in [-π, π], for floating dtypes.
 
+    Args:
+      x: an array of a floating dtype, or a number.
+      y: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
     The derivative at the origin is NaN.  StableHLO ``atan2``.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.atan2(jnp.array([1.0, -1.0]), jnp.array([0.0, -1.0]))).round(3)
+    array([ 1.571, -2.356], dtype=float32)
     """
     return bind_binary(atan2_p, x, y)
 
@@ -220,7 +306,19 @@ sinh_p = unary(
 
 
 def sinh(x: Any) -> Any:
-    """Return the hyperbolic sine, for floating and complex dtypes.  CHLO ``sinh``."""
+    """Return the hyperbolic sine, for floating and complex dtypes.  CHLO ``sinh``.
+
+    Args:
+      x: an array of a floating or complex dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.sinh(jnp.array([0.0, 1.5]))).round(3)
+    array([0.   , 2.129], dtype=float32)
+    """
     return sinh_p.bind(x)
 
 
@@ -234,7 +332,19 @@ cosh_p = unary(
 
 
 def cosh(x: Any) -> Any:
-    """Return the hyperbolic cosine, for floating and complex dtypes.  CHLO ``cosh``."""
+    """Return the hyperbolic cosine, for floating and complex dtypes.  CHLO ``cosh``.
+
+    Args:
+      x: an array of a floating or complex dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.cosh(jnp.array([0.0, 1.5]))).round(3)
+    array([1.   , 2.352], dtype=float32)
+    """
     return cosh_p.bind(x)
 
 
@@ -248,7 +358,20 @@ tanh_p = unary(
 
 
 def tanh(x: Any, *, accuracy: Accuracy = None) -> Any:
-    """Return the hyperbolic tangent, for floating and complex dtypes.  StableHLO ``tanh``."""
+    """Return the hyperbolic tangent, for floating and complex dtypes.  StableHLO ``tanh``.
+
+    Args:
+      x: an array of a floating or complex dtype, or a number.
+      accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.tanh(jnp.array([0.0, 1.0, 50.0]))).round(3)
+    array([0.   , 0.762, 1.   ], dtype=float32)
+    """
     return bind_accurate(tanh_p, x, accuracy)
 
 
@@ -279,7 +402,19 @@ asinh_p = unary(
 
 
 def asinh(x: Any) -> Any:
-    """Return the inverse hyperbolic sine, for floating and complex dtypes.  CHLO ``asinh``."""
+    """Return the inverse hyperbolic sine, for floating and complex dtypes.  CHLO ``asinh``.
+
+    Args:
+      x: an array of a floating or complex dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.asinh(jnp.array([0.0, -3.0]))).round(3)
+    array([ 0.   , -1.818], dtype=float32)
+    """
     return asinh_p.bind(x)
 
 
@@ -296,7 +431,18 @@ acosh_p = unary(
 def acosh(x: Any) -> Any:
     """Return the inverse hyperbolic cosine: NaN for real x < 1; its slope at 1 is infinite.
 
+    Args:
+      x: an array of a floating or complex dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
     CHLO ``acosh``.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.acosh(jnp.array([1.0, 2.0, 0.5]))).round(3)
+    array([0.   , 1.317,   nan], dtype=float32)
     """
     return acosh_p.bind(x)
 
@@ -311,5 +457,17 @@ atanh_p = unary(
 
 
 def atanh(x: Any) -> Any:
-    """Return the inverse hyperbolic tangent: ±inf at ±1, NaN for real x beyond.  CHLO ``atanh``."""
+    """Return the inverse hyperbolic tangent: ±inf at ±1, NaN for real x beyond.  CHLO ``atanh``.
+
+    Args:
+      x: an array of a floating or complex dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.atanh(jnp.array([0.5, 1.0]))).round(3)
+    array([0.549,   inf], dtype=float32)
+    """
     return atanh_p.bind(x)

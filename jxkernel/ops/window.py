@@ -140,6 +140,10 @@ def reduce_window_shape_tuple(
 
     Raises:
       ValueError: a parameter does not fit the operand's rank.
+
+    >>> from jxkernel import lax
+    >>> lax.reduce_window_shape_tuple((8, 8), (2, 3), (2, 1), "VALID")
+    (4, 6)
     """
     window = canonical_window(
         operand_shape, window_dimensions, window_strides, padding, base_dilation, window_dilation

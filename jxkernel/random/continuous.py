@@ -137,6 +137,19 @@ def _truncated(words: Any, name: str, shape: Shape, dtype: Any, lower: Any, uppe
 # ---------------------------------------------------------------- the form of the others
 
 
+_PLAIN = """
+Args:
+  key: a key.
+  shape: the result's shape.
+  dtype: a floating dtype; the default one where not given.
+
+>>> from jxkernel import random
+>>> random.{0}(random.key(0), (3,)).shape
+(3,)
+"""
+"""How the docstring of a distribution without parameters goes on."""
+
+
 def _without_parameters(name: str, transform: Callable[[Any], Any], low: Any, doc: str) -> Any:
     """Return a distribution made of uniform numbers in [low(dtype), 1) by a formula."""
 
@@ -149,7 +162,7 @@ def _without_parameters(name: str, transform: Callable[[Any], Any], low: Any, do
         return drawn(words, generator.name, canonical_shape(shape), float_dtype(name, dtype))
 
     distribution.__name__ = distribution.__qualname__ = name
-    distribution.__doc__ = doc
+    distribution.__doc__ = f"{doc}\n{_PLAIN.format(name)}"
     return distribution
 
 
@@ -355,6 +368,11 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
       upper: the upper bound; all results lie strictly between the two.
       shape: the result's shape; that of the bounds where not given.
       dtype: a floating dtype.
+
+    >>> from jxkernel import random
+    >>> x = random.truncated_normal(random.key(2), -1.0, 0.5, (100,))
+    >>> bool((x > -1).all() and (x < 0.5).all())
+    True
     """
     return _draw_truncated(key, shape, dtype, lower, upper)
 
@@ -367,6 +385,11 @@ def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Any:
       scale: the standard deviation of the components.
       shape: the result's shape; that of ``scale`` where not given.
       dtype: a floating dtype.
+
+    >>> from jxkernel import random
+    >>> x = random.rayleigh(random.key(0), 2.0, (4,))
+    >>> x.shape, bool((x > 0).all())
+    ((4,), True)
     """
     return _draw_rayleigh(key, shape, dtype, scale)
 
@@ -379,6 +402,11 @@ def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
       b: the exponent, positive.
       shape: the result's shape; that of ``b`` where not given.
       dtype: a floating dtype.
+
+    >>> from jxkernel import random
+    >>> x = random.pareto(random.key(0), 3.0, (4,))
+    >>> x.shape, bool((x >= 1).all())
+    ((4,), True)
     """
     return _draw_pareto(key, shape, dtype, b)
 
@@ -394,6 +422,11 @@ def weibull_min(
       concentration: the exponent, positive.
       shape: the result's shape.
       dtype: a floating dtype.
+
+    >>> from jxkernel import random
+    >>> x = random.weibull_min(random.key(0), 2.0, 1.5, (4,))
+    >>> x.shape, bool((x >= 0).all())
+    ((4,), True)
     """
     return _draw_weibull(key, shape, dtype, scale, concentration)
 
@@ -406,17 +439,33 @@ def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None) 
       sigma: the standard deviation of the logarithm.
       shape: the result's shape; that of ``sigma`` where not given.
       dtype: a floating dtype.
+
+    >>> from jxkernel import random
+    >>> x = random.lognormal(random.key(0), 0.5, (4,))
+    >>> x.shape, bool((x > 0).all())
+    ((4,), True)
     """
     return _draw_lognormal(key, shape, dtype, sigma)
 
 
 def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Return lengths of standard normal vectors of three components."""
+    """Return lengths of standard normal vectors of three components.
+
+    >>> from jxkernel import random
+    >>> x = random.maxwell(random.key(0), (4,))
+    >>> x.shape, bool((x > 0).all())
+    ((4,), True)
+    """
     return _draw_maxwell(key, shape, dtype)
 
 
 def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Return ``loc`` plus or minus ``scale`` times numbers of ``maxwell``."""
+    """Return ``loc`` plus or minus ``scale`` times numbers of ``maxwell``.
+
+    >>> from jxkernel import random
+    >>> random.double_sided_maxwell(random.key(1), 0.0, 2.0, (3,)).shape
+    (3,)
+    """
     return _draw_double_maxwell(key, shape, dtype, loc, scale)
 
 
@@ -428,6 +477,11 @@ def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Any:
       mean: the mean, positive.
       shape: the result's shape; that of ``mean`` where not given.
       dtype: a floating dtype.
+
+    >>> from jxkernel import random
+    >>> x = random.wald(random.key(0), 1.5, (4,))
+    >>> x.shape, bool((x > 0).all())
+    ((4,), True)
     """
     return _draw_wald(key, shape, dtype, mean)
 
@@ -444,5 +498,10 @@ def triangular(
       right: the greatest.
       shape: the result's shape; that of the parameters where not given.
       dtype: a floating dtype.
+
+    >>> from jxkernel import random
+    >>> x = random.triangular(random.key(0), 1.0, 2.0, 4.0, (5,))
+    >>> bool((x >= 1).all() and (x <= 4).all())
+    True
     """
     return _draw_triangular(key, shape, dtype, left, mode, right)

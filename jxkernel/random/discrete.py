@@ -104,7 +104,12 @@ def _rademacher(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
 
 
 def rademacher(key: Any, shape: int | Sequence[int] = (), dtype: Any = None) -> Any:
-    """Return -1 or 1, each with probability one half."""
+    """Return -1 or 1, each with probability one half.
+
+    >>> from jxkernel import random
+    >>> set(random.rademacher(random.key(0), (50,)).tolist()) == {-1, 1}
+    True
+    """
     words, generator = checked_words("rademacher", key)
     if dtype is None or dtype is int:
         found = dtypes.default_int_dtype()
@@ -293,6 +298,11 @@ def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
       p: the probability of success, a number or array in (0, 1].
       shape: the result's shape; that of ``p`` where not given.
       dtype: an integer dtype.
+
+    >>> from jxkernel import random
+    >>> x = random.geometric(random.key(0), 0.3, (5,))
+    >>> x.shape, bool((x >= 1).all())
+    ((5,), True)
     """
     words, generator = checked_words("geometric", key)
     sizes = joint_shape("geometric", shape, p)

@@ -42,6 +42,10 @@ def bits(key: Any, shape: int | Sequence[int] = (), dtype: Any = None) -> Any:
 
     Raises:
       ValueError: the dtype is not unsigned.
+
+    >>> from jxkernel import random
+    >>> random.bits(random.key(1), (2,)).dtype.name
+    'uint32'
     """
     words, generator = checked_words("bits", key)
     if dtype is None:

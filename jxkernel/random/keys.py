@@ -364,6 +364,11 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Any:
     Raises:
       TypeError: ``key`` is no key.
       ValueError: it is an array of keys.
+
+    >>> from jxkernel import random
+    >>> random.split(random.key(0), 3).shape
+    (3,)
+    >>> first, second = random.split(random.key(0))
     """
     words, generator = checked_words("split", key)
     shape = integers(listed(num))
@@ -385,6 +390,11 @@ def fold_in(key: Any, data: Any) -> Any:
     Raises:
       TypeError: ``key`` is no key, or ``data`` no integer scalar.
       OverflowError: a Python integer is out of range.
+
+    >>> from jxkernel import random
+    >>> keys = [random.fold_in(random.key(0), step) for step in range(3)]
+    >>> len({random.bits(key).item() for key in keys})
+    3
     """
     words, generator = checked_words("fold_in", key)
     if isinstance(data, (int, np.integer)):
@@ -396,7 +406,13 @@ def fold_in(key: Any, data: Any) -> Any:
 
 
 def clone(key: Any) -> Any:
-    """Return a copy of a key that may be used once more for the same bits, on purpose."""
+    """Return a copy of a key that may be used once more for the same bits, on purpose.
+
+    >>> from jxkernel import random
+    >>> key = random.key(3)
+    >>> random.normal(key).item() == random.normal(random.clone(key)).item()
+    True
+    """
     words, generator = _any_words("clone", key)
     if checking_keys():
         words = bitwise_or(words, np.uint32(0))
@@ -411,7 +427,12 @@ def _any_words(name: str, keys: Any) -> tuple[Any, Generator]:
 
 
 def key_data(keys: Any) -> Any:
-    """Return the words of keys as an array of uint32."""
+    """Return the words of keys as an array of uint32.
+
+    >>> from jxkernel import random
+    >>> random.key_data(random.key(7)).tolist()
+    [0, 7]
+    """
     return _any_words("key_data", keys)[0]
 
 
@@ -426,6 +447,11 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
     Raises:
       ValueError: both are given, or there is no such generator.
       TypeError: the dtype is not uint32, or the last axis is of another size.
+
+    >>> from jxkernel import random, numpy as jnp
+    >>> key = random.wrap_key_data(jnp.array([0, 7], "uint32"), impl="threefry2x32")
+    >>> bool(key == random.key(7))
+    True
     """
     generator = _generator_of("wrap_key_data", impl, dtype)
     words = asarray(key_bits_array)
@@ -438,10 +464,20 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
 
 
 def key_impl(keys: Any) -> str:
-    """Return the name of the generator that keys are for."""
+    """Return the name of the generator that keys are for.
+
+    >>> from jxkernel import random
+    >>> random.key_impl(random.key(0))
+    'threefry2x32'
+    """
     return _any_words("key_impl", keys)[1].name
 
 
 def key_dtype(impl_spec: Any = None) -> KeyDType:
-    """Return the dtype of the typed keys of a generator."""
+    """Return the dtype of the typed keys of a generator.
+
+    >>> from jxkernel import random
+    >>> random.key_dtype("threefry2x32") == random.key(0).dtype
+    True
+    """
     return _DTYPES[generator_named(impl_spec).name]

@@ -104,6 +104,11 @@ def choice(
         ``p`` has another shape.
 
     Linear in ``a``; no derivative with respect to ``p``.
+
+    >>> from jxkernel import random, numpy as jnp
+    >>> picked = random.choice(random.key(0), jnp.array([10, 20, 30]), (2,), replace=False)
+    >>> len(set(picked.tolist()) & {10, 20, 30})
+    2
     """
     checked_words("choice", key, uses=False)
     counts = canonical_shape(shape)

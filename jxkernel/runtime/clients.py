@@ -101,12 +101,22 @@ def drop_stale_cpu() -> bool:
 
 
 def devices(platform: str | None = None) -> list[Any]:
-    """Return the devices of a platform, all processes' included."""
+    """Return the devices of a platform, all processes' included.
+
+    >>> import jxkernel as jx
+    >>> [device.platform for device in jx.devices("cpu")][:1]
+    ['cpu']
+    """
     return list(backend(platform).devices())
 
 
 def local_devices(platform: str | None = None) -> list[Any]:
-    """Return the devices of a platform that belong to this process."""
+    """Return the devices of a platform that belong to this process.
+
+    >>> import jxkernel as jx
+    >>> jx.local_devices() == jx.devices()
+    True
+    """
     return list(backend(platform).local_devices())
 
 

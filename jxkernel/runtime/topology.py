@@ -29,7 +29,12 @@ def _client(given: Any) -> Any:
 
 
 def default_backend() -> str:
-    """Return the name of the platform that is used where none is asked for, such as ``cpu``."""
+    """Return the name of the platform that is used where none is asked for, such as ``cpu``.
+
+    >>> import jxkernel as jx
+    >>> jx.default_backend() == jx.devices()[0].platform
+    True
+    """
     return default_platform()
 
 
@@ -38,6 +43,10 @@ def device_count(backend: str | Any | None = None) -> int:
 
     Args:
       backend: the platform's name; the default one where not given.
+
+    >>> import jxkernel as jx
+    >>> jx.device_count() == len(jx.devices())
+    True
     """
     return int(_client(backend).device_count())
 
@@ -47,6 +56,10 @@ def local_device_count(backend: str | Any | None = None) -> int:
 
     Args:
       backend: the platform's name; the default one where not given.
+
+    >>> import jxkernel as jx
+    >>> jx.local_device_count() == len(jx.local_devices())
+    True
     """
     return int(_client(backend).local_device_count())
 
@@ -56,6 +69,10 @@ def process_index(backend: str | Any | None = None) -> int:
 
     Args:
       backend: the platform's name; the default one where not given.
+
+    >>> import jxkernel as jx
+    >>> jx.process_index()
+    0
     """
     return int(_client(backend).process_index())
 
@@ -65,6 +82,10 @@ def process_indices(backend: str | Any | None = None) -> list[int]:
 
     Args:
       backend: the platform's name; the default one where not given.
+
+    >>> import jxkernel as jx
+    >>> jx.process_indices()
+    [0]
     """
     return sorted({device.process_index for device in _client(backend).devices()})
 
@@ -74,22 +95,41 @@ def process_count(backend: str | Any | None = None) -> int:
 
     Args:
       backend: the platform's name; the default one where not given.
+
+    >>> import jxkernel as jx
+    >>> jx.process_count()
+    1
     """
     return len(process_indices(backend))
 
 
 def host_id(backend: str | Any | None = None) -> int:
-    """Return this process's number; ``process_index`` is today's name."""
+    """Return this process's number; ``process_index`` is today's name.
+
+    >>> import jxkernel as jx
+    >>> jx.host_id()
+    0
+    """
     return process_index(backend)
 
 
 def host_ids(backend: str | Any | None = None) -> list[int]:
-    """Return the numbers of all processes; ``process_indices`` is today's name."""
+    """Return the numbers of all processes; ``process_indices`` is today's name.
+
+    >>> import jxkernel as jx
+    >>> jx.host_ids()
+    [0]
+    """
     return process_indices(backend)
 
 
 def host_count(backend: str | Any | None = None) -> int:
-    """Return how many processes there are; ``process_count`` is today's name."""
+    """Return how many processes there are; ``process_count`` is today's name.
+
+    >>> import jxkernel as jx
+    >>> jx.host_count()
+    1
+    """
     return process_count(backend)
 
 
@@ -98,6 +138,11 @@ def live_arrays(platform: str | None = None) -> list[Any]:
 
     Args:
       platform: the platform's name; the default one where not given.
+
+    >>> import jxkernel as jx
+    >>> x = jx.numpy.ones(3)
+    >>> any(array is x for array in jx.live_arrays())
+    True
     """
     # Memory that is being taken over from another library is no array yet.
     return [array for array in backend(platform).live_arrays() if array.aval is not None]
@@ -108,6 +153,10 @@ def print_environment_info(return_string: bool = False) -> str | None:
 
     Args:
       return_string: whether to return the text instead.
+
+    >>> import jxkernel as jx
+    >>> jx.print_environment_info(return_string=True).splitlines()[0].split()[0]
+    'jxkernel:'
     """
     devices = backend().devices()
     system = machine.uname()

@@ -317,6 +317,12 @@ def set_mesh(mesh: Mesh | None) -> Any:
 
     Raises:
       TypeError: it is no mesh.
+
+    >>> import jxkernel as jx
+    >>> from jxkernel.sharding import Mesh, get_mesh
+    >>> with jx.set_mesh(Mesh(jx.devices()[:1], ("rows",))):
+    ...     print(get_mesh().axis_names)
+    ('rows',)
     """
     if mesh is not None and not isinstance(mesh, Mesh):
         raise TypeError(f"set_mesh needs a Mesh or None, got {mesh!r:.100}")
@@ -326,11 +332,21 @@ def set_mesh(mesh: Mesh | None) -> Any:
 
 
 def get_mesh() -> Mesh | None:
-    """Return the mesh that bare partition specs refer to now, or None."""
+    """Return the mesh that bare partition specs refer to now, or None.
+
+    >>> import jxkernel as jx
+    >>> jx.sharding.get_mesh() is None
+    True
+    """
     return context_mesh.value
 
 
 def get_abstract_mesh() -> AbstractMesh:
-    """Return the mesh that bare partition specs refer to now, without devices; empty for none."""
+    """Return the mesh that bare partition specs refer to now, without devices; empty for none.
+
+    >>> import jxkernel as jx
+    >>> jx.sharding.get_abstract_mesh().axis_names
+    ()
+    """
     mesh = context_mesh.value
     return AbstractMesh((), ()) if mesh is None else mesh.abstract_mesh

@@ -69,7 +69,12 @@ registry.__name__ = "registry"
 
 
 def is_tree_node(nodetype: type) -> bool:
-    """Return whether instances of the type are nodes."""
+    """Return whether instances of the type are nodes.
+
+    >>> from jxkernel import tree
+    >>> tree.is_tree_node(dict), tree.is_tree_node(int)
+    (True, False)
+    """
     return registry.is_node(nodetype)
 
 
@@ -105,6 +110,15 @@ def register_pytree_node(
     Raises:
         TypeError: if ``nodetype`` is no class.
         ValueError: if it is a node already.
+
+    >>> from jxkernel import tree, tree_util
+    >>> class Pair:
+    ...     def __init__(self, a, b):
+    ...         self.a, self.b = a, b
+    >>> flatten = lambda pair: ((pair.a, pair.b), None)
+    >>> tree_util.register_pytree_node(Pair, flatten, lambda _, children: Pair(*children))
+    >>> tree.leaves([Pair(1, 2), 3])
+    [1, 2, 3]
     """
     if not isinstance(nodetype, type):
         raise TypeError(f"A pytree node type must be a class; got {nodetype!r}.")
@@ -124,6 +138,19 @@ def register_pytree_node_class(cls: NodeType) -> NodeType:
 
     Raises:
         TypeError, ValueError: as ``register_pytree_node``.
+
+    >>> from jxkernel import tree, tree_util
+    >>> @tree_util.register_pytree_node_class
+    ... class Box:
+    ...     def __init__(self, content):
+    ...         self.content = content
+    ...     def tree_flatten(self):
+    ...         return (self.content,), None
+    ...     @classmethod
+    ...     def tree_unflatten(cls, aux_data, children):
+    ...         return cls(*children)
+    >>> tree.map(lambda x: x + 1, Box(4)).content
+    5
     """
     register_pytree_node(cls, lambda node: node.tree_flatten(), cls.tree_unflatten)
     return cls
@@ -145,6 +172,15 @@ def register_pytree_with_keys(
 
     Raises:
         TypeError, ValueError: as ``register_pytree_node``.
+
+    >>> from jxkernel import tree, tree_util
+    >>> class Cell:
+    ...     def __init__(self, value):
+    ...         self.value = value
+    >>> flatten = lambda cell: (((tree_util.GetAttrKey("value"), cell.value),), None)
+    >>> tree_util.register_pytree_with_keys(Cell, flatten, lambda _, children: Cell(*children))
+    >>> tree_util.keystr(tree.leaves_with_path([Cell(8)])[0][0])
+    '[0].value'
     """
 
     def flatten_without_keys(node: Node) -> tuple[Iterable[Any], Hashable]:
@@ -164,6 +200,19 @@ def register_pytree_with_keys_class(cls: NodeType) -> NodeType:
 
     Raises:
         TypeError, ValueError: as ``register_pytree_node``.
+
+    >>> from jxkernel import tree, tree_util
+    >>> @tree_util.register_pytree_with_keys_class
+    ... class Jar:
+    ...     def __init__(self, content):
+    ...         self.content = content
+    ...     def tree_flatten_with_keys(self):
+    ...         return ((tree_util.GetAttrKey("content"), self.content),), None
+    ...     @classmethod
+    ...     def tree_unflatten(cls, aux_data, children):
+    ...         return cls(*children)
+    >>> tree_util.keystr(tree.leaves_with_path(Jar(4))[0][0])
+    '.content'
     """
     flatten = (lambda node: node.tree_flatten()) if hasattr(cls, "tree_flatten") else None
     register_pytree_with_keys(
@@ -177,6 +226,16 @@ def static(**kwargs: Any) -> Any:
 
     Args:
         **kwargs: as for ``dataclasses.field``.
+
+    >>> from jxkernel import tree, tree_util
+    >>> import dataclasses
+    >>> @tree_util.register_dataclass
+    ... @dataclasses.dataclass
+    ... class Layer:
+    ...     weight: float
+    ...     name: str = tree.static(default="layer")
+    >>> tree.leaves(Layer(0.5))
+    [0.5]
     """
     metadata = {**(kwargs.pop("metadata", None) or {}), "static": True}
     return dataclasses.field(metadata=metadata, **kwargs)
@@ -241,6 +300,16 @@ def register_dataclass(
             dataclass.
         ValueError: if the lists overlap or do not match the fields, or if the class is a node
             already.
+
+    >>> from jxkernel import tree, tree_util
+    >>> import dataclasses
+    >>> @tree_util.register_dataclass
+    ... @dataclasses.dataclass
+    ... class Point:
+    ...     x: float
+    ...     name: str = tree.static(default="p")
+    >>> tree.leaves(Point(2.5))
+    [2.5]
     """
     if (data_fields is None) != (meta_fields is None):
         raise TypeError("Give register_dataclass both data_fields and meta_fields, or neither.")
@@ -263,6 +332,13 @@ def register_static(cls: NodeType) -> NodeType:
 
     Raises:
         TypeError, ValueError: as ``register_pytree_node``.
+
+    >>> from jxkernel import tree, tree_util
+    >>> @tree_util.register_static
+    ... class Mode(str):
+    ...     pass
+    >>> tree.leaves([Mode("fast"), 1])
+    [1]
     """
     register_pytree_node(cls, lambda node: ((), node), lambda node, _: node)
     return cls

@@ -52,6 +52,11 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], PyTreeDe
     Raises:
         TypeError: if ``is_leaf`` is no function.
         ValueError: if the keys of a dict cannot be sorted.
+
+    >>> from jxkernel import tree
+    >>> leaves, treedef = tree.flatten({"b": 2, "a": (1, None)})
+    >>> leaves, treedef.num_leaves
+    ([1, 2], 2)
     """
     try:
         return registry.flatten(tree, is_leaf)
@@ -72,17 +77,31 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
 
     Raises:
         ValueError: if there are too few or too many leaves.
+
+    >>> from jxkernel import tree
+    >>> tree.unflatten(tree.structure({"a": 0, "b": (0, 0)}), [1, 2, 3])
+    {'a': 1, 'b': (2, 3)}
     """
     return treedef.unflatten(leaves)
 
 
 def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
-    """Return the leaves of a tree, from left to right."""
+    """Return the leaves of a tree, from left to right.
+
+    >>> from jxkernel import tree
+    >>> tree.leaves({"b": [3, 4], "a": 1, "c": None})
+    [1, 3, 4]
+    """
     return tree_flatten(tree, is_leaf)[0]
 
 
 def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> PyTreeDef:
-    """Return the structure of a tree, without its leaves; hashable and comparable."""
+    """Return the structure of a tree, without its leaves; hashable and comparable.
+
+    >>> from jxkernel import tree
+    >>> tree.structure([1, (2, 3)]) == tree.structure(["x", ("y", "z")])
+    True
+    """
     return tree_flatten(tree, is_leaf)[1]
 
 
@@ -97,6 +116,10 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = Non
 
     Raises:
         ValueError: if ``tree`` is no prefix of one of ``rest``; the message says where they part.
+
+    >>> from jxkernel import tree
+    >>> tree.map(lambda x, y: x + y, {"a": 1, "b": [2]}, {"a": 10, "b": [20]})
+    {'a': 11, 'b': [22]}
     """
     leaves, treedef = tree_flatten(tree, is_leaf)
     # A list and not map(): a StopIteration from `f` must not pass for the end of the leaves.
@@ -131,6 +154,11 @@ def tree_flatten_with_path(
 
     Raises:
         ValueError: if the keys of a dict cannot be sorted.
+
+    >>> from jxkernel import tree
+    >>> pairs, treedef = tree.flatten_with_path({"a": [5, 6]})
+    >>> [(tree.keystr(path), leaf) for path, leaf in pairs]
+    [("['a'][0]", 5), ("['a'][1]", 6)]
     """
     try:
         return registry.flatten_with_path(tree, _path_predicate(is_leaf, is_leaf_takes_path))
@@ -142,7 +170,12 @@ def tree_flatten_with_path(
 def tree_leaves_with_path(
     tree: Any, is_leaf: IsLeaf = None, is_leaf_takes_path: bool = False
 ) -> list[tuple[KeyPath, Any]]:
-    """Return (key path, leaf) pairs, from left to right; see ``tree_flatten_with_path``."""
+    """Return (key path, leaf) pairs, from left to right; see ``tree_flatten_with_path``.
+
+    >>> from jxkernel import tree
+    >>> [(tree.keystr(path), leaf) for path, leaf in tree.leaves_with_path([7, {"x": 8}])]
+    [('[0]', 7), ("[1]['x']", 8)]
+    """
     return tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
 
@@ -157,6 +190,10 @@ def tree_map_with_path(
 
     Raises:
         ValueError: if ``tree`` is no prefix of one of ``rest``.
+
+    >>> from jxkernel import tree
+    >>> tree.map_with_path(lambda path, x: f"{tree.keystr(path)}={x}", {"a": 1, "b": 2})
+    {'a': "['a']=1", 'b': "['b']=2"}
     """
     pairs, treedef = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
     columns = zip(pairs, *_columns(treedef, rest), strict=True)
@@ -167,13 +204,22 @@ def leaf_paths(treedef: PyTreeDef) -> list[KeyPath]:
     """Return the key path of each leaf of a structure.
 
     Users' own nodes are made once, with integers in the place of their children.
+
+    >>> from jxkernel import tree
+    >>> [tree.keystr(path) for path in tree.leaf_paths(tree.structure({"a": [1, 2]}))]
+    ["['a'][0]", "['a'][1]"]
     """
     placeholders = treedef.unflatten(range(treedef.num_leaves))
     return [path for path, _ in registry.flatten_with_path(placeholders)[0]]
 
 
 def tree_all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
-    """Return whether every leaf is true; a tree without leaves gives True."""
+    """Return whether every leaf is true; a tree without leaves gives True.
+
+    >>> from jxkernel import tree
+    >>> tree.all([True, {"a": 1}]), tree.all((1, 0))
+    (True, False)
+    """
     return all(tree_leaves(tree, is_leaf))
 
 
@@ -187,6 +233,10 @@ def tree_reduce(
 
     Raises:
         TypeError: if there is neither a leaf nor an initializer.
+
+    >>> from jxkernel import tree
+    >>> tree.reduce(lambda x, y: x + y, {"a": 1, "b": [2, 3]}, 10)
+    16
     """
     leaves = tree_leaves(tree, is_leaf)
     if initializer is not _NO_VALUE:
@@ -213,6 +263,10 @@ def tree_reduce_associative(
 
     Raises:
         TypeError: if there is neither a leaf nor an identity.
+
+    >>> from jxkernel import tree
+    >>> tree.reduce_associative(lambda x, y: x + y, ["a", ["b", "c"]])
+    'abc'
     """
     values = tree_leaves(tree, is_leaf)
     if not values:
@@ -244,6 +298,11 @@ def tree_transpose(
         TypeError: if the tree has not the structure of the one within the other; the message says
             where they part.
         ValueError: if ``outer_treedef`` is no prefix of the tree and ``inner_treedef`` is None.
+
+    >>> from jxkernel import tree
+    >>> outer = tree.structure([0, 0])
+    >>> tree.transpose(outer, None, [{"a": 1, "b": 2}, {"a": 3, "b": 4}])
+    {'a': [1, 3], 'b': [2, 4]}
     """
     leaves, treedef = tree_flatten(pytree_to_transpose)
     inner = inner_treedef or _first_structure(outer_treedef, pytree_to_transpose)
@@ -268,7 +327,12 @@ def _transpose_message(expected: PyTreeDef, tree: Any) -> str:
 
 
 def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
-    """Return whether no element is a node, or ``is_leaf`` is true of each that is one."""
+    """Return whether no element is a node, or ``is_leaf`` is true of each that is one.
+
+    >>> from jxkernel import tree
+    >>> tree.all_leaves([1, "a"]), tree.all_leaves([1, (2,)])
+    (True, False)
+    """
     if is_leaf is None:
         return pytree.all_leaves(registry, iterable)
     return all(not registry.is_node(type(x)) or is_leaf(x) for x in iterable)
@@ -283,6 +347,11 @@ def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Hashable]:
 
     Raises:
         ValueError: if it is a leaf.
+
+    >>> from jxkernel import tree_util
+    >>> children, metadata = tree_util.flatten_one_level([1, (2, 3)])
+    >>> list(children)
+    [1, (2, 3)]
     """
     level = registry.flatten_one_level(tree)
     if level is None:
@@ -295,6 +364,11 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], H
 
     Raises:
         ValueError: if it is a leaf.
+
+    >>> from jxkernel import tree_util
+    >>> pairs, metadata = tree_util.flatten_one_level_with_keys({"a": 1, "b": (2, 3)})
+    >>> [(str(key), child) for key, child in pairs]
+    [("['a']", 1), ("['b']", (2, 3))]
     """
     level = keyed_children(tree)
     if level is None:
@@ -303,20 +377,42 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], H
 
 
 def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
-    """Return the structure of a tuple whose elements have the given structures."""
+    """Return the structure of a tuple whose elements have the given structures.
+
+    >>> from jxkernel import tree, tree_util
+    >>> parts = [tree.structure(1), tree.structure([2, 3])]
+    >>> tree_util.treedef_tuple(parts) == tree.structure((1, [2, 3]))
+    True
+    """
     return pytree.treedef_tuple(registry, list(treedefs))
 
 
 def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
-    """Return the structures of a structure's children; none for a leaf."""
+    """Return the structures of a structure's children; none for a leaf.
+
+    >>> from jxkernel import tree, tree_util
+    >>> [child.num_leaves for child in tree_util.treedef_children(tree.structure([1, (2, 3)]))]
+    [1, 2]
+    """
     return treedef.children()
 
 
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
-    """Return whether a structure is one leaf, or one node without children such as None."""
+    """Return whether a structure is one leaf, or one node without children such as None.
+
+    >>> from jxkernel import tree, tree_util
+    >>> one, many = tree.structure(1), tree.structure([1, 2])
+    >>> tree_util.treedef_is_leaf(one), tree_util.treedef_is_leaf(many)
+    (True, False)
+    """
     return treedef.num_nodes == 1
 
 
 def treedef_is_strict_leaf(treedef: PyTreeDef) -> bool:
-    """Return whether a structure is one leaf."""
+    """Return whether a structure is one leaf.
+
+    >>> from jxkernel import tree
+    >>> tree.treedef_is_strict_leaf(tree.structure(None))
+    False
+    """
     return treedef.num_nodes == 1 and treedef.num_leaves == 1

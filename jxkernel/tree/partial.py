@@ -46,6 +46,11 @@ class Partial(functools.partial):
             arguments are structure.
         *args: the first positional arguments, any pytrees.
         **kw: keyword arguments, any pytrees.
+
+    >>> from jxkernel import tree, tree_util
+    >>> double = tree_util.Partial(lambda scale, x: scale * x, 2.0)
+    >>> double(5.0), tree.leaves(double)
+    (10.0, [2.0])
     """
 
     def __new__(cls, func: Callable[..., Any], *args: Any, **kw: Any) -> "Partial":

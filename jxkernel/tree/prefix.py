@@ -39,6 +39,11 @@ def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
         keys: the path.
         simple: leave out brackets, quotes and dots.
         separator: what to put between two keys; with ``simple=True, separator='/'``: ``a/1/x``.
+
+    >>> from jxkernel import tree
+    >>> path = tree.leaves_with_path({"a": [0, 1]})[1][0]
+    >>> tree.keystr(path), tree.keystr(path, simple=True, separator="/")
+    ("['a'][1]", 'a/1')
     """
     return separator.join(map(_simple_name if simple else str, keys))
 
@@ -142,6 +147,11 @@ def mismatches(
         tree: the tree to compare with it.
         is_leaf: which nodes of ``tree`` count as leaves.
         exact: refuse a subtree where ``treedef`` has a leaf, which otherwise is a prefix.
+
+    >>> from jxkernel import tree
+    >>> found = next(tree.mismatches(tree.structure({"a": 0}), {"b": 0}))
+    >>> found.advice
+    "Missing: ['a']; unexpected: ['b']."
     """
     yield from _mismatches(treedef, tree, is_leaf, exact, ())
 
@@ -223,6 +233,10 @@ def flatten_up_to(
 
     Raises:
         ValueError: if ``treedef`` is no prefix of ``tree``; the message says where they part.
+
+    >>> from jxkernel import tree
+    >>> tree.flatten_up_to(tree.structure([0, 0]), [(1, 2), {"a": 3}])
+    [(1, 2), {'a': 3}]
     """
     try:
         return treedef.flatten_up_to(tree)
@@ -243,6 +257,10 @@ def tree_broadcast_prefix(
 
     Raises:
         ValueError: if ``prefix_tree`` is no prefix of ``full_tree``.
+
+    >>> from jxkernel import tree
+    >>> tree.tree_broadcast_prefix([1, 2], [(0, 0), {"a": 0}])
+    [1, 1, 2]
     """
     leaves, treedef = registry.flatten(prefix_tree, is_leaf)
     subtrees = flatten_up_to(treedef, full_tree)
@@ -259,6 +277,10 @@ def tree_broadcast(
 
     Raises:
         ValueError: if ``prefix_tree`` is no prefix of ``full_tree``.
+
+    >>> from jxkernel import tree
+    >>> tree.broadcast([1, 2], [(0, 0), {"a": 0}])
+    [(1, 1), {'a': 2}]
     """
     leaves = tree_broadcast_prefix(prefix_tree, full_tree, is_leaf)
     return registry.flatten(full_tree)[1].unflatten(leaves)
