@@ -215,6 +215,9 @@ def issubdtype(a: DTypeLike, b: DTypeLike) -> bool:
 
     Raises:
         TypeError: if either is no dtype.
+
+    >>> jnp.issubdtype(jnp.bfloat16, jnp.floating), jnp.issubdtype(jnp.int32, jnp.floating)
+    (True, False)
     """
     a_type, b_type = _scalar_type(a), _scalar_type(b)
     if issubclass(a_type, b_type):
@@ -254,6 +257,11 @@ def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
 
     Raises:
         ValueError: if ``kind`` is neither.
+
+    >>> jnp.isdtype(jnp.float32, "real floating"), jnp.isdtype(jnp.int8, ("bool", "numeric"))
+    (True, True)
+    >>> jnp.isdtype(jnp.bool_, "numeric")
+    False
     """
     kinds = kind if isinstance(kind, tuple) else (kind,)
     return any(_is_of_kind(as_dtype(dtype), each) for each in kinds)

@@ -205,6 +205,11 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
 
     Raises:
         TypePromotionError, TypeError, ValueError: as ``lattice_result_type``.
+
+    >>> jnp.result_type(jnp.array([1, 2], jnp.int8), 3.0)
+    dtype('float32')
+    >>> jnp.result_type(jnp.float16, jnp.int32)
+    dtype('float16')
     """
     result = lattice_result_type(*[_pair(x) for x in args])
     return result if return_weak_type_flag else result[0]
@@ -219,6 +224,11 @@ def promote_types(a: DTypeLike, b: DTypeLike) -> DType:
 
     Raises:
         TypePromotionError: if they have no common dtype.
+
+    >>> jnp.promote_types(jnp.int32, jnp.float16)
+    dtype('float16')
+    >>> jnp.promote_types(jnp.float16, jnp.bfloat16)
+    dtype('float32')
     """
     return _promoted(enable_x64.value, numpy_dtype_promotion.value, a, b)
 

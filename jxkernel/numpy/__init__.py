@@ -19,6 +19,7 @@ from jxkernel.numpy import (
     divisors,
     extremes,
     fitting,
+    floating_parts,
     functional,
     grids,
     host,
@@ -30,6 +31,7 @@ from jxkernel.numpy import (
     padding,
     placing,
     polynomials,
+    positions,
     predicates,
     quantiles,
     ranges,
@@ -55,6 +57,7 @@ from jxkernel.numpy.cumulation import *  # noqa: F403
 from jxkernel.numpy.divisors import *  # noqa: F403
 from jxkernel.numpy.extremes import *  # noqa: F403
 from jxkernel.numpy.fitting import *  # noqa: F403
+from jxkernel.numpy.floating_parts import *  # noqa: F403
 from jxkernel.numpy.functional import *  # noqa: F403
 from jxkernel.numpy.grids import *  # noqa: F403
 from jxkernel.numpy.host import *  # noqa: F403
@@ -66,6 +69,7 @@ from jxkernel.numpy.nan_reductions import *  # noqa: F403
 from jxkernel.numpy.padding import *  # noqa: F403
 from jxkernel.numpy.placing import *  # noqa: F403
 from jxkernel.numpy.polynomials import *  # noqa: F403
+from jxkernel.numpy.positions import *  # noqa: F403
 from jxkernel.numpy.predicates import *  # noqa: F403
 from jxkernel.numpy.quantiles import *  # noqa: F403
 from jxkernel.numpy.ranges import *  # noqa: F403
@@ -98,6 +102,7 @@ __all__ += cumulation.__all__
 __all__ += divisors.__all__
 __all__ += extremes.__all__
 __all__ += fitting.__all__
+__all__ += floating_parts.__all__
 __all__ += functional.__all__
 __all__ += grids.__all__
 __all__ += host.__all__
@@ -109,6 +114,7 @@ __all__ += nan_reductions.__all__
 __all__ += padding.__all__
 __all__ += placing.__all__
 __all__ += polynomials.__all__
+__all__ += positions.__all__
 __all__ += predicates.__all__
 __all__ += quantiles.__all__
 __all__ += ranges.__all__

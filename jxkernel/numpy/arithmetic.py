@@ -64,55 +64,93 @@ __all__ = [
     "true_divide",
 ]
 
-add = binary_function("add", ops.add_p.bind, "Return x + y; booleans are or-ed.  Linear.")
+add = binary_function(
+    "add",
+    ops.add_p.bind,
+    "Return x + y; booleans are or-ed.  Linear.",
+    example=("jnp.add(jnp.array([1, 2]), 10)", "Array([11, 12], dtype=int32)"),
+)
 subtract = binary_function(
     "subtract",
     ops.sub_p.bind,
     "Return x - y.  Linear.\n\nRaises:\n  TypeError: both are boolean.",
+    example=("jnp.subtract(jnp.array([5, 7]), jnp.array([1, 2]))", "Array([4, 5], dtype=int32)"),
 )
 multiply = binary_function(
-    "multiply", ops.mul_p.bind, "Return x · y; booleans are and-ed.  Bilinear."
+    "multiply",
+    ops.mul_p.bind,
+    "Return x · y; booleans are and-ed.  Bilinear.",
+    example=(
+        "jnp.multiply(jnp.array([[1], [2]]), jnp.array([3, 4]))",
+        "Array([[3, 4],\n       [6, 8]], dtype=int32)",
+    ),
 )
 true_divide = binary_function(
     "true_divide",
     ops.div_p.bind,
     "Return x / y, floating or complex; division by zero gives an infinity or NaN.",
+    example=("jnp.true_divide(jnp.array([1, 2]), 4)", "Array([0.25, 0.5 ], dtype=float32)"),
     **inexact,
 )
 divide = true_divide
 negative = unary_function(
-    "negative", ops.neg_p.bind, "Return -x.  Linear.\n\nRaises:\n  TypeError: x is boolean."
+    "negative",
+    ops.neg_p.bind,
+    "Return -x.  Linear.\n\nRaises:\n  TypeError: x is boolean.",
+    example=("jnp.negative(jnp.array([1, -2]))", "Array([-1,  2], dtype=int32)"),
 )
-positive = unary_function("positive", lambda x: x, "Return x.  Linear.")
+positive = unary_function(
+    "positive",
+    lambda x: x,
+    "Return x.  Linear.",
+    example=("jnp.positive(jnp.array([-1, 2]))", "Array([-1,  2], dtype=int32)"),
+)
 reciprocal = unary_function(
-    "reciprocal", ops.reciprocal, "Return 1 / x, floating or complex.", **inexact
+    "reciprocal",
+    ops.reciprocal,
+    "Return 1 / x, floating or complex.",
+    example=("jnp.reciprocal(jnp.array([2, 4]))", "Array([0.5 , 0.25], dtype=float32)"),
+    **inexact,
 )
 square = unary_function(
     "square",
     ops.square,
     "Return x · x; the derivative is 2x.",
+    example=("jnp.square(jnp.array([-3, 4]))", "Array([ 9, 16], dtype=int32)"),
     ready=dtypes.NUMERIC,
     rule=numeric_dtype,
 )
 sign = unary_function(
-    "sign", sign_of, "Return -1, 0 or 1 by the sign of x (x / |x| if complex); NaN of NaN."
+    "sign",
+    sign_of,
+    "Return -1, 0 or 1 by the sign of x (x / |x| if complex); NaN of NaN; real derivatives are 0.",
+    example=("jnp.sign(jnp.array([-2.5, 0.0, 7.0]))", "Array([-1.,  0.,  1.], dtype=float32)"),
 )
 maximum = binary_function(
     "maximum",
     ops.max_p.bind,
     "Return the greater of x and y: NaN if either is.\n\n"
     "The derivative at a tie is one half with respect to each.",
+    example=(
+        "jnp.maximum(jnp.array([1.0, jnp.nan, 5.0]), 3.0)",
+        "Array([ 3., nan,  5.], dtype=float32)",
+    ),
 )
 minimum = binary_function(
     "minimum",
     ops.min_p.bind,
     "Return the lesser of x and y: NaN if either is.\n\n"
     "The derivative at a tie is one half with respect to each.",
+    example=(
+        "jnp.minimum(jnp.array([1.0, jnp.nan, 5.0]), 3.0)",
+        "Array([ 1., nan,  3.], dtype=float32)",
+    ),
 )
 nextafter = binary_function(
     "nextafter",
     next_number,
     "Return the representable number after x in the direction of y; no derivative.",
+    example=("jnp.nextafter(1.0, 2.0) - 1", "Array(1.1920929e-07, dtype=float32, weak_type=True)"),
     **inexact,
 )
 
@@ -129,6 +167,7 @@ absolute = unary_function(
     "absolute",
     _magnitude,
     "Return |x|, real also where x is complex; the derivative at 0 is 0.",
+    example=("jnp.absolute(jnp.array([-3.0, 3 + 4j]))", "Array([3., 5.], dtype=float32)"),
 )
 abs = absolute
 
@@ -139,7 +178,11 @@ def _real_magnitude(x: Any) -> Any:
 
 
 fabs = unary_function(
-    "fabs", _real_magnitude, "Return |x| in a floating dtype; the derivative at 0 is 0.", **inexact
+    "fabs",
+    _real_magnitude,
+    "Return |x| in a floating dtype; the derivative at 0 is 0.",
+    example=("jnp.fabs(jnp.array([-2, 3]))", "Array([2., 3.], dtype=float32)"),
+    **inexact,
 )
 
 # ---------------------------------------------------------------- quotients and remainders
@@ -199,6 +242,7 @@ floor_divide = binary_function(
     "Return x / y rounded down, in the common dtype.\n\n"
     "Raises:\n  TypeError: x or y is complex.\n\n"
     "For integers and y = 0 the result is not specified.  The derivative is zero.",
+    example=("jnp.floor_divide(jnp.array([7, -7]), 2)", "Array([ 3, -4], dtype=int32)"),
     **_not_boolean,
 )
 remainder = binary_function(
@@ -206,14 +250,23 @@ remainder = binary_function(
     _remainder,
     "Return the remainder of ``floor_divide``, which has the sign of y; of integers, 0 for y = 0."
     "\n\nRaises:\n  TypeError: x or y is complex.",
+    example=("jnp.remainder(jnp.array([7, -7]), 3)", "Array([1, 2], dtype=int32)"),
     **_not_boolean,
 )
 mod = remainder
 fmod = binary_function(
-    "fmod", ops.rem, "Return the remainder of x / y that has the sign of x.", **_not_boolean
+    "fmod",
+    ops.rem,
+    "Return the remainder of x / y that has the sign of x.\n\nRaises:\n  TypeError: x or y is complex.",
+    example=("jnp.fmod(jnp.array([7, -7]), 3)", "Array([ 1, -1], dtype=int32)"),
+    **_not_boolean,
 )
 divmod = binary_function(
-    "divmod", _divmod, "Return the pair of ``floor_divide`` and ``remainder``.", **_not_boolean
+    "divmod",
+    _divmod,
+    "Return the pair of ``floor_divide`` and ``remainder``.\n\nRaises:\n  TypeError: x or y is complex.",
+    example=("[part.tolist() for part in jnp.divmod(jnp.array([7, -7]), 3)]", "[[2, -3], [1, 2]]"),
+    **_not_boolean,
 )
 
 # ---------------------------------------------------------------- powers
@@ -278,6 +331,11 @@ def power(x: Any, y: Any, /) -> Any:
     Integers wrap; of a negative integer power in an array the result is not specified.  0⁰ is 1.
     The derivative with respect to x is 0 where y = 0; that with respect to y is 0 where x = 0,
     and NaN for negative real x.
+
+    >>> jnp.power(jnp.array([2, 3]), 3)
+    Array([ 8, 27], dtype=int32)
+    >>> jnp.power(2.0, jnp.array([-1, 4]))
+    Array([ 0.5, 16. ], dtype=float32)
     """
     if type(y) is int and type(x) not in dtypes.python_scalar_dtypes:
         return integer_power(x, y)
@@ -291,6 +349,7 @@ float_power = binary_function(
     "float_power",
     power_of,
     "Return x to the power y, floating or complex.",
+    example=('f"{jnp.float_power(2, 0.5):.3f}"', "'1.414'"),
     **inexact,
 )
 
@@ -309,7 +368,11 @@ def _is_negative(x: Any) -> Any:
 
 
 copysign = binary_function(
-    "copysign", _copysign, "Return |x| with the sign of y, also that of -0.0.", **inexact
+    "copysign",
+    _copysign,
+    "Return |x| with the sign of y, also that of -0.0.",
+    example=("jnp.copysign(jnp.array([1.0, -2.0]), -0.0)", "Array([-1., -2.], dtype=float32)"),
+    **inexact,
 )
 
 
@@ -319,7 +382,14 @@ def _heaviside(x: Any, y: Any) -> Any:
 
 
 heaviside = binary_function(
-    "heaviside", _heaviside, "Return 0 for x < 0, y for x = 0, 1 for x > 0; NaN of NaN.", **inexact
+    "heaviside",
+    _heaviside,
+    "Return 0 for x < 0, y for x = 0, 1 for x > 0; NaN of NaN.",
+    example=(
+        "jnp.heaviside(jnp.array([-2.0, 0.0, 2.0]), 0.5)",
+        "Array([0. , 0.5, 1. ], dtype=float32)",
+    ),
+    **inexact,
 )
 
 
@@ -335,12 +405,14 @@ def _preferred(chosen: Any) -> Any:
 fmax = binary_function(
     "fmax",
     _preferred(greater.__wrapped__),
-    "Return the greater of x and y; where one is NaN the other.",
+    "Return the greater of x and y; where one is NaN the other.  A tie counts as y.",
+    example=("jnp.fmax(jnp.array([1.0, jnp.nan]), 0.5)", "Array([1. , 0.5], dtype=float32)"),
 )
 fmin = binary_function(
     "fmin",
     _preferred(less.__wrapped__),
-    "Return the lesser of x and y; where one is NaN the other.",
+    "Return the lesser of x and y; where one is NaN the other.  A tie counts as y.",
+    example=("jnp.fmin(jnp.array([1.0, jnp.nan]), 0.5)", "Array([0.5, 0.5], dtype=float32)"),
 )
 
 
@@ -357,6 +429,9 @@ def clip(arr: Any, /, min: Any = None, max: Any = None) -> Any:
       TypeError: one is complex.
 
     The derivative with respect to a value at its bound is one half.
+
+    >>> jnp.clip(jnp.array([-2, 3, 9]), 0, 5)
+    Array([0, 3, 5], dtype=int32)
     """
     for bound in (arr, min, max):
         if bound is not None:

@@ -37,6 +37,9 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
 
     Raises:
       TypeError: the dtype is another.
+
+    >>> jnp.packbits(jnp.array([1, 0, 0, 0, 0, 0, 1, 1]))
+    Array([131], dtype=uint8)
     """
     aval = argument_aval("packbits", a)
     if aval.dtype not in dtypes.BOOLEAN | dtypes.INTEGRAL:
@@ -70,6 +73,9 @@ def unpackbits(
 
     Raises:
       TypeError: the dtype is another.
+
+    >>> jnp.unpackbits(jnp.array([131], jnp.uint8))
+    Array([1, 0, 0, 0, 0, 0, 1, 1], dtype=uint8)
     """
     aval = argument_aval("unpackbits", a)
     if aval.dtype != np.uint8:

@@ -212,7 +212,20 @@ def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any
 def matvec(
     x1: Any, x2: Any, /, *, precision: Any = None, preferred_element_type: Any = None
 ) -> Any:
-    """Return the products of matrices (..., m, k) and vectors (..., k)."""
+    """Return the products of matrices (..., m, k) and vectors (..., k).
+
+    Args:
+      x1: the matrices.
+      x2: the vectors; the leading axes of both broadcast.
+      precision: how precisely to multiply; see ``lax.Precision``.
+      preferred_element_type: the dtype to sum in and return.
+
+    Returns:
+      an array of shape (..., m).
+
+    >>> jnp.matvec(jnp.array([[1, 2], [3, 4]]), jnp.array([10, 1]))
+    Array([12, 34], dtype=int32)
+    """
     return _product("matvec", x1, x2, "mk", "k", "m", precision, preferred_element_type)
 
 
@@ -220,7 +233,20 @@ def matvec(
 def vecmat(
     x1: Any, x2: Any, /, *, precision: Any = None, preferred_element_type: Any = None
 ) -> Any:
-    """Return the products of conjugated vectors (..., k) and matrices (..., k, n)."""
+    """Return the products of conjugated vectors (..., k) and matrices (..., k, n).
+
+    Args:
+      x1: the vectors.
+      x2: the matrices; the leading axes of both broadcast.
+      precision: how precisely to multiply; see ``lax.Precision``.
+      preferred_element_type: the dtype to sum in and return.
+
+    Returns:
+      an array of shape (..., n).
+
+    >>> jnp.vecmat(jnp.array([10, 1]), jnp.array([[1, 2], [3, 4]]))
+    Array([13, 24], dtype=int32)
+    """
     x1 = _conjugate(x1)
     return _product("vecmat", x1, x2, "k", "kn", "n", precision, preferred_element_type)
 
@@ -239,7 +265,18 @@ def vecdot(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """Return the inner products along an axis, the first operand conjugated."""
+    """Return the inner products along an axis, the first operand conjugated.
+
+    Args:
+      x1: an array.
+      x2: an array; the other axes of both broadcast.
+      axis: the axis to sum over.
+      precision: how precisely to multiply; see ``lax.Precision``.
+      preferred_element_type: the dtype to sum in and return.
+
+    >>> jnp.vecdot(jnp.array([[1, 2], [3, 4]]), jnp.array([10, 1]))
+    Array([12, 34], dtype=int32)
+    """
     x1, x2 = moveaxis(_conjugate(x1), axis, -1), moveaxis(x2, axis, -1)
     return _product("vecdot", x1, x2, "k", "k", "", precision, preferred_element_type)
 
@@ -282,6 +319,9 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
 
     Raises:
       ShapeMismatchError: the two sizes differ.
+
+    >>> jnp.dot(jnp.array([[1, 2], [3, 4]]), jnp.array([10, 1]))
+    Array([12, 34], dtype=int32)
     """
     x, y, preferred = _operands("dot", a, b, preferred_element_type)
     if not np.ndim(x) or not np.ndim(y):
@@ -297,6 +337,15 @@ def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
 
     Raises:
       ShapeMismatchError: the numbers of elements differ.
+
+    Args:
+      a: an array, flattened.
+      b: an array with as many elements, flattened.
+      precision: how precisely to multiply; see ``lax.Precision``.
+      preferred_element_type: the dtype to sum in and return.
+
+    >>> jnp.vdot(jnp.array([1j, 2]), jnp.array([1j, 3]))
+    Array(7.+0.j, dtype=complex64)
     """
     x, y = ravel(_conjugate(a)), ravel(b)
     x, y, preferred = _operands("vdot", x, y, preferred_element_type)
@@ -305,7 +354,20 @@ def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
 
 @fused(static=_how)
 def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """Return the product summed over the last axes of both; scalars multiply."""
+    """Return the product summed over the last axes of both; scalars multiply.
+
+    Args:
+      a: an array.
+      b: an array with the same size along its last axis.
+      precision: how precisely to multiply; see ``lax.Precision``.
+      preferred_element_type: the dtype to sum in and return.
+
+    Raises:
+      ShapeMismatchError: the two sizes differ.
+
+    >>> jnp.inner(jnp.array([[1, 2], [3, 4]]), jnp.array([10, 1]))
+    Array([12, 34], dtype=int32)
+    """
     x, y, preferred = _operands("inner", a, b, preferred_element_type)
     if not np.ndim(x) or not np.ndim(y):
         product = mul(x, y)
@@ -316,7 +378,17 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
 
 @fused(static=("out",))
 def outer(a: Any, b: Any, out: None = None) -> Any:
-    """Return the matrix of all products of elements of ``a`` (rows) and ``b`` (columns)."""
+    """Return the matrix of all products of elements of ``a`` (rows) and ``b`` (columns).
+
+    Args:
+      a: an array, flattened.
+      b: an array, flattened.
+      out: must be None.
+
+    >>> jnp.outer(jnp.array([1, 2]), jnp.array([3, 4, 5]))
+    Array([[ 3,  4,  5],
+           [ 6,  8, 10]], dtype=int32)
+    """
     x, y = promote_dtypes("outer", ravel(a), ravel(b))
     shape = (np.shape(x)[0], np.shape(y)[0])
     return mul(_spread(x, shape, 0), _spread(y, shape, 1))
@@ -350,6 +422,9 @@ def tensordot(
     Raises:
       ValueError: the lists differ in length, or an axis does not exist.
       ShapeMismatchError: sizes differ.
+
+    >>> jnp.tensordot(jnp.ones((2, 3, 4)), jnp.ones((4, 3)), axes=([1, 2], [1, 0]))
+    Array([12., 12.], dtype=float32)
     """
     left, right = _summed_axes(
         axes, argument_aval("tensordot", a), argument_aval("tensordot", b, 1)
@@ -398,7 +473,15 @@ def _tensordot(
 
 @fused
 def kron(a: Any, b: Any) -> Any:
-    """Return the Kronecker product: the array ``a`` with each element times ``b`` in its place."""
+    """Return the Kronecker product: the array ``a`` with each element times ``b`` in its place.
+
+    Args:
+      a: an array; the one of lower rank gets axes of size 1 in front.
+      b: an array.
+
+    >>> jnp.kron(jnp.array([1, 10]), jnp.array([[1, 2]]))
+    Array([[ 1,  2, 10, 20]], dtype=int32)
+    """
     x, y = promote_dtypes("kron", a, b)
     rank = max(np.ndim(x), np.ndim(y))
     left = (1,) * (rank - np.ndim(x)) + np.shape(x)
@@ -431,6 +514,9 @@ def cross(
       ValueError: an axis is of another size.
 
     Of two vectors of 2 elements the result is the third component alone.
+
+    >>> jnp.cross(jnp.array([1, 0, 0]), jnp.array([0, 2, 0]))
+    Array([0, 0, 2], dtype=int32)
     """
     if axis is not None:
         axisa = axisb = axisc = axis

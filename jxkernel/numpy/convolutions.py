@@ -75,6 +75,9 @@ def convolve(
       ValueError: an argument is no vector or empty, or there is no such mode.
 
     Bilinear.
+
+    >>> jnp.convolve(jnp.array([1, 2, 3]), jnp.array([1, 10]))
+    Array([ 1., 12., 23., 30.], dtype=float32)
     """
     _check("convolve", a, v, mode)
     if np.shape(a)[0] < np.shape(v)[0]:
@@ -94,6 +97,9 @@ def correlate(
     """Return the correlation of two vectors: Σ a[n + k] · conj(v[n]) for each shift k.
 
     Arguments and errors are those of ``convolve``.
+
+    >>> jnp.correlate(jnp.array([1, 2, 3]), jnp.array([1, 10]))
+    Array([21., 32.], dtype=float32)
     """
     _check("correlate", a, v, mode)
     swapped = np.shape(a)[0] < np.shape(v)[0]

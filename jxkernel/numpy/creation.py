@@ -143,6 +143,11 @@ def asarray(
     Raises:
       TypeError, ValueError, OverflowError: as ``array``.
       ValueError: a copy is needed and forbidden.
+
+    >>> jnp.asarray([1, 2, 3])
+    Array([1, 2, 3], dtype=int32)
+    >>> jnp.asarray(True, dtype=jnp.float32)
+    Array(1., dtype=float32)
     """
     if copy is False and not isinstance(a, (ArrayImpl, Tracer)):
         raise ValueError("asarray(copy=False): data on the host must be copied to the device")
@@ -273,6 +278,9 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     Floats become integers by dropping the fraction; complex numbers lose their imaginary part
     when made real (NumPy warns; here it is silent only where asked by ``real``).  Linear between
     inexact dtypes; other conversions have a zero derivative.
+
+    >>> jnp.astype(jnp.array([1.7, -1.7]), jnp.int32)
+    Array([ 1, -1], dtype=int32)
     """
     found = dtypes.default_float_dtype() if dtype is None else user_dtype(dtype, "astype")
     aval = argument_aval("astype", x)
@@ -282,7 +290,12 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
 
 
 def copy(a: Any, order: str | None = None) -> Any:
-    """Return a copy of an array; ``order`` is accepted as ``"K"`` or ``"C"``."""
+    """Return a copy of an array; ``order`` is accepted as ``"K"`` or ``"C"``.
+
+    >>> x = jnp.array([1, 2])
+    >>> jnp.copy(x) is x, jnp.copy(x).tolist()
+    (False, [1, 2])
+    """
     argument_aval("copy", a)
     return array(a, copy=True, order=order)
 
@@ -295,6 +308,9 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
       dtype: the dtype of the elements in it.
       count: how many to read; -1 for all.
       offset: the byte to begin at.
+
+    >>> jnp.frombuffer(bytes([1, 2, 3, 4]), jnp.uint8, count=2, offset=1)
+    Array([2, 3], dtype=uint8)
     """
     return asarray(np.frombuffer(buffer, dtypes.as_dtype(dtype), count, offset))
 
@@ -310,6 +326,9 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     Raises:
       TypeError: ``x`` does not speak DLPack.
       BufferError: ``copy`` is False and the memory cannot be shared as it is.
+
+    >>> jnp.from_dlpack(np.array([1.0, 2.0], np.float32))
+    Array([1., 2.], dtype=float32)
     """
     return share_memory(x, device, copy)
 
@@ -345,14 +364,28 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
 
 
 def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """Return an array of ones; arguments are those of ``zeros``."""
+    """Return an array of ones; arguments are those of ``zeros``.
+
+    >>> jnp.ones((2, 2))
+    Array([[1., 1.],
+           [1., 1.]], dtype=float32)
+    """
     found = dtypes.default_float_dtype() if dtype is None else user_dtype(dtype, "ones")
     result = _constant(1, canonical_shape(shape, "ones"), found)
     return result if device is None else placed(result, device)
 
 
 def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """Return an array whose elements are not specified (they are zeros)."""
+    """Return an array whose elements are not specified (they are zeros).
+
+    Args:
+      shape: an int or a sequence of ints.
+      dtype: the default float dtype where not given.
+      device: a device to commit the result to.
+
+    >>> jnp.empty((2, 3)).shape
+    (2, 3)
+    """
     return zeros(shape, dtype, device=device)
 
 
@@ -366,6 +399,10 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
       device: a device to commit the result to.
 
     Linear in ``fill_value``.
+
+    >>> jnp.full((2, 2), jnp.array([1, 2]))
+    Array([[1, 2],
+           [1, 2]], dtype=int32)
     """
     aval = argument_aval("full", fill_value, 1)
     found = aval.dtype if dtype is None else user_dtype(dtype, "full")
@@ -396,6 +433,9 @@ def full_like(
       dtype: in place of that of ``a``.
       shape: in place of that of ``a``.
       device: a device to commit the result to.
+
+    >>> jnp.full_like(jnp.zeros(2), 7)
+    Array([7., 7.], dtype=float32)
     """
     found, sizes, weak = _like("full_like", a, dtype, shape)
     argument_aval("full_like", fill_value, 1)
@@ -403,21 +443,39 @@ def full_like(
 
 
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """Return zeros of the shape and dtype of another array; see ``full_like``."""
+    """Return zeros of the shape and dtype of another array; see ``full_like``.
+
+    >>> jnp.zeros_like(jnp.array([5, 6]))
+    Array([0, 0], dtype=int32)
+    """
     found, sizes, weak = _like("zeros_like", a, dtype, shape)
     result = _filled(0, sizes, found, True) if weak else _constant(0, sizes, found)
     return result if device is None else placed(result, device)
 
 
 def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """Return ones of the shape and dtype of another array; see ``full_like``."""
+    """Return ones of the shape and dtype of another array; see ``full_like``.
+
+    >>> jnp.ones_like(jnp.array([5, 6]))
+    Array([1, 1], dtype=int32)
+    """
     found, sizes, weak = _like("ones_like", a, dtype, shape)
     result = _filled(1, sizes, found, True) if weak else _constant(1, sizes, found)
     return result if device is None else placed(result, device)
 
 
 def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """Return an array of the shape and dtype of another; its elements are zeros."""
+    """Return an array of the shape and dtype of another; its elements are zeros.
+
+    Args:
+      prototype: an array, or anything with ``shape`` and ``dtype``.
+      dtype: in place of that of ``prototype``.
+      shape: in place of that of ``prototype``.
+      device: a device to commit the result to.
+
+    >>> jnp.empty_like(jnp.ones((2, 3), jnp.int8)).dtype
+    dtype('int8')
+    """
     return zeros_like(prototype, dtype, shape, device=device)
 
 
@@ -437,6 +495,10 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: 
       k: which diagonal: positive ones lie above the main one.
       dtype: the default float dtype where not given.
       device: a device to commit the result to.
+
+    >>> jnp.eye(2, 3, k=1)
+    Array([[0., 1., 0.],
+           [0., 0., 1.]], dtype=float32)
     """
     found = dtypes.default_float_dtype() if dtype is None else user_dtype(dtype, "eye")
     rows, columns = canonical_shape((N, N if M is None else M), "eye", "N")
@@ -444,5 +506,14 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: 
 
 
 def identity(n: int, dtype: Any = None) -> Any:
-    """Return the identity matrix of ``n`` rows; the default float dtype where none is given."""
+    """Return the identity matrix of ``n`` rows; the default float dtype where none is given.
+
+    Args:
+      n: the number of rows and columns.
+      dtype: the dtype.
+
+    >>> jnp.identity(2, jnp.int32)
+    Array([[1, 0],
+           [0, 1]], dtype=int32)
+    """
     return eye(n, dtype=dtype)

@@ -69,6 +69,10 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
       out: must be None.
 
     Linear.
+
+    >>> jnp.cumsum(jnp.array([[1, 2], [3, 4]]), axis=1)
+    Array([[1, 3],
+           [3, 7]], dtype=int32)
     """
     return _run("cumsum", a, axis, dtype, out, False)
 
@@ -77,17 +81,28 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
     """Return the products of the elements up to each one; arguments are those of ``cumsum``.
 
     The derivative is right also where elements are 0.
+
+    >>> jnp.cumprod(jnp.array([2, 3, 4]))
+    Array([ 2,  6, 24], dtype=int32)
     """
     return _run("cumprod", a, axis, dtype, out, True)
 
 
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """Return the running sums with NaN counted as 0; see ``cumsum``."""
+    """Return the running sums with NaN counted as 0; see ``cumsum``.
+
+    >>> jnp.nancumsum(jnp.array([2.0, jnp.nan, 3.0]))
+    Array([2., 2., 5.], dtype=float32)
+    """
     return _run("nancumsum", a, axis, dtype, out, False, True)
 
 
 def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """Return the running products with NaN counted as 1; see ``cumsum``."""
+    """Return the running products with NaN counted as 1; see ``cumsum``.
+
+    >>> jnp.nancumprod(jnp.array([2.0, jnp.nan, 3.0]))
+    Array([2., 2., 6.], dtype=float32)
+    """
     return _run("nancumprod", a, axis, dtype, out, True, True)
 
 
@@ -128,6 +143,9 @@ def cumulative_sum(
 
     Raises:
       ValueError: the axis is missing.
+
+    >>> jnp.cumulative_sum(jnp.array([2, 3]), include_initial=True)
+    Array([0, 2, 5], dtype=int32)
     """
     return _standard("cumulative_sum", x, axis, dtype, include_initial, False)
 
@@ -140,7 +158,11 @@ def cumulative_prod(
     dtype: Any = None,
     include_initial: bool = False,
 ) -> Any:
-    """Return running products; arguments are those of ``cumulative_sum``, and 1 comes first."""
+    """Return running products; arguments are those of ``cumulative_sum``, and 1 comes first.
+
+    >>> jnp.cumulative_prod(jnp.array([2, 3]), include_initial=True)
+    Array([1, 2, 6], dtype=int32)
+    """
     return _standard("cumulative_prod", x, axis, dtype, include_initial, True)
 
 
@@ -167,6 +189,9 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
     Raises:
       ValueError: ``n`` is negative, or ``a`` is a scalar.
+
+    >>> jnp.diff(jnp.array([1, 4, 9]), prepend=0)
+    Array([1, 3, 5], dtype=int32)
     """
     aval = argument_aval("diff", a)
     if n < 0:
@@ -192,6 +217,9 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
       ary: an array.
       to_end: values to follow them.
       to_begin: values to come first.
+
+    >>> jnp.ediff1d(jnp.array([[1, 4], [9, 16]]), to_end=0)
+    Array([3, 5, 7, 0], dtype=int32)
     """
     flat = ravel(ary)
     parts = [flat[1:] - flat[:-1]]
@@ -243,6 +271,9 @@ def gradient(
     Raises:
       ValueError: an axis is too short, or the spacings do not fit.
       NotImplementedError: another order at the edges.
+
+    >>> jnp.gradient(jnp.array([0.0, 1.0, 4.0, 9.0]))
+    Array([1., 2., 4., 5.], dtype=float32)
     """
     if edge_order not in (None, 1):
         raise NotImplementedError(f"gradient(edge_order={edge_order}): there is 1")
@@ -274,6 +305,9 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
       x: their coordinates; otherwise they are ``dx`` apart.
       dx: the distance.
       axis: the axis.
+
+    >>> jnp.trapezoid(jnp.array([1.0, 2.0, 3.0]), dx=0.5)
+    Array(2., dtype=float32)
     """
     aval = argument_aval("trapezoid", y)
     y = moveaxis(cast(y, inexact_dtype(aval.dtype)), axis, -1)
@@ -308,6 +342,9 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi)
       discont: the least jump to take out; half a period where not given.
       axis: the axis.
       period: the period.
+
+    >>> jnp.unwrap(jnp.array([0.0, 90.0, 280.0, 10.0]), period=360)
+    Array([  0.,  90., -80.,  10.], dtype=float32)
     """
     aval = argument_aval("unwrap", p)
     axis = canonical_axis("unwrap", axis, aval.ndim)

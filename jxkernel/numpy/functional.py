@@ -167,6 +167,10 @@ def apply_along_axis(
 
     Returns:
       an array with the axes of the function's result in place of the axis.
+
+    >>> jnp.apply_along_axis(jnp.flip, 1, jnp.array([[1, 2], [3, 4]]))
+    Array([[2, 1],
+           [4, 3]], dtype=int32)
     """
     axis = canonical_axis("apply_along_axis", axis, argument_aval("apply_along_axis", arr).ndim)
     moved = moveaxis(asarray(arr), axis, -1)
@@ -192,6 +196,11 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: int | Sequenc
 
     Raises:
       ValueError: a result has another rank.
+
+    >>> jnp.apply_over_axes(jnp.sum, jnp.ones((2, 3, 4)), [0, 2])
+    Array([[[8.],
+            [8.],
+            [8.]]], dtype=float32)
     """
     a = asarray(a)
     for axis in listed(axes):

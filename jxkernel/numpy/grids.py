@@ -64,6 +64,10 @@ def meshgrid(
 
     Raises:
       ValueError: a coordinate is of higher rank, or ``indexing`` is neither.
+
+    >>> x, y = jnp.meshgrid(jnp.array([1, 2, 3]), jnp.array([10, 20]))
+    >>> x.tolist(), y.tolist()
+    ([[1, 2, 3], [1, 2, 3]], [[10, 10, 10], [20, 20, 20]])
     """
     check_arguments("meshgrid", *xi)
     if not copy:
@@ -91,6 +95,10 @@ def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) 
       dimensions: the shape.
       dtype: the default integer dtype where not given.
       sparse: whether to return a tuple of arrays of size 1 along the axes that are not theirs.
+
+    >>> rows, columns = jnp.indices((2, 3))
+    >>> rows.tolist(), columns.tolist()
+    ([[0, 0, 0], [1, 1, 1]], [[0, 1, 2], [0, 1, 2]])
     """
     shape = canonical_shape(dimensions)
     found = user_dtype(dtype, "indices") or dtypes.default_int_dtype()
@@ -111,6 +119,10 @@ def fromfunction(
       shape: the shape.
       dtype: the dtype of the positions.
       **kwargs: further arguments of the function.
+
+    >>> jnp.fromfunction(lambda i, j: 10 * i + j, (2, 3), dtype=int)
+    Array([[ 0,  1,  2],
+           [10, 11, 12]], dtype=int32)
     """
     sizes = canonical_shape(shape)
     found = user_dtype(dtype, "fromfunction")
@@ -122,6 +134,16 @@ def ix_(*args: Any) -> tuple[Any, ...]:
 
     Raises:
       ValueError: one is not of rank 1.
+
+    Args:
+      *args: vectors of integers, or of booleans, which stand for the positions of the true ones.
+
+    Returns:
+      one array for each, of size 1 along the axes of the others.
+
+    >>> jnp.arange(12).reshape(3, 4)[jnp.ix_(jnp.array([0, 2]), jnp.array([1, 3]))]
+    Array([[ 1,  3],
+           [ 9, 11]], dtype=int32)
     """
     check_arguments("ix_", *args)
     parts: list[Any] = []
@@ -228,6 +250,9 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
 
     Raises:
       TypeError: ``indices`` are not integers.
+
+    >>> [part.tolist() for part in jnp.unravel_index(jnp.array([4, 11]), (3, 4))]
+    [[1, 2], [0, 3]]
     """
     aval = argument_aval("unravel_index", indices)
     if aval.dtype not in dtypes.INTEGRAL:
@@ -267,6 +292,9 @@ def ravel_multi_index(
 
     Raises:
       ValueError: the numbers of axes differ, or (``"raise"``) a position is out of bounds.
+
+    >>> jnp.ravel_multi_index((jnp.array([1, 2]), jnp.array([0, 3])), (3, 4))
+    Array([ 4, 11], dtype=int32)
     """
     sizes = canonical_shape(dims)
     parts = [asarray(part) for part in multi_index]

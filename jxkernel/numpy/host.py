@@ -67,6 +67,17 @@ def load(file: Any, *args: Any, **kwargs: Any) -> Any:
       file: a path or an open file.
       *args: as for ``numpy.load``.
       **kwargs: as for ``numpy.load``.
+
+    Returns:
+      an array, or NumPy's view of an archive.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> jnp.save(file, jnp.array([1, 2]))
+    >>> file.seek(0)
+    0
+    >>> jnp.load(file)
+    Array([1, 2], dtype=int32)
     """
     found = np.load(file, *args, **kwargs)
     return asarray(found) if isinstance(found, np.ndarray) else found
@@ -80,6 +91,12 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) ->
       dtype: their dtype.
       count: how many to read; -1 for all.
       sep: what separates them.
+
+    Raises:
+      ValueError: the text holds something else.
+
+    >>> jnp.fromstring("1 2 3", dtype=int, sep=" ")
+    Array([1, 2, 3], dtype=int32)
     """
     return asarray(np.fromstring(string, dtype=dtype, count=count, sep=sep))
 
@@ -89,6 +106,11 @@ def fromfile(*args: Any, **kwargs: Any) -> Any:
 
     Raises:
       NotImplementedError: always.
+
+    >>> jnp.fromfile("numbers.bin")
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: jnp.fromfile: write jnp.asarray(np.fromfile(...))
     """
     raise NotImplementedError("jnp.fromfile: write jnp.asarray(np.fromfile(...))")
 
@@ -98,5 +120,10 @@ def fromiter(*args: Any, **kwargs: Any) -> Any:
 
     Raises:
       NotImplementedError: always.
+
+    >>> jnp.fromiter(iter([1, 2]), int)
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: jnp.fromiter: write jnp.asarray(np.fromiter(...))
     """
     raise NotImplementedError("jnp.fromiter: write jnp.asarray(np.fromiter(...))")

@@ -81,6 +81,9 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
     Raises:
       TypeError: one is no array.
       ValueError: there is none, or ranks or sizes differ.
+
+    >>> jnp.concatenate([jnp.array([[1, 2]]), jnp.array([[3, 4]])], axis=1)
+    Array([[1, 2, 3, 4]], dtype=int32)
     """
     parts = _listed("concatenate", arrays)
     check_arguments("concatenate", *parts)
@@ -90,7 +93,11 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
 
 
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
-    """Join arrays along an axis: ``concatenate`` under the array API standard's name."""
+    """Join arrays along an axis: ``concatenate`` under the array API standard's name.
+
+    >>> jnp.concat([jnp.array([1, 2]), jnp.array([3])])
+    Array([1, 2, 3], dtype=int32)
+    """
     return concatenate(arrays, axis)
 
 
@@ -113,6 +120,10 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> An
     Raises:
       TypeError: one is no array.
       ValueError: there is none, or shapes differ.
+
+    >>> jnp.stack([jnp.array([1, 2]), jnp.array([3, 4])], axis=1)
+    Array([[1, 3],
+           [2, 4]], dtype=int32)
     """
     if out is not None:
         raise NotImplementedError("stack(out=...): arrays cannot be written to; use the result")
@@ -129,29 +140,51 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 
     Raises:
       ValueError: the rank is 0, or the axis does not exist.
+
+    >>> [part.tolist() for part in jnp.unstack(jnp.array([[1, 2], [3, 4]]), axis=1)]
+    [[1, 3], [2, 4]]
     """
     moved = moveaxis(x, axis, 0)
     return tuple([moved[i] for i in range(moved.shape[0])])
 
 
 def vstack(tup: Any, dtype: Any = None) -> Any:
-    """Join arrays along axis 0, those of rank 1 as rows."""
+    """Join arrays along axis 0, those of rank 1 as rows.
+
+    >>> jnp.vstack([jnp.array([1, 2]), jnp.array([[3, 4]])])
+    Array([[1, 2],
+           [3, 4]], dtype=int32)
+    """
     return concatenate(_at_least(tup, "vstack", atleast_2d), 0, dtype)
 
 
 def hstack(tup: Any, dtype: Any = None) -> Any:
-    """Join arrays along axis 1, or 0 if they are of rank 1."""
+    """Join arrays along axis 1, or 0 if they are of rank 1.
+
+    >>> jnp.hstack([jnp.array([1, 2]), jnp.array([3])])
+    Array([1, 2, 3], dtype=int32)
+    """
     parts = _at_least(tup, "hstack", atleast_1d)
     return concatenate(parts, 0 if np.ndim(parts[0]) == 1 else 1, dtype)
 
 
 def dstack(tup: Any, dtype: Any = None) -> Any:
-    """Join arrays along axis 2, those of lower rank made rank 3."""
+    """Join arrays along axis 2, those of lower rank made rank 3.
+
+    >>> jnp.dstack([jnp.array([1, 2]), jnp.array([3, 4])])
+    Array([[[1, 3],
+            [2, 4]]], dtype=int32)
+    """
     return concatenate(_at_least(tup, "dstack", atleast_3d), 2, dtype)
 
 
 def column_stack(tup: Any) -> Any:
-    """Join arrays along axis 1, those of rank 1 as columns."""
+    """Join arrays along axis 1, those of rank 1 as columns.
+
+    >>> jnp.column_stack([jnp.array([1, 2]), jnp.array([3, 4])])
+    Array([[1, 3],
+           [2, 4]], dtype=int32)
+    """
     parts = _listed("column_stack", tup)
     check_arguments("column_stack", *parts)
     return concatenate([reshape(p, (-1, 1)) if np.ndim(p) < 2 else p for p in parts], 1)
@@ -164,7 +197,16 @@ def _at_least(arrays: Any, name: str, convert: Any) -> list[Any]:
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
-    """Return two arrays joined along an axis, or flattened where none is given."""
+    """Return two arrays joined along an axis, or flattened where none is given.
+
+    Args:
+      arr: an array.
+      values: an array; along other axes than ``axis`` of the same sizes.
+      axis: the axis.
+
+    >>> jnp.append(jnp.array([1, 2]), jnp.array([[3], [4]]))
+    Array([1, 2, 3, 4], dtype=int32)
+    """
     return concatenate([arr, values], axis)
 
 
@@ -172,6 +214,10 @@ def block(arrays: Any) -> Any:
     """Return the array assembled from nested lists of blocks.
 
     The innermost lists are joined along the last axis, the next ones along the axis before.
+
+    >>> jnp.block([[jnp.ones((1, 1)), jnp.zeros((1, 2))], [jnp.full((1, 3), 5.0)]])
+    Array([[1., 0., 0.],
+           [5., 5., 5.]], dtype=float32)
     """
     depth = _depth(arrays)
     return _assembled(arrays, depth, max(depth, _greatest_rank(arrays)))
@@ -244,27 +290,51 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
     Raises:
       ValueError: the axis does not divide into equal parts.
+
+    >>> [part.tolist() for part in jnp.split(jnp.arange(6), [1, 4])]
+    [[0], [1, 2, 3], [4, 5]]
     """
     return _split("split", ary, indices_or_sections, axis, exact=True)
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """Return the parts of an array along an axis; the first ones are larger if it must be."""
+    """Return the parts of an array along an axis; the first ones are larger if it must be.
+
+    Args:
+      ary: the array.
+      indices_or_sections: the number of parts, or the positions to cut at.
+      axis: the axis.
+
+    >>> [part.tolist() for part in jnp.array_split(jnp.arange(5), 3)]
+    [[0, 1], [2, 3], [4]]
+    """
     return _split("array_split", ary, indices_or_sections, axis, exact=False)
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """Return the parts of an array along axis 0; see ``split``."""
+    """Return the parts of an array along axis 0; see ``split``.
+
+    >>> [part.tolist() for part in jnp.vsplit(jnp.array([[1, 2], [3, 4]]), 2)]
+    [[[1, 2]], [[3, 4]]]
+    """
     return _split("vsplit", ary, indices_or_sections, 0, exact=True)
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """Return the parts of an array along axis 1, or 0 for rank 1; see ``split``."""
+    """Return the parts of an array along axis 1, or 0 for rank 1; see ``split``.
+
+    >>> [part.tolist() for part in jnp.hsplit(jnp.array([[1, 2], [3, 4]]), 2)]
+    [[[1], [3]], [[2], [4]]]
+    """
     return _split("hsplit", ary, indices_or_sections, min(1, np.ndim(ary) - 1), exact=True)
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """Return the parts of an array along axis 2; see ``split``."""
+    """Return the parts of an array along axis 2; see ``split``.
+
+    >>> [part.shape for part in jnp.dsplit(jnp.ones((1, 2, 6)), [2, 3])]
+    [(1, 2, 2), (1, 2, 1), (1, 2, 3)]
+    """
     return _split("dsplit", ary, indices_or_sections, 2, exact=True)
 
 
@@ -291,6 +361,10 @@ def tile(A: Any, reps: int | Sequence[int]) -> Any:
 
     Raises:
       ValueError: a count is negative.
+
+    >>> jnp.tile(jnp.array([1, 2]), (2, 2))
+    Array([[1, 2, 1, 2],
+           [1, 2, 1, 2]], dtype=int32)
     """
     argument_aval("tile", A)
     counts = tuple(map(index, listed(reps)))
@@ -309,7 +383,19 @@ def _repeated_equally(a: Any, count: int, axis: int) -> Any:
 
 
 def resize(a: Any, new_shape: Any) -> Any:
-    """Return the elements of an array in a shape of any size, repeated from the start as needed."""
+    """Return the elements of an array in a shape of any size, repeated from the start as needed.
+
+    Args:
+      a: an array.
+      new_shape: an int or a sequence of ints.
+
+    Raises:
+      ValueError: a size is negative.
+
+    >>> jnp.resize(jnp.array([1, 2, 3]), (2, 4))
+    Array([[1, 2, 3, 1],
+           [2, 3, 1, 2]], dtype=int32)
+    """
     sizes = whole_numbers("resize", "new_shape", new_shape)
     if any(n < 0 for n in sizes):
         raise ValueError(f"resize got shape {sizes}: sizes are not negative")

@@ -69,21 +69,50 @@ def _lexicographic(strict: Any, operation: Any) -> Any:
 
 _ORDER = "complex numbers order by real part, then by imaginary part."
 
-equal = binary_function("equal", compare.eq_p.bind, "Return whether x = y; NaN equals nothing.")
+equal = binary_function(
+    "equal",
+    compare.eq_p.bind,
+    "Return whether x = y; NaN equals nothing.",
+    example=(
+        "jnp.equal(jnp.array([1.0, 2.0, jnp.nan]), jnp.array([1.0, 3.0, jnp.nan]))",
+        "Array([ True, False, False], dtype=bool)",
+    ),
+)
 not_equal = binary_function(
-    "not_equal", compare.ne_p.bind, "Return whether x ≠ y; NaN differs from everything."
+    "not_equal",
+    compare.ne_p.bind,
+    "Return whether x ≠ y; NaN differs from everything.",
+    example=(
+        "jnp.not_equal(jnp.array([1.0, 2.0, jnp.nan]), jnp.array([1.0, 3.0, jnp.nan]))",
+        "Array([False,  True,  True], dtype=bool)",
+    ),
 )
 less = binary_function(
-    "less", _lexicographic(compare.lt, compare.lt), f"Return whether x < y; {_ORDER}"
+    "less",
+    _lexicographic(compare.lt, compare.lt),
+    f"Return whether x < y; {_ORDER}",
+    example=("jnp.less(jnp.array([1, 2, 3]), 2)", "Array([ True, False, False], dtype=bool)"),
 )
 less_equal = binary_function(
-    "less_equal", _lexicographic(compare.lt, compare.le), f"Return whether x ≤ y; {_ORDER}"
+    "less_equal",
+    _lexicographic(compare.lt, compare.le),
+    f"Return whether x ≤ y; {_ORDER}",
+    example=("jnp.less_equal(jnp.array([1, 2, 3]), 2)", "Array([ True,  True, False], dtype=bool)"),
 )
 greater = binary_function(
-    "greater", _lexicographic(compare.gt, compare.gt), f"Return whether x > y; {_ORDER}"
+    "greater",
+    _lexicographic(compare.gt, compare.gt),
+    f"Return whether x > y; {_ORDER}",
+    example=("jnp.greater(jnp.array([1, 2, 3]), 2)", "Array([False, False,  True], dtype=bool)"),
 )
 greater_equal = binary_function(
-    "greater_equal", _lexicographic(compare.gt, compare.ge), f"Return whether x ≥ y; {_ORDER}"
+    "greater_equal",
+    _lexicographic(compare.gt, compare.ge),
+    f"Return whether x ≥ y; {_ORDER}",
+    example=(
+        "jnp.greater_equal(jnp.array([1, 2, 3]), 2)",
+        "Array([False,  True,  True], dtype=bool)",
+    ),
 )
 
 # ---------------------------------------------------------------- logic
@@ -96,7 +125,10 @@ def truth(x: Any) -> Any:
 
 
 logical_not = unary_function(
-    "logical_not", lambda x: bits.bitwise_not(truth(x)), "Return whether each element is zero."
+    "logical_not",
+    lambda x: bits.bitwise_not(truth(x)),
+    "Return whether each element is zero.",
+    example=("jnp.logical_not(jnp.array([0.0, 0.5]))", "Array([ True, False], dtype=bool)"),
 )
 
 
@@ -105,32 +137,65 @@ def _on_truth(operation: Any) -> Any:
 
 
 logical_and = binary_function(
-    "logical_and", _on_truth(bits.bitwise_and), "Return whether x and y both are nonzero."
+    "logical_and",
+    _on_truth(bits.bitwise_and),
+    "Return whether x and y both are nonzero.",
+    example=(
+        "jnp.logical_and(jnp.array([0, 1, 2]), jnp.array([1, 0, 3]))",
+        "Array([False, False,  True], dtype=bool)",
+    ),
 )
 logical_or = binary_function(
-    "logical_or", _on_truth(bits.bitwise_or), "Return whether x or y is nonzero."
+    "logical_or",
+    _on_truth(bits.bitwise_or),
+    "Return whether x or y is nonzero.",
+    example=(
+        "jnp.logical_or(jnp.array([0, 1, 0]), jnp.array([1, 0, 0]))",
+        "Array([ True,  True, False], dtype=bool)",
+    ),
 )
 logical_xor = binary_function(
-    "logical_xor", _on_truth(bits.bitwise_xor), "Return whether exactly one of x and y is nonzero."
+    "logical_xor",
+    _on_truth(bits.bitwise_xor),
+    "Return whether exactly one of x and y is nonzero.",
+    example=(
+        "jnp.logical_xor(jnp.array([0, 1, 2]), jnp.array([1, 0, 3]))",
+        "Array([ True,  True, False], dtype=bool)",
+    ),
 )
 
 # ---------------------------------------------------------------- bits
 
 bitwise_and = binary_function(
-    "bitwise_and", bits.and_p.bind, "Return the bits set in both x and y."
+    "bitwise_and",
+    bits.and_p.bind,
+    "Return the bits set in both x and y.",
+    example=("jnp.bitwise_and(jnp.array([12, 7]), 10)", "Array([8, 2], dtype=int32)"),
 )
-bitwise_or = binary_function("bitwise_or", bits.or_p.bind, "Return the bits set in x or in y.")
+bitwise_or = binary_function(
+    "bitwise_or",
+    bits.or_p.bind,
+    "Return the bits set in x or in y.",
+    example=("jnp.bitwise_or(jnp.array([12, 7]), 10)", "Array([14, 15], dtype=int32)"),
+)
 bitwise_xor = binary_function(
-    "bitwise_xor", bits.xor_p.bind, "Return the bits set in exactly one of x and y."
+    "bitwise_xor",
+    bits.xor_p.bind,
+    "Return the bits set in exactly one of x and y.",
+    example=("jnp.bitwise_xor(jnp.array([12, 7]), 10)", "Array([ 6, 13], dtype=int32)"),
 )
 bitwise_not = unary_function(
-    "bitwise_not", bits.not_p.bind, "Return x with every bit flipped; not x of booleans."
+    "bitwise_not",
+    bits.not_p.bind,
+    "Return x with every bit flipped; not x of booleans.",
+    example=("jnp.bitwise_not(jnp.array([0, 5]))", "Array([-1, -6], dtype=int32)"),
 )
 invert = bitwise_invert = bitwise_not
 bitwise_count = unary_function(
     "bitwise_count",
     lambda x: convert_element_type(bits.population_count(_magnitude(x)), np.uint8),
     "Return how many bits of |x| are set, as uint8.",
+    example=("jnp.bitwise_count(jnp.array([0, 7, -8]))", "Array([0, 3, 1], dtype=uint8)"),
     ready=dtypes.INTEGRAL,
     rule=numeric_dtype,
 )
@@ -148,12 +213,17 @@ def _right_shift(x: Any, y: Any) -> Any:
 _integers: dict[str, Any] = {"ready": dtypes.INTEGRAL, "rule": numeric_dtype}
 
 left_shift = binary_function(
-    "left_shift", bits.shift_left_p.bind, "Return the bits of x moved y places up.", **_integers
+    "left_shift",
+    bits.shift_left_p.bind,
+    "Return the bits of x moved y places up.",
+    example=("jnp.left_shift(jnp.array([1, 3]), 4)", "Array([16, 48], dtype=int32)"),
+    **_integers,
 )
 right_shift = binary_function(
     "right_shift",
     _right_shift,
     "Return the bits of x moved y places down; the sign bit is repeated, if there is one.",
+    example=("jnp.right_shift(jnp.array([48, -16]), 3)", "Array([ 6, -2], dtype=int32)"),
     **_integers,
 )
 bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
@@ -184,10 +254,32 @@ def _isnan(x: Any) -> Any:
 
 
 isfinite = unary_function(
-    "isfinite", _isfinite, "Return whether x is neither infinite nor NaN, in both parts if complex."
+    "isfinite",
+    _isfinite,
+    "Return whether x is neither infinite nor NaN, in both parts if complex.",
+    example=(
+        "jnp.isfinite(jnp.array([1.0, jnp.inf, jnp.nan]))",
+        "Array([ True, False, False], dtype=bool)",
+    ),
 )
-isinf = unary_function("isinf", _isinf, "Return whether x is infinite, in either part if complex.")
-isnan = unary_function("isnan", _isnan, "Return whether x is NaN, in either part if complex.")
+isinf = unary_function(
+    "isinf",
+    _isinf,
+    "Return whether x is infinite, in either part if complex.",
+    example=(
+        "jnp.isinf(jnp.array([1.0, -jnp.inf, jnp.nan]))",
+        "Array([False,  True, False], dtype=bool)",
+    ),
+)
+isnan = unary_function(
+    "isnan",
+    _isnan,
+    "Return whether x is NaN, in either part if complex.",
+    example=(
+        "jnp.isnan(jnp.array([1.0, jnp.inf, jnp.nan]))",
+        "Array([False, False,  True], dtype=bool)",
+    ),
+)
 
 
 def _equals_infinity(infinity: float) -> Any:
@@ -206,11 +298,13 @@ isposinf = unary_function(
     "isposinf",
     _equals_infinity(np.inf),
     "Return whether x is +inf.\n\nRaises:\n  TypeError: x is complex.",
+    example=("jnp.isposinf(jnp.array([-jnp.inf, jnp.inf]))", "Array([False,  True], dtype=bool)"),
 )
 isneginf = unary_function(
     "isneginf",
     _equals_infinity(-np.inf),
     "Return whether x is -inf.\n\nRaises:\n  TypeError: x is complex.",
+    example=("jnp.isneginf(jnp.array([-jnp.inf, jnp.inf]))", "Array([ True, False], dtype=bool)"),
 )
 
 
@@ -221,12 +315,16 @@ def _iscomplex(x: Any) -> Any:
 
 
 iscomplex = unary_function(
-    "iscomplex", _iscomplex, "Return whether the imaginary part is anything but zero."
+    "iscomplex",
+    _iscomplex,
+    "Return whether the imaginary part is anything but zero.",
+    example=("jnp.iscomplex(jnp.array([1 + 0j, 2j]))", "Array([False,  True], dtype=bool)"),
 )
 isreal = unary_function(
     "isreal",
     lambda x: bits.bitwise_not(_iscomplex(x)),
     "Return whether the imaginary part is zero.",
+    example=("jnp.isreal(jnp.array([1 + 0j, 2j]))", "Array([ True, False], dtype=bool)"),
 )
 
 
@@ -240,5 +338,11 @@ def _signbit(x: Any) -> Any:
 
 
 signbit = unary_function(
-    "signbit", _signbit, "Return whether the sign bit is set: x < 0, or x is -0.0."
+    "signbit",
+    _signbit,
+    "Return whether the sign bit is set: x < 0, or x is -0.0.",
+    example=(
+        "jnp.signbit(jnp.array([-1.5, -0.0, 0.0]))",
+        "Array([ True,  True, False], dtype=bool)",
+    ),
 )

@@ -13,11 +13,8 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.core.avals import abstractify
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.logic import isfinite
 from jxkernel.numpy.promotion import (
     argument_aval,
-    broadcast_shapes,
-    broadcast_to_shape,
     cast,
     dtype_of,
     promote_inexact,
@@ -26,7 +23,7 @@ from jxkernel.numpy.promotion import (
 )
 from jxkernel.numpy.ufuncs import binary_function, inexact, unary_function
 from jxkernel.ops import bits, exponential, rounding, trigonometric
-from jxkernel.ops.arithmetic import add, clamp, div, max, mul, neg, square, sub
+from jxkernel.ops.arithmetic import add, div, max, mul, neg, square, sub
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.compare import eq, ge, lt, ne
 from jxkernel.ops.complex import abs as modulus
@@ -34,7 +31,6 @@ from jxkernel.ops.complex import complex as with_parts
 from jxkernel.ops.complex import conj as conjugated
 from jxkernel.ops.complex import imag as imaginary_part
 from jxkernel.ops.complex import real as real_part
-from jxkernel.ops.convert import bitcast_convert_type
 from jxkernel.ops.select import select
 from jxkernel.ops.special import bessel_i0e
 
@@ -68,11 +64,9 @@ __all__ = [
     "expm1",
     "fix",
     "floor",
-    "frexp",
     "hypot",
     "i0",
     "imag",
-    "ldexp",
     "log",
     "log1p",
     "log2",
@@ -88,7 +82,6 @@ __all__ = [
     "sin",
     "sinc",
     "sinh",
-    "spacing",
     "sqrt",
     "tan",
     "tanh",
@@ -101,24 +94,50 @@ sqrt = unary_function(
     "sqrt",
     exponential.sqrt_p.bind,
     "Return the square root: NaN of negative reals; the slope at 0 is infinite.",
+    example=("jnp.sqrt(jnp.array([0, 9, -1]))", "Array([ 0.,  3., nan], dtype=float32)"),
     **inexact,
 )
 cbrt = unary_function(
-    "cbrt", exponential.cbrt_p.bind, "Return the real cube root; no complex dtypes.", **inexact
+    "cbrt",
+    exponential.cbrt_p.bind,
+    "Return the real cube root; no complex dtypes; the slope at 0 is infinite.",
+    example=('f"{jnp.cbrt(-27.0):.3f}"', "'-3.000'"),
+    **inexact,
 )
-exp = unary_function("exp", exponential.exp_p.bind, "Return e to the power x.", **inexact)
-exp2 = unary_function("exp2", exponential.exp2_p.bind, "Return 2 to the power x.", **inexact)
+exp = unary_function(
+    "exp",
+    exponential.exp_p.bind,
+    "Return e to the power x.",
+    example=('f"{jnp.exp(1.0):.3f}"', "'2.718'"),
+    **inexact,
+)
+exp2 = unary_function(
+    "exp2",
+    exponential.exp2_p.bind,
+    "Return 2 to the power x.",
+    example=('f"{jnp.exp2(5.0):.3f}"', "'32.000'"),
+    **inexact,
+)
 expm1 = unary_function(
-    "expm1", exponential.expm1_p.bind, "Return exp(x) - 1, exact also for small x.", **inexact
+    "expm1",
+    exponential.expm1_p.bind,
+    "Return exp(x) - 1, exact also for small x.",
+    example=('f"{jnp.expm1(1e-10):.3e}"', "'1.000e-10'"),
+    **inexact,
 )
 log = unary_function(
     "log",
     exponential.log_p.bind,
     "Return the natural logarithm: -inf at 0, NaN of negative reals.",
+    example=('f"{jnp.log(10.0):.3f}"', "'2.303'"),
     **inexact,
 )
 log1p = unary_function(
-    "log1p", exponential.log1p_p.bind, "Return log(1 + x), exact also for small x.", **inexact
+    "log1p",
+    exponential.log1p_p.bind,
+    "Return log(1 + x), exact also for small x.",
+    example=('f"{jnp.log1p(1.0):.3f}"', "'0.693'"),
+    **inexact,
 )
 
 
@@ -127,10 +146,18 @@ def _log_of_base(base: float) -> Any:
 
 
 log2 = unary_function(
-    "log2", _log_of_base(2), "Return the logarithm to base 2: -inf at 0.", **inexact
+    "log2",
+    _log_of_base(2),
+    "Return the logarithm to base 2: -inf at 0.",
+    example=('f"{jnp.log2(8.0):.3f}"', "'3.000'"),
+    **inexact,
 )
 log10 = unary_function(
-    "log10", _log_of_base(10), "Return the logarithm to base 10: -inf at 0.", **inexact
+    "log10",
+    _log_of_base(10),
+    "Return the logarithm to base 10: -inf at 0.",
+    example=('f"{jnp.log10(1000.0):.3f}"', "'3.000'"),
+    **inexact,
 )
 
 
@@ -150,7 +177,11 @@ def _logaddexp(x: Any, y: Any) -> Any:
 
 
 logaddexp = binary_function(
-    "logaddexp", _logaddexp, "Return log(exp(x) + exp(y)), which does not overflow.", **inexact
+    "logaddexp",
+    _logaddexp,
+    "Return log(exp(x) + exp(y)), which does not overflow.",
+    example=('f"{jnp.logaddexp(1000.0, 1000.0):.3f}"', "'1000.693'"),
+    **inexact,
 )
 
 
@@ -160,49 +191,105 @@ def _logaddexp2(x: Any, y: Any) -> Any:
 
 
 logaddexp2 = binary_function(
-    "logaddexp2", _logaddexp2, "Return log2(2^x + 2^y), which does not overflow.", **inexact
+    "logaddexp2",
+    _logaddexp2,
+    "Return log2(2^x + 2^y), which does not overflow.",
+    example=('f"{jnp.logaddexp2(3.0, 3.0):.3f}"', "'4.000'"),
+    **inexact,
 )
 
 # ---------------------------------------------------------------- trigonometry
 
-sin = unary_function("sin", trigonometric.sin_p.bind, "Return the sine of x radians.", **inexact)
-cos = unary_function("cos", trigonometric.cos_p.bind, "Return the cosine of x radians.", **inexact)
-tan = unary_function("tan", trigonometric.tan_p.bind, "Return the tangent of x radians.", **inexact)
+sin = unary_function(
+    "sin",
+    trigonometric.sin_p.bind,
+    "Return the sine of x radians.",
+    example=('f"{jnp.sin(1.0):.3f}"', "'0.841'"),
+    **inexact,
+)
+cos = unary_function(
+    "cos",
+    trigonometric.cos_p.bind,
+    "Return the cosine of x radians.",
+    example=('f"{jnp.cos(1.0):.3f}"', "'0.540'"),
+    **inexact,
+)
+tan = unary_function(
+    "tan",
+    trigonometric.tan_p.bind,
+    "Return the tangent of x radians.",
+    example=('f"{jnp.tan(1.0):.3f}"', "'1.557'"),
+    **inexact,
+)
 arcsin = unary_function(
     "arcsin",
     trigonometric.asin,
-    "Return the inverse sine: NaN for real x outside [-1, 1].",
+    "Return the inverse sine: NaN for real x outside [-1, 1]; the slope at ±1 is infinite.",
+    example=('f"{jnp.arcsin(0.5):.3f}"', "'0.524'"),
     **inexact,
 )
 arccos = unary_function(
     "arccos",
     trigonometric.acos,
-    "Return the inverse cosine: NaN for real x outside [-1, 1].",
+    "Return the inverse cosine: NaN for real x outside [-1, 1]; the slope at ±1 is -inf.",
+    example=('f"{jnp.arccos(0.5):.3f}"', "'1.047'"),
     **inexact,
 )
-arctan = unary_function("arctan", trigonometric.atan, "Return the inverse tangent.", **inexact)
+arctan = unary_function(
+    "arctan",
+    trigonometric.atan,
+    "Return the inverse tangent.",
+    example=('f"{jnp.arctan(1.0):.3f}"', "'0.785'"),
+    **inexact,
+)
 arctan2 = binary_function(
     "arctan2",
     trigonometric.atan2,
-    "Return the angle of the point (y, x), its first coordinate second, in [-π, π].",
+    "Return the angle of the point (y, x), its first coordinate second, in [-π, π].\n\n"
+    "The derivative is NaN where both are 0.",
+    example=('f"{jnp.arctan2(1.0, -1.0):.3f}"', "'2.356'"),
     **inexact,
 )
-sinh = unary_function("sinh", trigonometric.sinh, "Return the hyperbolic sine.", **inexact)
-cosh = unary_function("cosh", trigonometric.cosh, "Return the hyperbolic cosine.", **inexact)
-tanh = unary_function("tanh", trigonometric.tanh, "Return the hyperbolic tangent.", **inexact)
+sinh = unary_function(
+    "sinh",
+    trigonometric.sinh,
+    "Return the hyperbolic sine.",
+    example=('f"{jnp.sinh(1.0):.3f}"', "'1.175'"),
+    **inexact,
+)
+cosh = unary_function(
+    "cosh",
+    trigonometric.cosh,
+    "Return the hyperbolic cosine.",
+    example=('f"{jnp.cosh(1.0):.3f}"', "'1.543'"),
+    **inexact,
+)
+tanh = unary_function(
+    "tanh",
+    trigonometric.tanh,
+    "Return the hyperbolic tangent.",
+    example=('f"{jnp.tanh(1.0):.3f}"', "'0.762'"),
+    **inexact,
+)
 arcsinh = unary_function(
-    "arcsinh", trigonometric.asinh, "Return the inverse hyperbolic sine.", **inexact
+    "arcsinh",
+    trigonometric.asinh,
+    "Return the inverse hyperbolic sine.",
+    example=('f"{jnp.arcsinh(1.0):.3f}"', "'0.881'"),
+    **inexact,
 )
 arccosh = unary_function(
     "arccosh",
     trigonometric.acosh,
-    "Return the inverse hyperbolic cosine: NaN for real x < 1.",
+    "Return the inverse hyperbolic cosine: NaN for real x < 1; the slope at 1 is infinite.",
+    example=('f"{jnp.arccosh(2.0):.3f}"', "'1.317'"),
     **inexact,
 )
 arctanh = unary_function(
     "arctanh",
     trigonometric.atanh,
-    "Return the inverse hyperbolic tangent: NaN for real |x| > 1.",
+    "Return the inverse hyperbolic tangent: NaN for real |x| > 1, infinite at ±1.",
+    example=('f"{jnp.arctanh(0.5):.3f}"', "'0.549'"),
     **inexact,
 )
 asin, acos, atan, atan2, asinh, acosh, atanh = (
@@ -215,10 +302,18 @@ asin, acos, atan, atan2, asinh, acosh, atanh = (
     arctanh,
 )
 deg2rad = unary_function(
-    "deg2rad", lambda x: mul(x, pi / 180), "Return degrees as radians.", **inexact
+    "deg2rad",
+    lambda x: mul(x, pi / 180),
+    "Return degrees as radians.",
+    example=('f"{jnp.deg2rad(180.0):.3f}"', "'3.142'"),
+    **inexact,
 )
 rad2deg = unary_function(
-    "rad2deg", lambda x: mul(x, 180 / pi), "Return radians as degrees.", **inexact
+    "rad2deg",
+    lambda x: mul(x, 180 / pi),
+    "Return radians as degrees.",
+    example=('f"{jnp.rad2deg(jnp.pi):.3f}"', "'180.000'"),
+    **inexact,
 )
 radians, degrees = deg2rad, rad2deg
 
@@ -238,6 +333,10 @@ hypot = binary_function(
     "hypot",
     _hypot,
     "Return √(x² + y²) without overflow; infinite where x or y is; the derivative at 0 is 0.",
+    example=(
+        "jnp.hypot(jnp.array([3.0, 0.0]), jnp.array([4.0, 2.0]))",
+        "Array([5., 2.], dtype=float32)",
+    ),
     **inexact,
 )
 
@@ -254,7 +353,13 @@ def _sinc(x: Any) -> Any:
     return select(near, series, div(trigonometric.sin(safe), safe))
 
 
-sinc = unary_function("sinc", _sinc, "Return sin(πx) / (πx), which is 1 at 0.", **inexact)
+sinc = unary_function(
+    "sinc",
+    _sinc,
+    "Return sin(πx) / (πx), which is 1 at 0, with derivative 0 there.",
+    example=('f"{jnp.sinc(0.5):.3f}"', "'0.637'"),
+    **inexact,
+)
 
 
 def _i0(x: Any) -> Any:
@@ -262,7 +367,11 @@ def _i0(x: Any) -> Any:
 
 
 i0 = unary_function(
-    "i0", _i0, "Return the modified Bessel function of the first kind and order 0.", **inexact
+    "i0",
+    _i0,
+    "Return the modified Bessel function of the first kind and order 0.",
+    example=('f"{jnp.i0(1.0):.3f}"', "'1.266'"),
+    **inexact,
 )
 
 # ---------------------------------------------------------------- rounding
@@ -284,19 +393,29 @@ def _toward_zero(x: Any) -> Any:
 
 
 floor = unary_function(
-    "floor", _rounded(rounding.floor), "Return the greatest integer ≤ x; derivative zero."
+    "floor",
+    _rounded(rounding.floor),
+    "Return the greatest integer ≤ x; derivative zero.",
+    example=("jnp.floor(jnp.array([-1.5, 1.2]))", "Array([-2.,  1.], dtype=float32)"),
 )
 ceil = unary_function(
-    "ceil", _rounded(rounding.ceil), "Return the least integer ≥ x; derivative zero."
+    "ceil",
+    _rounded(rounding.ceil),
+    "Return the least integer ≥ x; derivative zero.",
+    example=("jnp.ceil(jnp.array([-1.5, 1.2]))", "Array([-1.,  2.], dtype=float32)"),
 )
 trunc = unary_function(
-    "trunc", _rounded(_toward_zero), "Return x without its fraction; derivative zero."
+    "trunc",
+    _rounded(_toward_zero),
+    "Return x without its fraction; derivative zero.",
+    example=("jnp.trunc(jnp.array([-1.5, 1.7]))", "Array([-1.,  1.], dtype=float32)"),
 )
 fix = trunc
 rint = unary_function(
     "rint",
     _to_even,
     "Return the nearest integer, the even one at a tie; derivative zero.",
+    example=("jnp.rint(jnp.array([0.5, 1.5, 2.2]))", "Array([0., 2., 2.], dtype=float32)"),
     **inexact,
 )
 
@@ -314,6 +433,9 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
       NotImplementedError: ``out`` is given.
 
     The derivative is zero.
+
+    >>> jnp.round(jnp.array([1.25, 0.5, -3.75]), 1)
+    Array([ 1.2,  0.5, -3.8], dtype=float32)
     """
     refuse_out("round", out)
     aval = argument_aval("round", a)
@@ -328,8 +450,8 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     factor = wide.type(10.0 ** (decimals if decimals > 0 else -decimals))
     x = cast(a, wide)
     if decimals > 0:
-        return cast(div(_to_even(mul(x, factor)), factor), aval.dtype)
-    return cast(mul(_to_even(div(x, factor)), factor), aval.dtype)
+        return cast(div(_to_even(mul(x, factor)), factor), aval.dtype, aval.weak_type)
+    return cast(mul(_to_even(div(x, factor)), factor), aval.dtype, aval.weak_type)
 
 
 around = round
@@ -360,10 +482,23 @@ def _conj(x: Any) -> Any:
     return conjugated(x) if dtype_of(x) in dtypes.COMPLEX else x
 
 
-real = unary_function("real", _real, "Return the real part; x itself if it is real.  Linear.")
-imag = unary_function("imag", _imag, "Return the imaginary part; zeros if x is real.  Linear.")
+real = unary_function(
+    "real",
+    _real,
+    "Return the real part; x itself if it is real.  Linear.",
+    example=("jnp.real(jnp.array([1 + 2j, 3.0]))", "Array([1., 3.], dtype=float32)"),
+)
+imag = unary_function(
+    "imag",
+    _imag,
+    "Return the imaginary part; zeros if x is real.  Linear.",
+    example=("jnp.imag(jnp.array([1 + 2j, 3.0]))", "Array([2., 0.], dtype=float32)"),
+)
 conjugate = unary_function(
-    "conjugate", _conj, "Return the complex conjugate; x itself if it is real."
+    "conjugate",
+    _conj,
+    "Return the complex conjugate; x itself if it is real.",
+    example=("jnp.conjugate(jnp.array([1 + 2j, 3.0]))", "Array([1.-2.j, 3.-0.j], dtype=complex64)"),
 )
 conj = conjugate
 
@@ -377,90 +512,29 @@ def angle(z: Any, deg: bool = False) -> Any:
       deg: whether to return degrees.
 
     The derivative at 0 is that of ``arctan2`` there.
+
+    >>> jnp.angle(jnp.array([2.0, 3j, -1.0]), deg=True)
+    Array([  0.,  90., 180.], dtype=float32)
     """
     (z,) = promote_inexact("angle", z)
     result = trigonometric.atan2(_imag(z), _real(z))
     return mul(result, 180 / pi) if deg else result
 
 
-# ---------------------------------------------------------------- parts of floating numbers
+# ---------------------------------------------------------------- fractions
 
 
 @fused
 def modf(x: Any, /) -> Any:
-    """Return the pair of the fraction and the whole part of x, both with its sign."""
+    """Return the pair of the fraction and the whole part of x, both with its sign.
+
+    Raises:
+      TypeError: x is no array or number, or is complex.
+
+    >>> [part.tolist() for part in jnp.modf(jnp.array([1.5, -2.25]))]
+    [[0.5, -0.25], [1.0, -2.0]]
+    """
     (x,) = promote_inexact("modf", x)
     whole = _toward_zero(x)
     infinite = eq(modulus(x), np.inf)
     return select(infinite, 0, sub(x, whole)), whole
-
-
-def _layout(dtype: Any) -> tuple[Any, int, int]:
-    """Return the integer dtype as wide as a float, its mantissa's bits and its exponent's bias."""
-    bits, mantissa = dtypes.itemsize_bits(dtype), dtypes.finfo(dtype).nmant
-    return np.dtype(f"int{bits}"), mantissa, 2 ** (bits - mantissa - 2) - 1
-
-
-@fused
-def frexp(x: Any, /) -> Any:
-    """Return the pair (m, n) with x = m · 2ⁿ and 0.5 ≤ |m| < 1; (x, 0) for 0, NaN, infinities.
-
-    Raises:
-      TypeError: x is complex.
-
-    The derivative of m is 2⁻ⁿ; n is an int32 array.
-    """
-    (x,) = promote_inexact("frexp", x)
-    dtype = dtype_of(x)
-    refuse_complex("frexp", dtype)
-    integers, mantissa, bias = _layout(dtype)
-    small = lt(modulus(x), dtypes.finfo(dtype).smallest_normal)
-    normal = select(small, mul(x, dtype.type(2.0**mantissa)), x)
-    exponent = bits.shift_right_logical(bitcast_convert_type(normal, integers), mantissa)
-    exponent = sub(bits.bitwise_and(exponent, 2 * bias + 1), bias - 1)
-    exponent = sub(exponent, select(small, mantissa, integers.type(0)))
-    special = bits.bitwise_or(eq(x, 0), bits.bitwise_not(isfinite(x)))
-    exponent = cast(select(special, 0, exponent), np.dtype(np.int32))
-    return select(special, x, _scaled(x, neg(exponent))), exponent
-
-
-def _scaled(x: Any, n: Any) -> Any:
-    """Return x · 2ⁿ in three steps, so that no power leaves the range of normal numbers."""
-    dtype = dtype_of(x)
-    integers, mantissa, bias = _layout(dtype)
-    for _ in range(3):
-        step = clamp(np.int32(1 - bias), n, np.int32(bias))
-        n = sub(n, step)
-        power = bits.shift_left(cast(add(step, bias), integers), mantissa)
-        x = mul(x, bitcast_convert_type(power, dtype))
-    return x
-
-
-@fused
-def ldexp(x1: Any, x2: Any, /) -> Any:
-    """Return x1 · 2^x2, where x2 is an integer array.
-
-    Raises:
-      TypeError: ``x2`` is not of an integer dtype, or ``x1`` is complex.
-
-    Linear in ``x1``.
-    """
-    exponent = argument_aval("ldexp", x2, 1)
-    if exponent.dtype not in dtypes.INTEGRAL:
-        raise TypeError(f"ldexp takes integers as exponents, got dtype {exponent.dtype.name}")
-    (x,) = promote_inexact("ldexp", x1)
-    refuse_complex("ldexp", dtype_of(x))
-    shape = broadcast_shapes(np.shape(x), exponent.shape)
-    n = cast(x2, np.dtype(np.int32))
-    return _scaled(broadcast_to_shape(x, shape), broadcast_to_shape(n, shape))
-
-
-def _spacing(x: Any) -> Any:
-    refuse_complex("spacing", dtype_of(x))
-    away = sub(rounding.nextafter(modulus(x), np.inf), modulus(x))
-    return select(lt(x, 0), neg(away), away)
-
-
-spacing = unary_function(
-    "spacing", _spacing, "Return the distance from x to the next number away from 0.", **inexact
-)

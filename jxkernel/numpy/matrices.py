@@ -64,6 +64,10 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
       M: the number of columns; ``N`` where not given.
       k: which diagonal: positive ones lie above the main one.
       dtype: the default float dtype where not given.
+
+    >>> jnp.tri(2, 3, dtype=int)
+    Array([[1, 0, 0],
+           [1, 1, 0]], dtype=int32)
     """
     rows, columns = canonical_shape((N, N if M is None else M), "tri", "N")
     found = user_dtype(dtype, "tri") or dtypes.default_float_dtype()
@@ -90,13 +94,22 @@ def tril(m: Any, k: int = 0) -> Any:
 
     Raises:
       ValueError: the rank is below 2.
+
+    >>> jnp.tril(jnp.array([[1, 2], [3, 4]]))
+    Array([[1, 0],
+           [3, 4]], dtype=int32)
     """
     argument_aval("tril", m)
     return _triangle(m, whole_number("tril", "k", k), True)
 
 
 def triu(m: Any, k: int = 0) -> Any:
-    """Return matrices with what lies below a diagonal set to 0; see ``tril``."""
+    """Return matrices with what lies below a diagonal set to 0; see ``tril``.
+
+    >>> jnp.triu(jnp.array([[1, 2], [3, 4]]))
+    Array([[1, 2],
+           [0, 4]], dtype=int32)
+    """
     argument_aval("triu", m)
     return _triangle(m, whole_number("triu", "k", k), False)
 
@@ -130,6 +143,9 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
     Raises:
       ValueError: the axes are the same or do not exist.
+
+    >>> jnp.diagonal(jnp.array([[1, 2, 3], [4, 5, 6]]), offset=1)
+    Array([2, 6], dtype=int32)
     """
     first, second = canonical_axes("diagonal", (axis1, axis2), argument_aval("diagonal", a).ndim)
     return _diagonal(a, whole_number("diagonal", "offset", offset), first, second)
@@ -157,6 +173,12 @@ def diag(v: Any, k: int = 0) -> Any:
 
     Raises:
       ValueError: the rank is neither.
+
+    >>> jnp.diag(jnp.array([1, 2]))
+    Array([[1, 0],
+           [0, 2]], dtype=int32)
+    >>> jnp.diag(jnp.array([[1, 2], [3, 4]]))
+    Array([1, 4], dtype=int32)
     """
     aval = argument_aval("diag", v)
     if aval.ndim == 1:
@@ -167,7 +189,16 @@ def diag(v: Any, k: int = 0) -> Any:
 
 
 def diagflat(v: Any, k: int = 0) -> Any:
-    """Return the matrix with the elements of an array on a diagonal."""
+    """Return the matrix with the elements of an array on a diagonal.
+
+    Args:
+      v: an array, flattened.
+      k: which diagonal: positive ones lie above the main one.
+
+    >>> jnp.diagflat(jnp.array([7]), 1)
+    Array([[0, 7],
+           [0, 0]], dtype=int32)
+    """
     return _matrix_of(ravel(v), whole_number("diagflat", "k", k))
 
 
@@ -183,6 +214,9 @@ def trace(
       axis2: the axis of the columns.
       dtype: the dtype to sum in; see ``sum``.
       out: must be None.
+
+    >>> jnp.trace(jnp.array([[1, 2], [3, 4]]))
+    Array(5, dtype=int32)
     """
     refuse_out("trace", out)
     return total(diagonal(a, offset, axis1, axis2), -1, dtype)
@@ -199,6 +233,10 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
 
     Raises:
       ValueError: ``inplace`` is True, or the sizes differ.
+
+    >>> jnp.fill_diagonal(jnp.zeros((2, 2), int), 5, inplace=False)
+    Array([[5, 0],
+           [0, 5]], dtype=int32)
     """
     if inplace:
         raise ValueError("arrays do not change: fill_diagonal(..., inplace=False) returns a copy")
@@ -220,14 +258,25 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
-    """Return the positions of the main diagonal of an array with ``ndim`` axes of size ``n``."""
+    """Return the positions of the main diagonal of an array with ``ndim`` axes of size ``n``.
+
+    >>> [part.tolist() for part in jnp.diag_indices(3)]
+    [[0, 1, 2], [0, 1, 2]]
+    """
     if ndim < 1:
         raise ValueError(f"diag_indices needs at least one axis, got ndim={ndim}")
     return (asarray(np.arange(index(n))),) * index(ndim)
 
 
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:
-    """Return the positions of the main diagonal of an array with equal sizes."""
+    """Return the positions of the main diagonal of an array with equal sizes.
+
+    Raises:
+      ValueError: the rank is below 2, or sizes differ.
+
+    >>> [part.tolist() for part in jnp.diag_indices_from(jnp.ones((2, 2)))]
+    [[0, 1], [0, 1]]
+    """
     sizes = np.shape(arr)
     if len(sizes) < 2 or len(set(sizes)) > 1:
         raise ValueError(f"diag_indices_from needs rank 2 and equal sizes, got shape {sizes}")
@@ -235,13 +284,21 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
-    """Return the positions on and below diagonal ``k`` of a matrix of ``n`` rows, ``m`` columns."""
+    """Return the positions on and below diagonal ``k`` of a matrix of ``n`` rows, ``m`` columns.
+
+    >>> [part.tolist() for part in jnp.tril_indices(2)]
+    [[0, 1, 1], [0, 0, 1]]
+    """
     rows, columns = np.tril_indices(index(n), index(k), None if m is None else index(m))
     return asarray(rows), asarray(columns)
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
-    """Return the positions on and above diagonal ``k`` of a matrix of ``n`` rows, ``m`` columns."""
+    """Return the positions on and above diagonal ``k`` of a matrix of ``n`` rows, ``m`` columns.
+
+    >>> [part.tolist() for part in jnp.triu_indices(2)]
+    [[0, 0, 1], [0, 1, 1]]
+    """
     rows, columns = np.triu_indices(index(n), index(k), None if m is None else index(m))
     return asarray(rows), asarray(columns)
 
@@ -254,13 +311,27 @@ def _matrix_shape(name: str, arr: Any) -> tuple[int, int]:
 
 
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
-    """Return the positions on and below diagonal ``k`` of a matrix."""
+    """Return the positions on and below diagonal ``k`` of a matrix.
+
+    Raises:
+      ValueError: the rank is not 2.
+
+    >>> [part.tolist() for part in jnp.tril_indices_from(jnp.ones((2, 3)), k=-1)]
+    [[1], [0]]
+    """
     rows, columns = _matrix_shape("tril_indices_from", arr)
     return tril_indices(rows, k, columns)
 
 
 def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
-    """Return the positions on and above diagonal ``k`` of a matrix."""
+    """Return the positions on and above diagonal ``k`` of a matrix.
+
+    Raises:
+      ValueError: the rank is not 2.
+
+    >>> [part.tolist() for part in jnp.triu_indices_from(jnp.ones((2, 3)), k=1)]
+    [[0, 0, 1], [1, 2, 2]]
+    """
     rows, columns = _matrix_shape("triu_indices_from", arr)
     return triu_indices(rows, k, columns)
 
@@ -273,6 +344,9 @@ def mask_indices(n: int, mask_func: Any, k: int = 0, *, size: int | None = None)
       mask_func: a function of a matrix and ``k``, such as ``triu``.
       k: what it is given.
       size: how many positions to return; needed while traced.
+
+    >>> [part.tolist() for part in jnp.mask_indices(2, jnp.triu)]
+    [[0, 0, 1], [0, 1, 1]]
     """
     rows, columns = nonzero(mask_func(_tri(index(n), index(n), index(n), _INT32), k), size=size)
     return rows, columns
@@ -299,6 +373,10 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
     Raises:
       ValueError: ``x`` is not of rank 1, or ``N`` is negative.
+
+    >>> jnp.vander(jnp.array([2, 3]), 3)
+    Array([[4, 2, 1],
+           [9, 3, 1]], dtype=int32)
     """
     aval = argument_aval("vander", x)
     if aval.ndim != 1:

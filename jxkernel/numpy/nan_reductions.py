@@ -8,9 +8,10 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import isnan
+from jxkernel.numpy.positions import argmax, argmin
 from jxkernel.numpy.promotion import argument_aval
 from jxkernel.numpy.reductions import all as all_along
-from jxkernel.numpy.reductions import argmax, argmin, max, mean, min, prod, std, sum, var
+from jxkernel.numpy.reductions import max, mean, min, prod, std, sum, var
 from jxkernel.ops.select import select
 
 __all__ = [
@@ -53,7 +54,11 @@ def nansum(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """Return the sum of the elements that are not NaN; arguments are those of ``sum``."""
+    """Return the sum of the elements that are not NaN; arguments are those of ``sum``.
+
+    >>> jnp.nansum(jnp.array([[2.0, jnp.nan], [3.0, 1.0]]), axis=0)
+    Array([5., 1.], dtype=float32)
+    """
     argument_aval("nansum", a)
     return sum(_filled(a, 0), axis, dtype, out, keepdims, initial, where)
 
@@ -67,7 +72,11 @@ def nanprod(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """Return the product of the elements that are not NaN; arguments are those of ``prod``."""
+    """Return the product of the elements that are not NaN; arguments are those of ``prod``.
+
+    >>> jnp.nanprod(jnp.array([2.0, jnp.nan, 3.0]))
+    Array(6., dtype=float32)
+    """
     argument_aval("nanprod", a)
     return prod(_filled(a, 1), axis, dtype, out, keepdims, initial, where)
 
@@ -103,7 +112,11 @@ def nanmax(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """Return the greatest element that is not NaN; NaN where all are.  See ``max``."""
+    """Return the greatest element that is not NaN; NaN where all are.  See ``max``.
+
+    >>> jnp.nanmax(jnp.array([1.0, jnp.nan, 3.0]))
+    Array(3., dtype=float32)
+    """
     return _extreme(max, -np.inf, a, axis, out, keepdims, initial, where)
 
 
@@ -115,7 +128,11 @@ def nanmin(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """Return the least element that is not NaN; NaN where all are.  See ``min``."""
+    """Return the least element that is not NaN; NaN where all are.  See ``min``.
+
+    >>> jnp.nanmin(jnp.array([1.0, jnp.nan, 3.0]))
+    Array(1., dtype=float32)
+    """
     return _extreme(min, np.inf, a, axis, out, keepdims, initial, where)
 
 
@@ -141,14 +158,30 @@ def _minus_one_where(empty: Any, place: Any) -> Any:
 def nanargmax(
     a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Any:
-    """Return the position of the greatest element that is not NaN; -1 where all are NaN."""
+    """Return the position of the greatest element that is not NaN; -1 where all are NaN.
+
+    Args:
+      a: an array, not complex.
+      axis: the axis; None for the position in the flattened array.
+      out: must be None.
+      keepdims: whether the axis stays, with size 1.
+
+    >>> jnp.nanargmax(jnp.array([1.0, jnp.nan, 3.0]))
+    Array(2, dtype=int32)
+    """
     return _position(argmax, -np.inf, a, axis, out, keepdims)
 
 
 def nanargmin(
     a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Any:
-    """Return the position of the least element that is not NaN; -1 where all are NaN."""
+    """Return the position of the least element that is not NaN; -1 where all are NaN.
+
+    Arguments are those of ``nanargmax``.
+
+    >>> jnp.nanargmin(jnp.array([jnp.nan, 2.0, 3.0]))
+    Array(1, dtype=int32)
+    """
     return _position(argmin, np.inf, a, axis, out, keepdims)
 
 
@@ -160,7 +193,11 @@ def nanmean(
     keepdims: bool = False,
     where: Any = None,
 ) -> Any:
-    """Return the mean of the elements that are not NaN; NaN where all are.  See ``mean``."""
+    """Return the mean of the elements that are not NaN; NaN where all are.  See ``mean``.
+
+    >>> jnp.nanmean(jnp.array([1.0, jnp.nan, 3.0]))
+    Array(2., dtype=float32)
+    """
     argument_aval("nanmean", a)
     return mean(a, axis, dtype, out, keepdims, where=_present(a, where))
 
@@ -175,7 +212,11 @@ def nanvar(
     where: Any = None,
     mean: Any = None,
 ) -> Any:
-    """Return the variance of the elements that are not NaN.  See ``var``."""
+    """Return the variance of the elements that are not NaN.  See ``var``.
+
+    >>> jnp.nanvar(jnp.array([1.0, jnp.nan, 5.0]))
+    Array(4., dtype=float32)
+    """
     argument_aval("nanvar", a)
     mask = _present(a, where)
     return var(_filled(a, 0), axis, dtype, out, ddof, keepdims, where=mask, mean=mean)
@@ -194,6 +235,9 @@ def nanstd(
     """Return the standard deviation of the elements that are not NaN.  See ``std``.
 
     The derivative at NaN is 0.
+
+    >>> jnp.nanstd(jnp.array([1.0, jnp.nan, 5.0]))
+    Array(2., dtype=float32)
     """
     argument_aval("nanstd", a)
     mask = _present(a, where)

@@ -22,6 +22,7 @@ from jxkernel.numpy import (
     logic,
     mathematics,
     matrices,
+    positions,
     reductions,
     selection,
     shapes,
@@ -263,8 +264,8 @@ def _bits_as(x: Any, dtype: Any) -> Any:
 _METHODS: dict[str, Method] = {
     "all": reductions.all,
     "any": reductions.any,
-    "argmax": reductions.argmax,
-    "argmin": reductions.argmin,
+    "argmax": positions.argmax,
+    "argmin": positions.argmin,
     "argpartition": sorting.argpartition,
     "argsort": sorting.argsort,
     "astype": _astype,

@@ -87,6 +87,11 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
       ValueError: the widths do not fit or are negative, or mode or option is unknown.
 
     Linear in ``array`` for all but the extremes and the median.
+
+    >>> jnp.pad(jnp.array([1, 2]), (1, 2), constant_values=9)
+    Array([9, 1, 2, 9, 9], dtype=int32)
+    >>> jnp.pad(jnp.array([1, 2, 3]), 2, mode="reflect")
+    Array([3, 2, 1, 2, 3, 2, 1], dtype=int32)
     """
     aval = argument_aval("pad", array)
     widths = _pairs("pad_width", pad_width, aval.ndim, index)

@@ -47,13 +47,29 @@ def _aligned(name: str, a1: Any, a2: Any) -> list[Any]:
 
 
 def polyadd(a1: Any, a2: Any) -> Any:
-    """Return the sum of two polynomials."""
+    """Return the sum of two polynomials.
+
+    Args:
+      a1: a vector of coefficients, the highest power first.
+      a2: likewise.
+
+    >>> jnp.polyadd(jnp.array([1, 2]), jnp.array([5, 0, 1]))
+    Array([5, 1, 3], dtype=int32)
+    """
     first, second = _aligned("polyadd", a1, a2)
     return first + second
 
 
 def polysub(a1: Any, a2: Any) -> Any:
-    """Return the difference of two polynomials."""
+    """Return the difference of two polynomials.
+
+    Args:
+      a1: a vector of coefficients, the highest power first.
+      a2: likewise.
+
+    >>> jnp.polysub(jnp.array([5, 0, 1]), jnp.array([1, 2]))
+    Array([ 5, -1, -1], dtype=int32)
+    """
     first, second = _aligned("polysub", a1, a2)
     return first - second
 
@@ -73,6 +89,9 @@ def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
       a1: coefficients.
       a2: coefficients.
       trim_leading_zeros: whether to drop zeros in front of the arguments first.
+
+    >>> jnp.polymul(jnp.array([1, 2]), jnp.array([1, 3]))
+    Array([1., 5., 6.], dtype=float32)
     """
     first, second = promote_dtypes("polymul", _vector("polymul", a1), _vector("polymul", a2))
     if trim_leading_zeros and (first.size > 1 or second.size > 1):
@@ -87,6 +106,10 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, A
       u: coefficients of the dividend.
       v: coefficients of the divisor.
       trim_leading_zeros: whether to drop zeros in front of the remainder.
+
+    >>> quotient, remainder = jnp.polydiv(jnp.array([1.0, 0.0, -4.0]), jnp.array([1.0, 2.0]))
+    >>> quotient.tolist(), remainder.tolist()
+    ([1.0, -2.0], [0.0, 0.0, 0.0])
     """
     first, second = promote_dtypes("polydiv", _vector("polydiv", u), _vector("polydiv", v))
     dtype = inexact_dtype(first.dtype)
@@ -118,6 +141,9 @@ def polyder(p: Any, m: int = 1) -> Any:
 
     Raises:
       ValueError: ``m`` is negative.
+
+    >>> jnp.polyder(jnp.array([3, 2, 1]))
+    Array([6., 2.], dtype=float32)
     """
     order = whole_number("polyder", "m", m)
     if order < 0:
@@ -143,6 +169,9 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 
     Raises:
       ValueError: ``m`` is negative, or there are not as many constants.
+
+    >>> jnp.polyint(jnp.array([6, 2]), k=5)
+    Array([3., 2., 5.], dtype=float32)
     """
     order = whole_number("polyint", "m", m)
     if order < 0:
@@ -170,6 +199,9 @@ def polyval(p: Any, x: Any, *, unroll: int | None = None) -> Any:
       p: coefficients, the highest power first.
       x: where to evaluate.
       unroll: accepted; the rule is written out.
+
+    >>> jnp.polyval(jnp.array([2, 0, 1]), jnp.array([0, 3]))
+    Array([ 1, 19], dtype=int32)
     """
     p, x = promote_dtypes("polyval", p, x)
     shape = np.shape(x)

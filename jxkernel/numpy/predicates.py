@@ -54,6 +54,9 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
       equal_nan: whether NaN is close to NaN.
 
     Infinities are close where they are equal.
+
+    >>> jnp.isclose(jnp.array([1.0, 1.1]), 1.000001)
+    Array([ True, False], dtype=bool)
     """
     x, y = promote_inexact("isclose", a, b)
     infinite = isinf(x) | isinf(y)
@@ -63,7 +66,11 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """Return whether all elements are close; see ``isclose``."""
+    """Return whether all elements are close; see ``isclose``.
+
+    >>> jnp.allclose(jnp.array([1.0, 2.0]), jnp.array([1.0, 2.000001]))
+    Array(True, dtype=bool)
+    """
     return isclose(a, b, rtol, atol, equal_nan).all()
 
 
@@ -86,6 +93,11 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
       a1: an array.
       a2: an array.
       equal_nan: whether NaN equals NaN.
+
+    >>> jnp.array_equal(jnp.array([1, 2]), jnp.array([1, 2]))
+    Array(True, dtype=bool)
+    >>> jnp.array_equal(jnp.array([1, 1]), 1)
+    Array(False, dtype=bool)
     """
     first, second = argument_aval("array_equal", a1), argument_aval("array_equal", a2, 1)
     if first.shape != second.shape:
@@ -94,7 +106,11 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:
-    """Return whether two arrays are equal once broadcast; False where they do not broadcast."""
+    """Return whether two arrays are equal once broadcast; False where they do not broadcast.
+
+    >>> jnp.array_equiv(jnp.array([1, 1]), 1)
+    Array(True, dtype=bool)
+    """
     first, second = argument_aval("array_equiv", a1), argument_aval("array_equiv", a2, 1)
     try:
         broadcast_shapes(first.shape, second.shape)
@@ -109,17 +125,29 @@ def _array(x: Any) -> Any:
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Return whether the dtype of an array or number is complex."""
+    """Return whether the dtype of an array or number is complex.
+
+    >>> jnp.iscomplexobj(jnp.array([0j])), jnp.iscomplexobj(3)
+    (True, False)
+    """
     return dtypes.dtype(x) in dtypes.COMPLEX
 
 
 def isrealobj(x: Any) -> bool:
-    """Return whether the dtype of an array or number is not complex."""
+    """Return whether the dtype of an array or number is not complex.
+
+    >>> jnp.isrealobj(jnp.array([0j])), jnp.isrealobj(3)
+    (False, True)
+    """
     return not iscomplexobj(x)
 
 
 def isscalar(element: Any) -> bool:
-    """Return whether something is a number, or an array of rank 0."""
+    """Return whether something is a number, or an array of rank 0.
+
+    >>> jnp.isscalar(3.5), jnp.isscalar(jnp.array(3)), jnp.isscalar(jnp.array([3]))
+    (True, True, False)
+    """
     if isinstance(element, (ArrayImpl, Tracer)):
         return element.ndim == 0
     return bool(np.isscalar(element))

@@ -207,6 +207,9 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
 
     Raises:
       ValueError: they do not broadcast.
+
+    >>> jnp.broadcast_shapes((4, 1), (3,))
+    (4, 3)
     """
     rank = max(map(len, shapes), default=0)
     result = [1] * rank

@@ -193,6 +193,11 @@ def quantile(
 
     Source: R. Hyndman, Y. Fan, "Sample quantiles in statistical packages", The American
     Statistician 50, 1996.
+
+    >>> jnp.quantile(jnp.array([1.0, 3.0, 5.0]), 0.75)
+    Array(4., dtype=float32)
+    >>> jnp.quantile(jnp.array([1.0, 3.0, 5.0]), 0.7, method="lower")
+    Array(3., dtype=float32)
     """
     axes = _checked("quantile", a, q, axis, out, method, weights)
     return _quantile(a, q, axes, method, keepdims, False)
@@ -209,7 +214,11 @@ def nanquantile(
     *,
     weights: None = None,
 ) -> Any:
-    """Return quantiles of the elements that are not NaN; NaN where all are.  See ``quantile``."""
+    """Return quantiles of the elements that are not NaN; NaN where all are.  See ``quantile``.
+
+    >>> jnp.nanquantile(jnp.array([1.0, jnp.nan, 5.0]), 0.25)
+    Array(2., dtype=float32)
+    """
     axes = _checked("nanquantile", a, q, axis, out, method, weights)
     return _quantile(a, q, axes, method, keepdims, True)
 
@@ -230,7 +239,11 @@ def percentile(
     *,
     weights: None = None,
 ) -> Any:
-    """Return quantiles for ``q`` in percent; other arguments are those of ``quantile``."""
+    """Return quantiles for ``q`` in percent; other arguments are those of ``quantile``.
+
+    >>> jnp.percentile(jnp.array([1.0, 3.0, 5.0]), jnp.array([25, 50]))
+    Array([2., 3.], dtype=float32)
+    """
     return quantile(a, _part(q), axis, out, overwrite_input, method, keepdims, weights=weights)
 
 
@@ -245,7 +258,11 @@ def nanpercentile(
     *,
     weights: None = None,
 ) -> Any:
-    """Return quantiles of the elements that are not NaN, for ``q`` in percent."""
+    """Return quantiles of the elements that are not NaN, for ``q`` in percent.
+
+    >>> jnp.nanpercentile(jnp.array([1.0, jnp.nan, 5.0]), 25)
+    Array(2., dtype=float32)
+    """
     return nanquantile(a, _part(q), axis, out, overwrite_input, method, keepdims, weights=weights)
 
 
@@ -256,7 +273,18 @@ def median(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Any:
-    """Return the middle of the elements along axes; the mean of the two middle ones if even."""
+    """Return the middle of the elements along axes; the mean of the two middle ones if even.
+
+    Args:
+      a: an array, not complex.
+      axis: the axes; all where not given.
+      out: must be None.
+      overwrite_input: accepted; arrays do not change.
+      keepdims: whether the axes stay, with size 1.
+
+    >>> jnp.median(jnp.array([9, 1, 4, 2]))
+    Array(3., dtype=float32)
+    """
     return quantile(a, 0.5, axis, out, overwrite_input, "midpoint", keepdims)
 
 
@@ -267,5 +295,11 @@ def nanmedian(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Any:
-    """Return the median of the elements that are not NaN; NaN where all are."""
+    """Return the median of the elements that are not NaN; NaN where all are.
+
+    Arguments are those of ``median``.
+
+    >>> jnp.nanmedian(jnp.array([9.0, jnp.nan, 4.0, 2.0]))
+    Array(4., dtype=float32)
+    """
     return nanquantile(a, 0.5, axis, out, overwrite_input, "midpoint", keepdims)

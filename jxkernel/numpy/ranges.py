@@ -165,6 +165,11 @@ def linspace(
       ValueError: ``num`` is negative.
 
     Linear in ``start`` and ``stop``.
+
+    >>> jnp.linspace(0, 1, 5)
+    Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
+    >>> jnp.linspace(0, 1, 4, endpoint=False)
+    Array([0.  , 0.25, 0.5 , 0.75], dtype=float32)
     """
     num = whole_number("linspace", "num", num)
     if num < 0:
@@ -198,7 +203,11 @@ def logspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    """Return ``base`` to the powers that ``linspace`` gives for the same arguments."""
+    """Return ``base`` to the powers that ``linspace`` gives for the same arguments.
+
+    >>> jnp.logspace(0, 3, 4, base=2)
+    Array([1., 2., 4., 8.], dtype=float32)
+    """
     exponents = linspace(start, stop, num, endpoint, axis=axis)
     result = base**exponents
     return result if dtype is None else astype(result, dtype)
@@ -215,6 +224,9 @@ def geomspace(
     """Return numbers spaced evenly on a logarithmic scale, from ``start`` to ``stop``.
 
     Arguments are those of ``linspace``; both ends have one sign, and neither is 0.
+
+    >>> jnp.geomspace(1, 8, 4).round()
+    Array([1., 2., 4., 8.], dtype=float32)
     """
     start, stop = promote_dtypes("geomspace", start, stop)
     kind = inexact_dtype(dtypes.dtype(start))

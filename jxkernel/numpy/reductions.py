@@ -31,15 +31,13 @@ from jxkernel.ops.complex import real as real_part
 from jxkernel.ops.exponential import sqrt
 from jxkernel.ops.select import select
 from jxkernel.ops.shape import expand_dims, reshape
-from jxkernel.ops.structural import canonical_axes, canonical_axis, listed
+from jxkernel.ops.structural import canonical_axes, listed
 
 __all__ = [
     "all",
     "amax",
     "amin",
     "any",
-    "argmax",
-    "argmin",
     "count_nonzero",
     "max",
     "mean",
@@ -184,6 +182,9 @@ def prod(
     """Return the product of the elements along axes; arguments are those of ``sum``.
 
     The derivative is right also where elements are 0.
+
+    >>> jnp.prod(jnp.array([2, 3, 4]))
+    Array(24, dtype=int32)
     """
     return _accumulate(
         "prod", _prod, a, axis, dtype, out, keepdims, initial, where, promote_integers
@@ -257,6 +258,11 @@ def max(
       ValueError: there is no element and no ``initial``, or an axis does not exist.
 
     Equal greatest elements share the derivative equally.
+
+    >>> jnp.max(jnp.array([[1, 7], [5, 2]]), axis=0)
+    Array([5, 7], dtype=int32)
+    >>> jnp.max(jnp.array([3, 8]), where=jnp.array([True, False]), initial=0)
+    Array(3, dtype=int32)
     """
     return _find_extreme("max", _max, a, axis, out, keepdims, initial, where)
 
@@ -269,7 +275,11 @@ def min(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """Return the least element along axes; NaN where there is one.  See ``max``."""
+    """Return the least element along axes; NaN where there is one.  See ``max``.
+
+    >>> jnp.min(jnp.array([[1, 7], [5, 2]]), axis=0)
+    Array([1, 2], dtype=int32)
+    """
     return _find_extreme("min", _min, a, axis, out, keepdims, initial, where)
 
 
@@ -277,53 +287,13 @@ amax, amin = max, min
 
 
 def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
-    """Return the greatest element along axes less the least."""
+    """Return the greatest element along axes less the least.
+
+    >>> jnp.ptp(jnp.array([4, 9, 1]))
+    Array(8, dtype=int32)
+    """
     refuse_out("ptp", out)
     return max(a, axis, None, keepdims) - min(a, axis, None, keepdims)
-
-
-@fused(static=("axis", "greatest", "keepdims"), name="argmax")
-def _position(a: Any, axis: int | None, greatest: bool, keepdims: bool) -> Any:
-    shape = np.shape(a)
-    x = reshape(a, (product_of(shape),)) if axis is None else a
-    find = reduce.argmax if greatest else reduce.argmin
-    result = find(x, 0 if axis is None else axis, dtypes.default_int_dtype())
-    if not keepdims:
-        return result
-    return reshape(result, (1,) * len(shape)) if axis is None else expand_dims(result, (axis,))
-
-
-def _find_position(
-    name: str, a: Any, axis: int | None, out: None, keepdims: bool | None, greatest: bool
-) -> Any:
-    refuse_out(name, out)
-    aval = argument_aval(name, a)
-    place = None if axis is None else canonical_axis(name, axis, aval.ndim)
-    if not (aval.size if place is None else aval.shape[place]):
-        raise ValueError(f"{name} of no elements is not defined, got shape {aval.shape}")
-    return _position(a, place, greatest, bool(keepdims))
-
-
-def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
-    """Return the first position of the greatest element, or of NaN where there is one.
-
-    Args:
-      a: an array or number.
-      axis: the axis; None for the position in the flattened array.
-      out: must be None.
-      keepdims: whether the axis stays, with size 1.
-
-    Raises:
-      ValueError: there is no element, or the axis does not exist.
-
-    It has no derivative.
-    """
-    return _find_position("argmax", a, axis, out, keepdims, True)
-
-
-def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
-    """Return the first position of the least element, or of NaN.  See ``argmax``."""
-    return _find_position("argmin", a, axis, out, keepdims, False)
 
 
 # ---------------------------------------------------------------- truth
@@ -348,6 +318,9 @@ def all(
       out: must be None.
       keepdims: whether the axes stay, with size 1.
       where: booleans that broadcast to ``a``; the elements that count.
+
+    >>> jnp.all(jnp.array([[1, 0], [2, 3]]), axis=1)
+    Array([False,  True], dtype=bool)
     """
     refuse_out("all", out)
     axes = reduced_axes("all", a, axis)
@@ -357,7 +330,11 @@ def all(
 def any(
     a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None
 ) -> Any:
-    """Return whether an element along axes is nonzero; false of none.  See ``all``."""
+    """Return whether an element along axes is nonzero; false of none.  See ``all``.
+
+    >>> jnp.any(jnp.array([[0, 0], [2, 0]]), axis=1)
+    Array([False,  True], dtype=bool)
+    """
     refuse_out("any", out)
     axes = reduced_axes("any", a, axis)
     return _truth(a, where, axes=axes, keepdims=keepdims, conjunction=False)
@@ -370,7 +347,11 @@ def _nonzeros(a: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
 
 
 def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    """Return how many elements along axes are nonzero; NaN counts."""
+    """Return how many elements along axes are nonzero; NaN counts.
+
+    >>> jnp.count_nonzero(jnp.array([[0, 1], [2, 3]]), axis=1)
+    Array([1, 2], dtype=int32)
+    """
     return _nonzeros(a, reduced_axes("count_nonzero", a, axis), keepdims)
 
 
@@ -433,6 +414,9 @@ def mean(
       where: booleans that broadcast to ``a``; the elements that count.
 
     The mean of no elements is NaN.  16-bit floats are summed in float32.  Linear in ``a``.
+
+    >>> jnp.mean(jnp.array([[1, 2], [3, 6]]), axis=0)
+    Array([2., 4.], dtype=float32)
     """
     if out is not None:
         refuse_out("mean", out)
@@ -547,6 +531,9 @@ def var(
       ValueError: both ``ddof`` and ``correction`` are given.
 
     NaN where the number of elements does not exceed ``ddof``.  Real also where ``a`` is complex.
+
+    >>> jnp.var(jnp.array([1.0, 5.0])), jnp.var(jnp.array([1.0, 5.0]), ddof=1)
+    (Array(4., dtype=float32), Array(8., dtype=float32))
     """
     return _spread("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction, False)
 
@@ -566,5 +553,8 @@ def std(
     """Return the standard deviation of the elements along axes, the root of ``var``.
 
     Arguments are those of ``var``.  The derivative is not finite where all elements are equal.
+
+    >>> jnp.std(jnp.array([1.0, 5.0]))
+    Array(2., dtype=float32)
     """
     return _spread("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction, True)

@@ -73,6 +73,11 @@ def where(
       ValueError: only one of ``x`` and ``y`` is given, or shapes do not broadcast.
 
     The derivative with respect to a value not chosen is exactly zero, also where it is NaN.
+
+    >>> jnp.where(jnp.array([True, False]), jnp.array([1, 2]), 0)
+    Array([1, 0], dtype=int32)
+    >>> jnp.where(jnp.array([0, 3, 4]))
+    (Array([1, 2], dtype=int32),)
     """
     if x is None and y is None:
         check_arguments("where", condition)
@@ -104,6 +109,10 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     Raises:
       ValueError: the lists differ in length or are empty.
       TypeError: a condition is not boolean.
+
+    >>> x = jnp.array([1, 5, 9])
+    >>> jnp.select([x < 2, x < 6], [x, 10 * x], default=-1)
+    Array([ 1, 50, -1], dtype=int32)
     """
     conditions, choices = list(condlist), list(choicelist)
     if len(conditions) != len(choices) or not choices:
@@ -127,6 +136,9 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
 
     Raises:
       ValueError: (``"raise"``) a number is out of range; or there is no such mode.
+
+    >>> jnp.choose(jnp.array([1, 0, 1]), [jnp.array([1, 2, 3]), jnp.array([10, 20, 30])])
+    Array([10,  2, 30], dtype=int32)
     """
     refuse_out("choose", out)
     parts = list(choices)
@@ -167,6 +179,10 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
       ValueError: the lists' lengths do not fit.
 
     Every function is given all elements: what it makes of those not its own takes no part.
+
+    >>> x = jnp.array([-2.0, 0.5, 3.0])
+    >>> jnp.piecewise(x, [x < 0, x > 1], [lambda x: -x, 1.0, lambda x: x**2])
+    Array([2.  , 0.25, 1.  ], dtype=float32)
     """
     x = asarray(x)
     whole = isinstance(condlist, (ArrayImpl, Tracer, np.ndarray)) and condlist.ndim <= x.ndim
@@ -197,6 +213,9 @@ def nan_to_num(
       nan: what replaces NaN.
       posinf: what replaces +inf; the greatest number where not given.
       neginf: what replaces -inf; the least number where not given.
+
+    >>> jnp.nan_to_num(jnp.array([1.0, jnp.nan, -jnp.inf]), nan=9.0, neginf=-1.0)
+    Array([ 1.,  9., -1.], dtype=float32)
     """
     aval = argument_aval("nan_to_num", x)
     if aval.dtype not in dtypes.INEXACT:

@@ -98,6 +98,12 @@ def unique(
 
     Raises:
       ConcretizationTypeError: ``ar`` is traced and ``size`` not given.
+
+    >>> values, counts = jnp.unique(jnp.array([3, 1, 3]), return_counts=True)
+    >>> values.tolist(), counts.tolist()
+    ([1, 3], [1, 2])
+    >>> jx.jit(lambda x: jnp.unique(x, size=3, fill_value=0))(jnp.array([3, 1, 3]))
+    Array([1, 3, 0], dtype=int32)
     """
     argument_aval("unique", ar)
     _check_known("unique", size, ar)
@@ -168,25 +174,50 @@ class UniqueInverse(NamedTuple):
 
 
 def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAll:
-    """Return distinct elements, first positions, inverse and counts; NaN are distinct."""
+    """Return distinct elements, first positions, inverse and counts; NaN are distinct.
+
+    Arguments and errors are those of ``unique``.
+
+    >>> found = jnp.unique_all(jnp.array([3, 1, 3]))
+    >>> found.values.tolist(), found.indices.tolist(), found.inverse_indices.tolist()
+    ([1, 3], [1, 0], [1, 0, 1])
+    """
     found = unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value)
     return UniqueAll(*found)
 
 
 def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueCounts:
-    """Return distinct elements and how often each occurs; NaN are distinct."""
+    """Return distinct elements and how often each occurs; NaN are distinct.
+
+    Arguments and errors are those of ``unique``.
+
+    >>> jnp.unique_counts(jnp.array([3, 1, 3])).counts
+    Array([1, 2], dtype=int32)
+    """
     found = unique(x, False, False, True, equal_nan=False, size=size, fill_value=fill_value)
     return UniqueCounts(*found)
 
 
 def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueInverse:
-    """Return distinct elements and the number of each element's equal; NaN are distinct."""
+    """Return distinct elements and the number of each element's equal; NaN are distinct.
+
+    Arguments and errors are those of ``unique``.
+
+    >>> jnp.unique_inverse(jnp.array([3, 1, 3])).inverse_indices
+    Array([1, 0, 1], dtype=int32)
+    """
     found = unique(x, False, True, False, equal_nan=False, size=size, fill_value=fill_value)
     return UniqueInverse(*found)
 
 
 def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """Return distinct elements; NaN are distinct."""
+    """Return distinct elements; NaN are distinct.
+
+    Arguments and errors are those of ``unique``.
+
+    >>> jnp.unique_values(jnp.array([3, 1, 3]))
+    Array([1, 3], dtype=int32)
+    """
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)
 
 
@@ -222,6 +253,10 @@ def isin(
       method: ``"auto"``, ``"sort"``, ``"compare_all"`` or ``"binary_search"``; all give the same.
 
     NaN is among nothing.
+
+    >>> jnp.isin(jnp.array([[1, 2], [3, 4]]), jnp.array([2, 4]))
+    Array([[False,  True],
+           [False,  True]], dtype=bool)
     """
     check_arguments("isin", element, test_elements)
     if method not in ("auto", "sort", "compare_all", "binary_search"):
@@ -254,6 +289,9 @@ def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = No
       ar2: an array.
       size: how many to return, needed while traced.
       fill_value: what follows the last one; the least where not given.
+
+    >>> jnp.union1d(jnp.array([3, 1]), jnp.array([1, 2]))
+    Array([1, 2, 3], dtype=int32)
     """
     _check_known("union1d", size, ar1, ar2)
     first, second = _flat_pair("union1d", ar1, ar2)
@@ -276,6 +314,9 @@ def setdiff1d(
       assume_unique: whether the first has no element twice; then its order is kept.
       size: how many to return, needed while traced.
       fill_value: what follows the last one; 0 where not given.
+
+    >>> jnp.setdiff1d(jnp.array([3, 1, 2]), jnp.array([2]))
+    Array([1, 3], dtype=int32)
     """
     _check_known("setdiff1d", size, ar1, ar2)
     first, second = _flat_pair("setdiff1d", ar1, ar2)
@@ -304,6 +345,9 @@ def setxor1d(
     """Return the distinct elements that are in one of two arrays only, sorted.
 
     Arguments are those of ``setdiff1d``.
+
+    >>> jnp.setxor1d(jnp.array([3, 1]), jnp.array([1, 2]))
+    Array([2, 3], dtype=int32)
     """
     _check_known("setxor1d", size, ar1, ar2)
     first, second = _flat_pair("setxor1d", ar1, ar2)
@@ -335,6 +379,9 @@ def intersect1d(
       return_indices: whether to return the first position of each in both arrays.
       size: how many to return, needed while traced.
       fill_value: what follows the last one; 0 where not given.
+
+    >>> jnp.intersect1d(jnp.array([3, 1, 2, 3]), jnp.array([5, 3, 2]))
+    Array([2, 3], dtype=int32)
     """
     _check_known("intersect1d", size, ar1, ar2)
     first, second = _flat_pair("intersect1d", ar1, ar2)

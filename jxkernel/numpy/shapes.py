@@ -54,17 +54,29 @@ __all__ = [
 
 
 def shape(a: Any) -> tuple[int, ...]:
-    """Return the sizes of the axes of an array, a number, or nested lists."""
+    """Return the sizes of the axes of an array, a number, or nested lists.
+
+    >>> jnp.shape(jnp.ones((2, 3))), jnp.shape(5)
+    ((2, 3), ())
+    """
     return np.shape(a)
 
 
 def ndim(a: Any) -> int:
-    """Return the number of axes of an array, a number, or nested lists."""
+    """Return the number of axes of an array, a number, or nested lists.
+
+    >>> jnp.ndim(5), jnp.ndim(jnp.ones((2, 3)))
+    (0, 2)
+    """
     return np.ndim(a)
 
 
 def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
-    """Return the number of elements of an array, or the product of its sizes along axes."""
+    """Return the number of elements of an array, or the product of its sizes along axes.
+
+    >>> jnp.size(jnp.ones((2, 3))), jnp.size(jnp.ones((2, 3)), axis=1)
+    (6, 3)
+    """
     sizes = np.shape(a)
     if axis is None:
         return prod(sizes)
@@ -120,6 +132,10 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
       TypeError: the number of elements differs.
       ValueError: several sizes are -1, or the order is unknown.
       NotImplementedError: the order is ``"A"``, which device arrays do not have.
+
+    >>> jnp.reshape(jnp.arange(6), (2, -1))
+    Array([[0, 1, 2],
+           [3, 4, 5]], dtype=int32)
     """
     if order not in ("C", "F"):
         if order == "A":
@@ -130,7 +146,11 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
 
 
 def ravel(a: Any, order: str = "C") -> Any:
-    """Return the elements of an array along one axis; arguments are those of ``reshape``."""
+    """Return the elements of an array along one axis; arguments are those of ``reshape``.
+
+    >>> jnp.ravel(jnp.array([[1, 2], [3, 4]]), order="F")
+    Array([1, 3, 2, 4], dtype=int32)
+    """
     return reshape(a, -1 if np.size(a) else 0, "C" if order == "K" else order)
 
 
@@ -148,6 +168,9 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
 
     Raises:
       ValueError: an axis does not exist or is of another size.
+
+    >>> jnp.squeeze(jnp.ones((1, 3, 1)), axis=0).shape
+    (3, 1)
     """
     aval = argument_aval("squeeze", a)
     if axis is None:
@@ -171,6 +194,9 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
 
     Raises:
       ValueError: a position does not exist or is given twice.
+
+    >>> jnp.expand_dims(jnp.array([1, 2]), (0, 2)).shape
+    (1, 2, 1)
     """
     rank = argument_aval("expand_dims", a).ndim
     axes = listed(axis)
@@ -191,6 +217,12 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
 
     Raises:
       ValueError: ``axes`` is no permutation.
+
+    >>> jnp.transpose(jnp.array([[1, 2], [3, 4]]))
+    Array([[1, 3],
+           [2, 4]], dtype=int32)
+    >>> jnp.transpose(jnp.ones((2, 3, 4)), (1, 0, 2)).shape
+    (3, 2, 4)
     """
     rank = argument_aval("transpose", a).ndim
     if axes is None:
@@ -209,6 +241,9 @@ def matrix_transpose(x: Any, /) -> Any:
 
     Raises:
       ValueError: the rank is below 2.
+
+    >>> jnp.matrix_transpose(jnp.ones((2, 3, 4))).shape
+    (2, 4, 3)
     """
     if argument_aval("matrix_transpose", x).ndim < 2:
         raise ValueError(f"matrix_transpose needs rank 2 or more, got shape {np.shape(x)}")
@@ -216,7 +251,14 @@ def matrix_transpose(x: Any, /) -> Any:
 
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
-    """Return an array with two axes exchanged."""
+    """Return an array with two axes exchanged.
+
+    Raises:
+      ValueError: an axis does not exist.
+
+    >>> jnp.swapaxes(jnp.ones((2, 3, 4)), 0, 2).shape
+    (4, 3, 2)
+    """
     rank = argument_aval("swapaxes", a).ndim
     first, second = (canonical_axis("swapaxes", axis, rank) for axis in (axis1, axis2))
     order = list(range(rank))
@@ -229,6 +271,9 @@ def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[in
 
     Raises:
       ValueError: the numbers of sources and destinations differ, or an axis does not exist.
+
+    >>> jnp.moveaxis(jnp.ones((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
     """
     rank = argument_aval("moveaxis", a).ndim
     sources = canonical_axes("moveaxis", listed(source), rank)
@@ -248,6 +293,9 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
       a: an array.
       axis: the axis to move.
       start: the axis it shall stand before; the rank, for the end.
+
+    >>> jnp.rollaxis(jnp.ones((2, 3, 4)), 2).shape
+    (4, 2, 3)
     """
     rank = argument_aval("rollaxis", a).ndim
     source = canonical_axis("rollaxis", axis, rank)
@@ -261,19 +309,40 @@ def _flipped(m: Any, axes: tuple[int, ...]) -> Any:
 
 
 def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
-    """Return an array with the elements along axes (all, where not given) reversed."""
+    """Return an array with the elements along axes (all, where not given) reversed.
+
+    >>> jnp.flip(jnp.array([[1, 2], [3, 4]]))
+    Array([[4, 3],
+           [2, 1]], dtype=int32)
+    """
     rank = argument_aval("flip", m).ndim
     axes = range(rank) if axis is None else listed(axis)
     return _flipped(m, canonical_axes("flip", axes, rank))
 
 
 def flipud(m: Any) -> Any:
-    """Return an array reversed along axis 0."""
+    """Return an array reversed along axis 0.
+
+    Raises:
+      ValueError: the rank is 0.
+
+    >>> jnp.flipud(jnp.array([[1, 2], [3, 4]]))
+    Array([[3, 4],
+           [1, 2]], dtype=int32)
+    """
     return flip(m, 0)
 
 
 def fliplr(m: Any) -> Any:
-    """Return an array reversed along axis 1."""
+    """Return an array reversed along axis 1.
+
+    Raises:
+      ValueError: the rank is below 2.
+
+    >>> jnp.fliplr(jnp.array([[1, 2], [3, 4]]))
+    Array([[2, 1],
+           [4, 3]], dtype=int32)
+    """
     return flip(m, 1)
 
 
@@ -287,6 +356,10 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 
     Raises:
       ValueError: the axes are the same or do not exist.
+
+    >>> jnp.rot90(jnp.array([[1, 2], [3, 4]]))
+    Array([[2, 4],
+           [1, 3]], dtype=int32)
     """
     first, second = canonical_axes("rot90", axes, argument_aval("rot90", m).ndim)
     turns = whole_number("rot90", "k", k) % 4
@@ -312,6 +385,10 @@ def broadcast_to(array: Any, shape: Any) -> Any:
 
     Raises:
       ValueError: its shape does not broadcast to that one.
+
+    >>> jnp.broadcast_to(jnp.array([1, 2]), (2, 2))
+    Array([[1, 2],
+           [1, 2]], dtype=int32)
     """
     argument_aval("broadcast_to", array)
     sizes = whole_numbers("broadcast_to", "shape", shape)
@@ -323,6 +400,9 @@ def broadcast_arrays(*args: Any) -> list[Any]:
 
     Raises:
       ValueError: their shapes do not broadcast.
+
+    >>> [x.tolist() for x in jnp.broadcast_arrays(jnp.array([[1], [2]]), jnp.array([3, 4]))]
+    [[[1, 1], [2, 2]], [[3, 4], [3, 4]]]
     """
     check_arguments("broadcast_arrays", *args)
     joint = broadcast_shapes(*map(np.shape, args))
@@ -339,17 +419,29 @@ def _each(name: str, arrays: tuple[Any, ...], convert: Any) -> Any:
 
 
 def atleast_1d(*arys: Any) -> Any:
-    """Return each array (one alone, or a list), scalars as arrays of rank 1."""
+    """Return each array (one alone, or a list), scalars as arrays of rank 1.
+
+    >>> jnp.atleast_1d(jnp.array(5)).shape
+    (1,)
+    """
     return _each("atleast_1d", arys, lambda a: reshape(a, np.shape(a) if np.ndim(a) else (1,)))
 
 
 def atleast_2d(*arys: Any) -> Any:
-    """Return each array (one alone, or a list) with axes put in front up to rank 2."""
+    """Return each array (one alone, or a list) with axes put in front up to rank 2.
+
+    >>> jnp.atleast_2d(jnp.array([5, 6]))
+    Array([[5, 6]], dtype=int32)
+    """
     return _each("atleast_2d", arys, lambda a: reshape(a, (1,) * (2 - np.ndim(a)) + np.shape(a)))
 
 
 def atleast_3d(*arys: Any) -> Any:
-    """Return each array (one alone, or a list) made rank 3; rank 2 gets its axis at the end."""
+    """Return each array (one alone, or a list) made rank 3; rank 2 gets its axis at the end.
+
+    >>> jnp.atleast_3d(jnp.array([5, 6])).shape
+    (1, 2, 1)
+    """
 
     def convert(a: Any) -> Any:
         own = np.shape(a)

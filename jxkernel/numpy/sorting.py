@@ -107,7 +107,11 @@ def argsort(
     stable: bool = True,
     descending: bool = False,
 ) -> Any:
-    """Return the positions that sort an array; arguments are those of ``sort``."""
+    """Return the positions that sort an array; arguments are those of ``sort``.
+
+    >>> jnp.argsort(jnp.array([7, 1, 5]), descending=True)
+    Array([0, 2, 1], dtype=int32)
+    """
     a, axis = _checked("argsort", a, axis, kind, order)
     return _argsorted(a, axis, bool(stable), descending)
 
@@ -128,6 +132,10 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     Raises:
       TypeError: there is no key.
       ValueError: shapes differ.
+
+    >>> surnames, names = jnp.array([2, 1, 2]), jnp.array([5, 9, 4])
+    >>> jnp.lexsort((names, surnames))
+    Array([1, 2, 0], dtype=int32)
     """
     parts = [asarray(key) for key in keys]
     if not parts:
@@ -149,13 +157,20 @@ def partition(a: Any, kth: int, axis: int = -1) -> Any:
 
     Raises:
       ValueError: there is no such rank.
+
+    >>> jnp.partition(jnp.array([7, 1, 5, 3]), 2)[2]
+    Array(5, dtype=int32)
     """
     _check_rank("partition", a, kth, axis)
     return sort(a, axis)
 
 
 def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
-    """Return the positions that partition an array; see ``partition``."""
+    """Return the positions that partition an array; see ``partition``.
+
+    >>> jnp.argpartition(jnp.array([7, 1, 5]), 0)[0]
+    Array(1, dtype=int32)
+    """
     _check_rank("argpartition", a, kth, axis)
     return argsort(a, axis)
 
@@ -168,7 +183,11 @@ def _check_rank(name: str, a: Any, kth: int, axis: int) -> None:
 
 
 def sort_complex(a: Any) -> Any:
-    """Return an array sorted along its last axis, as complex numbers."""
+    """Return an array sorted along its last axis, as complex numbers.
+
+    >>> jnp.sort_complex(jnp.array([2 + 1j, 1, 2 - 1j]))
+    Array([1.+0.j, 2.-1.j, 2.+1.j], dtype=complex64)
+    """
     result = sort(a)
     dtype = dtypes.canonicalize_dtype(dtypes.to_complex_dtype(result.dtype))
     return result.astype(dtype)
@@ -227,6 +246,11 @@ def searchsorted(
 
     Raises:
       ValueError: ``a`` is not of rank 1, or ``side`` or ``method`` is none of these.
+
+    >>> jnp.searchsorted(jnp.array([1, 3, 3, 8]), jnp.array([3, 9]))
+    Array([1, 4], dtype=int32)
+    >>> jnp.searchsorted(jnp.array([1, 3, 3, 8]), 3, side="right")
+    Array(3, dtype=int32)
     """
     aval = argument_aval("searchsorted", a)
     argument_aval("searchsorted", v, 1)

@@ -71,6 +71,9 @@ def average(
       ValueError: the shape of the weights does not fit.
 
     Linear in ``a``.
+
+    >>> jnp.average(jnp.array([1.0, 5.0]), weights=jnp.array([3, 1]))
+    Array(2., dtype=float32)
     """
     check_arguments("average", a, *(() if weights is None else (weights,)))
     axes = reduced_axes("average", a, axis)
@@ -160,6 +163,10 @@ def cov(
 
     Raises:
       ValueError: the rank is above 2.
+
+    >>> jnp.cov(jnp.array([[1.0, 3.0], [5.0, 2.0]]))
+    Array([[ 2. , -3. ],
+           [-3. ,  4.5]], dtype=float32)
     """
     given = [x for x in (m, y, fweights, aweights) if x is not None]
     check_arguments("cov", *given)
@@ -179,6 +186,10 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
     """Return the correlations of variables: their covariances divided by their deviations.
 
     Arguments are those of ``cov``.  Real and imaginary parts are kept within -1 and 1.
+
+    >>> jnp.corrcoef(jnp.array([[1.0, 3.0], [5.0, 2.0]])).round(3)
+    Array([[ 1., -1.],
+           [-1.,  1.]], dtype=float32)
     """
     return _correlation(cov(x, y, rowvar, dtype=dtype))
 
@@ -219,6 +230,9 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
       TypeError: ``x`` is not of integers.
       ValueError: ``x`` is not a vector, or a length is negative.
       ConcretizationTypeError: ``x`` is traced and ``length`` not given.
+
+    >>> jnp.bincount(jnp.array([0, 2, 2]), minlength=4)
+    Array([1, 0, 2, 0], dtype=int32)
     """
     aval = argument_aval("bincount", x)
     if aval.dtype not in dtypes.INTEGRAL and aval.dtype not in dtypes.BOOLEAN:
@@ -252,6 +266,9 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
 
     Raises:
       ValueError: ``bins`` is not a vector.
+
+    >>> jnp.digitize(jnp.array([-1, 0, 7]), jnp.array([0, 5, 10]))
+    Array([0, 1, 2], dtype=int32)
     """
     check_arguments("digitize", x, bins)
     if np.ndim(bins) != 1:
@@ -272,6 +289,9 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 
     Raises:
       NotImplementedError: ``bins`` names a rule: the number of bins would depend on values.
+
+    >>> jnp.histogram_bin_edges(jnp.array([0.0, 3.0, 4.0]), bins=4)
+    Array([0., 1., 2., 3., 4.], dtype=float32)
     """
     if isinstance(bins, str):
         raise NotImplementedError(
@@ -323,6 +343,10 @@ def histogram(
 
     Raises:
       ValueError: the weights' shape is another.
+
+    >>> counts, edges = jnp.histogram(jnp.array([0.0, 1.0, 1.5, 4.0]), bins=2)
+    >>> counts.tolist(), edges.tolist()
+    ([3.0, 1.0], [0.0, 2.0, 4.0])
     """
     check_arguments("histogram", a, *(() if weights is None else (weights,)))
     if weights is not None and np.shape(weights) != np.shape(a):
@@ -364,6 +388,11 @@ def histogramdd(
 
     Raises:
       ValueError: there are not as many ``bins`` or ranges as axes.
+
+    >>> points = jnp.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
+    >>> counts, edges = jnp.histogramdd(points, bins=2)
+    >>> counts.tolist(), edges[0].tolist()
+    ([[1.0, 0.0], [1.0, 1.0]], [0.0, 0.5, 1.0])
     """
     sample = asarray(sample)
     sample = cast(sample, inexact_dtype(sample.dtype))
@@ -420,6 +449,11 @@ def histogram2d(
       range: the least and greatest edge along each axis.
       weights: what each point counts, in place of 1.
       density: whether to divide so that the integral is 1.
+
+    >>> x, y = jnp.array([0.0, 1.0, 1.0]), jnp.array([0.0, 0.0, 1.0])
+    >>> jnp.histogram2d(x, y, bins=2)[0]
+    Array([[1., 0.],
+           [1., 1.]], dtype=float32)
     """
     points = [ravel(asarray(x)), ravel(asarray(y))]
     sample = concatenate(
@@ -472,6 +506,9 @@ def interp(
 
     Raises:
       ValueError: ``xp`` and ``fp`` are not vectors of one length, or ``period`` is 0.
+
+    >>> jnp.interp(jnp.array([1.5, 9.0]), jnp.array([1, 2, 3]), jnp.array([10, 20, 0]))
+    Array([15.,  0.], dtype=float32)
     """
     check_arguments("interp", x, xp, fp)
     if np.shape(xp) != np.shape(fp) or np.ndim(xp) != 1:

@@ -246,6 +246,10 @@ def einsum_path(
     """Return the order in which ``einsum`` contracts, and a sentence that describes it.
 
     Arguments and errors are those of ``einsum``.
+
+    >>> path, description = jnp.einsum_path("ij,jk->ik", jnp.ones((2, 3)), jnp.ones((3, 4)))
+    >>> path
+    ['einsum_path', (0, 1)]
     """
     text, arrays = _arguments(subscripts, operands)
     shapes = [argument_aval("einsum_path", array, i).shape for i, array in enumerate(arrays)]

@@ -92,6 +92,13 @@ def take(
     Raises:
       TypeError: ``indices`` are not integers.
       NotImplementedError: the mode is ``"raise"``: a compiled program cannot.
+
+    >>> jnp.take(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 1, 0]), axis=0)
+    Array([[3, 4],
+           [3, 4],
+           [1, 2]], dtype=int32)
+    >>> jnp.take(jnp.array([5.0, 6.0]), 2)
+    Array(nan, dtype=float32)
     """
     refuse_out("take", out)
     if mode == "raise":
@@ -154,6 +161,10 @@ def take_along_axis(
     Raises:
       TypeError: ``indices`` are not integers.
       ValueError: the ranks differ.
+
+    >>> jnp.take_along_axis(jnp.array([[1, 2], [3, 4]]), jnp.array([[1], [0]]), axis=1)
+    Array([[2],
+           [3]], dtype=int32)
     """
     check_arguments("take_along_axis", arr, indices)
     kind = argument_aval("take_along_axis", indices, 1)
@@ -192,6 +203,11 @@ def put_along_axis(
 
     Raises:
       ValueError: ``inplace`` is True.
+
+    >>> x = jnp.array([[1, 2], [3, 4]])
+    >>> jnp.put_along_axis(x, jnp.array([[0], [1]]), 9, axis=1, inplace=False)
+    Array([[9, 2],
+           [3, 9]], dtype=int32)
     """
     if inplace:
         raise ValueError("arrays do not change: put_along_axis(..., inplace=False) returns a copy")
@@ -285,18 +301,32 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     Raises:
       ConcretizationTypeError: ``a`` is traced and ``size`` not given.
       ValueError: ``a`` is a scalar.
+
+    >>> jnp.nonzero(jnp.array([0, 3, 4]))
+    (Array([1, 2], dtype=int32),)
+    >>> jx.jit(lambda x: jnp.nonzero(x, size=3, fill_value=-1))(jnp.array([0, 3, 4]))
+    (Array([ 1,  2, -1], dtype=int32),)
     """
     return _positions("nonzero", a, size, fill_value)
 
 
 def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """Return the positions of the nonzero elements of the flattened array; see ``nonzero``."""
+    """Return the positions of the nonzero elements of the flattened array; see ``nonzero``.
+
+    >>> jnp.flatnonzero(jnp.array([[0, 1], [2, 0]]))
+    Array([1, 2], dtype=int32)
+    """
     argument_aval("flatnonzero", a)
     return _positions("flatnonzero", ravel(a), size, fill_value)[0]
 
 
 def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """Return the positions of the nonzero elements as the rows of a matrix; see ``nonzero``."""
+    """Return the positions of the nonzero elements as the rows of a matrix; see ``nonzero``.
+
+    >>> jnp.argwhere(jnp.array([[0, 1], [2, 0]]))
+    Array([[0, 1],
+           [1, 0]], dtype=int32)
+    """
     if argument_aval("argwhere", a).ndim == 0:
         count = int(_known("argwhere", a) != 0) if size is None else index(size)
         return zeros((count, 0), dtypes.default_int_dtype())
@@ -304,7 +334,12 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
 
 
 def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
-    """Return the elements where a condition holds, in a row; see ``compress``."""
+    """Return the elements where a condition holds, in a row; see ``compress``.
+
+    >>> x = jnp.array([1, 5, 9])
+    >>> jnp.extract(x > 2, x)
+    Array([5, 9], dtype=int32)
+    """
     return compress(ravel(condition), ravel(arr), size=size, fill_value=fill_value)
 
 
@@ -329,6 +364,9 @@ def compress(
 
     Raises:
       ValueError: ``condition`` is not of rank 1.
+
+    >>> jnp.compress(jnp.array([False, True]), jnp.array([[1, 2], [3, 4]]), axis=0)
+    Array([[3, 4]], dtype=int32)
     """
     refuse_out("compress", out)
     check_arguments("compress", condition, a)
@@ -372,6 +410,9 @@ def repeat(
     Raises:
       ConcretizationTypeError: ``repeats`` is traced and no length given.
       ValueError: there is not one number for each part.
+
+    >>> jnp.repeat(jnp.array([5, 6]), jnp.array([1, 3]))
+    Array([5, 6, 6, 6], dtype=int32)
     """
     argument_aval("repeat", a)
     a, axis = (ravel(a), 0) if axis is None else (asarray(a), axis)
@@ -420,6 +461,9 @@ def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
       axis: the axes; None for the flattened array.
 
     Linear in ``a``.
+
+    >>> jnp.roll(jnp.array([1, 2, 3, 4]), 1)
+    Array([4, 1, 2, 3], dtype=int32)
     """
     check_arguments("roll", a)
     if axis is None:
@@ -453,6 +497,9 @@ def delete(
     Raises:
       ConcretizationTypeError: several positions are traced without the promise.
       IndexError: a position is out of bounds.
+
+    >>> jnp.delete(jnp.array([5, 6, 7, 8]), jnp.array([0, 2]))
+    Array([6, 8], dtype=int32)
     """
     argument_aval("delete", arr)
     arr, axis = (ravel(arr), 0) if axis is None else (asarray(arr), axis)
@@ -492,6 +539,9 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 
     Raises:
       IndexError: a position is out of bounds.
+
+    >>> jnp.insert(jnp.array([5, 6]), 1, jnp.array([8, 9]))
+    Array([5, 8, 9, 6], dtype=int32)
     """
     check_arguments("insert", arr, 0 if isinstance(obj, slice) else obj, values)
     arr, axis = (ravel(arr), 0) if axis is None else (asarray(arr), axis)

@@ -12,9 +12,12 @@ from jxkernel import dtypes
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, promote_operands
 
-__all__ = ["binary_function", "inexact", "named", "public", "unary_function"]
+__all__ = ["Example", "binary_function", "inexact", "named", "public", "unary_function"]
 
 _ANY = dtypes.ALL
+
+Example = tuple[str, str]
+"""A call and what an interpreter shows of it."""
 
 
 def named(
@@ -32,11 +35,24 @@ def public(body: Callable[..., Any], name: str, doc: str, module: str = "jxkerne
     return fused(named(body, name, doc, module))
 
 
+def _documented(doc: str, operands: str, example: Example | None) -> str:
+    """Return a docstring with what its first paragraph leaves open: operands, and an example."""
+    first, *rest = doc.split("\n\n")
+    parts = [first, *rest] if "Args:" in doc else [first, f"Args:\n{operands}", *rest]
+    return "\n\n".join([*parts, ">>> {}\n{}\n".format(*example)] if example else parts)
+
+
+def _operand(ready: frozenset[Any], rule: Any) -> str:
+    converts = rule is inexact_dtype and ready == dtypes.INEXACT
+    return "an array or number" + ("; integers are taken as floats." if converts else ".")
+
+
 def unary_function(
     name: str,
     operation: Callable[[Any], Any],
     doc: str,
     *,
+    example: Example | None = None,
     ready: frozenset[Any] = _ANY,
     rule: Callable[[Any], Any] = inexact_dtype,
     module: str = "jxkernel.numpy",
@@ -46,7 +62,8 @@ def unary_function(
     Args:
       name: its name.
       operation: the operation, or a composition of operations.
-      doc: its docstring.
+      doc: its docstring, without operands.
+      example: what its docstring ends with.
       ready: the dtypes that the operation takes as they are.
       rule: what becomes of the other dtypes.
       module: where users find it, for pickles.
@@ -60,7 +77,8 @@ def unary_function(
             pass
         return operation(_prepared(name, x, ready, rule))
 
-    return public(function, name, doc, module)
+    operands = f"  x: {_operand(ready, rule)}"
+    return public(function, name, _documented(doc, operands, example), module)
 
 
 def _prepared(name: str, x: Any, ready: frozenset[Any], rule: Callable[[Any], Any]) -> Any:
@@ -74,6 +92,7 @@ def binary_function(
     operation: Callable[[Any, Any], Any],
     doc: str,
     *,
+    example: Example | None = None,
     ready: frozenset[Any] = _ANY,
     rule: Callable[[Any], Any] | None = None,
 ) -> Any:
@@ -82,7 +101,8 @@ def binary_function(
     Args:
       name: its name.
       operation: the operation, or a composition of operations.
-      doc: its docstring.
+      doc: its docstring, without operands.
+      example: what its docstring ends with.
       ready: the dtypes that the operation takes as they are.
       rule: what becomes of the common dtype.
     """
@@ -96,7 +116,8 @@ def binary_function(
             pass
         return operation(*promote_operands(name, x, y, rule=rule))
 
-    return public(function, name, doc)
+    operands = f"  x: {_operand(ready, rule)}\n  y: likewise; the two are promoted and broadcast."
+    return public(function, name, _documented(doc, operands, example))
 
 
 inexact: dict[str, Any] = {"ready": dtypes.INEXACT, "rule": inexact_dtype}

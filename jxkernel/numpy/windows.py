@@ -32,7 +32,11 @@ def _cosines(M: int, first: float, second: float, third: float = 0.0) -> Any:
 
 
 def bartlett(M: int) -> Any:
-    """Return the triangular window of ``M`` points, 0 at both ends."""
+    """Return the triangular window of ``M`` points, 0 at both ends.
+
+    >>> jnp.bartlett(5)
+    Array([0. , 0.5, 1. , 0.5, 0. ], dtype=float32)
+    """
     places = _places(M)
     if places is None:
         return ones(max(index(M), 0))
@@ -40,17 +44,29 @@ def bartlett(M: int) -> Any:
 
 
 def blackman(M: int) -> Any:
-    """Return the Blackman window of ``M`` points, three cosine terms."""
+    """Return the Blackman window of ``M`` points, three cosine terms.
+
+    >>> [f"{weight:.2f}" for weight in jnp.blackman(5)]
+    ['-0.00', '0.34', '1.00', '0.34', '-0.00']
+    """
     return _cosines(M, 0.42, 0.5, 0.08)
 
 
 def hamming(M: int) -> Any:
-    """Return the Hamming window of ``M`` points, a raised cosine that stays above 0."""
+    """Return the Hamming window of ``M`` points, a raised cosine that stays above 0.
+
+    >>> [f"{weight:.2f}" for weight in jnp.hamming(5)]
+    ['0.08', '0.54', '1.00', '0.54', '0.08']
+    """
     return _cosines(M, 0.54, 0.46)
 
 
 def hanning(M: int) -> Any:
-    """Return the Hann window of ``M`` points, a raised cosine that is 0 at both ends."""
+    """Return the Hann window of ``M`` points, a raised cosine that is 0 at both ends.
+
+    >>> [f"{weight:.2f}" for weight in jnp.hanning(5)]
+    ['0.00', '0.50', '1.00', '0.50', '0.00']
+    """
     return _cosines(M, 0.5, 0.5)
 
 
@@ -60,6 +76,9 @@ def kaiser(M: int, beta: Any) -> Any:
     Args:
       M: the number of points.
       beta: the shape: 0 for a rectangle, greater for a narrower window.
+
+    >>> [f"{weight:.2f}" for weight in jnp.kaiser(5, 2.0)]
+    ['0.44', '0.83', '1.00', '0.83', '0.44']
     """
     places = _places(M)
     if places is None:

@@ -42,7 +42,7 @@ erf = unary_function(
 
     >>> from jxkernel.scipy import special
     >>> special.erf(1.0).round(4)
-    Array(0.8427, dtype=float32)
+    Array(0.8427, dtype=float32, weak_type=True)
     """,
     **_floating,
 )

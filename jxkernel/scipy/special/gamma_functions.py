@@ -161,7 +161,7 @@ def loggamma(x: Any) -> Any:
 
     >>> from jxkernel.scipy import special
     >>> special.loggamma(3.0).round(4)
-    Array(0.6931, dtype=float32)
+    Array(0.6931, dtype=float32, weak_type=True)
     """
     (x,) = promote_inexact("loggamma", x)
     if argument_aval("loggamma", x).dtype in dtypes.COMPLEX:
@@ -316,7 +316,7 @@ def betainc(a: Any, b: Any, x: Any) -> Any:
 
     >>> from jxkernel.scipy import special
     >>> special.betainc(1.0, 1.0, 0.25).round(4)
-    Array(0.25, dtype=float32)
+    Array(0.25, dtype=float32, weak_type=True)
     """
     return incomplete.betainc(*_floats("betainc", a, b, x))
 
@@ -340,7 +340,7 @@ def gammainc(a: Any, x: Any) -> Any:
 
     >>> from jxkernel.scipy import special
     >>> special.gammainc(1.0, 1.0).round(4)
-    Array(0.6321, dtype=float32)
+    Array(0.6321, dtype=float32, weak_type=True)
     """
     return incomplete.igamma(*_floats("gammainc", a, x))
 
@@ -357,7 +357,7 @@ def gammaincc(a: Any, x: Any) -> Any:
 
     >>> from jxkernel.scipy import special
     >>> special.gammaincc(1.0, 1.0).round(4)
-    Array(0.36789998, dtype=float32)
+    Array(0.36789998, dtype=float32, weak_type=True)
     """
     return incomplete.igammac(*_floats("gammaincc", a, x))
 
@@ -499,7 +499,7 @@ def polygamma(n: Any, x: Any) -> Any:
 
     >>> from jxkernel.scipy import special
     >>> special.polygamma(1, 1.0).round(4)
-    Array(1.6449, dtype=float32)
+    Array(1.6449, dtype=float32, weak_type=True)
     """
     aval = argument_aval("polygamma", n)
     if aval.dtype not in dtypes.INTEGRAL:

@@ -1,0 +1,109 @@
+"""Floating numbers in parts: mantissas, exponents, and distances to the next number."""
+
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.logic import isfinite
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    broadcast_shapes,
+    broadcast_to_shape,
+    cast,
+    dtype_of,
+    promote_inexact,
+    refuse_complex,
+)
+from jxkernel.numpy.ufuncs import inexact, unary_function
+from jxkernel.ops import bits, rounding
+from jxkernel.ops.arithmetic import add, clamp, mul, neg, sub
+from jxkernel.ops.compare import eq, lt
+from jxkernel.ops.complex import abs as modulus
+from jxkernel.ops.convert import bitcast_convert_type
+from jxkernel.ops.select import select
+
+__all__ = ["frexp", "ldexp", "spacing"]
+
+
+def _layout(dtype: Any) -> tuple[Any, int, int]:
+    """Return the integer dtype as wide as a float, its mantissa's bits and its exponent's bias."""
+    bits, mantissa = dtypes.itemsize_bits(dtype), dtypes.finfo(dtype).nmant
+    return np.dtype(f"int{bits}"), mantissa, 2 ** (bits - mantissa - 2) - 1
+
+
+@fused
+def frexp(x: Any, /) -> Any:
+    """Return the pair (m, n) with x = m · 2ⁿ and 0.5 ≤ |m| < 1; (x, 0) for 0, NaN, infinities.
+
+    Raises:
+      TypeError: x is complex.
+
+    The derivative of m is 2⁻ⁿ; n is an int32 array.
+
+    >>> m, n = jnp.frexp(jnp.array([6.0, 0.25]))
+    >>> m.tolist(), n.tolist()
+    ([0.75, 0.5], [3, -1])
+    """
+    (x,) = promote_inexact("frexp", x)
+    dtype = dtype_of(x)
+    refuse_complex("frexp", dtype)
+    integers, mantissa, bias = _layout(dtype)
+    small = lt(modulus(x), dtypes.finfo(dtype).smallest_normal)
+    normal = select(small, mul(x, dtype.type(2.0**mantissa)), x)
+    exponent = bits.shift_right_logical(bitcast_convert_type(normal, integers), mantissa)
+    exponent = sub(bits.bitwise_and(exponent, 2 * bias + 1), bias - 1)
+    exponent = sub(exponent, select(small, mantissa, integers.type(0)))
+    special = bits.bitwise_or(eq(x, 0), bits.bitwise_not(isfinite(x)))
+    exponent = cast(select(special, 0, exponent), np.dtype(np.int32))
+    return select(special, x, _scaled(x, neg(exponent))), exponent
+
+
+def _scaled(x: Any, n: Any) -> Any:
+    """Return x · 2ⁿ in three steps, so that no power leaves the range of normal numbers."""
+    dtype = dtype_of(x)
+    integers, mantissa, bias = _layout(dtype)
+    for _ in range(3):
+        step = clamp(np.int32(1 - bias), n, np.int32(bias))
+        n = sub(n, step)
+        power = bits.shift_left(cast(add(step, bias), integers), mantissa)
+        x = mul(x, bitcast_convert_type(power, dtype))
+    return x
+
+
+@fused
+def ldexp(x1: Any, x2: Any, /) -> Any:
+    """Return x1 · 2^x2, where x2 is an integer array.
+
+    Raises:
+      TypeError: ``x2`` is not of an integer dtype, or ``x1`` is complex.
+
+    Linear in ``x1``.
+
+    >>> jnp.ldexp(jnp.array([0.75, 0.5]), jnp.array([3, -1]))
+    Array([6.  , 0.25], dtype=float32)
+    """
+    exponent = argument_aval("ldexp", x2, 1)
+    if exponent.dtype not in dtypes.INTEGRAL:
+        raise TypeError(f"ldexp takes integers as exponents, got dtype {exponent.dtype.name}")
+    (x,) = promote_inexact("ldexp", x1)
+    refuse_complex("ldexp", dtype_of(x))
+    shape = broadcast_shapes(np.shape(x), exponent.shape)
+    n = cast(x2, np.dtype(np.int32))
+    return _scaled(broadcast_to_shape(x, shape), broadcast_to_shape(n, shape))
+
+
+def _spacing(x: Any) -> Any:
+    refuse_complex("spacing", dtype_of(x))
+    away = sub(rounding.nextafter(modulus(x), np.inf), modulus(x))
+    return select(lt(x, 0), neg(away), away)
+
+
+spacing = unary_function(
+    "spacing",
+    _spacing,
+    "Return the distance from x to the next number away from 0.",
+    example=("float(jnp.spacing(1.0)) == 2**-23", "True"),
+    **inexact,
+)
