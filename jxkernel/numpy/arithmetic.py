@@ -257,14 +257,16 @@ mod = remainder
 fmod = binary_function(
     "fmod",
     ops.rem,
-    "Return the remainder of x / y that has the sign of x.\n\nRaises:\n  TypeError: x or y is complex.",
+    "Return the remainder of x / y that has the sign of x.\n\n"
+    "Raises:\n  TypeError: x or y is complex.",
     example=("jnp.fmod(jnp.array([7, -7]), 3)", "Array([ 1, -1], dtype=int32)"),
     **_not_boolean,
 )
 divmod = binary_function(
     "divmod",
     _divmod,
-    "Return the pair of ``floor_divide`` and ``remainder``.\n\nRaises:\n  TypeError: x or y is complex.",
+    "Return the pair of ``floor_divide`` and ``remainder``.\n\n"
+    "Raises:\n  TypeError: x or y is complex.",
     example=("[part.tolist() for part in jnp.divmod(jnp.array([7, -7]), 3)]", "[[2, -3], [1, 2]]"),
     **_not_boolean,
 )
