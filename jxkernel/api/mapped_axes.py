@@ -7,6 +7,7 @@ import numpy as np
 
 from jxkernel import tree
 from jxkernel.api.arguments import function_name
+from jxkernel.core.dimensions import sizes as sizes_of
 from jxkernel.errors import AxisError
 
 __all__ = ["input_axes", "output_axes"]
@@ -129,7 +130,7 @@ def _axis_size(
             f"no argument of {function_name(fun)} has a mapped axis: map at least one, or give "
             "axis_size",
         )
-    return int(distinct.pop())
+    return sizes_of(distinct)[0]
 
 
 def output_axes(who: str, out_axes: Any, out_tree: Any) -> list[int | None]:

@@ -1,7 +1,9 @@
 """Symbolic dimensions: sizes of axes that are not known while a function is traced.
 
-A dimension is an integer polynomial in named variables, each at least 1 unless its scope says
-otherwise; quotients, remainders, maxima and minima that do not simplify are variables of it too.
+A dimension is an integer polynomial in named variables, each from 1 to 2**31 - 1 (sizes are 32-bit
+numbers in modules) unless its scope says otherwise; quotients, remainders, maxima and minima that
+do not simplify are variables of it too.
+
 An operation whose result is a plain integer returns an ``int``, so shapes without symbols never
 meet this module.  A comparison is answered where it has one answer for all values of the
 variables, and refused otherwise; equality alone is never refused: what is not always equal is
@@ -10,13 +12,27 @@ different.
 This module must not know of arrays, avals or modules.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf, prod
+from operator import index
 from typing import Any, final
 
 from jxkernel.errors import InconclusiveDimensionOperation
 
-__all__ = ["Dimension", "DimensionSize", "Operation", "SymbolicScope", "bounds", "is_symbolic"]
+__all__ = [
+    "Dimension",
+    "DimensionSize",
+    "Operation",
+    "SymbolicScope",
+    "bounds",
+    "greater",
+    "is_symbolic",
+    "lesser",
+    "sizes",
+]
+
+GREATEST = 2**31 - 1
+"""The greatest size of an axis: modules compute sizes in 32 bits."""
 
 Monomial = tuple[tuple[Any, int], ...]
 """Atoms with their powers, in the order of their names; empty for the constant term."""
@@ -213,14 +229,6 @@ class Dimension:
     def __rdivmod__(self, dividend: Any) -> Any:
         return _divided(dividend, self) if is_dimension(dividend) else NotImplemented
 
-    def max(self, other: "DimensionSize") -> "DimensionSize":
-        """Return the greater of two, as a symbol where it depends."""
-        return _extreme("max", self, other)
-
-    def min(self, other: "DimensionSize") -> "DimensionSize":
-        """Return the lesser of two, as a symbol where it depends."""
-        return _extreme("min", self, other)
-
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Dimension):
             return self.terms == other.terms and self.scope is other.scope
@@ -334,6 +342,33 @@ def _evaluated(atom: Any, values: Mapping[str, Any], compute: Arithmetic) -> Any
 def is_symbolic(size: object) -> bool:
     """Whether a size is a symbolic dimension; an integer is not."""
     return isinstance(size, Dimension)
+
+
+def greater(left: DimensionSize, right: DimensionSize) -> DimensionSize:
+    """Return the greater of two sizes, as a symbol where it depends."""
+    if isinstance(left, int) and isinstance(right, int):
+        return max(left, right)
+    return _extreme("max", left, right)
+
+
+def lesser(left: DimensionSize, right: DimensionSize) -> DimensionSize:
+    """Return the lesser of two sizes, as a symbol where it depends."""
+    if isinstance(left, int) and isinstance(right, int):
+        return min(left, right)
+    return _extreme("min", left, right)
+
+
+def sizes(values: Iterable[Any]) -> tuple[Any, ...]:
+    """Return static sizes as a tuple of ints, symbolic ones as they are.
+
+    Raises:
+      TypeError: one is not a whole number; a traced value is told so.
+    """
+    given = tuple(values)
+    try:
+        return tuple(map(index, given))
+    except InconclusiveDimensionOperation:
+        return tuple([size if isinstance(size, Dimension) else index(size) for size in given])
 
 
 def is_dimension(value: object) -> bool:
@@ -459,6 +494,12 @@ def bounds(size: DimensionSize) -> tuple[float, float]:
 
 
 def _interval(size: Dimension) -> tuple[float, float]:
+    for monomial, coefficient in size.terms.items():
+        atom = monomial[0][0] if len(monomial) == 1 and monomial[0][1] == 1 else None
+        if isinstance(atom, Operation):
+            found = _interval_by_cases(size, monomial, coefficient, atom)
+            if found is not None:
+                return found
     low = high = 0.0
     for monomial, coefficient in size.terms.items():
         term: tuple[float, float] = (1, 1)
@@ -468,6 +509,27 @@ def _interval(size: Dimension) -> tuple[float, float]:
         ends = _product_interval(term, (coefficient, coefficient))
         low, high = low + ends[0], high + ends[1]
     return low, high
+
+
+def _interval_by_cases(
+    size: Dimension, monomial: Monomial, coefficient: int, atom: Operation
+) -> tuple[float, float] | None:
+    """Return bounds of a polynomial with an operation in one linear term, by what it means.
+
+    ``min(x, y)`` is the lesser of ``x`` and ``y``, and the polynomial that of the two it gives;
+    ``n floor(x / n)`` is ``x - x mod n``.
+    """
+    rest = size - Dimension({monomial: coefficient}, size.scope)
+    first, second = atom.operands
+    if atom.kind in ("min", "max"):
+        cases = [bounds(rest + coefficient * operand) for operand in atom.operands]
+        choose = min if (atom.kind == "min") == (coefficient > 0) else max
+        (low, high), (low2, high2) = cases
+        return choose(low, low2), choose(high, high2)
+    if atom.kind == "floordiv" and isinstance(second, int) and coefficient % second == 0:
+        remainder = Dimension.of(Operation("mod", first, second), size.scope)
+        return bounds(rest + coefficient // second * (first - remainder))
+    return None
 
 
 def _product_interval(
@@ -495,8 +557,8 @@ def _atom_interval(atom: Any, scope: SymbolicScope) -> tuple[float, float]:
 
 
 def _variable_interval(name: str, scope: SymbolicScope) -> tuple[float, float]:
-    """Return the bounds of a variable: at least 1, and what was promised of it alone."""
-    low, high = 1.0, inf
+    """Return the bounds of a variable: those of a size, and what was promised of it alone."""
+    low, high = 1.0, float(GREATEST)
     alone: Monomial = ((name, 1),)
     for promised in scope.nonnegative:
         if promised.terms.keys() <= {alone, ()} and alone in promised.terms:

@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 from jxkernel import tree
 from jxkernel.compile import ShapeDtypeStruct
 from jxkernel.core.avals import abstractify
-from jxkernel.core.dimensions import Dimension, SymbolicScope, bounds
+from jxkernel.core.dimensions import Dimension, SymbolicScope, bounds, greater, lesser
 from jxkernel.core.dimensions import DimensionSize as DimSize
 
 __all__ = [
@@ -52,7 +52,9 @@ def is_symbolic_dim(p: DimSize) -> TypeGuard[Dimension]:
 
 
 def symbolic_dim_bounds(dimension: DimSize) -> tuple[float, float]:
-    """Return the least and the greatest value that a size may have, infinite where none is known.
+    """Return the least and the greatest value that a size may have.
+
+    Sizes are 32-bit numbers in modules, so a symbol alone lies between 1 and 2**31 - 1.
 
     >>> from jxkernel import export
     >>> (b,) = export.symbolic_shape("b", constraints=["b <= 64"])
@@ -187,11 +189,7 @@ def _operation(name: str, first: DimSize, second: DimSize, text: str) -> DimSize
         raise ValueError(
             f"symbolic shape {text!r} names {name!r}: there are floordiv, mod, max and min"
         )
-    if isinstance(first, int) and isinstance(second, int):
-        return max(first, second) if name == "max" else min(first, second)
-    dimension, other = (first, second) if isinstance(first, Dimension) else (second, first)
-    assert isinstance(dimension, Dimension)
-    return dimension.max(other) if name == "max" else dimension.min(other)
+    return greater(first, second) if name == "max" else lesser(first, second)
 
 
 def symbolic_args_specs(

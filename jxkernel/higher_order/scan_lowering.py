@@ -12,6 +12,7 @@ import numpy as np
 
 from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray
+from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.effects import TOKEN, has_ordered
 from jxkernel.core.jaxpr import ClosedJaxpr
 
@@ -124,11 +125,11 @@ def lower_scan(
     turns = _Turns(body, consts, xs, len(init), length, reverse)
     carry: list[Any] = list(init)
     buffers = [context.splat(0, (length, *aval.shape), aval.dtype) for aval in turns.y_avals]
-    looped = length - length % unroll if length > unroll else 0
+    looped = length - length % unroll if is_symbolic(length) or length > unroll else 0
     if looped:
         carry, buffers = _loop(context, turns, carry, buffers, looped, unroll)
-    for turn in range(looped, length):
-        place = length - 1 - turn if reverse else turn
+    for turn in range(length - looped):
+        place = length - 1 - looped - turn if reverse else looped + turn
         carry, buffers = turns.at(context, turns.number(context, place), carry, buffers)
     return [*carry, *buffers]
 

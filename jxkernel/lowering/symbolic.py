@@ -94,6 +94,15 @@ class SymbolicContext(LoweringContext):
             )
         return super().op(name, hlo.plain_types(types), operands, attributes, regions)
 
+    def constant(self, value: Any, dtype: Any = None) -> Any:
+        """Append a constant, or the value of a size."""
+        if not is_symbolic(value):
+            return super().constant(value, dtype)
+        size = self.size(value)
+        if dtype is None or dtype == _INT:
+            return size
+        return self.value("stablehlo.convert", hlo.tensor_type((), dtype), (size,))
+
     def value(
         self,
         name: str,
@@ -107,8 +116,12 @@ class SymbolicContext(LoweringContext):
     def region(
         self, operation: Any, index: int, types: Sequence[Any], body: Callable[..., Sequence[Any]]
     ) -> None:
-        """Fill a region of an operation."""
-        super().region(operation, index, hlo.plain_types(types), body)
+        """Fill a region of an operation, whose builder knows symbolic sizes too."""
+
+        def fill(builder: hlo.Builder, *arguments: Any) -> Sequence[Any]:
+            return body(type(self)(builder.ip, builder.loc, self.module), *arguments)
+
+        super().region(operation, index, hlo.plain_types(types), fill)
 
     def call_program(self, closed: ClosedJaxpr, name: str, args: Sequence[Any]) -> Sequence[Any]:
         """Write a nested program out: the sizes are values of ``main``."""
@@ -117,7 +130,7 @@ class SymbolicContext(LoweringContext):
     def nested(self, closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
         """Append a nested program; a captured size is computed, other constants are written."""
         constants = [
-            self.size(value) if is_symbolic(value) else self.constant(np.asarray(value))
+            self.constant(value if is_symbolic(value) else np.asarray(value))
             for value in closed.consts
         ]
         return self.equations(closed.jaxpr, [*constants, *args])
@@ -176,6 +189,40 @@ def _with_vectors(name: str, *vectors: str) -> Callable[..., _Rewritten]:
     return rewrite
 
 
+def _dynamic_slice(
+    context: SymbolicContext, kind: Any, operands: Sequence[Any], attributes: dict[str, Any]
+) -> _Rewritten:
+    """Return a slice of symbolic size at computed positions, as the gather of one window.
+
+    Both keep the window within the operand.
+    """
+    if not _is_symbolic(attributes["slice_sizes"]):
+        return "stablehlo.dynamic_slice", operands, attributes
+    operand, *starts = operands
+    rank = len(starts)
+    one = hlo.tensor_type((1,), _INT)
+    parts = [
+        context.value(
+            "stablehlo.reshape",
+            one,
+            (context.value("stablehlo.convert", hlo.tensor_type((), _INT), (start,)),),
+        )
+        for start in starts
+    ]
+    along = {"dimension": hlo.i64_attr(0)}
+    vector = context.value("stablehlo.concatenate", hlo.tensor_type((rank,), _INT), parts, along)
+    axes = list(range(rank))
+    numbers = hlo.parse_attribute(
+        f"#stablehlo.gather<offset_dims = {axes}, start_index_map = {axes}, index_vector_dim = 0>"
+    )
+    sizes = context.sizes(_numbers(attributes["slice_sizes"]))
+    return (
+        "stablehlo.dynamic_gather",
+        (operand, vector, sizes),
+        {"dimension_numbers": numbers, "indices_are_sorted": hlo.bool_attr(True)},
+    )
+
+
 _REWRITES: Mapping[str, Callable[..., _Rewritten]] = {
     "stablehlo.broadcast_in_dim": _with_shape("stablehlo.dynamic_broadcast_in_dim"),
     "stablehlo.reshape": _with_shape("stablehlo.dynamic_reshape"),
@@ -186,6 +233,7 @@ _REWRITES: Mapping[str, Callable[..., _Rewritten]] = {
     "stablehlo.pad": _with_vectors(
         "stablehlo.dynamic_pad", "edge_padding_low", "edge_padding_high", "interior_padding"
     ),
+    "stablehlo.dynamic_slice": _dynamic_slice,
     "stablehlo.gather": _with_vectors("stablehlo.dynamic_gather", "slice_sizes"),
 }
 """The operations that state a shape, and what takes it as an operand instead."""

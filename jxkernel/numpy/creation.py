@@ -11,6 +11,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray
+from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
@@ -169,6 +170,8 @@ def _from_object(value: Any, dtype: Any, copy: bool) -> Any:
         return _from_object(value.__jax_array__(), dtype, copy)
     if isinstance(value, (int, float, complex)):
         return _from_number(value, dtype)
+    if is_symbolic(value):
+        return broadcast_in_dim(value, (), ()) if dtype is None else cast(value, dtype)
     return _from_host(np.asarray(value), dtype)
 
 

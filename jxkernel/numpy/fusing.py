@@ -26,6 +26,7 @@ from jxkernel.compile import (
     target_device,
 )
 from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.dimensions import Dimension
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer, evaluating
@@ -35,7 +36,7 @@ from jxkernel.transforms.stage import trace_flat
 
 __all__ = ["OPERANDS", "clear", "fused"]
 
-OPERANDS = (ArrayImpl, Tracer, int, float, complex, np.ndarray, np.generic)
+OPERANDS = (ArrayImpl, Tracer, int, float, complex, np.ndarray, np.generic, Dimension)
 """What a binary operator takes; operands of other types are left to their own methods."""
 
 _CACHE = PjitFunctionCache(capacity=8192)

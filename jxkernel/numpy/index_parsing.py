@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.core.dimensions import greater, is_symbolic, lesser
 from jxkernel.core.trace import Tracer
 from jxkernel.errors import NonConcreteBooleanIndexError
 from jxkernel.runtime import ArrayImpl, value_of
@@ -209,8 +210,11 @@ class _Walk:
 
     def _add_slice(self, item: slice, size: int) -> None:
         start, stop, step = _bounds(item, size)
-        count = len(range(start, stop, step))
-        if step == 1 and count < size and not self.staged and not self.advanced:
+        if is_symbolic(size):
+            count = _symbolic_count(start, stop, step)
+        else:
+            count = len(range(start, stop, step))
+        if step == 1 and not self.staged and not self.advanced and count < size:
             self.entries.append(("window", count))
             self.leaves.append(start)
         else:
@@ -255,7 +259,32 @@ def _bounds(item: slice, size: int) -> tuple[int, int, int]:
                 "result's shape would depend on its value. Write lax.dynamic_slice(x, starts, "
                 "sizes) for a slice of fixed size at a traced position"
             )
-    return item.indices(size)
+    return _symbolic_bounds(item, size) if is_symbolic(size) else item.indices(size)
+
+
+def _symbolic_bounds(item: slice, size: Any) -> tuple[Any, Any, int]:
+    """Return start, stop and step of a slice along an axis of symbolic size.
+
+    As ``slice.indices`` does: what is given is counted from the front and kept within the axis.
+    """
+    step = 1 if item.step is None else as_integer(item.step)
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    low, high = (0, size) if step > 0 else (-1, size - 1)
+
+    def placed(given: Any, default: Any) -> Any:
+        if given is None:
+            return default
+        return lesser(greater(given + size if given < 0 else given, low), high)
+
+    first, last = (low, high) if step > 0 else (high, low)
+    return placed(item.start, first), placed(item.stop, last), step
+
+
+def _symbolic_count(start: Any, stop: Any, step: int) -> Any:
+    """Return how many elements a slice of symbolic bounds has."""
+    toward = 1 if step > 0 else -1
+    return greater((stop - start + step - toward) // step, 0)
 
 
 def _counted_from_front(item: Any, size: int) -> Any:

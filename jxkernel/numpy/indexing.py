@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.trace import evaluating
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.index_parsing import Spec, parse
@@ -164,7 +165,7 @@ def _sliced(x: Any, leaves: Sequence[Any], spec: Spec) -> Any:
         strides.append(stride)
     if moving:
         x = _moved(x, starts, stops, strides, moving)
-    elif any(starts) or tuple(stops) != shape or any(s != 1 for s in strides):
+    elif starts != [0] * len(starts) or tuple(stops) != shape or any(s != 1 for s in strides):
         x = sliced(x, starts, stops, strides if any(s != 1 for s in strides) else None)
     if reversed_axes:
         x = rev(x, reversed_axes)
@@ -203,7 +204,8 @@ def _ascending(entry: tuple[Any, ...]) -> tuple[int, int, int]:
         return 0, 0, 1
     last = start + (count - 1) * step
     low, high = (start, last) if step > 0 else (last, start)
-    return low, high + 1, abs(step) if count > 1 else 1
+    stride = abs(step)
+    return low, high + 1, stride if stride == 1 or is_symbolic(count) or count > 1 else 1
 
 
 def new_axes(spec: Spec) -> tuple[int, ...]:

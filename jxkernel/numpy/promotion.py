@@ -12,6 +12,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.trace import Tracer
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.ops.broadcast import broadcast_in_dim
@@ -89,9 +90,9 @@ def cast(x: Any, dtype: Any, weak_type: bool = False) -> Any:
         aval = x.aval
         if aval.dtype == dtype and aval.weak_type == weak_type:
             return x
-    elif np.ndim(x) == 0:
+    elif np.ndim(x) == 0 and not is_symbolic(x):
         return _cast_scalar(x, dtype, weak_type)
-    elif not weak_type and x.dtype == dtype:
+    elif not weak_type and not is_symbolic(x) and x.dtype == dtype:
         return x
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type)
 

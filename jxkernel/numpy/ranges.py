@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.core.dimensions import greater, is_symbolic
 from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.creation import asarray, astype, placed, user_dtype
 from jxkernel.numpy.fusing import fused
@@ -67,10 +68,14 @@ def arange(
     if distance == 0:
         raise ZeroDivisionError("arange got step=0: it would not end")
     if dtype is None:
-        found = dtypes.canonicalize_dtype(dtypes.result_type(*given))
+        known = [0 if is_symbolic(x) else x for x in given]
+        found = dtypes.canonicalize_dtype(dtypes.result_type(*known))
     else:
         found = user_dtype(dtype, "arange")
-    size = max(0, ceil((last - first) / distance))
+    if any(map(is_symbolic, (first, last, distance))):
+        size = greater(-((first - last) // distance), 0)
+    else:
+        size = max(0, ceil((last - first) / distance))
     return placed(_range(first, last, distance, size, found), device)
 
 
@@ -85,7 +90,7 @@ def _range(first: Any, last: Any, distance: Any, size: int, dtype: Any) -> Any:
 
 def _concrete_number(argument: str, x: Any) -> Any:
     """Return a number, or the value of a rank-0 array, as a Python number; None as it is."""
-    if x is None or type(x) in (int, float):
+    if x is None or type(x) in (int, float) or is_symbolic(x):
         return x
     aval = argument_aval("arange", x)
     if aval.shape:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.core.dimensions import is_symbolic
 from jxkernel.numpy.creation import user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import truth
@@ -367,7 +368,8 @@ def computation_dtype(dtype: Any) -> Any:
 def _count(shape: tuple[int, ...], where: Any, axes: tuple[int, ...], dtype: Any) -> Any:
     """Return how many elements count, keeping the axes where a mask says so."""
     if where is None:
-        return dtype.type(product_of(shape[i] for i in axes))
+        count = product_of(shape[i] for i in axes)
+        return cast(count, dtype) if is_symbolic(count) else dtype.type(count)
     mask = broadcast_to_shape(cast(truth(where), np.dtype(bool)), shape)
     return _finished(reduce_sum(cast(mask, dtype), axes), axes, True)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray
+from jxkernel.core.dimensions import is_symbolic
 from jxkernel.ops.broadcast import inverse_permutation
 
 __all__ = ["Combine", "lower_cumulative"]
@@ -113,6 +114,8 @@ def lower_cumulative(
 
 
 def _by_loops(work: _Cumulation, x: Any, shape: tuple[int, ...], axis: int, reverse: bool) -> Any:
+    if any(map(is_symbolic, shape)):
+        return _loop(work, x, shape, axis, reverse)
     if shape[axis] > _BLOCK:
         return _by_blocks(work, x, shape, axis, reverse)
     if axis and prod(shape) >= _LARGE:

@@ -107,7 +107,7 @@ def _counted_from_front(start: Any, size: int, allow_negative: bool) -> Any:
         if position < 0 and allow_negative:
             position += size
         # Positions are clamped to the axis anyway: keep them within the dtype.
-        bound = max(size, 2**31 - 1)
+        bound = max(2**31 - 1, size)
         position = min(max(position, -bound), bound)
         return np.int32(position) if bound < 2**31 else np.int64(position)
     if not allow_negative or dtypes.issubdtype(start.dtype, np.unsignedinteger):

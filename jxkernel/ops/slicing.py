@@ -264,7 +264,7 @@ def _pad_abstract_eval(
             "(low, high, interior) per axis, with interior >= 0"
         )
     shape = tuple(
-        low + high + size + max(0, size - 1) * interior
+        low + high + size + max(size - 1, 0) * interior
         for size, (low, high, interior) in zip(operand.shape, padding_config, strict=True)
     )
     if any(size < 0 for size in shape):

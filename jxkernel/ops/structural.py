@@ -10,6 +10,7 @@ from operator import index
 from typing import Any
 
 from jxkernel.core.avals import ShapedArray, rank_of, type_of
+from jxkernel.core.dimensions import is_symbolic, sizes
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, scalar_like
 from jxkernel.errors import TracerIntegerConversionError
@@ -109,7 +110,7 @@ def integers(values: Iterable[Any]) -> tuple[int, ...]:
     Raises:
       TypeError: one is not a whole number; a traced value is told so.
     """
-    return tuple(map(index, values))
+    return sizes(values)
 
 
 def whole_number(name: str, argument: str, value: Any) -> int:
@@ -149,11 +150,18 @@ def whole_number(name: str, argument: str, value: Any) -> int:
 def whole_numbers(name: str, argument: str, values: Any) -> tuple[int, ...]:
     """Return an argument that must be a sequence of whole numbers; one stands for itself.
 
+    Symbolic sizes stay as they are.
+
     Raises:
       TracerIntegerConversionError: one of them is traced.
       TypeError: one of them is no whole number.
     """
-    return tuple([whole_number(name, argument, value) for value in listed(values)])
+    return tuple(
+        [
+            value if is_symbolic(value) else whole_number(name, argument, value)
+            for value in listed(values)
+        ]
+    )
 
 
 def listed(axes: Any) -> tuple[Any, ...]:
