@@ -7,7 +7,7 @@ from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.lowering import LoweredProgram
 from jxkernel.records import record
 
-__all__ = ["DisabledSafetyCheck", "check_portable"]
+__all__ = ["DisabledSafetyCheck", "check_effects", "check_portable"]
 
 _CUSTOM_CALL = re.compile(r"stablehlo\.custom_call @([\w.$]+)")
 
@@ -48,19 +48,31 @@ class DisabledSafetyCheck:
         return target if kind == "custom_call" else None
 
 
-def check_portable(
-    lowered: LoweredProgram, closed: ClosedJaxpr, disabled: Sequence[DisabledSafetyCheck]
-) -> None:
-    """Check that a program needs nothing of its process.
+def check_effects(name: str, closed: ClosedJaxpr) -> None:
+    """Check that a program does nothing besides computing its results.
+
+    Raises:
+      ValueError: it does.
+    """
+    if closed.effects:
+        raise _calls_back(name)
+
+
+def _calls_back(name: str) -> ValueError:
+    return ValueError(
+        f"{name} cannot be exported: it calls back into this Python process (a callback, or "
+        "debug.print). Export the function without it."
+    )
+
+
+def check_portable(lowered: LoweredProgram, disabled: Sequence[DisabledSafetyCheck]) -> None:
+    """Check that a module needs nothing of its process.
 
     Raises:
       ValueError: it calls back into Python, or a custom call that nobody promised to keep.
     """
-    if lowered.callbacks or closed.effects:
-        raise ValueError(
-            f"{lowered.name} cannot be exported: it calls back into this Python process (a "
-            "callback, or debug.print). Export the function without it."
-        )
+    if lowered.callbacks:
+        raise _calls_back(lowered.name)
     text = lowered.module.operation.get_asm(large_elements_limit=16)
     allowed = {check.is_custom_call() for check in disabled}
     for target in sorted(set(_CUSTOM_CALL.findall(text))):

@@ -21,7 +21,7 @@ from jxkernel.core.dimensions import Dimension, SymbolicScope, is_symbolic
 from jxkernel.core.jaxpr import jaxpr_as_fun
 from jxkernel.core.trace import Tracer
 from jxkernel.export.call import call_exported_p, shape_at
-from jxkernel.export.checks import DisabledSafetyCheck, check_portable
+from jxkernel.export.checks import DisabledSafetyCheck, check_effects, check_portable
 from jxkernel.export.format import packed, unpacked
 from jxkernel.export.shapes import symbolic_shape
 from jxkernel.export.trees import read_tree, written_tree
@@ -340,10 +340,11 @@ def _exported(
     traced: Traced, platforms: Sequence[str], disabled: Sequence[DisabledSafetyCheck]
 ) -> Exported:
     closed = traced.jaxpr
+    check_effects(traced.fun_name, closed)
     modules: dict[str, bytes] = {}
     for platform in platforms:
         lowered = lower_for_export(closed, name=traced.fun_name, platform=platform)
-        check_portable(lowered, closed, disabled)
+        check_portable(lowered, disabled)
         modules[platform] = hlo.serialize(lowered.module)
 
     def make_vjp(primal: Exported) -> Exported:
