@@ -79,7 +79,7 @@ def arange(
     return placed(_range(first, last, distance, size, found), device)
 
 
-def _range(first: Any, last: Any, distance: Any, size: int, dtype: Any) -> Any:
+def _range(first: Any, last: Any, distance: Any, size: Any, dtype: Any) -> Any:
     if dtype in dtypes.INTEGRAL and all(isinstance(x, int) for x in (first, distance)):
         if first == 0 and distance == 1:
             return _counted_from_zero(size, dtype)

@@ -128,6 +128,16 @@ def test_compiler_options_are_part_of_the_key():
     assert counts() == (1, 2, 2)
 
 
+def test_a_program_that_calls_back_into_python_is_not_kept(folder):
+    def called_back(x: Any) -> Any:
+        return jx.pure_callback(np.cos, jx.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+    for _ in range(2):
+        np.testing.assert_allclose(compiled(called_back)(X), np.cos(X), rtol=1e-6)
+    assert not folder.exists()
+    assert counts() == (0, 0, 0)
+
+
 @pytest.mark.parametrize("what", ["version_text", "machine_description"])
 def test_another_jaxlib_or_processor_misses(what, monkeypatch):
     compiled()

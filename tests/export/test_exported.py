@@ -192,6 +192,21 @@ def test_what_is_not_jitted_is_refused():
         export.export(jx.jit(layer), platforms=["abacus"])
 
 
+def _called_back(x: Any) -> Any:
+    return jx.pure_callback(np.cos, jx.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+
+def _printed(x: Any) -> Any:
+    jx.debug.print("{}", x)
+    return x
+
+
+@pytest.mark.parametrize("function", [_called_back, _printed])
+def test_what_calls_back_into_this_process_is_refused(function):
+    with pytest.raises(ValueError, match="calls back into this Python process"):
+        export.export(jx.jit(function))(X)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
