@@ -114,14 +114,20 @@ class SymbolicContext(LoweringContext):
         return self.op(name, (kind,), operands, attributes).result
 
     def region(
-        self, operation: Any, index: int, types: Sequence[Any], body: Callable[..., Sequence[Any]]
+        self,
+        operation: Any,
+        index: int,
+        types: Sequence[Any],
+        body: Callable[..., Sequence[Any]],
+        *,
+        end: str = "stablehlo.return",
     ) -> None:
         """Fill a region of an operation, whose builder knows symbolic sizes too."""
 
         def fill(builder: hlo.Builder, *arguments: Any) -> Sequence[Any]:
             return body(type(self)(builder.ip, builder.loc, self.module), *arguments)
 
-        super().region(operation, index, hlo.plain_types(types), fill)
+        super().region(operation, index, hlo.plain_types(types), fill, end=end)
 
     def call_program(self, closed: ClosedJaxpr, name: str, args: Sequence[Any]) -> Sequence[Any]:
         """Write a nested program out: the sizes are values of ``main``."""
