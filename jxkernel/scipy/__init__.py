@@ -8,6 +8,7 @@ from jxkernel._lazy import lazy_names
 
 __all__: list[str] = [
     "cluster",
+    "fft",
     "integrate",
     "interpolate",
     "linalg",

@@ -36,6 +36,7 @@ __all__ = [
     "irfft",
     "irfft2",
     "irfftn",
+    "resized",
     "rfft",
     "rfft2",
     "rfftn",
@@ -48,7 +49,7 @@ _AT_ONCE = 3
 """How many axes the primitive transforms in one application."""
 
 
-def _resized(x: Any, axis: int, size: int) -> Any:
+def resized(x: Any, axis: int, size: int) -> Any:
     """Return an array cut, or filled up with zeros, along an axis."""
     own = np.shape(x)[axis]
     if own > size:
@@ -93,7 +94,7 @@ def _transformed(
     if kind is FftType.IRFFT:
         sizes[-1] = lengths[-1] // 2 + 1
     for axis, size in zip(axes, sizes, strict=True):
-        x = _resized(x, axis, size)
+        x = resized(x, axis, size)
     last = tuple(range(-len(axes), 0))
     y = _over_last_axes(moveaxis(x, axes, last), kind, lengths)
     scale = _scale(kind, lengths, norm)
