@@ -98,8 +98,7 @@ def _neighbours(q: Any, count: Any, method: str) -> tuple[Any, Any]:
     return _DISCRETE[method](q * count - 1)
 
 
-@fused(static=("axes", "method", "keepdims", "skip_nan"), name="quantile")
-def _quantile(
+def _between_neighbours(
     a: Any, q: Any, axes: tuple[int, ...], method: str, keepdims: bool, skip_nan: bool
 ) -> Any:
     dtype = inexact_dtype(dtypes.lattice_result_type(*map(_pair, (a, q)))[0])
@@ -114,6 +113,19 @@ def _quantile(
     result = where(empty, np.nan, _interpolated(x, low, part, count - 1))
     result = reshape(moveaxis(result, -1, 0), (*np.shape(q), *rest))
     return expand_dims(result, tuple(np.ndim(q) + i for i in axes)) if keepdims else result
+
+
+_STATIC = ("axes", "method", "keepdims", "skip_nan")
+_at_any = fused(_between_neighbours, static=_STATIC, name="quantile")
+_at_number = fused(_between_neighbours, static=("q", *_STATIC), name="quantile")
+
+
+def _quantile(
+    a: Any, q: Any, axes: tuple[int, ...], method: str, keepdims: bool, skip_nan: bool
+) -> Any:
+    """Return quantiles; for a number the neighbours' places are known when compiled."""
+    at = _at_number if isinstance(q, (int, float)) else _at_any
+    return at(a, q, axes, method, keepdims, skip_nan)
 
 
 def _pair(x: Any) -> tuple[Any, bool]:

@@ -441,8 +441,7 @@ def _repeated_to_length(a: Any, repeats: Any, axis: int, length: int) -> Any:
     return take(a, places.clip(0, max(size - 1, 0)), axis, mode="promise_in_bounds")
 
 
-@fused(static=("axes",), name="roll")
-def _rolled(a: Any, shifts: tuple[Any, ...], axes: tuple[int, ...]) -> Any:
+def _moved_around(a: Any, shifts: tuple[Any, ...], axes: tuple[int, ...]) -> Any:
     for shift, axis in zip(shifts, axes, strict=True):
         size = a.shape[axis]
         if size:
@@ -450,6 +449,10 @@ def _rolled(a: Any, shifts: tuple[Any, ...], axes: tuple[int, ...]) -> Any:
             start = (-asarray(shift)) % size
             a = dynamic_slice_in_dim(twice, start, size, axis)
     return a
+
+
+_rolled = fused(_moved_around, static=("axes",), name="roll")
+_rolled_by_numbers = fused(_moved_around, static=("shifts", "axes"), name="roll")
 
 
 def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
@@ -476,7 +479,8 @@ def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
     if len(shifts) != len(axes):
         raise ValueError(f"roll got {len(shifts)} shifts for {len(axes)} axes")
     places = tuple(canonical_axis("roll", axis, np.ndim(a)) for axis in axes)
-    return _rolled(asarray(a), tuple(shifts), places)
+    known = all(isinstance(shift, int) for shift in shifts)
+    return (_rolled_by_numbers if known else _rolled)(asarray(a), tuple(shifts), places)
 
 
 # ---------------------------------------------------------------- delete and insert
