@@ -216,7 +216,8 @@ def _floating_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     moved = bitwise_and(ne(rest, 0), _differ_in_sign(y, rest))
     rest = select(moved, ops.add(rest, y), rest)
     quotient = select(moved, ops.sub(quotient, 1), quotient)
-    return rounded(quotient, RoundingMethod.TO_NEAREST_EVEN), rest
+    quotient = rounded(quotient, RoundingMethod.TO_NEAREST_EVEN)
+    return select(eq(y, 0), ops.div(x, y), quotient), rest
 
 
 def _remainder(x: Any, y: Any) -> Any:
@@ -241,7 +242,8 @@ floor_divide = binary_function(
     _floor_divide,
     "Return x / y rounded down, in the common dtype.\n\n"
     "Raises:\n  TypeError: x or y is complex.\n\n"
-    "For integers and y = 0 the result is not specified.  The derivative is zero.",
+    "For y = 0 it is that of x / y for floats, and not specified for integers.  "
+    "The derivative is zero.",
     example=("jnp.floor_divide(jnp.array([7, -7]), 2)", "Array([ 3, -4], dtype=int32)"),
     **_not_boolean,
 )

@@ -1,4 +1,4 @@
-"""Derivatives of the NumPy API where values are equal, missing or at an edge."""
+"""Derivatives and values of the NumPy API where values are equal, missing or at an edge."""
 
 import numpy as np
 import pytest
@@ -27,3 +27,9 @@ def test_quantile_of_infinite_neighbours_is_themselves():
     x = np.float32([np.inf, np.inf, 1.0])
     assert float(jnp.quantile(x, 0.75)) == np.inf
     assert float(jnp.median(np.float32([-np.inf, -np.inf, 1.0]))) == -np.inf
+
+
+def test_division_by_zero_rounds_to_what_division_gives():
+    x = np.float32([1.0, -1.0, 0.0])
+    np.testing.assert_array_equal(jnp.floor_divide(x, 0.0), [np.inf, -np.inf, np.nan])
+    np.testing.assert_array_equal(jnp.asarray(x) // -0.0, [-np.inf, np.inf, np.nan])
