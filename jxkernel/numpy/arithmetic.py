@@ -209,10 +209,10 @@ def _floating_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     """Return the quotient rounded down, exact to the last bit, and the rest of y's sign.
 
     The rest of the division toward zero is exact; where its sign is not y's, one y is moved
-    from the quotient to it.
+    from the quotient to it.  By zero there is no rest, and the quotient is that of ``divide``.
     """
     rest = ops.rem(x, y)
-    quotient = ops.div(ops.sub(x, rest), y)
+    quotient = ops.div(select(eq(y, 0), x, ops.sub(x, rest)), y)
     moved = bitwise_and(ne(rest, 0), _differ_in_sign(y, rest))
     rest = select(moved, ops.add(rest, y), rest)
     quotient = select(moved, ops.sub(quotient, 1), quotient)

@@ -11,7 +11,7 @@ from jxkernel.numpy.creation import asarray, ones_like, user_dtype, zeros_like
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.joining import concatenate
 from jxkernel.numpy.logic import isnan
-from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, numeric_dtype, refuse_out
+from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, refuse_out
 from jxkernel.numpy.shapes import broadcast_to, moveaxis, ravel
 from jxkernel.ops import cumulative as ops
 from jxkernel.ops.select import select
@@ -55,7 +55,8 @@ def _run(
     if axis is None or not aval.ndim:
         a, axis = ravel(a), 0
     axis = canonical_axis(name, axis, np.ndim(a))
-    found = numeric_dtype(aval.dtype) if dtype is None else user_dtype(dtype, name)
+    own = dtypes.default_int_dtype() if aval.dtype in dtypes.BOOLEAN else aval.dtype
+    found = own if dtype is None else user_dtype(dtype, name)
     return _running(a, axis, found, product, skip_nan)
 
 

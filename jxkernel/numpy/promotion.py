@@ -158,8 +158,8 @@ def inexact_dtype(dtype: Any) -> Any:
 
 
 def numeric_dtype(dtype: Any) -> Any:
-    """Return a dtype, or that of Python integers in place of ``bool``."""
-    return dtypes.default_int_dtype() if dtype in dtypes.BOOLEAN else dtype
+    """Return a dtype, or ``int32`` in place of ``bool``, in 64-bit mode too."""
+    return np.dtype(np.int32) if dtype in dtypes.BOOLEAN else dtype
 
 
 def promote_operands(name: str, *args: Any, rule: Any = None) -> Sequence[Any]:

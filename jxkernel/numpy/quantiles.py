@@ -101,7 +101,7 @@ def _neighbours(q: Any, count: Any, method: str) -> tuple[Any, Any]:
 def _between_neighbours(
     a: Any, q: Any, axes: tuple[int, ...], method: str, keepdims: bool, skip_nan: bool
 ) -> Any:
-    dtype = inexact_dtype(dtypes.lattice_result_type(*map(_pair, (a, q)))[0])
+    dtype = inexact_dtype(dtypes.lattice_result_type(*map(_inexact_pair, (a, q)))[0])
     shape = np.shape(a)
     rest = tuple(n for i, n in enumerate(shape) if i not in axes)
     x = moveaxis(cast(a, dtype), axes, tuple(range(len(rest), len(shape))))
@@ -128,9 +128,9 @@ def _quantile(
     return at(a, q, axes, method, keepdims, skip_nan)
 
 
-def _pair(x: Any) -> tuple[Any, bool]:
+def _inexact_pair(x: Any) -> tuple[Any, bool]:
     aval = argument_aval("quantile", x)
-    return aval.dtype, aval.weak_type
+    return inexact_dtype(aval.dtype), aval.weak_type
 
 
 def _interpolated(x: Any, low: Any, part: Any, last: Any) -> Any:

@@ -12,7 +12,7 @@ from jxkernel import dtypes
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import less, less_equal
-from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast, promote_dtypes
+from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, promote_dtypes
 from jxkernel.numpy.shapes import ravel
 from jxkernel.numpy.taking import take
 from jxkernel.ops import arithmetic as ops
@@ -211,7 +211,7 @@ def _searched(a: Any, v: Any, side: str) -> Any:
     """Halve the interval that holds the place until nothing is left of it."""
     a, v = promote_dtypes("searchsorted", a, v)
     size, shape = np.shape(a)[0], np.shape(v)
-    dtype = dtypes.default_int_dtype()
+    dtype = _place_dtype(size)
     low = broadcast_in_dim(dtype.type(0), shape, ())
     high = broadcast_in_dim(dtype.type(size), shape, ())
     for _ in range(size.bit_length()):
@@ -272,4 +272,10 @@ def _compared(a: Any, v: Any, side: str) -> Any:
     shape = (*np.shape(v), np.shape(a)[0])
     spread = broadcast_in_dim(v, shape, tuple(range(np.ndim(v))))
     before = _before(broadcast_to_shape(a, shape), spread, side == "right")
-    return cast(before, dtypes.default_int_dtype()).sum(-1)
+    return before.sum(-1, _place_dtype(shape[-1]))
+
+
+def _place_dtype(size: int) -> Any:
+    """Return the dtype of places in an array of some size: of 32 bits, where they suffice."""
+    small = size <= np.iinfo(np.int32).max
+    return np.dtype(np.int32) if small else dtypes.default_int_dtype()

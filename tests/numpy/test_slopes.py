@@ -168,3 +168,10 @@ def test_division_by_zero_does_not_raise(run):
 def test_a_literal_out_of_range_is_an_error(call):
     with pytest.raises(OverflowError):
         call()
+
+
+@pytest.mark.parametrize("run", [lambda f: f, jx.jit])
+@pytest.mark.parametrize("function", [jnp.floor_divide, lambda x, y: jnp.divmod(x, y)[0]])
+def test_floor_division_by_floating_zero_is_infinite(run, function):
+    x, y = np.float32([1, -1, 2, 0, INF]), np.float32([0, 0, -0.0, 0, 0])
+    np.testing.assert_array_equal(run(function)(x, y), [INF, -INF, -INF, NAN, INF])

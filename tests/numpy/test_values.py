@@ -10,7 +10,7 @@ import pytest
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import dtypes
-from tests.numpy import rows, shape_rows
+from tests.numpy import rows, shape_rows, surface_rows
 from tests.numpy.rows import Row
 from tests.tolerances import tolerance, widened
 
@@ -23,6 +23,7 @@ ROWS: list[Row] = [
     *shape_rows.SHAPES,
     *shape_rows.CREATION,
     *shape_rows.SEARCHING,
+    *surface_rows.ROWS,
 ]
 
 
@@ -65,6 +66,12 @@ def test_eager_call_gives_what_numpy_gives(row: Row) -> None:
     args = [getattr(jnp, a.__name__) if a is np.sum else ours(a) for a in row.args]
     kwargs = {name: ours(value) for name, value in row.kwargs.items()}
     assert_results(function_of(row)(*args, **kwargs), expected(row), row.factor)
+
+
+@pytest.mark.parametrize("row", surface_rows.ANSWERS, ids=str)
+def test_answers_are_those_of_numpy(row: Row) -> None:
+    found = getattr(jnp, row.name)(*map(ours, row.args), **row.kwargs)
+    assert found == getattr(np, row.name)(*row.args, **row.kwargs)
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.jit], ids=str)

@@ -1,0 +1,35 @@
+"""Files and text: arrays of ours handed to NumPy's own functions."""
+
+import numpy as np
+import pytest
+
+import jxkernel as jx
+import jxkernel.numpy as jnp
+
+
+def test_arrays_are_saved_and_loaded(tmp_path):
+    x = jnp.arange(6.0).reshape(2, 3)
+    jnp.save(tmp_path / "x.npy", x)
+    found = jnp.load(tmp_path / "x.npy")
+    assert isinstance(found, jx.Array)
+    np.testing.assert_array_equal(found, x)
+
+
+def test_archives_hold_arrays_by_name(tmp_path):
+    jnp.savez(tmp_path / "x.npz", first=jnp.ones(2), second=jnp.int8(3))
+    with np.load(tmp_path / "x.npz") as found:
+        np.testing.assert_array_equal(found["first"], np.ones(2))
+        assert found["second"].dtype == np.int8
+
+
+def test_text_is_numpys():
+    with jnp.printoptions(precision=2):
+        assert jnp.get_printoptions()["precision"] == 2
+        assert jnp.array_str(jnp.float32([1 / 3, 2])) == "[0.33 2.  ]"
+        assert "0.33" in jnp.array_repr(jnp.float32([1 / 3]))
+
+
+@pytest.mark.parametrize("name", ["fromfile", "fromiter"])
+def test_reading_from_outside_says_what_to_write(name):
+    with pytest.raises(NotImplementedError, match=rf"jnp\.asarray\(np\.{name}\(\.\.\.\)\)"):
+        getattr(jnp, name)([1.0], np.float32)
