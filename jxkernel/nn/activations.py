@@ -72,16 +72,19 @@ relu = unary_function(
     "relu",
     lambda x: select(le(x, 0), 0, x),
     "Return x where it is positive, else 0: max(x, 0).  NaN stays.\n\nThe derivative at 0 is 0.",
+    example=("jx.nn.relu(jnp.array([-2.0, 0.0, 3.0])).tolist()", "[0.0, 0.0, 3.0]"),
 )
 relu6 = unary_function(
     "relu6",
     lambda x: select(le(x, 0), 0, select(ge(x, 6), 6, x)),
     "Return min(max(x, 0), 6).  The derivative at 0 and at 6 is 0.",
+    example=("jx.nn.relu6(jnp.array([-2.0, 4.5, 9.0])).tolist()", "[0.0, 4.5, 6.0]"),
 )
 hard_tanh = unary_function(
     "hard_tanh",
     lambda x: select(gt(x, 1), 1, select(lt(x, -1), -1, x)),
     "Return x bounded by -1 and 1.  The derivative at the bounds is 1.",
+    example=("jx.nn.hard_tanh(jnp.array([-3.0, 0.5, 2.0])).tolist()", "[-1.0, 0.5, 1.0]"),
 )
 
 
@@ -95,12 +98,14 @@ hard_sigmoid = unary_function(
     "hard_sigmoid",
     _hard_sigmoid,
     "Return relu6(x + 3) / 6, the sigmoid in three pieces.",
+    example=("jx.nn.hard_sigmoid(jnp.array([-4.0, 0.0, 5.0])).tolist()", "[0.0, 0.5, 1.0]"),
     **inexact,
 )
 hard_silu = unary_function(
     "hard_silu",
     lambda x: ops.mul(x, _hard_sigmoid(x)),
     "Return x · hard_sigmoid(x), the SiLU in three pieces.",
+    example=("jx.nn.hard_silu(jnp.array([-1.5, 0.0, 5.0])).tolist()", "[-0.375, 0.0, 5.0]"),
     **inexact,
 )
 hard_swish = hard_silu
@@ -115,24 +120,31 @@ sparse_plus = unary_function(
     "sparse_plus",
     _sparse_plus,
     "Return 0 for x ≤ -1, x for x ≥ 1, and (x + 1)² / 4 between.",
+    example=("jx.nn.sparse_plus(jnp.array([-2.0, 0.0, 3.0])).tolist()", "[0.0, 0.25, 3.0]"),
     **inexact,
 )
 sparse_sigmoid = unary_function(
     "sparse_sigmoid",
     lambda x: ops.add(ops.mul(ops.clamp(-1, x, 1), 0.5), 0.5),
     "Return (x + 1) / 2 bounded by 0 and 1, the derivative of ``sparse_plus``.",
+    example=("jx.nn.sparse_sigmoid(jnp.array([-2.0, 0.5, 3.0])).tolist()", "[0.0, 0.75, 1.0]"),
     **inexact,
 )
 
 # ---------------------------------------------------------------- smooth
 
 sigmoid = unary_function(
-    "sigmoid", logistic_p.bind, "Return 1 / (1 + exp(-x)), which does not overflow.", **inexact
+    "sigmoid",
+    logistic_p.bind,
+    "Return 1 / (1 + exp(-x)), which does not overflow.",
+    example=('f"{jx.nn.sigmoid(0.5):.3f}"', "'0.622'"),
+    **inexact,
 )
 silu = unary_function(
     "silu",
     lambda x: ops.mul(x, logistic(x)),
     "Return x · sigmoid(x), also called swish.",
+    example=('f"{jx.nn.silu(1.0):.3f}"', "'0.731'"),
     **inexact,
 )
 swish = silu
@@ -144,25 +156,40 @@ def _softplus(x: Any) -> Any:
 
 
 softplus = unary_function(
-    "softplus", _softplus, "Return log(1 + exp(x)), which does not overflow.", **inexact
+    "softplus",
+    _softplus,
+    "Return log(1 + exp(x)), which does not overflow.",
+    example=('f"{jx.nn.softplus(0.0):.3f}"', "'0.693'"),
+    **inexact,
 )
 log_sigmoid = unary_function(
     "log_sigmoid",
     lambda x: ops.neg(_softplus(ops.neg(x))),
     "Return log(sigmoid(x)), which does not underflow.",
+    example=('f"{jx.nn.log_sigmoid(-2.0):.3f}"', "'-2.127'"),
     **inexact,
 )
 soft_sign = unary_function(
-    "soft_sign", lambda x: ops.div(x, ops.add(modulus(x), 1)), "Return x / (1 + |x|).", **inexact
+    "soft_sign",
+    lambda x: ops.div(x, ops.add(modulus(x), 1)),
+    "Return x / (1 + |x|).",
+    example=("jx.nn.soft_sign(jnp.array([-3.0, 1.0])).tolist()", "[-0.75, 0.5]"),
+    **inexact,
 )
 mish = unary_function(
     "mish",
     lambda x: ops.mul(x, hyperbolic_tangent(_softplus(x))),
     "Return x · tanh(softplus(x)).\n\n"
     'Source: D. Misra, "Mish: a self regularized non-monotonic activation function", 2019.',
+    example=('f"{jx.nn.mish(1.0):.3f}"', "'0.865'"),
     **inexact,
 )
-identity = unary_function("identity", lambda x: x, "Return x.")
+identity = unary_function(
+    "identity",
+    lambda x: x,
+    "Return x.",
+    example=("jx.nn.identity(jnp.array([1.0, -4.0])).tolist()", "[1.0, -4.0]"),
+)
 
 
 def _log1mexp(x: Any) -> Any:
@@ -177,6 +204,7 @@ log1mexp = unary_function(
     _log1mexp,
     "Return log(1 - exp(-x)) for x > 0, exact near 0 and far from it; -inf at 0.\n\n"
     'Source: M. Mächler, "Accurately computing log(1 - exp(-|a|))", 2012.',
+    example=('f"{jx.nn.log1mexp(1.0):.3f}"', "'-0.459'"),
     **inexact,
 )
 
@@ -217,6 +245,7 @@ selu = unary_function(
     lambda x: ops.mul(_SELU_SCALE, _elu(x, _SELU_ALPHA)),
     "Return scale · elu(x, alpha) with the constants that keep mean 0 and variance 1.\n\n"
     'Source: G. Klambauer et al., "Self-normalizing neural networks", 2017.',
+    example=('f"{jx.nn.selu(-1.0):.3f}"', "'-1.111'"),
     **inexact,
 )
 

@@ -181,7 +181,14 @@ class KeyArray:
 
 
 Key = NewType("Key", KeyArray)
-"""A typed key, for annotations: ``def draw(key: random.Key)``."""
+Key.__doc__ = """A typed key, for annotations.
+
+>>> from jxkernel import random
+>>> def toss(key: random.Key):
+...     return random.bernoulli(key)
+>>> toss(random.key(0)).shape
+()
+"""
 
 _DTYPES = {name: KeyDType(generator) for name, generator in GENERATORS.items()}
 

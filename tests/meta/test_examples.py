@@ -20,7 +20,18 @@ from jxkernel import lax
 from jxkernel import numpy as jnp
 from tests.meta.checkout import ROOT, module_name, public_modules, python_files
 
-COMPLETE = ["jxkernel.numpy"]
+COMPLETE = [
+    "jxkernel",
+    "jxkernel.config",
+    "jxkernel.lax",
+    "jxkernel.lax.linalg",
+    "jxkernel.nn",
+    "jxkernel.nn.initializers",
+    "jxkernel.numpy",
+    "jxkernel.random",
+    "jxkernel.tree",
+    "jxkernel.tree_util",
+]
 """The public modules of which every function has an example."""
 
 NAMES = {"jx": jxkernel, "jnp": jnp, "lax": lax, "np": np}
