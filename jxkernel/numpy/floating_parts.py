@@ -95,8 +95,11 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
 
 
 def _spacing(x: Any) -> Any:
-    refuse_complex("spacing", dtype_of(x))
-    away = sub(rounding.nextafter(modulus(x), np.inf), modulus(x))
+    dtype = dtype_of(x)
+    refuse_complex("spacing", dtype)
+    # Some dtypes of 8 bits have NaN in place of infinity: there the greatest number is farthest.
+    far = dtypes.finfo(dtype).max if np.isnan(dtype.type(np.inf)) else np.inf
+    away = sub(rounding.nextafter(modulus(x), far), modulus(x))
     return select(lt(x, 0), neg(away), away)
 
 
