@@ -215,6 +215,7 @@ __all__ = [
     "process_index",
     "process_indices",
     "pure_callback",
+    "profiler",
     "random",
     "remat",
     "scipy",
@@ -249,11 +250,13 @@ ffi: ModuleType
 flatten_util: ModuleType
 image: ModuleType
 interpreters: ModuleType
+profiler: ModuleType
 scipy: ModuleType
 test_util: ModuleType
 _LATE = (
     *("ad_checkpoint", "custom_batching", "custom_derivatives", "export"),
-    *("extend", "ffi", "flatten_util", "image", "interpreters", "scipy", "test_util"),
+    *("extend", "ffi", "flatten_util", "image", "interpreters", "profiler"),
+    *("scipy", "test_util"),
 )
 _HOMES = {
     "closure_convert": "api.closures",

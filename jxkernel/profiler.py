@@ -1,0 +1,41 @@
+"""Profiles of time and memory, and names for what they show.  A façade."""
+
+from jxkernel.runtime.profiling import (
+    ProfileData,
+    ProfileEvent,
+    ProfileLine,
+    ProfileOptions,
+    ProfilePlane,
+    ProfileSession,
+    StepTraceAnnotation,
+    TraceAnnotation,
+    annotate_function,
+    device_memory_profile,
+    register_subprocess,
+    save_device_memory_profile,
+    start_server,
+    start_trace,
+    stop_server,
+    stop_trace,
+    trace,
+)
+
+__all__ = [
+    "ProfileData",
+    "ProfileEvent",
+    "ProfileLine",
+    "ProfileOptions",
+    "ProfilePlane",
+    "ProfileSession",
+    "StepTraceAnnotation",
+    "TraceAnnotation",
+    "annotate_function",
+    "device_memory_profile",
+    "register_subprocess",
+    "save_device_memory_profile",
+    "start_server",
+    "start_trace",
+    "stop_server",
+    "stop_trace",
+    "trace",
+]
