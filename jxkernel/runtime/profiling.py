@@ -15,7 +15,7 @@ from glob import glob
 from pathlib import Path
 from typing import Any
 
-from jaxlib import _profile_data, _profiler
+from jaxlib import _profile_data, _profiler  # type: ignore[attr-defined]  # C++ modules
 
 from jxkernel.runtime.clients import backend as client_of
 
