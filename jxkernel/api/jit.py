@@ -67,7 +67,7 @@ from jxkernel.runtime import (
 from jxkernel.transforms.key_reuse import check_keys, checking_keys
 from jxkernel.transforms.stage import trace_flat
 
-__all__ = ["JitState", "TraceEntry", "clear_caches", "jit", "jit_state"]
+__all__ = ["JitState", "TraceEntry", "clear_caches", "jit", "jit_on", "jit_state"]
 
 _CACHE = PjitFunctionCache(capacity=8192)
 _TRACES: "WeakKeyDictionary[Callable[..., Any], dict[Any, TraceEntry]]" = WeakKeyDictionary()
@@ -318,6 +318,26 @@ def check_result(name: str, out_tree: Any, index: int, leaf: Any) -> None:
             f"{f' at result{path}' if path else ''}, which is not a valid array type: return "
             "arrays, numbers, or pytrees of them (None is fine)"
         ) from None
+
+
+def jit_on(
+    device: Any,
+    fun: Callable[..., Any],
+    static_argnames: Sequence[str] = (),
+    donate_argnames: Sequence[str] = (),
+) -> Any:
+    """Return a jitted function that runs on one device (None: any), and moves arguments there."""
+    options = JitOptions(
+        Parameters.of(fun, None, static_argnames, "static"),
+        Parameters.of(fun, None, donate_argnames, "donate"),
+        False,
+        False,
+        device,
+        (),
+        None,
+        None,
+    )
+    return _make(JitState(fun, options))
 
 
 def _warn_of_placement(device: Any, backend: str | None) -> None:

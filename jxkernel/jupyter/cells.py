@@ -25,7 +25,7 @@ import numpy as np
 
 from jxkernel import tree
 from jxkernel.api.autodiff import grad
-from jxkernel.api.jit import TraceEntry, jit, jit_state
+from jxkernel.api.jit import TraceEntry, jit_on, jit_state
 from jxkernel.api.vectorize import vmap
 from jxkernel.core.trace import Tracer
 from jxkernel.errors import LeakError, TraceLimitError
@@ -283,11 +283,11 @@ class Version:
             local = {*names.assigned, *names.deleted, *names.shared}
             parameters = [*inputs.traced, *(name for name in inputs.static if name in local)]
             function = CellFunction(self, parameters, [*inputs.traced, *inputs.static])
-            found = self._jitted[key] = jit(
+            found = self._jitted[key] = jit_on(
+                self.options.device,
                 function,
                 static_argnames=tuple(inputs.static),
                 donate_argnames=tuple(n for n in self.options.donate if n in inputs.traced),
-                device=self.options.device,
             )
         return found
 

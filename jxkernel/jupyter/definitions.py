@@ -22,7 +22,7 @@ from typing import Any
 from IPython.core.error import UsageError
 
 from jxkernel.api.autodiff import grad
-from jxkernel.api.jit import jit, jit_state
+from jxkernel.api.jit import jit_on, jit_state
 from jxkernel.api.vectorize import vmap
 from jxkernel.errors import TraceLimitError
 from jxkernel.jupyter.analysis import FUNCTIONS, names_bound_by
@@ -105,11 +105,11 @@ def _jitted(function: Callable[..., Any], options: CellOptions) -> Any:
         transformed = functools.wraps(function)(vmap(transformed, in_axes=in_axes))
     if options.max_traces is not None:
         transformed = _limited(transformed, function.__name__, options.max_traces)
-    return jit(
+    return jit_on(
+        options.device,
         transformed,
         static_argnames=tuple(name for name in options.static if name in parameters),
         donate_argnames=tuple(name for name in options.donate if name in parameters),
-        device=options.device,
     )
 
 
