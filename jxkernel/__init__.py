@@ -9,7 +9,9 @@ lowered by recursion, and 1,000 frames end at about 80 of them.
 """
 
 import sys
+from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 from jxkernel import (
     debug,
@@ -258,6 +260,14 @@ _LATE = (
     *("extend", "ffi", "flatten_util", "image", "interpreters", "profiler"),
     *("scipy", "test_util"),
 )
+closure_convert: Callable[..., Any]
+custom_gradient: Callable[..., Any]
+ensure_compile_time_eval: Callable[..., Any]
+fwd_and_bwd: Callable[..., Any]
+make_user_context: Callable[..., Any]
+named_call: Callable[..., Any]
+named_scope: Callable[..., Any]
+typeof: Callable[..., Any]
 _HOMES = {
     "closure_convert": "api.closures",
     "custom_gradient": "api.closures",

@@ -7,6 +7,8 @@ are fused, one dispatch when run eagerly.  Arrays do not change: no function wri
 Each file is one family, and its ``__all__`` says what of it is public.
 """
 
+from types import ModuleType
+
 from jxkernel._lazy import lazy_names
 from jxkernel.numpy import (
     arithmetic,
@@ -87,11 +89,13 @@ from jxkernel.numpy.windows import *  # noqa: F403
 from jxkernel.runtime import Array as ndarray
 
 # Imported at their first use.
+fft: ModuleType
+linalg: ModuleType
 _LATE = {name: f"{__name__}.{name}" for name in ("fft", "linalg")}
 __getattr__, __dir__ = lazy_names(__name__, _LATE, {"DeviceArray": "jxkernel._older"})
 
 __all__ = ["ndarray"]
-__all__ += list(_LATE)
+__all__ += ["fft", "linalg"]
 __all__ += arithmetic.__all__
 __all__ += array_api.__all__
 __all__ += bit_packing.__all__

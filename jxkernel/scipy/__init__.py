@@ -4,6 +4,8 @@ Place in the pipeline: above ``numpy``, ``random`` and ``nn``.  Submodules are i
 are first used, by attribute or by ``import``; ``import jxkernel`` loads none.
 """
 
+from types import ModuleType
+
 from jxkernel._lazy import lazy_names
 
 __all__: list[str] = [
@@ -20,4 +22,15 @@ __all__: list[str] = [
     "stats",
 ]
 
+cluster: ModuleType
+fft: ModuleType
+integrate: ModuleType
+interpolate: ModuleType
+linalg: ModuleType
+ndimage: ModuleType
+optimize: ModuleType
+signal: ModuleType
+sparse: ModuleType
+special: ModuleType
+stats: ModuleType
 __getattr__, __dir__ = lazy_names(__name__, {name: f"{__name__}.{name}" for name in __all__})
