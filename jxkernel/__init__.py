@@ -14,13 +14,10 @@ from types import ModuleType
 from typing import Any
 
 from jxkernel import (
-    debug,
     distributed,
     dlpack,
     errors,
-    experimental,
     lax,
-    nn,
     numpy,
     random,
     sharding,
@@ -246,19 +243,22 @@ __all__ = [
 ad_checkpoint: ModuleType
 custom_batching: ModuleType
 custom_derivatives: ModuleType
+debug: ModuleType
+experimental: ModuleType
 export: ModuleType
 extend: ModuleType
 ffi: ModuleType
 flatten_util: ModuleType
 image: ModuleType
 interpreters: ModuleType
+nn: ModuleType
 profiler: ModuleType
 scipy: ModuleType
 test_util: ModuleType
 _LATE = (
-    *("ad_checkpoint", "custom_batching", "custom_derivatives", "export"),
+    *("ad_checkpoint", "custom_batching", "custom_derivatives", "debug", "experimental", "export"),
     *("extend", "ffi", "flatten_util", "image", "interpreters", "profiler"),
-    *("scipy", "test_util"),
+    *("nn", "scipy", "test_util"),
 )
 closure_convert: Callable[..., Any]
 custom_gradient: Callable[..., Any]

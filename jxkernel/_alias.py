@@ -11,11 +11,9 @@ modules of jxkernel by name only, and must not know what is in them.
 """
 
 import importlib
-import importlib.metadata
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -91,7 +89,7 @@ class _Front(ModuleType):
         return sorted({*dir(sys.modules[_OWN]), *self.__dict__})
 
 
-class _Opening(Loader):
+class _Opening:
     """Loads a module of an alias: jxkernel's own module of that name, as it is."""
 
     def __init__(self, target: str) -> None:
@@ -117,7 +115,7 @@ class _Opening(Loader):
             module.__spec__ = self._spec
 
 
-class _Refusing(Loader):
+class _Refusing:
     """Refuses to load the package that would take over jaxlib's classes."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
@@ -137,22 +135,7 @@ class _Refusing(Loader):
         """Never reached."""
 
 
-class _Distribution(importlib.metadata.Distribution):
-    """What ``importlib.metadata`` tells of an alias: its name and the interface's version."""
-
-    def __init__(self, name: str) -> None:
-        self._text = f"Metadata-Version: 2.1\nName: {name}\nVersion: {INTERFACE_VERSION}\n"
-
-    def read_text(self, filename: str) -> str | None:
-        """Return the text of a metadata file."""
-        return self._text if filename == "METADATA" else None
-
-    def locate_file(self, path: Any) -> Any:
-        """Return where a file would be."""
-        return path
-
-
-class _Hook(MetaPathFinder):
+class _Hook:
     """The import hook: opens aliases, and refuses the real package where there is none."""
 
     def __init__(self) -> None:
@@ -165,19 +148,24 @@ class _Hook(MetaPathFinder):
         top, _, below = fullname.partition(".")
         if top in self.names:
             found = not below or below in _PRIVATE or _own_spec(below) is not None
-            return ModuleSpec(fullname, _Opening(below), is_package=True) if found else None
+            opening: Any = _Opening(below)
+            return ModuleSpec(fullname, opening, is_package=True) if found else None
         if fullname == _PEER and self._found_elsewhere(fullname, path, target):
-            return ModuleSpec(fullname, _Refusing())
+            refusing: Any = _Refusing()
+            return ModuleSpec(fullname, refusing)
         return None
 
     def _found_elsewhere(self, *question: Any) -> bool:
         others = (finder for finder in sys.meta_path if finder is not self)
         return any(finder.find_spec(*question) for finder in others)
 
-    def find_distributions(self, context: Any = None) -> Iterator[importlib.metadata.Distribution]:
+    def find_distributions(self, context: Any = None) -> Iterator[Any]:
         """Yield what is known of an alias that is asked for by name."""
         name = getattr(context, "name", None)
-        return iter([_Distribution(name)] if name in self.names else [])
+        if name not in self.names:
+            return iter(())
+        metadata = importlib.import_module(f"{_OWN}._alias_metadata")
+        return iter([metadata.AliasDistribution(name, INTERFACE_VERSION)])
 
 
 def _own_spec(below: str) -> ModuleSpec | None:
