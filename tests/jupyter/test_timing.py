@@ -160,7 +160,8 @@ LENGTH = 0.3
     [
         # A program that calls the host runs at once where its input exists already ...
         ("g(x)", LENGTH, LENGTH, LENGTH),
-        # ... and asynchronously where its input is still being computed, in a tenth of the time.
+        # ... and asynchronously where its input is still being computed, long enough to be so on
+        # a busy machine and a small part of the whole.
         ("y = g(f(y))", 0, LENGTH, LENGTH),
         ("y = g(f(y)); y = g(f(y))", 0, 2 * LENGTH, 2 * LENGTH),
     ],
@@ -172,11 +173,11 @@ def test_figures_agree_with_device_work_of_known_length(
     notebook.run(
         "f = jx.jit(lambda a: (a @ a) * 1e-3)\n"
         f"g = jx.jit(lambda a: sleep(a, {LENGTH}))\n"
-        "x = jnp.ones((900, 900))"
+        "x = jnp.ones((600, 600))"
     )
     result = notebook.run(f"%%timeit -o -q -n 2 -r 1 y = x\n{statement}").value
-    # Nothing may be missing from a figure; a busy machine adds to it, and so does `f`.
+    # Nothing may be missing from a figure; a busy machine adds to it.
     assert 0.99 * dispatch <= result.dispatch <= 1.2 * dispatch + 0.2 * LENGTH
-    assert 0.99 * pipelined <= result.pipelined <= 1.5 * pipelined
-    assert 0.99 * latency <= result.latency <= 1.5 * latency
+    assert 0.99 * pipelined <= result.pipelined <= 1.3 * pipelined
+    assert 0.99 * latency <= result.latency <= 1.3 * latency
     assert result.build_time > 0
