@@ -73,12 +73,12 @@ class _Custom:
             given = positional_arguments(self.kind, self.fun, args, kwargs)
             if evaluating():
                 return self.fun(*given)
-            return self._bind(CustomCall(self.kind, self.fun, given, self.nondiff))
+            return self._bind(*CustomCall.take_apart(self.kind, self.fun, given, self.nondiff))
         except Exception as error:
             hide_internal_frames(error)
             raise
 
-    def _bind(self, call: CustomCall) -> Any:
+    def _bind(self, call: CustomCall, hidden: Sequence[Any], leaves: Sequence[Any]) -> Any:
         """Bind a call, and count how deep the rule calls the function again.
 
         A rule that closes over tracers is traced together with the function.  It may call the
@@ -88,7 +88,7 @@ class _Custom:
         results = _Results()
         self._depth += captures
         try:
-            outs = self._bind_flat(call, results, captures)
+            outs = self._bind_flat(call, results, hidden, leaves, captures=captures)
         finally:
             self._depth -= captures
         return results.structure.unflatten(outs)
@@ -96,7 +96,15 @@ class _Custom:
     def _rules(self) -> tuple[Any, ...]:
         raise NotImplementedError
 
-    def _bind_flat(self, call: CustomCall, results: "_Results", captures: bool) -> list[Any]:
+    def _bind_flat(
+        self,
+        call: CustomCall,
+        results: "_Results",
+        hidden: Sequence[Any],
+        leaves: Sequence[Any],
+        *,
+        captures: bool,
+    ) -> list[Any]:
         raise NotImplementedError
 
     def _flat(self, call: CustomCall, results: "_Results") -> Callable[..., Sequence[Any]]:
@@ -220,12 +228,20 @@ class custom_jvp(_Custom):
     def _rules(self) -> tuple[Any, ...]:
         return (self.jvp,)
 
-    def _bind_flat(self, call: CustomCall, results: _Results, captures: bool) -> list[Any]:
+    def _bind_flat(
+        self,
+        call: CustomCall,
+        results: _Results,
+        hidden: Sequence[Any],
+        leaves: Sequence[Any],
+        *,
+        captures: bool,
+    ) -> list[Any]:
         return bind_custom_jvp(
             self._flat(call, results),
             JvpRule(self._flat_rule(call, results), self.name, symbolic=self.symbolic_zeros),
-            call.hidden,
-            call.leaves,
+            hidden,
+            leaves,
             captures=captures,
         )
 
@@ -374,15 +390,23 @@ class custom_vjp(_Custom):
     def _rules(self) -> tuple[Any, ...]:
         return (self.fwd, self.bwd)
 
-    def _bind_flat(self, call: CustomCall, results: _Results, captures: bool) -> list[Any]:
+    def _bind_flat(
+        self,
+        call: CustomCall,
+        results: _Results,
+        hidden: Sequence[Any],
+        leaves: Sequence[Any],
+        *,
+        captures: bool,
+    ) -> list[Any]:
         fun, forward = self._flat(call, results), self._flat_forward(call, results)
         if self.optimize_remat:
             forward = optimized_forward(fun, forward, self.name)
         return bind_custom_vjp(
             fun,
             VjpRule(forward, self.name),
-            call.hidden,
-            call.leaves,
+            hidden,
+            leaves,
             captures=captures,
         )
 

@@ -18,6 +18,8 @@ from jxkernel.core.trace import Tracer
 
 __all__ = ["CustomCall", "closes_over_tracers", "positional_arguments"]
 
+_TRACED = object()
+
 
 def positional_arguments(
     kind: str, fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -47,36 +49,45 @@ def positional_arguments(
 
 
 class CustomCall:
-    """One call: what is differentiated, flat, and the rest.
+    """How the arguments of one call lie, without the traced values: rules outlive those.
 
     Attributes:
-      hidden: the traced values among the arguments that are not differentiated.
-      leaves: the leaves of the differentiated arguments.
-      in_tree: the structure of their tuple.
-      avals: the types of the leaves.
+      in_tree: the structure of the tuple of differentiated arguments.
+      avals: the types of their leaves.
     """
 
-    __slots__ = ("_args", "_nondiff", "_places", "_rest", "avals", "hidden", "in_tree", "leaves")
+    __slots__ = ("_count", "_nondiff", "_places", "_rest", "avals", "in_tree")
 
     def __init__(
-        self, kind: str, fun: Callable[..., Any], args: tuple[Any, ...], nondiff: Parameters
+        self, count: int, nondiff: Sequence[int], places: Any, in_tree: Any, avals: Any
     ) -> None:
-        self._nondiff = sorted(nondiff.positions(len(args)))
-        self._args = args
-        kept = tuple([arg for place, arg in enumerate(args) if place not in self._nondiff])
-        self.leaves, self.in_tree = tree.flatten(kept)
-        name = function_name(fun)
-        self.avals: list[ShapedArray] = leaf_avals(
-            f"the {kind} function {name}", "args", self.leaves, self.in_tree
-        )
-        leaves, self._rest = tree.flatten([args[place] for place in self._nondiff])
-        self._places = leaves
-        self.hidden = [leaf for leaf in leaves if isinstance(leaf, Tracer)]
+        self._count = count
+        self._nondiff = nondiff
+        leaves, self._rest = places
+        self._places = [_TRACED if isinstance(leaf, Tracer) else leaf for leaf in leaves]
+        self.in_tree = in_tree
+        self.avals: list[ShapedArray] = avals
+
+    @classmethod
+    def take_apart(
+        cls, kind: str, fun: Callable[..., Any], args: tuple[Any, ...], nondiff: Parameters
+    ) -> tuple["CustomCall", list[Any], list[Any]]:
+        """Return how the arguments lie, what is traced of the rest, and what is differentiated.
+
+        The last two are flat.
+        """
+        where = sorted(nondiff.positions(len(args)))
+        kept = tuple([arg for place, arg in enumerate(args) if place not in where])
+        leaves, in_tree = tree.flatten(kept)
+        avals = leaf_avals(f"the {kind} function {function_name(fun)}", "args", leaves, in_tree)
+        places = tree.flatten([args[place] for place in where])
+        hidden = [leaf for leaf in places[0] if isinstance(leaf, Tracer)]
+        return cls(len(args), where, places, in_tree, avals), hidden, leaves
 
     def nondiff(self, hidden: Sequence[Any]) -> list[Any]:
         """Return the arguments that are not differentiated, with the given traced values."""
         values = iter(hidden)
-        leaves = [next(values) if isinstance(leaf, Tracer) else leaf for leaf in self._places]
+        leaves = [next(values) if leaf is _TRACED else leaf for leaf in self._places]
         return self._rest.unflatten(leaves)
 
     def arguments(self, hidden: Sequence[Any], leaves: Sequence[Any]) -> tuple[Any, ...]:
@@ -84,12 +95,12 @@ class CustomCall:
         nondiff = iter(self.nondiff(hidden))
         diff = iter(self.in_tree.unflatten(leaves))
         return tuple(
-            [next(nondiff if place in self._nondiff else diff) for place in range(len(self._args))]
+            [next(nondiff if place in self._nondiff else diff) for place in range(self._count)]
         )
 
     def split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         """Return the hidden values and the leaves among operands."""
-        count = len(self.hidden)
+        count = len(operands) - len(self.avals)
         return operands[:count], operands[count:]
 
 

@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from numpy import ndarray
 
@@ -29,6 +28,7 @@ from jxkernel.api.arguments import (
     split_call,
     static_name,
 )
+from jxkernel.api.memo import FunctionMemo
 from jxkernel.api.shardings import (
     UNSPECIFIED,
     GivenShardings,
@@ -70,7 +70,7 @@ from jxkernel.transforms.stage import trace_flat
 __all__ = ["JitState", "TraceEntry", "clear_caches", "jit", "jit_on", "jit_state"]
 
 _CACHE = PjitFunctionCache(capacity=8192)
-_TRACES: "WeakKeyDictionary[Callable[..., Any], dict[Any, TraceEntry]]" = WeakKeyDictionary()
+_TRACES = FunctionMemo("traces")
 history = SignatureHistory()
 """The signatures of calls that missed, kept while someone listens."""
 
@@ -127,7 +127,7 @@ class JitState:
     def traces(self) -> dict[Any, TraceEntry]:
         """The function's traces, shared by every ``jit`` of the same function object."""
         try:
-            return _TRACES.setdefault(self.fun, {})
+            return _TRACES.of(self.fun)
         except TypeError:
             return self._own_traces
 

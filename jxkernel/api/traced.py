@@ -7,13 +7,14 @@ structures; it must not know which loop asks.
 
 from collections.abc import Callable, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary, ref
+from weakref import ref
 
 from numpy import ndarray
 
 from jxkernel import tree
 from jxkernel._jaxlib import trace_context
 from jxkernel.api.arguments import function_name
+from jxkernel.api.memo import FunctionMemo
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import axis_environment
 from jxkernel.core.checking import check_if_enabled
@@ -33,7 +34,7 @@ __all__ = [
     "trace_function",
 ]
 
-_TRACES: "WeakKeyDictionary[Callable[..., Any], dict[Any, TracedFunction]]" = WeakKeyDictionary()
+_TRACES = FunctionMemo("programs")
 
 
 @record()
@@ -108,7 +109,7 @@ def trace_function(
     """
     key = (kind, key, in_tree, tuple(avals), trace_context(), axis_environment())
     try:
-        traces = _TRACES.setdefault(fun, {})
+        traces = _TRACES.of(fun)
     except TypeError:
         # Neither hashed nor referred to weakly: traced each time.
         traces = {}

@@ -6,7 +6,9 @@
 * ``debug_callback_p`` looks: it has no results, follows values through every transform, and may
   be called again where a value is computed again.
 
-The function is a parameter, so a program keeps it alive and nothing else does.
+The function is a parameter, so a program keeps it alive and nothing else does.  The compiled
+program holds it too, where the collector does not look: a callback that closes over the jitted
+function that calls it lives until ``clear_caches()``.
 """
 
 from collections.abc import Sequence
