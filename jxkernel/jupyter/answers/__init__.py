@@ -1,0 +1,42 @@
+"""What `%jx` answers: plain functions from a session and words to a view, by subject.
+
+Purpose: look things up in the core and in `observe`, and choose the view.
+
+Place in the pipeline: between `magics.jx` and the core.
+
+Must not know: how a line is split into subcommands, or how views are drawn.
+"""
+
+from __future__ import annotations
+
+from jxkernel.jupyter.answers.caches import cache
+from jxkernel.jupyter.answers.devices import backend, devices, virtual
+from jxkernel.jupyter.answers.guide import help_view, tour
+from jxkernel.jupyter.answers.ledger import events, explain_function, ledger_rows
+from jxkernel.jupyter.answers.memory import free, live, memory
+from jxkernel.jupyter.answers.programs import cost, hlo, jaxpr, source_map, why
+from jxkernel.jupyter.answers.reports import report
+from jxkernel.jupyter.answers.settings import alias, x64
+
+__all__ = [
+    "alias",
+    "backend",
+    "cache",
+    "cost",
+    "devices",
+    "events",
+    "explain_function",
+    "free",
+    "help_view",
+    "hlo",
+    "jaxpr",
+    "ledger_rows",
+    "live",
+    "memory",
+    "report",
+    "source_map",
+    "tour",
+    "virtual",
+    "why",
+    "x64",
+]

@@ -1,0 +1,72 @@
+"""`%jaxpr`, `%jx hlo` and `cost`, `why` and `map`: what a program is made of.
+
+Purpose: the stages of an expression, and the marks on the source of a cell.
+
+Place in the pipeline: between `magics.jx` and `observe`, over `expressions`.
+
+Must not know: how a line is split into subcommands, or how views are drawn.
+"""
+
+from __future__ import annotations
+
+from IPython.core.error import UsageError
+
+from jxkernel.jupyter.answers.expressions import traced
+from jxkernel.jupyter.display import View, jaxpr_view, map_view, table_view, text_view
+from jxkernel.jupyter.session import Session
+
+__all__ = ["cost", "hlo", "jaxpr", "source_map", "why"]
+
+
+def jaxpr(session: Session, words: str) -> View:
+    """Returns the explorer of an expression's jaxpr.
+
+    Raises:
+      UsageError: no expression is given.
+    """
+    return jaxpr_view(traced(session, words, "%jaxpr").jaxpr, words)
+
+
+def hlo(session: Session, words: str) -> View:
+    """Returns the StableHLO module of an expression and the HLO that XLA made of it."""
+    lowered = traced(session, words, "%jx hlo").lower()
+    text = lowered.as_text()
+    optimized = lowered.compile().as_text()
+    return text_view(f"StableHLO of {words}", f"{text}\n\n// optimized\n{optimized}")
+
+
+def cost(session: Session, words: str) -> View:
+    """Returns XLA's estimate of an expression's operations and bytes."""
+    compiled = traced(session, words, "%jx cost").lower().compile()
+    costs = compiled.cost_analysis()
+    costs = costs[0] if isinstance(costs, list) else costs
+    rows = [(name, f"{value:,.0f}") for name, value in costs.items() if "{" not in name]
+    return table_view(f"cost of {words}", ("", "estimate"), rows, numeric=(1,))
+
+
+def why(session: Session, words: str) -> View:
+    """Returns what a name of a traced cell is and why, in the latest trace that has it.
+
+    Raises:
+      UsageError: no name is given, or no cell was traced.
+    """
+    if not words:
+        raise UsageError("%jx why: give a name of a traced cell")
+    if not session.maps:
+        raise UsageError("%jx why: no cell was traced yet; run one under %%jit")
+    for label, provenance in reversed(session.maps):
+        if provenance.find(words):
+            return text_view("", f"{label}: {provenance.why(words)}")
+    label, provenance = session.maps[-1]
+    return text_view("", f"{label}: {provenance.why(words)}")
+
+
+def source_map(session: Session, words: str = "") -> View:
+    """Returns the traced/static map of the cell traced last.
+
+    Raises:
+      UsageError: no cell was traced.
+    """
+    if not session.maps:
+        raise UsageError("%jx map: no cell was traced yet; run one under %%jit")
+    return map_view(session.maps[-1][1])

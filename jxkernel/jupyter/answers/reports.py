@@ -1,0 +1,38 @@
+"""`%jx report`: the session in one page, to read or to send.
+
+Purpose: gather the views and write the file.
+
+Place in the pipeline: between `magics.jx` and `jupyter.overview`.
+
+Must not know: how a line is split into subcommands, or how views are drawn.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from IPython.core.error import UsageError
+
+from jxkernel.jupyter.display import View
+from jxkernel.jupyter.overview import overview, page_of
+from jxkernel.jupyter.session import Session
+
+__all__ = ["report"]
+
+
+def report(session: Session, words: str) -> View:
+    """Returns the session in one view; with a file name, writes it as HTML or JSON.
+
+    Raises:
+      UsageError: the file is neither `.html` nor `.json`, or cannot be written.
+    """
+    view = overview(session)
+    if words:
+        file = Path(words)
+        if file.suffix not in (".html", ".json"):
+            raise UsageError(f"%jx report: {words} must end in .html or .json")
+        try:
+            file.write_text(page_of(view, as_json=file.suffix == ".json"), encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"%jx report: {error}") from None
+    return view
