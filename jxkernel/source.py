@@ -25,8 +25,10 @@ __all__ = [
     "hide_internal_frames",
     "is_internal",
     "is_user_code",
+    "runs_backwards",
     "scope_of",
     "scoped",
+    "turned_back",
     "user_frame",
     "user_frames",
 ]
@@ -128,13 +130,17 @@ def _known(code: CodeType) -> _Code:
 
 
 class Scoped:
-    """A captured stack, and the names of the scopes that the code ran in, outermost first."""
+    """A captured stack, and the names of the scopes that the code ran in, outermost first.
 
-    __slots__ = ("scope", "traceback")
+    ``backwards`` says whether it is the place of a line whose derivative is carried backwards.
+    """
 
-    def __init__(self, traceback: Any, scope: tuple[str, ...]) -> None:
+    __slots__ = ("backwards", "scope", "traceback")
+
+    def __init__(self, traceback: Any, scope: tuple[str, ...], backwards: bool = False) -> None:
         self.traceback = traceback
         self.scope = scope
+        self.backwards = backwards
 
     def raw_frames(self) -> Any:
         """Return code objects and offsets, as a captured stack does."""
@@ -146,7 +152,21 @@ def scoped(traceback: Any, scope: tuple[str, ...]) -> Scoped:
     if type(traceback) is not Scoped:
         return Scoped(traceback, scope)
     own = traceback.scope
-    return traceback if own[: len(scope)] == scope else Scoped(traceback.traceback, scope + own)
+    if own[: len(scope)] == scope:
+        return traceback
+    return Scoped(traceback.traceback, scope + own, traceback.backwards)
+
+
+def turned_back(traceback: Any) -> Any:
+    """Return a captured stack as that of an equation which carries a derivative backwards."""
+    if traceback is None or runs_backwards(traceback):
+        return traceback
+    return Scoped(getattr(traceback, "traceback", traceback), scope_of(traceback), True)
+
+
+def runs_backwards(traceback: Any) -> bool:
+    """Whether a captured stack is of an equation that carries a derivative backwards."""
+    return type(traceback) is Scoped and traceback.backwards
 
 
 def scope_of(traceback: Any) -> tuple[str, ...]:

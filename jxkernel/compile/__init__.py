@@ -16,7 +16,7 @@ from jxkernel.compile.executable import (
     make_callable,
 )
 from jxkernel.compile.executions import watch_executions
-from jxkernel.compile.nonfinite import checking_results
+from jxkernel.compile.nonfinite import checking_results, nonfinite_error
 from jxkernel.compile.placement import Placement, devices_of, target_device
 from jxkernel.compile.stages import (
     ArgInfo,
@@ -53,6 +53,7 @@ __all__ = [
     "execute",
     "execute_checked",
     "make_callable",
+    "nonfinite_error",
     "target_device",
     "watch_executions",
 ]

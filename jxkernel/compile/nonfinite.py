@@ -23,9 +23,9 @@ from jxkernel.core.trace import place_of, state
 from jxkernel.core.unfolding import Call, Unfolding, operand_values, unfolding
 from jxkernel.errors import NonFiniteError
 from jxkernel.records import record
-from jxkernel.source import current_user_frame, user_frame
+from jxkernel.source import current_user_frame, runs_backwards, user_frame
 
-__all__ = ["checking_results", "report_nonfinite"]
+__all__ = ["checking_results", "nonfinite_error", "report_nonfinite"]
 
 
 def checking_results() -> bool:
@@ -57,12 +57,55 @@ def report_nonfinite(
       NonFiniteError: one is.
     """
     kinds = [kind for kind, option in (("nan", debug_nans), ("inf", debug_infs)) if option.value]
+    error = nonfinite_error(closed, args, outs, kinds, name=name, execute=execute, depth=depth)
+    if error is not None:
+        raise error
+
+
+def nonfinite_error(
+    closed: ClosedJaxpr,
+    args: Sequence[Any],
+    outs: Sequence[Any],
+    kinds: Sequence[str],
+    *,
+    name: str,
+    execute: Callable[..., list[Any]],
+    depth: float = 0,
+    arguments: Sequence[str] = (),
+) -> NonFiniteError | None:
+    """Return the error that names what made a result of a program bad; None where none is.
+
+    Args:
+      closed: the program, which has run.
+      args: its flat arguments.
+      outs: its results.
+      kinds: what to look for, the worst first: ``nan``, ``inf``.
+      name: its name.
+      execute: see ``report_nonfinite``, as for ``depth``.
+      depth: see there.
+      arguments: the names of the flat arguments, where they are known.
+    """
     for kind in kinds:
         if any(_is_bad(kind, out) for out in outs):
             with debug_nans(False), debug_infs(False):
                 search = _Search(kind, name, execute)
                 again = search.run(closed, args, (name,))
-            raise search.error(closed, args, outs, again, depth)
+                birth = search.culprit(again)
+                if birth is None:
+                    return _unborn(search, closed, args, outs, arguments)
+                return _born(kind, birth, depth, _infinity_before(search, birth, closed, args))
+    return None
+
+
+def _infinity_before(
+    search: "_Search", birth: "_Birth", closed: ClosedJaxpr, args: Sequence[Any]
+) -> "_Birth | None":
+    """Return where the infinity came from that became a NaN; None where there was none."""
+    if search.kind != "nan" or not any(_is_bad("inf", value) for value in birth.values):
+        return None
+    second = _Search("nonfinite", search.name, search.execute, watched=birth.eqn)
+    second.run(closed, args, (search.name,))
+    return second.before_watched
 
 
 def _is_bad(kind: str, value: Any) -> bool:
@@ -72,8 +115,10 @@ def _is_bad(kind: str, value: Any) -> bool:
     dtype = getattr(value, "dtype", None)
     if dtype is not None and not dtypes.issubdtype(dtype, np.inexact):
         return False
-    test = np.isnan if kind == "nan" else np.isinf
-    return bool(test(np.asarray(value)).any())
+    array = np.asarray(value)
+    if kind == "nonfinite":
+        return not bool(np.isfinite(array).all())
+    return bool((np.isnan if kind == "nan" else np.isinf)(array).any())
 
 
 @record(eq=False)
@@ -100,14 +145,23 @@ class _Search:
       births: the equations that made something bad, in order.
       origins: for bad values, by identity, the value (which keeps it alive) and its birth; None
         where it came in from outside.
+      before_watched: where the bad operands of the watched equation began, once it was met.
     """
 
-    __slots__ = ("births", "execute", "kind", "name", "origins")
+    __slots__ = ("before_watched", "births", "execute", "kind", "name", "origins", "watched")
 
-    def __init__(self, kind: str, name: str, execute: Callable[..., list[Any]]) -> None:
+    def __init__(
+        self,
+        kind: str,
+        name: str,
+        execute: Callable[..., list[Any]],
+        watched: Eqn | None = None,
+    ) -> None:
         self.kind = kind
         self.name = name
         self.execute = execute
+        self.watched = watched
+        self.before_watched: _Birth | None = None
         self.births: list[_Birth] = []
         self.origins: dict[int, tuple[Any, _Birth | None]] = {}
 
@@ -130,6 +184,8 @@ class _Search:
             return outs
         known = len(self.births)
         origin = self._origin_of(values)
+        if eqn is self.watched and self.before_watched is None:
+            self.before_watched = origin
         calls = unfolding(eqn, values)
         if calls is not None and origin is None:
             outs = self._drive(calls, path)
@@ -170,35 +226,37 @@ class _Search:
         found = (self.origins.get(id(value)) for value in values)
         return next((entry[1] for entry in found if entry is not None and entry[1]), None)
 
-    def error(
-        self,
-        closed: ClosedJaxpr,
-        args: Sequence[Any],
-        outs: Sequence[Any],
-        again: Sequence[Any],
-        depth: float,
-    ) -> NonFiniteError:
-        """Return the error that names the culprit, as far as there is one."""
+    def culprit(self, again: Sequence[Any]) -> _Birth | None:
+        """Return the equation from which bad values led to the results; None where none did."""
         birth = self._origin_of(again)
         if birth is None and self._any_bad(again):
-            birth = next(iter(self.births), None)
-        if birth is not None:
-            return _born(self.kind, birth, depth)
-        number = next(i for i, out in enumerate(outs) if _is_bad(self.kind, out))
-        place = place_of(_calling_frame())
-        if self._any_bad([*closed.consts, *args]):
-            return NonFiniteError(
-                self.kind,
-                f"{self.name}, whose arguments hold it already",
-                details=_value_lines("argument", args),
-                **place,
-            )
-        details = (
-            f"Result {number} holds it: {value_summary(outs[number])}",
-            "Run equation by equation, no result does: the compiler's rearrangement of the "
-            "arithmetic brings it about.",
-        )
-        return NonFiniteError(self.kind, self.name, details=details, **place)
+            return next(iter(self.births), None)
+        return birth
+
+
+def _unborn(
+    search: _Search,
+    closed: ClosedJaxpr,
+    args: Sequence[Any],
+    outs: Sequence[Any],
+    arguments: Sequence[str],
+) -> NonFiniteError:
+    """Return the error where no equation made a bad value of good ones."""
+    kind, name = search.kind, search.name
+    place = place_of(_calling_frame())
+    held = [_is_bad(kind, value) for value in (*closed.consts, *args)]
+    if any(held):
+        named = arguments or [f"argument {number}" for number in range(len(args))]
+        details = [f"    {a} = {value_summary(v)}" for a, v in zip(named, args, strict=True)]
+        what = f"{name}, whose arguments hold it already"
+        return NonFiniteError(kind, what, details=tuple(details), **place)
+    number = next(i for i, out in enumerate(outs) if _is_bad(kind, out))
+    details = [
+        f"Result {number} holds it: {value_summary(outs[number])}",
+        "Run equation by equation, no result does: the compiler's rearrangement of the "
+        "arithmetic brings it about.",
+    ]
+    return NonFiniteError(kind, name, details=tuple(details), **place)
 
 
 def _calling_frame() -> Any:
@@ -207,28 +265,33 @@ def _calling_frame() -> Any:
     return user_frame(replayed) if replayed is not None else current_user_frame()
 
 
-def _born(kind: str, birth: _Birth, depth: float) -> NonFiniteError:
-    names = Names()
-    eqn = birth.eqn
-    own = len(birth.path) > depth
-    frame = (user_frame(eqn.source) if own else None) or _calling_frame()
-    text = equation_text(eqn, names)
-    details = [
-        f"    {names(atom)} = {value_summary(value)}"
-        for atom, value in zip(eqn.invars, birth.values, strict=True)
-        if type(atom) is Var
-    ]
-    details += [
-        f"    {names(var)} = {value_summary(out)}"
-        for var, out in zip(eqn.outvars, birth.outs, strict=True)
-    ]
+def _born(kind: str, birth: _Birth, depth: float, before: _Birth | None = None) -> NonFiniteError:
+    frame = _frame_of(birth, depth)
+    details = _value_lines(birth)
+    if before is not None:
+        place = _frame_of(before, depth)
+        at = f" ({place.file}:{place.line})" if place is not None else ""
+        details.append(f"The infinity came out of: {equation_text(before.eqn, Names())}{at}")
+        details += _value_lines(before)
     details.append(f"In {' > '.join(birth.path)}.")
-    if state.transposing or any(label.startswith("transpose") for label in birth.path):
+    called_backwards = any(label.startswith("transpose") for label in birth.path)
+    if state.transposing or called_backwards or runs_backwards(birth.eqn.source):
         details.append("It belongs to the backward pass of the line shown.")
+    text = equation_text(birth.eqn, Names())
     return NonFiniteError(kind, text, details=details, **place_of(frame))
 
 
-def _value_lines(word: str, values: Sequence[Any]) -> tuple[str, ...]:
-    return tuple(
-        [f"    {word} {number} = {value_summary(value)}" for number, value in enumerate(values)]
-    )
+def _frame_of(birth: _Birth, depth: float) -> Any:
+    own = len(birth.path) > depth
+    return (user_frame(birth.eqn.source) if own else None) or _calling_frame()
+
+
+def _value_lines(birth: _Birth) -> list[str]:
+    names = Names()
+    eqn = birth.eqn
+    equation_text(eqn, names)  # gives the variables the names that they have in it
+    operands = zip(eqn.invars, birth.values, strict=True)
+    lines = [f"    {names(a)} = {value_summary(v)}" for a, v in operands if type(a) is Var]
+    results = zip(eqn.outvars, birth.outs, strict=True)
+    lines += [f"    {names(var)} = {value_summary(out)}" for var, out in results]
+    return list(dict.fromkeys(lines))

@@ -8,6 +8,7 @@ Must not know: IPython, widgets or comms.
 """
 
 from jxkernel.observe.explain import LedgerRow, explain, format_ledger, ledger
+from jxkernel.observe.nonfinite import find_nonfinite
 from jxkernel.observe.provenance import Provenance, provenance, watch
 from jxkernel.observe.recorder import Record, Recorder, Totals
 
@@ -18,6 +19,7 @@ __all__ = [
     "Recorder",
     "Totals",
     "explain",
+    "find_nonfinite",
     "format_ledger",
     "ledger",
     "provenance",

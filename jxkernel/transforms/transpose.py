@@ -12,6 +12,7 @@ from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, Var
 from jxkernel.core.trace import state
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear
 from jxkernel.ops.broadcast import add_tangents, instantiate
+from jxkernel.source import turned_back
 from jxkernel.transforms.stage import trace_flat
 
 __all__ = ["transpose_apply", "transpose_program"]
@@ -47,7 +48,7 @@ def backward(
     state.transposing = True
     try:
         for eqn in reversed(pending):
-            state.replayed_source = eqn.source or outer
+            state.replayed_source = turned_back(eqn.source or outer)
             _transpose_equation(eqn, known, linear, cts)
     finally:
         state.replayed_source = outer

@@ -124,6 +124,26 @@ def test_operands_and_way_are_shown():
     assert "_scanned > turn 3" in str(caught.value)
 
 
+def test_the_infinity_behind_a_nan_is_shown():
+    with pytest.raises(FloatingPointError, match=r"= sub a a") as caught:
+        jx.jit(lambda x: jnp.exp(x) - jnp.exp(x))(100.0)
+    (line,) = [line for line in caught.value.details if "infinity" in line]
+    assert line.startswith("The infinity came out of: b:f32[] = exp a (")
+    assert __file__ in line
+
+
+def test_an_infinity_among_the_constants_is_nobodys():
+    with pytest.raises(FloatingPointError) as caught:
+        jx.jit(lambda x: x * 0.0 + jnp.inf - jnp.inf)(1.0)
+    assert not [line for line in caught.value.details if "The infinity came out" in line]
+
+
+def test_a_staged_backward_pass_is_told_from_the_forward_one():
+    with pytest.raises(FloatingPointError, match="backward pass of the line shown") as caught:
+        jx.jit(jx.grad(_guarded_log))(jnp.array([0.0, 1.0]))
+    assert "jnp.log(x)" in caught.value.code
+
+
 def test_long_operands_are_summed_up():
     with pytest.raises(FloatingPointError, match=r"\(1000 elements\)\], of which 1 nan"):
         jnp.sqrt(jnp.arange(1000.0) - 1.0)

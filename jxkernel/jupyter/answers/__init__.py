@@ -14,6 +14,7 @@ from jxkernel.jupyter.answers.devices import backend, devices, virtual
 from jxkernel.jupyter.answers.guide import help_view, tour
 from jxkernel.jupyter.answers.ledger import events, explain_function, ledger_rows
 from jxkernel.jupyter.answers.memory import free, live, memory
+from jxkernel.jupyter.answers.nonfinite import nan
 from jxkernel.jupyter.answers.programs import cost, hlo, jaxpr, source_map, why
 from jxkernel.jupyter.answers.reports import report
 from jxkernel.jupyter.answers.settings import alias, x64
@@ -33,6 +34,7 @@ __all__ = [
     "ledger_rows",
     "live",
     "memory",
+    "nan",
     "report",
     "source_map",
     "tour",

@@ -19,7 +19,7 @@ from jxkernel.api.jit import jit, jit_state
 from jxkernel.jupyter.session import Session
 from jxkernel.jupyter.statics import is_traceable
 
-__all__ = ["evaluate", "traced"]
+__all__ = ["call_of", "evaluate", "traced"]
 
 
 def evaluate(session: Session, text: str) -> Any:
@@ -33,6 +33,19 @@ def traced(session: Session, words: str, magic: str) -> Any:
     Raises:
       UsageError: there is no expression.
     """
+    function, args, kwargs = call_of(session, words, magic)
+    return function.trace(*args, **kwargs)
+
+
+def call_of(session: Session, words: str, magic: str) -> tuple[Any, list[Any], dict[str, Any]]:
+    """Returns an expression as a call of a jitted function, with its arguments.
+
+    Of a call whose arguments are all traceable, the function itself; of anything else a function of
+    the names that it reads and that hold arrays or numbers.
+
+    Raises:
+      UsageError: there is no expression.
+    """
     if not words:
         raise UsageError(f"{magic}: give a call such as f(x), or an expression")
     parsed = ast.parse(words, mode="eval").body
@@ -41,7 +54,7 @@ def traced(session: Session, words: str, magic: str) -> Any:
         args, kwargs = _arguments(session, parsed)
         if callable(function) and _is_traceable_call(function, args, kwargs):
             jitted: Any = function if jit_state(function) is not None else jit(function)
-            return jitted.trace(*args, **kwargs)
+            return jitted, args, kwargs
     namespace = session.shell.user_ns
     names = {one.id for one in ast.walk(parsed) if isinstance(one, ast.Name)}
     inputs = {
@@ -54,7 +67,7 @@ def traced(session: Session, words: str, magic: str) -> Any:
     def expression(**values: Any) -> Any:
         return eval(code, {**namespace, **values})
 
-    return jit(expression).trace(**inputs)
+    return jit(expression), [], inputs
 
 
 def _is_traceable_call(

@@ -7,6 +7,7 @@ Place in the pipeline: the bottom of `jxkernel.jupyter`; the magics return these
 Must not know: IPython, cells, or how the data came about.
 """
 
+from jxkernel.jupyter.display.findings import finding_view
 from jxkernel.jupyter.display.jaxprs import jaxpr_view
 from jxkernel.jupyter.display.ledgers import ledger_view
 from jxkernel.jupyter.display.runs import RunReport, Section, run_view
@@ -19,6 +20,7 @@ __all__ = [
     "RunReport",
     "Section",
     "View",
+    "finding_view",
     "jaxpr_view",
     "ledger_view",
     "map_view",

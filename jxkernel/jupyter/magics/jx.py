@@ -43,6 +43,7 @@ SUBCOMMANDS: dict[str, tuple[Answer, str]] = {
     "hlo": (answers.hlo, "F(ARGS)  the StableHLO module, and what XLA made of it"),
     "cost": (answers.cost, "F(ARGS)  XLA's estimate of operations and bytes"),
     "memory": (answers.memory, "[F(ARGS)]  memory of a compiled call, or of live arrays"),
+    "nan": (answers.nan, "[CELL|F(ARGS)]  what first made a NaN or an infinity"),
     "live": (answers.live, "the arrays that notebook variables hold"),
     "free": (answers.free, "NAMES  delete the arrays that variables hold"),
     "cache": (

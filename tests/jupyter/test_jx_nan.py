@@ -1,0 +1,63 @@
+"""`%jx nan`: the first NaN of a cell or a call, with operands and the underlined line."""
+
+from IPython.core.error import UsageError
+
+from tests.jupyter.conftest import Notebook
+
+
+def test_a_cell_is_searched_by_number_name_and_as_the_latest(notebook: Notebook) -> None:
+    notebook.run("v = jnp.array([1.0, 0.0])")
+    notebook.run("%%jit\ny = jnp.log(v) * 0.0\ny.sum()")
+    for words in ("", "3", "In[3]", "cell_3"):
+        view = notebook.run(f"%jx nan {words}").value
+        assert view.data["what"] == "nan came out of: b:f32[2] = mul a 0.0:f32[]"
+        assert view.data["where"].startswith("Cell In[3], line 2")
+        start, end = view.data["underline"]
+        assert view.data["code"][start:end] == "jnp.log(v) * 0.0"
+        assert any(
+            "infinity came out of: b:f32[2] = log a" in line for line in view.data["details"]
+        )
+        assert "In[3], run again on what v holds now" in view.text
+
+
+def test_the_backward_pass_of_a_cell(notebook: Notebook) -> None:
+    notebook.run("v = jnp.array([1.0, 0.0])")
+    notebook.run("%%jit --grad v\njnp.where(v > 0, jnp.log(v), 0.0).sum()")
+    view = notebook.run("%jx nan").value
+    assert "It belongs to the backward pass of the line shown." in view.data["details"]
+    assert "<u" in view.html
+
+
+def test_a_call_is_searched_and_loses_nothing(notebook: Notebook) -> None:
+    notebook.run(
+        "from functools import partial\n"
+        "@partial(jx.jit, donate_argnums=0)\n"
+        "def g(a):\n"
+        "    return jnp.sqrt(a - 4.0)"
+    )
+    view = notebook.run("%jx nan g(x)").value
+    assert "sqrt" in view.data["what"]
+    assert not notebook.names["x"].is_deleted()
+    assert "neither NaN nor infinity" in notebook.run("%jx nan jnp.sin(x) + w").value.text
+    backwards = notebook.run("%jx nan jx.grad(lambda a: jnp.sqrt(a).sum())(x)").value
+    assert backwards.data["what"].startswith("inf came out of")
+
+
+def test_arguments_that_hold_it_already_are_named(notebook: Notebook) -> None:
+    notebook.run("bad = x * jnp.nan\ndef h(values, other):\n    return values + other")
+    text = notebook.run("%jx nan h(bad, x)").value.text
+    assert "whose arguments hold it already" in text
+    assert "values = f32[8] [nan, nan, nan" in text
+
+
+def test_a_cell_that_was_not_traced_is_refused(notebook: Notebook) -> None:
+    ran = notebook.fails("%jx nan", UsageError)
+    assert "%jx nan: no cell was traced yet; put %%jit above" in ran.printed
+    notebook.run("%%jit\ny = x + 1")
+    ran = notebook.fails("%jx nan 1", UsageError)
+    assert "%jx nan: In[1] was not traced; traced were In[3]; put" in ran.printed
+
+
+def test_markup_in_a_source_line_is_inert(notebook: Notebook) -> None:
+    notebook.run("%%jit\ny = jnp.log(x - 1.0)  # <script>alert(1)</script>")
+    assert "<script" not in notebook.run("%jx nan").value.html
