@@ -26,7 +26,7 @@ def test_static_and_donated_arguments_and_loops() -> None:
     x = jnp.array([1.0, 9.0])
     found = find_nonfinite(shrink, x, times=3)
     assert found is not None
-    assert found.details[-1] == "In shrink > turn 1."
+    assert found.details[-1] == "In shrink > turn 2."
     assert not x.is_deleted()
     assert not jx.config.jax_debug_nans
 
