@@ -24,6 +24,7 @@ __all__ = [
     "current_user_frame",
     "hide_internal_frames",
     "is_internal",
+    "is_package_file",
     "is_user_code",
     "runs_backwards",
     "scope_of",
@@ -72,6 +73,11 @@ def is_user_code(code: CodeType) -> bool:
 def is_internal(code: CodeType) -> bool:
     """Say whether code is this package's."""
     return code.co_filename.startswith(_PACKAGE)
+
+
+def is_package_file(file: str) -> bool:
+    """Say whether a file is this package's."""
+    return file.startswith(_PACKAGE)
 
 
 def called_by_user() -> bool:

@@ -19,7 +19,14 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-__all__ = ["CellNames", "analyse", "definitions", "is_definition_cell", "names_bound_by"]
+__all__ = [
+    "CellNames",
+    "analyse",
+    "attribute_chains",
+    "definitions",
+    "is_definition_cell",
+    "names_bound_by",
+]
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -64,6 +71,22 @@ def analyse(tree: ast.Module) -> CellNames:
     )
 
 
+def attribute_chains(tree: ast.Module) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """The attributes that a cell looks up, by the name that they begin with.
+
+    Of `settings.model.rate` it gives ("settings", "model", "rate") and each start of it.
+    """
+    found: dict[str, dict[tuple[str, ...], None]] = {}
+    for node in ast.walk(tree):
+        chain: list[str] = []
+        while isinstance(node, ast.Attribute):
+            chain.insert(0, node.attr)
+            node = node.value
+        if chain and isinstance(node, ast.Name):
+            found.setdefault(node.id, {})[(node.id, *chain)] = None
+    return {name: tuple(chains) for name, chains in found.items()}
+
+
 def is_definition_cell(tree: ast.Module) -> bool:
     """Whether a cell holds only imports, constants, classes and at least one function."""
     constants: set[str] = set()
@@ -88,7 +111,9 @@ def definitions(tree: ast.Module) -> list[ast.stmt]:
 
 
 def names_bound_by(statement: ast.stmt) -> tuple[str, ...]:
-    """The names that one statement binds."""
+    """The names that one statement binds; a function's `global` names are bound by its calls."""
+    if isinstance(statement, FUNCTIONS):
+        return (statement.name,)
     flow = _Flow()
     flow.block([statement], frozenset())
     return tuple(flow.assigned)

@@ -24,7 +24,7 @@ from typing import Any
 
 from jxkernel.jupyter.analysis import CellNames, definitions, names_bound_by
 
-__all__ = ["CellSource", "Statement", "make_function", "statements"]
+__all__ = ["CellSource", "Statement", "make_function", "place_of_change", "statements"]
 
 _LOCALS = "__jx_locals__"
 """The free variable through which a cell's function reaches the builtin `locals`."""
@@ -106,6 +106,38 @@ def statements(source: CellSource, compiler: Callable[..., CodeType]) -> list[St
             code = compiler(ast.Module([statement], []), source.file, "exec")
             found.append(Statement(code, names_bound_by(statement), is_definition))
     return found
+
+
+def place_of_change(source: CellSource, name: str) -> tuple[str, str, tuple[int, int] | None]:
+    """Returns where a cell binds a name or changes what it holds: the place, code and underline."""
+    for node in ast.walk(source.tree):
+        match node:
+            case ast.Name(id=found, ctx=ast.Store()):
+                changed: ast.expr = node
+            case (
+                ast.Attribute(ctx=ast.Store(), value=inner)
+                | ast.Subscript(ctx=ast.Store(), value=inner)
+            ):
+                found, changed = _root_name(inner), node
+            case ast.Call(func=ast.Attribute(value=inner)):
+                found, changed = _root_name(inner), node
+            case _:
+                continue
+        if found == name:
+            lines = source.text.splitlines()
+            code = lines[changed.lineno - 1]
+            same = changed.end_lineno == changed.lineno
+            end = changed.end_col_offset if same else len(code.encode())
+            columns = (changed.col_offset, end or 0)
+            start, stop = (len(code.encode()[:one].decode()) for one in columns)
+            return f"{source.file}:{changed.lineno}", code, (start, stop)
+    return "", "", None
+
+
+def _root_name(node: ast.expr) -> str:
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _function_body(source: CellSource, parameters: Sequence[str]) -> list[ast.stmt]:

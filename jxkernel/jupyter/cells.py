@@ -16,9 +16,10 @@ brings back the metadata of the very trace that it runs.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,18 @@ from jxkernel.api.jit import TraceEntry, jit_on, jit_state
 from jxkernel.api.vectorize import vmap
 from jxkernel.core.trace import Tracer
 from jxkernel.errors import LeakError, TraceLimitError
-from jxkernel.jupyter.body import CellSource, make_function, statements
+from jxkernel.jupyter.analysis import attribute_chains
+from jxkernel.jupyter.body import CellSource, make_function, place_of_change, statements
+from jxkernel.jupyter.changes import Change, HeldObjects, TracedInputs, apply_change
 from jxkernel.jupyter.codes import captured_values
 from jxkernel.jupyter.lints import lint
-from jxkernel.jupyter.statics import Static, describe_static, freeze, is_traceable
+from jxkernel.jupyter.statics import (
+    Static,
+    describe_static,
+    freeze,
+    freeze_module,
+    is_traceable,
+)
 from jxkernel.observe.names import NameWatch
 from jxkernel.observe.provenance import Provenance, Watching
 from jxkernel.runtime import ArrayImpl
@@ -71,6 +80,7 @@ class TraceInfo:
       structure: of (last expression, bound names), with all leaves.
       leaves: the static leaves; `_ARRAY` stands for an array.
       deleted: names that the cell deleted.
+      changed: traced inputs that the cell changed in place.
       rebuilt: names whose statements are to be run in the notebook itself: functions.
       entry: the trace as `jit` keeps it; filled in after the call that made it.
       watching: what was seen of the names while it ran, or None.
@@ -81,6 +91,7 @@ class TraceInfo:
     leaves: tuple[Any, ...]
     deleted: tuple[str, ...] = ()
     rebuilt: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
     entry: TraceEntry | None = None
     watching: Watching | None = None
     rendered: dict[str, Any] = field(default_factory=dict)
@@ -112,8 +123,8 @@ class CellResult:
         """The arrays of the results and of the gradient."""
         return [*self.arrays, *tree.leaves(self.gradient)]
 
-    def values(self) -> tuple[Any, dict[str, Any]]:
-        """The value of the last expression, and the names that the cell bound."""
+    def values(self) -> tuple[Any, dict[str, Any], dict[str, Change]]:
+        """The last expression, the names that the cell bound, and the inputs that it changed."""
         arrays = iter(self.arrays)
         leaves = [next(arrays) if leaf is _ARRAY else _own(leaf) for leaf in self.info.leaves]
         return self.info.structure.unflatten(leaves)
@@ -155,13 +166,17 @@ class CellFunction:
     def __call__(self, **inputs: Any) -> CellResult:
         version = self._version
         version.count_trace()
-        static = {
-            name: value.value
-            for name, value in inputs.items()
-            if isinstance(value, Static) and name in self._parameters
-        }
+        fixed = {name: one.value for name, one in inputs.items() if isinstance(one, Static)}
+        held = HeldObjects(fixed, version.namespace)
+        static = {name: value for name, value in fixed.items() if name in self._parameters}
         traced = {name: value for name, value in inputs.items() if not isinstance(value, Static)}
-        return self._transformed(traced, static)
+        try:
+            result = self._transformed(traced, static)
+            version.check_leaks(held.leaks())
+        except BaseException:
+            held.restore()
+            raise
+        return result
 
     def _transformed(self, traced: dict[str, Any], static: dict[str, Any]) -> CellResult:
         options = self._version.options
@@ -176,13 +191,15 @@ class CellFunction:
 
     def _run(self, traced: dict[str, Any], static: dict[str, Any]) -> CellResult:
         version = self._version
+        inputs = TracedInputs(traced)
         if not version.watch_names:
-            return version.pack(*self._function(**traced, **static))
+            value, bound = self._function(**traced, **static)
+            return version.pack(value, bound, inputs)
         names = NameWatch()
         with names:
             value, bound = self._function(**traced, **static)
-        result = version.pack(value, bound)
-        result.info.watching = Watching(names)
+        result = version.pack(value, bound, inputs)
+        result.info.watching = Watching(names, result.info.changed)
         return result
 
 
@@ -193,7 +210,7 @@ def _gradient(
 
     def differentiated(chosen: dict[str, Any], others: dict[str, Any]) -> Any:
         result = run({**others, **chosen})
-        value, _ = result.values()
+        value, _, _ = result.values()
         return value, result
 
     def with_gradient(traced: dict[str, Any]) -> CellResult:
@@ -218,6 +235,7 @@ class Version:
       changed: in words, what an edit changed; empty for the first version.
       traces: how often it was traced.
       watch_names: whether the next trace notes what the cell's names hold.
+      namespace: the notebook's variables.
     """
 
     def __init__(
@@ -237,18 +255,19 @@ class Version:
         self.changed = changed
         self.traces = 0
         self.watch_names = True
-        self._namespace = namespace
+        self.namespace = namespace
         self._compiler = compiler
         self._functions: dict[tuple[str, ...], Any] = {}
         self._jitted: dict[Any, Any] = {}
         self._statements = statements(source, compiler) if not source.names.awaits else []
         self._labels: dict[str, dict[Any, str]] = {}
+        self._attributes = attribute_chains(source.tree)
 
     def function(self, parameters: Sequence[str]) -> Any:
         """The cell's own function with the given parameters."""
         key = tuple(sorted(parameters))
         if key not in self._functions:
-            self._functions[key] = make_function(self.source, key, self._namespace, self._compiler)
+            self._functions[key] = make_function(self.source, key, self.namespace, self._compiler)
         return self._functions[key]
 
     def inputs(self) -> Inputs:
@@ -256,8 +275,8 @@ class Version:
         traced: dict[str, Any] = {}
         static: dict[str, Static] = {}
         for name in self.source.names.reads:
-            if name in self._namespace:
-                value = self._namespace[name]
+            if name in self.namespace:
+                value = self.namespace[name]
                 if name not in self.options.static and is_traceable(value):
                     traced[name] = value
                 else:
@@ -265,11 +284,15 @@ class Version:
         return Inputs(traced, static)
 
     def _static(self, name: str, value: Any) -> Static:
-        key = freeze(value, self._namespace)
+        if isinstance(value, ModuleType):
+            chains = self._attributes.get(name, ())
+            key, text = freeze_module(value, chains, self.namespace)
+        else:
+            key, text = freeze(value, self.namespace), ""
         labels = self._labels.setdefault(name, {})
         label = labels.get(key)
         if label is None:
-            text = describe_static(value)
+            text = text or describe_static(value)
             before = sum(other.partition(" (")[0] == text for other in labels.values())
             label = labels[key] = f"{text} (changed {before}x)" if before else text
         return Static(value, key, label)
@@ -293,7 +316,7 @@ class Version:
 
     def lints(self) -> list[str]:
         """Silent mistakes that the cell's text shows."""
-        return lint(self.source.tree, self._namespace)
+        return lint(self.source.tree, self.namespace)
 
     def donated(self, entry: TraceEntry) -> tuple[bool, ...]:
         """Whether each array of a trace's arguments was donated; empty for none."""
@@ -318,8 +341,13 @@ class Version:
             )
         self.traces += 1
 
-    def pack(self, value: Any, names: Mapping[str, Any]) -> CellResult:
+    def pack(self, value: Any, names: Mapping[str, Any], inputs: TracedInputs) -> CellResult:
         """Splits what the cell's function gave into arrays and metadata.
+
+        Args:
+          value: the value of the last expression.
+          names: what the cell's names hold at its end.
+          inputs: the traced inputs, some of which it may have changed in place.
 
         Raises:
           LeakError: an object that cannot be taken apart holds a traced value.
@@ -328,16 +356,19 @@ class Version:
         wanted = [name for name in own.assigned if name in names]
         deleted = tuple(sorted(name for name in own.deleted if name not in names))
         rebuilt = tuple(name for name in wanted if self._is_rebuilt(name, names[name]))
+        changes = inputs.changes(names, whole=self.options.donate)
         if self.options.keep:
             wanted = [name for name in wanted if name in self.options.keep]
-        bound = {name: names[name] for name in wanted if name not in rebuilt}
-        leaves, structure = tree.flatten((value, bound))
+            changes = {name: one for name, one in changes.items() if name in wanted}
+        apart = {*rebuilt, *changes}
+        bound = {name: names[name] for name in wanted if name not in apart}
+        leaves, structure = tree.flatten((value, bound, changes))
         arrays = [leaf for leaf in leaves if isinstance(leaf, Tracer | ArrayImpl)]
         kept = tuple(
             _ARRAY if isinstance(leaf, Tracer | ArrayImpl) else _own(leaf) for leaf in leaves
         )
-        self._check_leaks(bound)
-        return CellResult(arrays, TraceInfo(structure, kept, deleted, rebuilt))
+        self.check_leaks(_leaks_of_names(bound))
+        return CellResult(arrays, TraceInfo(structure, kept, deleted, rebuilt, tuple(changes)))
 
     def _is_rebuilt(self, name: str, value: Any) -> bool:
         """Whether a name is bound by running its statement in the notebook: it holds code."""
@@ -346,24 +377,39 @@ class Version:
             return False
         return binding[-1].is_definition or (callable(value) and not _is_array(value))
 
-    def _check_leaks(self, bound: Mapping[str, Any]) -> None:
-        leaks = [
-            (f"a {holder}", f"the name {name} of the cell")
-            for name, value in bound.items()
-            for leaf in tree.leaves(value)
-            if not isinstance(leaf, Tracer | ArrayImpl) and (holder := _traced_inside(leaf))
-        ]
-        if leaks:
-            raise LeakError(self.cell.name, leaks)
+    def check_leaks(self, leaks: Sequence[tuple[str, str]]) -> None:
+        """Refuses to leave traced values in objects.
+
+        Args:
+          leaks: what is left, and what would hold it: `log[0]`, or a name of the cell.
+
+        Raises:
+          LeakError: something is; it names the cell's line that put it there.
+        """
+        if not leaks:
+            return
+        where, code, underline = place_of_change(self.source, _root(leaks[0][1]))
+        raise LeakError(
+            self.cell.name,
+            leaks,
+            where=where,
+            code=code,
+            underline=underline,
+            instead=(
+                "assign the value to a name of the cell, and store it in a later cell",
+                "or register the class, so that its objects are traced: "
+                "jxkernel.tree_util.register_dataclass(CLASS)",
+            ),
+        )
 
     def write_back(self, result: CellResult) -> Any:
         """Assigns what the cell bound to the notebook's names, and gives its last expression.
 
         All or nothing: if a definition fails, the notebook is as it was.
         """
-        value, names = result.values()
+        value, names, changes = result.values()
         info = result.info
-        namespace = self._namespace
+        namespace = self.namespace
         again = [
             statement
             for statement in self._statements
@@ -383,6 +429,8 @@ class Version:
         if self.options.keep:
             dropped = touched.difference(self.options.keep, info.deleted)
             restore(namespace, dropped, before)
+        for name, change in changes.items():
+            namespace[name] = apply_change(namespace[name], change)
         return value if result.gradient is None else result.gradient
 
 
@@ -417,6 +465,21 @@ def newest_entry(function: Any) -> TraceEntry | None:
     state = jit_state(function)
     entries = list(state.traces.values()) if state is not None else []
     return entries[-1] if entries else None
+
+
+def _root(holder: str) -> str:
+    """The name at which a holder begins: `log` of `log[0]`."""
+    found = re.match(r"the name (\w+)|(\w+)", holder)
+    return (found.group(1) or found.group(2)) if found else ""
+
+
+def _leaks_of_names(bound: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [
+        (f"a {holder}", f"the name {name} of the cell")
+        for name, value in bound.items()
+        for leaf in tree.leaves(value)
+        if not isinstance(leaf, Tracer | ArrayImpl) and (holder := _traced_inside(leaf))
+    ]
 
 
 def _own(leaf: Any) -> Any:

@@ -7,16 +7,18 @@ Place in the pipeline: `jupyter.cells` gives each static name of a cell to `jit`
 
 Must not know: cells, magics, or display.
 
-Functions of the notebook are compared by code, defaults, closure and the notebook variables that
-they mention, so running the cell that defines one again, unchanged, changes no key. Objects whose
-content cannot be compared go by identity; the key holds a reference, so an identity is not reused.
+Functions of the user are compared by code, defaults, closure and the variables and attributes of
+modules that they mention, so running the cell that defines one again, unchanged, changes no key,
+and a module that is reloaded in place does. Objects
+whose content cannot be compared go by identity; the key holds a reference, so an identity is not
+reused.
 """
 
 from __future__ import annotations
 
 import functools
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -26,9 +28,14 @@ from jxkernel import tree
 from jxkernel.api.jit import jit_state
 from jxkernel.compile import ShapeDtypeStruct
 from jxkernel.core.avals import abstractify
-from jxkernel.jupyter.codes import captured_values, globals_read
+from jxkernel.jupyter.codes import (
+    attributes_read,
+    captured_values,
+    globals_read,
+    is_of_the_user,
+)
 
-__all__ = ["Static", "freeze", "is_traceable"]
+__all__ = ["Static", "describe_static", "freeze", "freeze_module", "is_traceable"]
 
 _DEPTH = 12
 _NODES = 20_000
@@ -84,12 +91,17 @@ class _Identity:
 
 
 def is_traceable(value: Any) -> bool:
-    """Whether a value becomes a traced input: an array, a number, or a pytree of only these."""
+    """Whether a value becomes a traced input: an array, a number, or a pytree of only these.
+
+    An empty list or dict is such a pytree, so that a cell may put arrays into it.
+    """
     try:
         leaves = tree.leaves(value)
     except Exception:  # foreign flatten functions, dict keys that cannot be sorted
         return False
-    return 0 < len(leaves) <= _TRACED_NUMBERS and all(map(_is_numeric, leaves))
+    if not leaves:
+        return isinstance(value, list | dict)
+    return len(leaves) <= _TRACED_NUMBERS and all(map(_is_numeric, leaves))
 
 
 def describe_static(value: Any) -> str:
@@ -178,16 +190,51 @@ class _Freezer:
         return _Identity(value)
 
     def _function_key(self, function: FunctionType, depth: int) -> Any:
-        if function.__globals__ is not self._namespace:
+        code, names = function.__code__, function.__globals__
+        if names is not self._namespace and not is_of_the_user(function):
             return _Identity(function)
         captured = tuple(captured_values(function))
-        mentioned = {
-            name: self._namespace[name]
-            for name in globals_read(function.__code__)
-            if name in self._namespace
-        }
-        parts = (function.__defaults__, function.__kwdefaults__, captured, mentioned)
-        return ("function", function.__code__, *(self.freeze(part, depth) for part in parts))
+        mentioned = {name: names[name] for name in globals_read(code) if name in names}
+        attributes = dict(module_attributes(attributes_read(code), names))
+        parts = (function.__defaults__, function.__kwdefaults__, captured, mentioned, attributes)
+        return ("function", code, *(self.freeze(part, depth) for part in parts))
+
+
+def module_attributes(
+    chains: Iterable[tuple[str, ...]], namespace: Mapping[str, Any]
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Gives what names like `settings.rate` stand for where all before the last are modules.
+
+    Args:
+      chains: each name in its parts, ("settings", "rate").
+      namespace: where the first parts are looked up.
+    """
+    for chain in chains:
+        value: Any = namespace.get(chain[0])
+        for name in chain[1:]:
+            value = vars(value).get(name) if isinstance(value, ModuleType) else None
+        if value is not None and not isinstance(value, ModuleType):
+            yield chain, value
+
+
+def freeze_module(
+    module: ModuleType, chains: Iterable[tuple[str, ...]], namespace: Mapping[str, Any]
+) -> tuple[Any, str]:
+    """Returns the key of a module, with what a cell reads of it, and the module in words.
+
+    Args:
+      module: the module.
+      chains: the attributes that the cell reads, each in its parts, the cell's name first.
+      namespace: the notebook's variables.
+    """
+    found = dict(module_attributes(chains, namespace))
+    data = [
+        f"{'.'.join(chain[1:])}={describe_static(value)}"
+        for chain, value in found.items()
+        if not callable(value)
+    ]
+    text = f"{module.__name__}({', '.join(data)})" if data else module.__name__
+    return (module, freeze(found, namespace)), text
 
 
 def _array_key(array: np.ndarray[Any, Any]) -> Any:

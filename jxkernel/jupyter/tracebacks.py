@@ -186,10 +186,11 @@ def without_machinery(traceback: TracebackType) -> TracebackType:
     """
     entries = _entries(traceback)
     kept = [one for one in entries[1:] if not _is_machinery(one.tb_frame.f_code.co_filename)]
-    if len(kept) > 1 and _called_a_magic(entries, kept[0]):
+    known = bool(kept)
+    if kept and _called_a_magic(entries, kept[0]):
         kept = kept[1:]
     chain: TracebackType | None = None
-    for one in reversed([entries[0], *kept] if kept else entries):
+    for one in reversed([entries[0], *kept] if known else entries):
         chain = TracebackType(chain, one.tb_frame, one.tb_lasti, one.tb_lineno)
     assert chain is not None
     return chain
@@ -208,7 +209,9 @@ def _is_machinery(file: str) -> bool:
 def _innermost_user_frame(traceback: TracebackType | None) -> tuple[FrameType | None, int]:
     found: tuple[FrameType | None, int] = (None, 0)
     while traceback is not None:
-        if source.is_user_code(traceback.tb_frame.f_code):
+        called = traceback.tb_next
+        is_call = called is not None and called.tb_frame.f_code.co_name == "run_cell_magic"
+        if source.is_user_code(traceback.tb_frame.f_code) and not is_call:
             found = (traceback.tb_frame, traceback.tb_lasti)
         traceback = traceback.tb_next
     return found

@@ -15,6 +15,7 @@ suspended inside the block and restored after it.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import reprlib
 import sys
@@ -33,7 +34,7 @@ from jxkernel.core.jaxpr import Var
 from jxkernel.core.trace import Tracer, state
 from jxkernel.transforms.stage import StageTrace, StageTracer
 
-__all__ = ["CodeNotes", "NameWatch", "Note", "Value", "describe"]
+__all__ = ["CodeNotes", "NameWatch", "Note", "Value", "describe", "is_library_file"]
 
 _TEXT_LENGTH = 200
 _LINES_PER_CALL = 20_000
@@ -271,10 +272,16 @@ def _describe(value: Any) -> Value | None:
     )
 
 
+@functools.lru_cache(maxsize=4096)
+def is_library_file(file: str) -> bool:
+    """Whether a file belongs to Python itself or to an installed package."""
+    return any(part in file for part in _LIBRARIES)
+
+
 def _is_watched(code: CodeType) -> bool:
     if code.co_filename == "<string>":  # generated, such as the `__init__` of a dataclass
         return False
-    return source.is_user_code(code) and not any(part in code.co_filename for part in _LIBRARIES)
+    return source.is_user_code(code) and not is_library_file(code.co_filename)
 
 
 def _is_tracing() -> bool:

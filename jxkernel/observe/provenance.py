@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import CodeType, FunctionType
 from typing import Any
@@ -53,14 +53,20 @@ _COMPARED_BYTES = 1 << 20
 
 
 class Watching:
-    """A watch under way or over; `provenance()` gives what it saw."""
+    """A watch under way or over; `provenance()` gives what it saw.
 
-    def __init__(self, names: NameWatch) -> None:
+    Args:
+      names: the notes.
+      returned: inputs of a cell whose changes in place the notebook is given.
+    """
+
+    def __init__(self, names: NameWatch, returned: Collection[str] = ()) -> None:
         self._names = names
+        self._returned = returned
 
     def provenance(self) -> Provenance:
         """Puts together what was seen so far."""
-        return _Builder(self._names).build()
+        return _Builder(self._names, self._returned).build()
 
 
 @contextmanager
@@ -129,8 +135,9 @@ def _fresh(function: Callable[..., Any]) -> Callable[..., Any]:
 class _Builder:
     """Joins the notes of a watch with dataflow and source text."""
 
-    def __init__(self, names: NameWatch) -> None:
+    def __init__(self, names: NameWatch, returned: Collection[str] = ()) -> None:
         self._names = names
+        self._returned = returned
         self._syntaxes: dict[int, FunctionSyntax | None] = {}
         self._flow = Flow(names.traces)
         self._constants = [value for trace in names.traces for value in trace.const_values]
@@ -279,9 +286,10 @@ class _Builder:
     def _effects(self, notes: CodeNotes, syntax: FunctionSyntax | None) -> list[Mark]:
         if syntax is None:
             return []
+        returned = self._returned if notes.code.co_name == "<module>" else ()
         return [
             _mark("effect", one.code, one.span, f"{one.problem}; {one.instead}", is_name=False)
-            for one in syntax.effects(notes.namespace)
+            for one in syntax.effects(notes.namespace, returned)
             if any(notes.counts[line] for line in range(one.span.line, one.span.end_line + 1))
         ]
 

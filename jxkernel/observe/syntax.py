@@ -15,7 +15,7 @@ import ast
 import builtins
 import inspect
 import linecache
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import Any
@@ -160,11 +160,14 @@ class FunctionSyntax:
                 end = one.body[-1].end_lineno or one.lineno
                 yield LoopSyntax(one.lineno, one.body[0].lineno, end, isinstance(one, ast.While))
 
-    def effects(self, namespace: dict[str, Any]) -> Iterator[Effect]:
+    def effects(
+        self, namespace: dict[str, Any], returned: Collection[str] = ()
+    ) -> Iterator[Effect]:
         """Everything that changes or asks the world outside the function.
 
         Args:
           namespace: the globals of the function, to tell modules from other values.
+          returned: arguments whose changes in place the caller is given.
         """
         declared = {
             name: type(one).__name__.lower()
@@ -174,9 +177,11 @@ class FunctionSyntax:
         }
         for one in _own_nodes(self.node):
             if isinstance(one, ast.Call):
-                yield from self._call_effects(one, namespace)
+                yield from self._call_effects(one, namespace, returned)
             elif isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load):
-                if one.id in declared:
+                # In a traced cell a function's `global` names are the cell's, and written back.
+                kept = self.code.co_name == "<module>" or one.id in self.code.co_freevars
+                if one.id in declared and not (kept and declared[one.id] == "global"):
                     yield self._effect(
                         one,
                         f"assigns to the {declared[one.id]} name {one.id} once, while tracing",
@@ -185,9 +190,11 @@ class FunctionSyntax:
             elif isinstance(one, ast.Attribute | ast.Subscript) and not isinstance(
                 one.ctx, ast.Load
             ):
-                yield from self._change_effects(one, one)
+                yield from self._change_effects(one, one, returned)
 
-    def _call_effects(self, call: ast.Call, namespace: dict[str, Any]) -> Iterator[Effect]:
+    def _call_effects(
+        self, call: ast.Call, namespace: dict[str, Any], returned: Collection[str]
+    ) -> Iterator[Effect]:
         function = call.func
         if isinstance(function, ast.Name):
             name = function.id
@@ -201,9 +208,11 @@ class FunctionSyntax:
                 problem = "is evaluated once, while tracing; its result is baked in"
                 yield self._effect(call, problem, _MODULE_EFFECTS[module])
             elif function.attr in _MUTATORS and module is None:
-                yield from self._change_effects(function.value, call)
+                yield from self._change_effects(function.value, call, returned)
 
-    def _change_effects(self, changed: ast.expr, whole: ast.expr) -> Iterator[Effect]:
+    def _change_effects(
+        self, changed: ast.expr, whole: ast.expr, returned: Collection[str]
+    ) -> Iterator[Effect]:
         """An effect if what is changed belongs to the outside or is an argument."""
         root = _root_name(changed)
         if root is None:
@@ -211,7 +220,12 @@ class FunctionSyntax:
         if self._is_outer(root):
             problem = f"changes {root}, which lives outside the function, once, while tracing"
             yield self._effect(whole, problem, "return the value and store it outside")
-        elif root in self._arguments and root not in self._rebound and root != "self":
+        elif (
+            root in self._arguments
+            and root not in returned
+            and root not in self._rebound
+            and root != "self"
+        ):
             problem = f"changes the traced copy of the argument {root}; the caller's stays as it is"
             yield self._effect(whole, problem, f"return the changed {root}")
 
