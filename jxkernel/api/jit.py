@@ -8,6 +8,7 @@ call becomes one ``jit`` equation instead.
 Traces are remembered per function object, not per ``jit`` wrapper, and die with the function.
 """
 
+import logging
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
@@ -46,9 +47,9 @@ from jxkernel.compile import (
     execute_checked,
     target_device,
 )
-from jxkernel.compile.keys import SignatureHistory
+from jxkernel.compile.keys import SignatureHistory, miss_text
 from jxkernel.compile.signature import call_signature, function_number
-from jxkernel.config import config
+from jxkernel.config import config, explain_cache_misses
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import axis_environment
 from jxkernel.core.checking import check_if_enabled
@@ -56,6 +57,7 @@ from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.primitive import clear_primitive_caches
 from jxkernel.core.trace import Tracer, evaluating
+from jxkernel.events.vocabulary import CacheName
 from jxkernel.higher_order.jit import call as call_program
 from jxkernel.records import record
 from jxkernel.runtime import (
@@ -64,15 +66,20 @@ from jxkernel.runtime import (
     local_devices,
     shard_argument,
 )
+from jxkernel.source import current_user_frame
 from jxkernel.transforms.key_reuse import check_keys, checking_keys
 from jxkernel.transforms.stage import trace_flat
 
 __all__ = ["JitState", "TraceEntry", "clear_caches", "jit", "jit_on", "jit_state"]
 
+_LOGGER = logging.getLogger("jxkernel")
 _CACHE = PjitFunctionCache(capacity=8192)
 _TRACES = FunctionMemo("traces")
 history = SignatureHistory()
-"""The signatures of calls that missed, kept while someone listens."""
+"""The signatures of calls that missed, kept while someone listens.
+
+Clearing caches leaves it alone, so that the next call can be told that its entry was evicted.
+"""
 
 
 @record(frozen=False, weakref_slot=True)
@@ -104,6 +111,17 @@ class JitOptions:
     compiler_options: tuple[tuple[str, Any], ...]
     in_shardings: GivenShardings | None = None
     out_shardings: GivenShardings | None = None
+
+    def in_words(self) -> list[tuple[str, str]]:
+        """Name and value of what executables depend on, where it is not the default."""
+        given = {
+            "keep_unused": self.keep_unused or None,
+            "device": self.device,
+            "compiler_options": dict(self.compiler_options) or None,
+            "in_shardings": self.in_shardings,
+            "out_shardings": self.out_shardings,
+        }
+        return [(name, f"{value!s:.200}") for name, value in given.items() if value is not None]
 
 
 class JitState:
@@ -167,6 +185,7 @@ class JitState:
                 results=results,
                 keep_unused=self.options.keep_unused,
                 compiler_options=self.options.compiler_options,
+                on_further=partial(self._tell_miss, call, entry.avals, len(args), "memory"),
             )
             return entry.out_tree.unflatten(outs), None, False
         target, committed = target_device(
@@ -180,6 +199,7 @@ class JitState:
             keep_unused=self.options.keep_unused,
             compiler_options=self.options.compiler_options,
             function_id=function_number(self.fun),
+            on_further=partial(self._tell_miss, call, entry.avals, len(args), "memory"),
         )
         outs = executable.call(call.flat, committed=committed)
         fastpath = executable.fastpath(entry.out_tree, committed=committed)
@@ -216,8 +236,7 @@ class JitState:
         traces = self.traces
         entry = traces.get(key)
         if entry is None:
-            if events.listening():
-                self._emit_miss(call, avals)
+            self._tell_miss(call, avals, len(args), "trace")
             entry = self._trace(call, avals)
             if not any(isinstance(const, Tracer) for const in entry.closed.consts):
                 traces[key] = entry
@@ -227,18 +246,33 @@ class JitState:
             )
         return call, entry
 
-    def _emit_miss(self, call: Call, avals: tuple[ShapedArray, ...]) -> None:
+    def _tell_miss(
+        self, call: Call, avals: tuple[ShapedArray, ...], count: int, cache: CacheName
+    ) -> None:
+        """Say why a call of ``count`` positional arguments missed, if anyone wants to know."""
+        explained = explain_cache_misses.value
+        if not explained and not events.listening():
+            return
         names = leaf_names(self.fun, call)
         static = [(static_name(self.fun, key), value) for key, value in call.static]
-        donated = self.options.donate.numbers
-        signature = call_signature(self.fun, self.name, call, avals, names, static, donated)
+        flags = self._donated_leaves(call, count)
+        donated = tuple(index for index, gone in enumerate(flags) if gone)
+        signature = call_signature(
+            self.fun, self.name, call, avals, names, static, donated, self.options.in_words()
+        )
+        reasons = history.record(signature, cache)
+        frame = current_user_frame()
+        site = f"{frame.file}:{frame.line}" if frame else ""
+        if explained:
+            _LOGGER.warning("%s", miss_text(self.name, cache, site, reasons))
         events.emit(
             events.CacheMiss,
             fun=self.name,
             function_id=function_number(self.fun),
-            cache="trace",
-            reasons=history.record(signature),
+            cache=cache,
+            reasons=reasons,
             signature=signature,
+            site=site,
         )
 
     def _trace(self, call: Call, avals: tuple[ShapedArray, ...]) -> TraceEntry:
@@ -265,15 +299,17 @@ class JitState:
 
     def donated(self, entry: TraceEntry, args: tuple[Any, ...]) -> tuple[bool, ...]:
         """Say for each dynamic leaf whether its buffer is given away; empty for none."""
+        return self._donated_leaves(entry.call, len(args))
+
+    def _donated_leaves(self, call: Call, count: int) -> tuple[bool, ...]:
         donate = self.options.donate
         if not donate.numbers and not donate.names:
             return ()
-        static = {key for key, _ in entry.call.static if not isinstance(key, str)}
-        count = len(args)
+        static = {key for key, _ in call.static if not isinstance(key, str)}
         dynamic = [position for position in range(count) if position not in static]
         chosen = donate.positions(count)
         flags: list[bool] = []
-        for which, first, *_ in tree.leaf_paths(entry.call.in_tree):
+        for which, first, *_ in tree.leaf_paths(call.in_tree):
             positional = which.idx == 0
             flags.append(dynamic[first.idx] in chosen if positional else first.key in donate.names)
         return tuple(flags)
@@ -481,7 +517,6 @@ def clear_caches() -> None:
     # callables that are gone, for the next ``jit`` of the same function.
     _CACHE.clear_all()
     _CACHE.clear()
-    history.clear()
 
 
 def _cpu_devices_changed() -> None:

@@ -308,11 +308,25 @@ def executable_for(
     keep_unused: bool = False,
     compiler_options: tuple[tuple[str, Any], ...] = (),
     function_id: int = 0,
+    on_further: Callable[[], object] | None = None,
 ) -> Executable:
-    """Return the executable of a program on a device or a placement, made on first use."""
+    """Return the executable of a program on a device or a placement, made on first use.
+
+    Args:
+      closed: the program.
+      target: the device or placement.
+      name: the program's name.
+      donated: which arguments' buffers are given away.
+      keep_unused: whether arguments that the program never reads stay parameters.
+      compiler_options: XLA options by name.
+      function_id: the number of the function object, for events.
+      on_further: called before a program that has executables already gets another one.
+    """
     key = ("executable", target, donated, keep_unused, compiler_options, trace_context())
     found = closed.derived.get(key)
     if found is None:
+        if on_further is not None and any(one[0] == "executable" for one in closed.derived):
+            on_further()
         with events.span(events.Lowered, fun=name, function_id=function_id) as span:
             lowered = lower_program(
                 closed,

@@ -14,9 +14,17 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
-from jxkernel.events.vocabulary import CallSignature, LeafSignature, Reason, ReasonKind
+from jxkernel.events.vocabulary import (
+    CacheName,
+    CallSignature,
+    LeafSignature,
+    Reason,
+    ReasonKind,
+    StaticKind,
+)
 
 __all__ = [
     "CallSignature",
@@ -27,6 +35,7 @@ __all__ = [
     "describe_leaf",
     "diff",
     "explain_miss",
+    "miss_text",
 ]
 
 _COST: dict[ReasonKind, int] = {
@@ -49,21 +58,35 @@ _COST: dict[ReasonKind, int] = {
 _SHORT_DTYPES = (("complex", "c"), ("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("int", "i"))
 
 
-def diff(new: CallSignature, earlier: CallSignature) -> tuple[Reason, ...]:
-    """Says what differs between two signatures, cheapest fix first; empty when nothing does."""
+_EXECUTABLE_KINDS: frozenset[ReasonKind] = frozenset({"donated", "sharding"})
+"""Differences that no trace depends on: they only ask for another executable."""
+
+
+def diff(
+    new: CallSignature, earlier: CallSignature, cache: CacheName = "memory"
+) -> tuple[Reason, ...]:
+    """Says what differs between two signatures, cheapest fix first; empty when nothing does.
+
+    Args:
+      new: the call that missed.
+      earlier: a call before it.
+      cache: which cache missed: of traces only what shapes a trace counts.
+    """
     reasons = [
         *_function_reasons(new, earlier),
         *_structure_reasons(new, earlier),
-        *_named_reasons("static_value", new.static, earlier.static),
-        *_named_reasons("context", new.context, earlier.context),
-        *_named_reasons("constant_changed", new.constants, earlier.constants),
+        *_named_reasons("static_value", new.static, earlier.static, partial(_static_fix, new)),
+        *_named_reasons("context", new.context, earlier.context, _context_fix),
+        *_named_reasons("constant_changed", new.constants, earlier.constants, _constant_fix),
         *_donation_reasons(new, earlier),
     ]
-    return tuple(sorted(reasons, key=lambda reason: _COST[reason.kind]))
+    ignored = _EXECUTABLE_KINDS if cache == "trace" else frozenset[ReasonKind]()
+    counted = (reason for reason in reasons if reason.kind not in ignored)
+    return tuple(sorted(counted, key=lambda reason: _COST[reason.kind]))
 
 
 def closest(
-    new: CallSignature, earlier: Iterable[CallSignature]
+    new: CallSignature, earlier: Iterable[CallSignature], cache: CacheName = "memory"
 ) -> tuple[int, tuple[Reason, ...]] | None:
     """Finds the earlier signature that differs least; None when there are no earlier ones.
 
@@ -76,35 +99,47 @@ def closest(
     best: tuple[int, tuple[Reason, ...]] | None = None
     best_distance = 0
     for index, signature in enumerate(earlier):
-        reasons = diff(new, signature)
+        reasons = diff(new, signature, cache)
         distance = sum(_COST[reason.kind] for reason in reasons)
         if best is None or distance <= best_distance:
             best, best_distance = (index, reasons), distance
     return best
 
 
-def explain_miss(new: CallSignature, earlier: Iterable[CallSignature]) -> tuple[Reason, ...]:
+def explain_miss(
+    new: CallSignature, earlier: Iterable[CallSignature], cache: CacheName = "memory"
+) -> tuple[Reason, ...]:
     """Says why a call missed, given the signatures of earlier misses of the same code.
 
     An equal earlier signature means that its entry has been evicted since.
     """
-    found = closest(new, earlier)
+    found = closest(new, earlier, cache)
     if found is None:
         return (Reason(kind="first_call", what=f"first call of {new.fun}"),)
     _, reasons = found
     return reasons or (
         Reason(
             kind="evicted",
-            what=f"the entry for this call of {new.fun} was evicted or cleared",
-            fix="keep a reference to the jitted function; raise the cache's capacity",
+            what=f"{new.fun} was called like this before; its entry was evicted since",
+            fix="clear caches (clear_cache, clear_caches, %jx cache clear) between experiments only",
         ),
     )
+
+
+def miss_text(fun: str, cache: CacheName, site: str, reasons: Sequence[Reason]) -> str:
+    """Says in a few lines why a call missed: what `explain_cache_misses` logs."""
+    what = "traced" if cache == "trace" else "compiled"
+    lines = [f"{fun} is {what}{f' for {site}' if site else ''}:"]
+    for reason in reasons:
+        lines.append(f"  {reason.kind.replace('_', ' ')}: {reason.sentence()}")
+        lines += [f"    fix: {reason.fix}"] * bool(reason.fix)
+    return "\n".join(lines)
 
 
 class SignatureHistory:
     """The signatures that missed before, by the function's name and file, bounded.
 
-    Functions are told apart by name and file, not by object or line, so that a function defined
+    Functions are told apart by qualified name and file, not by object or line, so that a function defined
     again is compared with what it was. All that is typed at a prompt or in a notebook counts as
     one file. Safe to use from several threads.
 
@@ -119,9 +154,9 @@ class SignatureHistory:
         self._signatures: OrderedDict[tuple[str, str], deque[CallSignature]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def record(self, new: CallSignature) -> tuple[Reason, ...]:
-        """Says why `new` missed, given all recorded before, and records it."""
-        key = (new.fun, _file_group(new))
+    def record(self, new: CallSignature, cache: CacheName = "memory") -> tuple[Reason, ...]:
+        """Says why `new` missed a cache, given all recorded before, and records it."""
+        key = (new.qualified or new.fun, _file_group(new))
         with self._lock:
             recorded = self._signatures.setdefault(key, deque(maxlen=self._per_function))
             self._signatures.move_to_end(key)
@@ -129,7 +164,7 @@ class SignatureHistory:
             recorded.append(new)
             if len(self._signatures) > self._functions:
                 self._signatures.popitem(last=False)
-        return explain_miss(new, earlier)
+        return explain_miss(new, earlier, cache)
 
     def clear(self) -> None:
         """Forgets all signatures: every next call is a first call."""
@@ -169,7 +204,8 @@ def _function_reasons(new: CallSignature, earlier: CallSignature) -> list[Reason
         return []
     fix = "call jit once, outside the loop or cell that is run again, and keep its result"
     if new.code_location == earlier.code_location:
-        what = f"{new.fun} is a new function object, made again at {new.code_location}"
+        place = f" at {new.code_location}" if new.code_location else ""
+        what = f"{new.fun} is a new function object, made again{place}"
         return [Reason("new_function_object", what, fix=fix)]
     what = f"{new.fun} is a new function object, defined anew"
     return [Reason("new_function_object", what, earlier.code_location, new.code_location, fix)]
@@ -187,36 +223,37 @@ def _structure_reasons(new: CallSignature, earlier: CallSignature) -> list[Reaso
 
 
 def _keyword_reason(new: CallSignature, earlier: CallSignature) -> Reason:
+    changed = sorted({*new.keyword_names} ^ {*earlier.keyword_names})
     return Reason(
         kind="kwargs_form",
         what="arguments by keyword",
         before=", ".join(earlier.keyword_names) or "none",
         after=", ".join(new.keyword_names) or "none",
-        fix="pass the same arguments by keyword, in the same order, in every call",
+        fix=f"pass {', '.join(changed)} the same way, by keyword or by position, in every call",
     )
 
 
 def _tree_reason(new: CallSignature, earlier: CallSignature) -> Reason:
-    """Names the first leaf that only one of the two structures has."""
+    """Names the first leaf that only one of the two structures has, or the changed container."""
     before = {leaf.path for leaf in earlier.leaves}
     after = {leaf.path for leaf in new.leaves}
     added = next((leaf.path for leaf in new.leaves if leaf.path not in before), "")
     removed = next((leaf.path for leaf in earlier.leaves if leaf.path not in after), "")
+    what, fix = "the arguments' structure", "give the arguments the same containers and keys always"
     if added or removed:
         return Reason(
             kind="tree_structure",
-            what="the arguments' structure",
-            before=removed and f"has {removed}",
-            after=added and f"has {added}",
-            fix="give the arguments the same containers and keys in every call",
+            what=what,
+            before=f"with {removed}" if removed else f"without {added}",
+            after=f"with {added}" if added else f"without {removed}",
+            fix=fix,
         )
-    return Reason(
-        kind="tree_structure",
-        what="the arguments' structure",
-        before=earlier.structure,
-        after=new.structure,
-        fix="give the arguments the same containers and keys in every call",
-    )
+    earlier_containers = dict(earlier.containers)
+    for path, kind in new.containers:
+        known = earlier_containers.get(path, kind)
+        if known != kind:
+            return Reason("tree_structure", path, known, kind, f"pass {path} as one kind always")
+    return Reason("tree_structure", what, earlier.structure, new.structure, fix)
 
 
 def _leaf_reasons_by_path(new: CallSignature, earlier: CallSignature) -> list[Reason]:
@@ -286,26 +323,38 @@ def _describe_placement(leaf: LeafSignature) -> str:
     return f"{leaf.sharding or 'default device'} ({committed})"
 
 
-_NAMED_FIXES: dict[str, str] = {
-    "static_value": "make {name} a traced argument if it takes many values",
-    "context": "set {name} once, before the first call",
-    "constant_changed": "pass {name} as an argument instead of closing over it",
+_STATIC_FIXES: dict[StaticKind, str] = {
+    "number": "make {name} a traced argument if it takes many values",
+    "function": "pass the same function object for {name}: define it once, outside the loop",
+    "identity": "pass the same object for {name}, or give its class __eq__ and __hash__",
+    "value": "each value of {name} has a program of its own: keep to a few",
 }
 
 
+def _static_fix(new: CallSignature, name: str) -> str:
+    return _STATIC_FIXES[dict(new.static_kinds).get(name, "number")].format(name=name)
+
+
+def _context_fix(name: str) -> str:
+    if name.startswith("jax_"):
+        return f"set {name} once, before the first call"
+    return f"jit the function once, with one {name}"
+
+
+def _constant_fix(name: str) -> str:
+    return f"pass {name} as an argument instead of closing over it"
+
+
 def _named_reasons(
-    kind: ReasonKind, new: tuple[tuple[str, str], ...], earlier: tuple[tuple[str, str], ...]
+    kind: ReasonKind,
+    new: tuple[tuple[str, str], ...],
+    earlier: tuple[tuple[str, str], ...],
+    fix: Callable[[str], str],
 ) -> list[Reason]:
     """Differences of name-value pairs, in the order of the new call and then of the earlier."""
     after, before = dict(new), dict(earlier)
     return [
-        Reason(
-            kind,
-            name,
-            before.get(name, ""),
-            after.get(name, ""),
-            _NAMED_FIXES[kind].format(name=name),
-        )
+        Reason(kind, name, before.get(name, ""), after.get(name, ""), fix(name))
         for name in {**after, **before}
         if after.get(name) != before.get(name)
     ]

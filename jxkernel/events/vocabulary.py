@@ -38,6 +38,7 @@ __all__ = [
     "Lowered",
     "Reason",
     "ReasonKind",
+    "StaticKind",
     "TraceTimeEffect",
     "Traced",
     "Transferred",
@@ -48,6 +49,9 @@ CacheName = Literal["trace", "memory", "disk"]
 
 LeafKind = Literal["array", "numpy", "python scalar", "tracer"]
 """What an argument leaf was before it became an aval."""
+
+StaticKind = Literal["number", "function", "identity", "value"]
+"""What a static value is to its key: a number, code, an object equal to itself alone, or other."""
 
 ReasonKind = Literal[
     "first_call",
@@ -101,10 +105,13 @@ class CallSignature:
       structure: the pytree structure of the dynamic arguments, in words.
       leaves: the dynamic leaves in order.
       static: (name, repr) of each static argument; reprs are capped by the maker.
-      keyword_names: names of the arguments that came by keyword, in the order given.
+      keyword_names: names of the arguments that came by keyword, sorted.
       donated: indices of donated leaves.
       context: (setting, value) of each configuration value that the key holds.
-      constants: (name, fingerprint) of each closed-over constant that the key holds.
+      constants: (name, fingerprint) of each value that the function has closed over.
+      containers: (path, kind) of each container among the dynamic arguments.
+      static_kinds: (name, kind) of each static argument.
+      qualified: the function's name with those of the functions and classes around it.
     """
 
     fun: str
@@ -117,6 +124,9 @@ class CallSignature:
     donated: tuple[int, ...] = ()
     context: tuple[tuple[str, str], ...] = ()
     constants: tuple[tuple[str, str], ...] = ()
+    containers: tuple[tuple[str, str], ...] = ()
+    static_kinds: tuple[tuple[str, StaticKind], ...] = ()
+    qualified: str = ""
 
 
 @record()
@@ -224,7 +234,8 @@ class CacheHit(Event):
 class CacheMiss(Event):
     """A cache had no answer; `reasons` compare the call with the closest earlier one.
 
-    Where the disk cache had none, `bytes` were stored there for next time.
+    Where the disk cache had none, `bytes` were stored there for next time. `site` is the user's
+    line that called, `file:line`.
     """
 
     fun: str
@@ -233,6 +244,7 @@ class CacheMiss(Event):
     reasons: tuple[Reason, ...] = ()
     signature: CallSignature | None = None
     bytes: int = 0
+    site: str = ""
 
 
 @record(kw_only=True)

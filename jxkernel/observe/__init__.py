@@ -11,9 +11,11 @@ from jxkernel.observe.explain import LedgerRow, explain, format_ledger, ledger
 from jxkernel.observe.nonfinite import find_nonfinite
 from jxkernel.observe.provenance import Provenance, provenance, watch
 from jxkernel.observe.recorder import Record, Recorder, Totals
+from jxkernel.observe.totals import LedgerTotal, format_totals, ledger_totals
 
 __all__ = [
     "LedgerRow",
+    "LedgerTotal",
     "Provenance",
     "Record",
     "Recorder",
@@ -21,7 +23,9 @@ __all__ = [
     "explain",
     "find_nonfinite",
     "format_ledger",
+    "format_totals",
     "ledger",
+    "ledger_totals",
     "provenance",
     "watch",
 ]

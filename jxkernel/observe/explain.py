@@ -15,12 +15,15 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from jxkernel.events import (
     CacheHit,
     CacheMiss,
     Compiled,
     ConstantCaptured,
+    Event,
+    FastPathLost,
     Lowered,
     Reason,
     Traced,
@@ -37,6 +40,7 @@ __all__ = [
     "format_size",
     "function_label",
     "ledger",
+    "slow_text",
 ]
 
 STORM = 5
@@ -61,6 +65,10 @@ class LedgerRow:
       lower_ns: time of lowering.
       compile_ns: time of XLA's compilation, or of loading from disk.
       from_disk: whether the executable came from the disk cache.
+      disk: what the disk cache said, `hit` or `miss`; empty where it was not asked.
+      saved_ns: the time that a disk hit saved.
+      site: the user's line that called, `file:line`; empty when unknown.
+      slow: why every call enters Python instead of the fast path; empty where none does.
       error: what ended it early, or None.
       total_ns: all of these times, of this and all earlier rows.
       storm: a warning when the function keeps being built again; empty otherwise.
@@ -78,6 +86,10 @@ class LedgerRow:
     lower_ns: int = 0
     compile_ns: int = 0
     from_disk: bool = False
+    disk: Literal["", "hit", "miss"] = ""
+    saved_ns: int = 0
+    site: str = ""
+    slow: str = ""
     error: str | None = None
     total_ns: int = 0
     storm: str = ""
@@ -101,6 +113,14 @@ class LedgerRow:
             return "built outside a call of jit"
         return f"not in the {self.cache} cache"
 
+    def is_avoidable(self) -> bool:
+        """Whether it was built for another reason than being the first call."""
+        return any(reason.kind != "first_call" for reason in self.reasons)
+
+    def warnings(self) -> tuple[str, ...]:
+        """What the user should know besides: calls that stay slow, and building without end."""
+        return tuple(one for one in (self.slow and slow_text(self.slow), self.storm) if one)
+
 
 def ledger(
     recorder: Recorder, *, fun: str | None = None, cell: str | None = None
@@ -112,9 +132,8 @@ def ledger(
       fun: only functions of this name.
       cell: only this cell. Totals then count only the rows shown.
     """
-    records = recorder.records((CacheMiss, Traced, Lowered, Compiled), fun=fun, cell=cell)
-    # What the disk cache did is told by its row's compilation.
-    records = [one for one in records if getattr(one.event, "cache", None) != "disk"]
+    kinds = (CacheMiss, CacheHit, Traced, Lowered, Compiled, FastPathLost)
+    records = recorder.records(kinds, fun=fun, cell=cell)
     return tuple(_with_running_values(_rows(records)))
 
 
@@ -137,7 +156,7 @@ def explain(function: object, recorder: Recorder) -> str:
         lines.append(f"  {row.number}. {_place(row)}{row.sentence()} ({_cost(row)})")
         lines += [f"     fix: {row.fix}"] * bool(row.fix)
         lines += [f"     failed: {row.error}"] * bool(row.error)
-        lines += [f"     warning: {row.storm}"] * bool(row.storm)
+        lines += [f"     warning: {warning}" for warning in row.warnings()]
     lines += _constant_lines(recorder, name)
     lines += _effect_lines(recorder, name)
     return "\n".join(lines)
@@ -147,16 +166,24 @@ def format_ledger(rows: Sequence[LedgerRow]) -> str:
     """Writes ledger rows as a text table, with fixes and warnings on lines of their own."""
     if not rows:
         return "nothing has been traced or compiled since recording began"
-    table = [("", "time", "cell", "function", "trace", "lower", "compile", "why")]
+    table = [("", "time", "cell", "function", "trace", "lower", "compile", "disk", "why")]
     table += [_cells(row) for row in rows]
-    widths = [max(len(cells[column]) for cells in table) for column in range(7)]
+    widths = [max(len(cells[column]) for cells in table) for column in range(8)]
     lines = [_aligned(table[0], widths)]
     for row, cells in zip(rows, table[1:], strict=True):
         lines.append(_aligned(cells, widths))
         lines += [f"    fix: {row.fix}"] * bool(row.fix)
-        lines += [f"    warning: {row.storm}"] * bool(row.storm)
+        lines += [f"    warning: {warning}" for warning in row.warnings()]
     lines.append(f"total: {format_duration(rows[-1].total_ns)} in {_count(len(rows), 'build')}")
     return "\n".join(lines)
+
+
+def slow_text(reason: str) -> str:
+    """Says that a program has no fast path, and what would give it one."""
+    return (
+        f"every call enters Python, because of {reason}; take the callback out of what is called "
+        "often"
+    )
 
 
 def function_label(function: object) -> str:
@@ -189,15 +216,26 @@ def _rows(records: Iterable[Record]) -> list[LedgerRow]:
     rows: list[LedgerRow] = []
     latest: dict[tuple[str, int], int] = {}
     for record in records:
+        if isinstance(record.event, CacheHit) and record.event.cache != "disk":
+            continue
         name, number = record.fun or "", record.function_id
         # Number 0 speaks of a program whose function object is not known: the latest of its name.
         at = latest.get((name, number), latest.get((name, 0)))
+        if _is_remark(record.event):
+            if at is not None:
+                rows[at] = _extended(rows[at], record)
+            continue
         if at is None or not _continues(rows[at], record):
             at = len(rows)
             rows.append(LedgerRow(at + 1, record.when, record.cell, name, number))
         latest[name, rows[at].function_id] = latest[name, number] = latest[name, 0] = at
         rows[at] = _extended(rows[at], record)
     return rows
+
+
+def _is_remark(event: Event) -> bool:
+    """Whether an event tells more of a row's work, and is no work itself."""
+    return isinstance(event, FastPathLost) or getattr(event, "cache", None) == "disk"
 
 
 def _continues(row: LedgerRow, record: Record) -> bool:
@@ -231,9 +269,16 @@ def _extended(row: LedgerRow, record: Record) -> LedgerRow:
         case Compiled():
             time_ns = row.compile_ns + record.self_ns
             return replace(row, compile_ns=time_ns, from_disk=event.from_disk, error=error)
+        case CacheHit():
+            return replace(row, disk="hit", saved_ns=event.saved_ns)
+        case CacheMiss(cache="disk"):
+            return replace(row, disk="miss")
         case CacheMiss():
-            reasons = row.reasons or event.reasons
-            return replace(row, cache=row.cache or event.cache, reasons=reasons, error=error)
+            reasons, site = row.reasons or event.reasons, row.site or event.site
+            cache = row.cache or event.cache
+            return replace(row, cache=cache, reasons=reasons, site=site, error=error)
+        case FastPathLost():
+            return replace(row, slow=event.reason)
         case _:
             return row
 
@@ -245,15 +290,11 @@ def _with_running_values(rows: Iterable[LedgerRow]) -> Iterable[LedgerRow]:
     for row in rows:
         total += row.cost_ns
         avoidable = builds.setdefault(row.fun, [])
-        if _is_avoidable(row):
+        if row.is_avoidable():
             avoidable.append(row)
             yield replace(row, total_ns=total, storm=_storm(row.fun, avoidable))
         else:
             yield replace(row, total_ns=total)
-
-
-def _is_avoidable(row: LedgerRow) -> bool:
-    return any(reason.kind != "first_call" for reason in row.reasons)
 
 
 def _storm(fun: str, builds: Sequence[LedgerRow]) -> str:
@@ -300,7 +341,10 @@ def _cost(row: LedgerRow) -> str:
     parts = [] if row.eqns is None else [_count(row.eqns, "eqn")]
     stages = (("trace", row.trace_ns), ("lower", row.lower_ns), ("compile", row.compile_ns))
     parts += [f"{stage} {format_duration(time_ns)}" for stage, time_ns in stages if time_ns]
-    parts += ["from disk"] * row.from_disk
+    if row.saved_ns > 0:
+        parts.append(f"from disk, {format_duration(row.saved_ns)} saved")
+    else:
+        parts += ["from disk"] * row.from_disk
     return ", ".join(parts) or "no work done"
 
 
@@ -314,6 +358,7 @@ def _cells(row: LedgerRow) -> tuple[str, ...]:
             format_duration(time_ns) if time_ns else ""
             for time_ns in (row.trace_ns, row.lower_ns, row.compile_ns)
         ),
+        row.disk,
         (f"failed: {row.error}; " if row.error else "") + row.sentence(),
     )
 
