@@ -278,7 +278,8 @@ def compile_lowered(
         target = settled
     executable = Executable(xla, lowered, closed, target)
     if executable.needs_python and events.listening():
-        why = effect_names(closed.effects) or "calls of Python functions"
+        names = effect_names(closed.effects)
+        why = f"callbacks with effects ({names})" if names else "callbacks"
         events.emit(events.FastPathLost, **about, reason=why)
     return executable
 

@@ -180,10 +180,7 @@ def format_ledger(rows: Sequence[LedgerRow]) -> str:
 
 def slow_text(reason: str) -> str:
     """Says that a program has no fast path, and what would give it one."""
-    return (
-        f"every call enters Python, because of {reason}; take the callback out of what is called "
-        "often"
-    )
+    return f"every call goes through Python, because of {reason}; keep them out of inner loops"
 
 
 def function_label(function: object) -> str:

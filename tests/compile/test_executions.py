@@ -41,4 +41,4 @@ def test_programs_with_effects_report_once_that_every_call_enters_python():
         looking(X)
         looking(X)
         jx.jit(lambda x: jx.pure_callback(np.sin, jx.ShapeDtypeStruct(x.shape, x.dtype), x))(X)
-    assert [event.reason for event in lost] == ["Debug", "calls of Python functions"]
+    assert [event.reason for event in lost] == ["callbacks with effects (Debug)", "callbacks"]

@@ -18,6 +18,7 @@ from jxkernel.compile.keys import (
     describe_leaf,
     diff,
     explain_miss,
+    miss_text,
 )
 from jxkernel.core.avals import ShapedArray
 from jxkernel.events.vocabulary import ReasonKind
@@ -31,7 +32,7 @@ BASE = CallSignature(
     structure="(*, *)",
     leaves=(X, Y),
     static=(("n", "3"), ("mode", "'fast'")),
-    context=(("enable_x64", "False"),),
+    context=(("jax_enable_x64", "False"),),
     constants=(("table", "f32[4]#1"),),
 )
 
@@ -85,16 +86,40 @@ SINGLE_DIFFERENCES = [
         "make mode a traced argument",
     ),
     (
-        replace(BASE, context=(("enable_x64", "True"),)),
+        replace(BASE, context=(("jax_enable_x64", "True"),)),
         "context",
-        "enable_x64: False → True",
-        "set enable_x64 once",
+        "jax_enable_x64: False → True",
+        "set jax_enable_x64 once",
     ),
     (
         replace(BASE, constants=(("table", "f32[4]#2"),)),
         "constant_changed",
         "table: f32[4]#1 → f32[4]#2",
         "pass table as an argument",
+    ),
+    (
+        replace(BASE, context=(*BASE.context, ("keep_unused", "True"))),
+        "context",
+        "keep_unused: nothing → True",
+        "jit the function once, with one keep_unused",
+    ),
+    (
+        replace(BASE, static=(("n", "g()"), BASE.static[1]), static_kinds=(("n", "function"),)),
+        "static_value",
+        "n: 3 → g()",
+        "define it once, outside the loop",
+    ),
+    (
+        replace(BASE, static=(("n", "<C>"), BASE.static[1]), static_kinds=(("n", "identity"),)),
+        "static_value",
+        "n: 3 → <C>",
+        "give its class __eq__ and __hash__",
+    ),
+    (
+        replace(BASE, static=(("n", "'a'"), BASE.static[1]), static_kinds=(("n", "value"),)),
+        "static_value",
+        "n: 3 → 'a'",
+        "has a program of its own: keep to a few",
     ),
     (replace(BASE, donated=(0,)), "donated", "donated arguments: none → x", "donate_argnums"),
     (replace(BASE, donated=(5,)), "donated", "donated arguments: none → leaf 5", "once"),
@@ -125,19 +150,25 @@ SINGLE_DIFFERENCES = [
     (
         replace(BASE, structure="(*, *, *)", leaves=(X, Y, replace(Y, path="z"))),
         "tree_structure",
-        "the arguments' structure: nothing → has z",
+        "the arguments' structure: without z → with z",
         "same containers",
     ),
     (
         replace(BASE, structure="(*,)", leaves=(X,)),
         "tree_structure",
-        "the arguments' structure: has y → nothing",
+        "the arguments' structure: with y → without y",
         "same containers",
     ),
     (
         replace(BASE, leaves=(X, replace(Y, path="p['b']"))),
         "tree_structure",
-        "the arguments' structure: has y → has p['b']",
+        "the arguments' structure: with y → with p['b']",
+        "same containers",
+    ),
+    (
+        replace(BASE, structure="(*, [*])", containers=(("p", "list"), ("p[0]", "tuple"))),
+        "tree_structure",
+        "the arguments' structure: (*, *) → (*, [*])",
         "same containers",
     ),
 ]
@@ -157,6 +188,40 @@ def test_single_difference_is_named_with_its_fix(
 def test_table_covers_every_kind_of_difference() -> None:
     told = {kind for _, kind, _, _ in SINGLE_DIFFERENCES}
     assert told | {"first_call", "evicted"} == set(get_args(ReasonKind))
+
+
+def test_container_of_another_kind_is_named_by_its_path() -> None:
+    before = replace(BASE, structure="([*],)", containers=(("p", "list"), ("p[0]", "dict")))
+    after = replace(BASE, structure="((*,),)", containers=(("p", "tuple"), ("p[0]", "dict")))
+    (reason,) = diff(after, before)
+    assert (reason.kind, reason.sentence()) == ("tree_structure", "p: list → tuple")
+    assert reason.fix == "pass p as one kind always"
+
+
+def test_miss_of_a_trace_is_not_told_by_what_only_executables_depend_on() -> None:
+    new = replace(with_x(shape=(9,), committed=True), donated=(0,))
+    kinds = {cache: [one.kind for one in diff(new, BASE, cache)] for cache in ("trace", "memory")}
+    assert kinds == {"trace": ["shape"], "memory": ["donated", "sharding", "shape"]}
+    history = SignatureHistory()
+    history.record(BASE, "trace")
+    (reason,) = history.record(replace(BASE, donated=(0,)), "trace")
+    assert reason.kind == "evicted"
+
+
+def test_history_tells_functions_of_one_name_in_different_places_apart() -> None:
+    history = SignatureHistory()
+    history.record(replace(BASE, qualified="train.<locals>.f"))
+    (other,) = history.record(replace(BASE, function_id=2, qualified="test.<locals>.f"))
+    assert other.kind == "first_call"
+
+
+def test_miss_is_logged_with_reasons_and_fixes() -> None:
+    text = miss_text("f", "trace", "a.py:3", diff(with_x(shape=(16,)), BASE))
+    assert text.splitlines() == [
+        "f is traced for a.py:3:",
+        "  shape: x: f32[8] → f32[16]",
+        "    fix: pad x along axis 0 to a few fixed sizes",
+    ]
 
 
 def test_equal_signatures_do_not_differ() -> None:

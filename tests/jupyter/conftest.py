@@ -12,6 +12,7 @@ from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
 from jxkernel.api import clear_caches
+from jxkernel.api.jit import history
 from jxkernel.jupyter import load_ipython_extension, session_of, unload_ipython_extension
 from jxkernel.jupyter.session import Session
 
@@ -100,6 +101,7 @@ def plain_notebook() -> Iterator[Notebook]:
 def notebook(plain_notebook: Notebook) -> Notebook:
     """A notebook with the extension loaded and the usual imports done."""
     clear_caches()
+    history.clear()
     load_ipython_extension(plain_notebook.shell)
     plain_notebook.run(
         "import numpy as np, jxkernel as jx, jxkernel.numpy as jnp\n"

@@ -271,9 +271,9 @@ def test_table_is_aligned_and_totalled(clock: Clock) -> None:
     lines = format_ledger(ledger(recorder)).splitlines()
     lines = [re.sub(r"\d\d:\d\d:\d\d", "12:00:00", line) for line in lines]
     assert lines == [
-        "   time      cell   function   trace  lower  compile  why",
-        "1  12:00:00  In[3]  f           1 ms   2 ms    30 ms  first call of f",
-        "2  12:00:00         long_name   1 ms   2 ms    30 ms  x: f32[8] → f32[16]",
+        "   time      cell   function   trace  lower  compile  disk  why",
+        "1  12:00:00  In[3]  f           1 ms   2 ms    30 ms        first call of f",
+        "2  12:00:00         long_name   1 ms   2 ms    30 ms        x: f32[8] → f32[16]",
         "    fix: pad x along axis 0 to a few fixed sizes",
         "total: 66 ms in 2 builds",
     ]

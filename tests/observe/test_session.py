@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import jxkernel as jx
+from jxkernel.api.jit import history
 from jxkernel.events import (
     CacheHit,
     CellFinished,
@@ -31,6 +32,7 @@ EIGHT = np.ones(8, np.float32)
 @pytest.fixture(autouse=True)
 def _no_earlier_calls() -> None:
     jx.clear_caches()
+    history.clear()
 
 
 @pytest.fixture
@@ -62,7 +64,7 @@ MISSES: list[tuple[Callable[..., Any], tuple[Any, ...], tuple[Any, ...], str, st
         ({"a": EIGHT},),
         ({"a": EIGHT, "b": EIGHT},),
         "tree_structure",
-        "the arguments' structure: nothing → has parts['b']",
+        "the arguments' structure: without parts['b'] → with parts['b']",
     ),
 ]
 
