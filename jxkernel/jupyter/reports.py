@@ -15,12 +15,20 @@ from typing import Any
 from jxkernel import tree
 from jxkernel.compile import executable_for
 from jxkernel.core.avals import abstractify
-from jxkernel.events import CacheMiss, Compiled, Lowered, Traced, TraceTimeEffect, emit
+from jxkernel.events import (
+    CacheMiss,
+    Compiled,
+    FastPathLost,
+    Lowered,
+    Traced,
+    TraceTimeEffect,
+    emit,
+)
 from jxkernel.jupyter.cells import Inputs, TraceInfo, Version
 from jxkernel.jupyter.display import RunReport, Section
 from jxkernel.jupyter.session import Session
 from jxkernel.observe import Provenance, Recorder
-from jxkernel.observe.explain import format_duration, format_size
+from jxkernel.observe.explain import format_duration, format_size, slow_text
 from jxkernel.runtime import default_device
 
 __all__ = ["report_of", "sections_of"]
@@ -71,7 +79,10 @@ def report_of(
         assigned=version.source.names.assigned,
         provenance=info.provenance,
         rendered=info.rendered,
-        warnings=tuple(_warnings(version, inputs, info.provenance if traced else None, traced)),
+        warnings=(
+            *_slow(steps, name),
+            *_warnings(version, inputs, info.provenance if traced else None, traced),
+        ),
     )
 
 
@@ -110,6 +121,12 @@ def _reasons(steps: Recorder, name: str) -> tuple[Any, ...]:
         if isinstance(record.event, CacheMiss):
             return record.event.reasons
     return ()
+
+
+def _slow(steps: Recorder, name: str) -> Iterator[str]:
+    for record in steps.records(FastPathLost, fun=name):
+        if isinstance(record.event, FastPathLost):
+            yield slow_text(record.event.reason)
 
 
 def _type_text(value: Any) -> str:

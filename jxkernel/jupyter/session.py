@@ -14,8 +14,9 @@ import difflib
 import linecache
 import sys
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from jxkernel import events
@@ -23,8 +24,10 @@ from jxkernel.events import Reason
 from jxkernel.jupyter.analysis import analyse
 from jxkernel.jupyter.body import CellSource
 from jxkernel.jupyter.cells import Cell, CellOptions, Version
+from jxkernel.jupyter.origins import Origins
 from jxkernel.jupyter.settings import JX
 from jxkernel.jupyter.stale import StaleWatch
+from jxkernel.jupyter.tracebacks import name_cells
 from jxkernel.observe import LedgerRow, Provenance, Recorder, ledger
 
 __all__ = ["RunningCell", "Session"]
@@ -69,6 +72,7 @@ class Session:
         self.cells: dict[Any, Cell] = {}
         self.maps: deque[tuple[str, Provenance]] = deque(maxlen=_REMEMBERED_MAPS)
         self._stale = StaleWatch(shell.user_ns)
+        self._origins = Origins(shell.user_ns)
         self._running: list[tuple[RunningCell, events.SpanHandle]] = []
         self.settings.observe(self._record_or_not, "record")
 
@@ -122,8 +126,16 @@ class Session:
         """Called by IPython after a cell ran."""
         self._stale.after_cell()
         if self._running:
-            _, span = self._running.pop()
+            running, span = self._running.pop()
             span.finish(result.error_in_exec or result.error_before_exec)
+            self._origins.after_cell(running.label)
+            self._warn_of_storms(running.label)
+
+    def _warn_of_storms(self, label: str) -> None:
+        if self.recorder.totals(cell=label).misses:
+            for row in self.ledger():
+                if row.storm and row.cell == label:
+                    sys.stderr.write(f"warning: {row.storm}\n")
 
     def version_of(self, magic: str, line: str, body: str, options: CellOptions) -> Version:
         """The version of the running cell that has this text and these options.
@@ -228,13 +240,22 @@ class Session:
 
     def ledger(self, *, fun: str | None = None, cell: str | None = None) -> tuple[LedgerRow, ...]:
         """The ledger, with what is known of edited cells in place of new function objects."""
-        rows = ledger(self.recorder, fun=fun, cell=cell)
         edits = {
             version.source.file: version.changed
             for one in self.cells.values()
             for version in one.versions.values()
         }
-        return tuple(replace(row, reasons=_told(row.reasons, edits)) for row in rows)
+        rows = self._origins.retold(ledger(self.recorder, fun=fun, cell=cell))
+        named = partial(name_cells, compiler=self.shell.compile)
+        return tuple(
+            replace(
+                row,
+                site=named(row.site),
+                storm=named(row.storm),
+                reasons=tuple(_named(one, named) for one in _told(row.reasons, edits)),
+            )
+            for row in rows
+        )
 
 
 def _parsed(compiler: Any, text: str, file: str) -> ast.Module:
@@ -262,6 +283,12 @@ def _told(reasons: Sequence[Reason], edits: dict[str, str]) -> tuple[Reason, ...
         else reason
         for reason in reasons
     )
+
+
+def _named(reason: Reason, named: Callable[[str], str]) -> Reason:
+    """A reason with cells in the place of their files."""
+    before, after = named(reason.before), named(reason.after)
+    return Reason(reason.kind, named(reason.what), before, after, reason.fix)
 
 
 def _lines_before_magic(text: str) -> int:

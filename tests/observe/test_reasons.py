@@ -202,7 +202,7 @@ REASONS: list[tuple[Callable[[], None], str, str, str]] = [
     (static_object, "static_value", "n: <", "pass the same object for n, or give its class __eq__"),
     (keyword, "kwargs_form", "by keyword: none → x", "pass x the same way"),
     (static_keyword, "kwargs_form", "by keyword: none → n", "pass n the same way"),
-    (sharding, "sharding", "→ PartitionSpec('i',) over {'i': 2} (committed)", "jax.device_put"),
+    (sharding, "sharding", "over {'i': 2} (committed)", "jax.device_put"),
     (device, "sharding", "→ cpu:1 (committed)", "place x the same way"),
     (donated, "donated", "donated arguments: none → x", "with one donate_argnums"),
     (context, "context", "precision: None → highest", "set jax_default_matmul_precision once"),
@@ -301,7 +301,14 @@ def test_totals_are_by_cell_by_line_and_by_function(recorder: Recorder) -> None:
     assert (whole.label, whole.compiles) == ("double", 4)
     assert whole.cost_ns == sum(one.cost_ns for one in lines) == rows[-1].total_ns
     text = format_totals(ledger_totals(rows)).splitlines()
-    assert text[0].split() == ["cell", "builds", "avoidable", "traces", "compiles", *text[0].split()[5:]]
+    assert text[0].split() == [
+        "cell",
+        "builds",
+        "avoidable",
+        "traces",
+        "compiles",
+        *text[0].split()[5:],
+    ]
     assert len(text) == 4
     with pytest.raises(ValueError, match="none of cell, site, function"):
         ledger_totals(rows, by="file")  # type: ignore[arg-type]  # what is tested

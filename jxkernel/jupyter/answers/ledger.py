@@ -17,8 +17,9 @@ from IPython.core.error import UsageError
 from jxkernel.jupyter.answers.expressions import evaluate
 from jxkernel.jupyter.display import View, ledger_view, table_view, text_view
 from jxkernel.jupyter.session import Session
-from jxkernel.observe import LedgerRow, explain
+from jxkernel.observe import LedgerRow, explain, ledger_totals
 from jxkernel.observe.explain import format_duration
+from jxkernel.observe.totals import GROUPS
 
 __all__ = ["events", "explain_function", "ledger_rows"]
 
@@ -39,8 +40,13 @@ def ledger_rows(session: Session, words: str) -> View:
     """Returns the recompilation ledger: of one function if one is named, or of `all`.
 
     Operations that run by themselves are compiled too, once for each kind of arguments; they are
-    counted, and listed only with `all`.
+    counted, and listed only with `all`. `by cell`, `by site` and `by function` add it up.
+
+    Raises:
+      UsageError: the ledger is not kept by that.
     """
+    if words.split()[:1] == ["by"]:
+        return _totals(session, words.split()[1:])
     rows = session.ledger(fun=None if words == "all" else words or None)
     eager = [row for row in rows if row.cache is None and row.eqns is None]
     if not words:
@@ -51,6 +57,26 @@ def ledger_rows(session: Session, words: str) -> View:
         what = f"{len(eager)} operation{'' if len(eager) == 1 else 's'} outside jit"
         notes.append(f"and {what}, compiled in {took}: %jx ledger all")
     return ledger_view(rows, session.recorder.dropped, notes)
+
+
+def _totals(session: Session, words: list[str]) -> View:
+    by = words[0] if len(words) == 1 else ""
+    if by not in GROUPS:
+        raise UsageError(f"%jx ledger by: give one of {', '.join(GROUPS)}")
+    rows = [
+        (
+            total.label,
+            total.builds,
+            total.avoidable,
+            total.traces,
+            total.compiles,
+            total.from_disk,
+            format_duration(total.cost_ns),
+        )
+        for total in ledger_totals(session.ledger(), by)
+    ]
+    head = (by, "builds", "avoidable", "traces", "compiles", "from disk", "cost")
+    return table_view(f"builds by {by}", head, rows, numeric=range(1, 7))
 
 
 def _counted_anew(rows: Iterable[LedgerRow]) -> tuple[LedgerRow, ...]:

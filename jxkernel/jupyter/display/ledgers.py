@@ -17,6 +17,7 @@ from typing import Any
 from jxkernel.jupyter.display.html import Html, details, element, escape, page, table
 from jxkernel.jupyter.display.view import View
 from jxkernel.observe.explain import LedgerRow, format_duration, format_ledger
+from jxkernel.observe.totals import Group, ledger_totals
 
 __all__ = ["ledger_view"]
 
@@ -45,7 +46,7 @@ def _html(rows: Sequence[LedgerRow], notes: Sequence[str]) -> Html:
     if not rows:
         return element("div", "\n".join([format_ledger(rows), *notes]), class_="dim")
     most = max(row.cost_ns for row in rows) or 1
-    head = ("", "time", "cell", "function", "trace", "lower", "compile", "cost", "why")
+    head = ("", "time", "cell", "function", "trace", "lower", "compile", "disk", "cost", "why")
     body = [
         (
             row.number,
@@ -53,6 +54,7 @@ def _html(rows: Sequence[LedgerRow], notes: Sequence[str]) -> Html:
             row.cell or "",
             element("code", escape(row.fun, 80)),
             *(_duration(one) for one in (row.trace_ns, row.lower_ns, row.compile_ns)),
+            row.disk,
             _bar(row.cost_ns / most),
             _why(row),
         )
@@ -62,7 +64,17 @@ def _html(rows: Sequence[LedgerRow], notes: Sequence[str]) -> Html:
     cost = format_duration(sum(row.cost_ns for row in rows))
     total = f"{count} build{'' if count == 1 else 's'}, {cost} in all"
     lines = [element("div", note, class_="dim") for note in notes]
-    return details(total, table(head, body, numeric=(0, 4, 5, 6)), *lines, is_open=True)
+    sums = [details(f"by {by}", _totals(rows, by)) for by in ("cell", "site")]
+    body_table = table(head, body, numeric=(0, 4, 5, 6))
+    return details(total, body_table, *lines, *sums, is_open=True)
+
+
+def _totals(rows: Sequence[LedgerRow], by: Group) -> Html:
+    body = [
+        (total.label, total.builds, total.avoidable, format_duration(total.cost_ns))
+        for total in ledger_totals(rows, by)
+    ]
+    return table((by, "builds", "avoidable", "cost"), body, numeric=(1, 2, 3))
 
 
 def _duration(time_ns: int) -> str:
@@ -79,8 +91,8 @@ def _why(row: LedgerRow) -> Html:
         lines.append(element("div", "failed: ", escape(row.error, 200), class_="warn"))
     if row.fix:
         lines.append(element("div", "fix: ", escape(row.fix, 200), class_="dim"))
-    if row.storm:
-        lines.append(element("div", "warning: ", escape(row.storm, 300), class_="warn"))
+    for warning in row.warnings():
+        lines.append(element("div", "warning: ", escape(warning, 300), class_="warn"))
     return element("div", *lines)
 
 

@@ -35,7 +35,7 @@ SUBCOMMANDS: dict[str, tuple[Answer, str]] = {
     ),
     "ledger": (
         answers.ledger_rows,
-        "[F|all]  each trace and compilation, with reason, cost and fix",
+        "[F|all|by cell|by site]  each trace and compilation, with reason, cost and fix",
     ),
     "events": (answers.events, "[N]  the latest events"),
     "why": (answers.why, "NAME  what a name of a traced cell is, and the way back to an argument"),

@@ -1,0 +1,72 @@
+"""The ledger in a notebook: cells by name, totals, storms while they happen, lost fast paths."""
+
+import re
+
+from IPython.core.error import UsageError
+
+from tests.jupyter.conftest import Notebook
+from tests.jupyter.kernels import running_kernel
+
+DEFINITION = "@jx.jit\ndef f(a):\n    return a + 1"
+
+
+def test_a_function_defined_again_names_both_cells(notebook: Notebook) -> None:
+    for source in (DEFINITION, "f(x)", DEFINITION, "f(x)"):
+        notebook.run(source)
+    first, second = notebook.session.ledger(fun="f")
+    assert second.sentence() == "f was defined again: In[2] → In[4]"
+    assert "begin it with %%jit" in second.fix
+    assert re.fullmatch(r"Cell In\[5\], line 1", second.site)
+    assert first.site == "Cell In[3], line 1"
+
+
+def test_a_function_made_anew_in_a_loop_is_told_by_its_line(notebook: Notebook) -> None:
+    notebook.run("for _ in range(2):\n    g = jx.jit(lambda a: a + 1)\n    g(x)")
+    *_, row = notebook.session.ledger(fun="<lambda>")
+    assert row.sentence() == "<lambda> is a new function object, made again at Cell In[2], line 2"
+
+
+def test_a_storm_is_told_when_its_cell_ends_and_once(notebook: Notebook) -> None:
+    notebook.run(DEFINITION)
+    printed = notebook.run("for n in range(1, 8):\n    f(x[:n])").printed
+    assert printed.count("warning: ") == 1
+    assert "warning: f was built again 5 times" in printed
+    assert "5 times for shape: a; pad a along axis 0" in printed
+    assert "warning" not in notebook.run("f(x[:3])").printed
+    assert "warning" not in notebook.run("f(x)").printed
+
+
+def test_totals_by_cell_and_by_line(notebook: Notebook) -> None:
+    notebook.run(DEFINITION)
+    notebook.run("f(x)\nf(x[:3])")
+    notebook.run("f(x[:2])")
+    view = notebook.run("%jx ledger by cell").value
+    assert view.text.splitlines()[0] == "builds by cell"
+    assert re.search(r"^In\[3\] +\d+ +1 ", view.text, re.MULTILINE)
+    assert "Cell In[3], line 2" in notebook.run("%jx ledger by site").value.text
+    assert "f " in notebook.run("%jx ledger by function").value.text
+    html = notebook.run("%jx ledger").value.html
+    assert "by cell" in html
+    assert "Cell In[3], line 2" in html
+    ran = notebook.attempt("%jx ledger by size")
+    assert isinstance(ran.error, UsageError)
+    assert "cell, site, function" in ran.printed
+
+
+def test_a_cell_with_a_callback_is_told_to_have_no_fast_path(notebook: Notebook) -> None:
+    cell = "%%jit\njx.debug.print('{}', x)\ny = x + 1"
+    shown = notebook.run(cell).shown[0]["text/plain"]
+    assert "warning: every call goes through Python, because of callbacks" in shown
+    assert "warning" not in notebook.run(cell).shown[0]["text/plain"]
+
+
+def test_in_a_kernel_the_ledger_speaks_of_cells() -> None:
+    with running_kernel() as kernel:
+        kernel.ok(DEFINITION, "one")
+        kernel.ok("f(x)", "two")
+        kernel.ok(DEFINITION, "one")
+        shown = kernel.ok("f(x)\n%jx ledger f", "three").result
+        for text in (shown["text/plain"], shown["text/html"]):
+            assert re.search(r"f was defined again: In\[\d\] → In\[\d\]", text)
+            assert "ipykernel_" not in text
+        assert kernel.ok("%jx ledger by site").result["text/plain"].count("Cell In[") == 2
