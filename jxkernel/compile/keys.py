@@ -121,7 +121,7 @@ def explain_miss(
         Reason(
             kind="evicted",
             what=f"{new.fun} was called like this before; its entry was evicted since",
-            fix="clear caches (clear_cache, clear_caches, %jx cache clear) between experiments only",
+            fix="clear caches (clear_cache, %jx cache clear) between experiments only",
         ),
     )
 
@@ -139,9 +139,9 @@ def miss_text(fun: str, cache: CacheName, site: str, reasons: Sequence[Reason]) 
 class SignatureHistory:
     """The signatures that missed before, by the function's name and file, bounded.
 
-    Functions are told apart by qualified name and file, not by object or line, so that a function defined
-    again is compared with what it was. All that is typed at a prompt or in a notebook counts as
-    one file. Safe to use from several threads.
+    Functions are told apart by qualified name and file, not by object or line, so that a function
+    defined again is compared with what it was. All that is typed at a prompt or in a notebook
+    counts as one file. Safe to use from several threads.
 
     Args:
       per_function: how many signatures are kept of each function; the oldest go first.

@@ -118,7 +118,8 @@ def _code(fun: Any) -> CodeType | None:
     if isinstance(fun, partial):
         return _code(fun.func)
     own = getattr(fun, "__code__", None)
-    return own or getattr(getattr(type(fun), "__call__", None), "__code__", None)
+    # An object's call is its class's; what C++ makes has none that could be read.
+    return own or getattr(type(fun).__call__, "__code__", None)
 
 
 def _constants(fun: Any) -> Iterator[tuple[str, str]]:

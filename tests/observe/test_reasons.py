@@ -1,4 +1,4 @@
-"""Every reason to trace or compile again, made by real calls, with the fix that the ledger gives."""
+"""Every reason to trace or compile again, made by real calls, and the fix that the ledger gives."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ REASONS: list[tuple[Callable[[], None], str, str, str]] = [
     (partial, "constant_changed", "n: 2 → 3", "pass n as an argument"),
     (new_function, "new_function_object", "made again at", "outside the loop"),
     (evicted, "evicted", "its entry was evicted since", "between experiments only"),
-    (evicted_with_all, "evicted", "its entry was evicted since", "clear_caches"),
+    (evicted_with_all, "evicted", "its entry was evicted since", "clear caches"),
 ]
 
 
