@@ -12,7 +12,15 @@ from jxkernel import source
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.jaxpr import Atom, ClosedJaxpr, Eqn, Jaxpr, Literal, Var
 
-__all__ = ["Names", "equation_text", "jaxpr_text", "parameter_text"]
+__all__ = [
+    "Names",
+    "atom_text",
+    "equation_text",
+    "jaxpr_text",
+    "letters",
+    "parameter_text",
+    "parameters_text",
+]
 
 _WIDTH = 80
 _STEP = "  "
@@ -28,11 +36,12 @@ class Names:
         """Return the variable's name, given now if it has none."""
         name = self._names.get(var)
         if name is None:
-            name = self._names[var] = _letters(len(self._names))
+            name = self._names[var] = letters(len(self._names))
         return name
 
 
-def _letters(number: int) -> str:
+def letters(number: int) -> str:
+    """Return the name of the variable of a number, from 0: a ... z, aa ..."""
     text = ""
     number += 1
     while number:
@@ -45,7 +54,8 @@ def _typed(var: Var, names: Names) -> str:
     return f"{names(var)}:{var.aval.short()}"
 
 
-def _atom(atom: Atom, names: Names) -> str:
+def atom_text(atom: Atom, names: Callable[[Var], str]) -> str:
+    """Return a variable's name, or a literal with its type."""
     if type(atom) is Literal:
         return f"{_number(atom.val)}:{atom.aval.short()}"
     return names(atom)
@@ -69,7 +79,7 @@ def parameter_text(value: Any) -> str:
     return str(value)
 
 
-def _parameters(eqn: Eqn, indent: str) -> str:
+def parameters_text(eqn: Eqn, indent: str = "") -> str:
     """Return ``[name=value ...]`` in order of names; programs go on lines of their own.
 
     What the user called it comes first.
@@ -116,8 +126,8 @@ def equation_text(
 ) -> str:
     """Return one equation as text, such as ``b:f32[3] = sin a``."""
     names = names or Names()
-    arguments = " ".join(_atom(atom, names) for atom in eqn.invars)
-    params = _parameters(eqn, indent)
+    arguments = " ".join(atom_text(atom, names) for atom in eqn.invars)
+    params = parameters_text(eqn, indent)
     results = " ".join(_typed(var, names) for var in eqn.outvars) or "_"
     text = f"{results} = {eqn.primitive.name}{params}{' ' if arguments else ''}{arguments}"
     frame = source.user_frame(eqn.source) if show_source else None
@@ -150,7 +160,7 @@ def jaxpr_text(
     for eqn in jaxpr.eqns:
         text = equation_text(eqn, names, inner, show_source=show_source)
         lines.append(on_equation(eqn, text) if on_equation else text)
-    results = ", ".join(_atom(atom, names) for atom in jaxpr.outvars)
+    results = ", ".join(atom_text(atom, names) for atom in jaxpr.outvars)
     results = f"({results},)" if len(jaxpr.outvars) == 1 else f"({results})"
     flat = f"{{ lambda {head}. let {'; '.join(lines)} in {results} }}"
     if not lines:

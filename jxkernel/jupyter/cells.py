@@ -85,6 +85,7 @@ class TraceInfo:
       entry: the trace as `jit` keeps it; filled in after the call that made it.
       watching: what was seen of the names while it ran, or None.
       rendered: what was drawn of it, so that a hit draws nothing again.
+      names: the cell's names for variables of the program, as far as `provenance` saw them.
     """
 
     structure: Any
@@ -95,6 +96,7 @@ class TraceInfo:
     entry: TraceEntry | None = None
     watching: Watching | None = None
     rendered: dict[str, Any] = field(default_factory=dict)
+    names: dict[Any, str] = field(default_factory=dict)
     _provenance: Provenance | None = None
 
     @property
@@ -102,6 +104,7 @@ class TraceInfo:
         """What was traced and what was static; None when that was not watched."""
         if self._provenance is None and self.watching is not None:
             # The watch holds tracers; the provenance is text.
+            self.names = self.watching.variable_names()
             self._provenance, self.watching = self.watching.provenance(), None
         return self._provenance
 

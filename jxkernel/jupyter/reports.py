@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from jxkernel import tree
+from jxkernel.api.arguments import leaf_names
 from jxkernel.compile import executable_for
 from jxkernel.core.avals import abstractify
 from jxkernel.events import (
@@ -69,6 +70,9 @@ def report_of(
         hit=not traced and not steps.records((Lowered, Compiled), fun=name),
         reasons=_reasons(steps, name) if version.number + version.traces > 2 else (),
         closed=info.entry.closed if info.entry else None,
+        stack=_stack(version),
+        arguments=_argument_names(version, info),
+        names=info.names,
         trace_ns=totals.trace_ns,
         lower_ns=totals.lower_ns,
         compile_ns=totals.compile_ns,
@@ -114,6 +118,21 @@ def _executable(version: Version, info: TraceInfo) -> Any:
     donated = version.donated(entry)
     device = version.options.device or default_device()
     return executable_for(entry.closed, device, name=version.cell.name, donated=donated)
+
+
+def _stack(version: Version) -> tuple[str, ...]:
+    """The cell and the transforms that its options apply, innermost first."""
+    options = version.options
+    grad = [f"grad {','.join(options.grad)}"] * bool(options.grad)
+    axes = ",".join(f"{name}:{axis}" for name, axis in options.axes)
+    return (version.cell.name, *grad, *[f"vmap {axes}"] * bool(axes), "jit")
+
+
+def _argument_names(version: Version, info: TraceInfo) -> tuple[str, ...]:
+    if info.entry is None:
+        return ()
+    # All come by name, so no function's parameters are asked for.
+    return tuple(leaf_names(version.inputs, info.entry.call))
 
 
 def _reasons(steps: Recorder, name: str) -> tuple[Any, ...]:

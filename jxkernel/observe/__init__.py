@@ -9,6 +9,7 @@ Must not know: IPython, widgets or comms.
 
 from jxkernel.observe.explain import LedgerRow, explain, format_ledger, ledger
 from jxkernel.observe.nonfinite import find_nonfinite
+from jxkernel.observe.programs import Outline, outline, transforms_of
 from jxkernel.observe.provenance import Provenance, provenance, watch
 from jxkernel.observe.recorder import Record, Recorder, Totals
 from jxkernel.observe.totals import LedgerTotal, format_totals, ledger_totals
@@ -16,6 +17,7 @@ from jxkernel.observe.totals import LedgerTotal, format_totals, ledger_totals
 __all__ = [
     "LedgerRow",
     "LedgerTotal",
+    "Outline",
     "Provenance",
     "Record",
     "Recorder",
@@ -26,6 +28,8 @@ __all__ = [
     "format_totals",
     "ledger",
     "ledger_totals",
+    "outline",
     "provenance",
+    "transforms_of",
     "watch",
 ]

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import CodeType, FunctionType
@@ -67,6 +68,15 @@ class Watching:
     def provenance(self) -> Provenance:
         """Puts together what was seen so far."""
         return _Builder(self._names, self._returned).build()
+
+    def variable_names(self) -> dict[Any, str]:
+        """The first name of each jaxpr variable; of those that a container holds, none."""
+        holders = Counter(self._names.names_of.values())
+        return {
+            variable: holder[0]
+            for variable, holder in self._names.names_of.items()
+            if holders[holder] == 1
+        }
 
 
 @contextmanager

@@ -50,20 +50,20 @@ def test_no_run_traces_and_writes_nothing(notebook: Notebook) -> None:
     assert "y" not in notebook.names
     assert ran.line.startswith("jit  1 eqn · traced ")
     assert " · not run · " in ran.line
-    assert "b:f32[8] = sin a" in ran.shown[0]["text/plain"]
+    assert "y:f32[8] = sin x" in ran.shown[0]["text/plain"]
 
 
 @pytest.mark.parametrize(
     ("views", "texts"),
     [
-        ("jaxpr", ["b:f32[8] = sin a"]),
+        ("jaxpr", ["y:f32[8] = sin x"]),
         ("source", ["T traced", "2 y = jnp.sin(x)"]),
         ("hlo", ["stablehlo.sine"]),
         ("optimized", ["HloModule", "sine"]),
         ("cost", ["bytes accessed"]),
         ("memory", ["arguments", "32 B"]),
         ("timeline", ["trace ", "compile "]),
-        ("jaxpr,cost", ["b:f32[8] = sin a", "bytes accessed"]),
+        ("jaxpr,cost", ["y:f32[8] = sin x", "bytes accessed"]),
     ],
 )
 def test_show_adds_views(notebook: Notebook, views: str, texts: list[str]) -> None:
@@ -101,7 +101,7 @@ def test_jaxpr_magics(notebook: Notebook) -> None:
     notebook.run("def f(a, b):\n    return jnp.sin(a) + b")
     assert "c:f32[8] = sin a" in notebook.run("%jaxpr f(x, 1.0)").value.text
     assert "a:f32[8]" in notebook.run("%jaxpr jnp.cos(x) * 2").value.text
-    assert "= sin a" in notebook.run("%%jaxpr\ny = jnp.sin(x)").shown[0]["text/plain"]
+    assert "= sin x" in notebook.run("%%jaxpr\ny = jnp.sin(x)").shown[0]["text/plain"]
     assert "y" not in notebook.names
 
 
@@ -140,7 +140,7 @@ def test_a_wrong_flag_is_named_and_nothing_runs(
 
 def test_defaults_come_from_the_settings(notebook: Notebook) -> None:
     notebook.run("%config JX.show = ['jaxpr']")
-    assert "= sin a" in notebook.run("%%jit\ny = jnp.sin(x)").shown[0]["text/plain"]
+    assert "= sin x" in notebook.run("%%jit\ny = jnp.sin(x)").shown[0]["text/plain"]
     notebook.run("%config JX.summary = False")
     assert notebook.run("%%jit\ny = jnp.sin(x)").shown == []
 

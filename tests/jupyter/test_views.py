@@ -2,6 +2,7 @@
 
 import html.parser
 import json
+import re
 from typing import Any
 
 import pytest
@@ -23,16 +24,20 @@ from jxkernel.jupyter.display import (
     table_view,
     text_view,
 )
-from jxkernel.jupyter.display.html import details, element, page, table
-from jxkernel.jupyter.display.jaxprs import count_equations
+from jxkernel.jupyter.display.html import details, element, line_class, page, table
 from jxkernel.observe import LedgerRow
 from jxkernel.observe.marks import FunctionMap, Loop, Mark, NameFact, Provenance
+from jxkernel.observe.programs import count_equations
 
 ALLOWED_TAGS = {
     *("div", "span", "style", "details", "summary", "table", "tr", "th", "td"),
-    *("pre", "code", "b", "sub"),
+    *("pre", "code", "b", "sub", "a"),
+    *("svg", "g", "path", "rect", "text", "title"),
 }
-ALLOWED_ATTRIBUTES = {"class", "id", "title", "open", "style", "role", "aria-label"}
+ALLOWED_ATTRIBUTES = {
+    *("class", "id", "title", "open", "style", "role", "aria-label", "href"),
+    *("d", "x", "y", "width", "height", "rx", "viewbox", "text-anchor"),
+}
 LIMIT = 300_000
 
 
@@ -49,6 +54,7 @@ class Inspector(html.parser.HTMLParser):
         for name, value in attrs:
             assert name in ALLOWED_ATTRIBUTES, name
             assert name != "style" or str(value).startswith("width:")
+            assert name != "href" or re.fullmatch(r"#[a-z0-9]+", str(value))
         self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
@@ -158,11 +164,13 @@ def test_a_jaxpr_of_10_000_equations_stays_small() -> None:
     closed = chain(10_000)
     view = jaxpr_view(closed)
     text = inspect(view)
-    assert "… 9,000 more equations" in view.text
-    assert "9,000 more equations" in text
+    assert "… 9,600 more equations" in view.text
+    assert "9,600 more equations" in text
+    assert "10,000 eqns" in text
     assert "jaxpr · 10,000 equations" in text
+    assert " open" not in view.html.partition("<summary>")[0].rpartition("<details")[2]
     bundle = view._repr_mimebundle_()
-    assert max(len(json.dumps(part)) for part in bundle.values()) < LIMIT
+    assert len(json.dumps(bundle)) < LIMIT
     assert "text/html" in bundle
     assert "application/vnd.jxkernel.jaxpr+json" in bundle
 
@@ -176,11 +184,16 @@ def test_jaxpr_rows_are_linked_to_source_lines() -> None:
     first = function.__code__.co_firstlineno
     equations = view.data["equations"]
     assert [(one["text"], one["line"]) for one in equations] == [
-        ("b:f32[3] = sin a", first + 1),
-        ("c:f32[3] = add b 1.0:f32[]", first + 2),
+        ("y:f32[3] = sin a", first + 1),
+        ("b:f32[3] = add y 1.0:f32[]", first + 2),
     ]
     assert equations[0]["file"] == __file__
-    assert f'class="row m l{first + 1}"' in view.html
+    of_line = line_class(__file__, first + 1)
+    assert f'class="row m {of_line}"' in view.html
+    links = [link.partition('"')[0] for link in view.html.split('href="#')[1:]]
+    assert [link for link in links if f'id="{link}"' not in view.html] == []
+    assert any(link.endswith(f"s{of_line}") for link in links)
+    assert any(link.endswith("e1") for link in links)
 
 
 def test_inner_programs_are_folded_and_counted() -> None:
@@ -188,7 +201,7 @@ def test_inner_programs_are_folded_and_counted() -> None:
     closed = make_jaxpr(lambda x: inner(x) + inner(x + 1))(jnp.ones(3))
     assert count_equations(closed.jaxpr) == 3 + 1 + 2 * 2
     view = jaxpr_view(closed)
-    assert view.html.count("<details") == 1 + 2
+    assert view.html.count("<details") == 1 + 2 + len(("graph", "text to copy"))
     assert {one["depth"] for one in view.data["equations"]} == {0, 1}
     assert "= sin a" in inspect(view)
 

@@ -18,8 +18,9 @@ from IPython.core.error import UsageError
 from jxkernel.api.jit import jit, jit_state
 from jxkernel.jupyter.session import Session
 from jxkernel.jupyter.statics import is_traceable
+from jxkernel.observe import Outline, outline, transforms_of
 
-__all__ = ["call_of", "evaluate", "traced"]
+__all__ = ["call_of", "evaluate", "outlined", "pair_of", "traced"]
 
 
 def evaluate(session: Session, text: str) -> Any:
@@ -37,11 +38,50 @@ def traced(session: Session, words: str, magic: str) -> Any:
     return function.trace(*args, **kwargs)
 
 
+def outlined(session: Session, words: str, magic: str) -> Outline:
+    """Traces an expression of the user's and returns its program as plain data.
+
+    Raises:
+      UsageError: there is no expression.
+    """
+    function, jitted, args, kwargs = _call_of(session, words, magic)
+    stack = (words,) if function is None else transforms_of(function)
+    stage = jitted.trace(*args, **kwargs)
+    return outline(stage, title=words, function=function or jitted, stack=stack)
+
+
+def pair_of(words: str, magic: str) -> tuple[str, str]:
+    """Splits `f(x), f(y)` into its two expressions.
+
+    Raises:
+      UsageError: there are not two.
+    """
+    try:
+        parsed = ast.parse(words, mode="eval").body
+    except SyntaxError as error:
+        raise UsageError(f"{magic}: {words!r} is not Python: {error.msg}") from None
+    if not isinstance(parsed, ast.Tuple) or len(parsed.elts) != 2:
+        raise UsageError(f"{magic}: give two calls or expressions, such as f(x), f(y)")
+    before, after = map(ast.unparse, parsed.elts)
+    return before, after
+
+
 def call_of(session: Session, words: str, magic: str) -> tuple[Any, list[Any], dict[str, Any]]:
     """Returns an expression as a call of a jitted function, with its arguments.
 
     Of a call whose arguments are all traceable, the function itself; of anything else a function of
     the names that it reads and that hold arrays or numbers.
+
+    Raises:
+      UsageError: there is no expression.
+    """
+    return _call_of(session, words, magic)[1:]
+
+
+def _call_of(
+    session: Session, words: str, magic: str
+) -> tuple[Any, Any, list[Any], dict[str, Any]]:
+    """The call, preceded by the function as the user wrote it; None for an expression.
 
     Raises:
       UsageError: there is no expression.
@@ -54,7 +94,7 @@ def call_of(session: Session, words: str, magic: str) -> tuple[Any, list[Any], d
         args, kwargs = _arguments(session, parsed)
         if callable(function) and _is_traceable_call(function, args, kwargs):
             jitted: Any = function if jit_state(function) is not None else jit(function)
-            return jitted, args, kwargs
+            return function, jitted, args, kwargs
     namespace = session.shell.user_ns
     names = {one.id for one in ast.walk(parsed) if isinstance(one, ast.Name)}
     inputs = {
@@ -67,7 +107,7 @@ def call_of(session: Session, words: str, magic: str) -> tuple[Any, list[Any], d
     def expression(**values: Any) -> Any:
         return eval(code, {**namespace, **values})
 
-    return jit(expression), [], inputs
+    return None, jit(expression), [], inputs
 
 
 def _is_traceable_call(

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from IPython.core.error import UsageError
 
-from jxkernel.jupyter.answers.expressions import traced
-from jxkernel.jupyter.display import View, jaxpr_view, map_view, table_view, text_view
+from jxkernel.jupyter.answers.expressions import outlined, traced
+from jxkernel.jupyter.display import View, map_view, outline_view, table_view, text_view
 from jxkernel.jupyter.session import Session
 
 __all__ = ["cost", "hlo", "jaxpr", "source_map", "why"]
@@ -24,7 +24,7 @@ def jaxpr(session: Session, words: str) -> View:
     Raises:
       UsageError: no expression is given.
     """
-    return jaxpr_view(traced(session, words, "%jaxpr").jaxpr, words)
+    return outline_view(outlined(session, words, "%jaxpr"))
 
 
 def hlo(session: Session, words: str) -> View:

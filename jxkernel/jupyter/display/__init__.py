@@ -8,7 +8,7 @@ Must not know: IPython, cells, or how the data came about.
 """
 
 from jxkernel.jupyter.display.findings import finding_view
-from jxkernel.jupyter.display.jaxprs import jaxpr_view
+from jxkernel.jupyter.display.jaxprs import jaxpr_view, outline_view
 from jxkernel.jupyter.display.ledgers import ledger_view
 from jxkernel.jupyter.display.runs import RunReport, Section, run_view
 from jxkernel.jupyter.display.sources import map_view
@@ -24,6 +24,7 @@ __all__ = [
     "jaxpr_view",
     "ledger_view",
     "map_view",
+    "outline_view",
     "run_view",
     "stacked_view",
     "table_view",

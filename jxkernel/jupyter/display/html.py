@@ -15,11 +15,25 @@ from __future__ import annotations
 
 import html
 import itertools
+import secrets
+import zlib
 from collections.abc import Iterable, Sequence
 
 from jxkernel.jupyter.display.view import capped, clean
 
-__all__ = ["Html", "details", "element", "escape", "join", "page", "pre", "table"]
+__all__ = [
+    "Html",
+    "anchor",
+    "details",
+    "element",
+    "escape",
+    "join",
+    "line_class",
+    "linking_style",
+    "page",
+    "pre",
+    "table",
+]
 
 _STYLE = """
 .jxk{font:13px/1.5 var(--jp-ui-font-family,system-ui,sans-serif);max-width:100%;overflow-x:auto}
@@ -42,9 +56,31 @@ border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent);backgrou
 .jxk .X{background:color-mix(in srgb,#d03b3b 24%,transparent);border-bottom:2px double #d03b3b}
 .jxk .bar{display:inline-block;height:.75em;border-radius:2px;background:#2a78d6}
 .jxk .hot,.jxk .row:target{background:color-mix(in srgb,#eda100 30%,transparent)}
+.jxk a{color:inherit;text-decoration:underline;text-underline-offset:2px;
+text-decoration-color:color-mix(in srgb,currentColor 45%,transparent)}
+.jxk .copy{user-select:all}
+.jxk .side{display:flex;flex-wrap:wrap;gap:0 2em;align-items:flex-start}
+.jxk .side>*{min-width:0;max-width:100%;overflow-x:auto}
+.jxk .chip{border:1px solid color-mix(in srgb,currentColor 45%,transparent);border-radius:1em;
+padding:0 .6em;white-space:nowrap}
+.jxk svg{display:block;overflow:visible;max-width:none}
+.jxk svg text{fill:currentColor;font:11px/1 var(--jp-code-font-family,ui-monospace,monospace)}
+.jxk svg .s{font-size:9.5px;opacity:.72}
+.jxk svg .w{fill:none;stroke:currentColor;opacity:.42}
+.jxk svg .p{fill:currentColor;opacity:.55}
+.jxk svg .box{fill:color-mix(in srgb,currentColor 6%,transparent);stroke:currentColor}
+.jxk svg .end{fill:color-mix(in srgb,#2a78d6 20%,transparent);stroke:#2a78d6}
+.jxk svg a{text-decoration:none}
+.jxk svg a:focus-visible{outline:none}.jxk svg a:is(:hover,:focus-visible) rect{stroke-width:2.5}
 """.strip()
 
+# Saved outputs of several kernels may stand in one notebook: each process has names of its own.
+_process = secrets.token_hex(3)
 _numbers = itertools.count(1)
+_OWN = "\0"
+"""Stands for the view's own id until `page` writes it; the user's text never holds it."""
+
+_LINKED_LINES = 80
 
 
 class Html(str):
@@ -75,9 +111,33 @@ def element(tag: str, *content: object, **attributes: str) -> Html:
     return Html(f"<{tag}{written}>{join(content)}</{tag}>")
 
 
-def pre(text: object) -> Html:
-    """Returns preformatted text; long ones are cut."""
-    return element("pre", escape(text, 60_000))
+def anchor(name: str) -> Html:
+    """Returns the id of a place within the view, or after a `#` the link to it.
+
+    Args:
+      name: letters and digits.
+    """
+    assert name.isalnum()
+    return Html(f"{_OWN}{name}")
+
+
+def line_class(file: str, line: int) -> str:
+    """Returns the class of everything that belongs to a line of source."""
+    return f"l{line}x{zlib.crc32(file.encode('utf-8', 'surrogatepass')):x}"
+
+
+def linking_style(classes: Iterable[str]) -> str:
+    """CSS by which pointing at a line, or focusing a link in it, lights up what belongs to it."""
+    mark = "{background:color-mix(in srgb,#eda100 30%,transparent)}"
+    return "".join(
+        f"%s:has(.{one}:hover,.{one} :focus-visible) .{one}{mark}"
+        for one in sorted(set(classes))[:_LINKED_LINES]
+    )
+
+
+def pre(text: object, *, limit: int = 60_000) -> Html:
+    """Returns preformatted text, which one click selects whole; long ones are cut."""
+    return element("pre", escape(text, limit), class_="copy")
 
 
 def details(title: object, *content: object, is_open: bool = False) -> Html:
@@ -111,9 +171,9 @@ def page(*content: object, style: str = "") -> str:
       *content: the parts.
       style: further rules; `%s` in it stands for the box's own id.
     """
-    identity = f"jxk{next(_numbers)}"
+    identity = f"jxk{_process}n{next(_numbers)}"
     rules = _STYLE + (style.replace("%s", f"#{identity}") if style else "")
     # Only constants of this package get here: a `<` would end the element.
     assert "<" not in rules
-    body = join(content)
+    body = join(content).replace(_OWN, identity)
     return f'<div class="jxk" id="{identity}"><style>{rules}</style>{body}</div>'

@@ -1,145 +1,248 @@
-"""The jaxpr explorer: a program's equations, nested and foldable, each with its source line.
+"""The jaxpr explorer: a program's equations, nested and foldable, beside the source they are of.
 
-Purpose: show a jaxpr as text, as folded HTML and as data.
+Purpose: show an outline of a program as text, as folded HTML with a graph, and as data.
 
 Place in the pipeline: a view of `jupyter.display`; `%jaxpr`, `%%jit` and a notebook's `Out` use it.
 
 Must not know: cells or magics.
+
+Without JavaScript: each equation links to its source line and the line to its first equation;
+pointing at one lights up the other; inner programs fold; one click selects the text to copy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
-from jxkernel import source
-from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, subjaxprs
-from jxkernel.core.printing import Names, equation_text, jaxpr_text
-from jxkernel.jupyter.display.html import Html, details, element, page
+from jxkernel.core.jaxpr import ClosedJaxpr
+from jxkernel.jupyter.display.graphs import Node, graph_svg
+from jxkernel.jupyter.display.html import (
+    Html,
+    anchor,
+    details,
+    element,
+    escape,
+    join,
+    line_class,
+    linking_style,
+    page,
+    pre,
+)
 from jxkernel.jupyter.display.view import View
+from jxkernel.observe.costs import Cost, format_flops
+from jxkernel.observe.explain import format_size
+from jxkernel.observe.programs import Equation, Outline, Program, SourceLine, outline
 
-__all__ = ["count_equations", "jaxpr_data", "jaxpr_html", "jaxpr_rows", "jaxpr_view"]
+__all__ = [
+    "jaxpr_view",
+    "outline_data",
+    "outline_html",
+    "outline_view",
+    "source_html",
+    "stack_html",
+]
 
-EQUATIONS = 1_000
-"""How many equations a view holds; the rest are counted."""
-
-_LINE_LENGTH = 300
+_OPEN = 60
+_NODES = 60
+_TEXT = 30_000
 
 
 def jaxpr_view(closed: ClosedJaxpr, title: str = "jaxpr") -> View:
     """Returns the explorer of a program."""
-    count = count_equations(closed.jaxpr)
-    heading = f"{title} · {count:,} equation{'' if count == 1 else 's'}"
-    return View(
-        "jaxpr",
-        jaxpr_rows(closed),
-        page(details(heading, jaxpr_html(closed), is_open=count <= 60)),
-        {"title": title, **jaxpr_data(closed)},
-    )
+    return outline_view(outline(closed, title=title))
 
 
-def count_equations(jaxpr: Jaxpr) -> int:
-    """Returns the number of equations, those of inner programs included."""
-    return sum(
-        1 + sum(count_equations(inner.jaxpr) for inner in subjaxprs(eqn.params))
-        for eqn in jaxpr.eqns
-    )
+def outline_view(program: Outline) -> View:
+    """Returns the explorer of a program's outline."""
+    heading = f"{program.title} · {_count(program.count)} · {_cost_text(program.cost)}"
+    body = details(heading, outline_html(program), is_open=program.count <= _OPEN)
+    style = linking_style(line_class(one.file, one.line) for one in program.source)
+    return View("jaxpr", str(program), page(body, style=style), outline_data(program))
 
 
-def jaxpr_rows(closed: ClosedJaxpr, limit: int = EQUATIONS) -> str:
-    """Returns a program as text; of a long one the beginning."""
-    jaxpr = closed.jaxpr
-    if len(jaxpr.eqns) <= limit:
-        return jaxpr_text(jaxpr)
-    shown = jaxpr_text(jaxpr.replace(eqns=jaxpr.eqns[:limit]))
-    left_out = len(jaxpr.eqns) - limit
-    head, _, tail = shown.rpartition("\n")
-    return f"{head}\n    … {left_out:,} more equations\n{tail}"
+def outline_html(program: Outline, *, with_source: bool = True) -> Html:
+    """Returns the inside of the explorer.
 
-
-def jaxpr_data(closed: ClosedJaxpr) -> dict[str, Any]:
-    """Returns a program as data: its equations as rows, with depth and place."""
-    names = Names()
-    head = _head(closed.jaxpr, names)
-    rows = []
-    for depth, eqn in _walk(closed.jaxpr, 0):
-        if len(rows) >= EQUATIONS:
-            break
-        frame = source.user_frame(eqn.source)
-        rows.append(
-            {
-                "text": _one_line(eqn, names),
-                "depth": depth,
-                "primitive": eqn.primitive.name,
-                "file": frame.file if frame else "",
-                "line": frame.line if frame else 0,
-            }
-        )
-    return {
-        "count": count_equations(closed.jaxpr),
-        "inputs": head,
-        "equations": rows,
-        "results": _results(closed.jaxpr, names),
-    }
-
-
-def jaxpr_html(closed: ClosedJaxpr) -> Html:
-    """Returns a program as rows; inner programs are folded."""
-    left = [EQUATIONS]
-    return _program(closed.jaxpr, Names(), left)
-
-
-def _program(jaxpr: Jaxpr, names: Names, left: list[int]) -> Html:
-    parts: list[object] = [element("span", f"λ {_head(jaxpr, names)}", class_="row m dim")]
-    for number, eqn in enumerate(jaxpr.eqns):
-        if left[0] <= 0:
-            more = f"… {len(jaxpr.eqns) - number:,} more equations"
-            parts.append(element("span", more, class_="row m dim"))
-            break
-        left[0] -= 1
-        parts.append(_equation(eqn, names, left))
-    parts.append(element("span", f"in {_results(jaxpr, names)}", class_="row m dim"))
+    Args:
+      program: what to show.
+      with_source: whether to show the source lines, where no map of them stands beside it.
+    """
+    parts: list[object] = []
+    if program.is_transformed:
+        parts.append(stack_html(program.stack))
+    equations = element("div", _program(program.program), role="group", aria_label="equations")
+    if with_source and program.source:
+        equations = element("div", source_html(program.source, program), equations, class_="side")
+    parts.append(equations)
+    drawing = _graph(program.program)
+    if drawing:
+        parts.append(details("graph", drawing))
+    parts.append(details("text to copy", pre(str(program), limit=_TEXT)))
     return element("div", *parts)
 
 
-def _equation(eqn: Eqn, names: Names, left: list[int]) -> Html:
-    frame = source.user_frame(eqn.source)
-    place: object = ""
-    if frame is not None:
-        place = element("span", f"   # line {frame.line}", class_="dim", title=frame.file)
-    row_class = f"row m l{frame.line}" if frame else "row m"
-    inner = list(subjaxprs(eqn.params))
-    text = element("span", _one_line(eqn, names), place, class_=row_class)
-    if not inner:
-        return text
-    programs = [_program(one.jaxpr, Names(), left) for one in inner]
-    return details(text, *programs)
-
-
-def _walk(jaxpr: Jaxpr, depth: int) -> Iterator[tuple[int, Eqn]]:
-    for eqn in jaxpr.eqns:
-        yield depth, eqn
-        for inner in subjaxprs(eqn.params):
-            yield from _walk(inner.jaxpr, depth + 1)
-
-
-def _one_line(eqn: Eqn, names: Names) -> str:
-    """An equation without its inner programs, which are shown below it."""
-    params = {
-        name: value for name, value in eqn.params.items() if not any(subjaxprs({name: value}))
+def outline_data(program: Outline) -> dict[str, Any]:
+    """Returns a program as data: its equations as rows, with depth and place."""
+    return {
+        "title": program.title,
+        "stack": list(program.stack),
+        "count": program.count,
+        "flops": program.cost.flops,
+        "bytes": program.cost.bytes,
+        "inputs": program.program.head,
+        "equations": [_equation_data(depth, one) for depth, one in program.walk()],
+        "results": program.program.tail,
+        "source": [
+            {
+                "file": one.file,
+                "line": one.line,
+                "text": one.text,
+                "equations": one.equations,
+                "flops": one.cost.flops,
+            }
+            for one in program.source
+        ],
     }
-    if len(params) < len(eqn.params):
-        eqn = eqn.replace(params=params)
-    text = equation_text(eqn, names)
-    return text if len(text) <= _LINE_LENGTH else f"{text[:_LINE_LENGTH]}…"
 
 
-def _head(jaxpr: Jaxpr, names: Names) -> str:
-    constants = ", ".join(f"{names(var)}:{var.aval.short()}" for var in jaxpr.constvars)
-    arguments = ", ".join(f"{names(var)}:{var.aval.short()}" for var in jaxpr.invars)
-    return f"{constants} ; {arguments}" if constants else arguments
+def stack_html(stack: Sequence[str]) -> Html:
+    """Returns a function and the transforms applied to it as a row of names."""
+    names = [element("span", escape(name, 80), class_="chip m") for name in stack]
+    return element(
+        "div", join(names, " → "), role="group", aria_label="transforms, innermost first"
+    )
 
 
-def _results(jaxpr: Jaxpr, names: Names) -> str:
-    shown = (str(atom.val) if isinstance(atom, Literal) else names(atom) for atom in jaxpr.outvars)
-    return f"({', '.join(shown)})"
+def source_html(lines: Sequence[SourceLine], program: Outline | None = None) -> Html:
+    """Returns source lines, each linked to the first equation that it made."""
+    first: dict[tuple[str, int], int] = {}
+    for _, one in program.walk() if program else ():
+        first.setdefault((one.file, one.line), one.number)
+    rows: list[object] = []
+    before: SourceLine | None = None
+    for one in lines:
+        if before is None or before.file != one.file:
+            rows.append(element("div", escape(one.file, 120), class_="dim"))
+        elif one.line > before.line + 1:
+            rows.append(element("span", "   ⋯", class_="row m dim"))
+        rows.append(_source_row(one, first.get((one.file, one.line), 0)))
+        before = one
+    return element("div", *rows, role="group", aria_label="source")
+
+
+def _source_row(one: SourceLine, equation: int) -> Html:
+    of_line = line_class(one.file, one.line)
+    number: object = str(one.line)
+    padding = "\u00a0" * (4 - len(str(one.line)))
+    if equation:
+        number = element("a", number, href=_to(f"e{equation}"), title="to its equations")
+    note = ""
+    if one.equations:
+        flops = f", {format_flops(one.cost.flops)}" if one.cost.flops else ""
+        note = f"   {_count(one.equations, 'eqn')}{flops}"
+    text = escape(one.text or " ", 300)
+    told = element("span", note, class_="dim")
+    return element(
+        "span",
+        padding,
+        number,
+        " ",
+        text,
+        told,
+        class_=f"row m {of_line}",
+        id=anchor(f"s{of_line}"),
+    )
+
+
+def _program(program: Program) -> Html:
+    label = f"{program.label}: " if program.label else ""
+    parts: list[object] = [element("span", f"{label}λ {program.head}", class_="row m dim")]
+    parts += [_equation(one) for one in program.equations]
+    if program.left_out:
+        more = f"… {program.left_out:,} more equations"
+        parts.append(element("span", more, class_="row m dim"))
+    parts.append(element("span", f"in {program.tail}", class_="row m dim"))
+    return element("div", *parts)
+
+
+def _equation(one: Equation) -> Html:
+    names: list[object] = []
+    for result in one.results:
+        names += [element("b", result.name) if one.is_named else result.name, f":{result.type} "]
+    inner = f" · {_count(one.inside, 'eqn')} inside" if one.inside else ""
+    flops = f" · {format_flops(one.cost.flops)}" if one.cost.flops else ""
+    where: list[object] = []
+    row_class = "row m"
+    if one.line:
+        of_line = line_class(one.file, one.line)
+        row_class = f"row m {of_line}"
+        title = escape(one.file, 120)
+        where = ["   ", element("a", f"line {one.line}", href=_to(f"s{of_line}"), title=title)]
+    told = element("span", *where, inner, flops, class_="dim")
+    number = anchor(f"e{one.number}")
+    text = escape(f"{'' if names else '_ '}= {one.right_side}", 600)
+    row = element("span", *names, text, told, class_=row_class, id=number)
+    return details(row, *map(_program, one.programs)) if one.programs else row
+
+
+def _to(name: str) -> Html:
+    return Html(f"#{anchor(name)}")
+
+
+def _graph(program: Program) -> Html | None:
+    """The drawing of the program's own equations; of a long one the beginning."""
+    shown = program.equations[:_NODES]
+    if len(shown) < 2:
+        return None
+    nodes: list[Node] = []
+    edges: list[tuple[int, int]] = []
+    made_by: dict[str, int] = {}
+    used = {name for one in shown for name in one.operands} | set(program.results)
+    for variable in (*program.constants, *program.inputs):
+        if variable.name in used:
+            made_by[variable.name] = len(nodes)
+            nodes.append(Node(variable.name, variable.type, "input"))
+    for one in shown:
+        edges += [(made_by[name], len(nodes)) for name in one.operands if name in made_by]
+        made_by.update((result.name, len(nodes)) for result in one.results)
+        nodes.append(_node(one))
+    for name in dict.fromkeys(program.results):
+        if name in made_by:
+            edges.append((made_by[name], len(nodes)))
+            nodes.append(Node(name, "result", "result"))
+    left = program.left_out + len(program.equations) - len(shown)
+    more = [element("div", f"… {left:,} more equations are not drawn", class_="dim")] * bool(left)
+    legend = "round: arguments and results · box: operation · double box: holds programs"
+    drawing = graph_svg(nodes, edges, "graph of the equations")
+    return element("div", element("div", legend, class_="dim"), drawing, *more)
+
+
+def _node(one: Equation) -> Node:
+    name = f"{one.results[0].name} = " if one.is_named and len(one.results) == 1 else ""
+    types = " ".join(result.type for result in one.results)
+    kind = "program" if one.programs else "operation"
+    return Node(f"{name}{one.primitive}", types, kind, _to(f"e{one.number}"), one.text)
+
+
+def _equation_data(depth: int, one: Equation) -> dict[str, Any]:
+    return {
+        "number": one.number,
+        "depth": depth,
+        "text": one.text,
+        "primitive": one.primitive,
+        "operands": list(one.operands),
+        "results": [result.name for result in one.results],
+        "file": one.file,
+        "line": one.line,
+        "flops": one.cost.flops,
+        "bytes": one.cost.bytes,
+    }
+
+
+def _cost_text(cost: Cost) -> str:
+    return f"{format_flops(cost.flops)}, {format_size(cost.bytes)} before fusion"
+
+
+def _count(number: int, noun: str = "equation") -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

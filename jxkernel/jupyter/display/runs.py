@@ -15,17 +15,22 @@ from typing import Any
 
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.events import Reason
-from jxkernel.jupyter.display.html import Html, details, element, page, pre, table
-from jxkernel.jupyter.display.jaxprs import (
-    count_equations,
-    jaxpr_data,
-    jaxpr_html,
-    jaxpr_rows,
+from jxkernel.jupyter.display.html import (
+    Html,
+    details,
+    element,
+    line_class,
+    linking_style,
+    page,
+    pre,
+    table,
 )
-from jxkernel.jupyter.display.sources import linking_style, map_data, map_html, map_text
+from jxkernel.jupyter.display.jaxprs import outline_data, outline_html
+from jxkernel.jupyter.display.sources import map_data, map_html, map_text
 from jxkernel.jupyter.display.view import Tidied, View, tidied
 from jxkernel.observe import Provenance
 from jxkernel.observe.explain import format_duration
+from jxkernel.observe.programs import Outline, count_equations, outline
 
 __all__ = ["RunReport", "Section", "run_view"]
 
@@ -57,6 +62,9 @@ class RunReport:
       hit: whether no trace was needed.
       reasons: why it was traced.
       closed: the program; None when nothing was traced.
+      stack: the cell and the transforms applied to it, innermost first.
+      arguments: names for the program's arguments.
+      names: names of the cell's for the program's variables.
       trace_ns: the time of tracing; `lower_ns`, `compile_ns` and `run_ns` likewise.
       lower_ns: the time of lowering.
       compile_ns: the time of compiling.
@@ -82,6 +90,9 @@ class RunReport:
     hit: bool = False
     reasons: tuple[Reason, ...] = ()
     closed: ClosedJaxpr | None = None
+    stack: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    names: Mapping[Any, str] = field(default_factory=dict)
     trace_ns: int = 0
     lower_ns: int = 0
     compile_ns: int = 0
@@ -138,8 +149,8 @@ def run_view(report: RunReport) -> View:
     text = "\n".join([summary, *_text_lines(report)])
     warnings = [element("div", warning, class_="warn") for warning in report.warnings]
     lines = [
-        mark.line
-        for function in (report.provenance.functions if report.provenance else ())[:1]
+        line_class(function.file, mark.line)
+        for function in (report.provenance.functions if report.provenance else ())
         for mark in function.marks
     ]
     title = element("span", summary, class_="m")
@@ -159,7 +170,7 @@ def _text_lines(report: RunReport) -> Iterator[str]:
     for warning in report.warnings:
         yield f"warning: {warning}"
     if "jaxpr" in report.open and report.closed is not None:
-        yield jaxpr_rows(report.closed)
+        yield str(_outline(report))
     if "source" in report.open and report.provenance is not None:
         yield map_text(report.provenance)
     for section in report.sections:
@@ -184,10 +195,30 @@ def _html_parts(report: RunReport) -> Iterator[Html]:
         drawn = _once(report, "map", map_html, report.provenance)
         yield details("traced and static", drawn, is_open=opened)
     if report.closed is not None:
-        drawn = _once(report, "jaxpr", jaxpr_html, report.closed)
+        drawn = _once(report, "jaxpr", lambda _: _jaxpr_html(report), report.closed)
         yield details("jaxpr", drawn, is_open="jaxpr" in report.open)
     for section in report.sections:
         yield details(section.title, pre(section.text), is_open=section.name in report.open)
+
+
+def _outline(report: RunReport) -> Outline:
+    return _once(
+        report,
+        "outline",
+        lambda closed: outline(
+            closed,
+            title=report.function,
+            stack=report.stack,
+            arguments=report.arguments,
+            names=report.names,
+        ),
+        report.closed,
+    )
+
+
+def _jaxpr_html(report: RunReport) -> Html:
+    """The explorer; where the map of the source is shown beside it, its lines are those."""
+    return outline_html(_outline(report), with_source=report.provenance is None)
 
 
 def _once(report: RunReport, name: str, draw: Callable[[Any], Any], subject: Any) -> Any:
@@ -235,7 +266,9 @@ def _data(report: RunReport) -> dict[str, Any]:
         "static": report.static,
         "assigned": list(report.assigned),
         "warnings": list(report.warnings),
-        "jaxpr": _once_as_data(report, "jaxpr data", jaxpr_data, report.closed),
+        "jaxpr": _once_as_data(
+            report, "jaxpr data", lambda _: outline_data(_outline(report)), report.closed
+        ),
         "provenance": _once_as_data(report, "map data", map_data, report.provenance),
         "sections": [
             {"name": one.name, "title": one.title, "text": one.text[:20_000]}

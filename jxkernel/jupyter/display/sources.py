@@ -12,15 +12,25 @@ colour and underline only repeat it.
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from jxkernel.jupyter.display.html import Html, details, element, escape, join, page, table
+from jxkernel.jupyter.display.html import (
+    Html,
+    anchor,
+    details,
+    element,
+    escape,
+    join,
+    line_class,
+    page,
+    table,
+)
 from jxkernel.jupyter.display.view import View
 from jxkernel.observe.explain import format_size
 from jxkernel.observe.marks import LETTERS, FunctionMap, Mark, Provenance
+from jxkernel.observe.programs import line_of
 
 __all__ = ["LEGEND", "map_data", "map_html", "map_text", "map_view"]
 
@@ -29,7 +39,6 @@ LEGEND = "T traced · S static · C constant baked in · ! side effect while tra
 _LINES = 400
 _MARKS = 3_000
 _FUNCTIONS = 40
-_LINKED_LINES = 80
 
 
 def map_view(provenance: Provenance) -> View:
@@ -77,14 +86,6 @@ def map_html(provenance: Provenance) -> Html:
     return join(parts)
 
 
-def linking_style(lines: Sequence[int]) -> str:
-    """CSS by which pointing at a line lights up the equations that it made, and the reverse."""
-    return "".join(
-        f"%s:has(.l{line}:hover) .l{line}{{background:color-mix(in srgb,#eda100 30%,transparent)}}"
-        for line in sorted(set(lines))[:_LINKED_LINES]
-    )
-
-
 def _title(function: FunctionMap) -> str:
     return "cell" if function.name == "<module>" else function.name
 
@@ -96,19 +97,12 @@ def _lines(function: FunctionMap) -> list[tuple[int, str]]:
     last = max(used, default=function.first_line)
     first = function.first_line
     numbered = [
-        (number, _line(function.file, number))
+        (number, line_of(function.file, number))
         for number in range(first, min(last, first + _LINES) + 1)
     ]
     if function.name == "<module>" and numbered and numbered[0][1].startswith("# %%"):
         return numbered[1:]
     return numbered
-
-
-def _line(file: str, number: int) -> str:
-    try:
-        return linecache.getline(file, number).rstrip("\n")
-    except ValueError:  # no file can have such a name
-        return ""
 
 
 def _name_marks(function: FunctionMap, line: int) -> list[Mark]:
@@ -151,7 +145,9 @@ def _function_html(function: FunctionMap) -> Html:
     for number, text in _lines(function):
         label = element("span", f"{number:4} ", class_="dim")
         marked = _marked(text, _name_marks(function, number))
-        rows.append(element("span", label, marked, class_=f"row m l{number}"))
+        of_line = line_class(function.file, number)
+        row = element("span", label, marked, class_=f"row m {of_line}", id=anchor(f"s{of_line}"))
+        rows.append(row)
     return element("div", *rows, role="group", aria_label=f"source of {_title(function)}")
 
 

@@ -1,0 +1,123 @@
+"""Which assignment of the user's made which equation, read off the source.
+
+Purpose: the names `h` and `loss` for the results of `h = jnp.tanh(x @ w)` and
+`loss, aux = f(h)`, for programs that were not watched while they were traced.
+
+Place in the pipeline: below `observe.programs`.
+
+Must not know: how names are shown. It reads text that `linecache` has; it runs nothing.
+
+An equation knows the span of the user's expression that made it. Where that is the whole right
+side of an assignment, the last equation of that span is what the name was bound to. A derivative
+visits a span again backwards, and rules add equations of their own to it: a name is given only
+where a span was visited once, or where its first visit made a single equation. What was traced
+*from* a span, such as the body of a library's loop, is not its value.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import linecache
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from jxkernel import source
+from jxkernel.core.jaxpr import Eqn
+from jxkernel.transforms.stage import trace_flat
+
+__all__ = ["Bindings"]
+
+_Span = tuple[int, int, int, int]
+_LINES = 5_000
+
+
+class Bindings:
+    """The assignments of the files that equations came from; each file is parsed once."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, dict[_Span, tuple[str, ...]]] = {}
+
+    def of(self, equations: Sequence[Eqn]) -> Iterator[tuple[Eqn, tuple[str, ...]]]:
+        """Yields the equations whose results were bound to names, with the names."""
+        frames = [source.user_frame(eqn.source) for eqn in equations]
+        runs = [
+            (frame, [equations[index] for index in indices])
+            for frame, indices in _runs(frames)
+            if frame is not None and self._names(frame)
+        ]
+        visits: dict[Any, int] = {}
+        for frame, _ in runs:
+            visits[frame] = visits.get(frame, 0) + 1
+        seen: set[Any] = set()
+        for frame, run in runs:
+            names = self._names(frame)
+            first = frame not in seen
+            seen.add(frame)
+            fits = len(names) == len(run[-1].outvars)
+            once = visits[frame] == 1 or (first and len(run) == 1)
+            if fits and once and _is_of_place(run[-1]):
+                yield run[-1], names
+
+    def _names(self, frame: source.Frame) -> tuple[str, ...]:
+        if frame.file not in self._files:
+            self._files[frame.file] = _assignments(frame.file)
+        span = (frame.line, frame.column, frame.end_line, frame.end_column)
+        return self._files[frame.file].get(span, ())
+
+
+def _is_of_place(eqn: Eqn) -> bool:
+    """Whether the user's expression itself made the equation, not a trace that it began."""
+    for code in eqn.source.raw_frames()[0]:
+        if source.is_user_code(code):
+            return True
+        if code is trace_flat.__code__:
+            return False
+    return False
+
+
+def _runs(frames: Sequence[source.Frame | None]) -> Iterator[tuple[source.Frame | None, list[int]]]:
+    """Consecutive equations of one place, with their indices."""
+    for frame, group in itertools.groupby(range(len(frames)), key=lambda index: frames[index]):
+        yield frame, list(group)
+
+
+def _assignments(file: str) -> dict[_Span, tuple[str, ...]]:
+    """The names bound by each assignment, by the span of its right side."""
+    try:
+        lines = linecache.getlines(file)
+        if not 0 < len(lines) <= _LINES:
+            return {}
+        tree = ast.parse("".join(lines))
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    return {
+        span: names
+        for node in ast.walk(tree)
+        for span, names in _bound(node)
+        if names and all(names)
+    }
+
+
+def _bound(node: ast.AST) -> Iterator[tuple[_Span, tuple[str, ...]]]:
+    match node:
+        case ast.Assign(targets=[target, *_], value=value):
+            yield _span(value), _targets(target)
+        case ast.AnnAssign(target=target, value=ast.expr() as value):
+            yield _span(value), _targets(target)
+        case ast.AugAssign(target=target):
+            yield _span(node), _targets(target)
+        case ast.NamedExpr(target=target, value=value):
+            yield _span(value), _targets(target)
+        case _:
+            return
+
+
+def _targets(target: ast.expr) -> tuple[str, ...]:
+    """The names of a target; one that is no name, such as `self.x`, is told by its text."""
+    parts = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+    return tuple(one.id if isinstance(one, ast.Name) else "" for one in parts)
+
+
+def _span(node: Any) -> _Span:
+    return (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)

@@ -1,0 +1,457 @@
+"""Programs as people read them: an outline of plain data, in the names of the user's code.
+
+Purpose: from a jaxpr the nested list of its equations, each with the user's names for its
+results where they are known, types, an estimated cost and the source line that made it.
+
+Place in the pipeline: above `observe.costs` and `observe.bindings`; the notebook's explorer, its
+graph and `observe.diff` are made of this.
+
+Must not know: how it is shown. An outline holds strings and numbers only, so it may be kept and
+sent after the program is gone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jxkernel import source
+from jxkernel.api.arguments import Call, leaf_names
+from jxkernel.api.jit import jit_state
+from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Var, subjaxprs
+from jxkernel.core.printing import atom_text, letters, parameters_text
+from jxkernel.observe.bindings import Bindings
+from jxkernel.observe.costs import Cost, equation_cost
+
+__all__ = [
+    "Equation",
+    "Outline",
+    "Program",
+    "SourceLine",
+    "Variable",
+    "count_equations",
+    "line_of",
+    "outline",
+    "transforms_of",
+]
+
+EQUATIONS = 400
+"""How many equations an outline holds unless asked for more; the rest are counted."""
+
+_TEXT = 300
+_SOURCE_LINES = 400
+_WRAPPERS = 50
+_WIDTH = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable: its name, and its type as jaxprs print it, `f32[8]`."""
+
+    name: str
+    type: str
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.type}"
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """One equation.
+
+    Attributes:
+      number: its number in the whole outline, from 1, in the order of tracing.
+      primitive: the primitive's name.
+      parameters: its parameters without programs, `[axes=(0,)]`; empty where there are none.
+      operands: names of variables, and literals with their types.
+      results: the variables that it defines.
+      is_named: whether a result bears a name of the user's code.
+      file: where the user's code made it; empty when unknown.
+      line: the line there; 0 when unknown.
+      cost: the estimated cost, with that of inner programs.
+      programs: the programs inside.
+      inside: how many equations those hold.
+    """
+
+    number: int
+    primitive: str
+    parameters: str
+    operands: tuple[str, ...]
+    results: tuple[Variable, ...]
+    is_named: bool
+    file: str
+    line: int
+    cost: Cost
+    programs: tuple[Program, ...] = ()
+    inside: int = 0
+
+    @property
+    def right_side(self) -> str:
+        """What the results are: the primitive with its parameters and operands."""
+        operands = " ".join(self.operands)
+        text = f"{self.primitive}{self.parameters}{' ' if operands else ''}{operands}"
+        return text if len(text) <= _TEXT else f"{text[:_TEXT]}…"
+
+    @property
+    def text(self) -> str:
+        """The equation on one line: `h:f32[8] = tanh a`; a long one is cut."""
+        text = f"{' '.join(map(str, self.results)) or '_'} = {self.right_side}"
+        return text if len(text) <= 2 * _TEXT else f"{text[: 2 * _TEXT]}…"
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program of the outline: the whole one, or one inside an equation.
+
+    Attributes:
+      label: what it is to its equation: `jaxpr`, `branches[0]`; empty for the whole program.
+      constants: the variables of captured arrays.
+      inputs: the variables of its arguments.
+      equations: its equations, in order.
+      results: names of variables, and literals.
+      left_out: how many equations of its own are not listed.
+    """
+
+    label: str
+    constants: tuple[Variable, ...]
+    inputs: tuple[Variable, ...]
+    equations: tuple[Equation, ...]
+    results: tuple[str, ...]
+    left_out: int = 0
+
+    @property
+    def head(self) -> str:
+        """Constants and arguments as jaxprs print them: `c:f32[3]; x:f32[8] y:f32[]`."""
+        inputs = " ".join(map(str, self.inputs))
+        return f"{' '.join(map(str, self.constants))};{' ' if inputs else ''}{inputs}"
+
+    @property
+    def tail(self) -> str:
+        """The results as jaxprs print them: `(loss,)`."""
+        return f"({', '.join(self.results)}{',' if len(self.results) == 1 else ''})"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A line of the user's code and what became of it: equations, and their cost."""
+
+    file: str
+    line: int
+    text: str
+    equations: int = 0
+    cost: Cost = field(default_factory=Cost)
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A program as plain data.
+
+    Attributes:
+      title: what it is called.
+      stack: the function and the transforms applied to it, innermost first.
+      program: the whole program.
+      count: the number of its equations, inner ones included.
+      cost: its estimated cost.
+      source: the lines of the user's code from the first to the last that made an equation, file
+        by file.
+    """
+
+    title: str
+    stack: tuple[str, ...]
+    program: Program
+    count: int
+    cost: Cost
+    source: tuple[SourceLine, ...]
+
+    def walk(self) -> Iterator[tuple[int, Equation]]:
+        """Every listed equation with its depth, in order."""
+        return _walked(self.program, 0)
+
+    @property
+    def is_transformed(self) -> bool:
+        """Whether the stack says more than that something was jitted."""
+        return len(self.stack) > 1 + (self.stack[-1:] == ("jit",))
+
+    def __str__(self) -> str:
+        stack = [" → ".join(self.stack)] * self.is_transformed
+        lines = list(_program_lines(self.program, ""))
+        flat = " ".join(line.strip() for line in lines)
+        return "\n".join([*stack, *([flat] if len(flat) <= _WIDTH and self.count < 2 else lines)])
+
+
+def outline(
+    program: Any,
+    *,
+    title: str = "jaxpr",
+    function: Callable[..., Any] | None = None,
+    stack: Sequence[str] = (),
+    arguments: Sequence[str] = (),
+    names: Mapping[Any, str] | None = None,
+    limit: int = EQUATIONS,
+) -> Outline:
+    """Returns a program as plain data, in the names of the user's code where they are known.
+
+    A result is named where an equation is the last one that an assignment's right side made, and
+    its place leaves no doubt; other variables get letters.
+
+    Args:
+      program: a closed jaxpr, or a stage such as `jax.jit(f).trace(x)`.
+      title: what to call it.
+      function: the function of which the program is the trace: its transforms are the stack, and
+        where `program` is a stage its parameters name the arguments.
+      stack: the function and the transforms applied to it, as `transforms_of` gives them.
+      arguments: names for the program's arguments.
+      names: names for its variables, where they were watched while it was traced.
+      limit: how many equations to list; the rest are counted.
+
+    Example:
+      >>> import jxkernel as jx
+      >>> from jxkernel.observe import outline
+      >>> wave = jx.jit(lambda angle: jx.numpy.sin(angle) * 2.0)
+      >>> print(outline(wave.trace(1.0), function=wave))
+      { lambda ; angle:f32[]. let
+          a:f32[] = sin angle
+          b:f32[] = mul a 2.0:f32[]
+        in (b,) }
+    """
+    closed = program if isinstance(program, ClosedJaxpr) else program.jaxpr
+    if function is not None:
+        stack = stack or transforms_of(function)
+        arguments = arguments or _argument_names(function, program)
+    builder = _Builder(names or {}, limit)
+    listed = builder.program(closed.jaxpr, "", arguments)
+    lines, cost = builder.source_lines(closed.jaxpr)
+    return Outline(title, tuple(stack), listed, count_equations(closed.jaxpr), cost, lines)
+
+
+def count_equations(jaxpr: Jaxpr) -> int:
+    """Returns the number of equations, those of inner programs included."""
+    return sum(1 + _count_inside(eqn) for eqn in jaxpr.eqns)
+
+
+def transforms_of(function: Any) -> tuple[str, ...]:
+    """Returns a function's name and the transforms applied to it, innermost first.
+
+    Example:
+      >>> import jxkernel as jx
+      >>> from jxkernel.observe import transforms_of
+      >>> def f(x):
+      ...     return x * x
+      >>> transforms_of(jx.jit(jx.vmap(jx.grad(f))))
+      ('f', 'grad', 'vmap', 'jit')
+    """
+    found: list[str] = []
+    for _ in range(_WRAPPERS):
+        inner = getattr(function, "__wrapped__", None)
+        if inner is None:
+            break
+        code = getattr(function, "__code__", None)
+        if jit_state(function) is not None:
+            found.append("jit")
+        elif code is not None and source.is_internal(code):
+            found.append(code.co_qualname.partition(".")[0])
+        function = inner
+    name = getattr(function, "__name__", "") or type(function).__name__
+    return (name, *reversed(found))
+
+
+def _argument_names(function: Any, program: Any) -> Sequence[str]:
+    """Names for the leaves of the arguments, `x` or `params['w']`, where the stage knows them."""
+    if isinstance(program, ClosedJaxpr):
+        return ()
+    state = jit_state(function)
+    static = [(number, None) for number in state.options.static.numbers] if state else []
+    call = Call([], program.in_tree, tuple(static))
+    return leaf_names(state.fun if state else function, call)
+
+
+def _count_inside(eqn: Eqn) -> int:
+    return sum(count_equations(inner.jaxpr) for inner in subjaxprs(eqn.params))
+
+
+class _UserNames:
+    """Names for the variables of one program: given ones, each once, and letters for the rest."""
+
+    def __init__(self) -> None:
+        self._given: dict[Var, str] = {}
+        self._taken: dict[str, int] = {}
+        self._lettered: dict[Var, str] = {}
+        self._numbers = itertools.count()
+
+    def give(self, var: Var, name: str) -> None:
+        """Gives a variable a name, numbered where another one has it already."""
+        if var not in self._given and name:
+            count = self._taken[name] = self._taken.get(name, 0) + 1
+            self._given[var] = name if count == 1 else f"{name}·{count}"
+
+    def has(self, var: Var) -> bool:
+        """Whether the variable was given a name."""
+        return var in self._given
+
+    def __call__(self, var: Var) -> str:
+        name = self._given.get(var) or self._lettered.get(var)
+        if name is None:
+            free = (letters(number) for number in self._numbers)
+            name = self._lettered[var] = next(one for one in free if one not in self._taken)
+        return name
+
+
+class _Builder:
+    """Makes the parts of one outline."""
+
+    def __init__(self, names: Mapping[Any, str], limit: int) -> None:
+        self._watched = names
+        self._left = limit
+        self._characters = limit * _TEXT // 3
+        self._number = 0
+        self._bindings = Bindings()
+
+    def program(self, jaxpr: Jaxpr, label: str, arguments: Sequence[str] = ()) -> Program:
+        """One program, and those inside its equations, as far as there is room."""
+        names = self._names(jaxpr, arguments)
+        constants = tuple(_variable(var, names) for var in jaxpr.constvars)
+        inputs = tuple(_variable(var, names) for var in jaxpr.invars)
+        equations: list[Equation] = []
+        for eqn in jaxpr.eqns:
+            if self._left <= 0 or self._characters <= 0:
+                break
+            equations.append(self._equation(eqn, names))
+        return Program(
+            label,
+            constants,
+            inputs,
+            tuple(equations),
+            tuple(atom_text(atom, names) for atom in jaxpr.outvars),
+            len(jaxpr.eqns) - len(equations),
+        )
+
+    def _names(self, jaxpr: Jaxpr, arguments: Sequence[str]) -> _UserNames:
+        names = _UserNames()
+        for var, name in itertools.zip_longest(
+            jaxpr.invars, arguments[: len(jaxpr.invars)], fillvalue=""
+        ):
+            names.give(var, name or self._watched.get(var, ""))
+        shown = jaxpr.eqns[: self._left]
+        if self._watched:
+            for eqn in shown:
+                for var in eqn.outvars:
+                    names.give(var, self._watched.get(var, ""))
+        else:
+            for eqn, bound in self._bindings.of(shown):
+                for var, name in zip(eqn.outvars, bound, strict=False):
+                    names.give(var, name)
+        return names
+
+    def _equation(self, eqn: Eqn, names: _UserNames) -> Equation:
+        self._left -= 1
+        self._number += 1
+        number = self._number
+        frame = source.user_frame(eqn.source)
+        operands = tuple(atom_text(atom, names) for atom in eqn.invars)
+        results = tuple(_variable(var, names) for var in eqn.outvars)
+        programs = tuple(self.program(one.jaxpr, label) for label, one in _programs(eqn))
+        parameters = _parameters(eqn)
+        self._characters -= len(parameters) + sum(map(len, operands)) + 20 * len(results)
+        return Equation(
+            number,
+            eqn.primitive.name,
+            parameters,
+            operands,
+            results,
+            any(names.has(var) for var in eqn.outvars),
+            frame.file if frame else "",
+            frame.line if frame else 0,
+            equation_cost(eqn),
+            programs,
+            _count_inside(eqn),
+        )
+
+    def source_lines(self, jaxpr: Jaxpr) -> tuple[tuple[SourceLine, ...], Cost]:
+        """What each line of the user's code became, and the cost of everything together."""
+        counts: dict[tuple[str, int], int] = {}
+        costs: dict[tuple[str, int], Cost] = {}
+        total = Cost()
+        for depth, eqn in _equations(jaxpr, 0):
+            frame = source.user_frame(eqn.source)
+            place = (frame.file, frame.line) if frame else ("", 0)
+            cost = Cost() if depth else equation_cost(eqn)
+            counts[place] = counts.get(place, 0) + 1
+            costs[place] = costs.get(place, Cost()) + cost
+            total += cost
+        counts.pop(("", 0), None)
+        return tuple(_lines(counts, costs)), total
+
+
+def _lines(
+    counts: Mapping[tuple[str, int], int], costs: Mapping[tuple[str, int], Cost]
+) -> Iterator[SourceLine]:
+    """For each file its lines from the first to the last used, long gaps left out."""
+    left = _SOURCE_LINES
+    for file in dict.fromkeys(file for file, _ in counts):
+        used = sorted(line for name, line in counts if name == file)
+        wanted = sorted({at for line in used for at in range(line - 3, line + 1)})
+        for line in wanted:
+            if line < used[0] or left <= 0:
+                continue
+            left -= 1
+            place = (file, line)
+            text = line_of(file, line)
+            yield SourceLine(file, line, text, counts.get(place, 0), costs.get(place, Cost()))
+
+
+def line_of(file: str, line: int) -> str:
+    """Returns a line of source, without its end; empty where there is none."""
+    try:
+        return linecache.getline(file, line).rstrip("\r\n")
+    except ValueError:  # no file can have such a name
+        return ""
+
+
+def _equations(jaxpr: Jaxpr, depth: int) -> Iterator[tuple[int, Eqn]]:
+    for eqn in jaxpr.eqns:
+        yield depth, eqn
+        for inner in subjaxprs(eqn.params):
+            yield from _equations(inner.jaxpr, depth + 1)
+
+
+def _walked(program: Program, depth: int) -> Iterator[tuple[int, Equation]]:
+    for equation in program.equations:
+        yield depth, equation
+        for inner in equation.programs:
+            yield from _walked(inner, depth + 1)
+
+
+def _programs(eqn: Eqn) -> Iterator[tuple[str, ClosedJaxpr]]:
+    for name, value in eqn.params.items():
+        if isinstance(value, ClosedJaxpr):
+            yield name, value
+        elif isinstance(value, tuple):
+            for index, item in enumerate(value):
+                if isinstance(item, ClosedJaxpr):
+                    yield f"{name}[{index}]", item
+
+
+def _parameters(eqn: Eqn) -> str:
+    """The parameters without programs, which are listed by themselves."""
+    plain = {name: value for name, value in eqn.params.items() if not any(subjaxprs({name: value}))}
+    text = parameters_text(eqn if len(plain) == len(eqn.params) else eqn.replace(params=plain))
+    return text if len(text) <= _TEXT else f"{text[:_TEXT]}…]"
+
+
+def _variable(var: Var, names: Callable[[Var], str]) -> Variable:
+    return Variable(names(var), var.aval.short())
+
+
+def _program_lines(program: Program, indent: str) -> Iterator[str]:
+    label = f"{program.label}=" if program.label else ""
+    yield f"{indent}{label}{{ lambda {program.head}. let"
+    for equation in program.equations:
+        yield f"{indent}    {equation.text}"
+        for inner in equation.programs:
+            yield from _program_lines(inner, f"{indent}      ")
+    if program.left_out:
+        yield f"{indent}    … {program.left_out:,} more equations"
+    yield f"{indent}  in {program.tail} }}"
