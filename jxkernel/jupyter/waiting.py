@@ -22,9 +22,17 @@ from jxkernel._jaxlib import JaxRuntimeError
 from jxkernel.jupyter.interrupts import run_interruptibly
 from jxkernel.runtime import ArrayImpl
 
-__all__ = ["arrays_in", "failures_of_callbacks", "wait", "wait_for_variables"]
+__all__ = [
+    "arrays_in",
+    "failures_of_callbacks",
+    "settle",
+    "under_way",
+    "wait",
+    "wait_for_variables",
+]
 
 _ASKING_NS = 1_000_000
+_STEP_SECONDS = 0.001
 
 
 def arrays_in(*values: Any) -> list[Any]:
@@ -65,6 +73,23 @@ def wait(arrays: Iterable[Any]) -> int:
         return time.perf_counter_ns()
 
     return run_interruptibly(block)
+
+
+def under_way() -> list[Any]:
+    """Returns the arrays that somebody holds and that do not exist yet, wherever they are held."""
+    return [
+        array
+        for platform in runtime.backends()
+        for array in runtime.live_arrays(platform)
+        if not array.is_deleted() and not array.is_ready()
+    ]
+
+
+def settle() -> None:
+    """Waits until nothing is under way; failed computations keep their errors for their users."""
+    for array in under_way():
+        while not array.is_deleted() and not array.is_ready():
+            time.sleep(_STEP_SECONDS)
 
 
 def failures_of_callbacks() -> list[BaseException]:

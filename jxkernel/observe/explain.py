@@ -188,12 +188,13 @@ def function_label(function: object) -> str:
     return function if isinstance(function, str) else getattr(function, "__name__", repr(function))
 
 
-def format_duration(nanoseconds: float) -> str:
-    """Writes a time with three figures in a fitting unit: `31.4 ms`."""
+def format_duration(nanoseconds: float, digits: int = 3) -> str:
+    """Writes a time in a fitting unit, with three figures unless told otherwise: `31.4 ms`."""
     for limit, unit in ((1e3, "ns"), (1e6, "µs"), (1e9, "ms")):
-        if nanoseconds < 0.9995 * limit:
-            return f"{nanoseconds / (limit / 1e3):.3g} {unit}"
-    return f"{nanoseconds / 1e9:.3g} s" if nanoseconds < 1e12 else f"{nanoseconds / 1e9:.0f} s"
+        if nanoseconds < (1 - 0.5 * 10.0**-digits) * limit:
+            return f"{nanoseconds / (limit / 1e3):.{digits}g} {unit}"
+    whole = nanoseconds >= 1e12
+    return f"{nanoseconds / 1e9:.0f} s" if whole else f"{nanoseconds / 1e9:.{digits}g} s"
 
 
 def format_size(count: int) -> str:

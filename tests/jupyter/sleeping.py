@@ -1,4 +1,8 @@
-"""Device work of a known length: a primitive whose executable sleeps in a host callback."""
+"""Device work of a known length: a primitive whose executable sleeps in a host callback.
+
+How long each one really took, by the clock that the timing magics read, is kept in `FINISHED` as
+the time of its end: on a busy machine it sleeps for longer than it asked for.
+"""
 
 import time
 from typing import Any
@@ -8,6 +12,9 @@ import numpy as np
 from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.primitive import Primitive, Undefined
+
+FINISHED: list[float] = []
+"""When each piece of work ended, as `time.perf_counter` has it."""
 
 sleep_p = Primitive("test_sleep")
 sleep_p.define(
@@ -26,7 +33,9 @@ def _sleep_abstract_eval(x: ShapedArray, *, seconds: float) -> ShapedArray:
 def _sleep_lower(context: Any, x: Any, *, seconds: float) -> Any:
     def callback(value: Any) -> tuple[Any]:
         time.sleep(seconds)
-        return (np.array(value),)
+        result = np.array(value)
+        FINISHED.append(time.perf_counter())
+        return (result,)
 
     context.module.callbacks.append(callback)
     index = len(context.module.callbacks) - 1

@@ -4,15 +4,17 @@ Purpose: the stock magics, right for asynchronous work; every flag of theirs sti
 
 Place in the pipeline: registered by `jupyter.extension`, which gives them IPython's originals.
 
-Must not know: how a clock waits.
+Must not know: how a clock waits, or how code is rewritten.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from IPython.core.magic import (
@@ -24,10 +26,10 @@ from IPython.core.magic import (
     output_can_be_silenced,
 )
 
-from jxkernel.events import Compiled, Lowered, Traced
 from jxkernel.jupyter.involves import involves_arrays
-from jxkernel.jupyter.timing import KeepResults, Measurement, WaitForResults, measuring
-from jxkernel.jupyter.waiting import arrays_in, wait
+from jxkernel.jupyter.rewriting import KeepResults, Rewriter, WaitAtEnd, Waiter, with_waits
+from jxkernel.jupyter.timing import BUILDS, Measurement, measuring
+from jxkernel.jupyter.waiting import settle
 from jxkernel.observe import Recorder
 from jxkernel.observe.explain import format_duration
 
@@ -36,9 +38,9 @@ __all__ = ["ORIGINALS", "TimingMagics"]
 ORIGINALS = ("timeit", "time", "prun")
 """The magics that are wrapped."""
 
-_WAIT = "__jx_wait__"
+_WAITER = "__jx_waiter__"
 _TIMEIT_FLAGS = "n:r:tcp:qov:"
-_BUILDS = (Traced, Lowered, Compiled)
+_ABSENT = object()
 
 
 @magics_class
@@ -61,26 +63,34 @@ class TimingMagics(Magics):
     def timeit(self, line: str = "", cell: str | None = None, local_ns: Any = None) -> Any:
         """Time a statement, as IPython's `%timeit` does, waiting for results.
 
-        Where the statement makes jxkernel arrays a line is added: the time of the call itself
-        (dispatch), of one loop among many (pipelined, the figure above), and until a single
-        call's result exists (latency). Tracing and compiling come before all of them and are
-        told apart. `--no-sync` times the calls only, without waiting. All flags of the original
-        apply; see `get_ipython().find_line_magic('timeit')` before loading jxkernel, or IPython's
-        documentation.
+        ::
+
+            %timeit [-n<N> -r<R> [-t|-c] -q -p<P> [-o|-v <V>]] [--no-sync] statement
+
+            %%timeit [-n<N> -r<R> [-t|-c] -q -p<P> [-o|-v <V>]] [--no-sync] setup_code
+            code
+
+        Where the statement makes jxkernel arrays it runs once before the figures, to be traced
+        and compiled, and a line is added: the time of the call itself (dispatch), of one loop
+        among many (pipelined, the figure above), and until a single call's result exists
+        (latency). What tracing and compiling took stands after them; where the loops themselves
+        compile again, the line says so.
+
+        -n<N>: loops per run; by default as many as take 0.2 s. -r<R>: runs, 7 by default.
+        -t: `time.time` is the clock; -c: processor time is, which no wait uses. -p<P>: digits.
+        -q: print nothing. -o: return a `TimeitResult`, -v<V>: put it into a variable; it has
+        the further attributes `dispatch`, `pipelined`, `latency` and `build_time`, in seconds.
+        --no-sync: time the calls alone, without waiting, as if jxkernel were not loaded.
         """
-        line, sync = _without_flag(line)
-        if not sync:
-            return self._originals["timeit"](line, cell, local_ns)
-        keep = KeepResults() if self._involves(line, cell) else None
-        with self._transformer(keep), measuring() as measurement:
-            result = self._originals["timeit"](line, cell, local_ns)
+        words = _split(line, "nrpv")
+        if not words.sync:
+            return self._originals["timeit"](words.line, cell, local_ns)
+        code = f"{words.statement}\n{cell or ''}"
+        keep = KeepResults() if self._involves(code, local_ns) else None
+        with self._transformer(keep), measuring(keep) as measurement:
+            result = self._originals["timeit"](words.line, cell, local_ns)
         if measurement.active:
-            flags, _ = self._timeit_words(line)
-            if "q" not in flags:
-                sys.stdout.write(f"{measurement.line()}\n")
-            saved = self._shell.user_ns[flags.v] if "v" in flags else None
-            for kept in filter(None, (result, saved)):
-                _annotate(kept, measurement)
+            self._tell(words, measurement, result)
         return result
 
     @no_var_expand
@@ -90,18 +100,25 @@ class TimingMagics(Magics):
     def time(self, line: str = "", cell: str | None = None, local_ns: Any = None) -> Any:
         """Time one run, as IPython's `%time` does, until its results exist.
 
-        Time that went into tracing and compiling is told apart. `--no-sync` does not wait.
+        ::
+
+            %time [--no-raise-error] [--no-sync] statement
+
+        Time that went into tracing and compiling is told apart. Nothing is waited for between
+        statements, so work that overlaps is measured as such. `--no-sync` does not wait.
         """
-        line, sync = _without_flag(line)
-        if not sync:
-            return self._originals["time"](line, cell, local_ns)
+        words = _split(line, "")
+        if not words.sync:
+            return self._originals["time"](words.line, cell, local_ns)
+        if not self._involves(cell or words.statement, local_ns):
+            return self._originals["time"](words.line, cell, local_ns)
         with (
-            self._waiting() as waited,
-            self._transformer(WaitForResults(_WAIT)),
-            Recorder(kinds=_BUILDS) as recorder,
+            self._waiting(),
+            self._transformer(WaitAtEnd(_WAITER)),
+            Recorder(capacity=1, kinds=BUILDS) as recorder,
         ):
-            result = self._originals["time"](line, cell, local_ns)
-        self._tell_builds(recorder, waited)
+            result = self._originals["time"](words.line, cell, local_ns)
+        _tell_builds(recorder)
         return result
 
     @no_var_expand
@@ -109,52 +126,50 @@ class TimingMagics(Magics):
     def prun(self, line: str = "", cell: str | None = None) -> Any:
         """Profile a statement, as IPython's `%prun` does, waiting for its results.
 
-        `--no-sync` does not wait.
+        ::
+
+            %prun [-l <limit>] [-r] [-s <key>] [-T <file>] [-D <file>] [-q] [--no-sync] statement
+
+        What the statement waits for at its end stands in the profile as `finish`. `--no-sync`
+        does not wait.
         """
-        line, sync = _without_flag(line)
-        if not sync:
-            return self._originals["prun"](line, cell)
-        code = cell if cell is not None else self._statement(line)
-        waiting = self._with_waits(code)
+        words = _split(line, "DlsT")
+        code = words.statement if cell is None else f"{words.statement}\n{cell}"
+        waiting = self._with_waits(code) if words.sync else None
         if waiting is None:
-            return self._originals["prun"](line, cell)
-        flags = line if cell is not None else line[: len(line) - len(code)]
-        with self._waiting() as waited, Recorder(kinds=_BUILDS) as recorder:
-            result = self._originals["prun"](flags, waiting)
-        self._tell_builds(recorder, waited)
+            return self._originals["prun"](words.line, cell)
+        with self._waiting(), Recorder(capacity=1, kinds=BUILDS) as recorder:
+            result = self._originals["prun"](words.flags, waiting)
+        _tell_builds(recorder)
         return result
 
-    def _involves(self, line: str, cell: str | None) -> bool:
-        """Whether what is timed may make arrays; flags and magics in it do no harm."""
-        _, statement = self._timeit_words(line)
-        try:
-            tree = ast.parse(self._shell.transform_cell(f"{statement}\n{cell or ''}"))
-        except SyntaxError:
-            return False
-        return involves_arrays(tree, self._shell.user_ns)
-
-    def _timeit_words(self, line: str) -> tuple[Any, Any]:
-        """The flags of a `%timeit` line, and its statement."""
-        return self.parse_options(
-            line, _TIMEIT_FLAGS, posix=False, strict=False, preserve_non_opts=True
-        )
-
-    def _statement(self, line: str) -> str:
-        """What `%prun` profiles: the line without its flags."""
-        _, words = self.parse_options(line, "D:l:rs:T:q", list_all=True, posix=False)
-        statement = str(words)
-        return statement if line.endswith(statement) else ""
-
-    def _with_waits(self, code: str) -> str | None:
-        """The code with waits, or None where it is not plain Python."""
+    def _involves(self, code: str, local_ns: Mapping[str, Any] | None = None) -> bool:
+        """Whether what is timed may make arrays."""
         try:
             tree = ast.parse(self._shell.transform_cell(code))
         except SyntaxError:
+            return False
+        return involves_arrays(tree, {**self._shell.user_ns, **(local_ns or {})})
+
+    def _with_waits(self, code: str) -> str | None:
+        """The code with waits, or None where it needs none or is not plain Python."""
+        if not self._involves(code):
             return None
-        return ast.unparse(WaitForResults(_WAIT).visit(tree)) if tree.body else None
+        return with_waits(self._shell.transform_cell(code), _WAITER)
+
+    def _tell(self, words: _Words, measurement: Measurement, result: Any) -> None:
+        """Prints the figures, and adds them to the results that `-o` and `-v` give."""
+        flags, _ = self.parse_options(
+            words.line, _TIMEIT_FLAGS, posix=False, strict=False, preserve_non_opts=True
+        )
+        if "q" not in flags:
+            _say(measurement.line(int(flags.get("p", 3))))
+        saved = self._shell.user_ns[flags.v] if "v" in flags else None
+        for kept in filter(None, (result, saved)):
+            _annotate(kept, measurement)
 
     @contextmanager
-    def _transformer(self, transformer: ast.NodeTransformer | None) -> Iterator[None]:
+    def _transformer(self, transformer: Rewriter | None) -> Iterator[None]:
         transformers = self._shell.ast_transformers
         if transformer is None:
             yield
@@ -168,40 +183,90 @@ class TimingMagics(Magics):
                 transformers.remove(transformer)
 
     @contextmanager
-    def _waiting(self) -> Iterator[list[int]]:
-        """Puts the function that waits where the timed code finds it; gives the waits' count."""
-        waited: list[int] = []
-
-        def pass_on(value: Any) -> Any:
-            arrays = arrays_in(value)
-            if arrays:
-                waited.append(len(arrays))
-                wait(arrays)
-            return value
-
+    def _waiting(self) -> Iterator[None]:
+        """Puts a waiter where the timed code finds it, once nothing else is under way."""
+        settle()
         namespace = self._shell.user_ns
-        namespace[_WAIT] = pass_on
+        # Code that is timed may be timing code.
+        before = namespace.get(_WAITER, _ABSENT)
+        namespace[_WAITER] = Waiter()
         try:
-            yield waited
+            yield
         finally:
-            namespace.pop(_WAIT, None)
-
-    def _tell_builds(self, recorder: Recorder, waited: list[int]) -> None:
-        totals = recorder.totals()
-        if totals.build_ns:
-            built_ns = totals.lower_ns + totals.compile_ns
-            sys.stdout.write(
-                f"of which: traced {format_duration(totals.trace_ns)}, "
-                f"compiled {format_duration(built_ns)}, once\n"
-            )
+            if before is _ABSENT:
+                namespace.pop(_WAITER, None)
+            else:
+                namespace[_WAITER] = before
 
 
-def _without_flag(line: str) -> tuple[str, bool]:
-    """The line without a leading `--no-sync`, and whether to wait."""
-    words = line.split(None, 1)
-    if words and words[0] == "--no-sync":
-        return (words[1] if len(words) > 1 else ""), False
-    return line, True
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """A magic's line, taken apart.
+
+    Attributes:
+      flags: the flags of the original.
+      statement: what follows them.
+      sync: whether to wait for results.
+    """
+
+    flags: str
+    statement: str
+    sync: bool
+
+    @property
+    def line(self) -> str:
+        """The line as the original takes it."""
+        return f"{self.flags}{self.statement}"
+
+
+_FLAG = re.compile(r"\s*(-\S+)")
+_LONG_FLAG = re.compile(r"\s*(--[a-z-]*)(?=\s|$)")
+_VALUE = re.compile(r"""\s*("[^"]*"|'[^']*'|\S+)""")
+
+
+def _split(line: str, valued: str) -> _Words:
+    """Takes a line apart, `--no-sync` out of its flags.
+
+    Args:
+      line: what follows the magic's name.
+      valued: the one-letter flags that take a value; empty where there are only long flags.
+    """
+    flags: list[str] = []
+    sync = True
+    at = 0
+    while found := (_FLAG if valued else _LONG_FLAG).match(line, at):
+        word, at = found.group(1), found.end()
+        if word == "--no-sync":
+            sync = False
+            continue
+        flags.append(word)
+        if word == "--":
+            break
+        letter = next((one for one in word[1:] if one in valued), "")
+        # A value may follow its letter at once, or as the next word.
+        if not word.startswith("--") and letter and word.endswith(letter):
+            value = _VALUE.match(line, at)
+            if value:
+                flags.append(value.group(1))
+                at = value.end()
+    return _Words("".join(f"{one} " for one in flags), line[at:].lstrip(), sync)
+
+
+def _tell_builds(recorder: Recorder) -> None:
+    totals = recorder.totals()
+    steps = {"traced": totals.trace_ns, "compiled": totals.lower_ns + totals.compile_ns}
+    told = [f"{step} {format_duration(spent)}" for step, spent in steps.items() if spent]
+    if told:
+        _say(f"of which: {', '.join(told)}, once")
+
+
+def _say(text: str) -> None:
+    """Prints a line; signs that the terminal cannot show are written in ASCII."""
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        text = text.replace("·", "|").replace("µ", "u")
+    sys.stdout.write(f"{text}\n")
 
 
 def _annotate(result: Any, measurement: Measurement) -> None:
