@@ -130,6 +130,7 @@ __all__ = [
     "ad_checkpoint",
     "alias",
     "array_garbage_collection_guard",
+    "assert_max_traces",
     "block_until_ready",
     "check_tracer_leaks",
     "checking_leaks",
@@ -260,6 +261,7 @@ _LATE = (
     *("extend", "ffi", "flatten_util", "image", "interpreters", "profiler"),
     *("nn", "scipy", "test_util"),
 )
+assert_max_traces: Callable[..., Any]
 closure_convert: Callable[..., Any]
 custom_gradient: Callable[..., Any]
 ensure_compile_time_eval: Callable[..., Any]
@@ -269,6 +271,7 @@ named_call: Callable[..., Any]
 named_scope: Callable[..., Any]
 typeof: Callable[..., Any]
 _HOMES = {
+    "assert_max_traces": "observe.limits",
     "closure_convert": "api.closures",
     "custom_gradient": "api.closures",
     "ensure_compile_time_eval": "api.naming",

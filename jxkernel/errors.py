@@ -656,7 +656,8 @@ class TraceLimitError(JXError, AssertionError):
         self, fun: str, limit: int, traces: int, reasons: Sequence[str] = (), **parts: Any
     ) -> None:
         parts.setdefault("details", tuple(f"  {reason}" for reason in reasons))
-        super().__init__(f"{fun} was traced {traces} times; at most {limit} allowed.", **parts)
+        times = "once" if traces == 1 else f"{traces} times"
+        super().__init__(f"{fun} was traced {times}; at most {limit} allowed.", **parts)
         self.fun = fun
         self.limit = limit
         self.traces = traces

@@ -24,12 +24,12 @@ from IPython.core.error import UsageError
 from jxkernel.api.autodiff import grad
 from jxkernel.api.jit import jit_on, jit_state
 from jxkernel.api.vectorize import vmap
-from jxkernel.errors import TraceLimitError
 from jxkernel.jupyter.analysis import FUNCTIONS, names_bound_by
 from jxkernel.jupyter.cells import CellOptions, Version, restore
 from jxkernel.jupyter.display import RunReport
 from jxkernel.jupyter.session import Session
 from jxkernel.jupyter.statics import freeze
+from jxkernel.observe import assert_max_traces
 
 __all__ = ["define"]
 
@@ -104,29 +104,13 @@ def _jitted(function: Callable[..., Any], options: CellOptions) -> Any:
         in_axes = tuple(axes.get(name) for name in parameters)
         transformed = functools.wraps(function)(vmap(transformed, in_axes=in_axes))
     if options.max_traces is not None:
-        transformed = _limited(transformed, function.__name__, options.max_traces)
+        transformed = assert_max_traces(options.max_traces)(transformed)
     return jit_on(
         options.device,
         transformed,
         static_argnames=tuple(name for name in options.static if name in parameters),
         donate_argnames=tuple(name for name in options.donate if name in parameters),
     )
-
-
-def _limited(function: Callable[..., Any], name: str, limit: int) -> Callable[..., Any]:
-    """The function, failing when it is traced more often than allowed."""
-    traces = 0
-
-    @functools.wraps(function)
-    def counted(*args: Any, **kwargs: Any) -> Any:
-        nonlocal traces
-        if traces >= limit:
-            raise TraceLimitError(name, limit, traces + 1)
-        result = function(*args, **kwargs)
-        traces += 1
-        return result
-
-    return counted
 
 
 def _check_flags(functions: dict[str, Any], options: CellOptions) -> None:

@@ -8,6 +8,7 @@ Must not know: IPython, widgets or comms.
 """
 
 from jxkernel.observe.explain import LedgerRow, explain, format_ledger, ledger
+from jxkernel.observe.limits import assert_max_traces
 from jxkernel.observe.nonfinite import find_nonfinite
 from jxkernel.observe.programs import Outline, outline, transforms_of
 from jxkernel.observe.provenance import Provenance, provenance, watch
@@ -22,6 +23,7 @@ __all__ = [
     "Record",
     "Recorder",
     "Totals",
+    "assert_max_traces",
     "explain",
     "find_nonfinite",
     "format_ledger",

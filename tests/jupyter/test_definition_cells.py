@@ -82,6 +82,7 @@ def test_max_traces_counts_each_function(notebook: Notebook) -> None:
     notebook.run("f(x); f(x)")
     ran = notebook.fails("f(x[:2])", TraceLimitError)
     assert "f was traced 2 times; at most 1 allowed" in ran.printed
+    assert "Cell In[4], line 1: x: f32[8] → f32[2]" in ran.printed
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,9 @@ def test_max_traces_fails_before_the_trace(notebook: Notebook) -> None:
     notebook.run("y = 'kept'; x = x[:3]")
     ran = notebook.fails(cell, TraceLimitError)
     assert "was traced 2 times; at most 1 allowed" in ran.printed
+    assert "2. " in ran.printed
+    assert "x: f32[8] → f32[3]" in ran.printed
+    assert "pad x along axis 0" in ran.printed
     assert notebook.names["y"] == "kept"
 
 

@@ -24,6 +24,7 @@ from IPython.core.magic import (
 from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.display import display
 
+from jxkernel.errors import TraceLimitError
 from jxkernel.jupyter.analysis import is_definition_cell
 from jxkernel.jupyter.cells import Inputs, TraceInfo, Version, newest_entry
 from jxkernel.jupyter.definitions import define
@@ -41,6 +42,7 @@ from jxkernel.jupyter.session import Session
 from jxkernel.jupyter.tracebacks import tidy, with_cell_names
 from jxkernel.jupyter.waiting import wait
 from jxkernel.observe import Recorder
+from jxkernel.observe.limits import limit_error
 
 __all__ = ["JitMagics"]
 
@@ -161,6 +163,9 @@ class JitMagics(Magics):
                     run_ns = wait(result.arrays_on_device()) - started
                 else:
                     function.trace(**arguments)
+        except TraceLimitError as error:
+            version.traces = traces
+            raise self._limit_error(error) from None
         except BaseException:
             version.traces = traces
             raise
@@ -175,6 +180,11 @@ class JitMagics(Magics):
         report = report_of(self._session, version, inputs, info, steps, run_ns)
         self._show(report, request, version, info)
         return value
+
+    def _limit_error(self, error: TraceLimitError) -> TraceLimitError:
+        """The error with what the ledger knows of the cell's traces."""
+        rows = [row for row in self._session.ledger(fun=error.fun) if row.cache is not None]
+        return limit_error(error.fun, error.limit, rows, error.traces) if rows else error
 
     def _show(
         self,
