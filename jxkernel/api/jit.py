@@ -10,7 +10,7 @@ Traces are remembered per function object, not per ``jit`` wrapper, and die with
 
 import logging
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial, update_wrapper
 from typing import Any
 
@@ -70,7 +70,15 @@ from jxkernel.source import current_user_frame
 from jxkernel.transforms.key_reuse import check_keys, checking_keys
 from jxkernel.transforms.stage import trace_flat
 
-__all__ = ["JitState", "TraceEntry", "clear_caches", "jit", "jit_on", "jit_state"]
+__all__ = [
+    "JitState",
+    "TraceEntry",
+    "clear_caches",
+    "jit",
+    "jit_on",
+    "jit_state",
+    "traced_functions",
+]
 
 _LOGGER = logging.getLogger("jxkernel")
 _CACHE = PjitFunctionCache(capacity=8192)
@@ -500,6 +508,17 @@ def jit_state(function: Any) -> JitState | None:
     """Return the Python side of a jitted function, or None for anything else."""
     # Operations are such callables too, without a Python side.
     return getattr(function, "_jit_state", None) if isinstance(function, PjitFunction) else None
+
+
+def traced_functions(
+    *, empty: bool = False
+) -> Iterator[tuple[Callable[..., Any], dict[Any, TraceEntry]]]:
+    """Yield every living function that ``jit`` has traced, with its traces.
+
+    Args:
+      empty: whether to include those that have no trace, or none yet.
+    """
+    return ((fun, traces) for fun, traces in _TRACES.items() if traces or empty)
 
 
 def clear_caches() -> None:

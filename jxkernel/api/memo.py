@@ -7,7 +7,7 @@ cycle.  Other callables, which may be equal without being the same or take no at
 weak-keyed table.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet, ref
@@ -42,6 +42,14 @@ class FunctionMemo:
             carried = attributes[self._attribute] = _Carried(fun)
             self._carried.add(carried)
         return carried.kept
+
+    def items(self) -> Iterator[tuple[Callable[..., Any], dict[Any, Any]]]:
+        """Yield every living function of which something is remembered, with its dict."""
+        yield from list(self._table.items())
+        for carried in list(self._carried):
+            owner = carried.owner() if carried.owner is not None else None
+            if owner is not None:
+                yield owner, carried.kept
 
     def clear(self) -> None:
         """Forget what is remembered of every function."""

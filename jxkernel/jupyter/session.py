@@ -14,7 +14,7 @@ import difflib
 import linecache
 import sys
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -77,12 +77,14 @@ class Session:
         self.settings.observe(self._record_or_not, "record")
 
     def start(self) -> None:
-        """Begins to record, if the settings say so."""
+        """Begins to watch, and to record if the settings say so."""
+        self._stale.start()
         if self.settings.record:
             self.recorder.start()
 
     def stop(self) -> None:
         """Ends recording and everything that runs."""
+        self._stale.stop()
         while self._running:
             self._running.pop()[1].finish()
         self.recorder.stop()
@@ -110,8 +112,7 @@ class Session:
         span = events.span(events.CellFinished, cell=label, execution_count=number).start()
         self._running.append((running, span))
         events.emit(events.CellStarted, cell=label, execution_count=number)
-        for warning in self._stale.before_cell(running.text):
-            sys.stderr.write(f"warning: {warning}\n")
+        self._warn(self._stale.before_cell(running.text))
 
     def _number(self) -> int:
         """The execution count of a cell that is about to run.
@@ -124,18 +125,20 @@ class Session:
 
     def after_cell(self, result: Any) -> None:
         """Called by IPython after a cell ran."""
-        self._stale.after_cell()
         if self._running:
             running, span = self._running.pop()
+            self._warn(self._stale.after_cell(running.text))
             span.finish(result.error_in_exec or result.error_before_exec)
             self._origins.after_cell(running.label)
             self._warn_of_storms(running.label)
 
     def _warn_of_storms(self, label: str) -> None:
         if self.recorder.totals(cell=label).misses:
-            for row in self.ledger():
-                if row.storm and row.cell == label:
-                    sys.stderr.write(f"warning: {row.storm}\n")
+            self._warn(row.storm for row in self.ledger() if row.storm and row.cell == label)
+
+    def _warn(self, warnings: Iterable[str]) -> None:
+        for warning in warnings:
+            sys.stderr.write(f"warning: {warning}\n")
 
     def version_of(self, magic: str, line: str, body: str, options: CellOptions) -> Version:
         """The version of the running cell that has this text and these options.

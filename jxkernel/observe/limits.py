@@ -28,7 +28,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _LISTED = 20
 
 
-class assert_max_traces:  # noqa: N801  # reads as an assertion, in a `with` and as a decorator
+class assert_max_traces:  # reads as an assertion, in a `with` and as a decorator
     """Fail where jitted functions are traced more often than expected: for tests.
 
     As a context manager it counts the traces made inside the block, and fails at its end. As a

@@ -52,6 +52,114 @@ def test_a_second_trace_does_not_hide_that_the_first_is_stale(notebook: Notebook
     assert "was 2.0 and is 5.0 now" in notebook.run("f(x)").printed
 
 
+# (cells before, the cell that warns, what is said)
+STALE = [
+    pytest.param(
+        [
+            "k = 2.0\n@jx.jit\ndef f(a):\n    return a * k",
+            "def run(): return f(x)",
+            "run()",
+            "k = 3.0",
+        ],
+        "run()",
+        "f was traced with k, which was 2.0 and is 3.0 now",
+        id="called by another function",
+    ),
+    pytest.param(
+        [
+            "k = 2.0\nclass Model:\n    @jx.jit\n    def step(a):\n        return a * k",
+            "Model.step(x)",
+            "k = 3.0",
+        ],
+        "Model.step(x)",
+        "step was traced with k, which was 2.0 and is 3.0 now; compiled calls of step keep what "
+        "they were traced with. Pass k as an argument, or run its clear_cache().",
+        id="in a class",
+    ),
+    pytest.param(
+        ["k = 2.0\nfs = {'a': jx.jit(lambda a: a * k)}", "fs['a'](x)", "k = 3.0"],
+        "fs['a'](x)",
+        "fs was traced with k, which was 2.0",
+        id="in a container",
+    ),
+    pytest.param(
+        [
+            "def make(k):\n    @jx.jit\n    def f(a):\n        return a * k['v']\n    return f",
+            "cfg = {'v': 2.0}; g = make(cfg)",
+            "g(x)",
+            "cfg['v'] = 3.0",
+        ],
+        "g(x)",
+        "g was traced with k, which was {'v': 2.0} and is {'v': 3.0} now",
+        id="closed over and changed in place",
+    ),
+    pytest.param(
+        [
+            "class Model:\n    def __init__(self): self.k = 2.0\n"
+            "    def step(self, a): return a * self.k",
+            "m = Model(); step = jx.jit(m.step)",
+            "step(x)",
+            "m.k = 3.0",
+        ],
+        "step(x)",
+        "step was traced with self.k, which was 2.0 and is 3.0 now",
+        id="attribute of a method's object",
+    ),
+    pytest.param(
+        [
+            "class Options:\n    k = 2.0\no = Options()",
+            "@functools.partial(jx.jit, static_argnames='o')\ndef f(a, o): return a * o.k",
+            "f(x, o)",
+            "o.k = 3.0",
+        ],
+        "f(x, o)",
+        "f was traced with the static argument o, which has changed since; compiled",
+        id="static argument",
+    ),
+    pytest.param(
+        ["k = 2.0\n@jx.jit\ndef f(a):\n    return a * k", "f(x)"],
+        "k = 3.0\nf(x)",
+        "f was traced with k, which was 2.0 and is 3.0 now",
+        id="changed and called in one cell",
+    ),
+    pytest.param(
+        ["k = 2.0\n@jx.jit\ndef f(a):\n    return a * k"],
+        "f(x)\nk = 3.0\nf(x)",
+        "f was traced with k, which was 2.0 and is 3.0 now",
+        id="traced, changed and called in one cell",
+    ),
+]
+
+
+@pytest.mark.parametrize(("cells", "last", "told"), STALE)
+def test_what_was_baked_in_and_changed_is_told_when_it_is_called(
+    notebook: Notebook, cells: list[str], last: str, told: str
+) -> None:
+    notebook.run("import functools")
+    for cell in cells:
+        assert "warning" not in notebook.run(cell).printed, cell
+    printed = notebook.run(last).printed
+    assert f"warning: {told}" in printed
+    assert printed.count("warning") == 1
+    assert "warning" not in notebook.run(last).printed
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["f(x)", "f(x)\nk = 3.0"],
+        ["f(x)", "k = 3.0", "y = x + 1"],
+        ["f(x)", "k = 2.0", "f(x)"],
+        ["f(x)", "k = 3.0\nf.clear_cache()", "f(x)"],
+        ["f(x)", "k = 3.0", "%%jit\ny = x * k"],
+    ],
+)
+def test_what_is_not_stale_or_not_called_is_not_told(notebook: Notebook, cells: list[str]) -> None:
+    notebook.run("k = 2.0\n@jx.jit\ndef f(a):\n    return a * k")
+    for cell in cells:
+        assert "warning" not in notebook.run(cell).printed, cell
+
+
 @pytest.mark.parametrize(
     ("code", "found"),
     [

@@ -37,11 +37,15 @@ def test_block_within_its_limit_passes_and_counts_no_hits() -> None:
 
 def test_block_over_its_limit_lists_each_trace_with_line_reason_and_fix() -> None:
     f = jx.jit(double)
-    with pytest.raises(TraceLimitError, match="the block was traced 3 times; at most 1") as caught:
+
+    def calls() -> None:
         with jx.assert_max_traces(1):
             f(EIGHT)
             f(EIGHT[:3])
             f(1.0)
+
+    with pytest.raises(TraceLimitError, match="the block was traced 3 times; at most 1") as caught:
+        calls()
     error = caught.value
     assert isinstance(error, AssertionError)
     assert (error.limit, error.traces) == (1, 3)
@@ -58,25 +62,34 @@ def test_only_the_named_functions_count() -> None:
     f, g = jx.jit(double), jx.jit(lambda x: x * 3)
     with jx.assert_max_traces(0, g), jx.assert_max_traces(1, double, "absent"):
         f(EIGHT)
+    check = jx.assert_max_traces(0, "double")(lambda size: g(f(EIGHT[:size])))
+    check(8)
     with pytest.raises(TraceLimitError, match="double was traced once; at most 0"):
-        with jx.assert_max_traces(0, "double"):
-            g(EIGHT)
-            f(EIGHT[:2])
+        check(2)
 
 
 def test_error_of_the_block_itself_is_not_covered() -> None:
-    with pytest.raises(ZeroDivisionError), jx.assert_max_traces(0):
+    @jx.assert_max_traces(0)
+    def failing() -> None:
         jx.jit(double)(EIGHT)
         raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        failing()
 
 
 def test_one_limit_serves_nested_blocks() -> None:
     limit = jx.assert_max_traces(1)
     f = jx.jit(double)
-    with pytest.raises(TraceLimitError, match="was traced 2 times"), limit:
+
+    @limit
+    def outer() -> None:
         f(EIGHT)
         with limit:
             f(EIGHT[:3])
+
+    with pytest.raises(TraceLimitError, match="was traced 2 times"):
+        outer()
 
 
 def test_decorated_test_is_limited_in_each_call() -> None:
