@@ -8,7 +8,19 @@ Must not know: IPython, widgets or comms.
 """
 
 from jxkernel.observe.explain import LedgerRow, explain, format_ledger, ledger
+from jxkernel.observe.leaks import LeakedTracer, leaks
 from jxkernel.observe.limits import assert_max_traces
+from jxkernel.observe.memory import (
+    DeviceMemory,
+    LiveArray,
+    LiveMemory,
+    MemoryEstimate,
+    device_memory,
+    estimate,
+    estimate_of,
+    free,
+    live,
+)
 from jxkernel.observe.nonfinite import find_nonfinite
 from jxkernel.observe.programs import Outline, outline, transforms_of
 from jxkernel.observe.provenance import Provenance, provenance, watch
@@ -16,20 +28,31 @@ from jxkernel.observe.recorder import Record, Recorder, Totals
 from jxkernel.observe.totals import LedgerTotal, format_totals, ledger_totals
 
 __all__ = [
+    "DeviceMemory",
+    "LeakedTracer",
     "LedgerRow",
     "LedgerTotal",
+    "LiveArray",
+    "LiveMemory",
+    "MemoryEstimate",
     "Outline",
     "Provenance",
     "Record",
     "Recorder",
     "Totals",
     "assert_max_traces",
+    "device_memory",
+    "estimate",
+    "estimate_of",
     "explain",
     "find_nonfinite",
     "format_ledger",
     "format_totals",
+    "free",
+    "leaks",
     "ledger",
     "ledger_totals",
+    "live",
     "outline",
     "provenance",
     "transforms_of",

@@ -13,7 +13,7 @@ from jxkernel.jupyter.answers.caches import cache
 from jxkernel.jupyter.answers.devices import backend, devices, virtual
 from jxkernel.jupyter.answers.guide import help_view, tour
 from jxkernel.jupyter.answers.ledger import events, explain_function, ledger_rows
-from jxkernel.jupyter.answers.memory import free, live, memory
+from jxkernel.jupyter.answers.memory import free, leaks, live, memory
 from jxkernel.jupyter.answers.nonfinite import nan
 from jxkernel.jupyter.answers.programs import cost, hlo, jaxpr, source_map, why
 from jxkernel.jupyter.answers.reports import report
@@ -31,6 +31,7 @@ __all__ = [
     "help_view",
     "hlo",
     "jaxpr",
+    "leaks",
     "ledger_rows",
     "live",
     "memory",

@@ -15,7 +15,9 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
+from jxkernel import tree
 from jxkernel.api.jit import jit, jit_state
+from jxkernel.compile import ShapeDtypeStruct
 from jxkernel.jupyter.session import Session
 from jxkernel.jupyter.statics import is_traceable
 from jxkernel.observe import Outline, outline, transforms_of
@@ -116,7 +118,11 @@ def _is_traceable_call(
     """Whether a call can be traced with its arguments as inputs."""
     if jit_state(function) is not None:
         return True
-    return all(is_traceable(value) for value in (*args, *kwargs.values()))
+    return all(
+        is_traceable(value)
+        or all(isinstance(leaf, ShapeDtypeStruct) for leaf in tree.leaves(value))
+        for value in (*args, *kwargs.values())
+    )
 
 
 def _arguments(session: Session, call: ast.Call) -> tuple[list[Any], dict[str, Any]]:

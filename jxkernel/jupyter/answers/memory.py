@@ -1,82 +1,139 @@
-"""`%jx live`, `memory` and `free`: what is held on the devices.
+"""`%jx live`, `memory`, `free` and `leaks`: what is held on the devices, and by whom.
 
-Purpose: find the arrays that variables hold, delete them, and ask what a call takes.
+Purpose: show live arrays and leaked tracers with their holders, delete arrays, and ask what a call
+takes before it runs.
 
-Place in the pipeline: between `magics.jx` and the runtime, over `expressions`.
+Place in the pipeline: between `magics.jx` and `observe.memory`, over `expressions`.
 
-Must not know: how a line is split into subcommands, or how views are drawn.
+Must not know: how holders are found, or how views are drawn.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Sequence
 
 from IPython.core.error import UsageError
 
+from jxkernel import observe
 from jxkernel.jupyter.answers.expressions import traced
-from jxkernel.jupyter.display import View, table_view, text_view
+from jxkernel.jupyter.display import View, stacked_view, table_view, text_view
 from jxkernel.jupyter.session import Session
-from jxkernel.jupyter.waiting import arrays_in
+from jxkernel.observe import LiveArray, LiveMemory
 from jxkernel.observe.explain import format_size
 
-__all__ = ["free", "live", "memory"]
+__all__ = ["free", "leaks", "live", "memory", "memory_view"]
+
+_SHOWN_HOLDERS = 4
 
 
 def live(session: Session, words: str = "") -> View:
-    """Returns the device arrays that notebook variables hold, largest first."""
-    found: dict[int, tuple[Any, list[str]]] = {}
-    hidden = session.shell.user_ns_hidden
-    for name, value in list(session.shell.user_ns.items()):
-        if name in hidden or name in ("Out", "_oh"):
-            continue
-        for array in arrays_in(value):
-            found.setdefault(id(array), (array, []))[1].append(name)
+    """Returns the live arrays, largest first: by variable, output and other holder."""
+    return memory_view(observe.live(session.shell.user_ns))
+
+
+def memory_view(found: LiveMemory) -> View:
+    """Returns the view of what is held on the devices."""
+    count = len(found.arrays)
+    title = f"{count} live array{'' if count == 1 else 's'}, {format_size(found.bytes)}"
     rows = [
         (
-            ", ".join(names),
-            array.aval.short(weak=True),
-            "deleted" if array.is_deleted() else format_size(array.nbytes),
-            "" if array.is_deleted() else str(array.device),
+            _listed([*one.names, *(f"Out[{number}]" for number in one.outputs)]),
+            one.type,
+            "deleted" if one.deleted else format_size(one.bytes),
+            _listed(one.devices),
+            _others(one),
         )
-        for array, names in sorted(found.values(), key=lambda one: -one[0].nbytes)
+        for one in found.arrays
     ]
-    total = sum(array.nbytes for array, _ in found.values() if not array.is_deleted())
-    title = f"{len(rows)} arrays in variables, {format_size(total)}"
-    return table_view(title, ("names", "type", "size", "device"), rows, numeric=(2,))
+    head = ("held by", "type", "size", "device", "and by")
+    devices = [
+        (
+            one.device,
+            one.arrays,
+            format_size(one.array_bytes),
+            "" if one.in_use is None else format_size(one.in_use),
+            "" if one.limit is None else format_size(one.limit),
+            "" if one.free is None else format_size(one.free),
+        )
+        for one in found.devices
+    ]
+    about = ("device", "arrays", "their size", "in use", "limit", "free")
+    return stacked_view(
+        "memory",
+        {
+            "arrays": table_view(title, head, rows, numeric=(2,)),
+            "devices": table_view("devices", about, devices, numeric=(1, 2, 3, 4, 5)),
+        },
+    )
+
+
+def _others(array: LiveArray) -> str:
+    if array.held_by:
+        return _listed(array.holders)
+    return "no variable: work under way, or compiled code"
+
+
+def _listed(texts: Sequence[str]) -> str:
+    more = len(texts) - _SHOWN_HOLDERS
+    return ", ".join(texts[:_SHOWN_HOLDERS]) + (f" and {more} more" if more > 0 else "")
 
 
 def memory(session: Session, words: str) -> View:
-    """Returns the memory that a compiled expression takes; without one, that of live arrays."""
+    """Returns what a call would take, without running it; without a call, the live arrays.
+
+    Raises:
+      UsageError: the platform tells nothing of a program's memory.
+    """
     if not words:
         return live(session)
-    stats = traced(session, words, "%jx memory").lower().compile().memory_analysis()
+    try:
+        found = observe.estimate_of(traced(session, words, "%jx memory").lower().compile())
+    except ValueError as error:
+        raise UsageError(f"%jx memory: {error}") from None
     rows = [
-        ("arguments", format_size(stats.argument_size_in_bytes)),
-        ("results", format_size(stats.output_size_in_bytes)),
-        ("results in donated arguments", format_size(stats.alias_size_in_bytes)),
-        ("temporary", format_size(stats.temp_size_in_bytes)),
-        ("code", format_size(stats.generated_code_size_in_bytes)),
+        ("arguments", format_size(found.arguments)),
+        ("results", format_size(found.results)),
+        ("results in donated arguments", format_size(found.aliased)),
+        ("temporary", format_size(found.temporary)),
+        ("code", format_size(found.code)),
+        ("peak", format_size(found.peak)),
+        ("free now", "unknown" if found.free is None else format_size(found.free)),
     ]
-    return table_view(f"memory of {words}", ("", "size"), rows, numeric=(1,))
+    return stacked_view(
+        "memory-estimate",
+        {
+            "parts": table_view(f"memory of {words}, not run", ("", "size"), rows, numeric=(1,)),
+            "verdict": text_view("", found.verdict()),
+        },
+    )
 
 
 def free(session: Session, words: str) -> View:
-    """Deletes the arrays that variables hold, and the variables.
+    """Deletes the arrays that variables and outputs hold, and the names.
 
     Raises:
-      UsageError: no variable is named, or one does not exist or holds no array.
+      UsageError: nothing is named, or a name does not exist or holds no array.
     """
-    namespace = session.shell.user_ns
-    names = words.replace(",", " ").split()
+    names = [name for name in re.split(r"[,\s]+", words) if name]
     if not names:
-        raise UsageError("%jx free: name the variables whose arrays to delete")
-    for name in names:
-        if not arrays_in(namespace.get(name)):
-            raise UsageError(f"%jx free: {name} holds no device array")
-    freed = 0
-    for name in names:
-        for array in arrays_in(namespace.pop(name)):
-            if not array.is_deleted():
-                freed += array.nbytes
-                array.delete()
+        raise UsageError("%jx free: name the variables or outputs whose arrays to delete")
+    try:
+        freed = observe.free(*names, namespace=session.shell.user_ns)
+    except ValueError as error:
+        raise UsageError(f"%jx free: {error}") from None
     return text_view("", f"{', '.join(names)} deleted: {format_size(freed)}")
+
+
+def leaks(session: Session, words: str = "") -> View:
+    """Returns the tracers that outlived their trace: what holds each, and where it was made."""
+    found = observe.leaks()
+    if not found:
+        return text_view("", "no tracer has outlived its trace")
+    rows = [
+        (one.type, one.fun, "; ".join(one.holders), one.origin[0] if one.origin else "")
+        for one in found
+    ]
+    count = len(found)
+    title = f"{count} tracer{' has' if count == 1 else 's have'} outlived their trace"
+    return table_view(title, ("tracer", "traced in", "held by", "made"), rows)

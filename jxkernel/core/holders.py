@@ -1,0 +1,271 @@
+"""What holds an object: the variables, closures, attributes and containers that keep it alive.
+
+Purpose: the collector's referrers, followed until something has a name.
+
+Place in the pipeline: the leak checker and the notebook's memory view ask; both only show words.
+
+Must not know: why anyone asks.
+
+The search goes in breadth, all objects at once: each step is one scan of what the collector knows.
+It looks at objects and changes none.
+"""
+
+import gc
+import inspect
+import re
+import sys
+from collections import deque
+from collections.abc import Iterator, Mapping
+from types import CellType, FrameType, FunctionType, GeneratorType, ModuleType, TracebackType
+from typing import Any, cast
+
+from jxkernel.core.jaxpr import ClosedJaxpr
+from jxkernel.core.trace import Trace, Tracer
+from jxkernel.records import record
+from jxkernel.source import is_internal
+
+__all__ = ["Holders", "holders_of", "is_history_name"]
+
+_DEPTH = 8
+_VISITED = 2000
+_AT_ONCE = 64
+_KEY_LENGTH = 60
+# Objects of these packages keep what a notebook shows; outputs are told by their numbers.
+_MACHINERY = frozenset(
+    ("IPython", "ipykernel", "ipywidgets", "traitlets", "tornado", "asyncio", "_pytest", "pluggy")
+)
+# What IPython keeps of results and inputs: Out, _, __, _1, _i, _oh ...
+_OF_IPYTHON = re.compile(r"_+\d*|_i+\d*|_oh|_dh|_ih|Out|In")
+
+
+@record()
+class Holders:
+    """What holds one object.
+
+    Attributes:
+      named: the variables and the ways from them, such as ``log[0], a global variable of
+        __main__``.
+      anonymous: where none was found, an object that holds it: ``an object of type Model.w``.
+      by_traceback: whether the traceback of an error holds it, which goes with the error.
+    """
+
+    named: tuple[str, ...]
+    anonymous: str | None = None
+    by_traceback: bool = False
+
+    @property
+    def first(self) -> str | None:
+        """One holder; None where only tracebacks and this package are."""
+        if self.named:
+            return self.named[0]
+        return None if self.by_traceback else self.anonymous
+
+
+class _Reached:
+    """An object on the way from one of the objects asked for to what holds it."""
+
+    __slots__ = ("of", "value", "way")
+
+    def __init__(self, value: Any, way: str, of: int) -> None:
+        self.value = value
+        self.way = way
+        self.of = of
+
+
+def holders_of(objects: list[Any], limit: int = 1) -> list[Holders]:
+    """Return what holds each of some objects, in words.
+
+    Args:
+      objects: the objects; the list itself is no holder.
+      limit: how many holders of each are looked for.
+    """
+    search = _Search(objects, limit)
+    reached = [_Reached(one, "", number) for number, one in enumerate(objects)]
+    for depth in range(_DEPTH + 1):
+        reached = search.step(reached, is_last=depth == _DEPTH)
+        if not reached:
+            break
+    return [
+        Holders(tuple(named), anonymous, by_traceback)
+        for named, anonymous, by_traceback in zip(
+            search.named, search.anonymous, search.by_traceback, strict=True
+        )
+    ]
+
+
+class _Search:
+    """What was found so far, for each object, and what was visited."""
+
+    __slots__ = ("anonymous", "by_traceback", "limit", "named", "own", "seen", "visits")
+
+    def __init__(self, objects: list[Any], limit: int) -> None:
+        self.limit = limit
+        self.named: list[list[str]] = [[] for _ in objects]
+        self.anonymous: list[str | None] = [None] * len(objects)
+        self.by_traceback = [False] * len(objects)
+        self.own = id(objects)
+        self.seen: set[tuple[int, int, int]] = set()
+        self.visits = _VISITED * max(1, len(objects) // 4)
+
+    def step(self, reached: list[_Reached], *, is_last: bool) -> list[_Reached]:
+        """Go from some objects to what refers to them, and return what is to be followed."""
+        wanted: dict[int, list[_Reached]] = {}
+        for one in reached:
+            if len(self.named[one.of]) < self.limit:
+                wanted.setdefault(id(one.value), []).append(one)
+        # A tuple, which is what the collector is given: a list would be copied into one.
+        held = tuple([ones[0].value for ones in wanted.values()][:_AT_ONCE])
+        further: list[_Reached] = []
+        referrers = gc.get_referrers(*held) if held else []
+        own = {id(held), id(referrers), self.own}
+        for referrer in referrers:
+            if id(referrer) in own or self.visits <= 0:
+                continue
+            for referent in gc.get_referents(referrer):
+                for one in wanted.get(id(referent), ()):
+                    further += self._follow(referrer, one)
+        return [] if is_last else further
+
+    def _follow(self, referrer: Any, one: _Reached) -> Iterator[_Reached]:
+        """Note what a referrer is to an object; yield it where its own holders are to be found."""
+        edge = (id(referrer), id(one.value), one.of)
+        if edge in self.seen or _is_own(referrer):
+            self.by_traceback[one.of] = self.by_traceback[one.of] or _is_over(referrer)
+            return
+        self.visits -= 1
+        name = _named(referrer, one.value)
+        if name is not None:
+            told = name.replace("{way}", one.way)
+            if len(self.named[one.of]) < self.limit and told not in self.named[one.of]:
+                self.named[one.of].append(told)
+            return  # a namespace, in which there may be other ways too
+        self.seen.add(edge)
+        step = None if _module_of(referrer) else _step(referrer, one.value)
+        if step is None:
+            return
+        if self.anonymous[one.of] is None and not _is_passing(referrer):
+            kind = type(referrer).__name__
+            self.anonymous[one.of] = f"an object of type {kind}{step}{one.way}"
+        yield _Reached(referrer, f"{step}{one.way}", one.of)
+
+
+def _is_own(referrer: Any) -> bool:
+    """Whether a referrer is this package's or the interpreter's machinery."""
+    if isinstance(referrer, (TracebackType, ModuleType, Iterator, _Reached)):
+        return not isinstance(referrer, GeneratorType)
+    if isinstance(referrer, FrameType):
+        return is_internal(referrer.f_code) or _is_over(referrer)
+    if type(referrer).__module__.partition(".")[0] in _MACHINERY:
+        return True
+    return isinstance(referrer, (Trace, Tracer)) and not isinstance(referrer, Mapping)
+
+
+def _is_passing(referrer: Any) -> bool:
+    """Whether an object says nothing by its type: it is a part of others, or of this package."""
+    if isinstance(referrer, (dict, tuple, CellType)):
+        return True
+    return type(referrer).__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+def _is_over(frame: Any) -> bool:
+    """Whether an object is the frame of a call that is over: a traceback holds it."""
+    if not isinstance(frame, FrameType):
+        return False
+    current = inspect.currentframe()
+    while current is not None:
+        if current is frame:
+            return False
+        current = current.f_back
+    return True
+
+
+def _module_of(namespace: Any) -> ModuleType | None:
+    """Return the module whose names a dictionary holds."""
+    if not isinstance(namespace, dict):
+        return None
+    module = sys.modules.get(cast("dict[str, str]", namespace).get("__name__", ""))
+    return module if module is not None and vars(module) is namespace else None
+
+
+def _named(referrer: Any, held: Any) -> str | None:
+    """Return how a namespace calls an object, with a place for the way from there, or None."""
+    if isinstance(referrer, FrameType):
+        for name, value in referrer.f_locals.items():
+            if value is held:
+                place = f"{referrer.f_code.co_filename}:{referrer.f_lineno}"
+                return f"{name}{{way}}, a local variable of {referrer.f_code.co_name} ({place})"
+        return None
+    module = _module_of(referrer)
+    if module is not None:
+        for name, value in vars(module).items():
+            if value is held and not (module.__name__ == "__main__" and is_history_name(name)):
+                return f"{name}{{way}}, a global variable of {module.__name__}"
+        return None
+    if isinstance(referrer, CellType):
+        return _named_cell(referrer)
+    if isinstance(referrer, ClosedJaxpr):
+        return f"a constant of the program of {referrer.jaxpr.name or 'a function'}"
+    if isinstance(referrer, FunctionType) and referrer.__defaults__ is held:
+        code = referrer.__code__
+        place = f"{code.co_filename}:{code.co_firstlineno}"
+        return None if is_internal(code) else f"the defaults{{way}} of {code.co_name} ({place})"
+    return None
+
+
+def is_history_name(name: str) -> bool:
+    """Whether a name is one under which IPython keeps results and inputs: `_`, `_3`, `Out`."""
+    return _OF_IPYTHON.fullmatch(name) is not None
+
+
+def _named_cell(cell: CellType) -> str | None:
+    """Return how a closure calls its variable, with a place for the way from there."""
+    for closure in gc.get_referrers(cell):
+        if not isinstance(closure, tuple):
+            continue
+        for function in gc.get_referrers(cast("tuple[Any, ...]", closure)):
+            if isinstance(function, FunctionType) and function.__closure__ is closure:
+                index = [one is cell for one in cast("tuple[Any, ...]", closure)].index(True)
+                code = function.__code__
+                if is_internal(code):
+                    return None
+                name = code.co_freevars[index]
+                place = f"{code.co_filename}:{code.co_firstlineno}"
+                return f"{name}{{way}}, which {function.__name__} ({place}) closes over"
+    return None
+
+
+def _step(referrer: Any, held: Any) -> str | None:
+    """Return the way from a container or object to what it holds, or None."""
+    if isinstance(referrer, dict):
+        items = cast("dict[Any, Any]", referrer).items()
+        return next((f"[{_key(key)}]" for key, value in items if value is held), None)
+    if isinstance(referrer, (list, tuple, deque)):
+        values = cast("list[Any]", referrer)
+        return next((f"[{i}]" for i, value in enumerate(values) if value is held), None)
+    if isinstance(referrer, (set, frozenset)):
+        return " (an element of it)"
+    if isinstance(referrer, CellType):
+        return ""
+    for name in _attributes(referrer):
+        if getattr(referrer, name, None) is held:
+            return f".{name}"
+    if getattr(referrer, "__dict__", None) is held:
+        return ""
+    return None
+
+
+def _key(key: Any) -> str:
+    try:
+        text = repr(key)
+    except Exception:  # a user's __repr__ may raise anything
+        text = f"<{type(key).__name__}>"
+    return text if len(text) <= _KEY_LENGTH else f"{text[:_KEY_LENGTH]}…"
+
+
+def _attributes(one: Any) -> list[str]:
+    """Return the names of an object's own attributes, in its dictionary or its slots."""
+    names = list(getattr(one, "__dict__", {}))
+    for kind in type(one).__mro__:
+        slots = kind.__dict__.get("__slots__", ())
+        names.extend((slots,) if isinstance(slots, str) else slots)
+    return names

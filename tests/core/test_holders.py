@@ -1,0 +1,97 @@
+"""What holds an object: every way to it, for several objects in one search."""
+
+import sys
+from collections import deque
+from typing import Any
+
+import jxkernel as jx
+import jxkernel.numpy as jnp
+from jxkernel.core.holders import holders_of
+
+RECENT: deque[Any] = deque(maxlen=4)
+NESTED: dict[str, Any] = {}
+HERE = f", a global variable of {__name__}"
+
+
+class Model:
+    """Something with an attribute."""
+
+    def __init__(self, weights: Any) -> None:
+        self.weights = weights
+
+
+def _made(count: int) -> list[Any]:
+    return [jnp.ones(size + 1) for size in range(count)]
+
+
+def test_several_objects_have_their_own_holders() -> None:
+    objects = _made(3)
+    RECENT.append(objects[0])
+    NESTED["params"] = [objects[1], {"again": objects[0]}]
+    try:
+        first, second, third = holders_of(objects, 8)
+        assert set(first.named) == {f"RECENT[0]{HERE}", f"NESTED['params'][1]['again']{HERE}"}
+        assert second.named == (f"NESTED['params'][0]{HERE}",)
+        assert third.first is None
+    finally:
+        RECENT.clear()
+        NESTED.clear()
+
+
+def test_the_number_of_holders_is_bounded() -> None:
+    objects = _made(1)
+    NESTED.update({str(number): [objects[0]] for number in range(9)})
+    try:
+        assert len(holders_of(objects, 3)[0].named) == 3
+    finally:
+        NESTED.clear()
+
+
+def test_long_keys_and_keys_that_cannot_be_shown_are_cut() -> None:
+    class Key:
+        def __repr__(self) -> str:
+            raise ValueError("no")
+
+    objects = _made(2)
+    NESTED["k" * 1_000_000] = [objects[0]]
+    NESTED[Key()] = [objects[1]]  # type: ignore[index]  # any key may be met
+    try:
+        long, hidden = holders_of(objects, 2)
+        assert len(long.named[0]) < 200
+        assert hidden.named == (f"NESTED[<Key>][0]{HERE}",)
+    finally:
+        NESTED.clear()
+
+
+def test_attributes_and_constants_of_programs() -> None:
+    objects = _made(1)
+    model = Model(objects[0])
+
+    @jx.jit
+    def scaled(x: jx.Array) -> jx.Array:
+        return x * model.weights
+
+    scaled(1.0)
+    named = holders_of(objects, 8)[0].named
+    assert "a constant of the program of scaled" in named
+    assert any(one.startswith("model.weights, which scaled (") for one in named)
+
+
+def test_what_only_a_traceback_holds_has_no_holder() -> None:
+    objects: list[Any] = []
+
+    def failing() -> None:
+        kept = jnp.ones(7)
+        objects.append(kept)
+        raise ValueError(kept.shape)
+
+    try:
+        failing()
+    except ValueError as error:
+        sys.last_value = error
+    try:
+        (found,) = holders_of(objects)
+        assert found.by_traceback
+        assert found.first is None
+    finally:
+        del sys.last_value

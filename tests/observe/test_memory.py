@@ -1,0 +1,111 @@
+"""Live arrays, their holders, and what a call would take."""
+
+import gc
+from collections import OrderedDict
+
+import pytest
+
+import jxkernel as jx
+import jxkernel.numpy as jnp
+from jxkernel.observe import device_memory, estimate, free, leaks, live
+from jxkernel.observe.memory import MemoryEstimate
+
+
+def test_arrays_by_variable_and_output() -> None:
+    big, small = jnp.ones((64, 64)), jnp.zeros((3,), jnp.int8)
+    found = live({"big": big, "tree": {"s": (small, big)}, "_": big}, {4: [small]}, holders=False)
+    mine = [one for one in found.arrays if one.names]
+    assert [one.type for one in mine] == ["f32[64,64]", "i8[3]"]
+    assert mine[0].held_by == ("big", "tree['s'][1]")
+    assert mine[1].held_by == ("tree['s'][0]", "Out[4]")
+    assert found.bytes >= 64 * 64 * 4 + 3
+    assert "tree['s'][1]" in str(found)
+
+
+def test_looking_keeps_nothing_alive() -> None:
+    array = jnp.ones((17, 19))
+    found = live({"array": array})
+    del array
+    gc.collect()
+    assert any(one.type == "f32[17,19]" for one in found.arrays)
+    assert not any(one.type == "f32[17,19]" for one in live({}).arrays)
+
+
+def test_a_devices_share_is_its_part() -> None:
+    before = {one.device: one.array_bytes for one in device_memory()}
+    array = jnp.ones((50, 50))
+    (device,) = [one for one in device_memory() if one.device == "cpu:0"]
+    assert device.array_bytes - before["cpu:0"] == array.nbytes
+    assert device.free is None or device.free > 0
+
+
+def test_values_that_cannot_be_looked_into_are_passed_over() -> None:
+    class Odd(OrderedDict[str, jx.Array]):
+        def items(self):
+            raise RuntimeError("no")
+
+    found = live({"odd": Odd(), "mixed": {1: jnp.ones(2), "a": jnp.ones(3)}}, holders=False)
+    assert [one for one in found.arrays if one.names] == []
+
+
+def test_free_is_all_or_nothing() -> None:
+    variables = {"a": jnp.ones(8), "n": 3}
+    array = variables["a"]
+    with pytest.raises(ValueError, match="n holds no device array"):
+        free("a", "n", namespace=variables)
+    assert not array.is_deleted()
+    outputs = {2: array}
+    variables["_2"] = array
+    assert free("Out[2]", namespace=variables, outputs=outputs) == 32
+    assert (outputs, "_2" in variables, array.is_deleted()) == ({}, False, True)
+
+
+def test_an_estimate_compiles_and_does_not_run() -> None:
+    ran = []
+
+    def f(x: jx.Array) -> jx.Array:
+        jx.debug.callback(ran.append, 1)
+        return jnp.sin(x) @ x
+
+    size = jx.ShapeDtypeStruct((500, 500), "float32")
+    found = estimate(f, size)
+    assert found.arguments == 1_000_000
+    assert found.results >= 1_000_000
+    assert found.peak >= 2_000_000
+    assert found.needed >= 1_000_000
+    assert ran == []
+    donated = estimate(jx.jit(lambda x: x + 1.0, donate_argnums=0), size)
+    assert donated.aliased == 1_000_000
+    assert donated.needed == 0
+
+
+@pytest.mark.parametrize(
+    ("left", "fits", "words"),
+    [
+        (None, None, "needs 100 B more than its arguments on gpu:0"),
+        (100, True, "where 100 B is free: it fits"),
+        (99, False, "where 99 B is free: it does not fit"),
+    ],
+)
+def test_the_verdict(left: int | None, fits: bool | None, words: str) -> None:
+    found = MemoryEstimate(50, 80, 0, 20, 0, 150, ("gpu:0",), left)
+    assert found.fits is fits
+    assert words in str(found)
+
+
+def test_leaks_name_function_holder_and_place() -> None:
+    kept: list[object] = []
+
+    @jx.jit
+    def leaky(x: jx.Array) -> jx.Array:
+        kept.append({"y": jnp.cos(x)})
+        return x
+
+    leaky(1.0)
+    (found,) = [one for one in leaks() if one.fun == "leaky"]
+    assert found.fun == "leaky"
+    assert found.holders[0].startswith("kept[0]['y'], ")
+    assert any(__file__ in line for line in found.origin)
+    assert "made while leaky was traced" in str(found)
+    kept.clear()
+    assert [one for one in leaks() if one.fun == "leaky"] == []
