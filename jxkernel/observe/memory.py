@@ -285,7 +285,7 @@ def estimate(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> MemoryEstima
       >>> estimate(lambda x: x + 1.0, size).results
       4000000
     """
-    jitted = fun if jit_state(fun) is not None else jit(fun)
+    jitted: Any = fun if jit_state(fun) is not None else jit(fun)
     compiled = jitted.trace(*args, **kwargs).lower().compile()
     return estimate_of(compiled)
 
