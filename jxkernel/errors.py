@@ -383,8 +383,11 @@ class ArgumentTypeError(JXError, TypeError):
         self.value = value
 
 
-class ShapeMismatchError(JXError, TypeError):
+class ShapeMismatchError(JXError, TypeError, ValueError):
     """The shapes given to one operation do not fit each other.
+
+    The field has two habits, ``TypeError`` for operations and ``ValueError`` for NumPy's functions;
+    it is both.
 
     Args:
       operation: the operation's name.
