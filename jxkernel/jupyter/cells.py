@@ -317,6 +317,11 @@ class Version:
             )
         return found
 
+    def entries(self) -> list[TraceEntry]:
+        """The traces of this version that are remembered, oldest first."""
+        states = [jit_state(function) for function in self._jitted.values()]
+        return [entry for state in states if state for entry in state.traces.values()]
+
     def lints(self) -> list[str]:
         """Silent mistakes that the cell's text shows."""
         return lint(self.source.tree, self.namespace)

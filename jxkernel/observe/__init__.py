@@ -7,6 +7,7 @@ Place in the pipeline: above the whole core, below the notebook.
 Must not know: IPython, widgets or comms.
 """
 
+from jxkernel.observe.differences import ProgramDiff, diff
 from jxkernel.observe.explain import LedgerRow, explain, format_ledger, ledger
 from jxkernel.observe.leaks import LeakedTracer, leaks
 from jxkernel.observe.limits import assert_max_traces
@@ -36,12 +37,14 @@ __all__ = [
     "LiveMemory",
     "MemoryEstimate",
     "Outline",
+    "ProgramDiff",
     "Provenance",
     "Record",
     "Recorder",
     "Totals",
     "assert_max_traces",
     "device_memory",
+    "diff",
     "estimate",
     "estimate_of",
     "explain",

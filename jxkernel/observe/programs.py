@@ -330,9 +330,8 @@ class _Builder:
 
     def _names(self, jaxpr: Jaxpr, arguments: Sequence[str]) -> _UserNames:
         names = _UserNames()
-        for var, name in itertools.zip_longest(
-            jaxpr.invars, arguments[: len(jaxpr.invars)], fillvalue=""
-        ):
+        given = [*arguments, *[""] * len(jaxpr.invars)]
+        for var, name in zip(jaxpr.invars, given, strict=False):
             names.give(var, name or self._watched.get(var, ""))
         shown = jaxpr.eqns[: self._left]
         if self._watched:

@@ -187,3 +187,18 @@ def test_alias_makes_a_name_mean_jxkernel_until_it_ends(notebook: Notebook) -> N
     loaded = notebook.fails("%jx alias json", UsageError)
     assert "'json' is loaded already" in loaded.printed
     assert "'on' is not 'off'" in notebook.fails("%jx alias jax on", UsageError).printed
+
+
+def test_diff_compares_two_calls_or_the_latest_two_traces(notebook: Notebook) -> None:
+    notebook.run("f = jx.jit(lambda a: jnp.sin(a) * 2)")
+    calls = text(notebook, "%jx diff f(x), f(x[:3])")
+    assert calls.startswith("f(x) → f(x[:3]): 3 changed, 1 the same")
+    latest = notebook.run("%jx diff f").value
+    assert latest.text.startswith("f(f32[8]) → f(f32[3]): 3 changed")
+    assert latest.data["rows"][0]["sign"] == "~"
+    notebook.run("%%jit\ny = jnp.sin(x)", "cell")
+    notebook.run("%%jit\ny = jnp.cos(x)", "cell")
+    assert "+ y:f32[8] = cos a" in text(notebook, "%jx diff")
+    refused = notebook.fails("%jx diff w", UsageError)
+    assert "w is no jitted function" in refused.printed
+    assert "give two calls" in notebook.fails("%jx diff f(x)", UsageError).printed

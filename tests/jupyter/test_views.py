@@ -3,6 +3,7 @@
 import html.parser
 import json
 import re
+import unicodedata
 from typing import Any
 
 import pytest
@@ -78,7 +79,7 @@ def inspect(view: View) -> str:
     inspector.close()
     assert inspector.open == []
     for text in (bundle["text/plain"], inspector.text):
-        assert all(one.isprintable() or one in "\n\t" for one in text)
+        assert not any(unicodedata.category(one) in {"Cc", "Cs", "Cf"} for one in set(text) - {"\n", "\t"})
     return inspector.text
 
 

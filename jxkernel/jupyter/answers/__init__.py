@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from jxkernel.jupyter.answers.caches import cache
 from jxkernel.jupyter.answers.devices import backend, devices, virtual
+from jxkernel.jupyter.answers.differences import difference
 from jxkernel.jupyter.answers.guide import help_view, tour
 from jxkernel.jupyter.answers.ledger import events, explain_function, ledger_rows
 from jxkernel.jupyter.answers.memory import free, leaks, live, memory
@@ -25,6 +26,7 @@ __all__ = [
     "cache",
     "cost",
     "devices",
+    "difference",
     "events",
     "explain_function",
     "free",

@@ -59,6 +59,8 @@ border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent);backgrou
 .jxk a{color:inherit;text-decoration:underline;text-underline-offset:2px;
 text-decoration-color:color-mix(in srgb,currentColor 45%,transparent)}
 .jxk .copy{user-select:all}
+.jxk .gone{background:color-mix(in srgb,#d03b3b 18%,transparent)}
+.jxk .new{background:color-mix(in srgb,#2a78d6 20%,transparent)}
 .jxk .side{display:flex;flex-wrap:wrap;gap:0 2em;align-items:flex-start}
 .jxk .side>*{min-width:0;max-width:100%;overflow-x:auto}
 .jxk .chip{border:1px solid color-mix(in srgb,currentColor 45%,transparent);border-radius:1em;

@@ -14,6 +14,7 @@ the notebook's file.
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -87,7 +88,12 @@ def clean(text: str) -> str:
     """Returns text without control characters, which could write over a terminal's lines."""
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() or one in "\n\t" else "\ufffd" for one in text)
+    return "".join(one if _is_clean(one) else "\ufffd" for one in text)
+
+
+def _is_clean(one: str) -> bool:
+    """Whether a character may be shown: printable, or white space that is no control."""
+    return one.isprintable() or one in "\n\t" or unicodedata.category(one) == "Zs"
 
 
 def capped(text: str, limit: int) -> str:

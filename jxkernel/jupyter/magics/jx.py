@@ -40,6 +40,7 @@ SUBCOMMANDS: dict[str, tuple[Answer, str]] = {
     "events": (answers.events, "[N]  the latest events"),
     "why": (answers.why, "NAME  what a name of a traced cell is, and the way back to an argument"),
     "map": (answers.source_map, "the traced/static map of the cell traced last"),
+    "diff": (answers.difference, "[F(X), G(Y)|F]  two programs compared; the latest two of F"),
     "hlo": (answers.hlo, "F(ARGS)  the StableHLO module, and what XLA made of it"),
     "cost": (answers.cost, "F(ARGS)  XLA's estimate of operations and bytes"),
     "memory": (answers.memory, "[F(ARGS)]  what a call would take before it runs; or live arrays"),
