@@ -14,7 +14,8 @@ from typing import Any
 
 from jxkernel import tree
 from jxkernel.api.arguments import leaf_names
-from jxkernel.compile import executable_for
+from jxkernel.compile import compile_lowered, executable_for
+from jxkernel.config import compilation_cache_dir, enable_compilation_cache
 from jxkernel.core.avals import abstractify
 from jxkernel.events import (
     CacheMiss,
@@ -27,9 +28,11 @@ from jxkernel.events import (
 )
 from jxkernel.jupyter.cells import Inputs, TraceInfo, Version
 from jxkernel.jupyter.display import RunReport, Section
+from jxkernel.jupyter.display.stages import stages_data, stages_html
 from jxkernel.jupyter.session import Session
 from jxkernel.observe import Provenance, Recorder
 from jxkernel.observe.explain import format_duration, format_size, slow_text
+from jxkernel.observe.stages import of_texts
 from jxkernel.runtime import default_device
 
 __all__ = ["report_of", "sections_of"]
@@ -95,14 +98,14 @@ def sections_of(
 ) -> tuple[Section, ...]:
     """Returns the texts that `--show` asks for, compiling where that is needed."""
     found = []
-    if wanted & {"hlo", "optimized", "cost", "memory"} and info.entry is not None:
+    if wanted & {"stages", "hlo", "optimized", "cost", "memory"} and info.entry is not None:
         executable = _executable(version, info)
         if "hlo" in wanted:
             found.append(Section("hlo", "StableHLO", executable.lowered.text()))
         if "optimized" in wanted:
-            modules = executable.xla.hlo_modules()
-            text = "\n\n".join(module.to_string() for module in modules)
-            found.append(Section("optimized", "optimized HLO", text))
+            found.append(Section("optimized", "optimized HLO", _optimized(executable)))
+        if "stages" in wanted:
+            found.append(_stages_section(executable, info, report))
         if "cost" in wanted:
             found.append(Section("cost", "cost estimate", _cost_text(executable)))
         if "memory" in wanted:
@@ -110,6 +113,23 @@ def sections_of(
     if "timeline" in wanted:
         found.append(Section("timeline", "timeline", _timeline_text(report)))
     return tuple(found)
+
+
+def _optimized(executable: Any) -> str:
+    return "\n\n".join(module.to_string() for module in executable.xla.hlo_modules())
+
+
+def _stages_section(executable: Any, info: TraceInfo, report: RunReport) -> Section:
+    program, entry, lowered = report.outline(), info.entry, executable.lowered
+    assert program is not None
+    assert entry is not None
+    if compilation_cache_dir.value:
+        # What came from disk bears the lines of the program that was compiled first.
+        with enable_compilation_cache(False):
+            target = executable.placement or executable.device
+            executable = compile_lowered(lowered, entry.closed, target)
+    found = of_texts(program, lowered.text(locations=True), _optimized(executable))
+    return Section("stages", "stages", str(found), stages_html(found), stages_data(found))
 
 
 def _executable(version: Version, info: TraceInfo) -> Any:

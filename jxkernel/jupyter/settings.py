@@ -14,7 +14,7 @@ from traitlets.config import Configurable
 
 __all__ = ["JX", "SHOWN"]
 
-SHOWN = ("jaxpr", "source", "hlo", "optimized", "cost", "memory", "timeline")
+SHOWN = ("jaxpr", "source", "stages", "hlo", "optimized", "cost", "memory", "timeline")
 """What `--show` takes."""
 
 

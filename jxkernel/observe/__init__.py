@@ -26,6 +26,7 @@ from jxkernel.observe.nonfinite import find_nonfinite
 from jxkernel.observe.programs import Outline, outline, transforms_of
 from jxkernel.observe.provenance import Provenance, provenance, watch
 from jxkernel.observe.recorder import Record, Recorder, Totals
+from jxkernel.observe.stages import Stages, stages
 from jxkernel.observe.totals import LedgerTotal, format_totals, ledger_totals
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "Provenance",
     "Record",
     "Recorder",
+    "Stages",
     "Totals",
     "assert_max_traces",
     "device_memory",
@@ -58,6 +60,7 @@ __all__ = [
     "live",
     "outline",
     "provenance",
+    "stages",
     "transforms_of",
     "watch",
 ]

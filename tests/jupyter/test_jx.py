@@ -1,6 +1,7 @@
 """`%jx`: each subcommand answers, and says what is wrong with a wrong word."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -202,3 +203,17 @@ def test_diff_compares_two_calls_or_the_latest_two_traces(notebook: Notebook) ->
     refused = notebook.fails("%jx diff w", UsageError)
     assert "w is no jitted function" in refused.printed
     assert "give two calls" in notebook.fails("%jx diff f(x)", UsageError).printed
+
+
+def test_stages_stand_side_by_side(notebook: Notebook) -> None:
+    notebook.run("def f(a):\n    return jnp.sin(a) * 2")
+    view = notebook.run("%jx stages f(x)").value
+    assert "stablehlo.sine" in view.text
+    assert view.data["stablehlo"][2]["line"] == 2
+    assert "optimized HLO" in view.html
+    shown = notebook.run("%%jit --show stages\ny = f(x)").shown[0]
+    section = shown["application/vnd.jxkernel.jit+json"]["sections"][0]
+    assert section["title"] == "stages"
+    assert any("sine" in one["text"] for one in section["stablehlo"])
+    links = set(re.findall(r'href="#(\w+)"', shown["text/html"]))
+    assert [link for link in links if f'id="{link}"' not in shown["text/html"]] == []

@@ -36,7 +36,7 @@ ALLOWED_TAGS = {
     *("svg", "g", "path", "rect", "text", "title"),
 }
 ALLOWED_ATTRIBUTES = {
-    *("class", "id", "title", "open", "style", "role", "aria-label", "href"),
+    *("class", "id", "title", "open", "style", "role", "aria-label", "href", "tabindex"),
     *("d", "x", "y", "width", "height", "rx", "viewbox", "text-anchor"),
 }
 LIMIT = 300_000
@@ -79,7 +79,9 @@ def inspect(view: View) -> str:
     inspector.close()
     assert inspector.open == []
     for text in (bundle["text/plain"], inspector.text):
-        assert not any(unicodedata.category(one) in {"Cc", "Cs", "Cf"} for one in set(text) - {"\n", "\t"})
+        assert not any(
+            unicodedata.category(one) in {"Cc", "Cs", "Cf"} for one in set(text) - {"\n", "\t"}
+        )
     return inspector.text
 
 

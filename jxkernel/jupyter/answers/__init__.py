@@ -16,12 +16,13 @@ from jxkernel.jupyter.answers.guide import help_view, tour
 from jxkernel.jupyter.answers.ledger import events, explain_function, ledger_rows
 from jxkernel.jupyter.answers.memory import free, leaks, live, memory
 from jxkernel.jupyter.answers.nonfinite import nan
-from jxkernel.jupyter.answers.programs import cost, hlo, jaxpr, source_map, why
+from jxkernel.jupyter.answers.programs import all_stages, cost, hlo, jaxpr, source_map, why
 from jxkernel.jupyter.answers.reports import report
 from jxkernel.jupyter.answers.settings import alias, x64
 
 __all__ = [
     "alias",
+    "all_stages",
     "backend",
     "cache",
     "cost",

@@ -44,7 +44,9 @@ def difference(session: Session, words: str) -> View:
     if words.isidentifier():
         state = jit_state(evaluate(session, words))
         if state is None:
-            raise UsageError(f"%jx diff: {words} is no jitted function; give {words}(x), {words}(y)")
+            raise UsageError(
+                f"%jx diff: {words} is no jitted function; give {words}(x), {words}(y)"
+            )
         return _latest(words, list(state.traces.values()))
     before, after = pair_of(words, "%jx diff")
     return diff_view(

@@ -11,11 +11,19 @@ from __future__ import annotations
 
 from IPython.core.error import UsageError
 
-from jxkernel.jupyter.answers.expressions import outlined, traced
-from jxkernel.jupyter.display import View, map_view, outline_view, table_view, text_view
+from jxkernel.jupyter.answers.expressions import call_of, outlined, traced
+from jxkernel.jupyter.display import (
+    View,
+    map_view,
+    outline_view,
+    stages_view,
+    table_view,
+    text_view,
+)
 from jxkernel.jupyter.session import Session
+from jxkernel.observe import stages
 
-__all__ = ["cost", "hlo", "jaxpr", "source_map", "why"]
+__all__ = ["all_stages", "cost", "hlo", "jaxpr", "source_map", "why"]
 
 
 def jaxpr(session: Session, words: str) -> View:
@@ -33,6 +41,12 @@ def hlo(session: Session, words: str) -> View:
     text = lowered.as_text()
     optimized = lowered.compile().as_text()
     return text_view(f"StableHLO of {words}", f"{text}\n\n// optimized\n{optimized}")
+
+
+def all_stages(session: Session, words: str) -> View:
+    """Returns an expression as source, jaxpr, StableHLO and optimized HLO, line by line."""
+    function, args, kwargs = call_of(session, words, "%jx stages")
+    return stages_view(stages(function.trace(*args, **kwargs), function=function), words)
 
 
 def cost(session: Session, words: str) -> View:

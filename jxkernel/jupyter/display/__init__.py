@@ -13,6 +13,7 @@ from jxkernel.jupyter.display.jaxprs import jaxpr_view, outline_view
 from jxkernel.jupyter.display.ledgers import ledger_view
 from jxkernel.jupyter.display.runs import RunReport, Section, run_view
 from jxkernel.jupyter.display.sources import map_view
+from jxkernel.jupyter.display.stages import stages_view
 from jxkernel.jupyter.display.tables import stacked_view, table_view, text_view
 from jxkernel.jupyter.display.view import MIME, View
 
@@ -29,6 +30,7 @@ __all__ = [
     "outline_view",
     "run_view",
     "stacked_view",
+    "stages_view",
     "table_view",
     "text_view",
 ]

@@ -59,6 +59,10 @@ border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent);backgrou
 .jxk a{color:inherit;text-decoration:underline;text-underline-offset:2px;
 text-decoration-color:color-mix(in srgb,currentColor 45%,transparent)}
 .jxk .copy{user-select:all}
+.jxk .cols{display:flex;flex-wrap:wrap;gap:.6em 1.2em}
+.jxk .cols>*{flex:1 1 24em;min-width:0}
+.jxk .cols>*>div{overflow:auto;max-height:34em}
+.jxk .cols .row{width:max-content;min-width:100%}
 .jxk .gone{background:color-mix(in srgb,#d03b3b 18%,transparent)}
 .jxk .new{background:color-mix(in srgb,#2a78d6 20%,transparent)}
 .jxk .side{display:flex;flex-wrap:wrap;gap:0 2em;align-items:flex-start}

@@ -12,7 +12,7 @@ pointing at one lights up the other; inner programs fold; one click selects the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from jxkernel.core.jaxpr import ClosedJaxpr
@@ -47,6 +47,9 @@ _OPEN = 60
 _NODES = 60
 _TEXT = 30_000
 
+Place = tuple[str, int]
+"""A file and a line."""
+
 
 def jaxpr_view(closed: ClosedJaxpr, title: str = "jaxpr") -> View:
     """Returns the explorer of a program."""
@@ -61,18 +64,20 @@ def outline_view(program: Outline) -> View:
     return View("jaxpr", str(program), page(body, style=style), outline_data(program))
 
 
-def outline_html(program: Outline, *, with_source: bool = True) -> Html:
+def outline_html(program: Outline, *, linked: Collection[Place] | None = None) -> Html:
     """Returns the inside of the explorer.
 
     Args:
       program: what to show.
-      with_source: whether to show the source lines, where no map of them stands beside it.
+      linked: the source lines that are shown elsewhere in the view; by default they are shown here.
     """
     parts: list[object] = []
     if program.is_transformed:
         parts.append(stack_html(program.stack))
-    equations = element("div", _program(program.program), role="group", aria_label="equations")
-    if with_source and program.source:
+    places = {(one.file, one.line) for one in program.source} if linked is None else linked
+    equations = _program(program.program, places)
+    equations = element("div", equations, role="group", aria_label="equations")
+    if linked is None and program.source:
         equations = element("div", source_html(program.source, program), equations, class_="side")
     parts.append(equations)
     drawing = _graph(program.program)
@@ -155,10 +160,10 @@ def _source_row(one: SourceLine, equation: int) -> Html:
     )
 
 
-def _program(program: Program) -> Html:
+def _program(program: Program, places: Collection[Place]) -> Html:
     label = f"{program.label}: " if program.label else ""
     parts: list[object] = [element("span", f"{label}λ {program.head}", class_="row m dim")]
-    parts += [_equation(one) for one in program.equations]
+    parts += [_equation(one, places) for one in program.equations]
     if program.left_out:
         more = f"… {program.left_out:,} more equations"
         parts.append(element("span", more, class_="row m dim"))
@@ -166,7 +171,7 @@ def _program(program: Program) -> Html:
     return element("div", *parts)
 
 
-def _equation(one: Equation) -> Html:
+def _equation(one: Equation, places: Collection[Place]) -> Html:
     names: list[object] = []
     for result in one.results:
         names += [element("b", result.name) if one.is_named else result.name, f":{result.type} "]
@@ -177,13 +182,16 @@ def _equation(one: Equation) -> Html:
     if one.line:
         of_line = line_class(one.file, one.line)
         row_class = f"row m {of_line}"
+        link = _to(f"s{of_line}") if (one.file, one.line) in places else ""
         title = escape(one.file, 120)
-        where = ["   ", element("a", f"line {one.line}", href=_to(f"s{of_line}"), title=title)]
+        tag = "a" if link else "span"
+        where = ["   ", element(tag, f"line {one.line}", href=link, title=title)]
     told = element("span", *where, inner, flops, class_="dim")
     number = anchor(f"e{one.number}")
     text = escape(f"{'' if names else '_ '}= {one.right_side}", 600)
     row = element("span", *names, text, told, class_=row_class, id=number)
-    return details(row, *map(_program, one.programs)) if one.programs else row
+    inner_programs = [_program(each, places) for each in one.programs]
+    return details(row, *inner_programs) if inner_programs else row
 
 
 def _to(name: str) -> Html:

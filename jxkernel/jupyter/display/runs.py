@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from jxkernel.core.jaxpr import ClosedJaxpr
@@ -26,7 +27,7 @@ from jxkernel.jupyter.display.html import (
     table,
 )
 from jxkernel.jupyter.display.jaxprs import outline_data, outline_html
-from jxkernel.jupyter.display.sources import map_data, map_html, map_text
+from jxkernel.jupyter.display.sources import map_data, map_html, map_text, shown_places
 from jxkernel.jupyter.display.view import Tidied, View, tidied
 from jxkernel.observe import Provenance
 from jxkernel.observe.explain import format_duration
@@ -43,11 +44,15 @@ class Section:
       name: what `--show` calls it.
       title: its heading.
       text: the text.
+      html: how it is shown, where not as the text.
+      data: more of it, for the data of the view.
     """
 
     name: str
     title: str
     text: str
+    html: Html | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -108,6 +113,20 @@ class RunReport:
     rendered: dict[str, Any] = field(default_factory=dict)
     defined: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+
+    def outline(self) -> Outline | None:
+        """The program in the cell's own names; None when nothing was traced."""
+        if self.closed is None:
+            return None
+        if "outline" not in self.rendered:
+            self.rendered["outline"] = outline(
+                self.closed,
+                title=self.function,
+                stack=self.stack,
+                arguments=self.arguments,
+                names=self.names,
+            )
+        return self.rendered["outline"]
 
     def summary(self) -> str:
         """The one line."""
@@ -170,7 +189,7 @@ def _text_lines(report: RunReport) -> Iterator[str]:
     for warning in report.warnings:
         yield f"warning: {warning}"
     if "jaxpr" in report.open and report.closed is not None:
-        yield str(_outline(report))
+        yield str(report.outline())
     if "source" in report.open and report.provenance is not None:
         yield map_text(report.provenance)
     for section in report.sections:
@@ -195,30 +214,14 @@ def _html_parts(report: RunReport) -> Iterator[Html]:
         drawn = _once(report, "map", map_html, report.provenance)
         yield details("traced and static", drawn, is_open=opened)
     if report.closed is not None:
-        drawn = _once(report, "jaxpr", lambda _: _jaxpr_html(report), report.closed)
+        # Where the map of the source is shown, its lines are those that equations lead to.
+        linked = shown_places(report.provenance) if report.provenance else None
+        draw = partial(outline_html, linked=linked)
+        drawn = _once(report, "jaxpr", draw, report.outline())
         yield details("jaxpr", drawn, is_open="jaxpr" in report.open)
     for section in report.sections:
-        yield details(section.title, pre(section.text), is_open=section.name in report.open)
-
-
-def _outline(report: RunReport) -> Outline:
-    return _once(
-        report,
-        "outline",
-        lambda closed: outline(
-            closed,
-            title=report.function,
-            stack=report.stack,
-            arguments=report.arguments,
-            names=report.names,
-        ),
-        report.closed,
-    )
-
-
-def _jaxpr_html(report: RunReport) -> Html:
-    """The explorer; where the map of the source is shown beside it, its lines are those."""
-    return outline_html(_outline(report), with_source=report.provenance is None)
+        shown = section.html or pre(section.text)
+        yield details(section.title, shown, is_open=section.name in report.open)
 
 
 def _once(report: RunReport, name: str, draw: Callable[[Any], Any], subject: Any) -> Any:
@@ -266,12 +269,10 @@ def _data(report: RunReport) -> dict[str, Any]:
         "static": report.static,
         "assigned": list(report.assigned),
         "warnings": list(report.warnings),
-        "jaxpr": _once_as_data(
-            report, "jaxpr data", lambda _: outline_data(_outline(report)), report.closed
-        ),
+        "jaxpr": _once_as_data(report, "jaxpr data", outline_data, report.outline()),
         "provenance": _once_as_data(report, "map data", map_data, report.provenance),
         "sections": [
-            {"name": one.name, "title": one.title, "text": one.text[:20_000]}
+            {"name": one.name, "title": one.title, "text": one.text[:20_000], **one.data}
             for one in report.sections
         ],
     }

@@ -32,7 +32,7 @@ from jxkernel.observe.explain import format_size
 from jxkernel.observe.marks import LETTERS, FunctionMap, Mark, Provenance
 from jxkernel.observe.programs import line_of
 
-__all__ = ["LEGEND", "map_data", "map_html", "map_text", "map_view"]
+__all__ = ["LEGEND", "map_data", "map_html", "map_text", "map_view", "shown_places"]
 
 LEGEND = "T traced · S static · C constant baked in · ! side effect while tracing"
 
@@ -84,6 +84,13 @@ def map_html(provenance: Provenance) -> Html:
         title = f"{_title(one)}, line {one.first_line}"
         parts.append(element("div", *body) if not index else details(title, *body))
     return join(parts)
+
+
+def shown_places(provenance: Provenance) -> frozenset[tuple[str, int]]:
+    """Returns the file and number of each line that the map shows."""
+    return frozenset(
+        (one.file, number) for one in provenance.functions[:_FUNCTIONS] for number, _ in _lines(one)
+    )
 
 
 def _title(function: FunctionMap) -> str:

@@ -42,6 +42,7 @@ SUBCOMMANDS: dict[str, tuple[Answer, str]] = {
     "map": (answers.source_map, "the traced/static map of the cell traced last"),
     "diff": (answers.difference, "[F(X), G(Y)|F]  two programs compared; the latest two of F"),
     "hlo": (answers.hlo, "F(ARGS)  the StableHLO module, and what XLA made of it"),
+    "stages": (answers.all_stages, "F(ARGS)  source, jaxpr, StableHLO and HLO, linked by line"),
     "cost": (answers.cost, "F(ARGS)  XLA's estimate of operations and bytes"),
     "memory": (answers.memory, "[F(ARGS)]  what a call would take before it runs; or live arrays"),
     "nan": (answers.nan, "[CELL|F(ARGS)]  what first made a NaN or an infinity"),
