@@ -212,9 +212,10 @@ def _map_warnings(provenance: Provenance) -> Iterator[str]:
             yield f"line {mark.line}: {code}: {mark.detail}"
         for loop in function.loops:
             if loop.equations > 100:
+                code = "".join(f"\n    {line}" for line in loop.rewrite.splitlines())
                 yield (
                     f"line {loop.line}: tracing unrolled {loop.times} rounds into "
-                    f"{loop.equations} equations; instead: {loop.instead}"
+                    f"{loop.equations} equations; instead:{code or f' {loop.instead}'}"
                 )
 
 

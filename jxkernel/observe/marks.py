@@ -116,7 +116,8 @@ class Loop:
       code: its text.
       times: how often its body ran.
       equations: how many equations its body recorded, in all rounds together.
-      instead: what to write to keep it a loop.
+      instead: what to write to keep it a loop, in one line.
+      rewrite: the loop written so, on lines of its own; empty where that is not straightforward.
     """
 
     line: int
@@ -124,6 +125,7 @@ class Loop:
     times: int
     equations: int
     instead: str
+    rewrite: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,3 +228,5 @@ def _map_lines(function: FunctionMap) -> Iterator[str]:
             f"  ! line {loop.line}: {loop.code} was unrolled {loop.times} times into "
             f"{loop.equations} equations; to keep it a loop: {loop.instead}"
         )
+        for line in loop.rewrite.splitlines():
+            yield f"      {line}"

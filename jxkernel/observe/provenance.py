@@ -32,6 +32,7 @@ from jxkernel import events
 from jxkernel.api.jit import jit, jit_state
 from jxkernel.core.jaxpr import Eqn, Var
 from jxkernel.observe.flow import Flow
+from jxkernel.observe.loops import rewritten
 from jxkernel.observe.marks import (
     FunctionMap,
     Kind,
@@ -312,7 +313,9 @@ class _Builder:
                 form = "lax.while_loop(condition, body, carry)"
                 if not loop.is_while:
                     form = f"lax.fori_loop(0, {times}, body, carry), or lax.scan(body, carry, xs)"
-                yield Loop(loop.line, syntax.line_text(loop.line), times, equations, form)
+                text = syntax.line_text(loop.line)
+                rewrite = rewritten(loop.node, syntax.node, _inputs(notes), _Stacked(notes))
+                yield Loop(loop.line, text, times, equations, form, rewrite)
 
 
 class _History:
@@ -350,6 +353,25 @@ class _History:
         if occurrence.binds:
             return max((self._steps[line] for line in lines if line in self._steps), default=None)
         return self._steps.get(occurrence.span.line)
+
+
+class _Stacked:
+    """Writes what a loop runs over as one array: a list of arrays has to be stacked."""
+
+    def __init__(self, notes: CodeNotes) -> None:
+        self._texts = {name: value.text for name, value in notes.globals.items()}
+        self._texts |= {note.name: note.value.text for note in notes.notes}
+
+    def __call__(self, expression: str) -> str:
+        text = self._texts.get(expression, "")
+        if text.startswith(("[{", "[(", "[[", "({", "((")):
+            return f"tree.map(lambda *leaves: jnp.stack(leaves), *{expression})"
+        return f"jnp.stack({expression})" if text.startswith(("[", "(")) else expression
+
+
+def _inputs(notes: CodeNotes) -> list[str]:
+    """The names that have a value when the code is entered."""
+    return [note.name for note in notes.notes if note.line == 0]
 
 
 def _mark(

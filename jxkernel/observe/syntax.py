@@ -94,12 +94,13 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class LoopSyntax:
-    """A Python loop: its own line, its first line, and the lines of its body."""
+    """A Python loop: its own line, its first line, the lines of its body, and its tree."""
 
     line: int
     first_body_line: int
     end_line: int
     is_while: bool
+    node: ast.For | ast.AsyncFor | ast.While
 
 
 class FunctionSyntax:
@@ -158,7 +159,8 @@ class FunctionSyntax:
         for one in _own_nodes(self.node):
             if isinstance(one, ast.For | ast.AsyncFor | ast.While):
                 end = one.body[-1].end_lineno or one.lineno
-                yield LoopSyntax(one.lineno, one.body[0].lineno, end, isinstance(one, ast.While))
+                is_while = isinstance(one, ast.While)
+                yield LoopSyntax(one.lineno, one.body[0].lineno, end, is_while, one)
 
     def effects(
         self, namespace: dict[str, Any], returned: Collection[str] = ()

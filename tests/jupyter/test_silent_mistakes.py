@@ -194,3 +194,16 @@ def test_mistakes_are_shown_with_the_cell_that_is_traced(notebook: Notebook) -> 
     shown = notebook.run(cell).shown[0]["text/plain"]
     assert "warning: line 2: x.at[0].set(5.0) gives a changed copy, which is dropped" in shown
     assert "warning" not in notebook.run(cell).shown[0]["text/plain"]
+
+
+def test_a_long_unrolled_loop_is_told_with_the_loop_to_write(notebook: Notebook) -> None:
+    ran = notebook.run("%%jit\nfor _ in range(200):\n    x = jnp.sin(x)")
+    text, html = ran.shown[0]["text/plain"], ran.shown[0]["text/html"]
+    assert "warning: line 2: tracing unrolled 200 rounds into 200 equations; instead:\n" in text
+    assert "    x = lax.fori_loop(0, 200, body, x)" in text
+    assert ">def body(_, x):\n" in html
+    rewrite = text[text.index("    def body") : text.index("body, x)") + 8]
+    lines = "\n".join(line.removeprefix("    ") for line in rewrite.splitlines())
+    assert "warning" not in notebook.run(f"%%jit\n{lines}").shown[0]["text/plain"]
+    shown = notebook.run("%jx map").value
+    assert "unrolled" not in shown.text

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from textwrap import dedent
 from typing import Any
 
 from jxkernel.core.jaxpr import ClosedJaxpr
@@ -166,7 +167,7 @@ def run_view(report: RunReport) -> View:
     """Returns the view of one run."""
     summary = report.summary()
     text = "\n".join([summary, *_text_lines(report)])
-    warnings = [element("div", warning, class_="warn") for warning in report.warnings]
+    warnings = [_warning_html(warning) for warning in report.warnings]
     lines = [
         line_class(function.file, mark.line)
         for function in (report.provenance.functions if report.provenance else ())
@@ -176,6 +177,12 @@ def run_view(report: RunReport) -> View:
     folded = details(title, *_html_parts(report), is_open=bool(report.open))
     body = title if report.defined else folded
     return View("jit", text, page(body, *warnings, style=linking_style(lines)), _data(report))
+
+
+def _warning_html(warning: str) -> Html:
+    """A sentence, and below it the code that it gives."""
+    sentence, _, code = warning.partition("\n")
+    return element("div", sentence, *[pre(dedent(code))] * bool(code), class_="warn")
 
 
 def _short(reason: Reason) -> str:

@@ -25,6 +25,7 @@ from jxkernel.jupyter.display.html import (
     join,
     line_class,
     page,
+    pre,
     table,
 )
 from jxkernel.jupyter.display.view import View
@@ -140,7 +141,8 @@ def _text_lines(function: FunctionMap) -> Iterator[str]:
         yield f"  ! line {mark.line}: {mark.code}: {mark.detail}"
     for loop in function.loops:
         yield f"  unrolled, line {loop.line}: {_loop_text(loop.times, loop.equations)}"
-        yield f"    instead: {loop.instead}"
+        yield f"    instead: {'' if loop.rewrite else loop.instead}".rstrip()
+        yield from (f"      {line}" for line in loop.rewrite.splitlines())
 
 
 def _loop_text(times: int, equations: int) -> str:
@@ -200,4 +202,5 @@ def _notes_html(function: FunctionMap) -> Iterator[Html]:
         yield element("div", f"! line {mark.line}: ", code, f" {mark.detail}", class_="warn")
     for loop in function.loops:
         what = f"line {loop.line} was unrolled: {_loop_text(loop.times, loop.equations)}; instead: "
-        yield element("div", what, element("code", loop.instead), class_="warn")
+        instead = pre(loop.rewrite) if loop.rewrite else element("code", loop.instead)
+        yield element("div", what, instead, class_="warn")
