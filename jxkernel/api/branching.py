@@ -8,19 +8,16 @@ import numpy as np
 
 from jxkernel import dtypes, tree
 from jxkernel.api.arguments import function_name
-from jxkernel.api.carry import convert_to
+from jxkernel.api.carry import converting
 from jxkernel.api.traced import TracedFunction, check_callable, joint, leaf_avals, trace_function
 from jxkernel.config import disable_jit
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import hide_internal_frames
-from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.trace import Tracer
 from jxkernel.higher_order.cond import bind_cond
-from jxkernel.higher_order.programs import remembered
 from jxkernel.ops.arithmetic import clamp
 from jxkernel.ops.compare import ne
 from jxkernel.ops.convert import convert_element_type
-from jxkernel.transforms.stage import trace_flat
 
 __all__ = ["apply_chosen", "cond", "switch"]
 
@@ -183,7 +180,7 @@ def apply_chosen(
     avals = leaf_avals(name, "operands", flat, in_tree)
     traced = [trace_function(name, branch, branch, in_tree, avals) for branch in branches]
     wanted = _joint_types(name, branches, traced, names)
-    programs = joint(branches, [_converting(one.closed, wanted) for one in traced])
+    programs = joint(branches, [converting(one.closed, wanted) for one in traced])
     outs = bind_cond(index, programs, flat)
     return traced[0].out_tree.unflatten(outs)
 
@@ -238,30 +235,5 @@ def _joint_type(avals: Sequence[ShapedArray]) -> ShapedArray | None:
     dtype, weak = dtypes.lattice_result_type(*[(aval.dtype, aval.weak_type) for aval in avals])
     if any(aval.dtype != dtype and not aval.weak_type for aval in avals):
         return None
-    return ShapedArray(avals[0].shape, dtype, weak)
-
-
-def _converting(closed: ClosedJaxpr, wanted: Sequence[ShapedArray]) -> ClosedJaxpr:
-    """Return a program whose results are converted to the given types."""
-    if closed.out_avals == list(wanted):
-        return closed
-
-    def run(*args: Any) -> list[Any]:
-        outs = eval_jaxpr(closed.jaxpr, closed.jaxpr.constvars and args[:count], *args[count:])
-        return [
-            convert_to(out, before, after)
-            for out, before, after in zip(outs, closed.out_avals, wanted, strict=True)
-        ]
-
-    count = len(closed.consts)
-    const_avals = [var.aval for var in closed.jaxpr.constvars]
-
-    def make() -> ClosedJaxpr:
-        program = trace_flat(run, [*const_avals, *closed.in_avals], name=closed.jaxpr.name)
-        assert not program.consts, "the constants are arguments here"
-        invars = program.jaxpr.invars
-        return ClosedJaxpr(
-            program.jaxpr.replace(constvars=invars[:count], invars=invars[count:]), closed.consts
-        )
-
-    return remembered(closed, ("converting", tuple(wanted)), make)
+    vma = avals[0].vma.union(*[aval.vma for aval in avals])
+    return ShapedArray(avals[0].shape, dtype, weak, vma)

@@ -10,12 +10,16 @@ from typing import Any
 
 from jxkernel import dtypes, tree
 from jxkernel.core.avals import ShapedArray
+from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.trace import place_in_source
 from jxkernel.errors import CarryTypeError
+from jxkernel.higher_order.programs import remembered
 from jxkernel.ops.convert import convert_element_type
+from jxkernel.ops.varying import vary
 from jxkernel.records import record
+from jxkernel.transforms.stage import trace_flat
 
-__all__ = ["LoopBody", "check_carry_structure", "convert_to", "settle_carry"]
+__all__ = ["LoopBody", "check_carry_structure", "convert_to", "converting", "settle_carry"]
 
 
 @record()
@@ -45,21 +49,50 @@ def convert_to(value: Any, before: ShapedArray, after: ShapedArray) -> Any:
     """Return a value of one type converted to another of the same shape."""
     if before is after:
         return value
-    return convert_element_type(value, after.dtype, weak_type=after.weak_type)
+    if (before.dtype, before.weak_type) != (after.dtype, after.weak_type):
+        value = convert_element_type(value, after.dtype, weak_type=after.weak_type)
+    return vary(value, after.vma)
+
+
+def converting(closed: ClosedJaxpr, wanted: Sequence[ShapedArray]) -> ClosedJaxpr:
+    """Return a program whose results are converted to the given types."""
+    if closed.out_avals == list(wanted):
+        return closed
+
+    def run(*args: Any) -> list[Any]:
+        outs = eval_jaxpr(closed.jaxpr, closed.jaxpr.constvars and args[:count], *args[count:])
+        return [
+            convert_to(out, before, after)
+            for out, before, after in zip(outs, closed.out_avals, wanted, strict=True)
+        ]
+
+    count = len(closed.consts)
+    const_avals = [var.aval for var in closed.jaxpr.constvars]
+
+    def make() -> ClosedJaxpr:
+        program = trace_flat(run, [*const_avals, *closed.in_avals], name=closed.jaxpr.name)
+        assert not program.consts, "the constants are arguments here"
+        invars = program.jaxpr.invars
+        return ClosedJaxpr(
+            program.jaxpr.replace(constvars=invars[:count], invars=invars[count:]), closed.consts
+        )
+
+    return remembered(closed, ("converting", tuple(wanted)), make)
 
 
 def yielding(before: ShapedArray, after: ShapedArray) -> ShapedArray | None:
     """Return the type that a carry is to begin with, or None where none will do."""
     if before.shape != after.shape:
         return None
+    vma = before.vma | after.vma
     if before.dtype == after.dtype:
-        return before.update(weak_type=before.weak_type and after.weak_type)
+        return before.update(weak_type=before.weak_type and after.weak_type, vma=vma)
     if not before.weak_type:
         return None
     dtype, _ = dtypes.lattice_result_type(
         (before.dtype, before.weak_type), (after.dtype, after.weak_type)
     )
-    return before.update(dtype=dtype, weak_type=False) if dtype == after.dtype else None
+    return before.update(dtype=dtype, weak_type=False, vma=vma) if dtype == after.dtype else None
 
 
 def settle_carry(

@@ -307,6 +307,13 @@ def _fitting(
             f"{type(leaf).__name__} as the {kind}{path}"
         ) from None
     if aval.shape == wanted.shape and (aval.dtype == wanted.dtype or aval.weak_type):
+        if not aval.vma <= wanted.vma:
+            axes = tuple(sorted(map(str, aval.vma - wanted.vma)))
+            raise error(
+                f"{what} must return a {kind} of type {wanted.short()}{path}, got {aval.short()}: "
+                f"its value is the same on all devices along {axes} and the {kind} is not. Sum "
+                f"the devices' shares: jxkernel.lax.psum(x, {axes})"
+            )
         same = aval.dtype == wanted.dtype
         return leaf if same else convert_element_type(leaf, wanted.dtype)
     raise error(

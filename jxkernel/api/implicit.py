@@ -14,15 +14,16 @@ from jxkernel.api.autodiff import jvp, linearize
 from jxkernel.api.custom import custom_jvp
 from jxkernel.api.traced import TracedFunction, check_callable, leaf_avals, trace_function
 from jxkernel.compile import ShapeDtypeStruct
-from jxkernel.core.avals import ShapedArray
+from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.linear_solve import linear_solve_p
-from jxkernel.higher_order.programs import hoist, with_zeros
+from jxkernel.higher_order.programs import hoist, raised, with_zeros
 from jxkernel.ops.arithmetic import neg
 from jxkernel.ops.convert import convert_element_type
 from jxkernel.ops.identity import stop_gradient
+from jxkernel.ops.varying import agreeing
 from jxkernel.transforms.transpose import transpose_program
 
 __all__ = ["custom_linear_solve", "custom_root"]
@@ -178,11 +179,13 @@ class _System:
         consts = [one.closed.consts if one else [] for one in traced]
         solver = traced[2]
         assert solver is not None, "always given"
+        programs = [hoist(one.closed) if one else None for one in traced]
+        operands = agreeing([*[const for part in consts for const in part], *self.b])
+        axes = frozenset[Any]().union(*[abstractify(value).vma for value in operands])
+        if axes:
+            programs = [raised(program, axes) if program else None for program in programs]
         outs = linear_solve_p.bind(
-            *[const for part in consts for const in part],
-            *self.b,
-            programs=tuple([hoist(one.closed) if one else None for one in traced]),
-            counts=tuple(map(len, consts)),
+            *operands, programs=tuple(programs), counts=tuple(map(len, consts))
         )
         return solver.out_tree.unflatten(outs)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from jxkernel import tree
 from jxkernel.api.arguments import function_name
-from jxkernel.api.carry import LoopBody, check_carry_structure, convert_to, settle_carry
+from jxkernel.api.carry import LoopBody, check_carry_structure, convert_to, converting, settle_carry
 from jxkernel.api.traced import TracedFunction, check_callable, leaf_avals, trace_function
 from jxkernel.api.vectorize import vmap
 from jxkernel.config import disable_jit
@@ -93,9 +93,12 @@ def run_scan(
     carry_avals = settle_carry(body, init_tree, init_avals, carried)
     assert traced is not None, "the body has been traced"
     first = [convert_to(*each) for each in zip(flat_init, init_avals, carry_avals, strict=True)]
+    last = zip(traced.out_avals, carry_avals, strict=False)
+    wanted = [out.update(vma=carry.vma) for out, carry in last]
+    closed = converting(traced.closed, [*wanted, *traced.out_avals[len(wanted) :]])
     outs = bind_scan(
-        hoist(traced.closed),
-        traced.closed.consts,
+        hoist(closed),
+        closed.consts,
         first,
         flat_xs,
         length=turns,

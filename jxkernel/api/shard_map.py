@@ -13,11 +13,11 @@ from jxkernel.api.jit import jit
 from jxkernel.api.mapped_axes import input_axes, output_axes
 from jxkernel.api.traced import check_callable, leaf_avals, trace_function
 from jxkernel.api.vectorize import vmap
-from jxkernel.core.avals import shape_of
+from jxkernel.core.avals import ShapedArray, shape_of
 from jxkernel.core.axes import extend_axes, inside_shard_map
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.errors import AxisError
-from jxkernel.higher_order.shard_map import bind_shard_map, check_divides, local_aval
+from jxkernel.higher_order.shard_map import bind_shard_map, check_divides, local_aval, named_axes
 from jxkernel.ops.shape import expand_dims, squeeze
 from jxkernel.sharding import AbstractMesh, Mesh, PartitionSpec, get_mesh
 from jxkernel.sharding.named import check_spec
@@ -46,19 +46,25 @@ def shard_map(
       in_specs: how the positional arguments are divided, as a prefix of their tuple.
       mesh: the mesh; None for the one of ``set_mesh``.
       axis_names: the mesh axes that ``f`` handles; all by default.  Over the others XLA divides.
-      check_vma: accepted; what varies over which axis is not tracked (see below).
+      check_vma: whether types say along which axes values vary (see below), and ``out_specs``
+        are checked against them.
 
     Returns:
       a function of whole arrays.
 
     Raises:
-      ValueError: a size does not divide, a spec is too long or names no axis of the mesh, or
-        there is no mesh.
+      ValueError: a size does not divide, a spec is too long or names no axis of the mesh, there
+        is no mesh, or a result varies over an axis that its spec does not name.
       TypeError: ``f`` is not callable, or a spec is no ``PartitionSpec``.
 
-    The derivative is that of the function of whole arrays.  A derivative taken *inside* ``f`` is
-    that of one device's program, in which the transpose of ``psum`` is ``psum``: sum or average
-    gradients over the axis yourself.
+    The derivative is that of the function of whole arrays.  So is one taken *inside* ``f``: the
+    gradient by an argument that is whole on all devices is the sum of all their shares.  With
+    ``check_vma=False`` it is that of one device's program, in which the transpose of ``psum`` is
+    ``psum``: sum or average gradients over the axis yourself.
+
+    Inside, ``jxkernel.typeof(x).vma`` holds the axes along which ``x`` may differ between devices:
+    those that its spec names, and those of what it was computed from.  ``psum``, ``pmax``,
+    ``pmin`` and ``all_gather(..., to="invarying")`` take an axis away.
 
     Example:
       >>> import jxkernel as jx, jxkernel.numpy as jnp
@@ -84,7 +90,8 @@ def shard_map(
 
     def mapped(*args: Any) -> Any:
         try:
-            return _apply(f, args, _mesh(mesh), in_specs, out_specs, tuple(axis_names))
+            names = tuple(axis_names)
+            return _apply(f, args, _mesh(mesh), in_specs, out_specs, names, check_vma)
         except Exception as error:
             hide_internal_frames(error)
             raise
@@ -154,6 +161,7 @@ def _apply(
     in_specs: Any,
     out_specs: Any,
     axis_names: tuple[Any, ...],
+    check_vma: bool,
 ) -> Any:
     for name in axis_names:
         if name not in mesh.axis_names:
@@ -166,19 +174,16 @@ def _apply(
     for index, (aval, spec) in enumerate(zip(avals, specs, strict=True)):
         where = f"args{tree.keystr(tree.leaf_paths(in_tree)[index])} of {function_name(f)}"
         check_divides(aval.shape, spec, mesh, f"shard_map in_specs, {where}")
-    local = [local_aval(a.strip_weak_type(), s, mesh) for a, s in zip(avals, specs, strict=True)]
-    with extend_axes([(name, mesh.shape[name]) for name in manual], manual=True):
+    pairs = zip(avals, specs, strict=True)
+    local = [local_aval(aval.strip_weak_type(), spec, mesh, check_vma) for aval, spec in pairs]
+    axes = [(name, mesh.shape[name]) for name in manual]
+    with extend_axes(axes, manual=True, tracked=check_vma):
         traced = trace_function("shard_map", f, f, in_tree, local)
     results = _flat_specs(out_specs, traced.out_tree, "out_specs")
     _checked(results, mesh, manual, "out_specs")
     for index, (aval, spec) in enumerate(zip(traced.out_avals, results, strict=True)):
-        if len(spec) > aval.ndim:
-            where = tree.keystr(tree.leaf_paths(traced.out_tree)[index]) or "the result"
-            raise ValueError(
-                f"shard_map out_specs, {where} of {function_name(f)}: the spec {spec} has "
-                f"{len(spec)} entries and the result only {aval.ndim} axes: return it with an axis "
-                "to join along, or shorten the spec"
-            )
+        where = tree.keystr(tree.leaf_paths(traced.out_tree)[index]) or "the result"
+        _check_out_spec(aval, spec, mesh, f"{where} of {function_name(f)}")
     outs = bind_shard_map(
         traced.closed,
         leaves,
@@ -186,8 +191,27 @@ def _apply(
         in_specs=tuple(specs),
         out_specs=tuple(results),
         manual_axes=manual,
+        check_vma=check_vma,
     )
     return traced.out_tree.unflatten(outs)
+
+
+def _check_out_spec(aval: ShapedArray, spec: PartitionSpec, mesh: Any, where: str) -> None:
+    if len(spec) > aval.ndim:
+        raise ValueError(
+            f"shard_map out_specs, {where}: the spec {spec} has {len(spec)} entries and the result "
+            f"only {aval.ndim} axes: return it with an axis to join along, or shorten the spec"
+        )
+    unnamed = aval.vma - named_axes(spec)
+    differing = tuple([n for n in mesh.axis_names if n in unnamed and mesh.shape[n] > 1])
+    if differing:
+        axes = repr(differing[0] if len(differing) == 1 else differing)
+        raise ValueError(
+            f"shard_map out_specs, {where}: the spec {spec} does not name {axes}, so the result "
+            f"must be the same on all devices along it, and its type {aval.short()} says that it "
+            f"varies. Reduce it (jxkernel.lax.psum(x, {axes}), pmean, pmax), or name {axes} in the "
+            "spec; where you know that it is the same, pass check_vma=False"
+        )
 
 
 # ---------------------------------------------------------------- pmap
@@ -325,6 +349,7 @@ def _pmap(
         in_specs=specs,
         out_specs=out_specs,
         manual_axes=(name,),
+        check_vma=False,
     )
     return out_tree.unflatten(outs)
 

@@ -5,7 +5,7 @@ the same object, so equality is identity and hashing is free on the hot paths of
 every cache.  This module must not know of tracers, primitives or devices.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from math import prod
 from typing import Any
 
@@ -24,27 +24,36 @@ __all__ = [
     "type_of",
 ]
 
-_INTERNED: dict[tuple[tuple[int, ...], Any, bool], "ShapedArray"] = {}
+_INTERNED: dict[tuple[Any, ...], "ShapedArray"] = {}
+_NO_AXES: frozenset[Hashable] = frozenset()
 
 
 class ShapedArray:
     """The type of an array: its shape, its dtype and whether the dtype is weak.
 
     Instances are interned and immutable.  ``weak_type`` marks a value that began as a Python
-    scalar and so yields to the dtype it meets (see ``dtypes``).
+    scalar and so yields to the dtype it meets (see ``dtypes``).  ``vma``, inside a ``shard_map``
+    that keeps track of it, holds the mesh axes along which the value may differ between devices.
     """
 
-    __slots__ = ("__weakref__", "dtype", "ndim", "shape", "size", "weak_type")
+    __slots__ = ("__weakref__", "dtype", "ndim", "shape", "size", "vma", "weak_type")
 
     shape: tuple[int, ...]
     dtype: Any
     weak_type: bool
+    vma: frozenset[Hashable]
     ndim: int
     size: int
 
-    def __new__(cls, shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> "ShapedArray":
+    def __new__(
+        cls,
+        shape: tuple[int, ...],
+        dtype: Any,
+        weak_type: bool = False,
+        vma: frozenset[Hashable] = _NO_AXES,
+    ) -> "ShapedArray":
         """Return the one instance with these parts."""
-        key = (shape, dtype, weak_type)
+        key = (shape, dtype, weak_type, vma) if vma else (shape, dtype, weak_type)
         found = _INTERNED.get(key)
         if found is None:
             found = _INTERNED.setdefault(key, _make(key))
@@ -54,51 +63,60 @@ class ShapedArray:
         raise AttributeError(f"ShapedArray is immutable: cannot set {name!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (ShapedArray, (self.shape, self.dtype, self.weak_type))
+        return (ShapedArray, (self.shape, self.dtype, self.weak_type, self.vma))
 
     def __repr__(self) -> str:
         return f"ShapedArray({self.short(weak=True)})"
 
     def __str__(self) -> str:
         mark = "~" if self.weak_type else ""
-        return f"{mark}{self.dtype.name}{shape_text(self.shape)}"
+        return f"{mark}{self.dtype.name}{shape_text(self.shape)}{self._axes()}"
 
     def short(self, weak: bool = False) -> str:
-        """Return the type as jaxprs print it, such as ``f32[3,4]``; ``*`` marks a weak dtype."""
+        """Return the type as jaxprs print it, such as ``f32[3,4]``; ``*`` marks a weak dtype.
+
+        ``f32[3]{V:x}`` is the type of a value that varies along the mesh axis ``x``.
+        """
         mark = "*" if weak and self.weak_type else ""
-        return f"{dtypes.short_name(self.dtype)}{mark}{shape_text(self.shape)}"
+        return f"{dtypes.short_name(self.dtype)}{mark}{shape_text(self.shape)}{self._axes()}"
+
+    def _axes(self) -> str:
+        return f"{{V:{','.join(sorted(map(str, self.vma)))}}}" if self.vma else ""
 
     def strip_weak_type(self) -> "ShapedArray":
         """Return the same type with a strong dtype."""
-        return ShapedArray(self.shape, self.dtype) if self.weak_type else self
+        return self.update(weak_type=False) if self.weak_type else self
 
     def update(
         self,
         shape: tuple[int, ...] | None = None,
         dtype: Any = None,
         weak_type: bool | None = None,
+        vma: frozenset[Hashable] | None = None,
     ) -> "ShapedArray":
         """Return this type with the given parts replaced."""
         return ShapedArray(
             self.shape if shape is None else shape,
             self.dtype if dtype is None else dtype,
             self.weak_type if weak_type is None else weak_type,
+            self.vma if vma is None else vma,
         )
 
     def tangent(self) -> "ShapedArray":
         """Return the type of a tangent of this: itself, or ``float0`` where not inexact."""
         if dtypes.issubdtype(self.dtype, np.inexact):
             return self
-        return ShapedArray(self.shape, dtypes.float0)
+        return ShapedArray(self.shape, dtypes.float0, False, self.vma)
 
 
-def _make(key: tuple[tuple[int, ...], Any, bool]) -> ShapedArray:
-    shape, dtype, weak_type = key
+def _make(key: tuple[Any, ...]) -> ShapedArray:
+    shape, dtype, weak_type, *axes = key
     aval = object.__new__(ShapedArray)
     for name, value in (
         ("shape", shape),
         ("dtype", dtype),
         ("weak_type", weak_type),
+        ("vma", axes[0] if axes else _NO_AXES),
         ("ndim", len(shape)),
         ("size", prod(shape)),
     ):

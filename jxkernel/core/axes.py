@@ -4,6 +4,10 @@ A name is bound by ``vmap``, ``pmap``, ``shard_map`` or ``make_jaxpr(axis_env=..
 user's function runs, on this thread.  Equations hold the names (and, where a type depends on
 one, the size), so programs need no environment; only the functions that users call look here.
 Caches of traces must hold ``axis_environment()`` in their keys.
+
+Axes of a mesh may be *tracked*: then the type of a value says along which of them it may differ
+between devices (``ShapedArray.vma``), and so a derivative taken by one device's program knows
+where the other devices' shares belong to it.
 """
 
 import threading
@@ -11,6 +15,7 @@ from collections.abc import Generator, Hashable, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from jxkernel.core.trace import state
 from jxkernel.errors import UnboundAxisError
 from jxkernel.records import record
 
@@ -42,25 +47,32 @@ class _Bound(threading.local):
 _bound = _Bound()
 
 
-def axis_environment() -> tuple[tuple[Hashable, int], ...]:
-    """Return the names bound now with their sizes, innermost last."""
-    return _bound.axes
+def axis_environment() -> tuple[Any, ...]:
+    """Return what is bound now: names with sizes, innermost last, and which of them are tracked."""
+    return _bound.axes, state.tracked
 
 
 @contextmanager
-def extend_axes(axes: Sequence[tuple[Hashable, int]], *, manual: bool = False) -> Generator[None]:
+def extend_axes(
+    axes: Sequence[tuple[Hashable, int]], *, manual: bool = False, tracked: bool = False
+) -> Generator[None]:
     """Bind names for the length of a block, on this thread; an inner name hides an outer one.
 
     Args:
       axes: names with sizes.
       manual: whether they are axes of a mesh, and the block is the program of one device.
+      tracked: whether types say along which of these axes values vary; a program of one device
+        in which they do not is not tracked over outer axes either.
     """
-    outer = _bound.axes, _bound.manual
+    outer = _bound.axes, _bound.manual, state.tracked
+    names = [name for name, _ in axes]
+    kept = () if manual and not tracked else [n for n in outer[2] if n not in names]
     _bound.axes, _bound.manual = (*outer[0], *axes), manual or outer[1]
+    state.tracked = (*kept, *names) if tracked else tuple(kept)
     try:
         yield
     finally:
-        _bound.axes, _bound.manual = outer
+        _bound.axes, _bound.manual, state.tracked = outer
 
 
 def inside_shard_map() -> bool:

@@ -69,6 +69,10 @@ class Primitive:
     ``axis_names``, of a collective, is a function from its parameters to the named axes it uses;
     a call of programs that binds names gives here those that remain.
 
+    ``varies`` says along which tracked mesh axes the results vary, where that is not simply along
+    those of any argument: of collectives, and of calls of programs, whose types know it.  It is a
+    function ``(avals, outs, params) -> outs``.
+
     Raises:
       ValueError: a primitive of this package has the name.
 
@@ -119,6 +123,7 @@ class Primitive:
         self.reference: Any = None
         self.accepted: tuple[tuple[type, ...], ...] | None = None
         self.axis_names: Callable[[dict[str, Any]], Any] | None = None
+        self.varies: Callable[[Any, Any, dict[str, Any]], Any] | None = None
         self._aval_cache: dict[Any, Any] = {}
         self.eager_cache: dict[tuple[Any, ...], Any] = {}
         Primitive.registry[name] = self
@@ -219,11 +224,22 @@ class Primitive:
         except KeyError:
             pass
         out = self.rule("abstract_eval")(*avals, **params)
+        if self.varies is not None:
+            out = self.varies(avals, out, params)
+        elif any(aval.vma for aval in avals):
+            out = self._varying(avals, out)
         if not self.multiple_results or all(_is_plain(value) for value in params.values()):
             if len(self._aval_cache) >= _CACHE_LIMIT:
                 self._aval_cache.clear()
             self._aval_cache[key] = out
         return out
+
+    def _varying(self, avals: tuple[ShapedArray, ...], out: Any) -> Any:
+        """Return result types that vary wherever an argument does."""
+        axes = avals[0].vma.union(*[aval.vma for aval in avals])
+        if self.multiple_results:
+            return [each.update(vma=each.vma | axes) for each in out]
+        return out.update(vma=out.vma | axes)
 
     def clear_caches(self) -> None:
         """Forget remembered result types and eager executables."""

@@ -72,7 +72,8 @@ class Trace:
 class _State(threading.local):
     """The current trace of this thread, its named scopes, and the source of what is replayed.
 
-    ``transposing`` says whether those equations run backwards; only messages ask.
+    ``transposing`` says whether those equations run backwards; only messages ask.  ``tracked``
+    holds the mesh axes along which types say whether a value varies (see ``core.axes``).
     """
 
     base: Trace | None = None
@@ -80,12 +81,14 @@ class _State(threading.local):
     replayed_source: Any = None
     scope: tuple[str, ...] = ()
     transposing: bool = False
+    tracked: tuple[Any, ...] = ()
 
     def __init__(self) -> None:
         self.trace = _State.base
         self.replayed_source = None
         self.scope = ()
         self.transposing = False
+        self.tracked = ()
 
 
 state = _State()

@@ -28,6 +28,7 @@ from jxkernel.higher_order.programs import (
     pruned,
     reading,
     remembered,
+    typed_by_programs,
     with_tangents,
 )
 from jxkernel.ops.broadcast import move_axis
@@ -92,6 +93,7 @@ Policy = Callable[..., Any]
 """From a primitive, its operands' types and its parameters to whether its results are kept."""
 
 checkpoint_p = Primitive("checkpoint", multiple_results=True)
+checkpoint_p.varies = typed_by_programs
 
 # ---------------------------------------------------------------- name
 

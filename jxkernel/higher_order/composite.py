@@ -13,7 +13,7 @@ from jxkernel.core.effects import effect_names
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.unfolding import unfold_call
-from jxkernel.higher_order.programs import remembered
+from jxkernel.higher_order.programs import remembered, typed_by_programs
 
 __all__ = ["bind_composite", "composite_p"]
 
@@ -23,6 +23,7 @@ _OPAQUE = Undefined(
 )
 
 composite_p = Primitive("composite", multiple_results=True)
+composite_p.varies = typed_by_programs
 
 
 def bind_composite(

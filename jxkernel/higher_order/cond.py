@@ -34,6 +34,7 @@ from jxkernel.higher_order.programs import (
     permuted,
     placed,
     pruned,
+    raised,
     reading,
     remembered,
     with_tangents,
@@ -47,6 +48,7 @@ from jxkernel.ops.dynamic_slicing import dynamic_index_in_dim
 from jxkernel.ops.identity import stop_gradient
 from jxkernel.ops.reduce import argmax, reduce_or
 from jxkernel.ops.select import select, select_n
+from jxkernel.ops.varying import vary
 from jxkernel.transforms.batching import batch_program
 from jxkernel.transforms.jvp import jvp_program
 from jxkernel.transforms.partial_eval import PartialTrace, partial_eval_program
@@ -77,6 +79,12 @@ def bind_cond(index: Any, branches: Sequence[ClosedJaxpr], operands: Sequence[An
         placed(_hoisted(branch), (*[places[id(const)] for const in branch.consts], *own), avals)
         for branch in branches
     ]
+    axes = abstractify(index).vma
+    if axes:
+        # Devices choose apart, so what a branch reads each reads for itself: no sum over devices
+        # may stand in a branch, when it runs backwards, that only some of them take.
+        joined = [raised(branch, axes) for branch in joined]
+        consts, operands = ([vary(x, axes) for x in values] for values in (consts, operands))
     return cond_p.bind(index, *consts, *operands, branches=tuple(joined))
 
 
@@ -91,6 +99,18 @@ def _union(rows: Sequence[Sequence[bool]]) -> Flags:
 @cond_p.def_abstract_eval
 def _cond_abstract_eval(*avals: ShapedArray, branches: Branches) -> list[ShapedArray]:
     return branches[0].out_avals
+
+
+def _cond_varies(avals: Any, outs: Any, params: dict[str, Any]) -> list[ShapedArray]:
+    """A result varies where that of any branch does, and where the choice does."""
+    columns = zip(*[branch.out_avals for branch in params["branches"]], strict=True)
+    return [
+        out.update(vma=avals[0].vma.union(*[aval.vma for aval in column]))
+        for out, column in zip(outs, columns, strict=True)
+    ]
+
+
+cond_p.varies = _cond_varies
 
 
 def _cond_effects(*avals: ShapedArray, branches: Branches) -> frozenset[Any]:

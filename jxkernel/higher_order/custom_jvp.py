@@ -23,7 +23,7 @@ from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.jit import transpose_call
-from jxkernel.higher_order.programs import compiled_when_repeated, placed
+from jxkernel.higher_order.programs import compiled_when_repeated, placed, typed_by_programs
 from jxkernel.ops.broadcast import batch_to_front, instantiate, move_axis
 from jxkernel.transforms.batching import batch_flat, batch_program
 from jxkernel.transforms.stage import trace_flat
@@ -33,6 +33,7 @@ __all__ = ["JvpRule", "bind_custom_jvp", "custom_jvp_call_p", "has_tangent", "tr
 FlatFunction = Callable[..., Sequence[Any]]
 
 custom_jvp_call_p = Primitive("custom_jvp_call", multiple_results=True)
+custom_jvp_call_p.varies = typed_by_programs
 
 
 class JvpRule:

@@ -24,7 +24,7 @@ from jxkernel.higher_order.custom_jvp import (
     traced_operands,
 )
 from jxkernel.higher_order.jit import transpose_call
-from jxkernel.higher_order.programs import chosen, compiled_when_repeated, placed
+from jxkernel.higher_order.programs import chosen, compiled_when_repeated, placed, typed_by_programs
 from jxkernel.ops.broadcast import batch_to_front, instantiate, move_axis, reduce_sum
 from jxkernel.transforms.batching import batch_flat
 from jxkernel.transforms.stage import trace_flat
@@ -43,7 +43,9 @@ the way back.
 """
 
 custom_vjp_call_p = Primitive("custom_vjp_call", multiple_results=True)
+custom_vjp_call_p.varies = typed_by_programs
 custom_vjp_linear_p = Primitive("custom_vjp_linear", multiple_results=True)
+custom_vjp_linear_p.varies = typed_by_programs
 
 
 class VjpRule:

@@ -18,7 +18,7 @@ from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.custom_jvp import has_tangent, traced_operands
 from jxkernel.higher_order.jit import transpose_call
-from jxkernel.higher_order.programs import chosen, compiled_when_repeated
+from jxkernel.higher_order.programs import chosen, compiled_when_repeated, typed_by_programs
 from jxkernel.ops.broadcast import batch_to_front, instantiate, move_axis
 from jxkernel.transforms.jvp import jvp_flat
 
@@ -30,6 +30,7 @@ which of them have it.
 """
 
 custom_vmap_call_p = Primitive("custom_vmap_call", multiple_results=True)
+custom_vmap_call_p.varies = typed_by_programs
 
 
 class BatchRule:

@@ -15,7 +15,7 @@ from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero, is_linear
-from jxkernel.higher_order.programs import hoist
+from jxkernel.higher_order.programs import hoist, typed_by_programs
 from jxkernel.ops.broadcast import move_axis
 from jxkernel.transforms.batching import batch_program
 from jxkernel.transforms.dce import dce_jaxpr
@@ -26,6 +26,7 @@ from jxkernel.transforms.transpose import transpose_program
 __all__ = ["call", "jit_p", "transpose_call"]
 
 jit_p = Primitive("jit", multiple_results=True)
+jit_p.varies = typed_by_programs
 
 
 def call(

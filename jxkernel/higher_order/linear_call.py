@@ -14,13 +14,14 @@ from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero, is_linear
-from jxkernel.higher_order.programs import compiled_when_repeated
+from jxkernel.higher_order.programs import compiled_when_repeated, typed_by_programs
 from jxkernel.ops.broadcast import batch_to_front, instantiate
 from jxkernel.transforms.batching import batch_program
 
 __all__ = ["linear_call_p"]
 
 linear_call_p = Primitive("linear_call", multiple_results=True)
+linear_call_p.varies = typed_by_programs
 
 
 @linear_call_p.def_abstract_eval

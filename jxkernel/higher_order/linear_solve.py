@@ -19,7 +19,7 @@ from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import Call, Unfolding
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.higher_order.jit import call
-from jxkernel.higher_order.programs import compiled
+from jxkernel.higher_order.programs import compiled, typed_by_programs
 from jxkernel.ops.arithmetic import neg
 from jxkernel.ops.broadcast import add_tangents, batch_to_front, instantiate, move_axis
 from jxkernel.transforms.batching import batch_program
@@ -35,6 +35,7 @@ last are None where there is no way back.
 Counts = tuple[int, int, int, int]
 
 linear_solve_p = Primitive("custom_linear_solve", multiple_results=True)
+linear_solve_p.varies = typed_by_programs
 
 
 def _split(operands: Sequence[Any], counts: Counts) -> tuple[list[Sequence[Any]], Sequence[Any]]:

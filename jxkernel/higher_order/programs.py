@@ -26,9 +26,11 @@ __all__ = [
     "permuted",
     "placed",
     "pruned",
+    "raised",
     "reading",
     "remembered",
     "silent",
+    "typed_by_programs",
     "with_tangents",
     "with_zeros",
 ]
@@ -113,6 +115,25 @@ def merge(
     """Return one list of two, taking from each in order: the inverse of ``chosen``."""
     true, false = iter(where_true), iter(where_false)
     return [next(true) if flag else next(false) for flag in flags]
+
+
+def typed_by_programs(avals: Any, outs: Any, params: dict[str, Any]) -> Any:
+    """Return result types as they are: the ``varies`` of a call, whose programs know them."""
+    return outs
+
+
+def raised(closed: ClosedJaxpr, axes: frozenset[Any]) -> ClosedJaxpr:
+    """Return the program for arguments that vary over (more) mesh axes; it has no constants."""
+    if all(axes <= aval.vma for aval in closed.in_avals):
+        return closed
+
+    def make() -> ClosedJaxpr:
+        avals = [aval.update(vma=aval.vma | axes) for aval in closed.in_avals]
+        return trace_flat(
+            lambda *args: eval_jaxpr(closed.jaxpr, (), *args), avals, name=closed.jaxpr.name
+        )
+
+    return remembered(closed, ("raised", axes), make)
 
 
 def with_tangents(

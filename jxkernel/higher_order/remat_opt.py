@@ -23,6 +23,7 @@ from jxkernel.higher_order.programs import (
     placed,
     pruned,
     reading,
+    typed_by_programs,
     with_tangents,
 )
 from jxkernel.ops.broadcast import move_axis
@@ -33,6 +34,7 @@ from jxkernel.transforms.stage import trace_flat
 __all__ = ["optimized_forward", "remat_opt_p"]
 
 remat_opt_p = Primitive("remat_opt", multiple_results=True)
+remat_opt_p.varies = typed_by_programs
 
 
 def optimized_forward(fun: Callable[..., Sequence[Any]], forward: Forward, name: str) -> Forward:

@@ -29,6 +29,7 @@ from jxkernel.higher_order.programs import (
     pruned,
     reading,
     remembered,
+    typed_by_programs,
 )
 from jxkernel.higher_order.scan_lowering import lower_scan
 from jxkernel.ops.broadcast import add_any, batch_to_front, instantiate, move_axis
@@ -46,6 +47,7 @@ __all__ = ["bind_scan", "scan_p"]
 Flags = tuple[bool, ...]
 
 scan_p = Primitive("scan", multiple_results=True)
+scan_p.varies = typed_by_programs
 
 
 def bind_scan(

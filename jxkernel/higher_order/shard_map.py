@@ -9,14 +9,19 @@ Transposition.  A result that does not name a mesh axis in its spec is the same 
 that axis; the whole's cotangent belongs to one copy, so each device takes an equal share of it.
 An argument that does not name an axis is read by all its devices, so their cotangents are summed.
 With the sum over an axis its own transpose this gives the derivative of the whole.
+
+With ``check_vma`` the types inside say along which axes a value varies, and equations say where
+one value becomes a copy per device (``ops.varying``).  The program itself then sums what belongs
+to one value, and nothing is to be added here: not a share, not a sum.
 """
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from math import prod
 from typing import Any
 
-from jxkernel.core.avals import ShapedArray
-from jxkernel.core.axes import Axis
+from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.axes import Axis, extend_axes
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr, program_names
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear, scalar_like
@@ -25,6 +30,7 @@ from jxkernel.higher_order.programs import (
     compiled,
     hoist,
     merge,
+    raised,
     remembered,
     with_tangents,
 )
@@ -32,6 +38,7 @@ from jxkernel.ops.arithmetic import div
 from jxkernel.ops.broadcast import move_axis
 from jxkernel.ops.collectives import psum_p
 from jxkernel.ops.shape import expand_dims, squeeze
+from jxkernel.ops.varying import agreeing
 from jxkernel.sharding import PartitionSpec
 from jxkernel.sharding.spec import axes_of
 from jxkernel.transforms.batching import batch_program
@@ -40,7 +47,7 @@ from jxkernel.transforms.partial_eval import PartialTrace, partial_eval_program
 from jxkernel.transforms.stage import trace_flat
 from jxkernel.transforms.transpose import transpose_program
 
-__all__ = ["bind_shard_map", "global_aval", "local_aval", "shard_map_p"]
+__all__ = ["bind_shard_map", "global_aval", "local_aval", "named_axes", "shard_map_p"]
 
 Specs = tuple[PartitionSpec, ...]
 
@@ -55,6 +62,7 @@ def bind_shard_map(
     in_specs: Specs,
     out_specs: Specs,
     manual_axes: tuple[Any, ...],
+    check_vma: bool,
 ) -> list[Any]:
     """Run a program for local pieces on each device of a mesh, under the current trace.
 
@@ -65,7 +73,10 @@ def bind_shard_map(
       in_specs: how each argument is divided.
       out_specs: how each result is put together.
       manual_axes: the mesh axes that the program handles; over the others XLA divides.
+      check_vma: whether the program's types say along which of these axes values vary.
     """
+    if not check_vma:
+        args = agreeing(args)
     whole = (PartitionSpec(),) * len(closed.consts)
     return shard_map_p.bind(
         *closed.consts,
@@ -75,7 +86,19 @@ def bind_shard_map(
         in_specs=(*whole, *in_specs),
         out_specs=out_specs,
         manual_axes=manual_axes,
+        check_vma=check_vma,
     )
+
+
+def _inside(params: dict[str, Any]) -> AbstractContextManager[None]:
+    """Return the block in which programs made from the one inside are traced."""
+    axes = [(name, params["mesh"].shape[name]) for name in params["manual_axes"]]
+    return extend_axes(axes, manual=True, tracked=params["check_vma"])
+
+
+def named_axes(spec: PartitionSpec) -> frozenset[Any]:
+    """Return the mesh axes that a spec names."""
+    return frozenset([name for entry in spec for name in axes_of(entry)])
 
 
 def _counts(spec: PartitionSpec, mesh: Any, rank: int) -> list[int]:
@@ -83,10 +106,18 @@ def _counts(spec: PartitionSpec, mesh: Any, rank: int) -> list[int]:
     return [*given, *[1] * (rank - len(given))]
 
 
-def local_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any) -> ShapedArray:
-    """Return the type of one device's piece; sizes must divide."""
+def local_aval(
+    aval: ShapedArray, spec: PartitionSpec, mesh: Any, check_vma: bool = False
+) -> ShapedArray:
+    """Return the type of one device's piece; sizes must divide.
+
+    With ``check_vma`` it varies over the axes that the spec names; else it is not known.
+    """
     counts = _counts(spec, mesh, aval.ndim)
-    return aval.update(shape=tuple([s // c for s, c in zip(aval.shape, counts, strict=True)]))
+    return aval.update(
+        shape=tuple([s // c for s, c in zip(aval.shape, counts, strict=True)]),
+        vma=aval.vma | named_axes(spec) if check_vma else frozenset(),
+    )
 
 
 def global_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any) -> ShapedArray:
@@ -102,6 +133,19 @@ def _shard_map_abstract_eval(
     return [
         global_aval(aval, spec, mesh) for aval, spec in zip(jaxpr.out_avals, out_specs, strict=True)
     ]
+
+
+def _shard_map_varies(
+    avals: Sequence[ShapedArray], outs: Sequence[ShapedArray], params: dict[str, Any]
+) -> list[ShapedArray]:
+    """Outside only axes of a surrounding ``shard_map`` are left."""
+    if params["check_vma"]:
+        return [out.update(vma=out.vma.difference(params["manual_axes"])) for out in outs]
+    outer = frozenset().union(*[aval.vma for aval in avals])
+    return [out.update(vma=outer) for out in outs]
+
+
+shard_map_p.varies = _shard_map_varies
 
 
 def _remaining_names(params: dict[str, Any]) -> frozenset[Any]:
@@ -133,6 +177,7 @@ def _shard_map_lower(
     in_specs: Specs,
     out_specs: Specs,
     manual_axes: tuple[Any, ...],
+    **params: Any,
 ) -> Sequence[Any]:
     partial = set(manual_axes) != set(mesh.axis_names)
     ins = [
@@ -160,7 +205,8 @@ def _shard_map_jvp(
     closed: ClosedJaxpr = params["jaxpr"]
     in_specs, out_specs = params["in_specs"], params["out_specs"]
     nonzeros = tuple([type(t) is not Zero for t in tangents])
-    program, out_nonzeros = jvp_program(closed, nonzeros)
+    with _inside(params):
+        program, out_nonzeros = jvp_program(closed, nonzeros)
     outs = _rebind(
         [*primals, *chosen(tangents, nonzeros)],
         program,
@@ -169,7 +215,9 @@ def _shard_map_jvp(
         out_specs=(*out_specs, *chosen(out_specs, out_nonzeros)),
     )
     count = len(out_specs)
-    avals = _shard_map_abstract_eval(**params)
+    avals = _shard_map_varies(
+        [abstractify(primal) for primal in primals], _shard_map_abstract_eval(**params), params
+    )
     return with_tangents(outs, count, out_nonzeros, avals)
 
 
@@ -202,9 +250,10 @@ def _shard_map_partial_eval(
 ) -> list[Any]:
     in_specs, out_specs = params["in_specs"], params["out_specs"]
     unknown = tuple([trace.is_unknown(arg) for arg in args])
-    known, rest, unknown_out, count = partial_eval_program(params["jaxpr"], unknown)
-    known, rest = _stacked_residuals(known, rest, count)
-    stack = (PartitionSpec(params["manual_axes"]),) * count
+    with _inside(params):
+        known, rest, unknown_out, count = partial_eval_program(params["jaxpr"], unknown)
+        known, rest = _stacked_residuals(known, rest, count)
+    stack = tuple([_stacking(aval, params) for aval in rest.in_avals[:count]])
     known_flags = [not hidden for hidden in unknown]
     outs: list[Any] = []
     if known.out_avals:
@@ -226,8 +275,16 @@ def _shard_map_partial_eval(
     return merge(unknown_out, staged, outs[:split])
 
 
+def _stacking(residual: ShapedArray, params: dict[str, Any]) -> PartitionSpec:
+    """Return how the devices' residuals are stacked: one that does not vary is one."""
+    axes = params["manual_axes"]
+    if params["check_vma"]:
+        axes = tuple([name for name in axes if name in residual.vma])
+    return PartitionSpec(axes)
+
+
 def _unnamed(spec: PartitionSpec, manual_axes: tuple[Any, ...]) -> tuple[Any, ...]:
-    named = {name for entry in spec for name in axes_of(entry)}
+    named = named_axes(spec)
     return tuple([name for name in manual_axes if name not in named])
 
 
@@ -238,11 +295,14 @@ def _shard_map_transpose(cts: Sequence[Any], *args: Any, **params: Any) -> list[
     linear = tuple([is_linear(arg) for arg in args])
     nonzero = tuple([type(ct) is not Zero for ct in cts])
     known_flags = [not flag for flag in linear]
-    program, produced = transpose_program(closed, linear, nonzero)
+    with _inside(params):
+        program, produced = transpose_program(closed, linear, nonzero)
     known_specs = tuple(chosen(in_specs, known_flags))
     ct_specs = tuple(chosen(out_specs, nonzero))
     result_specs = tuple(chosen(chosen(in_specs, linear), produced))
-    whole = _shared(program, known_specs, ct_specs, result_specs, params)
+    whole = program
+    if not params["check_vma"]:
+        whole = _shared(program, known_specs, ct_specs, result_specs, params)
     outs = iter(
         _rebind(
             [*chosen(args, known_flags), *chosen(cts, nonzero)],
@@ -307,7 +367,11 @@ def _shard_map_batch(
     else:
         local, entry = axis, None
     batched = tuple([dim is not None for dim in dims])
-    program, out_batched = batch_program(params["jaxpr"], local, batched, False)
+    with _inside(params):
+        closed: ClosedJaxpr = params["jaxpr"]
+        if entry is not None and params["check_vma"]:
+            closed = raised(closed, frozenset([entry]))
+        program, out_batched = batch_program(closed, local, batched, False)
     moved = [
         arg if dim is None else move_axis(arg, dim, 0) for arg, dim in zip(args, dims, strict=True)
     ]

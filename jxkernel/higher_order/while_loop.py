@@ -110,6 +110,15 @@ def _while_abstract_eval(*avals: ShapedArray, **params: Any) -> list[ShapedArray
     return _Loop(**params).carry_avals
 
 
+def _while_varies(avals: Any, outs: Any, params: dict[str, Any]) -> list[ShapedArray]:
+    """Everything varies where the number of turns does."""
+    axes = params["cond_jaxpr"].out_avals[0].vma
+    return [out.update(vma=out.vma | axes) for out in outs]
+
+
+while_p.varies = _while_varies
+
+
 def _while_effects(*avals: ShapedArray, **params: Any) -> frozenset[Any]:
     loop = _Loop(**params)
     return loop.condition.effects | loop.body.effects

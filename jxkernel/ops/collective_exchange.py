@@ -35,6 +35,7 @@ from jxkernel.ops.collectives import (
 )
 from jxkernel.ops.creation import full
 from jxkernel.ops.joining import concatenate
+from jxkernel.ops.varying import vary
 
 __all__ = [
     "all_to_all",
@@ -208,7 +209,7 @@ def all_to_all(
         joined = normal_axis("all_to_all", concat_axis, rank_of(leaf))
         check_divides("all_to_all", shape_of(leaf), split, count, tiled)
         return all_to_all_p.bind(
-            leaf,
+            vary(leaf, names),
             axis_index_groups=groups,
             axis_name=names,
             axis_size=count,
@@ -320,7 +321,7 @@ def ppermute(x: Any, axis_name: AxisNames, perm: Sequence[tuple[int, int]]) -> A
     _check_pairs(names, pairs, size_of(names))
 
     def permuted(leaf: Any) -> Any:
-        return ppermute_p.bind(leaf, axis_name=names, perm=pairs)
+        return ppermute_p.bind(vary(leaf, names), axis_name=names, perm=pairs)
 
     return tree.map(permuted, x)
 

@@ -7,11 +7,14 @@ helpers of all collectives that move values stand here too.
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from jxkernel import tree
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero
+from jxkernel.ops.arithmetic import mul
 from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, move_axis, reduce_sum
 from jxkernel.ops.collective_lowering import (
     lower_all_gather,
@@ -20,6 +23,7 @@ from jxkernel.ops.collective_lowering import (
 from jxkernel.ops.collectives import (
     AxisNames,
     Groups,
+    axis_index,
     checked_groups,
     named_params,
     names_of,
@@ -27,7 +31,9 @@ from jxkernel.ops.collectives import (
     take_rows,
     ungrouped,
 )
+from jxkernel.ops.dynamic_slicing import dynamic_index_in_dim, dynamic_slice_in_dim
 from jxkernel.ops.shape import reshape
+from jxkernel.ops.varying import tracked_names, vary
 
 __all__ = [
     "all_gather",
@@ -184,9 +190,15 @@ def _gather_names(
 
 
 def _bind_gather(
-    x: Any, names: tuple[Any, ...], size: int, at: int, tiled: bool = False, groups: Groups = None
+    x: Any,
+    names: tuple[Any, ...],
+    size: int,
+    at: int,
+    tiled: bool = False,
+    groups: Groups = None,
+    to: Primitive | None = None,
 ) -> Any:
-    return all_gather_p.bind(
+    return (to or all_gather_p).bind(
         x,
         all_gather_dimension=at,
         axis_index_groups=groups,
@@ -197,6 +209,59 @@ def _bind_gather(
 
 
 all_gather_p.define(lower=lower_all_gather, jvp=linear_jvp(all_gather_p))
+
+
+# ---------------------------------------------------------------- all_gather, to one value
+
+all_gather_invariant_p = Primitive("all_gather_invariant")
+all_gather_invariant_p.axis_names = named_params
+
+
+def _gather_varies(avals: Sequence[ShapedArray], out: ShapedArray, params: dict[str, Any]) -> Any:
+    return out.update(vma=avals[0].vma.difference(params["axis_name"]))
+
+
+@all_gather_invariant_p.def_transpose
+def _all_gather_invariant_transpose(
+    ct: Any,
+    operand: UndefinedPrimal,
+    *,
+    all_gather_dimension: int,
+    axis_name: tuple[Any, ...],
+    tiled: bool,
+    **params: Any,
+) -> list[Any]:
+    """The one value was read once: each member takes the part that it gave."""
+    if type(ct) is Zero:
+        return [Zero(operand.aval)]
+    index, at = axis_index(axis_name), all_gather_dimension
+    varying = vary(ct, operand.aval.vma)
+    if not tiled:
+        return [dynamic_index_in_dim(varying, index, at, keepdims=False)]
+    size = operand.aval.shape[at]
+    return [dynamic_slice_in_dim(varying, mul(index, np.int32(size)), size, at)]
+
+
+@all_gather_invariant_p.def_batch
+def _all_gather_invariant_batch(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int | None],
+    *,
+    all_gather_dimension: int,
+    **params: Any,
+) -> tuple[Any, int | None]:
+    at = all_gather_dimension + 1
+    x = batch_to_front(args[0], dims[0], axis.size)
+    return all_gather_invariant_p.bind(x, all_gather_dimension=at, **params), 0
+
+
+all_gather_invariant_p.varies = _gather_varies
+all_gather_invariant_p.define(
+    abstract_eval=_all_gather_abstract_eval,
+    lower=lower_all_gather,
+    jvp=linear_jvp(all_gather_invariant_p),
+)
 
 
 def all_gather(
@@ -217,7 +282,9 @@ def all_gather(
       axis: where the members' values are put: a new axis, or with ``tiled`` the axis along which
         they are joined.
       tiled: whether the values are joined along ``axis`` instead of stacked.
-      to: ``"varying"``; accepted for the sake of programs that say so.
+      to: inside a ``shard_map`` with ``check_vma``, whether the type of the result says that it
+        varies over the axes (``"varying"``) or that all members have the same
+        (``"invarying"``, whose transpose gives each member its part of the cotangent).
 
     Raises:
       NameError: a name is not bound here.
@@ -234,14 +301,17 @@ def all_gather(
     """
     names = names_of(axis_name)
     size = size_of(names)
-    if to not in ("varying", "invarying", "reduced"):
-        raise ValueError(f"all_gather: unknown to={to!r}")
+    if to not in ("varying", "invarying"):
+        raise ValueError(f"all_gather: to={to!r} is neither 'varying' nor 'invarying'")
     groups = checked_groups("all_gather", axis_index_groups, size, equal=True)
     count = len(groups[0]) if groups else size
 
     def gathered(leaf: Any) -> Any:
         at = normal_axis("all_gather", axis, rank_of(leaf) + (not tiled))
-        return _bind_gather(leaf, names, count, at, tiled, groups)
+        varying = vary(leaf, names)
+        if to == "invarying" and groups is None and tracked_names(names) == names:
+            return _bind_gather(varying, names, count, at, tiled, to=all_gather_invariant_p)
+        return _bind_gather(varying, names, count, at, tiled, groups)
 
     return tree.map(gathered, x)
 
@@ -396,6 +466,6 @@ def psum_scatter(
     def scattered(leaf: Any) -> Any:
         at = normal_axis("psum_scatter", scatter_dimension, rank_of(leaf))
         check_divides("psum_scatter", shape_of(leaf), at, count, tiled)
-        return _bind_scatter(leaf, names, count, at, tiled, groups)
+        return _bind_scatter(vary(leaf, names), names, count, at, tiled, groups)
 
     return tree.map(scattered, x)

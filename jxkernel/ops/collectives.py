@@ -40,6 +40,7 @@ from jxkernel.ops.indexing import GatherDimensionNumbers, gather
 from jxkernel.ops.joining import concatenate
 from jxkernel.ops.reduce import reduce_max, reduce_min
 from jxkernel.ops.select import select_n
+from jxkernel.ops.varying import less_axes, psum_invariant_p, tracked_names, vary
 
 __all__ = [
     "axis_index",
@@ -181,6 +182,16 @@ def _sum(x: Any, axes: Sequence[int]) -> Any:
 psum_p = _reduction("psum", "stablehlo.add", _sum)
 pmax_p = _reduction("pmax", "stablehlo.maximum", reduce_max)
 pmin_p = _reduction("pmin", "stablehlo.minimum", reduce_min)
+pmax_p.varies = pmin_p.varies = less_axes
+
+
+def _bind_sum(x: Any, names: tuple[Any, ...], groups: Groups) -> Any:
+    """Sum over named axes: over those along which the type says that the value varies, to one."""
+    one: tuple[Hashable, ...] = () if groups is not None else tracked_names(names)
+    rest = tuple([name for name in names if name not in one])
+    if rest:
+        x = psum_p.bind(x, axes=rest, axis_index_groups=groups)
+    return psum_invariant_p.bind(x, axes=one) if one else x
 
 
 @psum_p.def_jvp
@@ -206,8 +217,9 @@ def _extreme_jvp(primitive: Primitive) -> Any:
             return y, Zero.tangent_of(y)
         zero, one = full_like(t, 0), full_like(t, 1)
         holders = eq(x, y)
-        count = psum_p.bind(select_n(holders, zero, one), **params)
-        return y, div(psum_p.bind(select_n(holders, zero, t), **params), count)
+        names, groups = params["axes"], params["axis_index_groups"]
+        count = _bind_sum(select_n(holders, zero, one), names, groups)
+        return y, div(_bind_sum(select_n(holders, zero, t), names, groups), count)
 
     return jvp
 
@@ -244,7 +256,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
             return leaf * (size_of(names) if groups is None else _one_size("psum", groups))
         if abstractify(leaf).dtype == np.bool_:
             leaf = convert_element_type(leaf, np.dtype(np.int32))
-        return _apply(psum_p, _sum, leaf, names, positions, groups)
+        return _apply(_bind_sum, _sum, leaf, names, positions, groups)
 
     return tree.map(total, x)
 
@@ -271,8 +283,16 @@ def _parsed(
     return names, positions, checked_groups(name, axis_index_groups, size, equal=False)
 
 
+def _bind_max(x: Any, names: tuple[Any, ...], groups: Groups) -> Any:
+    return pmax_p.bind(x, axes=names, axis_index_groups=groups)
+
+
+def _bind_min(x: Any, names: tuple[Any, ...], groups: Groups) -> Any:
+    return pmin_p.bind(x, axes=names, axis_index_groups=groups)
+
+
 def _apply(
-    primitive: Primitive,
+    bind: Callable[[Any, tuple[Any, ...], Groups], Any],
     reduce: Reduction,
     x: Any,
     names: tuple[Any, ...],
@@ -281,7 +301,7 @@ def _apply(
 ) -> Any:
     if positions:
         x = reduce(x, [axis % rank_of(x) for axis in positions])
-    return primitive.bind(x, axes=names, axis_index_groups=groups) if names else x
+    return bind(vary(x, names), names, groups) if names else x
 
 
 def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
@@ -348,7 +368,7 @@ def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     names, positions, groups = _parsed("pmax", axis_name, axis_index_groups)
 
     def greatest(leaf: Any) -> Any:
-        return _apply(pmax_p, reduce_max, leaf, names, positions, groups)
+        return _apply(_bind_max, reduce_max, leaf, names, positions, groups)
 
     return tree.map(greatest, x)
 
@@ -374,7 +394,7 @@ def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     names, positions, groups = _parsed("pmin", axis_name, axis_index_groups)
 
     def least(leaf: Any) -> Any:
-        return _apply(pmin_p, reduce_min, leaf, names, positions, groups)
+        return _apply(_bind_min, reduce_min, leaf, names, positions, groups)
 
     return tree.map(least, x)
 
@@ -426,11 +446,15 @@ def axis_index(axis_name: Any) -> Any:
     names = names_of(axis_name)
     sizes = [bound_axis_size(name) for name in names]
     if len(names) == 1:
-        return axis_index_p.bind(axis_name=names[0])
+        return _index_along(names[0])
     index: Any = np.int32(0)
     for name, size in zip(names, sizes, strict=True):
-        index = add(mul(index, np.int32(size)), axis_index_p.bind(axis_name=name))
+        index = add(mul(index, np.int32(size)), _index_along(name))
     return index
+
+
+def _index_along(name: Any) -> Any:
+    return vary(axis_index_p.bind(axis_name=name), (name,))
 
 
 def axis_size(axis_name: Any) -> int:
@@ -524,13 +548,17 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
         )
 
     def sent(leaf: Any) -> Any:
-        return pbroadcast_p.bind(leaf, axis_name=axis_name, source=source)
+        return pbroadcast_p.bind(vary(leaf, (axis_name,)), axis_name=axis_name, source=source)
 
     return tree.map(sent, x)
 
 
 def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
-    """Mark values as varying over named axes; the values themselves stay.
+    """Give values the type of ones that vary over named axes; the values themselves stay.
+
+    Inside a ``shard_map`` with ``check_vma`` a value that is the same on all devices is so taken
+    as each device's own.  Its transpose is the sum over the axes.  Operations do it by themselves
+    where such a value meets one that varies; elsewhere types do not know, and nothing is done.
 
     Args:
       x: an array or a tree of them.
@@ -549,5 +577,13 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     """
     size_of(names_of(axis_name))
     if to != "varying":
-        raise ValueError(f"pcast: there is no way to cast to {to!r}, only to 'varying'")
-    return x
+        raise ValueError(
+            f"pcast: there is no way to cast to {to!r}, only to 'varying'; psum, pmax and "
+            "all_gather(..., to='invarying') make values that do not vary"
+        )
+    names = names_of(axis_name)
+
+    def varying(leaf: Any) -> Any:
+        return vary(leaf, names)
+
+    return tree.map(varying, x)

@@ -28,7 +28,9 @@ class BatchTracer(Tracer):
         aval = abstractify(value)
         shape = aval.shape
         self.owner = trace
-        self.aval = ShapedArray(shape[:dim] + shape[dim + 1 :], aval.dtype, aval.weak_type)
+        self.aval = ShapedArray(
+            shape[:dim] + shape[dim + 1 :], aval.dtype, aval.weak_type, aval.vma
+        )
         self.value = value
         self.dim = dim
 

@@ -14,6 +14,7 @@ from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import Trace, Tracer, state, swap_current
 from jxkernel.core.zeros import Zero
 from jxkernel.ops.broadcast import instantiate
+from jxkernel.ops.varying import vary_like
 from jxkernel.transforms.stage import trace_flat
 
 __all__ = ["JvpTrace", "JvpTracer", "jvp_flat", "jvp_program"]
@@ -67,6 +68,8 @@ class JvpTrace(Trace):
                 for primal, tangent in zip(primals, tangents, strict=True)
             ]
             out, tangent_out = primitive.rule("jvp")(primals, full, **params)
+            if state.tracked:
+                tangent_out = _varying_alike(primitive, out, tangent_out)
         finally:
             swap_current(previous)
         if primitive.multiple_results:
@@ -81,6 +84,13 @@ class JvpTrace(Trace):
         """Describe the value that the tracer stands for in the trace below."""
         primal = getattr(tracer, "primal", None)
         return primal.owner.describe(primal) if isinstance(primal, Tracer) else ()
+
+
+def _varying_alike(primitive: Primitive, out: Any, tangent: Any) -> Any:
+    """Return tangents that vary over the mesh axes that their values vary over."""
+    if not primitive.multiple_results:
+        return vary_like(tangent, abstractify(out))
+    return [vary_like(t, abstractify(y)) for y, t in zip(out, tangent, strict=True)]
 
 
 def concrete_conversion(value: Any, error: Any, wanted: str | None) -> Any:

@@ -24,6 +24,7 @@ from jxkernel.core.trace import (
     unexpected_tracer,
 )
 from jxkernel.errors import UnexpectedTracerError
+from jxkernel.ops.varying import agreeing
 
 __all__ = ["StageTrace", "StageTracer", "trace_flat"]
 
@@ -99,6 +100,8 @@ class StageTrace(Trace):
         """Record an equation, whatever its arguments."""
         if primitive.stage is not None:
             args, params = primitive.stage(args, params)
+        if state.tracked and primitive.varies is None and state.trace is self:
+            args = agreeing(args)
         invars: list[Atom] = []
         avals: list[ShapedArray] = []
         for arg in args:

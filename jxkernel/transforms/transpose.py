@@ -12,6 +12,7 @@ from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, Var
 from jxkernel.core.trace import state
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear
 from jxkernel.ops.broadcast import add_tangents, instantiate
+from jxkernel.ops.varying import vary_like
 from jxkernel.source import turned_back
 from jxkernel.transforms.stage import trace_flat
 
@@ -43,7 +44,7 @@ def backward(
     cts: dict[Var, Any] = {}
     for atom, ct in zip(jaxpr.outvars, cotangents, strict=True):
         if type(atom) is Var:
-            _accumulate(cts, atom, ct)
+            _accumulate(cts, atom, vary_like(ct, atom.aval) if state.tracked else ct)
     outer, outwards = state.replayed_source, state.transposing
     state.transposing = True
     try:

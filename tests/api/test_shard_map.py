@@ -80,13 +80,15 @@ def test_pieces_are_cut_and_joined_as_the_specs_say(mesh):
         assert scaled.sharding == over(mesh, "x", "y")
 
 
-def _network(mesh: Any) -> Any:
+def _network(mesh: Any, check_vma: bool) -> Any:
     def local(x: Any, w: Any) -> Any:
-        hidden = jnp.tanh(x @ lax.all_gather(w, "y", axis=1, tiled=True))
+        hidden = jnp.tanh(x @ lax.all_gather(w, "y", axis=1, tiled=True, to="invarying"))
         return lax.pmean(jnp.mean(hidden**2), "x"), hidden
 
     specs = (P("x"), P(None, "y"))
-    return jx.shard_map(local, mesh=mesh, in_specs=specs, out_specs=(P(), P("x")))
+    return jx.shard_map(
+        local, mesh=mesh, in_specs=specs, out_specs=(P(), P("x")), check_vma=check_vma
+    )
 
 
 def _plain_network(x: Any, w: Any) -> Any:
@@ -94,7 +96,8 @@ def _plain_network(x: Any, w: Any) -> Any:
     return jnp.mean(hidden**2), hidden
 
 
-def test_derivatives_are_those_of_the_whole(mesh):
+@pytest.mark.parametrize("check_vma", [True, False])
+def test_derivatives_are_those_of_the_whole(mesh, check_vma):
     weights = np.random.default_rng(1).normal(size=(8, 8)).astype(np.float32)
 
     def loss(network: Any) -> Any:
@@ -104,7 +107,7 @@ def test_derivatives_are_those_of_the_whole(mesh):
 
         return value
 
-    ours, plain = loss(_network(mesh)), loss(_plain_network)
+    ours, plain = loss(_network(mesh, check_vma)), loss(_plain_network)
     wanted = jx.grad(plain, (0, 1))(DATA, weights)
     for grad in (jx.grad(ours, (0, 1)), jx.jit(jx.grad(ours, (0, 1)))):
         for found, expected in zip(grad(DATA, weights), wanted, strict=True):

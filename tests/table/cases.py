@@ -183,6 +183,7 @@ ELSEWHERE: dict[str, str] = {
     "jxkernel.ops.callback": "tests/api/test_callbacks.py",
     # Many layouts and cases, with tables of their own.
     "jxkernel.ops.collective": "tests/ops/test_collectives.py",
+    "jxkernel.ops.varying": "tests/api/test_varying.py",
     "jxkernel.ops.placing": "tests/api/test_shardings.py",
     "jxkernel.ops.contract": "tests/ops/test_contract.py",
     "jxkernel.ops.conv": "tests/ops/test_conv.py",
