@@ -114,7 +114,13 @@ from jxkernel.runtime import (
     process_index,
     process_indices,
 )
-from jxkernel.sharding import NamedSharding, get_abstract_mesh, get_mesh, set_mesh
+from jxkernel.sharding import (
+    NamedSharding,
+    get_abstract_mesh,
+    get_mesh,
+    set_mesh,
+    use_abstract_mesh,
+)
 from jxkernel.sharding import PartitionSpec as P
 from jxkernel.version import __version_info__
 
@@ -218,10 +224,12 @@ __all__ = [
     "pure_callback",
     "random",
     "remat",
+    "reshard",
     "scipy",
     "set_mesh",
     "shard_map",
     "sharding",
+    "smap",
     "stages",
     "test_util",
     "threefry_partitionable",
@@ -234,6 +242,7 @@ __all__ = [
     "typeof",
     "typing",
     "unalias",
+    "use_abstract_mesh",
     "value_and_grad",
     "version",
     "vjp",
@@ -269,6 +278,8 @@ fwd_and_bwd: Callable[..., Any]
 make_user_context: Callable[..., Any]
 named_call: Callable[..., Any]
 named_scope: Callable[..., Any]
+reshard: Callable[..., Any]
+smap: Callable[..., Any]
 typeof: Callable[..., Any]
 _HOMES = {
     "assert_max_traces": "observe.limits",
@@ -279,6 +290,8 @@ _HOMES = {
     "make_user_context": "config",
     "named_call": "api.naming",
     "named_scope": "api.naming",
+    "reshard": "api.resharding",
+    "smap": "api.resharding",
     "typeof": "api.naming",
 }
 _OLDER = (

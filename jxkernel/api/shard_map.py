@@ -183,7 +183,7 @@ def _apply(
     _checked(results, mesh, manual, "out_specs")
     for index, (aval, spec) in enumerate(zip(traced.out_avals, results, strict=True)):
         where = tree.keystr(tree.leaf_paths(traced.out_tree)[index]) or "the result"
-        _check_out_spec(aval, spec, mesh, f"{where} of {function_name(f)}")
+        _check_out_spec(aval, spec, dict(axes), f"{where} of {function_name(f)}")
     outs = bind_shard_map(
         traced.closed,
         leaves,
@@ -196,14 +196,16 @@ def _apply(
     return traced.out_tree.unflatten(outs)
 
 
-def _check_out_spec(aval: ShapedArray, spec: PartitionSpec, mesh: Any, where: str) -> None:
+def _check_out_spec(
+    aval: ShapedArray, spec: PartitionSpec, sizes: dict[Any, int], where: str
+) -> None:
     if len(spec) > aval.ndim:
         raise ValueError(
             f"shard_map out_specs, {where}: the spec {spec} has {len(spec)} entries and the result "
             f"only {aval.ndim} axes: return it with an axis to join along, or shorten the spec"
         )
     unnamed = aval.vma - named_axes(spec)
-    differing = tuple([n for n in mesh.axis_names if n in unnamed and mesh.shape[n] > 1])
+    differing = tuple([name for name, size in sizes.items() if name in unnamed and size > 1])
     if differing:
         axes = repr(differing[0] if len(differing) == 1 else differing)
         raise ValueError(

@@ -134,6 +134,7 @@ from jxkernel.ops.collective_moves import (
     psum_scatter,
     reduce_scatter_p,
 )
+from jxkernel.ops.collective_ragged import ragged_all_to_all
 from jxkernel.ops.collectives import (
     axis_index,
     axis_index_p,
@@ -716,6 +717,7 @@ __all__ = [
     "psum_p",
     "psum_scatter",
     "pswapaxes",
+    "ragged_all_to_all",
     "ragged_dot",
     "ragged_dot_general",
     "random_gamma_grad",

@@ -1,8 +1,13 @@
 """Where the pieces of arrays lie: meshes of devices, specs, shardings.  Pure data.
 
 It knows devices as opaque objects of jaxlib, and nothing of arrays, tracing or compilation.
+Three functions of the API that users look for here are loaded from there when they are used.
 """
 
+from collections.abc import Callable
+from typing import Any
+
+from jxkernel._lazy import lazy_names
 from jxkernel.sharding.mesh import (
     AbstractMesh,
     AxisType,
@@ -10,8 +15,14 @@ from jxkernel.sharding.mesh import (
     get_abstract_mesh,
     get_mesh,
     set_mesh,
+    use_abstract_mesh,
 )
-from jxkernel.sharding.named import NamedSharding, Sharding, SingleDeviceSharding
+from jxkernel.sharding.named import (
+    NamedSharding,
+    Sharding,
+    SingleDeviceSharding,
+    make_single_device_sharding,
+)
 from jxkernel.sharding.spec import PartitionSpec
 
 __all__ = [
@@ -22,7 +33,18 @@ __all__ = [
     "PartitionSpec",
     "Sharding",
     "SingleDeviceSharding",
+    "auto_axes",
+    "explicit_axes",
     "get_abstract_mesh",
     "get_mesh",
+    "make_single_device_sharding",
+    "reshard",
     "set_mesh",
+    "use_abstract_mesh",
 ]
+
+auto_axes: Callable[..., Any]
+explicit_axes: Callable[..., Any]
+reshard: Callable[..., Any]
+_LATE = ("auto_axes", "explicit_axes", "reshard")
+__getattr__, __dir__ = lazy_names(__name__, dict.fromkeys(_LATE, "jxkernel.api.resharding"))

@@ -20,6 +20,7 @@ __all__ = [
     "get_abstract_mesh",
     "get_mesh",
     "set_mesh",
+    "use_abstract_mesh",
 ]
 
 
@@ -32,8 +33,10 @@ context_mesh: Any = Config(
 class AxisType(enum.Enum):
     """Who decides how arrays are divided over a mesh axis.
 
-    ``Auto`` leaves it to XLA, guided by the shardings given; ``Explicit`` is recorded and handled
-    as ``Auto``; ``Manual`` is what ``shard_map`` makes of its axes inside its function.
+    ``Auto`` leaves it to XLA, guided by the shardings given.  ``Explicit`` is recorded and handled
+    as ``Auto``: types of traced values hold no shardings, so nothing is refused, and where a
+    result lies is XLA's choice unless ``reshard`` or ``out_shardings`` say it.  ``Manual`` is what
+    ``shard_map`` makes of its axes inside its function.
     """
 
     Auto = enum.auto()
@@ -338,7 +341,33 @@ def get_mesh() -> Mesh | None:
     >>> jx.sharding.get_mesh() is None
     True
     """
-    return context_mesh.value
+    mesh = context_mesh.value
+    return mesh if isinstance(mesh, Mesh) else None
+
+
+def use_abstract_mesh(mesh: AbstractMesh) -> Any:
+    """Make a mesh without devices the current one for a ``with`` block.
+
+    Code that asks ``get_abstract_mesh()`` for names and sizes of axes finds it.  Bare partition
+    specs need devices, and so ``set_mesh``.
+
+    Args:
+      mesh: the mesh; where the current mesh has these axes it stays current.
+
+    Raises:
+      TypeError: it is no abstract mesh.
+
+    >>> from jxkernel.sharding import AbstractMesh, get_abstract_mesh, use_abstract_mesh
+    >>> with use_abstract_mesh(AbstractMesh((4, 2), ("x", "y"))):
+    ...     print(get_abstract_mesh().shape["y"])
+    2
+    """
+    if not isinstance(mesh, AbstractMesh):
+        raise TypeError(f"use_abstract_mesh needs an AbstractMesh, got {mesh!r:.100}")
+    previous = context_mesh.value
+    if previous is None or previous.abstract_mesh != mesh:
+        context_mesh.set_local(mesh)
+    return _SetMesh(previous)
 
 
 def get_abstract_mesh() -> AbstractMesh:

@@ -18,7 +18,13 @@ from jxkernel._jaxlib import HloSharding, Sharding, SingleDeviceSharding
 from jxkernel.sharding.mesh import AbstractMesh, Mesh
 from jxkernel.sharding.spec import PartitionSpec, axes_of
 
-__all__ = ["NamedSharding", "Sharding", "SingleDeviceSharding", "is_single"]
+__all__ = [
+    "NamedSharding",
+    "Sharding",
+    "SingleDeviceSharding",
+    "is_single",
+    "make_single_device_sharding",
+]
 
 Index = tuple[slice, ...]
 
@@ -283,6 +289,20 @@ def indices_of(sharding: Any, shape: tuple[int, ...]) -> tuple[Index, ...]:
 def is_single(sharding: Any) -> bool:
     """Whether a sharding puts the whole array on one device."""
     return type(sharding) is SingleDeviceSharding
+
+
+def make_single_device_sharding(device: Any, *, memory_kind: str | None = None) -> Any:
+    """Return the sharding that puts the whole array on one device.
+
+    Args:
+      device: the device.
+      memory_kind: the kind of its memory, where not the default.
+
+    >>> import jxkernel as jx
+    >>> jx.sharding.make_single_device_sharding(jx.devices()[0]).num_devices
+    1
+    """
+    return SingleDeviceSharding(device, memory_kind=memory_kind)
 
 
 def _attach() -> None:

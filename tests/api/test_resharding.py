@@ -1,0 +1,108 @@
+"""``reshard``, ``auto_axes``, ``explicit_axes``, ``smap``, and abstract meshes."""
+
+import numpy as np
+import pytest
+
+import jxkernel as jx
+import jxkernel.numpy as jnp
+from jxkernel import lax
+from jxkernel.sharding import AbstractMesh, AxisType, auto_axes, explicit_axes
+from jxkernel.sharding import PartitionSpec as P
+from tests.many_devices import over
+
+DATA = np.arange(64.0, dtype=np.float32).reshape(8, 8)
+
+
+def test_reshard_moves_values_eagerly_and_inside_a_trace(mesh):
+    rows, columns = over(mesh, "x"), over(mesh, None, "y")
+    x = jx.device_put(DATA, rows)
+    for found in (jx.reshard(x, columns), jx.jit(lambda v: jx.reshard(v * 1, columns))(x)):
+        assert found.sharding == columns
+        np.testing.assert_array_equal(found, DATA)
+    tree = jx.reshard({"a": x, "b": [x, x]}, {"a": columns, "b": rows})
+    assert [leaf.sharding for leaf in jx.tree.leaves(tree)] == [columns, rows, rows]
+    with jx.set_mesh(mesh):
+        assert jx.sharding.reshard(x, P("x", "y")).sharding == over(mesh, "x", "y")
+    pulled = jx.grad(lambda v: (jx.reshard(v, columns) ** 2).sum())(x)
+    np.testing.assert_array_equal(pulled, 2 * DATA)
+
+
+def test_programs_for_explicit_axes_run_and_lie_where_they_say(mesh):
+    explicit = mesh.update(axis_types=(AxisType.Explicit,) * 2)
+    rows = over(explicit, "x")
+    x = jx.device_put(DATA, rows)
+    assert auto_axes(lambda v: v @ v.T, out_sharding=rows)(x).sharding.spec == P("x")
+    assert auto_axes(jnp.sin)(x, out_sharding=over(explicit)).sharding.is_fully_replicated
+    doubled = jx.jit(auto_axes(lambda v: 2 * v, axes="x", out_sharding=rows))(x)
+    np.testing.assert_array_equal(doubled, 2 * DATA)
+
+    @explicit_axes(in_sharding=over(explicit, None, "y"))
+    def seen(v):
+        return v.sharding.spec, v
+
+    assert seen(x)[0] == P(None, "y")
+    np.testing.assert_array_equal(seen(x, in_sharding=rows)[1], DATA)
+
+
+def test_smap_divides_by_axes_and_leaves_other_mesh_axes_to_the_compiler(mesh):
+    def local(v, w):
+        assert v.shape == (8, 2)
+        return lax.psum(v.sum(1), "x") * w, v.T
+
+    with jx.set_mesh(mesh):
+        fun = jx.jit(jx.smap(local, in_axes=(1, None), out_axes=(None, 0), axis_name="x"))
+        total, turned = fun(DATA, 2.0)
+    np.testing.assert_allclose(total, 2 * DATA.sum(1))
+    np.testing.assert_array_equal(turned, DATA.T)
+
+
+def test_smap_inside_smap_handles_one_axis_each(mesh):
+    def inner(v):
+        return lax.psum(v, "y")
+
+    def outer(v):
+        return jx.smap(inner, in_axes=1, out_axes=None, axis_name="y")(v) + lax.axis_index("x")
+
+    with jx.set_mesh(mesh):
+        found = jx.jit(jx.smap(outer, in_axes=0, out_axes=0, axis_name="x"))(DATA)
+    expected = DATA[:, :4] + DATA[:, 4:] + np.repeat(np.arange(4), 2)[:, None]
+    np.testing.assert_allclose(found, expected)
+
+
+def test_abstract_mesh_in_use_answers_for_names_and_sizes(mesh):
+    other = AbstractMesh((3,), ("z",))
+    with jx.set_mesh(mesh):
+        with jx.use_abstract_mesh(other):
+            assert jx.get_abstract_mesh() == other
+            assert jx.get_mesh() is None
+        with jx.use_abstract_mesh(mesh.abstract_mesh):
+            assert jx.get_mesh() is mesh
+        assert jx.get_mesh() is mesh
+    assert jx.get_abstract_mesh().empty
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda mesh: jx.reshard(DATA, P("x")), RuntimeError, "set_mesh"),
+        (lambda mesh: jx.reshard(DATA, "x"), TypeError, "reshard got 'x' of type str"),
+        (lambda mesh: jx.reshard(DATA[:6], over(mesh, "x")), ValueError, "multiple of 4"),
+        (lambda mesh: auto_axes(jnp.sin)(DATA), ValueError, "out_sharding="),
+        (lambda mesh: explicit_axes(jnp.sin)(DATA), ValueError, "in_sharding="),
+        (lambda mesh: auto_axes(3), TypeError, "auto_axes"),
+        (lambda mesh: jx.use_abstract_mesh(mesh), TypeError, "AbstractMesh"),
+        (
+            lambda mesh: jx.smap(jnp.sin, in_axes=-1, out_axes=0, axis_name="x"),
+            TypeError,
+            "in_axes.*-1",
+        ),
+        (
+            lambda mesh: jx.smap(jnp.sin, in_axes=0, out_axes=0, axis_name="x")(DATA),
+            ValueError,
+            "set_mesh",
+        ),
+    ],
+)
+def test_bad_input_is_refused(mesh, call, error, message):
+    with pytest.raises(error, match=message):
+        call(mesh)
