@@ -1,6 +1,8 @@
 """Activation functions: elementwise, smooth or with a kink whose derivative is said.
 
-Integers become floating.  All are fused: one dispatch when run eagerly.
+Integers and booleans become floating, weakly typed where a function has floating constants, as if
+it were written out with Python numbers; complex numbers are ordered as NumPy orders them, by their
+real parts first.  All are fused: one dispatch when run eagerly.
 
 >>> import jxkernel as jx
 >>> jx.nn.relu(jx.numpy.array([-2.0, 3.0]))
@@ -8,18 +10,28 @@ Array([0., 3.], dtype=float32)
 """
 
 from functools import partial
+from math import log as log_of
 from math import pi, sqrt
 from typing import Any
 
 import numpy as np
 
+from jxkernel import dtypes
 from jxkernel.numpy import ufuncs
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.mathematics import tanh
-from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, promote_operands
+from jxkernel.numpy.logic import greater, greater_equal, less, less_equal
+from jxkernel.numpy.mathematics import logaddexp, tanh
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    cast,
+    dtype_of,
+    inexact_dtype,
+    numeric_dtype,
+    promote_operands,
+)
 from jxkernel.numpy.ufuncs import inexact
 from jxkernel.ops import arithmetic as ops
-from jxkernel.ops.compare import ge, gt, le, lt
+from jxkernel.ops.bits import bitwise_and, bitwise_or
 from jxkernel.ops.complex import abs as modulus
 from jxkernel.ops.exponential import exp, expm1, log, log1p, logistic, logistic_p
 from jxkernel.ops.exponential import sqrt as root
@@ -59,9 +71,15 @@ __all__ = [
 
 
 def _floating(name: str, x: Any) -> Any:
-    """Return an array in its floating dtype."""
-    aval = argument_aval(name, x)
-    return cast(x, inexact_dtype(aval.dtype), aval.weak_type)
+    """Return an array in its floating dtype, strongly typed."""
+    return cast(x, inexact_dtype(argument_aval(name, x).dtype))
+
+
+_between_floats: dict[str, Any] = {**inexact, "beside": 1.0}
+"""The keywords of functions whose constants are floating: weakly typed results of integers."""
+_between_integers: dict[str, Any] = {**inexact, "beside": 0}
+"""The keywords of functions with whole constants: weakly typed results of booleans."""
+_NUMBERS = dtypes.ALL - dtypes.BOOLEAN
 
 
 # ---------------------------------------------------------------- with kinks
@@ -70,27 +88,43 @@ unary_function = partial(ufuncs.unary_function, module="jxkernel.nn")
 
 relu = unary_function(
     "relu",
-    lambda x: select(le(x, 0), 0, x),
-    "Return x where it is positive, else 0: max(x, 0).  NaN stays.\n\nThe derivative at 0 is 0.",
+    lambda x: select(less_equal(x, 0), 0, x),
+    "Return x where it is positive, else 0: max(x, 0).  NaN stays; integers stay integers.\n\n"
+    "The derivative at 0 is 0.",
     example=("jx.nn.relu(jnp.array([-2.0, 0.0, 3.0])).tolist()", "[0.0, 0.0, 3.0]"),
+    ready=_NUMBERS,
+    rule=numeric_dtype,
+    beside=0,
 )
 relu6 = unary_function(
     "relu6",
-    lambda x: select(le(x, 0), 0, select(ge(x, 6), 6, x)),
+    lambda x: select(less_equal(x, 0), 0, select(greater_equal(x, 6), 6, x)),
     "Return min(max(x, 0), 6).  The derivative at 0 and at 6 is 0.",
     example=("jx.nn.relu6(jnp.array([-2.0, 4.5, 9.0])).tolist()", "[0.0, 4.5, 6.0]"),
+    **_between_floats,
 )
+
+
+def _hard_tanh(x: Any) -> Any:
+    if dtype_of(x) not in dtypes.UNSIGNED:
+        x = select(less(x, -1), -1, x)
+    return select(greater(x, 1), 1, x)
+
+
 hard_tanh = unary_function(
     "hard_tanh",
-    lambda x: select(gt(x, 1), 1, select(lt(x, -1), -1, x)),
-    "Return x bounded by -1 and 1.  The derivative at the bounds is 1.",
+    _hard_tanh,
+    "Return x bounded by -1 and 1; integers stay integers.  The derivative at the bounds is 1.",
     example=("jx.nn.hard_tanh(jnp.array([-3.0, 0.5, 2.0])).tolist()", "[-1.0, 0.5, 1.0]"),
+    ready=_NUMBERS,
+    rule=numeric_dtype,
+    beside=0,
 )
 
 
 def _hard_sigmoid(x: Any) -> Any:
     shifted = ops.add(x, 3)
-    bounded = select(le(shifted, 0), 0, select(ge(shifted, 6), 6, shifted))
+    bounded = select(less_equal(shifted, 0), 0, select(greater_equal(shifted, 6), 6, shifted))
     return ops.div(bounded, 6)
 
 
@@ -99,21 +133,21 @@ hard_sigmoid = unary_function(
     _hard_sigmoid,
     "Return relu6(x + 3) / 6, the sigmoid in three pieces.",
     example=("jx.nn.hard_sigmoid(jnp.array([-4.0, 0.0, 5.0])).tolist()", "[0.0, 0.5, 1.0]"),
-    **inexact,
+    **_between_floats,
 )
 hard_silu = unary_function(
     "hard_silu",
     lambda x: ops.mul(x, _hard_sigmoid(x)),
     "Return x · hard_sigmoid(x), the SiLU in three pieces.",
     example=("jx.nn.hard_silu(jnp.array([-1.5, 0.0, 5.0])).tolist()", "[-0.375, 0.0, 5.0]"),
-    **inexact,
+    **_between_floats,
 )
 hard_swish = hard_silu
 
 
 def _sparse_plus(x: Any) -> Any:
     curve = ops.div(ops.square(ops.add(x, 1)), 4)
-    return select(le(x, -1), 0, select(ge(x, 1), x, curve))
+    return select(less_equal(x, -1), 0, select(greater_equal(x, 1), x, curve))
 
 
 sparse_plus = unary_function(
@@ -121,14 +155,14 @@ sparse_plus = unary_function(
     _sparse_plus,
     "Return 0 for x ≤ -1, x for x ≥ 1, and (x + 1)² / 4 between.",
     example=("jx.nn.sparse_plus(jnp.array([-2.0, 0.0, 3.0])).tolist()", "[0.0, 0.25, 3.0]"),
-    **inexact,
+    **_between_floats,
 )
 sparse_sigmoid = unary_function(
     "sparse_sigmoid",
     lambda x: ops.add(ops.mul(ops.clamp(-1, x, 1), 0.5), 0.5),
     "Return (x + 1) / 2 bounded by 0 and 1, the derivative of ``sparse_plus``.",
     example=("jx.nn.sparse_sigmoid(jnp.array([-2.0, 0.5, 3.0])).tolist()", "[0.0, 0.75, 1.0]"),
-    **inexact,
+    **_between_floats,
 )
 
 # ---------------------------------------------------------------- smooth
@@ -152,6 +186,8 @@ swish = silu
 
 def _softplus(x: Any) -> Any:
     """Return max(x, 0) + log1p(exp(-|x|)), which is infinite where x is."""
+    if dtype_of(x) in dtypes.COMPLEX:
+        return logaddexp(x, 0)
     return ops.add(ops.max(x, 0), log1p(exp(ops.neg(modulus(x)))))
 
 
@@ -160,7 +196,7 @@ softplus = unary_function(
     _softplus,
     "Return log(1 + exp(x)), which does not overflow.",
     example=('f"{jx.nn.softplus(0.0):.3f}"', "'0.693'"),
-    **inexact,
+    **_between_integers,
 )
 log_sigmoid = unary_function(
     "log_sigmoid",
@@ -171,10 +207,10 @@ log_sigmoid = unary_function(
 )
 soft_sign = unary_function(
     "soft_sign",
-    lambda x: ops.div(x, ops.add(modulus(x), 1)),
+    lambda x: ops.div(x, cast(ops.add(modulus(x), 1), dtype_of(x), argument_aval("", x).weak_type)),
     "Return x / (1 + |x|).",
     example=("jx.nn.soft_sign(jnp.array([-3.0, 1.0])).tolist()", "[-0.75, 0.5]"),
-    **inexact,
+    **_between_integers,
 )
 mish = unary_function(
     "mish",
@@ -182,7 +218,7 @@ mish = unary_function(
     "Return x · tanh(softplus(x)).\n\n"
     'Source: D. Misra, "Mish: a self regularized non-monotonic activation function", 2019.',
     example=('f"{jx.nn.mish(1.0):.3f}"', "'0.865'"),
-    **inexact,
+    **_between_integers,
 )
 identity = unary_function(
     "identity",
@@ -194,7 +230,7 @@ identity = unary_function(
 
 def _log1mexp(x: Any) -> Any:
     """Use log(-expm1(-x)) near 0 and log1p(-exp(-x)) farther off, each where it is exact."""
-    near = le(x, np.log(2))
+    near = less_equal(x, log_of(2.0))
     first = log(ops.neg(expm1(ops.neg(select(near, x, 1)))))
     return select(near, first, log1p(ops.neg(exp(ops.neg(select(near, 1, x))))))
 
@@ -227,13 +263,13 @@ def elu(x: Any, alpha: Any = 1.0) -> Any:
     >>> np.asarray(nn.elu(jnp.array([-1.0, 0.0, 2.0]))).round(3)
     array([-0.632,  0.   ,  2.   ], dtype=float32)
     """
-    x, alpha = promote_operands("elu", _floating("elu", x), alpha)
+    x, alpha, _ = promote_operands("elu", x, alpha, 1.0)
     return _elu(x, alpha)
 
 
 def _elu(x: Any, alpha: Any) -> Any:
     """Keep the exponential from overflowing where it is not chosen."""
-    positive = gt(x, 0)
+    positive = greater(x, 0)
     return select(positive, x, ops.mul(alpha, expm1(select(positive, 0, x))))
 
 
@@ -246,7 +282,7 @@ selu = unary_function(
     "Return scale · elu(x, alpha) with the constants that keep mean 0 and variance 1.\n\n"
     'Source: G. Klambauer et al., "Self-normalizing neural networks", 2017.',
     example=('f"{jx.nn.selu(-1.0):.3f}"', "'-1.111'"),
-    **inexact,
+    **_between_floats,
 )
 
 
@@ -261,8 +297,8 @@ def celu(x: Any, alpha: Any = 1.0) -> Any:
     >>> np.asarray(nn.celu(jnp.array([-1.0, 0.0, 2.0]), 2.0)).round(3)
     array([-0.787,  0.   ,  2.   ], dtype=float32)
     """
-    x, alpha = promote_operands("celu", _floating("celu", x), alpha)
-    positive = gt(x, 0)
+    x, alpha, _ = promote_operands("celu", x, alpha, 1.0)
+    positive = greater(x, 0)
     curve = ops.mul(alpha, expm1(ops.div(select(positive, 0, x), alpha)))
     return select(positive, x, curve)
 
@@ -271,12 +307,16 @@ def celu(x: Any, alpha: Any = 1.0) -> Any:
 def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Any:
     """Return x where it is not negative, else negative_slope · x.  The derivative at 0 is 1.
 
+    The dtype is the arguments' common one: a whole ``negative_slope`` keeps integers.
+
     >>> from jxkernel import nn, numpy as jnp
     >>> nn.leaky_relu(jnp.array([-4.0, 3.0]), 0.25).tolist()
     [-1.0, 3.0]
     """
-    x, slope = promote_operands("leaky_relu", _floating("leaky_relu", x), negative_slope)
-    return select(ge(x, 0), x, ops.mul(slope, x))
+    x, slope = promote_operands("leaky_relu", x, negative_slope)
+    if dtype_of(x) in dtypes.BOOLEAN:  # none is negative; the slope's shape counts
+        return bitwise_or(x, bitwise_and(x, slope))
+    return select(greater_equal(x, 0), x, ops.mul(slope, x))
 
 
 @fused
@@ -287,7 +327,9 @@ def squareplus(x: Any, b: Any = 4) -> Any:
     >>> nn.squareplus(jnp.array([0.0, 1.5])).tolist()
     [1.0, 2.0]
     """
-    x, b = promote_operands("squareplus", _floating("squareplus", x), b)
+    if argument_aval("squareplus", x).dtype in dtypes.BOOLEAN:
+        x = cast(x, np.dtype(np.int32))
+    x, b = promote_operands("squareplus", x, b, rule=inexact_dtype)
     return ops.div(ops.add(x, root(ops.add(ops.square(x), b))), 2)
 
 

@@ -130,9 +130,9 @@ def dot_product_attention(
     """Return, for each query, the mean of values weighted by the softmax of scores.
 
     Args:
-      query: an array of shape (batch, t, heads, h), or without batch.
-      key: an array of shape (batch, s, groups, h); heads is a multiple of groups, and each group
-        serves as many heads.
+      query: an array of shape (batch, t, heads, h); of lower rank, the first axes have size 1.
+      key: an array of shape (batch, s, groups, h), likewise; heads is a multiple of groups, and
+        each group serves as many heads.
       value: an array of the shape of ``key``.
       bias: added to the scores; it broadcasts to (batch, heads, t, s).
       mask: which scores count, boolean; it broadcasts likewise.
@@ -163,12 +163,10 @@ def dot_product_attention(
         raise NotImplementedError("dot_product_attention has no cuDNN version: leave it to 'xla'")
     if implementation not in (None, "xla"):
         raise ValueError(f"dot_product_attention got implementation={implementation!r}: 'xla'")
-    single = argument_aval("dot_product_attention", query).ndim == 3
-    if single:
-        query, key, value = (reshape(x, (1, *np.shape(x))) for x in (query, key, value))
-    bias, mask = (
-        reshape(x, (1,) * (4 - np.ndim(x)) + np.shape(x)) if x is not None else None
-        for x in (bias, mask)
+    shape = argument_aval("dot_product_attention", query).shape
+    query, key, value, bias, mask = (
+        x if x is None or np.ndim(x) >= 4 else reshape(x, (1,) * (4 - np.ndim(x)) + np.shape(x))
+        for x in (query, key, value, bias, mask)
     )
     lengths = (query_seq_lengths, key_value_seq_lengths)
     _checked(query, key, value, bias, mask, lengths)
@@ -180,10 +178,9 @@ def dot_product_attention(
         bias,
         mask,
         *lengths,
-        scale=float(size**-0.5 if scale is None else scale),
+        scale=float(max(size, 1) ** -0.5 if scale is None else scale),
         causal=bool(is_causal),
         window=_window(local_window_size),
     )
-    if single:
-        found, totals = found[0], totals[0]
+    found, totals = reshape(found, shape), reshape(totals, shape[:-1])
     return (found, totals) if return_residual else found

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.numpy.creation import user_dtype
+from jxkernel.numpy.creation import asarray, user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import truth
 from jxkernel.numpy.promotion import (
@@ -140,8 +140,10 @@ def _logsumexp(
     weights = exp(ops.sub(x, cast(_spread(peak, x, axes), dtype_of(x))))
     if b is not None:
         weights = ops.mul(_masked(b, mask, 0), weights)
-    result, sign = _logarithm(reduce_sum(weights, axes), peak, b is not None or return_sign)
-    if b is not None and not return_sign and dtype_of(sign) not in dtypes.COMPLEX:
+    real = dtype_of(weights) not in dtypes.COMPLEX
+    signed = return_sign or (b is not None and real)
+    result, sign = _logarithm(reduce_sum(weights, axes), peak, signed)
+    if b is not None and not return_sign and real:
         result = select(lt(sign, 0), np.nan, result)
     if keepdims and axes:
         result, sign = expand_dims(result, axes), expand_dims(sign, axes)
@@ -229,6 +231,11 @@ def _standardize(
     algorithm: str,
 ) -> Any:
     x = _floating("standardize", x)
+    if dtype_of(x) in dtypes.COMPLEX and variance is None and algorithm == "fast":
+        raise ValueError(
+            "standardize(algorithm='fast') takes no complex numbers, whose variance is not the "
+            "mean of squares less the squared mean: pass variance="
+        )
     if mean is None:
         mean = mean_along(x, axes, keepdims=True, where=where)
     if variance is None:
@@ -263,7 +270,7 @@ def standardize(
         ``"stable"`` as the mean of squared distances.
 
     Raises:
-      ValueError: the algorithm is neither.
+      ValueError: the algorithm is neither, or complex numbers meet the fast one.
 
     >>> import numpy as np
     >>> from jxkernel import nn, numpy as jnp
@@ -289,7 +296,7 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> A
     """Return vectors with 1 at the place of each class and 0 elsewhere.
 
     Args:
-      x: an array of integers; those outside 0 ... num_classes - 1 give zeros.
+      x: an array of integers, or a list; those outside 0 ... num_classes - 1 give zeros.
       num_classes: the number of classes.
       dtype: the result's dtype; the default float one where not given.
       axis: where the axis of the classes stands in the result.
@@ -304,7 +311,8 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> A
     Array([[1., 0., 0.],
            [0., 0., 1.]], dtype=float32)
     """
-    rank = argument_aval("one_hot", x).ndim
+    x = asarray(x)
+    rank = x.ndim
     place = canonical_axis("one_hot", axis, rank + 1)
     found = dtypes.default_float_dtype() if dtype is None else user_dtype(dtype, "one_hot")
     return _one_hot(x, whole_number("one_hot", "num_classes", num_classes), found, place)

@@ -9,6 +9,7 @@ from jxkernel import dtypes
 from jxkernel.numpy.creation import asarray, canonical_shape, user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast, dtype_of, refuse_out
+from jxkernel.numpy.reductions import any as any_of
 from jxkernel.numpy.reductions import sum as total
 from jxkernel.numpy.shapes import moveaxis, ravel, reshape
 from jxkernel.numpy.taking import nonzero
@@ -212,14 +213,17 @@ def trace(
       offset: which diagonal: positive ones lie above the main one.
       axis1: the axis of the rows.
       axis2: the axis of the columns.
-      dtype: the dtype to sum in; see ``sum``.
+      dtype: the dtype to sum in; see ``sum``.  The sum of booleans is whether any is true.
       out: must be None.
 
     >>> jnp.trace(jnp.array([[1, 2], [3, 4]]))
     Array(5, dtype=int32)
     """
     refuse_out("trace", out)
-    return total(diagonal(a, offset, axis1, axis2), -1, dtype)
+    elements = diagonal(a, offset, axis1, axis2)
+    if dtype is not None and user_dtype(dtype, "trace") in dtypes.BOOLEAN:
+        return any_of(elements, -1)
+    return total(elements, -1, dtype)
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:

@@ -10,7 +10,13 @@ from typing import Any
 
 from jxkernel import dtypes
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, promote_operands
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    cast,
+    inexact_dtype,
+    promote_operands,
+    result_dtype,
+)
 
 __all__ = ["Example", "binary_function", "inexact", "named", "public", "unary_function"]
 
@@ -55,6 +61,7 @@ def unary_function(
     example: Example | None = None,
     ready: frozenset[Any] = _ANY,
     rule: Callable[[Any], Any] = inexact_dtype,
+    beside: float | None = None,
     module: str = "jxkernel.numpy",
 ) -> Any:
     """Return an elementwise function of one operand.
@@ -66,6 +73,7 @@ def unary_function(
       example: what its docstring ends with.
       ready: the dtypes that the operation takes as they are.
       rule: what becomes of the other dtypes.
+      beside: a Python number that the others meet first, as an operand beside them would be.
       module: where users find it, for pickles.
     """
 
@@ -75,16 +83,24 @@ def unary_function(
                 return operation(x)
         except AttributeError:
             pass
-        return operation(_prepared(name, x, ready, rule))
+        return operation(_prepared(name, x, ready, rule, beside))
 
     operands = f"  x: {_operand(ready, rule)}"
     return public(function, name, _documented(doc, operands, example), module)
 
 
-def _prepared(name: str, x: Any, ready: frozenset[Any], rule: Callable[[Any], Any]) -> Any:
+def _prepared(
+    name: str,
+    x: Any,
+    ready: frozenset[Any],
+    rule: Callable[[Any], Any],
+    beside: float | None,
+) -> Any:
     aval = argument_aval(name, x)
-    dtype = aval.dtype if aval.dtype in ready else rule(aval.dtype)
-    return cast(x, dtype, aval.weak_type)
+    if aval.dtype in ready:
+        return cast(x, aval.dtype, aval.weak_type)
+    dtype, weak = result_dtype(name, (x,) if beside is None else (x, beside))
+    return cast(x, rule(dtype), weak)
 
 
 def binary_function(

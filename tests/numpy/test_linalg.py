@@ -362,3 +362,32 @@ def test_half_of_a_transform_of_one_element_is_empty() -> None:
 def test_frequencies_take_a_traced_spacing_and_a_dtype() -> None:
     assert_close(jx.jit(lambda d: F.fftfreq(4, d))(2.0), np.fft.fftfreq(4, 2.0).astype("f"))
     assert F.rfftfreq(5, dtype="float16").dtype == "float16"
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "uint8"])
+def test_sums_and_extremes_of_whole_numbers_stay_whole(dtype: str) -> None:
+    x = jnp.array([[3, 0, 2]], dtype)
+    sums = jnp.sum(x).dtype
+    for order, wanted in ((1, sums), (np.inf, x.dtype), (-np.inf, x.dtype), (2, "float32")):
+        assert jnp.linalg.vector_norm(x, ord=order).dtype == wanted
+    assert jnp.linalg.norm(x[0], 1).dtype == "float32"
+
+
+def test_a_trace_of_dtype_bool_is_whether_any_element_is_true() -> None:
+    x = jnp.array([[0.0, 3.0], [0.5, 0.0]])
+    assert jnp.linalg.trace(x, dtype=bool).item() is False
+    assert jnp.trace(x, 1, dtype=bool).item() is True
+
+
+def test_transforms_along_one_axis_refuse_several_and_shifts_of_numbers_are_arrays() -> None:
+    with pytest.raises(ValueError, match=r"fft transforms one axis, got axis=\(0, 1\): use fftn"):
+        jnp.fft.fft(jnp.ones((2, 2)), axis=(0, 1))
+    assert isinstance(jnp.fft.fftshift(1.5), jx.Array)
+
+
+def test_pinv_takes_tolerances_that_broadcast_against_stacks() -> None:
+    a, rtol = jnp.diag(jnp.array([4.0, 2.0, 1.0])), jnp.array([[0.3], [0.7]])
+    found = jnp.linalg.pinv(a, rtol)
+    assert found.shape == (2, 1, 3, 3)
+    wanted = [np.diag([0.25, 0.5, 0]), np.diag([0.25, 0, 0])]
+    np.testing.assert_allclose(found[:, 0], wanted, atol=1e-6)

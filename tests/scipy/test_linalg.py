@@ -393,7 +393,7 @@ SQUARE_ONLY = [
 REFUSED = [
     *[(getattr(ours, n), (BAD,), {}, ValueError, rf"{n} .*\(2, 3\)") for n in SQUARE_ONLY
       if n != "lu_factor"],
-    *[(getattr(ours, n), ([[1.0]],), {}, TypeError, f"{n} takes arrays") for n in SQUARE_ONLY],
+    *[(getattr(ours, n), ("a",), {}, TypeError, f"{n} takes arrays") for n in SQUARE_ONLY],
     *[(getattr(ours, n), (np.eye(2, dtype="float16"),), {}, TypeError, "does not accept dtype")
       for n in ("cholesky", "expm", "lu", "svd")],
     (ours.solve_triangular, (np.eye(2), BAD), {"trans": 5}, ValueError, "trans=5"),
@@ -443,3 +443,36 @@ def test_bad_arguments_are_named(
 ) -> None:
     with pytest.raises(error, match=message):
         function(*args, **kwargs)
+
+
+LISTED: list[tuple[str, tuple[Any, ...]]] = [
+    *[(name, ()) for name in ("cholesky", "cho_factor", "eigh", "lu", "lu_factor", "polar")],
+    *[(name, ()) for name in ("qr", "svd")],
+    *[(name, ([[1.0, 0.0], [0.0, 2.0]],)) for name in ("expm_frechet", "qr_multiply", "rsf2csf")],
+    ("solve_triangular", ([1.0, 2.0],)),
+    ("solve_sylvester", ([[1.0, 0.0], [0.0, 2.0]], [[1.0, 2.0], [3.0, 4.0]])),
+]
+
+
+@pytest.mark.parametrize(("name", "others"), LISTED)
+def test_matrices_given_as_lists_are_arrays(name: str, others: tuple[Any, ...]) -> None:
+    args = ([[4.0, 1.0], [1.0, 3.0]], *others)
+    function = getattr(ours, name)
+    found, wanted = function(*args), function(*map(jnp.array, args))
+    jx.tree.map(np.testing.assert_array_equal, found, wanted)
+
+
+def test_companion_matrices_of_infinite_coefficients_keep_their_ones() -> None:
+    for name in ("companion", "fiedler_companion"):
+        found = getattr(ours, name)(jnp.array([0.0, 1.0, 4.0]))
+        np.testing.assert_array_equal(found, [[-np.inf, -np.inf], [1, 0]])
+
+
+def test_patterned_matrices_of_numbers_stay_weakly_typed() -> None:
+    assert ours.circulant(2.5).weak_type
+    assert ours.toeplitz(jnp.array([3, 0], "uint8"), -2).dtype == "uint8"
+
+
+def test_a_tridiagonal_matrix_without_elements_has_no_eigenvalues() -> None:
+    values, vectors = ours.eigh_tridiagonal(jnp.zeros(0), jnp.zeros(0))
+    assert (values.shape, vectors.shape) == ((0,), (0, 0))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.numpy.creation import placed, user_dtype
+from jxkernel.numpy.creation import asarray, placed, user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast
 from jxkernel.numpy.taking import roll
@@ -70,7 +70,7 @@ def _rolled(name: str, x: Any, axes: int | Sequence[int] | None, back: bool) -> 
     aval = argument_aval(name, x)
     found = canonical_axes(name, range(aval.ndim) if axes is None else listed(axes), aval.ndim)
     if not found:
-        return x
+        return asarray(x)
     return roll(x, [-(-aval.shape[a] // 2) if back else aval.shape[a] // 2 for a in found], found)
 
 

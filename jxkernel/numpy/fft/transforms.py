@@ -162,6 +162,8 @@ def _nothing(
 
 
 def _along(name: str, a: Any, n: int | None, axis: int, norm: Any, kind: FftType) -> Any:
+    if isinstance(axis, Sequence):
+        raise ValueError(f"{name} transforms one axis, got axis={axis}: use {name}n")
     return _several(name, a, None if n is None else (n,), (axis,), norm, kind)
 
 

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from jxkernel import dtypes
+from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.linalg.decompositions import eigvalsh, svdvals
 from jxkernel.numpy.linalg.operands import check_matrices, epsilon, inexact
 from jxkernel.numpy.linalg.solutions import inv
 from jxkernel.numpy.logic import isnan
-from jxkernel.numpy.promotion import argument_aval, cast
+from jxkernel.numpy.promotion import argument_aval, cast, dtype_of
 from jxkernel.numpy.reductions import any as truth_of_any
 from jxkernel.numpy.reductions import max as greatest
 from jxkernel.numpy.reductions import min as least
@@ -43,11 +45,12 @@ def _of_vectors(name: str, x: Any, ord: Any, axes: tuple[int, ...], keepdims: bo
         raise ValueError(f"{name} got ord={ord!r} for vectors: it is a number")
     if ord is None or ord == 2:
         return _root(total(squared_modulus(x), **how), 2)
-    size = abs(x)
+    dtype = dtype_of(x)
+    size = x if dtype in dtypes.BOOLEAN else abs(x)
     if ord == np.inf:
         return greatest(size, initial=0, **how)
     if ord == -np.inf:
-        return least(size, initial=np.inf, **how)
+        return least(size, initial=np.inf if dtype in dtypes.INEXACT else None, **how)
     if ord == 0:
         return total(cast(size != 0, size.dtype), **how)
     if ord == 1:
@@ -135,7 +138,8 @@ def norm(
 
 @fused(static=("axis", "keepdims", "ord"), name="vector_norm")
 def _vector_norm(x: Any, axis: tuple[int, ...] | None, keepdims: bool, ord: Any) -> Any:
-    (y,) = inexact("vector_norm", x)
+    whole = dtype_of(x) not in dtypes.INEXACT and ord in (1, np.inf, -np.inf)
+    y = asarray(x) if whole else inexact("vector_norm", x)[0]
     return _of_vectors("vector_norm", y, ord, reduced_axes("vector_norm", y, axis), keepdims)
 
 
@@ -154,6 +158,10 @@ def vector_norm(
       axis: the axes of the vectors.
       keepdims: whether the axes stay, with size 1.
       ord: a number, as for ``norm``.
+
+    Returns:
+      a real array; of integers and booleans the sums (``ord=1``) and the greatest and least stay
+      whole.
 
     Raises:
       TypeError: ``x`` is no array.

@@ -7,6 +7,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.errors import ShapeMismatchError
+from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.promotion import (
     argument_aval,
     broadcast_shapes,
@@ -17,7 +18,12 @@ from jxkernel.numpy.promotion import (
 )
 from jxkernel.ops.matrix import adjoint, matmul
 
-__all__ = ["adjoint", "broadcast_stacks", "check_matrices", "epsilon", "inexact", "matmul"]
+__all__ = ["adjoint", "broadcast_stacks", "check_matrices", "epsilon", "from_lists", "inexact", "matmul"]
+
+
+def from_lists(x: Any) -> Any:
+    """Return an argument, made an array if it is a list, as SciPy's functions take them."""
+    return asarray(x) if isinstance(x, (list, tuple)) else x
 
 
 def inexact(name: str, *args: Any) -> list[Any]:

@@ -22,7 +22,7 @@ from jxkernel.numpy.linalg.operands import (
     inexact,
     matmul,
 )
-from jxkernel.numpy.promotion import argument_aval, cast
+from jxkernel.numpy.promotion import argument_aval, broadcast_shapes, broadcast_to_shape, cast
 from jxkernel.numpy.reductions import sum as total
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import moveaxis, reshape
@@ -219,6 +219,8 @@ def _pinv(a: Any, rtol: Any, hermitian: bool) -> Any:
     part = np.zeros((), x.dtype).real.dtype
     if rtol is None:
         rtol = part.type(10 * max(m, n) * epsilon(part))
+    lead = broadcast_shapes(np.shape(rtol), np.shape(x)[:-2])
+    x = broadcast_to_shape(x, (*lead, m, n))
     return _pseudo_inverse(x, cast(rtol, part) + zeros((), part))
 
 
@@ -227,8 +229,9 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
 
     Args:
       a: matrices of shape (..., m, n).
-      rtol: singular values up to ``rtol`` times the greatest count as 0: a number, or one for
-        each matrix.  10 max(m, n) times the dtype's precision if not given.
+      rtol: singular values up to ``rtol`` times the greatest count as 0: a number, or an array
+        that broadcasts against the leading axes of ``a``.  10 max(m, n) times the dtype's
+        precision if not given.
       hermitian: whether the matrices are Hermitian: they are symmetrized.
       rcond: the older name of ``rtol``.
 

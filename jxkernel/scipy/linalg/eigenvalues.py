@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from jxkernel.errors import ShapeMismatchError
+from jxkernel.numpy.creation import zeros
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.linalg.operands import adjoint, check_matrices, inexact, matmul
+from jxkernel.numpy.linalg.operands import adjoint, check_matrices, from_lists, inexact, matmul
 from jxkernel.numpy.promotion import argument_aval
 from jxkernel.ops import linalg_spectral as spectral
 from jxkernel.ops.linalg_solve import cholesky, triangular_solve
@@ -27,6 +28,7 @@ def _reduced(a: Any, b: Any, kind: int) -> tuple[Any, Any]:
 
 @fused(static=("eigvals_only", "kind"), name="eigh")
 def _eigh(a: Any, b: Any, eigvals_only: bool, kind: int) -> Any:
+    a, b = from_lists(a), from_lists(b)
     check_matrices("eigh", a, square=True)
     if b is None:
         vectors, values = spectral.eigh(*inexact("eigh", a))
@@ -156,6 +158,10 @@ def eigh_tridiagonal(
     subset = None
     if select == "i" and select_range is not None:
         subset = (int(select_range[0]), int(select_range[1]) + 1)
+    if not main.shape[0]:
+        x = zeros((0, 0), inexact("eigh_tridiagonal", d)[0].dtype)
+        values = x.real.reshape(0)
+        return values if eigvals_only else (values, x)
     found = _tridiagonal(d, e, bool(eigvals_only), subset)
     if select != "v" or select_range is None:
         return found

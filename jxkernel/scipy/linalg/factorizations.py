@@ -19,6 +19,7 @@ from jxkernel.numpy.linalg.operands import (
     broadcast_stacks,
     check_matrices,
     epsilon,
+    from_lists,
     inexact,
     matmul,
 )
@@ -66,6 +67,7 @@ def lu(
     Array([[0., 1.],
            [1., 0.]], dtype=float32)
     """
+    a = from_lists(a)
     check_matrices("lu", a)
     (x,) = inexact("lu", a)
     m, n = np.shape(x)[-2:]
@@ -114,6 +116,7 @@ def qr(
     """
     if mode not in ("full", "economic", "r"):
         raise ValueError(f"qr got mode={mode!r}: it is 'full', 'economic' or 'r'")
+    a = from_lists(a)
     check_matrices("qr", a)
     (x,) = inexact("qr", a)
     found = orthogonal.qr(x, pivoting=pivoting, full_matrices=mode != "economic")
@@ -156,6 +159,7 @@ def qr_multiply(
     """
     if mode not in ("left", "right"):
         raise ValueError(f"qr_multiply got mode={mode!r}: it is 'left' or 'right'")
+    a, c = from_lists(a), from_lists(c)
     check_matrices("qr_multiply", a)
     vector = argument_aval("qr_multiply", c, 1).ndim == 1
     x, y = inexact("qr_multiply", a, c)
@@ -206,6 +210,7 @@ def svd(
     drivers = {"gesdd": spectral.SvdAlgorithm.DEFAULT, "gesvd": spectral.SvdAlgorithm.QR}
     if lapack_driver not in drivers:
         raise ValueError(f"svd got lapack_driver={lapack_driver!r}: it is 'gesdd' or 'gesvd'")
+    a = from_lists(a)
     check_matrices("svd", a)
     (x,) = inexact("svd", a)
     return spectral.svd(
@@ -302,6 +307,7 @@ def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
     >>> rsf2csf(jnp.array([[0.0, -1.0], [1.0, 0.0]]), jnp.eye(2))[0].dtype
     dtype('complex64')
     """
+    T, Z = from_lists(T), from_lists(Z)
     check_matrices("rsf2csf", T, square=True, argument="T")
     check_matrices("rsf2csf", Z, square=True, argument="Z")
     if np.shape(T) != np.shape(Z):
@@ -399,6 +405,7 @@ def polar(
         raise ValueError(f"polar got side={side!r}: it is 'right' or 'left'")
     if method not in ("qdwh", "svd"):
         raise ValueError(f"polar got method={method!r}: it is 'qdwh' or 'svd'")
+    a = from_lists(a)
     check_matrices("polar", a)
     (x,) = inexact("polar", a)
     m, n = np.shape(x)[-2:]

@@ -22,6 +22,7 @@ from jxkernel.numpy.linalg.operands import (
     broadcast_stacks,
     check_matrices,
     epsilon,
+    from_lists,
     inexact,
     matmul,
 )
@@ -162,6 +163,7 @@ def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: boo
     Array([[1., 1.],
            [1., 1.]], dtype=float32)
     """
+    A, E = from_lists(A), from_lists(E)
     check_matrices("expm_frechet", A, square=True, argument="A")
     if argument_aval("expm_frechet", E, 1).shape != np.shape(A):
         raise ShapeMismatchError(
@@ -260,6 +262,7 @@ def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: float
     """
     if method not in ("schur", "eigen"):
         raise ValueError(f"solve_sylvester got method={method!r}: it is 'schur' or 'eigen'")
+    A, B, C = from_lists(A), from_lists(B), from_lists(C)
     check_matrices("solve_sylvester", A, square=True, argument="A")
     check_matrices("solve_sylvester", B, square=True, argument="B")
     check_matrices("solve_sylvester", C, argument="C")
@@ -409,6 +412,7 @@ def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
     Array([[2., 0.],
            [0., 3.]], dtype=float32)
     """
+    A = from_lists(A)
     aval = argument_aval("funm", A)
     if aval.ndim != 2 or aval.shape[0] != aval.shape[1]:
         raise ValueError(f"funm takes one square matrix A, got shape {aval.shape}")

@@ -18,6 +18,7 @@ from jxkernel.numpy.joining import concatenate
 from jxkernel.numpy.linalg.operands import broadcast_stacks, inexact
 from jxkernel.numpy.mathematics import conj
 from jxkernel.numpy.promotion import argument_aval, cast, dtype_of, promote_dtypes
+from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import reshape
 
 __all__ = [
@@ -49,7 +50,7 @@ def _vectors(name: str, x: Any, least: int = 0) -> Any:
       ValueError: the vectors are shorter than ``least``.
     """
     aval = argument_aval(name, x)
-    x = cast(x, dtype_of(x))
+    x = cast(x, dtype_of(x), aval.weak_type)
     if not aval.ndim:
         x = reshape(x, (1,))
     if np.shape(x)[-1] < least:
@@ -178,10 +179,7 @@ def companion(a: Any) -> Any:
     (x,) = inexact("companion", _vectors("companion", a, 2))
     first = -x[..., 1:] / x[..., :1]
     n = np.shape(first)[-1]
-    below = np.eye(n, k=-1, dtype=x.dtype)
-    top = np.zeros((n, 1), x.dtype)
-    top[0] = 1
-    return first[..., None, :] * top + below
+    return where(np.arange(n)[:, None] == 0, first[..., None, :], np.eye(n, k=-1, dtype=x.dtype))
 
 
 @fused
@@ -235,7 +233,7 @@ def fiedler_companion(a: Any) -> Any:
     source[range(2, n, 2), range(1, n - 1, 2)] = range(3, n + 1, 2)
     source[range(0, n - 1, 2), range(1, n, 2)] = range(2, n + 1, 2)
     source[0, 0] = 1
-    return ones - x[..., source] * (source > 0)
+    return where(source > 0, -x[..., source], ones)
 
 
 @fused

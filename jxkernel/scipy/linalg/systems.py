@@ -11,7 +11,13 @@ import numpy as np
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy import linalg
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.linalg.operands import adjoint, broadcast_stacks, check_matrices, inexact
+from jxkernel.numpy.linalg.operands import (
+    adjoint,
+    broadcast_stacks,
+    check_matrices,
+    from_lists,
+    inexact,
+)
 from jxkernel.numpy.promotion import argument_aval
 from jxkernel.ops.linalg_lu import lu as factorized
 from jxkernel.ops.linalg_lu import lu_pivots_to_permutation, take_rows
@@ -37,6 +43,7 @@ def _sides(name: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
 
     ``b`` holds vectors if it has one axis, or the shape of ``a`` without its last.
     """
+    a, b = from_lists(a), from_lists(b)
     check_matrices(name, a, square=True)
     given = argument_aval(name, b, 1)
     vectors = given.ndim == 1 or given.shape == np.shape(a)[:-1]
@@ -73,6 +80,7 @@ def cholesky(
     Array([[2., 1.],
            [0., 2.]], dtype=float32)
     """
+    a = from_lists(a)
     check_matrices("cholesky", a, square=True)
     (x,) = inexact("cholesky", a)
     read = x if lower else adjoint(x)
@@ -154,6 +162,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
     >>> lu_factor(jnp.array([[0.0, 2.0], [1.0, 0.0]]))[1]
     Array([1, 1], dtype=int32)
     """
+    a = from_lists(a)
     check_matrices("lu_factor", a)
     factors, pivots, _ = factorized(*inexact("lu_factor", a))
     return factors, pivots

@@ -260,5 +260,5 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
             raise ValueError(f"fftconvolve got axes {listed} for operands of rank {rank}")
         along = tuple(axis % rank for axis in listed)
     if not along:
-        return jnp.multiply(in1, in2)
+        return jnp.multiply(*promote_inexact("fftconvolve", in1, in2))
     return _transformed(in1, in2, mode, along)

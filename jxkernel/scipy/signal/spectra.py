@@ -13,6 +13,7 @@ import jxkernel.numpy as jnp
 from jxkernel import dtypes
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, promote_inexact
+from jxkernel.ops.structural import canonical_axis
 from jxkernel.scipy.signal.trends import detrend as detrended
 from jxkernel.scipy.signal.windows import window_named
 
@@ -71,6 +72,22 @@ def _segments(x: Any, layout: _Layout) -> Any:
     count = (x.shape[-1] - layout.overlap) // layout.step
     starts = np.arange(count) * layout.step
     return x[..., starts[:, None] + np.arange(layout.size)]
+
+
+def _sizes(name: str, axis: int, *signals: Any) -> tuple[list[int], Any]:
+    """Return the samples of each signal, and zeros to answer with if one has none, else None.
+
+    Raises:
+      ValueError: the axis does not exist.
+    """
+    avals = [argument_aval(name, item, place) for place, item in enumerate(signals)]
+    places = [canonical_axis(name, axis, aval.ndim) for aval in avals]
+    sizes = [aval.shape[place] for aval, place in zip(avals, places, strict=True)]
+    if all(np.prod(aval.shape) for aval in avals):
+        return sizes, None
+    shape = [size for i, size in enumerate(avals[0].shape) if i != places[0]]
+    shape.insert(places[0], min(sizes))
+    return sizes, jnp.zeros(shape, jnp.result_type(*promote_inexact(name, *signals)))
 
 
 _Trend = str | bool | Callable[..., Any]
@@ -189,10 +206,10 @@ def csd(
       average: ``"mean"`` or ``"median"``.
 
     Returns:
-      the frequencies and the spectrum.
+      the frequencies and the spectrum, both empty for a signal without samples.
 
     Raises:
-      ValueError: segments of no size, or an unknown name.
+      ValueError: segments of no size, an axis that does not exist, or an unknown name.
 
     Source: P. Welch, 1967.
 
@@ -204,7 +221,10 @@ def csd(
     _choice("csd", "scaling", scaling, ("density", "spectrum"))
     _choice("csd", "average", average, ("mean", "median"))
     _choice("csd", "detrend", detrend, ("constant", "linear", False))
-    lengths = [argument_aval("csd", item).shape[axis] for item in (x, y) if item is not None]
+    lengths, nothing = _sizes("csd", axis, *([x] if y is None else [x, y]))
+    if nothing is not None:
+        real = nothing.real
+        return real, real if y is None else nothing.astype(np.promote_types(real.dtype, np.complex64))
     named = isinstance(window, (str, tuple))
     if not named and nperseg is None:
         nperseg = np.shape(window)[0]
@@ -373,7 +393,10 @@ def stft(
     """
     _choice("stft", "boundary", boundary, tuple(_BOUNDARIES))
     _choice("stft", "detrend", detrend, ("constant", "linear", False))
-    length = argument_aval("stft", x).shape[axis]
+    (length,), nothing = _sizes("stft", axis, x)
+    if nothing is not None:
+        real = nothing.real
+        return real, real, nothing.astype(np.promote_types(real.dtype, np.complex64))
     named = isinstance(window, (str, tuple))
     layout = _layout("stft", nperseg, noverlap, nfft, length)
     given = (None if named else window, window if named else None)

@@ -7,7 +7,9 @@ import numpy as np
 
 import jxkernel.numpy as jnp
 from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.linalg.operands import from_lists
 from jxkernel.numpy.promotion import argument_aval, promote_inexact
+from jxkernel.ops.structural import canonical_axis
 
 __all__ = ["detrend"]
 
@@ -42,7 +44,7 @@ def detrend(
     """Return a signal without its trend.
 
     Args:
-      data: the signal; integers become floating.
+      data: the signal, an array or a list; integers become floating.
       axis: the axis of time.
       type: ``"linear"`` to take away lines of least squares, ``"constant"`` the mean.
       bp: where the lines break: places between which each piece has its own.
@@ -62,7 +64,9 @@ def detrend(
         raise NotImplementedError("detrend(overwrite_data=...): arrays cannot be written to")
     if type not in ("linear", "constant"):
         raise ValueError(f"detrend got type={type!r}: there are 'linear' and 'constant'")
-    size = argument_aval("detrend", data).shape[axis]
+    data = from_lists(data)
+    aval = argument_aval("detrend", data)
+    size = aval.shape[canonical_axis("detrend", axis, aval.ndim)]
     breaks = sorted({0, size, *np.atleast_1d(np.asarray(bp)).tolist()})
     if breaks[0] < 0 or breaks[-1] > size:
         raise ValueError(f"detrend got breaks {bp} outside a signal of {size} samples")

@@ -62,7 +62,7 @@ def i0(x: Any) -> Any:
     >>> special.i0(0.0)
     Array(1.0000001, dtype=float32)
     """
-    return computed("i0", lambda x: jnp.exp(abs(x)) * ops.bessel_i0e(x), x)
+    return computed("i0", lambda x: jnp.exp(abs(x)) * ops.bessel_i0e(x), x, weakly=True)
 
 
 @fused
@@ -76,7 +76,7 @@ def i1(x: Any) -> Any:
     >>> special.i1(0.0)
     Array(0., dtype=float32)
     """
-    return computed("i1", lambda x: jnp.exp(abs(x)) * ops.bessel_i1e(x), x)
+    return computed("i1", lambda x: jnp.exp(abs(x)) * ops.bessel_i1e(x), x, weakly=True)
 
 
 def _downward(z: Any, v: int, count: int) -> Any:

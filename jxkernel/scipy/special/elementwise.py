@@ -13,12 +13,19 @@ from jxkernel.numpy.promotion import (
     inexact_dtype,
     promote_operands,
     refuse_complex,
+    result_dtype,
 )
 
 __all__ = ["chebyshev", "computed", "epsilon", "polynomial"]
 
 
-def computed(name: str, compute: Callable[..., Any], *args: Any, complex_too: bool = False) -> Any:
+def computed(
+    name: str,
+    compute: Callable[..., Any],
+    *args: Any,
+    complex_too: bool = False,
+    weakly: bool = False,
+) -> Any:
     """Return a function of operands in one floating dtype and shape.
 
     Floats narrower than 32 bits are computed in float32 and rounded once.
@@ -28,6 +35,7 @@ def computed(name: str, compute: Callable[..., Any], *args: Any, complex_too: bo
       compute: from arrays of one dtype and shape to an array or several.
       *args: arrays and numbers.
       complex_too: whether complex operands are taken.
+      weakly: whether results of weakly typed operands are weakly typed, as those of a formula.
 
     Raises:
       TypeError: an operand is no array and no number, or complex.
@@ -41,7 +49,8 @@ def computed(name: str, compute: Callable[..., Any], *args: Any, complex_too: bo
     wide = np.dtype(np.float32) if narrow else dtype
     arrays = jnp.broadcast_arrays(*[jnp.asarray(cast(x, wide)) for x in operands])
     result = compute(*arrays)
-    return tree.map(lambda y: cast(y, dtype), result) if narrow else result
+    weak = weakly and result_dtype(name, args)[1]
+    return tree.map(lambda y: cast(y, dtype, weak), result) if narrow or weak else result
 
 
 def chebyshev(x: Any, low: float, high: float, coefficients: Sequence[float]) -> Any:

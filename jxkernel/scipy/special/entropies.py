@@ -60,7 +60,7 @@ def logit(x: Any) -> Any:
     >>> special.logit(0.5)
     Array(0., dtype=float32)
     """
-    return computed("logit", _logit, x, complex_too=True)
+    return computed("logit", _logit, x, complex_too=True, weakly=True)
 
 
 @custom_jvp
@@ -90,7 +90,7 @@ def xlogy(x: Any, y: Any) -> Any:
     >>> special.xlogy(0.0, 0.0)
     Array(0., dtype=float32)
     """
-    return computed("xlogy", _xlogy, x, y, complex_too=True)
+    return computed("xlogy", _xlogy, x, y, complex_too=True, weakly=True)
 
 
 @custom_jvp
@@ -120,7 +120,7 @@ def xlog1py(x: Any, y: Any) -> Any:
     >>> special.xlog1py(0.0, -1.0)
     Array(0., dtype=float32)
     """
-    return computed("xlog1py", _xlog1py, x, y, complex_too=True)
+    return computed("xlog1py", _xlog1py, x, y, complex_too=True, weakly=True)
 
 
 @fused
@@ -136,7 +136,7 @@ def entr(x: Any) -> Any:
     >>> special.entr(1.0) == 0
     Array(True, dtype=bool)
     """
-    return computed("entr", lambda x: jnp.where(x < 0, -np.inf, -_xlogy(x, x)), x)
+    return computed("entr", lambda x: jnp.where(x < 0, -np.inf, -_xlogy(x, x)), x, weakly=True)
 
 
 def _rel_entr(p: Any, q: Any) -> Any:
@@ -160,7 +160,7 @@ def rel_entr(p: Any, q: Any) -> Any:
     >>> special.rel_entr(0.0, 1.0)
     Array(0., dtype=float32)
     """
-    return computed("rel_entr", _rel_entr, p, q)
+    return computed("rel_entr", _rel_entr, p, q, weakly=True)
 
 
 @fused
@@ -175,7 +175,7 @@ def kl_div(p: Any, q: Any) -> Any:
     >>> special.kl_div(0.0, 1.0)
     Array(1., dtype=float32)
     """
-    return computed("kl_div", _kl_div, p, q)
+    return computed("kl_div", _kl_div, p, q, weakly=True)
 
 
 def _kl_div(p: Any, q: Any) -> Any:
@@ -211,7 +211,7 @@ def boxcox(x: Any, lmbda: Any) -> Any:
     def compute(x: Any, exponent: Any) -> Any:
         return _power_of_log(jnp.log(x), exponent)
 
-    return computed("boxcox", compute, x, lmbda, complex_too=True)
+    return computed("boxcox", compute, x, lmbda, complex_too=True, weakly=True)
 
 
 @fused
@@ -230,4 +230,4 @@ def boxcox1p(x: Any, lmbda: Any) -> Any:
     def compute(x: Any, exponent: Any) -> Any:
         return _power_of_log(jnp.log1p(x), exponent)
 
-    return computed("boxcox1p", compute, x, lmbda, complex_too=True)
+    return computed("boxcox1p", compute, x, lmbda, complex_too=True, weakly=True)

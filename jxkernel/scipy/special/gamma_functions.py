@@ -152,10 +152,10 @@ def _complex_digamma(z: Any) -> Any:
 
 @fused
 def loggamma(x: Any) -> Any:
-    """Return the logarithm of Γ: that of |Γ| for real x, the principal branch for complex ones.
+    """Return the logarithm of Γ, the principal branch; NaN for negative real x.
 
     Args:
-      x: an array; integers become floating.
+      x: an array; integers become floating.  For the logarithm of |Γ| see ``gammaln``.
 
     For complex arguments the cut is the negative real axis.  Sources: DLMF 5.5.3, 5.11.1.
 
@@ -166,7 +166,8 @@ def loggamma(x: Any) -> Any:
     (x,) = promote_inexact("loggamma", x)
     if argument_aval("loggamma", x).dtype in dtypes.COMPLEX:
         return _smooth_loggamma(jnp.asarray(x))
-    return ops.lgamma(x)
+    negative = jnp.less(x, 0)
+    return jnp.where(negative, np.nan, ops.lgamma(jnp.where(negative, 1, x)))
 
 
 def _gammasgn(x: Any) -> Any:
@@ -278,7 +279,7 @@ def betaln(a: Any, b: Any) -> Any:
     >>> special.betaln(1.0, 1.0) == 0
     Array(True, dtype=bool)
     """
-    return computed("betaln", _smooth_betaln, a, b)
+    return computed("betaln", _smooth_betaln, a, b, weakly=True)
 
 
 @fused
@@ -382,7 +383,7 @@ def factorial(n: Any, exact: bool = False) -> Any:
     """
     if exact:
         raise NotImplementedError("factorial(exact=True): there are no integers of any size here")
-    return computed("factorial", lambda n: jnp.where(n < 0, 0, _gamma(n + 1)), n)
+    return computed("factorial", lambda n: jnp.where(n < 0, 0, _gamma(n + 1)), n, weakly=True)
 
 
 @fused(static=("repetition",), name="comb")
@@ -409,7 +410,7 @@ def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:
         whole = (n == jnp.floor(n)) & (k == jnp.floor(k)) & (value < 1e6)
         return jnp.where(valid, jnp.where(whole, jnp.round(value), value), 0)
 
-    return computed("comb", compute, N, k)
+    return computed("comb", compute, N, k, weakly=True)
 
 
 @custom_jvp

@@ -110,7 +110,10 @@ def _kummer(a: Any, b: Any, x: Any) -> Any:
 @custom_jvp
 def _hyp1f1(a: Any, b: Any, x: Any) -> Any:
     pole = _is_natural(b) & ~(_is_natural(a) & (a >= b))
-    value = _kummer(a, jnp.where(pole, 1, b), x)
+    # Equal parameters cancel, and a = 0 leaves the first term, also where b is a pole.
+    equal = (a == b) & (a != 0)
+    given = jnp.where(pole | (b == 0) | equal, 1, b)
+    value = _kummer(jnp.where(equal, 1, a), given, x)
     return jnp.where(pole, np.inf, value)
 
 

@@ -1,0 +1,37 @@
+"""Softmax and its kin, standardization and one-hot codes, where operands are out of the ordinary."""
+
+import numpy as np
+import pytest
+
+import jxkernel.numpy as jnp
+from jxkernel import nn
+
+Z = np.array([1 + 2j, -0.5j, 0.25], np.complex64)
+
+
+@pytest.mark.parametrize("b", [2.0, -2.0, 1j, [1.0, 0.0, -1.0]])
+def test_logsumexp_of_complex_numbers_with_factors_is_the_complex_logarithm(b):
+    found = nn.logsumexp(jnp.asarray(Z), b=jnp.asarray(b))
+    assert found.dtype == jnp.complex64
+    np.testing.assert_allclose(found, np.log(np.sum(np.asarray(b) * np.exp(Z))), 1e-5)
+
+
+def test_logsumexp_of_reals_with_complex_factors_is_complex():
+    found = nn.logsumexp(jnp.zeros(2), b=jnp.array([1j, 1.0]))
+    np.testing.assert_allclose(found, np.log(1 + 1j), 1e-6)
+
+
+def test_logsumexp_with_sign_gives_a_real_logarithm_of_complex_sums():
+    size, sign = nn.logsumexp(jnp.asarray(Z), b=2.0, return_sign=True)
+    assert (size.dtype, sign.dtype) == (jnp.float32, jnp.complex64)
+    np.testing.assert_allclose(sign * np.exp(size), 2 * np.exp(Z).sum(), 1e-5)
+
+
+def test_standardize_refuses_complex_numbers_for_its_fast_variance():
+    with pytest.raises(ValueError, match="takes no complex numbers.*pass variance"):
+        nn.standardize(jnp.asarray(Z))
+    np.testing.assert_allclose(nn.standardize(jnp.asarray(Z), mean=0, variance=4.0), Z / 2, 1e-5)
+
+
+def test_one_hot_takes_a_list_of_classes():
+    np.testing.assert_array_equal(nn.one_hot([0, 2], 3), [[1, 0, 0], [0, 0, 1]])
