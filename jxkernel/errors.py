@@ -25,6 +25,7 @@ The tree (built-in base in parentheses):
     ├── UndefinedRuleError (NotImplementedError)       a primitive lacks a transform's rule
     ├── ArgumentTypeError (TypeError)                  an argument is no array, number or pytree
     ├── ShapeMismatchError (TypeError)                 shapes do not fit each other
+    ├── ComplexOrderError (TypeError, ValueError)      complex numbers where an order is needed
     ├── CarryTypeError (TypeError)                     a loop's carry changes its type
     ├── ReverseModeError (ValueError)                  a loop of unknown length was run backwards
     ├── ImmutableArrayError (TypeError)                `x[i] = v` on an array
@@ -57,6 +58,7 @@ __all__ = [
     "AxisError",
     "CarryTypeError",
     "CheckError",
+    "ComplexOrderError",
     "ConcretizationTypeError",
     "DeletedArrayError",
     "ImmutableArrayError",
@@ -400,10 +402,31 @@ class ShapeMismatchError(JXError, TypeError, ValueError):
     ) -> None:
         listed = " and ".join(str(tuple(shape)) for shape in shapes)
         because = f": {rule}" if rule else ""
-        super().__init__(f"{operation} got shapes {listed} that do not fit{because}.", **parts)
+        several = f"shapes {listed} that do not fit"
+        given = several if len(shapes) > 1 else f"shape {listed}, which does not fit"
+        super().__init__(f"{operation} got {given}{because}.", **parts)
         self.operation = operation
         self.shapes = tuple(tuple(shape) for shape in shapes)
         self.rule = rule
+
+
+class ComplexOrderError(JXError, TypeError, ValueError):
+    """Complex numbers were given to an operation that needs an order, or a sign.
+
+    It is a ``TypeError`` and a ``ValueError``, since the field's functions raise the one or the
+    other.
+
+    Args:
+      operation: the operation's name.
+      dtype: the name of the dtype it was given.
+    """
+
+    def __init__(self, operation: str, dtype: str, **parts: Any) -> None:
+        super().__init__(
+            f"{operation} does not accept dtype {dtype}: complex numbers have no order.", **parts
+        )
+        self.operation = operation
+        self.dtype = dtype
 
 
 class CarryTypeError(JXError, TypeError):

@@ -14,6 +14,7 @@ from jxkernel.errors import (
     AxisError,
     CarryTypeError,
     CheckError,
+    ComplexOrderError,
     ConcretizationTypeError,
     DeletedArrayError,
     ImmutableArrayError,
@@ -110,6 +111,12 @@ EXAMPLES: list[tuple[JXError, type[Exception], list[str]]] = [
         TypeError,
         ["dot_general got shapes (2, 3) and (4, 5)", "contracted sizes are 3 and 4"],
     ),
+    (
+        ShapeMismatchError("qr", [(2,)], "a is of shape (..., m, n)"),
+        ValueError,
+        ["qr got shape (2,), which does not fit: a is of shape (..., m, n)"],
+    ),
+    (ComplexOrderError("clip", "complex64"), ValueError, ["clip does not accept dtype complex64"]),
     (
         CarryTypeError("scan", "carry[0]", "i32[]", "f32[]"),
         TypeError,

@@ -14,7 +14,7 @@ from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.trace import Tracer
-from jxkernel.errors import ShapeMismatchError
+from jxkernel.errors import ComplexOrderError, ShapeMismatchError
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.convert import convert_element_type_p
 from jxkernel.runtime import ArrayImpl
@@ -250,10 +250,10 @@ def refuse_complex(name: str, dtype: Any) -> None:
     """Refuse complex dtypes, whose numbers have no order.
 
     Raises:
-      TypeError: the dtype is complex.
+      ComplexOrderError: the dtype is complex.
     """
     if dtype in dtypes.COMPLEX:
-        raise TypeError(f"{name} does not accept dtype {dtype.name}: complex numbers have no order")
+        raise ComplexOrderError(name, dtype.name)
 
 
 def refuse_out(name: str, out: Any) -> None:

@@ -91,7 +91,10 @@ def test_bad_arguments(args: Any, how: Any, error: Any, message: str) -> None:
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (4, 2, 3)])
 def test_operands_of_lower_rank_have_first_axes_of_size_one(shape):
-    q, k, v = (x[0, : shape[0] if len(shape) > 2 else 1].reshape(-1)[: np.prod(shape)].reshape(shape) for x in (Q, K, V))
+    q, k, v = (
+        x[0, : shape[0] if len(shape) > 2 else 1].reshape(-1)[: np.prod(shape)].reshape(shape)
+        for x in (Q, K, V)
+    )
     found, totals = nn.dot_product_attention(q, k, v, return_residual=True)
     whole = (1,) * (4 - len(shape)) + shape
     wanted = nn.dot_product_attention(*(x.reshape(whole) for x in (q, k, v)))

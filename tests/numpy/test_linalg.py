@@ -299,9 +299,9 @@ BAD = np.ones((2, 3), np.float32)
 SQUARE_ONLY = ("cholesky", "det", "slogdet", "inv", "eig", "eigh", "eigvals", "eigvalsh")
 MATRICES_ONLY = ("svd", "svdvals", "qr", "pinv", "matrix_norm", "trace", "diagonal", "cond")
 REFUSED = [
-    *[(getattr(L, n), (BAD,), {}, ValueError, rf"{n} .*\(\.\.\., n, n\).*\(2, 3\)")
+    *[(getattr(L, n), (BAD,), {}, ValueError, rf"{n} .*\(2, 3\).*\(\.\.\., n, n\)")
       for n in SQUARE_ONLY],
-    *[(getattr(L, n), (BAD[0],), {}, ValueError, rf"{n} .*got shape \(3,\)")
+    *[(getattr(L, n), (BAD[0],), {}, TypeError, rf"{n} got shape \(3,\)")
       for n in MATRICES_ONLY],
     *[(getattr(L, n), ([[1.0]],), {}, TypeError, f"{n} takes arrays.*jnp.asarray")
       for n in (*SQUARE_ONLY, *MATRICES_ONLY)],

@@ -157,10 +157,14 @@ def test_wrong_arguments_are_named(call: Any, kind: type, message: str) -> None:
         call()
 
 
-@pytest.mark.parametrize(("name", "shape"), [("welch", (0,)), ("welch", (2, 0)), ("csd", (0,)), ("stft", (2, 0))])
+@pytest.mark.parametrize(
+    ("name", "shape"), [("welch", (0,)), ("welch", (2, 0)), ("csd", (0,)), ("stft", (2, 0))]
+)
 def test_signals_without_samples_have_empty_spectra(name, shape):
     x = jnp.zeros(shape)
-    found = getattr(jx.scipy.signal, name)(x, x) if name == "csd" else getattr(jx.scipy.signal, name)(x)
+    found = (
+        getattr(jx.scipy.signal, name)(x, x) if name == "csd" else getattr(jx.scipy.signal, name)(x)
+    )
     assert {y.shape for y in found} == {shape}
     assert found[-1].dtype == ("float32" if name == "welch" else "complex64")
 
@@ -172,5 +176,7 @@ def test_spectra_and_trends_of_a_number_name_the_axis(name):
 
 
 def test_detrend_takes_a_list_and_fftconvolve_of_numbers_is_floating():
-    np.testing.assert_allclose(jx.scipy.signal.detrend([1.0, 2.0, 6.0], type="constant"), [-2, -1, 3])
+    np.testing.assert_allclose(
+        jx.scipy.signal.detrend([1.0, 2.0, 6.0], type="constant"), [-2, -1, 3]
+    )
     assert jx.scipy.signal.fftconvolve(1, 2).dtype == "float32"

@@ -220,3 +220,30 @@ def test_entropy_terms_have_slopes_at_zero_weight() -> None:
 def test_wrong_arguments_are_named(call: Any, kind: type, message: str) -> None:
     with pytest.raises(kind, match=f"(?s){message}"):
         call()
+
+
+WEAKLY = ["i0", "i1", "logit", "xlogy", "xlog1py", "entr", "rel_entr", "kl_div", "boxcox"]
+
+
+@pytest.mark.parametrize("name", [*WEAKLY, "boxcox1p", "betaln", "factorial", "comb"])
+def test_formulas_of_python_numbers_stay_weakly_typed(name: str) -> None:
+    function = getattr(special, name)
+    count = 1 if name in ("i0", "i1", "logit", "entr", "factorial") else 2
+    assert function(*[0.5] * count).weak_type
+    assert not function(*[jnp.array([0.5])] * count).weak_type
+
+
+def test_loggamma_of_negative_reals_is_nan_and_gammaln_is_not() -> None:
+    x = jnp.array([-1.25, 0.0, 3.0])
+    np.testing.assert_allclose(special.loggamma(x), [np.nan, np.inf, np.log(2)], 1e-6)
+    np.testing.assert_allclose(special.gammaln(x), [1.3664317, np.inf, np.log(2)], 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "x", "wanted"),
+    [(0, 0, 2, 1), (0, -1, 2, 1), (-1, -1, 1, np.e), (-2, -1, 1, np.inf), (-1, 3, 1, 2 / 3)],
+)
+def test_hyp1f1_at_whole_parameters(a: float, b: float, x: float, wanted: float) -> None:
+    np.testing.assert_allclose(special.hyp1f1(a, b, x), wanted, 1e-6)
+    slope = jx.grad(special.hyp1f1, 2)(float(a), float(b), float(x))
+    assert np.isfinite(slope) or not np.isfinite(wanted)

@@ -18,7 +18,15 @@ from jxkernel.numpy.promotion import (
 )
 from jxkernel.ops.matrix import adjoint, matmul
 
-__all__ = ["adjoint", "broadcast_stacks", "check_matrices", "epsilon", "from_lists", "inexact", "matmul"]
+__all__ = [
+    "adjoint",
+    "broadcast_stacks",
+    "check_matrices",
+    "epsilon",
+    "from_lists",
+    "inexact",
+    "matmul",
+]
 
 
 def from_lists(x: Any) -> Any:
@@ -41,12 +49,12 @@ def check_matrices(name: str, x: Any, *, square: bool = False, argument: str = "
 
     Raises:
       TypeError: it is no array and no number.
-      ValueError: it has fewer than two axes, or the matrices are not square.
+      ShapeMismatchError: it has fewer than two axes, or the matrices are not square.
     """
     shape = argument_aval(name, x).shape
     if len(shape) < 2 or (square and shape[-1] != shape[-2]):
         kind = "(..., n, n)" if square else "(..., m, n)"
-        raise ValueError(f"{name} takes {argument} of shape {kind}, got shape {shape}")
+        raise ShapeMismatchError(name, [shape], f"{argument} is of shape {kind}")
 
 
 def broadcast_stacks(name: str, arrays: Sequence[Any], core: Sequence[int]) -> list[Any]:

@@ -170,9 +170,9 @@ def lstsq(
     """
     left, right = argument_aval("lstsq", a), argument_aval("lstsq", b, 1)
     if left.ndim != 2:
-        raise ValueError(f"lstsq takes one matrix a, got shape {left.shape}: use vmap for stacks")
+        raise ShapeMismatchError("lstsq", [left.shape], "a is one matrix; use vmap for stacks")
     if right.ndim not in (1, 2):
-        raise ValueError(f"lstsq takes b of shape (m,) or (m, k), got shape {right.shape}")
+        raise ShapeMismatchError("lstsq", [right.shape], "b is of shape (m,) or (m, k)")
     if left.shape[0] != right.shape[0]:
         raise ShapeMismatchError("lstsq", [left.shape, right.shape], "a and b have as many rows")
     dtype = inexact("lstsq", np.zeros((), left.dtype), np.zeros((), right.dtype))[0].dtype

@@ -224,7 +224,9 @@ def csd(
     lengths, nothing = _sizes("csd", axis, *([x] if y is None else [x, y]))
     if nothing is not None:
         real = nothing.real
-        return real, real if y is None else nothing.astype(np.promote_types(real.dtype, np.complex64))
+        return real, real if y is None else nothing.astype(
+            np.promote_types(real.dtype, np.complex64)
+        )
     named = isinstance(window, (str, tuple))
     if not named and nperseg is None:
         nperseg = np.shape(window)[0]

@@ -60,7 +60,7 @@ def i0(x: Any) -> Any:
 
     >>> from jxkernel.scipy import special
     >>> special.i0(0.0)
-    Array(1.0000001, dtype=float32)
+    Array(1.0000001, dtype=float32, weak_type=True)
     """
     return computed("i0", lambda x: jnp.exp(abs(x)) * ops.bessel_i0e(x), x, weakly=True)
 
@@ -74,7 +74,7 @@ def i1(x: Any) -> Any:
 
     >>> from jxkernel.scipy import special
     >>> special.i1(0.0)
-    Array(0., dtype=float32)
+    Array(0., dtype=float32, weak_type=True)
     """
     return computed("i1", lambda x: jnp.exp(abs(x)) * ops.bessel_i1e(x), x, weakly=True)
 

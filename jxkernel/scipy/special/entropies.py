@@ -58,7 +58,7 @@ def logit(x: Any) -> Any:
 
     >>> from jxkernel.scipy import special
     >>> special.logit(0.5)
-    Array(0., dtype=float32)
+    Array(0., dtype=float32, weak_type=True)
     """
     return computed("logit", _logit, x, complex_too=True, weakly=True)
 
@@ -88,7 +88,7 @@ def xlogy(x: Any, y: Any) -> Any:
 
     >>> from jxkernel.scipy import special
     >>> special.xlogy(0.0, 0.0)
-    Array(0., dtype=float32)
+    Array(0., dtype=float32, weak_type=True)
     """
     return computed("xlogy", _xlogy, x, y, complex_too=True, weakly=True)
 
@@ -118,7 +118,7 @@ def xlog1py(x: Any, y: Any) -> Any:
 
     >>> from jxkernel.scipy import special
     >>> special.xlog1py(0.0, -1.0)
-    Array(0., dtype=float32)
+    Array(0., dtype=float32, weak_type=True)
     """
     return computed("xlog1py", _xlog1py, x, y, complex_too=True, weakly=True)
 
@@ -158,7 +158,7 @@ def rel_entr(p: Any, q: Any) -> Any:
 
     >>> from jxkernel.scipy import special
     >>> special.rel_entr(0.0, 1.0)
-    Array(0., dtype=float32)
+    Array(0., dtype=float32, weak_type=True)
     """
     return computed("rel_entr", _rel_entr, p, q, weakly=True)
 
@@ -173,7 +173,7 @@ def kl_div(p: Any, q: Any) -> Any:
 
     >>> from jxkernel.scipy import special
     >>> special.kl_div(0.0, 1.0)
-    Array(1., dtype=float32)
+    Array(1., dtype=float32, weak_type=True)
     """
     return computed("kl_div", _kl_div, p, q, weakly=True)
 
@@ -205,7 +205,7 @@ def boxcox(x: Any, lmbda: Any) -> Any:
 
     >>> from jxkernel.scipy import special
     >>> special.boxcox(3.0, 1.0).round(4)
-    Array(2., dtype=float32)
+    Array(2., dtype=float32, weak_type=True)
     """
 
     def compute(x: Any, exponent: Any) -> Any:
@@ -224,7 +224,7 @@ def boxcox1p(x: Any, lmbda: Any) -> Any:
 
     >>> from jxkernel.scipy import special
     >>> special.boxcox1p(2.0, 1.0).round(4)
-    Array(2., dtype=float32)
+    Array(2., dtype=float32, weak_type=True)
     """
 
     def compute(x: Any, exponent: Any) -> Any:

@@ -379,7 +379,7 @@ def factorial(n: Any, exact: bool = False) -> Any:
 
     >>> from jxkernel.scipy import special
     >>> special.factorial(4)
-    Array(24., dtype=float32)
+    Array(24., dtype=float32, weak_type=True)
     """
     if exact:
         raise NotImplementedError("factorial(exact=True): there are no integers of any size here")
@@ -397,7 +397,7 @@ def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:
 
     >>> from jxkernel.scipy import special
     >>> special.comb(5, 2).round(3)
-    Array(10., dtype=float32)
+    Array(10., dtype=float32, weak_type=True)
     """
 
     def compute(n: Any, k: Any) -> Any:

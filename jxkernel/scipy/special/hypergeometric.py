@@ -119,11 +119,13 @@ def _hyp1f1(a: Any, b: Any, x: Any) -> Any:
 
 @_hyp1f1.defjvp
 def _hyp1f1_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
-    """In x the slope is a/b ₁F₁(a + 1; b + 1; x) (DLMF 13.3.15)."""
+    """In x the slope is a/b ₁F₁(a + 1; b + 1; x) (DLMF 13.3.15); of 1 it is 0, of exp(x) itself."""
     a, b, x = primals
     by_a, by_b = _slopes(lambda a, b: _kummer(a, b, x), a, b)
-    by_x = a / b * _hyp1f1(a + 1, b + 1, x)
-    return _hyp1f1(a, b, x), tangents[0] * by_a + tangents[1] * by_b + tangents[2] * by_x
+    value, flat = _hyp1f1(a, b, x), a == 0
+    by_x = a / jnp.where(flat, 1, b) * _hyp1f1(a + 1, b + 1, x)
+    by_x = jnp.where(flat, 0, jnp.where(a == b, value, by_x))
+    return value, tangents[0] * by_a + tangents[1] * by_b + tangents[2] * by_x
 
 
 @fused
