@@ -1,4 +1,4 @@
-"""Softmax and its kin, standardization and one-hot codes, where operands are out of the ordinary."""
+"""Softmax and its kin, standardization, one-hot codes: operands out of the ordinary."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def test_logsumexp_with_sign_gives_a_real_logarithm_of_complex_sums():
 
 
 def test_standardize_refuses_complex_numbers_for_its_fast_variance():
-    with pytest.raises(ValueError, match="takes no complex numbers.*pass variance"):
+    with pytest.raises(ValueError, match=r"takes no complex numbers.*pass variance"):
         nn.standardize(jnp.asarray(Z))
     np.testing.assert_allclose(nn.standardize(jnp.asarray(Z), mean=0, variance=4.0), Z / 2, 1e-5)
 
