@@ -137,6 +137,7 @@ __all__ = [
     "alias",
     "array_garbage_collection_guard",
     "assert_max_traces",
+    "benchmark",
     "block_until_ready",
     "check_tracer_leaks",
     "checking_leaks",
@@ -271,6 +272,7 @@ _LATE = (
     *("nn", "scipy", "test_util"),
 )
 assert_max_traces: Callable[..., Any]
+benchmark: Callable[..., Any]
 closure_convert: Callable[..., Any]
 custom_gradient: Callable[..., Any]
 ensure_compile_time_eval: Callable[..., Any]
@@ -283,6 +285,7 @@ smap: Callable[..., Any]
 typeof: Callable[..., Any]
 _HOMES = {
     "assert_max_traces": "observe.limits",
+    "benchmark": "observe.benchmarks",
     "closure_convert": "api.closures",
     "custom_gradient": "api.closures",
     "ensure_compile_time_eval": "api.naming",

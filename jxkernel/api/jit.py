@@ -11,7 +11,7 @@ Traces are remembered per function object, not per ``jit`` wrapper, and die with
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial, update_wrapper
+from functools import partial, update_wrapper, wraps
 from typing import Any
 
 from numpy import ndarray
@@ -75,6 +75,7 @@ __all__ = [
     "TraceEntry",
     "clear_caches",
     "jit",
+    "jit_anew",
     "jit_on",
     "jit_state",
     "traced_functions",
@@ -382,6 +383,21 @@ def jit_on(
         None,
     )
     return _make(JitState(fun, options))
+
+
+def jit_anew(function: Any) -> Any:
+    """Return a jitted function like another that has been neither traced nor compiled."""
+    state = function._jit_state
+    fun = state.fun
+
+    # The attributes of a function hold its traces: they stay behind.
+    @wraps(fun, updated=())
+    def again(*args: Any, **kwargs: Any) -> Any:
+        return fun(*args, **kwargs)
+
+    anew = JitState(again, state.options)
+    anew.name = state.name
+    return _make(anew)
 
 
 def _warn_of_placement(device: Any, backend: str | None) -> None:

@@ -454,6 +454,8 @@ class Compiled(_Stage):
             *(traced.fun_name, self._run, self._cache_miss),
             *([], [], object(), tree.registry, shard_argument, None),
         )
+        # Who watches executions reads it.
+        self._callable.__name__ = traced.fun_name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on arguments of the types and structure compiled for (static ones left out).

@@ -23,7 +23,7 @@ from IPython.core.magics import execution
 from jxkernel.config import compile_runner, traceback_filtering
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.jupyter.completion import complete_flags, complete_words
-from jxkernel.jupyter.display import jaxpr_view
+from jxkernel.jupyter.display import View, benchmark_view, jaxpr_view
 from jxkernel.jupyter.interrupts import run_interruptibly
 from jxkernel.jupyter.magics import JitMagics, JxMagics, TimingMagics
 from jxkernel.jupyter.magics.jx import SUBCOMMANDS
@@ -32,6 +32,7 @@ from jxkernel.jupyter.session import Session
 from jxkernel.jupyter.timing import SyncTimer
 from jxkernel.jupyter.tracebacks import Filter
 from jxkernel.jupyter.waiting import failures_of_callbacks, wait_for_variables
+from jxkernel.observe import Benchmark
 
 __all__ = ["load_ipython_extension", "session_of", "unload_ipython_extension"]
 
@@ -145,12 +146,13 @@ class _Loaded:
             self._put(dispatcher.strs, key, chain)
 
     def _formatters(self) -> None:
-        formatter = self.shell.display_formatter.mimebundle_formatter
-        self._put(
-            formatter.type_printers,
-            ClosedJaxpr,
-            lambda closed, include=None, exclude=None: jaxpr_view(closed)._repr_mimebundle_(),
-        )
+        printers = self.shell.display_formatter.mimebundle_formatter.type_printers
+        views: dict[type, Callable[[Any], View]] = {
+            ClosedJaxpr: jaxpr_view,
+            Benchmark: benchmark_view,
+        }
+        for shown, view in views.items():
+            self._put(printers, shown, partial(_bundle, view))
 
     def _compiler(self) -> None:
         before = compile_runner.value
@@ -210,6 +212,12 @@ def session_of(ipython: Any) -> Session | None:
     """Returns the session of a shell, or None where the extension is not loaded."""
     loaded = _loaded.get(ipython)
     return loaded.session if loaded is not None else None
+
+
+def _bundle(
+    view: Callable[[Any], View], value: Any, include: Any = None, exclude: Any = None
+) -> dict[str, Any]:
+    return view(value)._repr_mimebundle_()
 
 
 def _remove(items: list[Any], item: Any) -> None:

@@ -3,7 +3,8 @@
 Purpose: run a compilation or a wait so that Ctrl-C returns the prompt at once and the session
 goes on, and show progress when it takes long.
 
-Place in the pipeline: below `jupyter.waiting`; `jupyter.extension` gives `run` to the compiler.
+Place in the pipeline: below `jupyter.waiting`; `jupyter.extension` gives
+`run_interruptibly` to the core, which compiles and waits through it.
 
 Must not know: what the work is.
 

@@ -19,7 +19,7 @@ import ast
 import itertools
 from typing import Any
 
-from jxkernel.jupyter.waiting import under_way, wait
+from jxkernel.runtime import under_way, wait
 
 __all__ = ["KeepResults", "Rewriter", "WaitAtEnd", "Waiter", "with_waits"]
 

@@ -31,10 +31,9 @@ from IPython.core.magics import execution
 
 from jxkernel.events import Compiled, Executed, Lowered, Traced
 from jxkernel.jupyter.rewriting import Rewriter
-from jxkernel.jupyter.waiting import arrays_in, settle, under_way, wait
 from jxkernel.observe import Recorder, Totals
 from jxkernel.observe.explain import format_duration
-from jxkernel.runtime import ArrayImpl
+from jxkernel.runtime import ArrayImpl, arrays_in, settle, under_way, wait
 
 __all__ = ["BUILDS", "Measurement", "StockTimer", "SyncTimer", "measuring"]
 

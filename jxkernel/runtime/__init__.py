@@ -58,6 +58,7 @@ from jxkernel.runtime.topology import (
     process_index,
     process_indices,
 )
+from jxkernel.runtime.waiting import arrays_in, settle, under_way, wait
 
 __all__ = [
     "Array",
@@ -71,6 +72,7 @@ __all__ = [
     "array_from_host",
     "array_from_pieces",
     "array_from_process_data",
+    "arrays_in",
     "as_device_array",
     "backend",
     "backends",
@@ -105,10 +107,13 @@ __all__ = [
     "process_count",
     "process_index",
     "process_indices",
+    "settle",
     "shard_argument",
     "surfacing",
+    "under_way",
     "unseen_failures",
     "value_of",
+    "wait",
     "wait_for_effects",
     "wait_for_order",
 ]

@@ -12,7 +12,7 @@ import pytest
 from jxkernel.jupyter import unload_ipython_extension
 from jxkernel.jupyter.magics.timing import _split
 from jxkernel.jupyter.rewriting import WaitAtEnd, Waiter, with_waits
-from jxkernel.jupyter.waiting import settle
+from jxkernel.runtime import settle
 from tests.jupyter.conftest import Notebook
 from tests.jupyter.sleeping import sleep
 

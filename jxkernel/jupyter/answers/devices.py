@@ -18,8 +18,8 @@ from jxkernel import runtime, tree
 from jxkernel.config import config
 from jxkernel.jupyter.display import View, table_view
 from jxkernel.jupyter.session import Session
-from jxkernel.jupyter.waiting import arrays_in
 from jxkernel.observe.explain import format_size
+from jxkernel.runtime import arrays_in
 
 __all__ = ["backend", "devices", "virtual"]
 

@@ -7,6 +7,7 @@ Place in the pipeline: the bottom of `jxkernel.jupyter`; the magics return these
 Must not know: IPython, cells, or how the data came about.
 """
 
+from jxkernel.jupyter.display.benchmarks import benchmark_view
 from jxkernel.jupyter.display.differences import diff_view
 from jxkernel.jupyter.display.findings import finding_view
 from jxkernel.jupyter.display.jaxprs import jaxpr_view, outline_view
@@ -22,6 +23,7 @@ __all__ = [
     "RunReport",
     "Section",
     "View",
+    "benchmark_view",
     "diff_view",
     "finding_view",
     "jaxpr_view",

@@ -40,9 +40,9 @@ from jxkernel.jupyter.magics.options import (
 from jxkernel.jupyter.reports import report_of, sections_of
 from jxkernel.jupyter.session import Session
 from jxkernel.jupyter.tracebacks import tidy, with_cell_names
-from jxkernel.jupyter.waiting import wait
 from jxkernel.observe import Recorder
 from jxkernel.observe.limits import limit_error
+from jxkernel.runtime import wait
 
 __all__ = ["JitMagics"]
 

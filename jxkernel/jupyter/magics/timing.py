@@ -29,9 +29,9 @@ from IPython.core.magic import (
 from jxkernel.jupyter.involves import involves_arrays
 from jxkernel.jupyter.rewriting import KeepResults, Rewriter, WaitAtEnd, Waiter, with_waits
 from jxkernel.jupyter.timing import BUILDS, Measurement, measuring
-from jxkernel.jupyter.waiting import settle
 from jxkernel.observe import Recorder
 from jxkernel.observe.explain import format_duration
+from jxkernel.runtime import settle
 
 __all__ = ["ORIGINALS", "TimingMagics"]
 
