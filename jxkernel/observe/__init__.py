@@ -7,11 +7,8 @@ Place in the pipeline: above the whole core, below the notebook.
 Must not know: IPython, widgets or comms.
 """
 
-<<<<<<< HEAD
-from jxkernel.observe.differences import ProgramDiff, diff
-=======
 from jxkernel.observe.benchmarks import Benchmark, Times, benchmark
->>>>>>> b02e148 (jx.benchmark: times, what building cost, and rates against a measured roofline)
+from jxkernel.observe.differences import ProgramDiff, diff
 from jxkernel.observe.explain import LedgerRow, explain, format_ledger, ledger
 from jxkernel.observe.leaks import LeakedTracer, leaks
 from jxkernel.observe.limits import assert_max_traces
@@ -30,11 +27,8 @@ from jxkernel.observe.nonfinite import find_nonfinite
 from jxkernel.observe.programs import Outline, outline, transforms_of
 from jxkernel.observe.provenance import Provenance, provenance, watch
 from jxkernel.observe.recorder import Record, Recorder, Totals
-<<<<<<< HEAD
-from jxkernel.observe.stages import Stages, stages
-=======
 from jxkernel.observe.rooflines import Roofline, roofline
->>>>>>> b02e148 (jx.benchmark: times, what building cost, and rates against a measured roofline)
+from jxkernel.observe.stages import Stages, stages
 from jxkernel.observe.totals import LedgerTotal, format_totals, ledger_totals
 
 __all__ = [
@@ -51,12 +45,9 @@ __all__ = [
     "Provenance",
     "Record",
     "Recorder",
-<<<<<<< HEAD
-    "Stages",
-=======
     "Roofline",
+    "Stages",
     "Times",
->>>>>>> b02e148 (jx.benchmark: times, what building cost, and rates against a measured roofline)
     "Totals",
     "assert_max_traces",
     "benchmark",
@@ -75,11 +66,8 @@ __all__ = [
     "live",
     "outline",
     "provenance",
-<<<<<<< HEAD
-    "stages",
-=======
     "roofline",
->>>>>>> b02e148 (jx.benchmark: times, what building cost, and rates against a measured roofline)
+    "stages",
     "transforms_of",
     "watch",
 ]

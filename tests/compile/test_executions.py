@@ -24,6 +24,18 @@ def test_misses_and_hits_are_reported_alike():
     assert {event.platform for event in seen} == {"cpu"}
 
 
+def test_calls_of_what_was_compiled_ahead_are_reported_by_name():
+    def double_sine(x):
+        return sin(sin(x))
+
+    compiled = jx.jit(double_sine).lower(X).compile()
+    seen = []
+    with events.listen(seen.append, (events.Executed,)):
+        compiled(X)
+        compiled(X)
+    assert [event.fun for event in seen] == ["double_sine"] * 2
+
+
 def test_the_hook_is_gone_when_nobody_listens():
     assert post_hook.value is None
     with events.listen(lambda event: None, (events.Compiled,)):

@@ -4,6 +4,7 @@ import html.parser
 import json
 import re
 import unicodedata
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from jxkernel.jupyter.display import (
     RunReport,
     Section,
     View,
+    benchmark_view,
     jaxpr_view,
     ledger_view,
     map_view,
@@ -26,7 +28,7 @@ from jxkernel.jupyter.display import (
     text_view,
 )
 from jxkernel.jupyter.display.html import details, element, line_class, page, table
-from jxkernel.observe import LedgerRow
+from jxkernel.observe import Benchmark, LedgerRow, Roofline, Times
 from jxkernel.observe.marks import FunctionMap, Loop, Mark, NameFact, Provenance
 from jxkernel.observe.programs import count_equations
 
@@ -114,7 +116,26 @@ def views_of(text: str, number: int = 1) -> list[View]:
         run_view(report),
         table_view(text, (text, text), [(text, text)] * number),
         text_view(text, text),
+        benchmark_view(benchmark_named(text)),
     ]
+
+
+def benchmark_named(text: str) -> Benchmark:
+    times = Times(tuple(1e-3 + 1e-6 * one for one in range(200)))
+    best = Roofline(text, text, 1e9, 1e9)
+    return Benchmark(
+        *(text, text, False, 3, times, times, times),
+        **{"flops": 1e6, "bytes": 1e6, "compile_time": 0.1, "roofline": best},
+    )
+
+
+def test_a_benchmark_is_drawn_as_bars_and_a_histogram() -> None:
+    text = inspect(benchmark_view(benchmark_named("f")))
+    assert "f on f: 1.1 ms per call" in text
+    assert "histogram of 200 latencies, from 1 ms to 1.19 ms and more" in text
+    few = benchmark_named("f")
+    few = replace(few, latency=Times(few.latency.seconds[:5]))
+    assert "histogram" not in inspect(benchmark_view(few))
 
 
 NASTY = [

@@ -76,7 +76,6 @@ def _histogram(measured: Benchmark) -> Html:
             y=f"{_HEIGHT - _HEIGHT * count / highest:.1f}",
             width=str(_BIN_WIDTH - 1),
             height=f"{_HEIGHT * count / highest:.1f}",
-            fill="#2a78d6",
         )
         for number, count in enumerate(counts)
     ]
@@ -86,6 +85,7 @@ def _histogram(measured: Benchmark) -> Html:
     drawn = element(
         "svg",
         *bars,
+        class_="hist",
         role="img",
         aria_label=label,
         viewBox=f"0 0 {width} {_HEIGHT}",

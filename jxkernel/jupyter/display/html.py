@@ -76,6 +76,7 @@ padding:0 .6em;white-space:nowrap}
 .jxk svg .p{fill:currentColor;opacity:.55}
 .jxk svg .box{fill:color-mix(in srgb,currentColor 6%,transparent);stroke:currentColor}
 .jxk svg .end{fill:color-mix(in srgb,#2a78d6 20%,transparent);stroke:#2a78d6}
+.jxk svg.hist{margin-top:.4em;fill:#2a78d6}
 .jxk svg a{text-decoration:none}
 .jxk svg a:focus-visible{outline:none}.jxk svg a:is(:hover,:focus-visible) rect{stroke-width:2.5}
 """.strip()
