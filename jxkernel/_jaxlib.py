@@ -65,19 +65,27 @@ __all__ = [
     "gather_on_host",
     "get_distributed_runtime_client",
     "get_distributed_runtime_service",
+    "gpu_plugin_options",
     "guard_lib",
     "include_dir",
+    "initialize_plugin",
     "jax_jit",
     "lapack",
+    "load_plugin",
     "machine_description",
+    "make_c_api_client",
     "make_cpu_client",
     "make_gloo_tcp_collectives",
     "module_cost",
     "pjit",
+    "plugin_initialized",
+    "plugin_loaded",
     "pytree",
     "register_batch_partitionable",
+    "register_custom_call_handler",
     "register_custom_call_target",
     "register_custom_type",
+    "register_custom_type_handler",
     "set_tracer_class",
     "to_dlpack_capsule",
     "trace_context",
@@ -117,6 +125,15 @@ Config: Any = _jax.config.Config
 trace_context: Any = _jax.config.trace_context
 HloSharding: Any = xla_client.HloSharding
 make_cpu_client: Any = xla_client.make_cpu_client
+make_c_api_client: Any = xla_client.make_c_api_client
+load_plugin: Any = xla_client.load_pjrt_plugin_dynamically
+initialize_plugin: Any = xla_client.initialize_pjrt_plugin
+plugin_loaded: Any = xla_client.pjrt_plugin_loaded
+plugin_initialized: Any = xla_client.pjrt_plugin_initialized
+gpu_plugin_options: Any = xla_client.generate_pjrt_gpu_plugin_options
+"""What XLA's environment variables say about a GPU's client, as options of its plugin."""
+register_custom_call_handler: Any = xla_client.register_custom_call_handler
+register_custom_type_handler: Any = xla_client.register_custom_type_handler
 lapack: Any = _lapack
 register_custom_call_target: Any = xla_client.register_custom_call_target
 register_custom_type: Any = xla_client.register_custom_type

@@ -442,6 +442,24 @@ num_cpu_devices = State(
 cpu_enable_async_dispatch = State(
     "jax_cpu_enable_async_dispatch", True, BOOLEAN, "Return from CPU calls before they finish."
 )
+accelerator_preallocate = State(
+    "jax_accelerator_preallocate",
+    "auto",
+    one_of("auto", "on", "off"),
+    "Take most of a GPU's memory at once (on) or grow (off); auto: grow in a notebook.",
+)
+accelerator_memory_fraction = State(
+    "jax_accelerator_memory_fraction",
+    0.0,
+    NUMBER,
+    "The share of a GPU's memory that may be taken, from 0 to 1; 0: as XLA says (0.75).",
+)
+accelerator_allocator = State(
+    "jax_accelerator_allocator",
+    "default",
+    one_of("default", "bfc", "cuda_async", "platform"),
+    "How a GPU's memory is handed out; platform asks the driver each time, and is slow.",
+)
 threefry_partitionable = State(
     "jax_threefry_partitionable",
     True,
@@ -611,6 +629,9 @@ config = Settings(
     platform_name,
     num_cpu_devices,
     cpu_enable_async_dispatch,
+    accelerator_preallocate,
+    accelerator_memory_fraction,
+    accelerator_allocator,
     threefry_partitionable,
     default_prng_impl,
     enable_compilation_cache,

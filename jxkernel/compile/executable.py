@@ -46,7 +46,7 @@ from jxkernel.runtime import (
     shard_argument,
     surfacing,
 )
-from jxkernel.runtime.clients import sharding_on
+from jxkernel.runtime.clients import platform_of, sharding_on
 from jxkernel.sharding.named import is_single
 from jxkernel.transforms.key_reuse import check_keys, checking_keys
 from jxkernel.tree import registry, structure
@@ -332,7 +332,7 @@ def executable_for(
             lowered = lower_program(
                 closed,
                 name=name,
-                platform=devices_of(target)[0].platform,
+                platform=platform_of(devices_of(target)[0]),
                 donated=donated,
                 keep_unused=keep_unused,
                 partitioning=target if type(target) is Placement else None,

@@ -26,7 +26,7 @@ from jxkernel.core.trace import Tracer
 from jxkernel.errors import ArgumentTypeError
 from jxkernel.lowering import LoweredProgram, lower_program
 from jxkernel.records import record
-from jxkernel.runtime import shard_argument
+from jxkernel.runtime import platform_of, shard_argument
 from jxkernel.tree.prefix import mismatches
 
 __all__ = [
@@ -281,9 +281,9 @@ class Traced(_Stage):
           ValueError: no platform is named, or an unknown one.
         """
         target = self._target()
-        own = devices_of(target)[0].platform
-        platforms = (own,) if lowering_platforms is None else lowering_platforms
-        programs = {name: self._lowered(name, target) for name in checked_platforms(platforms)}
+        own = platform_of(devices_of(target)[0])
+        named = (own,) if lowering_platforms is None else checked_platforms(lowering_platforms)
+        programs = {name: self._lowered(name, target) for name in named}
         return Lowered(self, programs, target)
 
     def _target(self) -> Any:
@@ -354,7 +354,7 @@ class Lowered(_Stage):
     @property
     def _program(self) -> LoweredProgram:
         """The program of the device's platform, else the first."""
-        return self._programs.get(self._device.platform) or next(iter(self._programs.values()))
+        return self._programs.get(platform_of(self._device)) or next(iter(self._programs.values()))
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
         """Return the module as text; where platforms differ, one module after the other.
@@ -407,7 +407,7 @@ class Lowered(_Stage):
         target = self._target
         if device_assignment is not None:
             target = _only_device(device_assignment)
-        platform = devices_of(target)[0].platform
+        platform = platform_of(devices_of(target)[0])
         program = self._programs.get(platform)
         if program is None:
             raise ValueError(

@@ -26,7 +26,7 @@ from jxkernel.export.format import packed, unpacked
 from jxkernel.export.shapes import symbolic_shape
 from jxkernel.export.trees import read_tree, written_tree
 from jxkernel.lowering import lower_for_export, solved_dimensions
-from jxkernel.runtime import default_device
+from jxkernel.runtime import default_device, platform_of
 from jxkernel.tree.prefix import mismatches
 
 __all__ = ["Exported", "default_export_platform", "deserialize", "export"]
@@ -292,7 +292,7 @@ def default_export_platform() -> str:
     >>> export.default_export_platform()
     'cpu'
     """
-    return default_device().platform
+    return platform_of(default_device())
 
 
 def export(

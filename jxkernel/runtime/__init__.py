@@ -22,6 +22,8 @@ from jxkernel.runtime.clients import (
     devices,
     drop_stale_cpu,
     local_devices,
+    platform_of,
+    plugin_states,
 )
 from jxkernel.runtime.dlpack import from_dlpack
 from jxkernel.runtime.failures import exception_behind, surfacing, unseen_failures
@@ -101,6 +103,8 @@ __all__ = [
     "local_device_count",
     "local_devices",
     "place",
+    "platform_of",
+    "plugin_states",
     "prepare_lapack",
     "previous_token",
     "print_environment_info",

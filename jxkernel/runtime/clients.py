@@ -1,12 +1,26 @@
-"""PJRT clients, made on first use, and the devices they own."""
+"""PJRT clients, made on first use, and the devices they own.
+
+The CPU is part of jaxlib; every other platform is a plugin (``plugins``, ``accelerators``).  Where
+no platform is asked for, the default is an accelerator of which the machine shows a sign and whose
+plugin starts, else the CPU: a plugin that is broken costs a warning, never the CPU.
+"""
 
 import threading
+import warnings
 from functools import cache
 from typing import Any
 
 from jxkernel import config
 from jxkernel._jaxlib import SingleDeviceSharding, make_cpu_client
+from jxkernel.runtime.accelerators import start_plugin
 from jxkernel.runtime.multiprocess import joined, make_joined_cpu
+from jxkernel.runtime.plugins import (
+    PluginError,
+    find_plugin,
+    hinted_platforms,
+    how_to_install,
+    installed_plugins,
+)
 
 __all__ = [
     "Backend",
@@ -17,6 +31,8 @@ __all__ = [
     "devices",
     "drop_stale_cpu",
     "local_devices",
+    "platform_of",
+    "plugin_states",
     "sharding_on",
 ]
 
@@ -26,6 +42,7 @@ Backend = Any
 _lock = threading.Lock()
 _clients: dict[str, Any] = {}
 _asked: dict[str, int] = {}
+_failed: dict[str, PluginError] = {}
 
 
 def _make_cpu() -> Any:
@@ -39,14 +56,16 @@ def _make_cpu() -> Any:
     )
 
 
-_FACTORIES = {"cpu": _make_cpu}
-
-
 def backend(platform: str | None = None) -> Any:
     """Return the client of a platform, making it on first use; None means the default one.
 
+    Args:
+      platform: ``cpu``, ``cuda``, ``rocm``, ``gpu`` (either), ``tpu``, or the name that another
+        plugin has among its entry points.
+
     Raises:
-      RuntimeError: the platform is unknown here.
+      RuntimeError: no plugin of the platform is installed, or it did not start; the message says
+        why, and what to install.
     """
     name = platform or default_platform()
     client = _clients.get(name)
@@ -59,18 +78,75 @@ def _start(name: str) -> Any:
     with _lock:
         if name in _clients:
             return _clients[name]
-        factory = _FACTORIES.get(name)
-        if factory is None:
-            known = ", ".join(sorted(_FACTORIES))
-            raise RuntimeError(f"Unknown backend {name!r}: this process can use {known}.")
-        client = _clients[name] = factory()
+        if name == "cpu":
+            client = _clients[name] = _make_cpu()
+            return client
+        plugin = find_plugin(name)
+        if plugin is None:
+            raise RuntimeError(_unknown(name))
+        if plugin.platform in _failed:
+            raise RuntimeError(f"Backend {name!r}: {_failed[plugin.platform]}")
+        if plugin.platform in _clients:
+            return _clients[plugin.platform]
+        try:
+            client = _clients[plugin.platform] = start_plugin(plugin)
+        except PluginError as error:
+            _failed[plugin.platform] = error
+            raise RuntimeError(f"Backend {name!r}: {error}") from error
         return client
+
+
+def _unknown(name: str) -> str:
+    known = ", ".join(["cpu", *dict.fromkeys([one.platform for one in installed_plugins()])])
+    install = how_to_install(name)
+    advice = f" Its plugin is not installed: {install}" if install else ""
+    return f"Unknown backend {name!r}: this process can use {known}.{advice}"
 
 
 def default_platform() -> str:
     """Return the platform used where none is asked for."""
     wanted = config.platforms.value or config.platform_name.value
-    return wanted.split(",")[0] if wanted else "cpu"
+    return wanted.split(",")[0] if wanted else _found_platform()
+
+
+@cache
+def _found_platform() -> str:
+    """Return the first accelerator that the machine has and that starts; else the CPU."""
+    for name in hinted_platforms():
+        if find_plugin(name) is None:
+            continue
+        try:
+            backend(name)
+        except RuntimeError as error:
+            warnings.warn(f"Working on the CPU. {error}", RuntimeWarning, stacklevel=2)
+            continue
+        return name
+    return "cpu"
+
+
+def platform_of(device: Any) -> str:
+    """Return what programs for a device are lowered for: ``cpu``, ``cuda``, ``rocm`` or ``tpu``.
+
+    A device of either kind of GPU calls its platform ``gpu``.
+    """
+    return device.client._raw_platform if device.platform == "gpu" else device.platform
+
+
+def plugin_states() -> list[tuple[str, str, str]]:
+    """Return, for each installed plugin, its platform, its wheel, and how it is.
+
+    The last is ``running``, ``not started``, or the reason why it did not start.
+    """
+    return [
+        (
+            plugin.platform,
+            plugin.named(),
+            "running"
+            if plugin.platform in _clients
+            else str(_failed.get(plugin.platform, "not started")),
+        )
+        for plugin in installed_plugins()
+    ]
 
 
 def backends() -> dict[str, Any]:
@@ -83,6 +159,9 @@ def clear_backends() -> None:
     with _lock:
         _clients.clear()
         _asked.clear()
+        _failed.clear()
+        installed_plugins.cache_clear()
+        _found_platform.cache_clear()
         sharding_on.cache_clear()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import _jaxlib, _version
-from jxkernel.runtime.clients import backend, default_platform
+from jxkernel.runtime.clients import backend, default_platform, plugin_states
 
 __all__ = [
     "default_backend",
@@ -35,7 +35,8 @@ def default_backend() -> str:
     >>> jx.default_backend() == jx.devices()[0].platform
     True
     """
-    return default_platform()
+    name = default_platform()
+    return name if name == "cpu" else str(backend(name).platform)
 
 
 def device_count(backend: str | Any | None = None) -> int:
@@ -169,6 +170,7 @@ def print_environment_info(return_string: bool = False) -> str | None:
             f"devices: {len(devices)} x {devices[0].device_kind}, "
             f"{local_device_count()} of them local",
             f"processes: {process_count()}",
+            *[f"plugin: {' '.join(state[:2])}: {state[2]}" for state in plugin_states()],
             f"platform: {system.system} {system.release} {system.machine}",
         ]
     )

@@ -28,13 +28,21 @@ _MOST_DEVICES = 64
 
 
 def devices(session: Session, words: str = "") -> View:
-    """Returns the devices of the running platforms, with their memory where it is known."""
+    """Returns the devices of the running platforms, with their memory where it is known.
+
+    Installed plugins that are not running follow, with the reason.
+    """
     runtime.default_device()
     rows = []
     for platform, client in runtime.backends().items():
         for device in client.local_devices():
             default = "default" if device == runtime.default_device() else ""
             rows.append((f"{platform}:{device.id}", device.device_kind, *_memory(device), default))
+    rows += [
+        (platform, wheel, "", "", state)
+        for platform, wheel, state in runtime.plugin_states()
+        if state != "running"
+    ]
     head = ("device", "kind", "in use", "limit", "")
     return table_view("devices", head, rows, numeric=(2, 3))
 
