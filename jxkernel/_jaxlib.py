@@ -72,6 +72,7 @@ __all__ = [
     "jax_jit",
     "lapack",
     "load_plugin",
+    "located_hlo",
     "machine_description",
     "make_c_api_client",
     "make_cpu_client",
@@ -162,6 +163,15 @@ def computation_of(module: Any) -> Any:
     return _jax.mlir.mlir_module_to_xla_computation(
         mlir_module=text, use_tuple_args=False, return_tuple=False
     )
+
+
+def located_hlo(module: Any) -> bytes:
+    """Return a StableHLO module as a serialized HLO module, not optimized, with its locations."""
+    text = module.operation.get_asm(binary=False, enable_debug_info=True)
+    computation = _jax.mlir.mlir_module_to_xla_computation(
+        mlir_module=text, use_tuple_args=False, return_tuple=False
+    )
+    return computation.as_serialized_hlo_module_proto()
 
 
 def module_cost(client: Any, module: Any) -> dict[str, float]:

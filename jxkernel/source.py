@@ -26,6 +26,7 @@ __all__ = [
     "is_internal",
     "is_package_file",
     "is_user_code",
+    "is_user_file",
     "runs_backwards",
     "scope_of",
     "scoped",
@@ -62,7 +63,11 @@ class Frame:
 
 def is_user_code(code: CodeType) -> bool:
     """Say whether code is the user's: not this package's, NumPy's or the notebook's."""
-    name = code.co_filename
+    return is_user_file(code.co_filename)
+
+
+def is_user_file(name: str) -> bool:
+    """Say whether a file holds the user's code, by its name."""
     if name.startswith((_PACKAGE, _NUMPY, "<frozen ")):
         return False
     if name.startswith("<ipython-input"):

@@ -15,7 +15,7 @@ from jxkernel.compile.executable import (
     execute_checked,
     make_callable,
 )
-from jxkernel.compile.executions import watch_executions
+from jxkernel.compile.executions import latest_outputs, watch_executions
 from jxkernel.compile.nonfinite import checking_results, nonfinite_error
 from jxkernel.compile.placement import Placement, devices_of, target_device
 from jxkernel.compile.stages import (
@@ -52,6 +52,7 @@ __all__ = [
     "executable_for",
     "execute",
     "execute_checked",
+    "latest_outputs",
     "make_callable",
     "nonfinite_error",
     "target_device",

@@ -167,10 +167,10 @@ class Executable:
         handlers = self._committed_handlers if committed else self._free_handlers
         if self.needs_python:
             return self._call_with_effects(inputs, handlers)
-        results = self.xla.execute_sharded(inputs)
+        outs: list[Any] = self.xla.execute_sharded(inputs).consume_with_handlers(handlers)
         if events.listening():
-            report_execution(self.name, self.device)
-        return results.consume_with_handlers(handlers)
+            report_execution(self.name, self.device, outs)
+        return outs
 
     @property
     def needs_python(self) -> bool:
@@ -185,9 +185,9 @@ class Executable:
         takes, gives = self.lowered.takes_token, self.lowered.gives_token
         if takes:
             inputs.append(place(previous_token(self.device), self.sharding))
-        if events.listening():
-            report_execution(self.name, self.device)
         outs = surfacing(self.xla.execute_sharded, inputs).consume_with_handlers(handlers)
+        if events.listening():
+            report_execution(self.name, self.device, outs)
         if gives:
             issue_token(outs.pop(), ordered=takes)
         elif outs:

@@ -28,7 +28,7 @@ from jxkernel.jupyter.origins import Origins
 from jxkernel.jupyter.settings import JX
 from jxkernel.jupyter.stale import StaleWatch
 from jxkernel.jupyter.tracebacks import name_cells
-from jxkernel.observe import LedgerRow, Provenance, Recorder, ledger
+from jxkernel.observe import LedgerRow, Profile, Provenance, Recorder, ledger
 
 __all__ = ["RunningCell", "Session"]
 
@@ -62,6 +62,7 @@ class Session:
       settings: what `%config JX` sets.
       recorder: records while `settings.record` is on.
       cells: the cells that ran under `%%jit`, by front-end id or text.
+      profile: the profile that `%jx trace start` began, or None.
       maps: what was traced and what was static in the latest traces, oldest first.
     """
 
@@ -70,6 +71,7 @@ class Session:
         self.settings = JX(parent=shell)
         self.recorder = Recorder()
         self.cells: dict[Any, Cell] = {}
+        self.profile: Profile | None = None
         self.maps: deque[tuple[str, Provenance]] = deque(maxlen=_REMEMBERED_MAPS)
         self._stale = StaleWatch(shell.user_ns)
         self._origins = Origins(shell.user_ns)
@@ -87,6 +89,8 @@ class Session:
         self._stale.stop()
         while self._running:
             self._running.pop()[1].finish()
+        if self.profile is not None and self.profile.is_running:
+            self.profile.stop()
         self.recorder.stop()
         self.settings.unobserve(self._record_or_not, "record")
 

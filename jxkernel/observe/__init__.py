@@ -23,32 +23,43 @@ from jxkernel.observe.memory import (
     free,
     live,
 )
+from jxkernel.observe.memory_profile import MemoryProfile, MemoryRow, memory_profile
 from jxkernel.observe.nonfinite import find_nonfinite
+from jxkernel.observe.profiling import Profile
 from jxkernel.observe.programs import Outline, outline, transforms_of
 from jxkernel.observe.provenance import Provenance, provenance, watch
 from jxkernel.observe.recorder import Record, Recorder, Totals
 from jxkernel.observe.rooflines import Roofline, roofline
 from jxkernel.observe.stages import Stages, stages
+from jxkernel.observe.timeline import Lane, Slice, Timeline, Total, Window
 from jxkernel.observe.totals import LedgerTotal, format_totals, ledger_totals
 
 __all__ = [
     "Benchmark",
     "DeviceMemory",
+    "Lane",
     "LeakedTracer",
     "LedgerRow",
     "LedgerTotal",
     "LiveArray",
     "LiveMemory",
     "MemoryEstimate",
+    "MemoryProfile",
+    "MemoryRow",
     "Outline",
+    "Profile",
     "ProgramDiff",
     "Provenance",
     "Record",
     "Recorder",
     "Roofline",
+    "Slice",
     "Stages",
+    "Timeline",
     "Times",
+    "Total",
     "Totals",
+    "Window",
     "assert_max_traces",
     "benchmark",
     "device_memory",
@@ -64,6 +75,7 @@ __all__ = [
     "ledger",
     "ledger_totals",
     "live",
+    "memory_profile",
     "outline",
     "provenance",
     "roofline",

@@ -6,8 +6,10 @@ trace format that Perfetto opens.  One profile runs at a time, as the profiler a
 """
 
 import gzip
+import json
 import os
 import shutil
+import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import wraps
@@ -15,7 +17,7 @@ from glob import glob
 from pathlib import Path
 from typing import Any
 
-from jaxlib import _profile_data, _profiler  # type: ignore[attr-defined]  # C++ modules
+from jaxlib import _jax, _profile_data, _profiler  # type: ignore[attr-defined]  # C++ modules
 
 from jxkernel.runtime.clients import backend as client_of
 
@@ -30,6 +32,7 @@ __all__ = [
     "TraceAnnotation",
     "annotate_function",
     "device_memory_profile",
+    "memory_profile_data",
     "register_subprocess",
     "save_device_memory_profile",
     "start_server",
@@ -63,6 +66,10 @@ class TraceAnnotation(_profiler.TraceMe):  # type: ignore[misc]  # a C++ class w
     ...     x = jnp.arange(3)
     """
 
+    def __init__(self, name: str, **kwargs: Any) -> None:
+        # ``_jx`` tells what Python code named from what the runtime names by itself.
+        super().__init__(name, _jx=1, **kwargs)
+
 
 class StepTraceAnnotation(TraceAnnotation):
     """Names one step of a loop, so that a profile can be read step by step.
@@ -89,6 +96,10 @@ class ProfileSession:
       create_perfetto_trace: whether to write ``perfetto_trace.json.gz`` as well.
       profiler_options: what to record.
 
+    Attributes:
+      profile_data: the profile as planes, lines and events, once it was stopped.
+      space: the same as the profiler wrote it, a serialized XSpace.
+
     Raises:
       NotImplementedError: a link is asked for.
     """
@@ -109,6 +120,7 @@ class ProfileSession:
         self.create_perfetto_trace = create_perfetto_trace
         self.profiler_options = profiler_options
         self.profile_data: Any = None
+        self.space = b""
         self._session: Any = None
 
     @property
@@ -139,13 +151,30 @@ class ProfileSession:
             raise RuntimeError("no profile is running: start one first")
         session, self._session = self._session, None
         _running.clear()
-        space = session.stop()
+        self.space = space = session.stop()
         self.profile_data = ProfileData.from_serialized_xspace(space)
+        _make_iterators(self.profile_data)
         if self.log_dir is not None:
             session.export(space, os.fspath(self.log_dir))
             if self.create_perfetto_trace:
                 _copy_for_perfetto(Path(self.log_dir))
         return self.profile_data
+
+
+def _make_iterators(data: Any) -> None:
+    """Look at one statistic of each kind.
+
+    The classes of the iterators are made at their first use, of which Python warns, and where
+    warnings are errors jaxlib ends the process.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        for plane in data.planes:
+            list(plane.stats)
+            for line in plane.lines:
+                for event in line.events:
+                    list(event.stats)
+                    return
 
 
 def _copy_for_perfetto(folder: Path) -> None:
@@ -243,6 +272,15 @@ def device_memory_profile(backend: str | None = None) -> bytes:
     True
     """
     return gzip.compress(client_of(backend).heap_profile())
+
+
+def memory_profile_data(profile: bytes) -> dict[str, Any]:
+    """Return a profile of ``device_memory_profile`` as plain data: pprof's fields by their names.
+
+    >>> sorted(memory_profile_data(jx.profiler.device_memory_profile()))[-2:]
+    ['sampleType', 'stringTable']
+    """
+    return json.loads(_jax.pprof_profile_to_json(gzip.decompress(profile)))
 
 
 def save_device_memory_profile(filename: Folder, backend: str | None = None) -> None:

@@ -19,6 +19,7 @@ from jxkernel.jupyter.answers.nonfinite import nan
 from jxkernel.jupyter.answers.programs import all_stages, cost, hlo, jaxpr, source_map, why
 from jxkernel.jupyter.answers.reports import report
 from jxkernel.jupyter.answers.settings import alias, x64
+from jxkernel.jupyter.answers.tracing import trace
 
 __all__ = [
     "alias",
@@ -42,6 +43,7 @@ __all__ = [
     "report",
     "source_map",
     "tour",
+    "trace",
     "virtual",
     "why",
     "x64",

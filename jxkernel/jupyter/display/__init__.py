@@ -16,6 +16,7 @@ from jxkernel.jupyter.display.runs import RunReport, Section, run_view
 from jxkernel.jupyter.display.sources import map_view
 from jxkernel.jupyter.display.stages import stages_view
 from jxkernel.jupyter.display.tables import stacked_view, table_view, text_view
+from jxkernel.jupyter.display.timelines import timeline_view
 from jxkernel.jupyter.display.view import MIME, View
 
 __all__ = [
@@ -35,4 +36,5 @@ __all__ = [
     "stages_view",
     "table_view",
     "text_view",
+    "timeline_view",
 ]

@@ -1,0 +1,270 @@
+"""The programs in a profile: which source lines each operation of a compiled program came from.
+
+Purpose: read, of the profiler's XSpace, the part that jaxlib's own reader leaves out: the HLO
+modules that ran, each operation with its name in the program and its places in the source.
+
+Place in the pipeline: below `observe.timeline`.
+
+Must not know: how a profile is recorded or shown.
+
+XSpace and HLO are protocol buffers, and few of their fields are wanted, so the wire format is read
+directly (https://protobuf.dev/programming-guides/encoding): a message is a sequence of fields, each
+a number, a type, and a varint, fixed or length-delimited value.  Field numbers are those of the
+published `xplane.proto` and `hlo.proto`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+__all__ = ["Operation", "Program", "Spot", "fields_of", "program_in", "programs_in"]
+
+_METADATA_PLANE = "/host:metadata"
+_SPOTS = 6
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Spot:
+    """A line of source."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation of a compiled program.
+
+    Attributes:
+      opcode: what it is: `fusion`, `dot`.
+      name: its name in the traced program: `scan/sin`; empty where XLA made it.
+      frames: the numbers of the source lines that it computes, its own first.
+    """
+
+    opcode: str
+    name: str
+    frames: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A compiled program that was profiled.
+
+    Attributes:
+      name: its name, `jit_f`.
+      operations: its operations by their names in the profile.
+      spots: its source lines by number.
+    """
+
+    name: str
+    operations: dict[str, Operation]
+    spots: dict[int, Spot]
+
+    def places(self, operation: str) -> tuple[str, ...]:
+        """Returns the source lines that an operation computes, as `file:line`."""
+        frames = self.operations[operation].frames
+        spots = [str(self.spots[frame]) for frame in frames if frame in self.spots]
+        return tuple(dict.fromkeys(spots))[:_SPOTS]
+
+    def relocated(self, lowered: Program) -> Program:
+        """Returns the program with the source lines of what it was lowered from in this process.
+
+        What comes from the disk cache has the lines of the process that compiled it.  The two agree
+        in the names of operations, and lines that moved kept their order.
+        """
+        if set(self.spots.values()) <= set(lowered.spots.values()):
+            return self
+        moved: dict[Spot, Spot] = {}
+        here = lowered.lines_by_name()
+        for name, spots in self.lines_by_name().items():
+            if len(spots) == len(here.get(name, ())):
+                moved.update(zip(spots, here[name], strict=True))
+        spots = {number: moved.get(spot, spot) for number, spot in self.spots.items()}
+        return replace(self, spots=spots)
+
+    def lines_by_name(self) -> dict[str, list[Spot]]:
+        """Returns the source lines, in order, of the operations of each name."""
+        found: dict[str, set[Spot]] = {}
+        for one in self.operations.values():
+            if one.frames and one.frames[0] in self.spots:
+                found.setdefault(one.name, set()).add(self.spots[one.frames[0]])
+        return {name: sorted(spots) for name, spots in found.items()}
+
+
+def fields_of(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
+    """Yields the number and value of each field of a serialized message.
+
+    Raises:
+      ValueError: it is not one.
+    """
+    at = 0
+    while at < len(message):
+        key, at = _varint(message, at)
+        number, kind = key >> 3, key & 7
+        if kind == 0:
+            value, at = _varint(message, at)
+            yield number, value
+            continue
+        if kind == 2:
+            length, at = _varint(message, at)
+        elif kind in (1, 5):
+            length = 8 if kind == 1 else 4
+        else:
+            raise ValueError(f"field {number} has the unknown wire type {kind}")
+        if at + length > len(message):
+            raise ValueError(f"field {number} is cut short")
+        yield number, message[at : at + length]
+        at += length
+
+
+def _varint(message: memoryview, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while at < len(message):
+        byte = message[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+    raise ValueError("a number is cut short")
+
+
+def _texts(message: memoryview, number: int) -> list[str]:
+    return [bytes(one).decode(errors="replace") for one in _messages(message, number)]
+
+
+def _text(message: memoryview, number: int) -> str:
+    return next(iter(_texts(message, number)), "")
+
+
+def _messages(message: memoryview, number: int) -> list[memoryview]:
+    return [one for n, one in fields_of(message) if n == number and isinstance(one, memoryview)]
+
+
+def _numbers(message: memoryview, number: int) -> list[int]:
+    """The integers of a field, one by one or packed."""
+    found: list[int] = []
+    for n, value in fields_of(message):
+        if n != number:
+            continue
+        if isinstance(value, int):
+            found.append(value)
+            continue
+        at = 0
+        while at < len(value):
+            one, at = _varint(value, at)
+            found.append(one)
+    return found
+
+
+def _number(message: memoryview, number: int) -> int:
+    return next(iter(_numbers(message, number)), 0)
+
+
+def programs_in(space: bytes) -> dict[int, Program]:
+    """Returns the programs of a serialized XSpace, by the number that events call them by.
+
+    A program that cannot be read is left out: the times stay right without it.
+    """
+    found: dict[int, Program] = {}
+    try:
+        planes = _messages(memoryview(space), 1)
+        metadata = [plane for plane in planes if _text(plane, 2) == _METADATA_PLANE]
+        entries = [entry for plane in metadata for entry in _messages(plane, 4)]
+    except ValueError:
+        return found
+    for entry in entries:
+        try:
+            program = _program(entry)
+        except ValueError:
+            continue
+        if program is not None:
+            found[_program_number(entry)] = program
+    return found
+
+
+def _program_number(entry: memoryview) -> int:
+    """The number of a program, which its name ends in: `jit_f(3)`."""
+    names = [_text(metadata, 2) for metadata in _messages(entry, 2)]
+    number = names[0].rpartition("(")[2].removesuffix(")") if names else ""
+    return int(number) if number.isdigit() else _number(entry, 1)
+
+
+def _program(entry: memoryview) -> Program | None:
+    """Reads an entry of the metadata plane's map: an XEventMetadata with the module as a stat."""
+    for metadata in _messages(entry, 2):
+        for stat in _messages(metadata, 5):
+            for proto in _messages(stat, 6):
+                for module in _messages(proto, 1):
+                    return _Module(module).program()
+    return None
+
+
+class _Module:
+    """One HLO module while it is read."""
+
+    def __init__(self, module: memoryview) -> None:
+        self._module = module
+        self._instructions: dict[int, list[memoryview]] = {
+            _number(computation, 5): _messages(computation, 2)
+            for computation in _messages(module, 3)
+        }
+
+    def program(self) -> Program:
+        """Returns the module's operations."""
+        operations = {
+            _text(one, 1): self._operation(one)
+            for instructions in self._instructions.values()
+            for one in instructions
+        }
+        return Program(_text(self._module, 1), operations, _spots_of(self._module))
+
+    def _operation(self, instruction: memoryview) -> Operation:
+        opcode = _text(instruction, 2)
+        name, frame = _origin(instruction)
+        frames = [frame]
+        if opcode in ("fusion", "call"):
+            for inner in self._inside(instruction):
+                inner_name, inner_frame = _origin(inner)
+                name = name or inner_name
+                frames.append(inner_frame)
+        return Operation(opcode, name, tuple(dict.fromkeys(one for one in frames if one)))
+
+    def _inside(self, instruction: memoryview) -> list[memoryview]:
+        called = _numbers(instruction, 38)
+        return [one for number in called for one in self._instructions.get(number, ())]
+
+
+def _origin(instruction: memoryview) -> tuple[str, int]:
+    """The name and the frame's number that an instruction's metadata tells; 0 for none."""
+    for metadata in _messages(instruction, 7):
+        return _text(metadata, 2), _number(metadata, 15)
+    return "", 0
+
+
+def program_in(module: bytes) -> Program:
+    """Returns the program of a serialized HLO module.
+
+    Raises:
+      ValueError: it is not one.
+    """
+    return _Module(memoryview(module)).program()
+
+
+def _spots_of(module: memoryview) -> dict[int, Spot]:
+    """The module's stack frames, by number from 1, as far as they are places."""
+    found: dict[int, Spot] = {}
+    for index in _messages(module, 17):
+        files = _texts(index, 1)
+        locations = [(_number(one, 1), _number(one, 3)) for one in _messages(index, 3)]
+        for number, frame in enumerate(_messages(index, 4), start=1):
+            location = _number(frame, 1)
+            if 0 < location <= len(locations):
+                file, line = locations[location - 1]
+                if 0 < file <= len(files):
+                    found[number] = Spot(files[file - 1], line)
+    return found
