@@ -14,6 +14,7 @@ from jxkernel import dtypes
 from jxkernel.numpy.creation import asarray, user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import truth
+from jxkernel.numpy.means import mean as mean_along
 from jxkernel.numpy.promotion import (
     argument_aval,
     broadcast_to_shape,
@@ -22,7 +23,6 @@ from jxkernel.numpy.promotion import (
     inexact_dtype,
     promote_operands,
 )
-from jxkernel.numpy.reductions import mean as mean_along
 from jxkernel.numpy.reductions import reduced_axes
 from jxkernel.ops import arithmetic as ops
 from jxkernel.ops.broadcast import broadcast_in_dim, reduce_sum

@@ -29,6 +29,7 @@ from jxkernel.numpy import (
     logic,
     mathematics,
     matrices,
+    means,
     nan_reductions,
     padding,
     placing,
@@ -67,6 +68,7 @@ from jxkernel.numpy.joining import *  # noqa: F403
 from jxkernel.numpy.logic import *  # noqa: F403
 from jxkernel.numpy.mathematics import *  # noqa: F403
 from jxkernel.numpy.matrices import *  # noqa: F403
+from jxkernel.numpy.means import *  # noqa: F403
 from jxkernel.numpy.nan_reductions import *  # noqa: F403
 from jxkernel.numpy.padding import *  # noqa: F403
 from jxkernel.numpy.placing import *  # noqa: F403
@@ -114,6 +116,7 @@ __all__ += joining.__all__
 __all__ += logic.__all__
 __all__ += mathematics.__all__
 __all__ += matrices.__all__
+__all__ += means.__all__
 __all__ += nan_reductions.__all__
 __all__ += padding.__all__
 __all__ += placing.__all__

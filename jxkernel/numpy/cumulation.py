@@ -1,21 +1,22 @@
 """Running results and differences: sums up to each element, and from one element to the next."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from operator import index
 from typing import Any
 
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.numpy.creation import asarray, ones_like, user_dtype, zeros_like
+from jxkernel.numpy.creation import asarray, full, user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.joining import concatenate
-from jxkernel.numpy.logic import isnan
+from jxkernel.numpy.nan_reductions import without_nan
 from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, refuse_out
 from jxkernel.numpy.shapes import broadcast_to, moveaxis, ravel
 from jxkernel.ops import cumulative as ops
 from jxkernel.ops.select import select
-from jxkernel.ops.structural import canonical_axes, canonical_axis, listed
+from jxkernel.ops.structural import canonical_axes, canonical_axis, listed, whole_number
 
 __all__ = [
     "cumprod",
@@ -32,32 +33,41 @@ __all__ = [
 ]
 
 
-@fused(static=("axis", "dtype", "product", "skip_nan"), name="cumsum")
-def _running(a: Any, axis: int, dtype: Any, product: bool, skip_nan: bool) -> Any:
-    aval = argument_aval("cumsum", a)
-    if skip_nan and aval.dtype in dtypes.INEXACT:
-        a = select(isnan(a), aval.dtype.type(product), a)
-    operation = ops.cumprod if product else ops.cumsum
-    return operation(cast(a, dtype), axis)
-
-
-def _run(
-    name: str,
-    a: Any,
-    axis: int | None,
-    dtype: Any,
-    out: None,
-    product: bool,
-    skip_nan: bool = False,
-) -> Any:
-    refuse_out(name, out)
+def _running_along(name: str, operation: Any, a: Any, axis: int | None, dtype: Any) -> Any:
+    """Return running results of the elements in a dtype, that of ``a`` where none is given."""
     aval = argument_aval(name, a)
     if axis is None or not aval.ndim:
         a, axis = ravel(a), 0
     axis = canonical_axis(name, axis, np.ndim(a))
-    own = dtypes.default_int_dtype() if aval.dtype in dtypes.BOOLEAN else aval.dtype
-    found = own if dtype is None else user_dtype(dtype, name)
-    return _running(a, axis, found, product, skip_nan)
+    if dtype is None:
+        dtype = dtypes.default_int_dtype() if aval.dtype in dtypes.BOOLEAN else aval.dtype
+    return operation(cast(a, dtype), axis)
+
+
+def _running(name: str, operation: Any, before: Callable[[Any], Any] = lambda a: a) -> Any:
+    """Return a function of an array, an axis, a dtype and ``out``, one program when run."""
+
+    @fused(static=("axis", "dtype"), name=name)
+    def running(a: Any, axis: int | None, dtype: Any) -> Any:
+        argument_aval(name, a)
+        return _running_along(name, operation, before(a), axis, dtype)
+
+    def run(a: Any, axis: int | None, dtype: Any, out: None) -> Any:
+        if out is not None:
+            refuse_out(name, out)
+        if dtype is not None:
+            dtype = user_dtype(dtype, name)
+        if axis is not None and type(axis) is not int:
+            axis = whole_number(name, "axis", axis)
+        return running(a, axis, dtype)
+
+    return run
+
+
+_cumsum = _running("cumsum", ops.cumsum)
+_cumprod = _running("cumprod", ops.cumprod)
+_nancumsum = _running("nancumsum", ops.cumsum, partial(without_nan, value=0))
+_nancumprod = _running("nancumprod", ops.cumprod, partial(without_nan, value=1))
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
@@ -75,7 +85,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
     Array([[1, 3],
            [3, 7]], dtype=int32)
     """
-    return _run("cumsum", a, axis, dtype, out, False)
+    return _cumsum(a, axis, dtype, out)
 
 
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
@@ -86,7 +96,7 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
     >>> jnp.cumprod(jnp.array([2, 3, 4]))
     Array([ 2,  6, 24], dtype=int32)
     """
-    return _run("cumprod", a, axis, dtype, out, True)
+    return _cumprod(a, axis, dtype, out)
 
 
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
@@ -95,7 +105,7 @@ def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = No
     >>> jnp.nancumsum(jnp.array([2.0, jnp.nan, 3.0]))
     Array([2., 2., 5.], dtype=float32)
     """
-    return _run("nancumsum", a, axis, dtype, out, False, True)
+    return _nancumsum(a, axis, dtype, out)
 
 
 def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
@@ -104,26 +114,27 @@ def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = N
     >>> jnp.nancumprod(jnp.array([2.0, jnp.nan, 3.0]))
     Array([2., 2., 6.], dtype=float32)
     """
-    return _run("nancumprod", a, axis, dtype, out, True, True)
+    return _nancumprod(a, axis, dtype, out)
 
 
-def _standard(
-    name: str, x: Any, axis: int | None, dtype: Any, include_initial: bool, product: bool
-) -> Any:
-    rank = argument_aval(name, x).ndim
-    if axis is None:
-        if rank != 1:
+def _standard(name: str, operation: Any, identity: int) -> Any:
+    @fused(static=("axis", "dtype", "include_initial"), name=name)
+    def standard(x: Any, axis: int | None, dtype: Any, include_initial: bool) -> Any:
+        rank = argument_aval(name, x).ndim
+        if axis is None and rank != 1:
             raise ValueError(f"{name} needs an axis for an array of shape {np.shape(x)}")
-        axis = 0
-    result = _run(name, x, axis, dtype, None, product)
-    if not include_initial:
-        return result
-    first = moveaxis(moveaxis(result, axis, 0)[:1], 0, axis) if result.shape[axis] else None
-    if first is None:
+        axis = canonical_axis(name, 0 if axis is None else axis, rank)
+        result = _running_along(name, operation, x, axis, dtype)
+        if not include_initial:
+            return result
         shape = (*result.shape[:axis], 1, *result.shape[axis + 1 :])
-        first = zeros_like(result, shape=shape)
-    start = ones_like(first) if product else zeros_like(first)
-    return concatenate([start, result], axis)
+        return concatenate([full(shape, identity, result.dtype), result], axis)
+
+    return standard
+
+
+_cumulative_sum = _standard("cumulative_sum", ops.cumsum, 0)
+_cumulative_prod = _standard("cumulative_prod", ops.cumprod, 1)
 
 
 def cumulative_sum(
@@ -148,7 +159,8 @@ def cumulative_sum(
     >>> jnp.cumulative_sum(jnp.array([2, 3]), include_initial=True)
     Array([0, 2, 5], dtype=int32)
     """
-    return _standard("cumulative_sum", x, axis, dtype, include_initial, False)
+    dtype = user_dtype(dtype, "cumulative_sum")
+    return _cumulative_sum(x, axis, dtype, bool(include_initial))
 
 
 def cumulative_prod(
@@ -164,7 +176,8 @@ def cumulative_prod(
     >>> jnp.cumulative_prod(jnp.array([2, 3]), include_initial=True)
     Array([1, 2, 6], dtype=int32)
     """
-    return _standard("cumulative_prod", x, axis, dtype, include_initial, True)
+    dtype = user_dtype(dtype, "cumulative_prod")
+    return _cumulative_prod(x, axis, dtype, bool(include_initial))
 
 
 # ---------------------------------------------------------------- differences

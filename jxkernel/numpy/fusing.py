@@ -75,7 +75,13 @@ class _Fused:
             return NotImplemented, None, False
         call = split_call(args, kwargs, self.static)
         avals = self._avals(call.flat)
-        closed, out_tree = self._program(call, avals)
+        try:
+            closed, out_tree = self._program(call, avals)
+        except TypeError:
+            if any(isinstance(arg, (list, tuple)) for arg in args):
+                # Again with the values, so that the message shows them and not their tracers.
+                self.body(*args, **kwargs)
+            raise
         if checking_results():
             outs = execute_checked(closed, call.flat, name=self.name, depth=inf)
             return out_tree.unflatten(outs), None, False

@@ -1,17 +1,25 @@
 """Reductions that skip NaN: each is the plain one with NaN replaced or masked out."""
 
-from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.logic import isnan
-from jxkernel.numpy.positions import argmax, argmin
-from jxkernel.numpy.promotion import argument_aval
-from jxkernel.numpy.reductions import all as all_along
-from jxkernel.numpy.reductions import max, mean, min, prod, std, sum, var
+from jxkernel.numpy.logic import bitwise_not, isnan, logical_and
+from jxkernel.numpy.means import mean_function, spread_function
+from jxkernel.numpy.positions import position
+from jxkernel.numpy.promotion import dtype_of
+from jxkernel.numpy.reductions import (
+    GREATEST,
+    LEAST,
+    Axis,
+    accumulation,
+    extreme,
+)
+from jxkernel.ops import reduce
+from jxkernel.ops.arithmetic import add, mul
+from jxkernel.ops.broadcast import reduce_sum
 from jxkernel.ops.select import select
 
 __all__ = [
@@ -26,23 +34,28 @@ __all__ = [
     "nanvar",
 ]
 
-Axis = int | Sequence[int] | None
 
-
-@fused(static=("value",))
-def _filled(a: Any, value: float) -> Any:
+def without_nan(a: Any, value: float) -> Any:
     """Return an array with a number in place of NaN."""
-    dtype = argument_aval("nan", a).dtype
-    if dtype not in dtypes.INEXACT:
-        return a
-    return select(isnan(a), dtype.type(value), a)
+    dtype = dtype_of(a)
+    return select(isnan(a), dtype.type(value), a) if dtype in dtypes.INEXACT else a
 
 
-@fused
 def _present(a: Any, where: Any) -> Any:
     """Return where an array is not NaN, and the caller's mask holds."""
-    mask = ~isnan(a)
-    return mask if where is None else mask & where
+    mask = bitwise_not(isnan(a))
+    return mask if where is None else logical_and(mask, where)
+
+
+_nansum = accumulation("nansum", reduce_sum, add, 0, partial(without_nan, value=0))
+_nanprod = accumulation("nanprod", reduce.reduce_prod, mul, 1, partial(without_nan, value=1))
+_nanmax = extreme("nanmax", GREATEST, skip_nan=True)
+_nanmin = extreme("nanmin", LEAST, skip_nan=True)
+_nanargmax = position("nanargmax", reduce.argmax, -np.inf)
+_nanargmin = position("nanargmin", reduce.argmin, np.inf)
+_nanmean = mean_function("nanmean", _present)
+_nanvar = spread_function("nanvar", False, _present)
+_nanstd = spread_function("nanstd", True, _present)
 
 
 def nansum(
@@ -59,8 +72,7 @@ def nansum(
     >>> jnp.nansum(jnp.array([[2.0, jnp.nan], [3.0, 1.0]]), axis=0)
     Array([5., 1.], dtype=float32)
     """
-    argument_aval("nansum", a)
-    return sum(_filled(a, 0), axis, dtype, out, keepdims, initial, where)
+    return _nansum(a, axis, dtype, out, keepdims, initial, where, True)
 
 
 def nanprod(
@@ -77,31 +89,7 @@ def nanprod(
     >>> jnp.nanprod(jnp.array([2.0, jnp.nan, 3.0]))
     Array(6., dtype=float32)
     """
-    argument_aval("nanprod", a)
-    return prod(_filled(a, 1), axis, dtype, out, keepdims, initial, where)
-
-
-def _extreme(
-    function: Callable[..., Any],
-    worst: float,
-    a: Any,
-    axis: Axis,
-    out: None,
-    keepdims: bool,
-    initial: Any,
-    where: Any,
-) -> Any:
-    if argument_aval("nanmax", a).dtype not in dtypes.INEXACT:
-        return function(a, axis, out, keepdims, initial, where)
-    result = function(_filled(a, worst), axis, out, keepdims, initial, where)
-    if initial is not None:
-        return result
-    return _nan_where(all_along(isnan(a), axis, None, keepdims), result)
-
-
-@fused
-def _nan_where(empty: Any, result: Any) -> Any:
-    return select(empty, np.nan, result)
+    return _nanprod(a, axis, dtype, out, keepdims, initial, where, True)
 
 
 def nanmax(
@@ -117,7 +105,7 @@ def nanmax(
     >>> jnp.nanmax(jnp.array([1.0, jnp.nan, 3.0]))
     Array(3., dtype=float32)
     """
-    return _extreme(max, -np.inf, a, axis, out, keepdims, initial, where)
+    return _nanmax(a, axis, out, keepdims, initial, where)
 
 
 def nanmin(
@@ -133,26 +121,7 @@ def nanmin(
     >>> jnp.nanmin(jnp.array([1.0, jnp.nan, 3.0]))
     Array(1., dtype=float32)
     """
-    return _extreme(min, np.inf, a, axis, out, keepdims, initial, where)
-
-
-def _position(
-    function: Callable[..., Any],
-    worst: float,
-    a: Any,
-    axis: int | None,
-    out: None,
-    keepdims: bool | None,
-) -> Any:
-    if argument_aval("nanargmax", a).dtype not in dtypes.INEXACT:
-        return function(a, axis, out, keepdims)
-    place = function(_filled(a, worst), axis, out, keepdims)
-    return _minus_one_where(all_along(isnan(a), axis, None, bool(keepdims)), place)
-
-
-@fused
-def _minus_one_where(empty: Any, place: Any) -> Any:
-    return select(empty, -1, place)
+    return _nanmin(a, axis, out, keepdims, initial, where)
 
 
 def nanargmax(
@@ -169,7 +138,7 @@ def nanargmax(
     >>> jnp.nanargmax(jnp.array([1.0, jnp.nan, 3.0]))
     Array(2, dtype=int32)
     """
-    return _position(argmax, -np.inf, a, axis, out, keepdims)
+    return _nanargmax(a, axis, out, keepdims)
 
 
 def nanargmin(
@@ -182,7 +151,7 @@ def nanargmin(
     >>> jnp.nanargmin(jnp.array([jnp.nan, 2.0, 3.0]))
     Array(1, dtype=int32)
     """
-    return _position(argmin, np.inf, a, axis, out, keepdims)
+    return _nanargmin(a, axis, out, keepdims)
 
 
 def nanmean(
@@ -198,8 +167,7 @@ def nanmean(
     >>> jnp.nanmean(jnp.array([1.0, jnp.nan, 3.0]))
     Array(2., dtype=float32)
     """
-    argument_aval("nanmean", a)
-    return mean(a, axis, dtype, out, keepdims, where=_present(a, where))
+    return _nanmean(a, axis, dtype, out, keepdims, where)
 
 
 def nanvar(
@@ -217,9 +185,7 @@ def nanvar(
     >>> jnp.nanvar(jnp.array([1.0, jnp.nan, 5.0]))
     Array(4., dtype=float32)
     """
-    argument_aval("nanvar", a)
-    mask = _present(a, where)
-    return var(_filled(a, 0), axis, dtype, out, ddof, keepdims, where=mask, mean=mean)
+    return _nanvar(a, axis, dtype, out, ddof, keepdims, where, mean)
 
 
 def nanstd(
@@ -239,6 +205,4 @@ def nanstd(
     >>> jnp.nanstd(jnp.array([1.0, jnp.nan, 5.0]))
     Array(2., dtype=float32)
     """
-    argument_aval("nanstd", a)
-    mask = _present(a, where)
-    return std(_filled(a, 0), axis, dtype, out, ddof, keepdims, where=mask, mean=mean)
+    return _nanstd(a, axis, dtype, out, ddof, keepdims, where, mean)

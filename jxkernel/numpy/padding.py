@@ -12,11 +12,11 @@ from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.joining import concatenate, stack
 from jxkernel.numpy.mathematics import rint
+from jxkernel.numpy.means import mean
 from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast
 from jxkernel.numpy.quantiles import median
 from jxkernel.numpy.ranges import linspace
 from jxkernel.numpy.reductions import max as greatest
-from jxkernel.numpy.reductions import mean
 from jxkernel.numpy.reductions import min as least
 from jxkernel.numpy.shapes import moveaxis, reshape
 from jxkernel.numpy.taking import take

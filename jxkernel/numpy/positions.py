@@ -1,40 +1,57 @@
 """Positions of extremes: where along an axis the greatest and the least element stand."""
 
-from math import prod as product_of
 from typing import Any
-
-import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.logic import isnan
 from jxkernel.numpy.promotion import argument_aval, refuse_out
 from jxkernel.ops import reduce
-from jxkernel.ops.shape import expand_dims, reshape
-from jxkernel.ops.structural import canonical_axis
+from jxkernel.ops.select import select
+from jxkernel.ops.shape import reshape
+from jxkernel.ops.structural import canonical_axis, whole_number
 
 __all__ = ["argmax", "argmin"]
 
 
-@fused(static=("axis", "greatest", "keepdims"), name="argmax")
-def _position(a: Any, axis: int | None, greatest: bool, keepdims: bool) -> Any:
-    shape = np.shape(a)
-    x = reshape(a, (product_of(shape),)) if axis is None else a
-    find = reduce.argmax if greatest else reduce.argmin
-    result = find(x, 0 if axis is None else axis, dtypes.default_int_dtype())
-    if not keepdims:
-        return result
-    return reshape(result, (1,) * len(shape)) if axis is None else expand_dims(result, (axis,))
+def position(name: str, find: Any, nothing: float | None = None) -> Any:
+    """Return a function with the arguments of ``argmax``, one program when it runs eagerly.
+
+    Args:
+      name: what errors call it.
+      find: the operation along one axis.
+      nothing: what stands for NaN, if that is to be passed over; -1 is found where all is NaN.
+    """
+
+    @fused(static=("axis", "keepdims"), name=name)
+    def found(a: Any, axis: int | None, keepdims: bool | None) -> Any:
+        aval = argument_aval(name, a)
+        place = None if axis is None else canonical_axis(name, axis, aval.ndim)
+        if not (aval.size if place is None else aval.shape[place]):
+            raise ValueError(f"{name} of no elements is not defined, got shape {aval.shape}")
+        x = reshape(a, (aval.size,)) if place is None else a
+        missing = None
+        if nothing is not None and aval.dtype in dtypes.INEXACT:
+            missing = isnan(x)
+            x = select(missing, aval.dtype.type(nothing), x)
+        result = find(x, place or 0, dtypes.default_int_dtype())
+        if missing is not None:
+            result = select(reduce.reduce_and(missing, (place or 0,)), -1, result)
+        if not keepdims:
+            return result
+        return reshape(result, [1 if place in (None, i) else n for i, n in enumerate(aval.shape)])
+
+    def run(a: Any, axis: int | None, out: None, keepdims: bool | None) -> Any:
+        if out is not None:
+            refuse_out(name, out)
+        if axis is not None and type(axis) is not int:
+            axis = whole_number(name, "axis", axis)
+        return found(a, axis, keepdims)
+
+    return run
 
 
-def _find_position(
-    name: str, a: Any, axis: int | None, out: None, keepdims: bool | None, greatest: bool
-) -> Any:
-    refuse_out(name, out)
-    aval = argument_aval(name, a)
-    place = None if axis is None else canonical_axis(name, axis, aval.ndim)
-    if not (aval.size if place is None else aval.shape[place]):
-        raise ValueError(f"{name} of no elements is not defined, got shape {aval.shape}")
-    return _position(a, place, greatest, bool(keepdims))
+_argmax, _argmin = position("argmax", reduce.argmax), position("argmin", reduce.argmin)
 
 
 def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
@@ -54,7 +71,7 @@ def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
     >>> jnp.argmax(jnp.array([[1, 7], [5, 2]]), axis=1)
     Array([1, 0], dtype=int32)
     """
-    return _find_position("argmax", a, axis, out, keepdims, True)
+    return _argmax(a, axis, out, keepdims)
 
 
 def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
@@ -63,4 +80,4 @@ def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
     >>> jnp.argmin(jnp.array([4, 1, 1]))
     Array(1, dtype=int32)
     """
-    return _find_position("argmin", a, axis, out, keepdims, False)
+    return _argmin(a, axis, out, keepdims)

@@ -1,4 +1,4 @@
-"""Reductions: sums, products, extremes, truth, means and variances along axes.
+"""Reductions: sums, products, extremes and truth along axes.
 
 All take ``axis`` (an int, several, or None for all), ``keepdims``, and most ``where``, a mask of
 the elements that count.  Results are strongly typed.  Each is one fused program.
@@ -11,28 +11,22 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.core.dimensions import is_symbolic
 from jxkernel.numpy.creation import user_dtype
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.logic import truth
+from jxkernel.numpy.logic import isnan, truth
 from jxkernel.numpy.promotion import (
     argument_aval,
     broadcast_to_shape,
     cast,
     dtype_of,
-    inexact_dtype,
     refuse_out,
 )
 from jxkernel.ops import arithmetic as ops
 from jxkernel.ops import reduce
 from jxkernel.ops.broadcast import reduce_sum
-from jxkernel.ops.compare import gt
-from jxkernel.ops.complex import imag as imaginary_part
-from jxkernel.ops.complex import real as real_part
-from jxkernel.ops.exponential import sqrt
 from jxkernel.ops.select import select
-from jxkernel.ops.shape import expand_dims, reshape
-from jxkernel.ops.structural import canonical_axes, listed
+from jxkernel.ops.shape import expand_dims
+from jxkernel.ops.structural import canonical_axes, listed, whole_numbers
 
 __all__ = [
     "all",
@@ -41,13 +35,10 @@ __all__ = [
     "any",
     "count_nonzero",
     "max",
-    "mean",
     "min",
     "prod",
     "ptp",
-    "std",
     "sum",
-    "var",
 ]
 
 Axis = int | Sequence[int] | None
@@ -68,11 +59,22 @@ def reduced_axes(name: str, a: Any, axis: Axis) -> tuple[int, ...]:
     return canonical_axes(name, listed(axis), rank)
 
 
-def _finished(result: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+def static_axes(name: str, axis: Axis) -> int | tuple[int, ...] | None:
+    """Return axes as a static argument: a fused body checks and counts them, once per program.
+
+    Raises:
+      TypeError: one is no whole number.
+    """
+    if axis is None or type(axis) is int:
+        return axis
+    return whole_numbers(name, "axis", axis)
+
+
+def finished(result: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     return expand_dims(result, axes) if keepdims and axes else result
 
 
-def _masked(x: Any, where: Any, identity: Any) -> Any:
+def masked(x: Any, where: Any, identity: Any) -> Any:
     """Return an array with a neutral element where a mask does not hold."""
     if where is None:
         return x
@@ -93,45 +95,57 @@ def accumulated_dtype(dtype: Any, promote_integers: bool) -> Any:
     return wide if dtypes.itemsize_bits(dtype) < dtypes.itemsize_bits(wide) else dtype
 
 
-_static = ("axes", "dtype", "keepdims")
+def accumulation(
+    name: str,
+    operation: Any,
+    combine: Any,
+    identity: int,
+    before: Callable[[Any], Any] = lambda a: a,
+) -> Any:
+    """Return a function with the arguments of ``sum``, one program when it runs eagerly.
 
+    ``before`` is done to the array first, and ``combine`` joins ``initial`` to the result.
+    """
 
-def _accumulation(name: str, operation: Any, combine: Any, identity: int) -> Any:
-    @fused(static=_static, name=name)
+    @fused(static=("axis", "dtype", "keepdims", "promote_integers"), name=name)
     def accumulated(
-        a: Any, initial: Any, where: Any, *, axes: tuple[int, ...], dtype: Any, keepdims: bool
+        a: Any,
+        initial: Any,
+        where: Any,
+        axis: Axis,
+        dtype: Any,
+        keepdims: bool,
+        promote_integers: bool,
     ) -> Any:
-        x = _masked(cast(a, dtype), where, identity)
-        result = _finished(operation(x, axes), axes, keepdims)
+        axes = reduced_axes(name, a, axis)
+        if dtype is None:
+            dtype = accumulated_dtype(dtype_of(a), promote_integers)
+        x = masked(cast(before(a), dtype), where, identity)
+        result = finished(operation(x, axes), axes, keepdims)
         return result if initial is None else combine(result, cast(initial, dtype))
 
-    return accumulated
+    def run(
+        a: Any,
+        axis: Axis,
+        dtype: Any,
+        out: None,
+        keepdims: bool,
+        initial: Any,
+        where: Any,
+        promote_integers: bool,
+    ) -> Any:
+        if out is not None:
+            refuse_out(name, out)
+        if dtype is not None:
+            dtype = user_dtype(dtype, name)
+        axis = static_axes(name, axis)
+        return accumulated(a, initial, where, axis, dtype, keepdims, promote_integers)
+
+    return run
 
 
-_sum = _accumulation("sum", reduce_sum, ops.add, 0)
-_prod = _accumulation("prod", reduce.reduce_prod, ops.mul, 1)
-
-
-def _accumulate(
-    name: str,
-    accumulated: Any,
-    a: Any,
-    axis: Axis,
-    dtype: Any,
-    out: None,
-    keepdims: bool,
-    initial: Any,
-    where: Any,
-    promote_integers: bool,
-) -> Any:
-    if out is not None:
-        refuse_out(name, out)
-    axes = reduced_axes(name, a, axis)
-    if dtype is None:
-        dtype = accumulated_dtype(dtype_of(a), promote_integers)
-    else:
-        dtype = user_dtype(dtype, name)
-    return accumulated(a, initial, where, axes=axes, dtype=dtype, keepdims=keepdims)
+_sum = accumulation("sum", reduce_sum, ops.add, 0)
+_prod = accumulation("prod", reduce.reduce_prod, ops.mul, 1)
 
 
 def sum(
@@ -167,7 +181,7 @@ def sum(
     >>> jnp.sum(jnp.arange(6.).reshape(2, 3), axis=0)
     Array([3., 5., 7.], dtype=float32)
     """
-    return _accumulate("sum", _sum, a, axis, dtype, out, keepdims, initial, where, promote_integers)
+    return _sum(a, axis, dtype, out, keepdims, initial, where, promote_integers)
 
 
 def prod(
@@ -187,54 +201,60 @@ def prod(
     >>> jnp.prod(jnp.array([2, 3, 4]))
     Array(24, dtype=int32)
     """
-    return _accumulate(
-        "prod", _prod, a, axis, dtype, out, keepdims, initial, where, promote_integers
-    )
+    return _prod(a, axis, dtype, out, keepdims, initial, where, promote_integers)
 
 
 # ---------------------------------------------------------------- extremes
 
 
-def _extreme(name: str, operation: Any, combine: Any, identity: Callable[[Any], Any]) -> Any:
-    @fused(static=("axes", "keepdims"), name=name)
-    def extreme(a: Any, initial: Any, where: Any, *, axes: tuple[int, ...], keepdims: bool) -> Any:
-        dtype = argument_aval(name, a).dtype
+def _check_elements(name: str, shape: tuple[int, ...], axes: tuple[int, ...], where: Any) -> None:
+    """Check that there is an element for each result."""
+    if where is not None:
+        raise ValueError(f"{name}(where=...) needs initial=..., for when no element counts")
+    if not product_of(shape[i] for i in axes):
+        raise ValueError(
+            f"{name} of no elements is not defined, and shape {shape} has none along axes "
+            f"{axes}: give initial=..."
+        )
+
+
+def extreme(name: str, of: tuple[Any, Any, Any], skip_nan: bool = False) -> Any:
+    """Return a function with the arguments of ``max``, one program when it runs eagerly.
+
+    ``of`` is one of ``GREATEST`` and ``LEAST``.  NaN may count only where there is nothing else.
+    """
+    operation, combine, neutral = of
+
+    @fused(static=("axis", "keepdims"), name=name)
+    def found(a: Any, initial: Any, where: Any, axis: Axis, keepdims: bool) -> Any:
+        axes = reduced_axes(name, a, axis)
+        dtype = dtype_of(a)
         x = cast(a, dtype)
-        if where is not None or (initial is not None and not product_of(np.shape(x))):
-            x = _masked(x, True if where is None else where, identity(dtype))
-        result = _finished(operation(x, axes), axes, keepdims)
-        return result if initial is None else combine(result, cast(initial, dtype))
+        missing = isnan(x) if skip_nan and dtype in dtypes.INEXACT else None
+        if missing is not None:
+            x = select(missing, neutral(dtype), x)
+        if initial is None:
+            _check_elements(name, np.shape(x), axes, where)
+        elif where is not None or not product_of(np.shape(x)):
+            x = masked(x, True if where is None else where, neutral(dtype))
+        result = operation(x, axes)
+        if initial is not None:
+            result = combine(result, cast(initial, dtype))
+        elif missing is not None:
+            result = select(reduce.reduce_and(missing, axes), dtype.type(np.nan), result)
+        return finished(result, axes, keepdims)
 
-    return extreme
+    def run(a: Any, axis: Axis, out: None, keepdims: bool, initial: Any, where: Any) -> Any:
+        if out is not None:
+            refuse_out(name, out)
+        return found(a, initial, where, static_axes(name, axis), keepdims)
+
+    return run
 
 
-_max = _extreme("max", reduce.reduce_max, ops.max, reduce.least)
-_min = _extreme("min", reduce.reduce_min, ops.min, reduce.greatest)
-
-
-def _find_extreme(
-    name: str,
-    extreme: Any,
-    a: Any,
-    axis: Axis,
-    out: None,
-    keepdims: bool,
-    initial: Any,
-    where: Any,
-) -> Any:
-    if out is not None:
-        refuse_out(name, out)
-    axes = reduced_axes(name, a, axis)
-    if initial is None:
-        if where is not None:
-            raise ValueError(f"{name}(where=...) needs initial=..., for when no element counts")
-        shape = np.shape(a)
-        if not product_of(shape[i] for i in axes):
-            raise ValueError(
-                f"{name} of no elements is not defined, and shape {shape} has none along axes "
-                f"{axes}: give initial=..."
-            )
-    return extreme(a, initial, where, axes=axes, keepdims=keepdims)
+GREATEST = (reduce.reduce_max, ops.max, reduce.least)
+LEAST = (reduce.reduce_min, ops.min, reduce.greatest)
+_max, _min = extreme("max", GREATEST), extreme("min", LEAST)
 
 
 def max(
@@ -265,7 +285,7 @@ def max(
     >>> jnp.max(jnp.array([3, 8]), where=jnp.array([True, False]), initial=0)
     Array(3, dtype=int32)
     """
-    return _find_extreme("max", _max, a, axis, out, keepdims, initial, where)
+    return _max(a, axis, out, keepdims, initial, where)
 
 
 def min(
@@ -281,7 +301,7 @@ def min(
     >>> jnp.min(jnp.array([[1, 7], [5, 2]]), axis=0)
     Array([1, 2], dtype=int32)
     """
-    return _find_extreme("min", _min, a, axis, out, keepdims, initial, where)
+    return _min(a, axis, out, keepdims, initial, where)
 
 
 amax, amin = max, min
@@ -300,12 +320,18 @@ def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> 
 # ---------------------------------------------------------------- truth
 
 
-@fused(static=("axes", "keepdims", "conjunction"), name="all")
-def _truth(a: Any, where: Any, *, axes: tuple[int, ...], keepdims: bool, conjunction: bool) -> Any:
-    x = _masked(cast(truth(a), np.dtype(bool)), where, np.bool_(conjunction))
-    return _finished(
-        (reduce.reduce_and if conjunction else reduce.reduce_or)(x, axes), axes, keepdims
-    )
+def _truth(name: str, operation: Any, identity: bool) -> Any:
+    @fused(static=("axis", "keepdims"), name=name)
+    def truth_along(a: Any, where: Any, axis: Axis, keepdims: bool) -> Any:
+        axes = reduced_axes(name, a, axis)
+        x = masked(cast(truth(a), np.dtype(bool)), where, np.bool_(identity))
+        return finished(operation(x, axes), axes, keepdims)
+
+    return truth_along
+
+
+_all = _truth("all", reduce.reduce_and, True)
+_any = _truth("any", reduce.reduce_or, False)
 
 
 def all(
@@ -323,9 +349,9 @@ def all(
     >>> jnp.all(jnp.array([[1, 0], [2, 3]]), axis=1)
     Array([False,  True], dtype=bool)
     """
-    refuse_out("all", out)
-    axes = reduced_axes("all", a, axis)
-    return _truth(a, where, axes=axes, keepdims=keepdims, conjunction=True)
+    if out is not None:
+        refuse_out("all", out)
+    return _all(a, where, static_axes("all", axis), keepdims)
 
 
 def any(
@@ -336,15 +362,16 @@ def any(
     >>> jnp.any(jnp.array([[0, 0], [2, 0]]), axis=1)
     Array([False,  True], dtype=bool)
     """
-    refuse_out("any", out)
-    axes = reduced_axes("any", a, axis)
-    return _truth(a, where, axes=axes, keepdims=keepdims, conjunction=False)
+    if out is not None:
+        refuse_out("any", out)
+    return _any(a, where, static_axes("any", axis), keepdims)
 
 
-@fused(static=("axes", "keepdims"))
-def _nonzeros(a: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+@fused(static=("axis", "keepdims"), name="count_nonzero")
+def _nonzeros(a: Any, axis: Axis, keepdims: bool) -> Any:
+    axes = reduced_axes("count_nonzero", a, axis)
     counted = cast(cast(truth(a), np.dtype(bool)), dtypes.default_int_dtype())
-    return _finished(reduce_sum(counted, axes), axes, keepdims)
+    return finished(reduce_sum(counted, axes), axes, keepdims)
 
 
 def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
@@ -353,210 +380,4 @@ def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     >>> jnp.count_nonzero(jnp.array([[0, 1], [2, 3]]), axis=1)
     Array([1, 2], dtype=int32)
     """
-    return _nonzeros(a, reduced_axes("count_nonzero", a, axis), keepdims)
-
-
-# ---------------------------------------------------------------- mean and variance
-
-
-def computation_dtype(dtype: Any) -> Any:
-    """Return the dtype to compute a mean in: float32 for narrower floats."""
-    narrow = dtype in dtypes.FLOATING and dtypes.itemsize_bits(dtype) < 32
-    return np.dtype(np.float32) if narrow else dtype
-
-
-def _count(shape: tuple[int, ...], where: Any, axes: tuple[int, ...], dtype: Any) -> Any:
-    """Return how many elements count, keeping the axes where a mask says so."""
-    if where is None:
-        count = product_of(shape[i] for i in axes)
-        return cast(count, dtype) if is_symbolic(count) else dtype.type(count)
-    mask = broadcast_to_shape(cast(truth(where), np.dtype(bool)), shape)
-    return _finished(reduce_sum(cast(mask, dtype), axes), axes, True)
-
-
-def _mean_of(x: Any, where: Any, axes: tuple[int, ...]) -> Any:
-    """Return the mean in the dtype of x, its axes kept."""
-    total = _finished(reduce_sum(_masked(x, where, 0), axes), axes, True)
-    return ops.div(total, _count(np.shape(x), where, axes, dtype_of(x)))
-
-
-@fused(static=("axes", "dtype", "keepdims"), name="mean")
-def _mean(a: Any, where: Any, *, axes: tuple[int, ...], dtype: Any, keepdims: bool) -> Any:
-    x = cast(a, computation_dtype(dtype))
-    if keepdims or where is not None:
-        result = _mean_of(x, where, axes)
-        result = result if keepdims or not axes else reshape(result, _remaining(x, axes))
-    else:
-        count = _count(np.shape(x), None, axes, dtype_of(x))
-        result = ops.div(reduce_sum(x, axes), count)
-    return cast(result, dtype)
-
-
-def _remaining(x: Any, axes: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(size for axis, size in enumerate(np.shape(x)) if axis not in axes)
-
-
-def mean(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    keepdims: bool = False,
-    *,
-    where: Any = None,
-) -> Any:
-    """Return the arithmetic mean of the elements along axes.
-
-    Args:
-      a: an array or number.
-      axis: the axes; all where not given.
-      dtype: the result's dtype; otherwise that of ``a``, made floating.
-      out: must be None.
-      keepdims: whether the axes stay, with size 1.
-      where: booleans that broadcast to ``a``; the elements that count.
-
-    The mean of no elements is NaN.  16-bit floats are summed in float32.  Linear in ``a``.
-
-    >>> jnp.mean(jnp.array([[1, 2], [3, 6]]), axis=0)
-    Array([2., 4.], dtype=float32)
-    """
-    if out is not None:
-        refuse_out("mean", out)
-    axes = reduced_axes("mean", a, axis)
-    found = inexact_dtype(dtype_of(a)) if dtype is None else user_dtype(dtype, "mean")
-    return _mean(a, where, axes=axes, dtype=found, keepdims=keepdims)
-
-
-def squared_modulus(x: Any) -> Any:
-    """Return |x|², real also where x is complex."""
-    if dtype_of(x) in dtypes.COMPLEX:
-        return ops.add(ops.square(real_part(x)), ops.square(imaginary_part(x)))
-    return ops.square(x)
-
-
-@fused(static=("ddof", "axes", "dtype", "keepdims", "root"), name="var")
-def _variance(
-    a: Any,
-    where: Any,
-    center: Any,
-    *,
-    ddof: float,
-    axes: tuple[int, ...],
-    dtype: Any,
-    keepdims: bool,
-    root: bool,
-) -> Any:
-    x = cast(a, computation_dtype(dtype))
-    middle = _mean_of(x, where, axes) if center is None else cast(center, dtype_of(x))
-    apart = ops.sub(x, broadcast_to_shape(middle, np.shape(x)))
-    # Masked before it is squared: what is left out may be NaN, and has no derivative.
-    squares = squared_modulus(_masked(apart, where, 0))
-    total = _finished(reduce_sum(squares, axes), axes, keepdims or where is not None)
-    result = _divided(total, _count(np.shape(x), where, axes, dtype_of(total)), ddof)
-    result = sqrt(result) if root else result
-    if where is not None and not keepdims:
-        result = reshape(result, _remaining(x, axes))
-    return cast(result, dtype_of(total) if dtype in dtypes.COMPLEX else dtype)
-
-
-def _positive_or_nan(count: Any, ddof: float) -> Any:
-    kind = type(count)
-    degrees = count - kind(ddof)
-    return degrees if degrees > 0 else kind(np.nan)
-
-
-def _divided(total: Any, count: Any, ddof: float) -> Any:
-    """Return a sum divided by a count less ``ddof``; NaN where that is not positive."""
-    if isinstance(count, np.generic):
-        return ops.div(total, _positive_or_nan(count, ddof))
-    degrees = ops.sub(count, ddof)
-    positive = gt(degrees, 0)
-    return select(positive, ops.div(total, select(positive, degrees, 1)), np.nan)
-
-
-def _spread(
-    name: str,
-    a: Any,
-    axis: Axis,
-    dtype: Any,
-    out: None,
-    ddof: float,
-    keepdims: bool,
-    where: Any,
-    center: Any,
-    correction: Any,
-    root: bool,
-) -> Any:
-    if out is not None:
-        refuse_out(name, out)
-    if correction is not None:
-        if not (isinstance(ddof, int) and ddof == 0):
-            raise ValueError(f"{name} takes ddof or correction, which mean the same, not both")
-        ddof = correction
-    axes = reduced_axes(name, a, axis)
-    found = inexact_dtype(dtype_of(a))
-    if dtype is not None:
-        found = user_dtype(dtype, name)
-        if found not in dtypes.INEXACT:
-            raise ValueError(f"{name} is computed in a floating dtype, got dtype={found.name}")
-    return _variance(
-        a, where, center, ddof=ddof, axes=axes, dtype=found, keepdims=keepdims, root=root
-    )
-
-
-def var(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    ddof: int = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = None,
-    mean: Any = None,
-    correction: float | None = None,
-) -> Any:
-    """Return the variance of the elements along axes: the mean of |x - mean|².
-
-    Args:
-      a: an array or number.
-      axis: the axes; all where not given.
-      dtype: the dtype to compute in; otherwise that of ``a``, made floating.
-      out: must be None.
-      ddof: what to subtract from the number of elements before dividing by it.
-      keepdims: whether the axes stay, with size 1.
-      where: booleans that broadcast to ``a``; the elements that count.
-      mean: the mean, where it is known, with its axes kept.
-      correction: another name of ``ddof``.
-
-    Raises:
-      ValueError: both ``ddof`` and ``correction`` are given.
-
-    NaN where the number of elements does not exceed ``ddof``.  Real also where ``a`` is complex.
-
-    >>> jnp.var(jnp.array([1.0, 5.0])), jnp.var(jnp.array([1.0, 5.0]), ddof=1)
-    (Array(4., dtype=float32), Array(8., dtype=float32))
-    """
-    return _spread("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction, False)
-
-
-def std(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    ddof: int = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = None,
-    mean: Any = None,
-    correction: float | None = None,
-) -> Any:
-    """Return the standard deviation of the elements along axes, the root of ``var``.
-
-    Arguments are those of ``var``.  The derivative is not finite where all elements are equal.
-
-    >>> jnp.std(jnp.array([1.0, 5.0]))
-    Array(2., dtype=float32)
-    """
-    return _spread("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction, True)
+    return _nonzeros(a, static_axes("count_nonzero", axis), keepdims)

@@ -17,6 +17,7 @@ from jxkernel.numpy.joining import concatenate
 from jxkernel.numpy.logic import isnan
 from jxkernel.numpy.mathematics import conj, imag, real, sqrt
 from jxkernel.numpy.matrices import diag
+from jxkernel.numpy.means import mean
 from jxkernel.numpy.promotion import (
     argument_aval,
     broadcast_to_shape,
@@ -26,7 +27,7 @@ from jxkernel.numpy.promotion import (
     promote_inexact,
 )
 from jxkernel.numpy.ranges import linspace
-from jxkernel.numpy.reductions import mean, reduced_axes
+from jxkernel.numpy.reductions import reduced_axes
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import broadcast_to, expand_dims, ravel, reshape
 from jxkernel.numpy.sorting import searchsorted

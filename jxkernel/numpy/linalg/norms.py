@@ -16,11 +16,12 @@ from jxkernel.numpy.linalg.decompositions import eigvalsh, svdvals
 from jxkernel.numpy.linalg.operands import check_matrices, epsilon, inexact
 from jxkernel.numpy.linalg.solutions import inv
 from jxkernel.numpy.logic import isnan
+from jxkernel.numpy.means import squared_modulus
 from jxkernel.numpy.promotion import argument_aval, cast, dtype_of
 from jxkernel.numpy.reductions import any as truth_of_any
 from jxkernel.numpy.reductions import max as greatest
 from jxkernel.numpy.reductions import min as least
-from jxkernel.numpy.reductions import reduced_axes, squared_modulus
+from jxkernel.numpy.reductions import reduced_axes
 from jxkernel.numpy.reductions import sum as total
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import expand_dims, moveaxis

@@ -1,0 +1,265 @@
+"""Means, variances and deviations along axes: sums divided by how many elements count."""
+
+from collections.abc import Callable
+from math import prod as product_of
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.core.dimensions import is_symbolic
+from jxkernel.numpy.creation import user_dtype
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.logic import truth
+from jxkernel.numpy.promotion import (
+    broadcast_to_shape,
+    cast,
+    dtype_of,
+    inexact_dtype,
+    refuse_out,
+)
+from jxkernel.numpy.reductions import Axis, finished, masked, reduced_axes, static_axes
+from jxkernel.ops import arithmetic as ops
+from jxkernel.ops.broadcast import reduce_sum
+from jxkernel.ops.compare import gt
+from jxkernel.ops.complex import imag as imaginary_part
+from jxkernel.ops.complex import real as real_part
+from jxkernel.ops.exponential import sqrt
+from jxkernel.ops.select import select
+from jxkernel.ops.shape import reshape
+
+__all__ = ["mean", "std", "var"]
+
+
+def computation_dtype(dtype: Any) -> Any:
+    """Return the dtype to compute a mean in: float32 for narrower floats."""
+    narrow = dtype in dtypes.FLOATING and dtypes.itemsize_bits(dtype) < 32
+    return np.dtype(np.float32) if narrow else dtype
+
+
+def _count(shape: tuple[int, ...], where: Any, axes: tuple[int, ...], dtype: Any) -> Any:
+    """Return how many elements count, keeping the axes where a mask says so."""
+    if where is None:
+        count = product_of(shape[i] for i in axes)
+        return cast(count, dtype) if is_symbolic(count) else dtype.type(count)
+    mask = broadcast_to_shape(cast(truth(where), np.dtype(bool)), shape)
+    return finished(reduce_sum(cast(mask, dtype), axes), axes, True)
+
+
+def _mean_of(x: Any, where: Any, axes: tuple[int, ...]) -> Any:
+    """Return the mean in the dtype of x, its axes kept."""
+    total = finished(reduce_sum(masked(x, where, 0), axes), axes, True)
+    return ops.div(total, _count(np.shape(x), where, axes, dtype_of(x)))
+
+
+def mean_function(name: str, counted: Callable[..., Any] = lambda a, where: where) -> Any:
+    """Return a function with the arguments of ``mean``, one program when it runs eagerly.
+
+    ``counted`` makes the mask of the elements that count from the array and the caller's mask.
+    """
+
+    @fused(static=("axis", "dtype", "keepdims"), name=name)
+    def averaged(a: Any, where: Any, axis: Axis, dtype: Any, keepdims: bool) -> Any:
+        axes = reduced_axes(name, a, axis)
+        if dtype is None:
+            dtype = inexact_dtype(dtype_of(a))
+        mask = counted(a, where)
+        x = cast(a, computation_dtype(dtype))
+        if keepdims or mask is not None:
+            result = _mean_of(x, mask, axes)
+            result = result if keepdims or not axes else reshape(result, _remaining(x, axes))
+        else:
+            result = ops.div(reduce_sum(x, axes), _count(np.shape(x), None, axes, dtype_of(x)))
+        return cast(result, dtype)
+
+    def run(a: Any, axis: Axis, dtype: Any, out: None, keepdims: bool, where: Any) -> Any:
+        if out is not None:
+            refuse_out(name, out)
+        if dtype is not None:
+            dtype = user_dtype(dtype, name)
+        return averaged(a, where, static_axes(name, axis), dtype, keepdims)
+
+    return run
+
+
+_mean = mean_function("mean")
+
+
+def _remaining(x: Any, axes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(size for axis, size in enumerate(np.shape(x)) if axis not in axes)
+
+
+def mean(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
+) -> Any:
+    """Return the arithmetic mean of the elements along axes.
+
+    Args:
+      a: an array or number.
+      axis: the axes; all where not given.
+      dtype: the result's dtype; otherwise that of ``a``, made floating.
+      out: must be None.
+      keepdims: whether the axes stay, with size 1.
+      where: booleans that broadcast to ``a``; the elements that count.
+
+    The mean of no elements is NaN.  16-bit floats are summed in float32.  Linear in ``a``.
+
+    >>> jnp.mean(jnp.array([[1, 2], [3, 6]]), axis=0)
+    Array([2., 4.], dtype=float32)
+    """
+    return _mean(a, axis, dtype, out, keepdims, where)
+
+
+def squared_modulus(x: Any) -> Any:
+    """Return |x|², real also where x is complex."""
+    if dtype_of(x) in dtypes.COMPLEX:
+        return ops.add(ops.square(real_part(x)), ops.square(imaginary_part(x)))
+    return ops.square(x)
+
+
+def spread_function(
+    name: str, root: bool, counted: Callable[..., Any] = lambda a, where: where
+) -> Any:
+    """Return a function with the arguments of ``var``, one program when it runs eagerly.
+
+    ``counted`` is as for a mean; ``root`` makes it the deviation.
+    """
+
+    @fused(static=("axis", "dtype", "ddof", "keepdims"), name=name)
+    def spread(
+        a: Any, where: Any, center: Any, axis: Axis, dtype: Any, ddof: float, keepdims: bool
+    ) -> Any:
+        axes = reduced_axes(name, a, axis)
+        if dtype is None:
+            dtype = inexact_dtype(dtype_of(a))
+        result = _variance(a, counted(a, where), center, axes, dtype, ddof, keepdims)
+        result = sqrt(result) if root else result
+        return result if dtype in dtypes.COMPLEX else cast(result, dtype)
+
+    def run(
+        a: Any,
+        axis: Axis,
+        dtype: Any,
+        out: None,
+        ddof: float,
+        keepdims: bool,
+        where: Any,
+        center: Any,
+        correction: Any = None,
+    ) -> Any:
+        if out is not None:
+            refuse_out(name, out)
+        if correction is not None:
+            if not (isinstance(ddof, int) and ddof == 0):
+                raise ValueError(f"{name} takes ddof or correction, which mean the same, not both")
+            ddof = correction
+        if dtype is not None:
+            dtype = user_dtype(dtype, name)
+            if dtype not in dtypes.INEXACT:
+                raise ValueError(f"{name} is computed in a floating dtype, got dtype={dtype.name}")
+        return spread(a, where, center, static_axes(name, axis), dtype, ddof, keepdims)
+
+    return run
+
+
+def _variance(
+    a: Any,
+    where: Any,
+    center: Any,
+    axes: tuple[int, ...],
+    dtype: Any,
+    ddof: float,
+    keepdims: bool,
+) -> Any:
+    x = cast(a, computation_dtype(dtype))
+    middle = _mean_of(x, where, axes) if center is None else cast(center, dtype_of(x))
+    apart = ops.sub(x, broadcast_to_shape(middle, np.shape(x)))
+    # Masked before it is squared: what is left out may be NaN, and has no derivative.
+    squares = squared_modulus(masked(apart, where, 0))
+    total = finished(reduce_sum(squares, axes), axes, keepdims or where is not None)
+    result = _divided(total, _count(np.shape(x), where, axes, dtype_of(total)), ddof)
+    if where is not None and not keepdims:
+        return reshape(result, _remaining(x, axes))
+    return result
+
+
+def _positive_or_nan(count: Any, ddof: float) -> Any:
+    kind = type(count)
+    degrees = count - kind(ddof)
+    return degrees if degrees > 0 else kind(np.nan)
+
+
+def _divided(total: Any, count: Any, ddof: float) -> Any:
+    """Return a sum divided by a count less ``ddof``; NaN where that is not positive."""
+    if isinstance(count, np.generic):
+        return ops.div(total, _positive_or_nan(count, ddof))
+    degrees = ops.sub(count, ddof)
+    positive = gt(degrees, 0)
+    return select(positive, ops.div(total, select(positive, degrees, 1)), np.nan)
+
+
+_var, _std = spread_function("var", False), spread_function("std", True)
+
+
+def var(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
+    mean: Any = None,
+    correction: float | None = None,
+) -> Any:
+    """Return the variance of the elements along axes: the mean of |x - mean|².
+
+    Args:
+      a: an array or number.
+      axis: the axes; all where not given.
+      dtype: the dtype to compute in; otherwise that of ``a``, made floating.
+      out: must be None.
+      ddof: what to subtract from the number of elements before dividing by it.
+      keepdims: whether the axes stay, with size 1.
+      where: booleans that broadcast to ``a``; the elements that count.
+      mean: the mean, where it is known, with its axes kept.
+      correction: another name of ``ddof``.
+
+    Raises:
+      ValueError: both ``ddof`` and ``correction`` are given.
+
+    NaN where the number of elements does not exceed ``ddof``.  Real also where ``a`` is complex.
+
+    >>> jnp.var(jnp.array([1.0, 5.0])), jnp.var(jnp.array([1.0, 5.0]), ddof=1)
+    (Array(4., dtype=float32), Array(8., dtype=float32))
+    """
+    return _var(a, axis, dtype, out, ddof, keepdims, where, mean, correction)
+
+
+def std(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
+    mean: Any = None,
+    correction: float | None = None,
+) -> Any:
+    """Return the standard deviation of the elements along axes, the root of ``var``.
+
+    Arguments are those of ``var``.  The derivative is not finite where all elements are equal.
+
+    >>> jnp.std(jnp.array([1.0, 5.0]))
+    Array(2., dtype=float32)
+    """
+    return _std(a, axis, dtype, out, ddof, keepdims, where, mean, correction)
