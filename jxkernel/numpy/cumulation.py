@@ -12,11 +12,11 @@ from jxkernel.numpy.creation import asarray, full, user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.joining import concatenate
 from jxkernel.numpy.nan_reductions import without_nan
-from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, refuse_out
+from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, refuse_out, static_axis
 from jxkernel.numpy.shapes import broadcast_to, moveaxis, ravel
 from jxkernel.ops import cumulative as ops
 from jxkernel.ops.select import select
-from jxkernel.ops.structural import canonical_axes, canonical_axis, listed, whole_number
+from jxkernel.ops.structural import canonical_axes, canonical_axis, listed
 
 __all__ = [
     "cumprod",
@@ -45,23 +45,14 @@ def _running_along(name: str, operation: Any, a: Any, axis: int | None, dtype: A
 
 
 def _running(name: str, operation: Any, before: Callable[[Any], Any] = lambda a: a) -> Any:
-    """Return a function of an array, an axis, a dtype and ``out``, one program when run."""
+    """Return a function of an array, an axis and a dtype, one program when it runs eagerly."""
 
     @fused(static=("axis", "dtype"), name=name)
     def running(a: Any, axis: int | None, dtype: Any) -> Any:
         argument_aval(name, a)
         return _running_along(name, operation, before(a), axis, dtype)
 
-    def run(a: Any, axis: int | None, dtype: Any, out: None) -> Any:
-        if out is not None:
-            refuse_out(name, out)
-        if dtype is not None:
-            dtype = user_dtype(dtype, name)
-        if axis is not None and type(axis) is not int:
-            axis = whole_number(name, "axis", axis)
-        return running(a, axis, dtype)
-
-    return run
+    return running
 
 
 _cumsum = _running("cumsum", ops.cumsum)
@@ -85,7 +76,11 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
     Array([[1, 3],
            [3, 7]], dtype=int32)
     """
-    return _cumsum(a, axis, dtype, out)
+    if out is not None:
+        refuse_out("cumsum", out)
+    if dtype is not None:
+        dtype = user_dtype(dtype, "cumsum")
+    return _cumsum(a, static_axis("cumsum", axis), dtype)
 
 
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
@@ -96,7 +91,11 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
     >>> jnp.cumprod(jnp.array([2, 3, 4]))
     Array([ 2,  6, 24], dtype=int32)
     """
-    return _cumprod(a, axis, dtype, out)
+    if out is not None:
+        refuse_out("cumprod", out)
+    if dtype is not None:
+        dtype = user_dtype(dtype, "cumprod")
+    return _cumprod(a, static_axis("cumprod", axis), dtype)
 
 
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
@@ -105,7 +104,11 @@ def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = No
     >>> jnp.nancumsum(jnp.array([2.0, jnp.nan, 3.0]))
     Array([2., 2., 5.], dtype=float32)
     """
-    return _nancumsum(a, axis, dtype, out)
+    if out is not None:
+        refuse_out("nancumsum", out)
+    if dtype is not None:
+        dtype = user_dtype(dtype, "nancumsum")
+    return _nancumsum(a, static_axis("nancumsum", axis), dtype)
 
 
 def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
@@ -114,7 +117,11 @@ def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = N
     >>> jnp.nancumprod(jnp.array([2.0, jnp.nan, 3.0]))
     Array([2., 2., 6.], dtype=float32)
     """
-    return _nancumprod(a, axis, dtype, out)
+    if out is not None:
+        refuse_out("nancumprod", out)
+    if dtype is not None:
+        dtype = user_dtype(dtype, "nancumprod")
+    return _nancumprod(a, static_axis("nancumprod", axis), dtype)
 
 
 def _standard(name: str, operation: Any, identity: int) -> Any:
@@ -160,7 +167,7 @@ def cumulative_sum(
     Array([0, 2, 5], dtype=int32)
     """
     dtype = user_dtype(dtype, "cumulative_sum")
-    return _cumulative_sum(x, axis, dtype, bool(include_initial))
+    return _cumulative_sum(x, static_axis("cumulative_sum", axis), dtype, bool(include_initial))
 
 
 def cumulative_prod(
@@ -177,7 +184,7 @@ def cumulative_prod(
     Array([1, 2, 6], dtype=int32)
     """
     dtype = user_dtype(dtype, "cumulative_prod")
-    return _cumulative_prod(x, axis, dtype, bool(include_initial))
+    return _cumulative_prod(x, static_axis("cumulative_prod", axis), dtype, bool(include_initial))
 
 
 # ---------------------------------------------------------------- differences

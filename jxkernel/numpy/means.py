@@ -17,8 +17,9 @@ from jxkernel.numpy.promotion import (
     dtype_of,
     inexact_dtype,
     refuse_out,
+    static_axes,
 )
-from jxkernel.numpy.reductions import Axis, finished, masked, reduced_axes, static_axes
+from jxkernel.numpy.reductions import Axis, finished, masked, reduced_axes
 from jxkernel.ops import arithmetic as ops
 from jxkernel.ops.broadcast import reduce_sum
 from jxkernel.ops.compare import gt

@@ -5,11 +5,11 @@ from typing import Any
 from jxkernel import dtypes
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import isnan
-from jxkernel.numpy.promotion import argument_aval, refuse_out
+from jxkernel.numpy.promotion import argument_aval, refuse_out, static_axis
 from jxkernel.ops import reduce
 from jxkernel.ops.select import select
 from jxkernel.ops.shape import reshape
-from jxkernel.ops.structural import canonical_axis, whole_number
+from jxkernel.ops.structural import canonical_axis
 
 __all__ = ["argmax", "argmin"]
 
@@ -44,9 +44,7 @@ def position(name: str, find: Any, nothing: float | None = None) -> Any:
     def run(a: Any, axis: int | None, out: None, keepdims: bool | None) -> Any:
         if out is not None:
             refuse_out(name, out)
-        if axis is not None and type(axis) is not int:
-            axis = whole_number(name, "axis", axis)
-        return found(a, axis, keepdims)
+        return found(a, static_axis(name, axis), keepdims)
 
     return run
 

@@ -17,6 +17,7 @@ from jxkernel.core.trace import Tracer
 from jxkernel.errors import ComplexOrderError, ShapeMismatchError
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.convert import convert_element_type_p
+from jxkernel.ops.structural import whole_number, whole_numbers
 from jxkernel.runtime import ArrayImpl
 
 __all__ = [
@@ -35,6 +36,8 @@ __all__ = [
     "refuse_complex",
     "refuse_out",
     "result_dtype",
+    "static_axes",
+    "static_axis",
 ]
 
 _PYTHON_KINDS: dict[Any, type] = {}
@@ -264,3 +267,21 @@ def refuse_out(name: str, out: Any) -> None:
     """
     if out is not None:
         raise NotImplementedError(f"{name}(out=...): arrays cannot be written to; use the result")
+
+
+def static_axis(name: str, axis: Any) -> int | None:
+    """Return an axis as a static argument; whether there is one, a fused body finds out.
+
+    Raises:
+      TypeError: it is no whole number.
+    """
+    return axis if axis is None or type(axis) is int else whole_number(name, "axis", axis)
+
+
+def static_axes(name: str, axis: Any) -> int | tuple[int, ...] | None:
+    """Return one axis or several as a static argument; see ``static_axis``.
+
+    Raises:
+      TypeError: one is no whole number.
+    """
+    return axis if axis is None or type(axis) is int else whole_numbers(name, "axis", axis)

@@ -1,6 +1,6 @@
 """Quantiles and medians: sort once, then interpolate between neighbours."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -11,8 +11,15 @@ from jxkernel.numpy.arithmetic import maximum, minimum, true_divide
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import isinf, isnan
 from jxkernel.numpy.mathematics import ceil, floor, rint
-from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, refuse_complex, refuse_out
-from jxkernel.numpy.reductions import reduced_axes
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    cast,
+    inexact_dtype,
+    refuse_complex,
+    refuse_out,
+    static_axes,
+)
+from jxkernel.numpy.reductions import Axis, reduced_axes
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import broadcast_to, expand_dims, moveaxis, ravel, reshape
 from jxkernel.numpy.sorting import sort
@@ -26,8 +33,6 @@ __all__ = [
     "percentile",
     "quantile",
 ]
-
-Axis = int | Sequence[int] | None
 
 # (alpha, beta) of Hyndman and Fan: q lies at n q + alpha + q (1 - alpha - beta) - 1, from 0.
 _CONTINUOUS = {
@@ -99,8 +104,9 @@ def _neighbours(q: Any, count: Any, method: str) -> tuple[Any, Any]:
 
 
 def _between_neighbours(
-    a: Any, q: Any, axes: tuple[int, ...], method: str, keepdims: bool, skip_nan: bool
+    name: str, a: Any, q: Any, axis: Axis, method: str, keepdims: bool, skip_nan: bool
 ) -> Any:
+    axes = _checked_axes(name, a, q, axis, method)
     dtype = inexact_dtype(dtypes.lattice_result_type(*map(_inexact_pair, (a, q)))[0])
     shape = np.shape(a)
     rest = tuple(n for i, n in enumerate(shape) if i not in axes)
@@ -115,17 +121,34 @@ def _between_neighbours(
     return expand_dims(result, tuple(np.ndim(q) + i for i in axes)) if keepdims else result
 
 
-_STATIC = ("axes", "method", "keepdims", "skip_nan")
-_at_any = fused(_between_neighbours, static=_STATIC, name="quantile")
-_at_number = fused(_between_neighbours, static=("q", *_STATIC), name="quantile")
-
-
-def _quantile(
-    a: Any, q: Any, axes: tuple[int, ...], method: str, keepdims: bool, skip_nan: bool
+def _quantiles(
+    name: str, *, skip_nan: bool = False, part: Callable[[Any], Any] = lambda q: q
 ) -> Any:
-    """Return quantiles; for a number the neighbours' places are known when compiled."""
-    at = _at_number if isinstance(q, (int, float)) else _at_any
-    return at(a, q, axes, method, keepdims, skip_nan)
+    """Return a function with the arguments of ``quantile``, one program when it runs eagerly.
+
+    ``part`` makes parts of one from what is given as ``q``.
+    """
+
+    def body(a: Any, q: Any, axis: Axis, method: str, keepdims: bool) -> Any:
+        argument_aval(name, q, 1)
+        return _between_neighbours(name, a, part(q), axis, method, keepdims, skip_nan)
+
+    static = ("axis", "method", "keepdims")
+    at_any = fused(body, static=static, name=name)
+    # For a number the neighbours' places are known when compiled.
+    at_number = fused(body, static=("q", *static), name=name)
+
+    def run(
+        a: Any, q: Any, axis: Axis, out: None, method: str, keepdims: bool, weights: None = None
+    ) -> Any:
+        if out is not None:
+            refuse_out(name, out)
+        if weights is not None:
+            raise NotImplementedError(f"{name}(weights=...) is not offered: repeat the elements")
+        at = at_number if type(q) is float or type(q) is int else at_any
+        return at(a, q, static_axes(name, axis), method, bool(keepdims))
+
+    return run
 
 
 def _inexact_pair(x: Any) -> tuple[Any, bool]:
@@ -149,18 +172,7 @@ def _integer(place: Any) -> Any:
     return cast(place, np.dtype(np.int32))
 
 
-def _checked(
-    name: str,
-    a: Any,
-    q: Any,
-    axis: Axis,
-    out: None,
-    method: str,
-    weights: Any,
-) -> tuple[int, ...]:
-    refuse_out(name, out)
-    if weights is not None:
-        raise NotImplementedError(f"{name}(weights=...) is not offered: repeat the elements")
+def _checked_axes(name: str, a: Any, q: Any, axis: Axis, method: str) -> tuple[int, ...]:
     if method not in METHODS:
         raise ValueError(f"{name} got method {method!r}: there are {', '.join(METHODS)}")
     for argument in (a, q):
@@ -171,6 +183,19 @@ def _checked(
     if not prod(np.shape(a)[i] for i in axes):
         raise ValueError(f"{name} of no elements is not defined, got shape {np.shape(a)}")
     return axes
+
+
+def _part(q: Any) -> Any:
+    """Return percents as parts of one."""
+    return q / 100 if isinstance(q, (int, float)) else true_divide(q, 100)
+
+
+_quantile = _quantiles("quantile")
+_nanquantile = _quantiles("nanquantile", skip_nan=True)
+_percentile = _quantiles("percentile", part=_part)
+_nanpercentile = _quantiles("nanpercentile", skip_nan=True, part=_part)
+_median = _quantiles("median")
+_nanmedian = _quantiles("nanmedian", skip_nan=True)
 
 
 def quantile(
@@ -211,8 +236,7 @@ def quantile(
     >>> jnp.quantile(jnp.array([1.0, 3.0, 5.0]), 0.7, method="lower")
     Array(3., dtype=float32)
     """
-    axes = _checked("quantile", a, q, axis, out, method, weights)
-    return _quantile(a, q, axes, method, keepdims, False)
+    return _quantile(a, q, axis, out, method, keepdims, weights)
 
 
 def nanquantile(
@@ -231,13 +255,7 @@ def nanquantile(
     >>> jnp.nanquantile(jnp.array([1.0, jnp.nan, 5.0]), 0.25)
     Array(2., dtype=float32)
     """
-    axes = _checked("nanquantile", a, q, axis, out, method, weights)
-    return _quantile(a, q, axes, method, keepdims, True)
-
-
-def _part(q: Any) -> Any:
-    """Return percents as parts of one."""
-    return q / 100 if isinstance(q, (int, float)) else true_divide(q, 100)
+    return _nanquantile(a, q, axis, out, method, keepdims, weights)
 
 
 def percentile(
@@ -256,7 +274,7 @@ def percentile(
     >>> jnp.percentile(jnp.array([1.0, 3.0, 5.0]), jnp.array([25, 50]))
     Array([2., 3.], dtype=float32)
     """
-    return quantile(a, _part(q), axis, out, overwrite_input, method, keepdims, weights=weights)
+    return _percentile(a, q, axis, out, method, keepdims, weights)
 
 
 def nanpercentile(
@@ -275,7 +293,7 @@ def nanpercentile(
     >>> jnp.nanpercentile(jnp.array([1.0, jnp.nan, 5.0]), 25)
     Array(2., dtype=float32)
     """
-    return nanquantile(a, _part(q), axis, out, overwrite_input, method, keepdims, weights=weights)
+    return _nanpercentile(a, q, axis, out, method, keepdims, weights)
 
 
 def median(
@@ -297,7 +315,7 @@ def median(
     >>> jnp.median(jnp.array([9, 1, 4, 2]))
     Array(3., dtype=float32)
     """
-    return quantile(a, 0.5, axis, out, overwrite_input, "midpoint", keepdims)
+    return _median(a, 0.5, axis, out, "midpoint", keepdims)
 
 
 def nanmedian(
@@ -314,4 +332,4 @@ def nanmedian(
     >>> jnp.nanmedian(jnp.array([9.0, jnp.nan, 4.0, 2.0]))
     Array(4., dtype=float32)
     """
-    return nanquantile(a, 0.5, axis, out, overwrite_input, "midpoint", keepdims)
+    return _nanmedian(a, 0.5, axis, out, "midpoint", keepdims)

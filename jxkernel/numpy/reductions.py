@@ -20,13 +20,14 @@ from jxkernel.numpy.promotion import (
     cast,
     dtype_of,
     refuse_out,
+    static_axes,
 )
 from jxkernel.ops import arithmetic as ops
 from jxkernel.ops import reduce
 from jxkernel.ops.broadcast import reduce_sum
 from jxkernel.ops.select import select
 from jxkernel.ops.shape import expand_dims
-from jxkernel.ops.structural import canonical_axes, listed, whole_numbers
+from jxkernel.ops.structural import canonical_axes, listed
 
 __all__ = [
     "all",
@@ -57,17 +58,6 @@ def reduced_axes(name: str, a: Any, axis: Axis) -> tuple[int, ...]:
     if type(axis) is int and -rank <= axis < rank:
         return (axis + rank if axis < 0 else axis,)
     return canonical_axes(name, listed(axis), rank)
-
-
-def static_axes(name: str, axis: Axis) -> int | tuple[int, ...] | None:
-    """Return axes as a static argument: a fused body checks and counts them, once per program.
-
-    Raises:
-      TypeError: one is no whole number.
-    """
-    if axis is None or type(axis) is int:
-        return axis
-    return whole_numbers(name, "axis", axis)
 
 
 def finished(result: Any, axes: tuple[int, ...], keepdims: bool) -> Any:

@@ -12,7 +12,7 @@ from jxkernel import dtypes
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import less, less_equal
-from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, promote_dtypes
+from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, promote_dtypes, static_axis
 from jxkernel.numpy.shapes import ravel
 from jxkernel.numpy.taking import take
 from jxkernel.ops import arithmetic as ops
@@ -36,20 +36,22 @@ __all__ = [
 ]
 
 
-def _checked(name: str, a: Any, axis: int | None, kind: Any, order: Any) -> tuple[Any, int]:
-    """Return an array and an axis to sort along, the array flattened for None."""
-    argument_aval(name, a)
+def _refuse_order(name: str, kind: Any, order: Any) -> None:
     if kind is not None:
         raise TypeError(f"{name}(kind=...) has no meaning here: choose with stable=")
     if order is not None:
         raise TypeError(f"{name}(order=...) is for structured dtypes, which arrays cannot have")
-    if axis is None:
-        return ravel(a), 0
-    return a, canonical_axis(name, axis, np.ndim(a))
+
+
+def _along(name: str, a: Any, axis: int | None) -> tuple[Any, int]:
+    """Return an array and an axis to sort along, the array flattened for None."""
+    argument_aval(name, a)
+    return (ravel(a), 0) if axis is None else (a, canonical_axis(name, axis, np.ndim(a)))
 
 
 @fused(static=("axis", "stable", "descending"), name="sort")
-def _sorted(a: Any, axis: int, stable: bool, descending: bool) -> Any:
+def _sorted(a: Any, axis: int | None, stable: bool, descending: bool) -> Any:
+    a, axis = _along("sort", a, axis)
     result = sorted_along(a, axis, stable)
     return rev(result, (axis,)) if descending else result
 
@@ -83,12 +85,14 @@ def sort(
     >>> jnp.sort(jnp.array([3, 1, 2]))
     Array([1, 2, 3], dtype=int32)
     """
-    a, axis = _checked("sort", a, axis, kind, order)
-    return _sorted(a, axis, bool(stable), descending)
+    if kind is not None or order is not None:
+        _refuse_order("sort", kind, order)
+    return _sorted(a, static_axis("sort", axis), bool(stable), bool(descending))
 
 
 @fused(static=("axis", "stable", "descending"), name="argsort")
-def _argsorted(a: Any, axis: int, stable: bool, descending: bool) -> Any:
+def _argsorted(a: Any, axis: int | None, stable: bool, descending: bool) -> Any:
+    a, axis = _along("argsort", a, axis)
     shape = np.shape(a)
     places = broadcasted_iota(dtypes.default_int_dtype(), shape, axis)
     if not descending:
@@ -112,8 +116,9 @@ def argsort(
     >>> jnp.argsort(jnp.array([7, 1, 5]), descending=True)
     Array([0, 2, 1], dtype=int32)
     """
-    a, axis = _checked("argsort", a, axis, kind, order)
-    return _argsorted(a, axis, bool(stable), descending)
+    if kind is not None or order is not None:
+        _refuse_order("argsort", kind, order)
+    return _argsorted(a, static_axis("argsort", axis), bool(stable), bool(descending))
 
 
 @fused(static=("axis",), name="lexsort")

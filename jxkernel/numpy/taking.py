@@ -27,6 +27,7 @@ from jxkernel.numpy.promotion import (
     check_arguments,
     dtype_of,
     refuse_out,
+    static_axes,
 )
 from jxkernel.numpy.ranges import arange
 from jxkernel.numpy.shapes import moveaxis, ravel, reshape
@@ -441,18 +442,27 @@ def _repeated_to_length(a: Any, repeats: Any, axis: int, length: int) -> Any:
     return take(a, places.clip(0, max(size - 1, 0)), axis, mode="promise_in_bounds")
 
 
-def _moved_around(a: Any, shifts: tuple[Any, ...], axes: tuple[int, ...]) -> Any:
-    for shift, axis in zip(shifts, axes, strict=True):
-        size = a.shape[axis]
+def _moved_around(a: Any, shift: Any, axis: Any) -> Any:
+    check_arguments("roll", a)
+    if axis is None:
+        return reshape(_moved_around(ravel(a), shift, 0), np.shape(a))
+    axes, shifts = listed(axis), listed(shift)
+    if len(axes) == 1 or len(shifts) == 1:
+        axes, shifts = axes * len(shifts), shifts * len(axes)
+    if len(shifts) != len(axes):
+        raise ValueError(f"roll got {len(shifts)} shifts for {len(axes)} axes")
+    a = asarray(a)
+    for by, place in zip(shifts, [canonical_axis("roll", i, a.ndim) for i in axes], strict=True):
+        size = a.shape[place]
         if size:
-            twice = joined([a, a], axis)
-            start = (-asarray(shift)) % size
-            a = dynamic_slice_in_dim(twice, start, size, axis)
+            twice = joined([a, a], place)
+            start = (-asarray(by)) % size
+            a = dynamic_slice_in_dim(twice, start, size, place)
     return a
 
 
-_rolled = fused(_moved_around, static=("axes",), name="roll")
-_rolled_by_numbers = fused(_moved_around, static=("shifts", "axes"), name="roll")
+_rolled = fused(_moved_around, static=("axis",), name="roll")
+_rolled_by_numbers = fused(_moved_around, static=("shift", "axis"), name="roll")
 
 
 def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
@@ -468,19 +478,12 @@ def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
     >>> jnp.roll(jnp.array([1, 2, 3, 4]), 1)
     Array([4, 1, 2, 3], dtype=int32)
     """
-    check_arguments("roll", a)
-    if axis is None:
-        return reshape(roll(ravel(a), shift, 0), np.shape(a))
-    axes = listed(axis)
-    count = len(shift) if isinstance(shift, (list, tuple)) else np.size(shift)
-    shifts = list(shift) if np.ndim(shift) else [shift] * len(axes)
-    if count > 1 and len(axes) == 1:
-        axes = axes * count
-    if len(shifts) != len(axes):
-        raise ValueError(f"roll got {len(shifts)} shifts for {len(axes)} axes")
-    places = tuple(canonical_axis("roll", axis, np.ndim(a)) for axis in axes)
-    known = all(isinstance(shift, int) for shift in shifts)
-    return (_rolled_by_numbers if known else _rolled)(asarray(a), tuple(shifts), places)
+    axis = static_axes("roll", axis)
+    if isinstance(shift, list):
+        shift = tuple(shift)
+    numbers = shift if type(shift) is tuple else (shift,)
+    known = all(type(number) is int for number in numbers)
+    return (_rolled_by_numbers if known else _rolled)(a, shift, axis)
 
 
 # ---------------------------------------------------------------- delete and insert

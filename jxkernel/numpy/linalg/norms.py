@@ -17,7 +17,7 @@ from jxkernel.numpy.linalg.operands import check_matrices, epsilon, inexact
 from jxkernel.numpy.linalg.solutions import inv
 from jxkernel.numpy.logic import isnan
 from jxkernel.numpy.means import squared_modulus
-from jxkernel.numpy.promotion import argument_aval, cast, dtype_of
+from jxkernel.numpy.promotion import argument_aval, cast, dtype_of, static_axes
 from jxkernel.numpy.reductions import any as truth_of_any
 from jxkernel.numpy.reductions import max as greatest
 from jxkernel.numpy.reductions import min as least
@@ -132,9 +132,7 @@ def norm(
     >>> jnp.linalg.norm(jnp.array([3.0, 4.0]))
     Array(5., dtype=float32)
     """
-    argument_aval("norm", x)
-    axes = (axis,) if isinstance(axis, int) else axis if axis is None else tuple(axis)
-    return _norm(x, _hashable(ord), axes, bool(keepdims))
+    return _norm(x, _hashable(ord), static_axes("norm", axis), bool(keepdims))
 
 
 @fused(static=("axis", "keepdims", "ord"), name="vector_norm")
@@ -174,9 +172,7 @@ def vector_norm(
     >>> jnp.linalg.vector_norm(jnp.ones((2, 2)))
     Array(2., dtype=float32)
     """
-    argument_aval("vector_norm", x)
-    axes = (axis,) if isinstance(axis, int) else axis if axis is None else tuple(axis)
-    return _vector_norm(x, axis=axes, keepdims=bool(keepdims), ord=_hashable(ord))
+    return _vector_norm(x, static_axes("vector_norm", axis), bool(keepdims), _hashable(ord))
 
 
 @fused(static=("keepdims", "ord"))
