@@ -2,17 +2,26 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from operator import index
 from typing import Any
 
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.numpy.arithmetic import true_divide
 from jxkernel.numpy.creation import asarray, full, user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.joining import concatenate
 from jxkernel.numpy.nan_reductions import without_nan
-from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, refuse_out, static_axis
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    cast,
+    dtype_of,
+    inexact_dtype,
+    promote_dtypes,
+    refuse_complex,
+    refuse_out,
+    static_axis,
+)
 from jxkernel.numpy.shapes import broadcast_to, moveaxis, ravel
 from jxkernel.ops import cumulative as ops
 from jxkernel.ops.select import select
@@ -342,34 +351,34 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 
 @fused(static=("axis",), name="unwrap")
-def _unwrapped(p: Any, discont: Any, period: Any, axis: int) -> Any:
-    p = moveaxis(p, axis, -1)
-    interval = period / 2
-    step = p[..., 1:] - p[..., :-1]
-    moved = (step + interval) % period - interval
-    # A step of exactly half a period keeps its direction.
-    moved = select((moved == -interval) & (step > 0), moved * 0 + interval, moved)
-    correction = moved - step
-    correction = select(abs(step) < (interval if discont is None else discont), 0, correction)
-    total = ops.cumsum(correction, correction.ndim - 1)
-    return moveaxis(concatenate([p[..., :1], p[..., 1:] + total], -1), -1, axis)
-
-
 def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi) -> Any:
     """Return angles with jumps of more than half a period taken out.
 
     Args:
-      p: the angles.
+      p: the angles, of rank 1 or more, not complex.
       discont: the least jump to take out; half a period where not given.
       axis: the axis.
-      period: the period.
+      period: the period, a number; integers with an integer period stay integers.
+
+    Raises:
+      TypeError: ``p`` is no array, or is complex.
+      ValueError: the axis does not exist.
 
     >>> jnp.unwrap(jnp.array([0.0, 90.0, 280.0, 10.0]), period=360)
     Array([  0.,  90., -80.,  10.], dtype=float32)
+    >>> jnp.unwrap(jnp.array([0, 3, 6, 1]), period=8)
+    Array([0, 3, 6, 9], dtype=int32)
     """
-    aval = argument_aval("unwrap", p)
-    axis = canonical_axis("unwrap", axis, aval.ndim)
-    dtype = inexact_dtype(aval.dtype)
-    if not aval.shape[axis]:
-        return asarray(p, dtype)
-    return _unwrapped(cast(p, dtype), discont, period, index(axis))
+    refuse_complex("unwrap", argument_aval("unwrap", p).dtype)
+    p, period = promote_dtypes("unwrap", p, period)
+    p = moveaxis(p, canonical_axis("unwrap", axis, np.ndim(p)), -1)
+    half = true_divide(period, 2)
+    interval = half if dtype_of(p) in dtypes.INEXACT else period // 2
+    step = p[..., 1:] - p[..., :-1]
+    moved = (step + interval) % period - interval
+    # A step of exactly half a period keeps its direction.
+    exactly = (moved == -interval) & (step > 0) & (interval * 2 == period)
+    correction = select(exactly, broadcast_to(interval, moved.shape), moved) - step
+    small = abs(step) < (half if discont is None else discont)
+    total = ops.cumsum(select(small, 0, correction), step.ndim - 1)
+    return moveaxis(concatenate([p[..., :1], p[..., 1:] + total], -1), -1, axis)

@@ -535,6 +535,7 @@ def modf(x: Any, /) -> Any:
     [[0.5, -0.25], [1.0, -2.0]]
     """
     (x,) = promote_inexact("modf", x)
+    refuse_complex("modf", dtype_of(x))
     whole = _toward_zero(x)
     infinite = eq(modulus(x), np.inf)
     return select(infinite, 0, sub(x, whole)), whole

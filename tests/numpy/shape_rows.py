@@ -242,6 +242,8 @@ SEARCHING = (
     row("trapezoid", X, np.sort(normal(4))),
     row("unwrap", X * 5),
     row("unwrap", X * 5, axis=0, discont=4.0),
+    row("unwrap", np.array([0, 4, 8, 3, 0, 10]), period=7),
+    row("unwrap", np.array([0, 4, 8, 3, 0, 10]), period=8, discont=2),
     row("packbits", I, axis=1),
     row("unpackbits", np.abs(I).astype(np.uint8), axis=1, count=13, bitorder="little"),
     row("apply_along_axis", np.sum, 1, X),
