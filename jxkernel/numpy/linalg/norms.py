@@ -137,7 +137,8 @@ def norm(
 
 @fused(static=("axis", "keepdims", "ord"), name="vector_norm")
 def _vector_norm(x: Any, axis: tuple[int, ...] | None, keepdims: bool, ord: Any) -> Any:
-    whole = dtype_of(x) not in dtypes.INEXACT and ord in (1, np.inf, -np.inf)
+    dtype = argument_aval("vector_norm", x).dtype
+    whole = dtype not in dtypes.INEXACT and ord in (1, np.inf, -np.inf)
     y = asarray(x) if whole else inexact("vector_norm", x)[0]
     return _of_vectors("vector_norm", y, ord, reduced_axes("vector_norm", y, axis), keepdims)
 
