@@ -77,6 +77,8 @@ padding:0 .6em;white-space:nowrap}
 .jxk svg .box{fill:color-mix(in srgb,currentColor 6%,transparent);stroke:currentColor}
 .jxk svg .end{fill:color-mix(in srgb,#2a78d6 20%,transparent);stroke:#2a78d6}
 .jxk svg.hist{margin-top:.4em;fill:#2a78d6}
+.jxk svg rect.bt{fill:color-mix(in srgb,#2a78d6 12%,transparent);stroke:#2a78d6}
+.jxk svg rect.bl{fill:#c98500}.jxk svg rect.bc{fill:#2a78d6}.jxk svg text.bc{fill:#fff;opacity:1}
 .jxk svg a{text-decoration:none}
 .jxk svg a:focus-visible{outline:none}.jxk svg a:is(:hover,:focus-visible) rect{stroke-width:2.5}
 """.strip()

@@ -15,8 +15,10 @@ from dataclasses import asdict
 from typing import Any
 
 from jxkernel.jupyter.display.html import Html, details, element, escape, page, table
+from jxkernel.jupyter.display.builds import timeline_data, timeline_svg
 from jxkernel.jupyter.display.view import View
 from jxkernel.observe.explain import LedgerRow, format_duration, format_ledger
+from jxkernel.observe.builds import build_timeline
 from jxkernel.observe.totals import Group, ledger_totals
 
 __all__ = ["ledger_view"]
@@ -38,7 +40,12 @@ def ledger_view(rows: Sequence[LedgerRow], dropped: int = 0, notes: Sequence[str
     notes = [*notes, *[f"{left_out} earlier rows are not shown"] * bool(left_out)]
     notes += [f"{dropped} earlier events were dropped"] * bool(dropped)
     text = "\n".join([format_ledger(shown), *notes])
-    data = {"rows": [_row_data(row) for row in shown], "left_out": left_out, "dropped": dropped}
+    data = {
+        "rows": [_row_data(row) for row in shown],
+        "left_out": left_out,
+        "dropped": dropped,
+        "timeline": timeline_data(build_timeline(shown)),
+    }
     return View("ledger", text, page(_html(shown, notes)), data)
 
 
@@ -66,7 +73,9 @@ def _html(rows: Sequence[LedgerRow], notes: Sequence[str]) -> Html:
     lines = [element("div", note, class_="dim") for note in notes]
     sums = [details(f"by {by}", _totals(rows, by)) for by in ("cell", "site")]
     body_table = table(head, body, numeric=(0, 4, 5, 6))
-    return details(total, body_table, *lines, *sums, is_open=True)
+    drawing = timeline_svg(build_timeline(rows))
+    drawn = [details("timeline", drawing, is_open=True)] * bool(drawing)
+    return details(total, *drawn, body_table, *lines, *sums, is_open=True)
 
 
 def _totals(rows: Sequence[LedgerRow], by: Group) -> Html:
