@@ -248,6 +248,7 @@ __all__ = [
     "version",
     "vjp",
     "vmap",
+    "widgets",
 ]
 
 # Rarely used: imported at their first use.
@@ -266,10 +267,11 @@ nn: ModuleType
 profiler: ModuleType
 scipy: ModuleType
 test_util: ModuleType
+widgets: ModuleType
 _LATE = (
     *("ad_checkpoint", "custom_batching", "custom_derivatives", "debug", "experimental", "export"),
     *("extend", "ffi", "flatten_util", "image", "interpreters", "profiler"),
-    *("nn", "scipy", "test_util"),
+    *("nn", "scipy", "test_util", "widgets"),
 )
 assert_max_traces: Callable[..., Any]
 benchmark: Callable[..., Any]

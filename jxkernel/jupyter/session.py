@@ -28,7 +28,7 @@ from jxkernel.jupyter.origins import Origins
 from jxkernel.jupyter.settings import JX
 from jxkernel.jupyter.stale import StaleWatch
 from jxkernel.jupyter.tracebacks import name_cells
-from jxkernel.observe import LedgerRow, Profile, Provenance, Recorder, ledger
+from jxkernel.observe import LedgerRow, Outline, Profile, Provenance, Recorder, ledger
 
 __all__ = ["RunningCell", "Session"]
 
@@ -63,6 +63,7 @@ class Session:
       recorder: records while `settings.record` is on.
       cells: the cells that ran under `%%jit`, by front-end id or text.
       profile: the profile that `%jx trace start` began, or None.
+      program: gives the outline of the cell traced last.
       maps: what was traced and what was static in the latest traces, oldest first.
     """
 
@@ -73,6 +74,7 @@ class Session:
         self.cells: dict[Any, Cell] = {}
         self.profile: Profile | None = None
         self.maps: deque[tuple[str, Provenance]] = deque(maxlen=_REMEMBERED_MAPS)
+        self.program: Callable[[], Outline | None] = lambda: None
         self._stale = StaleWatch(shell.user_ns)
         self._origins = Origins(shell.user_ns)
         self._running: list[tuple[RunningCell, events.SpanHandle]] = []
@@ -249,8 +251,8 @@ class Session:
         """The ledger, with what is known of edited cells in place of new function objects."""
         edits = {
             version.source.file: version.changed
-            for one in self.cells.values()
-            for version in one.versions.values()
+            for one in list(self.cells.values())
+            for version in list(one.versions.values())
         }
         rows = self._origins.retold(ledger(self.recorder, fun=fun, cell=cell))
         named = partial(name_cells, compiler=self.shell.compile)

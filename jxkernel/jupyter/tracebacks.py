@@ -30,6 +30,7 @@ import IPython
 from jxkernel import source
 from jxkernel.errors import JXError
 from jxkernel.jupyter.display import View
+from jxkernel.jupyter.display.html import escape
 from jxkernel.runtime import exception_behind
 
 __all__ = ["Filter", "locate", "name_cells", "tidy", "with_cell_names"]
@@ -78,7 +79,7 @@ def locate(error: BaseException) -> None:
 def name_cells(text: str, compiler: Any) -> str:
     """Returns a text with file names of cells replaced by the names of the cells."""
     name_of = getattr(compiler, "format_code_name", None)
-    for file in getattr(compiler, "_filename_map", {}):
+    for file in list(getattr(compiler, "_filename_map", {})):
         if file in text:
             label = name_of(file) if name_of else None
             if label:
@@ -93,8 +94,14 @@ def name_cells(text: str, compiler: Any) -> str:
 
 
 def with_cell_names(view: View, compiler: Any) -> View:
-    """Returns a view whose text names cells instead of their files."""
-    return replace(view, text=name_cells(view.text, compiler))
+    """Returns a view that names cells instead of their files."""
+    shown = view.html
+    name_of = getattr(compiler, "format_code_name", None)
+    for file in list(getattr(compiler, "_filename_map", {})):
+        written = escape(file)
+        if written in shown and name_of and (label := name_of(file)):
+            shown = shown.replace(written, escape(" ".join(label)))
+    return replace(view, text=name_cells(view.text, compiler), html=shown)
 
 
 class Filter:

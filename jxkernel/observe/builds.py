@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from jxkernel.observe.explain import LedgerRow
 
-__all__ = ["Bar", "IdleTime", "BuildTimeline", "build_timeline"]
+__all__ = ["Bar", "BuildTimeline", "IdleTime", "build_timeline"]
 
 STAGES = ("trace", "lower", "compile")
 OTHERS = "others"

@@ -18,8 +18,8 @@ from dataclasses import asdict
 from typing import Any
 
 from jxkernel.jupyter.display.html import Html, element, escape
-from jxkernel.observe.explain import format_duration
 from jxkernel.observe.builds import Bar, BuildTimeline
+from jxkernel.observe.explain import format_duration
 
 __all__ = ["timeline_data", "timeline_svg"]
 

@@ -56,12 +56,30 @@ def jaxpr_view(closed: ClosedJaxpr, title: str = "jaxpr") -> View:
     return outline_view(outline(closed, title=title))
 
 
-def outline_view(program: Outline) -> View:
-    """Returns the explorer of a program's outline."""
+def outline_view(program: Outline, *, is_open: bool = False, current: int = 0) -> View:
+    """Returns the explorer of a program's outline.
+
+    Args:
+      program: what to show.
+      is_open: whether it is unfolded however long it is.
+      current: the number of an equation to light up, with its source line.
+    """
     heading = f"{program.title} · {_count(program.count)} · {_cost_text(program.cost)}"
-    body = details(heading, outline_html(program), is_open=program.count <= _OPEN)
+    inside = outline_html(program)
+    body = details(heading, inside, is_open=is_open or program.count <= _OPEN)
     style = linking_style(line_class(one.file, one.line) for one in program.source)
+    style += _lit(program, current)
     return View("jaxpr", str(program), page(body, style=style), outline_data(program))
+
+
+def _lit(program: Outline, current: int) -> str:
+    """The style that lights up an equation and its source line."""
+    found = next((one for _, one in program.walk() if one.number == current), None)
+    if found is None:
+        return ""
+    mark = "{outline:2px solid #c98500;outline-offset:-1px}"
+    places = [f"e{current}", *[f"s{line_class(found.file, found.line)}"] * bool(found.line)]
+    return "".join(f"%s{place}{mark}" for place in places)
 
 
 def outline_html(program: Outline, *, linked: Collection[Place] | None = None) -> Html:

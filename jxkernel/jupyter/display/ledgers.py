@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from jxkernel.jupyter.display.html import Html, details, element, escape, page, table
 from jxkernel.jupyter.display.builds import timeline_data, timeline_svg
+from jxkernel.jupyter.display.html import Html, details, element, escape, page, table
 from jxkernel.jupyter.display.view import View
-from jxkernel.observe.explain import LedgerRow, format_duration, format_ledger
 from jxkernel.observe.builds import build_timeline
+from jxkernel.observe.explain import LedgerRow, format_duration, format_ledger
 from jxkernel.observe.totals import Group, ledger_totals
 
 __all__ = ["ledger_view"]
@@ -27,13 +27,20 @@ ROWS = 300
 """How many rows a view holds; the latest ones."""
 
 
-def ledger_view(rows: Sequence[LedgerRow], dropped: int = 0, notes: Sequence[str] = ()) -> View:
+def ledger_view(
+    rows: Sequence[LedgerRow],
+    dropped: int = 0,
+    notes: Sequence[str] = (),
+    *,
+    with_timeline: bool = True,
+) -> View:
     """Returns the ledger.
 
     Args:
       rows: the rows, in order.
       dropped: how many events the recorder had to drop before them.
       notes: lines to add.
+      with_timeline: whether to draw the timeline.
     """
     shown = rows[-ROWS:]
     left_out = len(rows) - len(shown)
@@ -46,10 +53,10 @@ def ledger_view(rows: Sequence[LedgerRow], dropped: int = 0, notes: Sequence[str
         "dropped": dropped,
         "timeline": timeline_data(build_timeline(shown)),
     }
-    return View("ledger", text, page(_html(shown, notes)), data)
+    return View("ledger", text, page(_html(shown, notes, with_timeline)), data)
 
 
-def _html(rows: Sequence[LedgerRow], notes: Sequence[str]) -> Html:
+def _html(rows: Sequence[LedgerRow], notes: Sequence[str], with_timeline: bool) -> Html:
     if not rows:
         return element("div", "\n".join([format_ledger(rows), *notes]), class_="dim")
     most = max(row.cost_ns for row in rows) or 1
@@ -74,7 +81,7 @@ def _html(rows: Sequence[LedgerRow], notes: Sequence[str]) -> Html:
     sums = [details(f"by {by}", _totals(rows, by)) for by in ("cell", "site")]
     body_table = table(head, body, numeric=(0, 4, 5, 6))
     drawing = timeline_svg(build_timeline(rows))
-    drawn = [details("timeline", drawing, is_open=True)] * bool(drawing)
+    drawn = [details("timeline", drawing, is_open=True)] * bool(drawing and with_timeline)
     return details(total, *drawn, body_table, *lines, *sums, is_open=True)
 
 

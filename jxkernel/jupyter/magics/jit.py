@@ -178,6 +178,8 @@ class JitMagics(Magics):
             info.entry = newest_entry(function)
             self._session.remember(info.provenance)
         report = report_of(self._session, version, inputs, info, steps, run_ns)
+        if version.traces > traces:
+            self._session.program = report.outline
         self._show(report, request, version, info)
         return value
 

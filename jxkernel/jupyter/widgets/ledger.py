@@ -1,0 +1,181 @@
+"""The ledger, live: filtered as one types, with its timeline as a plotly figure.
+
+Purpose: the widget `Ledger`.
+
+Place in the pipeline: in `jupyter.widgets`, over `observe.ledger` and the ledger's view.
+
+Must not know: how a row came about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import ipywidgets
+import plotly.graph_objects as go
+
+from jxkernel.jupyter.display import View, ledger_view
+from jxkernel.jupyter.widgets.live import INTERVAL, LiveView, current_recorder, current_session
+from jxkernel.observe import LedgerRow, Recorder, ledger
+from jxkernel.observe.builds import STAGES, BuildTimeline, build_timeline
+from jxkernel.observe.explain import format_duration
+
+__all__ = ["Ledger", "timeline_figure"]
+
+_PATTERNS = {"trace": "", "lower": "x", "compile": "/"}
+_COLOURS = {"trace": "#2a78d6", "lower": "#c98500", "compile": "#5f5f6b"}
+_FIGURE = "application/vnd.plotly.v1+json"
+
+
+class Ledger(LiveView):
+    """The recompilation ledger as a live widget, with a timeline to zoom into.
+
+    Args:
+      recorder: where to read; by default the session's recorder, or one that starts now.
+      interval: seconds between two redrawings at the least.
+
+    Example:
+      >>> import jxkernel as jx
+      >>> from jxkernel.observe import Recorder
+      >>> with Recorder() as recorder:
+      ...     ledger = jx.widgets.Ledger(recorder)
+      >>> print(ledger)
+      nothing has been traced or compiled since recording began
+      >>> ledger.close()
+    """
+
+    def __init__(self, recorder: Recorder | None = None, *, interval: float = INTERVAL) -> None:
+        self._session = current_session() if recorder is None else None
+        self._recorder = current_recorder() if recorder is None else recorder
+        self._chart = ipywidgets.Output()
+        self._search = ipywidgets.Text(
+            description="search", placeholder="function or cell", continuous_update=True
+        )
+        self._eager = ipywidgets.Checkbox(
+            description="operations outside jit", indent=False, value=False
+        )
+        for control in (self._search, self._eager):
+            control.observe(lambda _: self.refresh(), "value")
+        super().__init__([self._search, self._eager], interval)
+        self.children = (self._controls, self._chart, self._shown)
+
+    def rows(self) -> tuple[LedgerRow, ...]:
+        """The rows that fit what is searched for."""
+        whole = self._session.ledger() if self._session else ledger(self._recorder)
+        words = self._search.value.strip().lower()
+        return tuple(
+            row
+            for row in whole
+            if (self._eager.value or row.cache is not None or row.eqns is not None)
+            and (words in row.fun.lower() or words in (row.cell or "").lower())
+        )
+
+    def _table(self, rows: Sequence[LedgerRow]) -> View:
+        return self._named(ledger_view(rows, self._recorder.dropped, with_timeline=False))
+
+    def view(self) -> View:
+        """Returns the ledger's static view, with the timeline drawn as SVG."""
+        return ledger_view(self.rows(), self._recorder.dropped)
+
+    def update(self, view: View) -> None:
+        """Shows the rows, and the timeline as a figure."""
+        rows = self.rows()
+        self._chart.outputs = (_output(timeline_figure(build_timeline(rows))),) if rows else ()
+        super().update(self._table(rows))
+
+    def close(self) -> None:
+        """Stops listening, and takes the widget off the page."""
+        if not self._is_closed:
+            self._chart.close()
+        super().close()
+
+
+def timeline_figure(found: BuildTimeline) -> go.Figure:
+    """Returns the timeline as a plotly figure: bars with patterns, a lane for each function.
+
+    Args:
+      found: the timeline.
+
+    Example:
+      >>> from jxkernel.observe import LedgerRow
+      >>> from jxkernel.observe.builds import build_timeline
+      >>> from jxkernel.jupyter.widgets.ledger import timeline_figure
+      >>> rows = [LedgerRow(1, 0.0, "In[1]", "f", 1, trace_ns=1_000_000)]
+      >>> [trace.name for trace in timeline_figure(build_timeline(rows)).data]
+      ['trace']
+    """
+    figure = go.Figure([bar for stage in STAGES if (bar := _stage_bars(found, stage)) is not None])
+    for one in found.breaks:
+        figure.add_vline(x=one.at * 1e3, line={"dash": "dot", "width": 1, "color": "gray"})
+    figure.update_layout(
+        barmode="overlay",
+        bargap=0.3,
+        height=110 + 30 * len(found.lanes),
+        margin={"l": 10, "r": 10, "t": 30, "b": 40},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+        xaxis={"title": "ms of work; idle time left out at the dotted lines"},
+        yaxis={"autorange": "reversed", "automargin": True},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"color": "gray"},
+    )
+    return figure
+
+
+def _stage_bars(found: BuildTimeline, stage: str) -> go.Bar | None:
+    bars = [bar for bar in found.bars if bar.stage == stage]
+    if not bars:
+        return None
+    texts = [
+        f"{bar.row}. {bar.cell} {_plain(bar.fun)}: {format_duration(bar.seconds * 1e9)}"
+        for bar in bars
+    ]
+    return go.Bar(
+        name=stage,
+        orientation="h",
+        y=[_plain(bar.lane) for bar in bars],
+        x=[bar.seconds * 1e3 for bar in bars],
+        base=[bar.start * 1e3 for bar in bars],
+        hovertext=texts,
+        hoverinfo="name+text",
+        marker={
+            "color": _COLOURS[stage],
+            "pattern": {"shape": _PATTERNS[stage]},
+            "line": {"color": "gray", "width": 1},
+        },
+    )
+
+
+def _plain(text: str) -> str:
+    """A text that plotly, which reads a few elements of HTML, takes as it stands."""
+    cut = text if len(text) <= 60 else f"{text[:59]}…"
+    shown = "".join(one if one.isprintable() else "\ufffd" for one in cut)
+    return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _output(figure: go.Figure) -> dict[str, Any]:
+    """The figure as an output that a front end draws with plotly's own renderer."""
+    return {
+        "output_type": "display_data",
+        "data": {_FIGURE: _json(figure), "text/plain": "timeline"},
+        "metadata": {},
+    }
+
+
+def _json(figure: go.Figure) -> Any:
+    data: dict[str, Any] = figure.to_plotly_json()
+    return {
+        "data": [_plainly(trace) for trace in data["data"]],
+        "layout": _plainly(data["layout"]),
+        "config": {"displaylogo": False, "responsive": True},
+    }
+
+
+def _plainly(value: Any) -> Any:
+    """Data without the tuples and arrays that plotly may hold."""
+    if isinstance(value, dict):
+        return {name: _plainly(item) for name, item in value.items() if name != "template"}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plainly(item) for item in value]
+    return value
