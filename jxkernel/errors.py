@@ -24,7 +24,8 @@ The tree (built-in base in parentheses):
     ├── JaxprTypeError (TypeError)                     a jaxpr is ill formed
     ├── UndefinedRuleError (NotImplementedError)       a primitive lacks a transform's rule
     ├── ArgumentTypeError (TypeError)                  an argument is no array, number or pytree
-    ├── ShapeMismatchError (TypeError)                 shapes do not fit each other
+    ├── ShapeError (TypeError)                         a shape or rank that cannot be
+    │   └── ShapeMismatchError (ValueError)            shapes do not fit each other
     ├── ComplexOrderError (TypeError, ValueError)      complex numbers where an order is needed
     ├── CarryTypeError (TypeError)                     a loop's carry changes its type
     ├── ReverseModeError (ValueError)                  a loop of unknown length was run backwards
@@ -74,6 +75,7 @@ __all__ = [
     "NonFiniteError",
     "NonHashableStaticArgumentError",
     "ReverseModeError",
+    "ShapeError",
     "ShapeMismatchError",
     "TraceLimitError",
     "TracerArrayConversionError",
@@ -385,11 +387,16 @@ class ArgumentTypeError(JXError, TypeError):
         self.value = value
 
 
-class ShapeMismatchError(JXError, TypeError, ValueError):
-    """The shapes given to one operation do not fit each other.
+class ShapeError(JXError, TypeError, ValueError):
+    """A shape, a size or an order of axes that an array cannot have, or the wrong rank.
 
-    The field has two habits, ``TypeError`` for operations and ``ValueError`` for NumPy's functions;
+    The field has two habits, ``TypeError`` in operations and ``ValueError`` in NumPy's functions;
     it is both.
+    """
+
+
+class ShapeMismatchError(ShapeError):
+    """The shapes given to one operation do not fit each other.
 
     Args:
       operation: the operation's name.

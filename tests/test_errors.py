@@ -29,6 +29,7 @@ from jxkernel.errors import (
     NonFiniteError,
     NonHashableStaticArgumentError,
     ReverseModeError,
+    ShapeError,
     ShapeMismatchError,
     TraceLimitError,
     TracerArrayConversionError,
@@ -106,6 +107,7 @@ EXAMPLES: list[tuple[JXError, type[Exception], list[str]]] = [
         TypeError,
         ["f was given the string 'relu' as params['name']", "jit(f, static_argnames"],
     ),
+    (ShapeError("iota got shape (-1,): sizes are not negative"), ValueError, ["iota got shape"]),
     (
         ShapeMismatchError("dot_general", [(2, 3), (4, 5)], "the contracted sizes are 3 and 4"),
         TypeError,

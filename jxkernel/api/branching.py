@@ -41,6 +41,9 @@ def cond(
       *operands: trees of arrays.  The functions may close over further ones.
       operand: one operand, by keyword.
 
+    The earlier form ``cond(pred, true_operand, true_fun, false_operand, false_fun)``, with an
+    operand for each function, is understood too.
+
     Returns:
       the result of the function chosen.  Only that function runs, save under ``vmap`` over
       ``pred``, where both run and their results are selected.
@@ -58,6 +61,10 @@ def cond(
     try:
         if operand is not _NO_OPERAND:
             operands = (*operands, operand)
+        elif _has_two_operands(true_fun, false_fun, operands):
+            left, right = false_fun, operands[1]
+            operands = (true_fun, operands[0])
+            true_fun, false_fun = lambda x, _: left(x), lambda _, y: right(y)
         check_callable("cond", "true_fun", true_fun)
         check_callable("cond", "false_fun", false_fun)
         chosen = _boolean(pred)
@@ -69,6 +76,11 @@ def cond(
     except Exception as error:
         hide_internal_frames(error)
         raise
+
+
+def _has_two_operands(first: Any, second: Any, rest: tuple[Any, ...]) -> bool:
+    """Whether each function of a ``cond`` stands after an operand of its own."""
+    return not callable(first) and callable(second) and len(rest) == 2 and callable(rest[1])
 
 
 def switch(

@@ -18,7 +18,7 @@ __all__ = [
 
 
 def make_mesh(
-    axis_shapes: Sequence[int],
+    axis_sizes: Sequence[int],
     axis_names: str | Sequence[Hashable],
     axis_types: Any = None,
     *,
@@ -27,7 +27,7 @@ def make_mesh(
     """Return a mesh of the first devices at hand, in their order.
 
     Args:
-      axis_shapes: the sizes of the axes.
+      axis_sizes: the sizes of the axes.
       axis_names: their names.
       axis_types: who decides about each; ``AxisType.Auto``.
       devices: the devices to take; those of the default platform, all processes' included.
@@ -41,16 +41,16 @@ def make_mesh(
       Mesh('data': 1, 'model': 1, axis_types=(Auto, Auto))
     """
     available = list(runtime.devices() if devices is None else devices)
-    count = prod(axis_shapes)
+    count = prod(axis_sizes)
     if count > len(available):
         raise ValueError(
             f"Number of devices {len(available)} must be >= the product of mesh_shape "
-            f"{tuple(axis_shapes)}: on the CPU, ask for more with "
+            f"{tuple(axis_sizes)}: on the CPU, ask for more with "
             f"jxkernel.config.update('jax_num_cpu_devices', {count})"
         )
     chosen = np.empty(count, dtype=object)
     chosen[:] = available[:count]
-    return Mesh(chosen.reshape(tuple(axis_shapes)), axis_names, axis_types)
+    return Mesh(chosen.reshape(tuple(axis_sizes)), axis_names, axis_types)
 
 
 def _check_sharding(who: str, sharding: Any) -> None:

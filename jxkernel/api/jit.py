@@ -477,7 +477,7 @@ def jit(
         raise TypeError(f"jit needs a callable, got {fun!r:.100} of type {type(fun).__name__}")
     _warn_of_placement(device, backend)
     if backend is not None and device is None:
-        device = local_devices(backend)[0]
+        device = local_devices(backend=backend)[0]
     options = JitOptions(
         Parameters.of(fun, static_argnums, static_argnames, "static"),
         Parameters.of(fun, donate_argnums, donate_argnames, "donate"),

@@ -18,7 +18,7 @@ from jxkernel.core.jaxpr import ClosedJaxpr, Var
 from jxkernel.core.trace import Tracer
 from jxkernel.core.zeros import zero_scalar
 from jxkernel.higher_order.reductions import reduce_p, reduce_window_p, scatter_apply_p
-from jxkernel.ops.broadcast import broadcast_like, full
+from jxkernel.ops.broadcast import broadcast_like, filled
 from jxkernel.ops.index_numbers import GatherScatterMode, ScatterDimensionNumbers
 from jxkernel.ops.reduce import (
     greatest,
@@ -256,7 +256,7 @@ def scatter_apply(
     (y,) = scatter_apply_p.bind(
         operand,
         scatter_indices,
-        full(integers(update_shape), zero_scalar(scalar)),
+        filled(integers(update_shape), zero_scalar(scalar)),
         computation=closed,
         dimension_numbers=ScatterDimensionNumbers(*map(integers, dimension_numbers)),
         indices_are_sorted=bool(indices_are_sorted),

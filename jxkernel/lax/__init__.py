@@ -114,7 +114,6 @@ from jxkernel.ops.broadcast import (
     broadcast_in_dim,
     broadcast_in_dim_p,
     broadcast_like,
-    full,
     reduce_sum,
     reduce_sum_p,
     transpose,
@@ -219,6 +218,7 @@ from jxkernel.ops.convert import (
 from jxkernel.ops.creation import (
     broadcasted_iota,
     empty,
+    full,
     full_like,
     iota,
     iota_p,

@@ -13,6 +13,7 @@ from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.trace import Tracer, evaluating
+from jxkernel.errors import ShapeError
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
     argument_aval,
@@ -62,11 +63,11 @@ def canonical_shape(shape: Any, name: str = "the function", argument: str = "sha
 
     Raises:
       TypeError: it holds anything but whole numbers (a traced value is told what to do).
-      ValueError: a size is negative.
+      ShapeError: a size is negative.
     """
     sizes = whole_numbers(name, argument, shape)
     if any(size < 0 for size in sizes):
-        raise ValueError(f"{name} got {argument}={sizes}: sizes are not negative")
+        raise ShapeError(f"{name} got {argument}={sizes}: sizes are not negative")
     return sizes
 
 

@@ -72,7 +72,7 @@ class _Fused:
                 args = tuple([_as_array(arg) for arg in args])
             return self.body(*args, **kwargs), None, False
         if self.operator and not all(isinstance(arg, OPERANDS) for arg in args):
-            return NotImplemented, None, False
+            return self.body(*args, **kwargs), None, False
         call = split_call(args, kwargs, self.static)
         avals = self._avals(call.flat)
         try:

@@ -28,6 +28,7 @@ from jxkernel import dtypes
 from jxkernel.core.dimensions import greater, is_symbolic, lesser
 from jxkernel.core.trace import Tracer
 from jxkernel.errors import NonConcreteBooleanIndexError
+from jxkernel.numpy.creation import asarray
 from jxkernel.runtime import ArrayImpl, value_of
 
 __all__ = ["ParsedIndex", "parse"]
@@ -70,7 +71,10 @@ def parse(shape: tuple[int, ...], index: Any, *, staged: bool, clamp: bool) -> P
       NonConcreteBooleanIndexError: a mask is traced.
       TypeError: an index is none.
     """
-    items = [_checked(item) for item in (index if isinstance(index, tuple) else (index,))]
+    if isinstance(index, tuple):
+        items = [_checked(_positions(item)) for item in index]
+    else:
+        items = [_checked(index)]
     items = [_mask(item) if _is_boolean(item) else item for item in items]
     items = _spread(items, len(shape))
     items, shape, expand = _without_scalar_masks(items, shape)
@@ -78,6 +82,13 @@ def parse(shape: tuple[int, ...], index: Any, *, staged: bool, clamp: bool) -> P
     for item in items:
         walk.add(item)
     return ParsedIndex(tuple(walk.entries), walk.leaves, expand)
+
+
+def _positions(item: Any) -> Any:
+    """Return a sequence among several indices as an array; other items as they are."""
+    if not isinstance(item, (list, tuple)):
+        return item
+    return asarray(item) if item else np.zeros(0, np.int32)
 
 
 def _checked(item: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel.core.trace import Tracer
+from jxkernel.numpy.creation import user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, cast, check_arguments, promote_dtypes
 from jxkernel.numpy.shapes import atleast_1d, atleast_2d, atleast_3d, moveaxis, ravel, reshape
@@ -87,6 +88,7 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
     """
     parts = _listed("concatenate", arrays)
     check_arguments("concatenate", *parts)
+    dtype = user_dtype(dtype, "concatenate")
     if axis is None:
         return concatenate([ravel(part) for part in parts], 0, dtype)
     return _concatenated(parts, whole_number("concatenate", "axis", axis), dtype)
@@ -132,7 +134,7 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> An
     shapes = [np.shape(part) for part in parts]
     if len(set(shapes)) > 1:
         raise ValueError(f"stack needs arrays of one shape, got {', '.join(map(str, shapes))}")
-    return _stacked(parts, whole_number("stack", "axis", axis), dtype)
+    return _stacked(parts, whole_number("stack", "axis", axis), user_dtype(dtype, "stack"))
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:

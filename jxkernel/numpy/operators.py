@@ -34,6 +34,7 @@ from jxkernel.numpy.fusing import OPERANDS, fused
 from jxkernel.numpy.indexing import getitem
 from jxkernel.numpy.ufuncs import named
 from jxkernel.numpy.updating import IndexUpdater
+from jxkernel.ops.complex import complex as complex_of
 from jxkernel.ops.convert import bitcast_convert_type
 from jxkernel.ops.dynamic_slicing import dynamic_slice
 from jxkernel.ops.shape import squeeze
@@ -47,11 +48,21 @@ Method = Callable[..., Any]
 
 
 def _deferring(function: Any, reflected: bool) -> Method:
-    """Return a function as the body of a binary method."""
+    """Return a function as the body of a binary method.
+
+    A list or tuple is refused: Python would take ``x == [1, 2]`` for a question of identity.
+    """
     body = getattr(function, "__wrapped__", function)
 
     def method(self: Any, other: Any) -> Any:
-        return body(self, other) if isinstance(other, OPERANDS) else NotImplemented
+        if isinstance(other, OPERANDS):
+            return body(self, other)
+        if type(other) in (list, tuple):
+            raise TypeError(
+                f"{function.__name__} takes arrays and numbers, got a {type(other).__name__}: "
+                "write jnp.asarray(...) around it"
+            )
+        return NotImplemented
 
     def reflected_method(self: Any, other: Any) -> Any:
         return body(other, self) if isinstance(other, OPERANDS) else NotImplemented
@@ -172,6 +183,11 @@ def _tracer_iter(self: Any) -> Iterator[Any]:
     return (self[place] for place in range(self.shape[0]))
 
 
+def _contains(self: Any, value: Any) -> bool:
+    """Say whether an element equals a number."""
+    return bool(reductions.any(logic.equal(self, value)))
+
+
 # ---------------------------------------------------------------- methods
 
 
@@ -262,6 +278,16 @@ def _bits_as(x: Any, dtype: Any) -> Any:
     return result != 0 if dtype in dtypes.BOOLEAN else result
 
 
+def _byteswap(self: Any, inplace: bool = False) -> Any:
+    """Return the elements with their bytes in the reverse order."""
+    if inplace:
+        raise NotImplementedError("byteswap(inplace=True): arrays do not change; use the result")
+    if self.dtype in dtypes.COMPLEX:
+        return complex_of(_byteswap(self.real), _byteswap(self.imag))
+    flat = _bits_as(shapes.reshape(self, (*self.shape, 1)), np.dtype(np.uint8))
+    return shapes.reshape(_bits_as(flat[..., ::-1], self.dtype), self.shape)
+
+
 _METHODS: dict[str, Method] = {
     "all": reductions.all,
     "any": reductions.any,
@@ -270,6 +296,7 @@ _METHODS: dict[str, Method] = {
     "argpartition": sorting.argpartition,
     "argsort": sorting.argsort,
     "astype": _astype,
+    "byteswap": _byteswap,
     "choose": selection.choose,
     "clip": _clip,
     "compress": _compress,
@@ -317,6 +344,7 @@ _UNARY: dict[str, Method] = {
     "__pos__": arithmetic.positive,
 }
 _COMMON: dict[str, Any] = {
+    "__contains__": _contains,
     "__delitem__": _delitem,
     "__round__": _round,
     "__setitem__": _setitem,

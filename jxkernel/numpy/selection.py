@@ -102,13 +102,13 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     """Return, for each element, that of the first array whose condition holds.
 
     Args:
-      condlist: boolean arrays.
+      condlist: arrays; anything but zero holds.
       choicelist: an array for each; all broadcast.
       default: what to return where none holds.
 
     Raises:
       ValueError: the lists differ in length or are empty.
-      TypeError: a condition is not boolean.
+      TypeError: a condition or choice is no array.
 
     >>> x = jnp.array([1, 5, 9])
     >>> jnp.select([x < 2, x < 6], [x, 10 * x], default=-1)
@@ -117,10 +117,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     conditions, choices = list(condlist), list(choicelist)
     if len(conditions) != len(choices) or not choices:
         raise ValueError(f"select got {len(conditions)} conditions for {len(choices)} choices")
-    for condition in conditions:
-        if argument_aval("select", condition).dtype not in dtypes.BOOLEAN:
-            raise TypeError("select takes conditions of dtype bool")
-    check_arguments("select", *choices, default)
+    check_arguments("select", *conditions, *choices, default)
     return _first_case(conditions, choices, default)
 
 

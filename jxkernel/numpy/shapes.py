@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from jxkernel.errors import ShapeError
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
     argument_aval,
@@ -96,13 +97,13 @@ def _sizes(name: str, aval: Any, given: Any) -> tuple[int, ...]:
     given = sizes = whole_numbers(name, "shape", given)
     unknown = [i for i, n in enumerate(sizes) if n == -1]
     if len(unknown) > 1 or any(n < -1 for n in sizes):
-        raise ValueError(f"{name} got shape {sizes}: at most one size may be -1, none less")
+        raise ShapeError(f"{name} got shape {sizes}: at most one size may be -1, none less")
     if unknown:
         rest = prod(n for n in sizes if n != -1)
         filled = aval.size // rest if rest else 0
         sizes = (*sizes[: unknown[0]], filled, *sizes[unknown[0] + 1 :])
     if prod(sizes) != aval.size:
-        raise TypeError(
+        raise ShapeError(
             f"{name} cannot give shape {given} to an array of "
             f"shape {aval.shape} and {aval.size} elements"
         )
@@ -229,7 +230,7 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
         return _transposed(a, tuple(range(rank - 1, -1, -1)))
     order = canonical_axes("transpose", axes, rank)
     if len(order) != rank:
-        raise ValueError(f"transpose got axes {tuple(axes)} for an array of rank {rank}")
+        raise ShapeError(f"transpose got axes {tuple(axes)} for an array of rank {rank}")
     return _transposed(a, order)
 
 
@@ -246,7 +247,7 @@ def matrix_transpose(x: Any, /) -> Any:
     (2, 4, 3)
     """
     if argument_aval("matrix_transpose", x).ndim < 2:
-        raise ValueError(f"matrix_transpose needs rank 2 or more, got shape {np.shape(x)}")
+        raise ShapeError(f"matrix_transpose needs rank 2 or more, got shape {np.shape(x)}")
     return swapaxes(x, -1, -2)
 
 

@@ -393,7 +393,7 @@ def histogramdd(
     >>> points = jnp.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
     >>> counts, edges = jnp.histogramdd(points, bins=2)
     >>> counts.tolist(), edges[0].tolist()
-    ([[1.0, 0.0], [1.0, 1.0]], [0.0, 0.5, 1.0])
+    ([[1, 0], [1, 1]], [0.0, 0.5, 1.0])
     """
     sample = asarray(sample)
     sample = cast(sample, inexact_dtype(sample.dtype))
@@ -421,7 +421,7 @@ def histogramdd(
 @fused(name="histogramdd")
 def _boxes(columns: tuple[Any, ...], edges: tuple[Any, ...], weights: Any) -> Any:
     shape = tuple(line.size - 1 for line in edges)
-    dtype = columns[0].dtype if weights is None else inexact_dtype(weights.dtype)
+    dtype = dtypes.default_int_dtype() if weights is None else inexact_dtype(weights.dtype)
     place: Any = 0
     outside: Any = False
     for values, line in zip(columns, edges, strict=True):
@@ -453,8 +453,8 @@ def histogram2d(
 
     >>> x, y = jnp.array([0.0, 1.0, 1.0]), jnp.array([0.0, 0.0, 1.0])
     >>> jnp.histogram2d(x, y, bins=2)[0]
-    Array([[1., 0.],
-           [1., 1.]], dtype=float32)
+    Array([[1, 0],
+           [1, 1]], dtype=int32)
     """
     points = [ravel(asarray(x)), ravel(asarray(y))]
     sample = concatenate(

@@ -416,6 +416,7 @@ def polynomial(x: Any, coeffs: Sequence[Any]) -> Any:
     >>> lax.polynomial(jnp.array([0.0, 1.0, 2.0]), (5.0, -3.0, 2.0)).tolist()
     [5.0, 4.0, 7.0]
     """
+    coeffs = list(coeffs)
     if not coeffs:
         raise ValueError("polynomial needs at least one coefficient")
     total = mul(x, 0) if len(coeffs) == 1 else mul(x, coeffs[-1])

@@ -16,7 +16,7 @@ from jxkernel.core.avals import ShapedArray, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
-from jxkernel.errors import ShapeMismatchError
+from jxkernel.errors import ShapeError, ShapeMismatchError
 
 __all__ = [
     "add_any",
@@ -25,7 +25,7 @@ __all__ = [
     "broadcast_in_dim",
     "broadcast_in_dim_p",
     "broadcast_like",
-    "full",
+    "filled",
     "instantiate",
     "inverse_permutation",
     "move_axis",
@@ -80,8 +80,10 @@ def _broadcast_in_dim_abstract_eval(
         and all(a < b for a, b in pairwise(dims))
         and all(size in (1, shape[dim]) for size, dim in zip(operand.shape, dims, strict=True))
     )
+    if any(size < 0 for size in shape):
+        raise ShapeError(f"broadcast_in_dim got shape {shape}: sizes are not negative")
     if not fits:
-        raise ValueError(
+        raise ShapeError(
             f"broadcast_in_dim cannot place shape {operand.shape} at dimensions {dims} of shape "
             f"{shape}: dimensions must increase, and sizes be equal or 1"
         )
@@ -293,7 +295,7 @@ def transpose(operand: Any, permutation: tuple[int, ...]) -> Any:
 @transpose_p.def_abstract_eval
 def _transpose_abstract_eval(operand: ShapedArray, *, permutation: tuple[int, ...]) -> ShapedArray:
     if sorted(permutation) != list(range(operand.ndim)):
-        raise TypeError(
+        raise ShapeError(
             f"transpose got permutation {permutation} for an array of rank {operand.ndim}: each "
             "axis must appear once"
         )
@@ -404,13 +406,8 @@ def batch_to_front(operand: Any, dim: int | None, size: int) -> Any:
 # ---------------------------------------------------------------- helpers of derivative rules
 
 
-def full(shape: tuple[int, ...], scalar: Any) -> Any:
-    """Return a NumPy or Python scalar (its dtype is kept) repeated over a shape.
-
-    >>> from jxkernel import lax
-    >>> lax.full((2, 2), 6).tolist()
-    [[6, 6], [6, 6]]
-    """
+def filled(shape: tuple[int, ...], scalar: Any) -> Any:
+    """Return a NumPy or Python scalar (its dtype is kept) repeated over a shape."""
     return broadcast_in_dim(scalar, shape, ()) if shape else scalar
 
 

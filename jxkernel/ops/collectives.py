@@ -40,6 +40,7 @@ from jxkernel.ops.indexing import GatherDimensionNumbers, gather
 from jxkernel.ops.joining import concatenate
 from jxkernel.ops.reduce import reduce_max, reduce_min
 from jxkernel.ops.select import select_n
+from jxkernel.ops.structural import canonical_axes
 from jxkernel.ops.varying import less_axes, psum_invariant_p, tracked_names, vary
 
 __all__ = [
@@ -300,7 +301,7 @@ def _apply(
     groups: Groups,
 ) -> Any:
     if positions:
-        x = reduce(x, [axis % rank_of(x) for axis in positions])
+        x = reduce(x, canonical_axes("a collective", positions, rank_of(x)))
     return bind(vary(x, names), names, groups) if names else x
 
 

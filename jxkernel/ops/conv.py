@@ -16,7 +16,8 @@ from jxkernel.core.avals import ShapedArray, abstractify, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear, typed_scalar
-from jxkernel.ops.broadcast import full, move_axis
+from jxkernel.errors import ShapeError
+from jxkernel.ops.broadcast import filled, move_axis
 from jxkernel.ops.conv_numbers import (
     ConvDimensionNumbers,
     Pads,
@@ -96,7 +97,7 @@ def _check_counts(count: int, **steps: tuple[int, ...]) -> None:
     """
     for name, given in steps.items():
         if len(given) != count:
-            raise ValueError(
+            raise ShapeError(
                 f"conv_general_dilated got {name}={given} for {count} spatial axes: one for each"
             )
 
@@ -272,12 +273,12 @@ def _check_window(w: _Window, lhs: ShapedArray, rhs: ShapedArray) -> None:
         ("rhs_dilation", w.rhs_dilation),
     ):
         if len(values) != count or any(value < 1 for value in values):
-            raise ValueError(
+            raise ShapeError(
                 f"conv_general_dilated got {name} {values} for {count} spatial axes: one positive "
                 "number each"
             )
     if len(w.padding) != count or any(len(pair) != 2 for pair in w.padding):
-        raise ValueError(
+        raise ShapeError(
             f"conv_general_dilated got padding {w.padding} for {count} spatial axes: (low, high) "
             "each"
         )
@@ -295,13 +296,13 @@ def _check_groups(w: _Window, lhs: ShapedArray, rhs: ShapedArray) -> None:
             f"batch_group_count={batches}: both are positive, and one of them is 1"
         )
     if features != taken * groups or out % groups:
-        raise TypeError(
+        raise ShapeError(
             f"conv_general_dilated got {features} features in {groups} groups for a kernel of "
             f"shape {rhs.shape} with {taken} input and {out} output features: each group has the "
             "kernel's input features, and an equal share of its output features"
         )
     if batch % batches or out % batches:
-        raise TypeError(
+        raise ShapeError(
             f"conv_general_dilated got batch_group_count={batches} for a batch of {batch} and "
             f"{out} output features: it divides both"
         )
@@ -547,4 +548,4 @@ def _no_examples(
         for aval, dim in ((abstractify(lhs), left), (abstractify(rhs), right))
     ]
     one = conv_general_dilated_p.abstract(tuple(avals), params)
-    return full((0, *one.shape), typed_scalar(one.dtype, 0))
+    return filled((0, *one.shape), typed_scalar(one.dtype, 0))

@@ -12,9 +12,10 @@ from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, rank_of, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import scalar_like
+from jxkernel.errors import ShapeError
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.convert import convert_element_type
-from jxkernel.ops.structural import canonical_axis, integers, is_array, without_derivative
+from jxkernel.ops.structural import canonical_axis, integers, is_array, listed, without_derivative
 
 __all__ = ["broadcasted_iota", "empty", "full", "full_like", "iota", "iota_p"]
 
@@ -63,7 +64,7 @@ def _iota_abstract_eval(*, dtype: Any, shape: tuple[int, ...], dimension: int) -
     if not dtypes.issubdtype(dtype, np.number):
         raise TypeError(f"iota does not accept dtype {dtype}: it makes numbers")
     if any(size < 0 for size in shape):
-        raise ValueError(f"iota got shape {shape}: sizes are not negative")
+        raise ShapeError(f"iota got shape {shape}: sizes are not negative")
     return ShapedArray(shape, dtype)
 
 
@@ -83,7 +84,7 @@ iota_p.define(
 # ---------------------------------------------------------------- full
 
 
-def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
+def full(shape: int | Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
     """Return a scalar repeated over a shape.
 
     Args:
@@ -96,8 +97,12 @@ def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
       OverflowError: ``fill_value`` is a Python integer that ``dtype`` cannot hold.
 
     Linear in ``fill_value``.  StableHLO ``broadcast_in_dim``.
+
+    >>> from jxkernel import lax
+    >>> lax.full((2, 2), 6, "int8").tolist()
+    [[6, 6], [6, 6]]
     """
-    sizes = integers(shape)
+    sizes = integers(listed(shape))
     if rank_of(fill_value):
         raise TypeError(
             f"full got a fill value of shape {shape_of(fill_value)}: it is a scalar; "

@@ -17,7 +17,7 @@ from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.ops.arithmetic import add
-from jxkernel.ops.broadcast import batch_to_front, full, instantiate, move_axis
+from jxkernel.ops.broadcast import batch_to_front, filled, instantiate, move_axis
 from jxkernel.ops.compare import lt
 from jxkernel.ops.convert import convert_element_type
 from jxkernel.ops.indexing import (
@@ -217,7 +217,7 @@ def _dynamic_slice_transpose(
 ) -> list[Any]:
     if type(ct) is Zero:
         return zero_cotangents((operand, *starts))
-    zeros = full(operand.shape, zero_scalar(operand.aval))
+    zeros = filled(operand.shape, zero_scalar(operand.aval))
     return [dynamic_update_slice_p.bind(zeros, ct, *starts), *(None for _ in starts)]
 
 
@@ -325,7 +325,7 @@ def _dynamic_update_slice_transpose(ct: Any, operand: Any, update: Any, *starts:
         return zero_cotangents((operand, update, *starts))
     kept = read = None
     if is_linear(operand):
-        zeros = full(shape_of(update), zero_scalar(operand.aval))
+        zeros = filled(shape_of(update), zero_scalar(operand.aval))
         kept = dynamic_update_slice_p.bind(ct, zeros, *starts)
     if is_linear(update):
         read = dynamic_slice_p.bind(ct, *starts, slice_sizes=update.shape)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import hlo
+from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
@@ -19,6 +19,7 @@ from jxkernel.core.zeros import UndefinedPrimal, Zero, typed_scalar, zero_scalar
 from jxkernel.ops.arithmetic import mul
 from jxkernel.ops.broadcast import broadcast_in_dim, move_axis
 from jxkernel.ops.complex import complex, conj, real
+from jxkernel.ops.convert import convert_element_type
 from jxkernel.ops.slicing import pad
 from jxkernel.ops.structural import integers, linear_jvp
 
@@ -51,7 +52,7 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     """Return the discrete Fourier transform of an array over its last axes.
 
     Args:
-      x: an array; complex for ``FFT``, ``IFFT`` and ``IRFFT``, floating for ``RFFT``.
+      x: an array; complex for ``IRFFT``, floating for ``RFFT``, either for ``FFT`` and ``IFFT``.
       fft_type: which transform, or its name.
       fft_lengths: the lengths of the one to three last axes: those of ``x``, except that for
         ``IRFFT`` the last is that of the result, of which ``x`` holds the first half plus one.
@@ -73,6 +74,8 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     lengths = integers(fft_lengths)
     if not lengths:
         return x
+    if kind in (FftType.FFT, FftType.IFFT) and dtypes.dtype(x).name in _COMPLEX_OF:
+        x = convert_element_type(x, _COMPLEX_OF[dtypes.dtype(x).name])
     return fft_p.bind(x, fft_type=kind, fft_lengths=lengths)
 
 

@@ -19,7 +19,7 @@ from jxkernel.ops.arithmetic import neg
 from jxkernel.ops.broadcast import (
     batch_to_front,
     broadcast_in_dim,
-    full,
+    filled,
     instantiate,
     move_axis,
 )
@@ -145,7 +145,7 @@ def _gather_transpose(
 ) -> list[Any]:
     if type(ct) is Zero:
         return zero_cotangents((operand, indices))
-    zeros = full(operand.shape, zero_scalar(operand.aval))
+    zeros = filled(operand.shape, zero_scalar(operand.aval))
     numbers = ScatterDimensionNumbers(*dimension_numbers)
     return [scatter_add_p.bind(zeros, indices, ct, dimension_numbers=numbers, **params), None]
 
@@ -474,7 +474,7 @@ def _scatter_jvp_of_winners(
     y = scatter_p.bind(*primals, **params)
     numbers: ScatterDimensionNumbers = params["dimension_numbers"]
     ids = _window_ids(shape_of(updates), numbers)
-    none = full(shape_of(operand), np.int32(0))
+    none = filled(shape_of(operand), np.int32(0))
     winners = scatter_p.bind(none, indices, ids, **params)
     won = eq(gather_of_scatter(winners, indices, shape_of(updates), **params), ids)
     zero = zero_scalar(abstractify(operand).tangent())
@@ -500,7 +500,7 @@ def _scatter_transpose(
         return zero_cotangents((operand, indices, updates))
     kept = read = None
     if is_linear(operand):
-        zeros = full(shape_of(updates), zero_scalar(operand.aval))
+        zeros = filled(shape_of(updates), zero_scalar(operand.aval))
         kept = scatter_p.bind(ct, indices, zeros, **params)
     if is_linear(updates):
         read = gather_of_scatter(ct, indices, shape_of(updates), **params)

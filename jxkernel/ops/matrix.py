@@ -8,7 +8,7 @@ from jxkernel import dtypes
 from jxkernel.core.avals import abstractify, rank_of, shape_of
 from jxkernel.core.zeros import typed_scalar
 from jxkernel.ops.arithmetic import add, mul
-from jxkernel.ops.broadcast import broadcast_in_dim, full, reduce_sum, transpose
+from jxkernel.ops.broadcast import broadcast_in_dim, filled, reduce_sum, transpose
 from jxkernel.ops.compare import eq, ge
 from jxkernel.ops.complex import conj, real
 from jxkernel.ops.contract import dot_general
@@ -103,7 +103,7 @@ def on_diagonal(x: Any) -> Any:
 def identity_like(x: Any, size: int) -> Any:
     """Return identity matrices of the dtype and stack shape of ``x``."""
     shape = (*shape_of(x)[:-2], size, size)
-    ones = full(shape, typed_scalar(abstractify(x).dtype, 1))
+    ones = filled(shape, typed_scalar(abstractify(x).dtype, 1))
     return where(on_diagonal(ones), ones)
 
 

@@ -11,7 +11,7 @@ from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero, is_linear, typed_scalar
 from jxkernel.errors import UndefinedRuleError
 from jxkernel.ops.arithmetic import div, mul
-from jxkernel.ops.broadcast import full, instantiate
+from jxkernel.ops.broadcast import filled, instantiate
 from jxkernel.ops.compare import eq
 from jxkernel.ops.index_numbers import GatherScatterMode, ScatterDimensionNumbers
 from jxkernel.ops.indexing import (
@@ -200,7 +200,7 @@ def _extreme_jvp(primitive: Primitive) -> Any:
 
         moved = total(instantiate(tangents[0]), instantiate(tangents[2]))
         shapes = shape_of(operand), shape_of(updates)
-        return y, div(moved, total(*[full(shape, one) for shape in shapes]))
+        return y, div(moved, total(*[filled(shape, one) for shape in shapes]))
 
     return jvp
 

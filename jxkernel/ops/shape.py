@@ -15,12 +15,14 @@ from jxkernel.core.avals import ShapedArray, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero
+from jxkernel.errors import ShapeError
 from jxkernel.ops.broadcast import broadcast_in_dim, move_axis, transpose
 from jxkernel.ops.structural import (
     canonical_axes,
     integers,
     is_array,
     linear_jvp,
+    listed,
 )
 
 __all__ = [
@@ -63,7 +65,7 @@ def reshape(operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | 
     >>> lax.reshape(jnp.arange(6).reshape(2, 3), (6,), dimensions=(1, 0)).tolist()
     [0, 3, 1, 4, 2, 5]
     """
-    shape = integers(new_sizes)
+    shape = integers(listed(new_sizes))
     if dimensions is not None:
         operand = transpose(operand, integers(dimensions))
     if shape_of(operand) == shape and is_array(operand):
@@ -76,7 +78,7 @@ def _reshape_abstract_eval(
     operand: ShapedArray, *, new_sizes: tuple[int, ...], dimensions: None
 ) -> ShapedArray:
     if prod(new_sizes) != operand.size or any(size < 0 for size in new_sizes):
-        raise TypeError(
+        raise ShapeError(
             f"cannot reshape array of shape {operand.shape} (size {operand.size}) into shape "
             f"{new_sizes} (size {prod(new_sizes)}): sizes are equal, and none is negative"
         )
@@ -108,8 +110,7 @@ reshape_p.define(jvp=linear_jvp(reshape_p))
 def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
     """Return an array with the axes from ``start_dimension`` up to ``stop_dimension`` as one.
 
-    Raises:
-      ValueError: the range of axes does not lie in the array or is reversed.
+    The range is read as that of a slice; an empty one gives a new axis of size 1.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.collapse(jnp.ones((2, 3, 4, 5)), 1, 3).shape
@@ -117,11 +118,6 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
     """
     shape = shape_of(operand)
     start, stop, _ = slice(start_dimension, stop_dimension).indices(len(shape))
-    if start >= stop:
-        raise ValueError(
-            f"collapse got axes {start_dimension} to {stop_dimension} of shape {shape}: the range "
-            "holds at least one axis"
-        )
     return reshape(operand, (*shape[:start], prod(shape[start:stop]), *shape[stop:]))
 
 
@@ -151,7 +147,7 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
 @squeeze_p.def_abstract_eval
 def _squeeze_abstract_eval(operand: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
     if any(operand.shape[axis] != 1 for axis in dimensions):
-        raise ValueError(
+        raise ShapeError(
             f"cannot squeeze axes {dimensions} of shape {operand.shape}: their sizes must be 1"
         )
     kept = [size for axis, size in enumerate(operand.shape) if axis not in dimensions]
@@ -250,19 +246,14 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
 
 
 def broadcast_to_rank(x: Any, rank: int) -> Any:
-    """Add leading axes of size 1 until an array has the given rank.
-
-    Raises:
-      ValueError: it has more axes already.
+    """Add leading axes of size 1 until an array has the given rank, if it has fewer axes.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.broadcast_to_rank(jnp.ones((4, 2)), 3).shape
     (1, 4, 2)
     """
     missing = rank - rank_of(x)
-    if missing < 0:
-        raise ValueError(f"cannot broadcast an array of rank {rank_of(x)} to rank {rank}")
-    return expand_dims(x, range(missing)) if missing else x
+    return expand_dims(x, range(missing)) if missing > 0 else x
 
 
 def tile(operand: Any, reps: Sequence[int]) -> Any:
@@ -278,7 +269,7 @@ def tile(operand: Any, reps: Sequence[int]) -> Any:
     shape = shape_of(operand)
     counts = integers(reps)
     if len(counts) != len(shape) or any(count < 0 for count in counts):
-        raise ValueError(
+        raise ShapeError(
             f"tile got reps {counts} for shape {shape}: it takes one non-negative count per axis"
         )
     interleaved = tuple(size for pair in zip(counts, shape, strict=True) for size in pair)

@@ -14,6 +14,7 @@ from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
+from jxkernel.errors import ShapeError
 from jxkernel.ops.arithmetic import sub
 from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, move_axis, reduce_sum
 from jxkernel.ops.select import select_n
@@ -87,7 +88,7 @@ def _slice_abstract_eval(
         )
     )
     if not fits:
-        raise ValueError(
+        raise ShapeError(
             f"cannot slice shape {operand.shape} from {start_indices} to {limit_indices} by "
             f"{steps}: each axis needs 0 <= start <= limit <= size and a positive step"
         )

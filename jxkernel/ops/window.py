@@ -15,7 +15,7 @@ from jxkernel.core.avals import ShapedArray, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
-from jxkernel.errors import ShapeMismatchError
+from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.ops.broadcast import accumulation_dtype, instantiate
 from jxkernel.ops.compare import comparison_kind
 from jxkernel.ops.conv_numbers import Pads, dilated, padtype_to_pads, window_count
@@ -111,7 +111,7 @@ def canonical_window(
         ("window_dilation", apart),
     ):
         if len(values) != rank or any(value < 1 for value in values):
-            raise ValueError(
+            raise ShapeError(
                 f"reduce_window got {name} {values} for shape {tuple(operand_shape)}: one positive "
                 "number per axis"
             )
@@ -121,7 +121,7 @@ def canonical_window(
         padding = padtype_to_pads(whole, wide, strides, padding)
     pads = tuple([integers(pair) for pair in padding])
     if len(pads) != rank or any(len(pair) != 2 for pair in pads):
-        raise ValueError(
+        raise ShapeError(
             f"reduce_window got padding {pads} for shape {tuple(operand_shape)}: (low, high) per "
             "axis"
         )

@@ -19,9 +19,7 @@ from jxkernel.runtime.clients import (
     backends,
     clear_backends,
     default_device,
-    devices,
     drop_stale_cpu,
-    local_devices,
     platform_of,
     plugin_states,
 )
@@ -50,11 +48,13 @@ from jxkernel.runtime.shards import Shard
 from jxkernel.runtime.topology import (
     default_backend,
     device_count,
+    devices,
     host_count,
     host_id,
     host_ids,
     live_arrays,
     local_device_count,
+    local_devices,
     print_environment_info,
     process_count,
     process_index,

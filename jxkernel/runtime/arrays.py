@@ -214,7 +214,8 @@ def _repr(self: Any) -> str:
 
 
 def _format(self: Any, spec: str) -> str:
-    return format(value_of(self)[()] if self.aval.ndim == 0 else str(value_of(self)), spec)
+    value = value_of(self)
+    return format(value[()] if self.aval.ndim == 0 else value, spec)
 
 
 def _iter(self: Any) -> Iterator[Any]:
@@ -271,6 +272,11 @@ def _tolist(self: Any) -> Any:
     return value_of(self).tolist()
 
 
+def _tobytes(self: Any, order: str | None = "C") -> bytes:
+    """Return the bytes of the elements."""
+    return value_of(self).tobytes(order)
+
+
 def _copy_to_host_async(self: Any) -> None:
     """Start copying the value to the host; reading it later finds it there."""
     check_alive(self)
@@ -318,6 +324,7 @@ def _attach() -> None:
         "__array_priority__": 100,
         "devices": _devices,
         "item": _item,
+        "tobytes": _tobytes,
         "tolist": _tolist,
         "copy_to_host_async": _copy_to_host_async,
     }

@@ -28,9 +28,7 @@ __all__ = [
     "backends",
     "clear_backends",
     "default_device",
-    "devices",
     "drop_stale_cpu",
-    "local_devices",
     "platform_of",
     "plugin_states",
     "sharding_on",
@@ -177,26 +175,6 @@ def drop_stale_cpu() -> bool:
         sharding_on.cache_clear()
         del _asked["cpu"]
         return _clients.pop("cpu", None) is not None
-
-
-def devices(platform: str | None = None) -> list[Any]:
-    """Return the devices of a platform, all processes' included.
-
-    >>> import jxkernel as jx
-    >>> [device.platform for device in jx.devices("cpu")][:1]
-    ['cpu']
-    """
-    return list(backend(platform).devices())
-
-
-def local_devices(platform: str | None = None) -> list[Any]:
-    """Return the devices of a platform that belong to this process.
-
-    >>> import jxkernel as jx
-    >>> jx.local_devices() == jx.devices()
-    True
-    """
-    return list(backend(platform).local_devices())
 
 
 def default_device() -> Any:

@@ -12,11 +12,13 @@ from jxkernel.runtime.clients import backend, default_platform, plugin_states
 __all__ = [
     "default_backend",
     "device_count",
+    "devices",
     "host_count",
     "host_id",
     "host_ids",
     "live_arrays",
     "local_device_count",
+    "local_devices",
     "print_environment_info",
     "process_count",
     "process_index",
@@ -37,6 +39,54 @@ def default_backend() -> str:
     """
     name = default_platform()
     return name if name == "cpu" else str(backend(name).platform)
+
+
+def devices(backend: str | Any | None = None) -> list[Any]:
+    """Return the devices of a platform, all processes' included.
+
+    Args:
+      backend: the platform's name; the default one where not given.
+
+    Raises:
+      RuntimeError: there is no such platform.
+
+    >>> import jxkernel as jx
+    >>> [device.platform for device in jx.devices("cpu")][:1]
+    ['cpu']
+    """
+    return list(_client(backend).devices())
+
+
+def local_devices(
+    process_index: int | None = None,
+    backend: str | Any | None = None,
+    host_id: int | None = None,
+) -> list[Any]:
+    """Return the devices of a platform that belong to a process.
+
+    Args:
+      process_index: the process's number; this one's where not given.
+      backend: the platform's name; the default one where not given.
+      host_id: an earlier name of ``process_index``.
+
+    Raises:
+      RuntimeError: there is no such platform.
+      ValueError: there is no such process.
+
+    >>> import jxkernel as jx
+    >>> jx.local_devices() == jx.devices()
+    True
+    """
+    client = _client(backend)
+    wanted = host_id if process_index is None else process_index
+    if wanted is None:
+        return list(client.local_devices())
+    found = [device for device in client.devices() if device.process_index == wanted]
+    if not found:
+        raise ValueError(
+            f"local_devices got process_index={wanted}: there are {process_indices(backend)}"
+        )
+    return found
 
 
 def device_count(backend: str | Any | None = None) -> int:

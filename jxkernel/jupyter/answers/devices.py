@@ -56,7 +56,7 @@ def backend(session: Session, words: str) -> View:
     if words:
         platform, _, number = words.partition(":")
         try:
-            found = runtime.local_devices(platform)
+            found = runtime.local_devices(backend=platform)
         except RuntimeError as error:
             raise UsageError(f"%jx backend: {error}") from None
         if number and (not number.isdigit() or int(number) >= len(found)):

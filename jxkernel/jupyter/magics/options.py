@@ -215,7 +215,7 @@ def _device(backend: str, number: int | None) -> Any:
     if not backend and number is None:
         return None
     try:
-        devices = local_devices(backend or None)
+        devices = local_devices(backend=backend or None)
     except RuntimeError as error:
         raise UsageError(f"--backend: {error}") from None
     wanted = number or 0

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.errors import ShapeMismatchError
+from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.promotion import (
     argument_aval,
@@ -54,7 +54,7 @@ def check_matrices(name: str, x: Any, *, square: bool = False, argument: str = "
     shape = argument_aval(name, x).shape
     if len(shape) < 2 or (square and shape[-1] != shape[-2]):
         kind = "(..., n, n)" if square else "(..., m, n)"
-        raise ShapeMismatchError(name, [shape], f"{argument} is of shape {kind}")
+        raise ShapeError(f"{name} takes {argument} of shape {kind}, got shape {shape}")
 
 
 def broadcast_stacks(name: str, arrays: Sequence[Any], core: Sequence[int]) -> list[Any]:
