@@ -8,6 +8,7 @@ Must not know: IPython, widgets or comms.
 """
 
 from jxkernel.observe.benchmarks import Benchmark, Times, benchmark
+from jxkernel.observe.call_costs import CallCost, OperationCost, cost, cost_of
 from jxkernel.observe.differences import ProgramDiff, diff
 from jxkernel.observe.explain import LedgerRow, explain, format_ledger, ledger
 from jxkernel.observe.leaks import LeakedTracer, leaks
@@ -36,6 +37,7 @@ from jxkernel.observe.totals import LedgerTotal, format_totals, ledger_totals
 
 __all__ = [
     "Benchmark",
+    "CallCost",
     "DeviceMemory",
     "Lane",
     "LeakedTracer",
@@ -46,6 +48,7 @@ __all__ = [
     "MemoryEstimate",
     "MemoryProfile",
     "MemoryRow",
+    "OperationCost",
     "Outline",
     "Profile",
     "ProgramDiff",
@@ -62,6 +65,8 @@ __all__ = [
     "Window",
     "assert_max_traces",
     "benchmark",
+    "cost",
+    "cost_of",
     "device_memory",
     "diff",
     "estimate",

@@ -72,7 +72,15 @@ def test_hlo_and_cost_of_a_call(notebook: Notebook) -> None:
     hlo = text(notebook, "%jx hlo f(x)")
     assert "stablehlo.sine" in hlo
     assert "HloModule" in hlo
-    assert "bytes accessed" in text(notebook, "%jx cost jnp.sin(x) + 1")
+    notebook.run(
+        "def g(a):\n    b = a @ a\n    return lax.scan(lambda c, _: (c @ b, None), b, None, 4)[0]"
+    )
+    view = notebook.run("%jx cost g(jnp.ones((50, 50)))").value
+    first = view.data["operations"]["rows"][0]
+    assert first[:3] == ["dot_general", "1 Mflop", "80%"]
+    assert first[4:6] == ["4", "Cell In[4], line 3"]
+    assert "intensity" in view.text
+    assert "XLA counts the body of a loop once" in view.text
 
 
 def test_events_and_live_arrays_and_cache(notebook: Notebook) -> None:

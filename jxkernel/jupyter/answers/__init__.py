@@ -10,13 +10,14 @@ Must not know: how a line is split into subcommands, or how views are drawn.
 from __future__ import annotations
 
 from jxkernel.jupyter.answers.caches import cache
+from jxkernel.jupyter.answers.costs import cost
 from jxkernel.jupyter.answers.devices import backend, devices, virtual
 from jxkernel.jupyter.answers.differences import difference
 from jxkernel.jupyter.answers.guide import help_view, tour
 from jxkernel.jupyter.answers.ledger import events, explain_function, ledger_rows
 from jxkernel.jupyter.answers.memory import free, leaks, live, memory
 from jxkernel.jupyter.answers.nonfinite import nan
-from jxkernel.jupyter.answers.programs import all_stages, cost, hlo, jaxpr, source_map, why
+from jxkernel.jupyter.answers.programs import all_stages, hlo, jaxpr, source_map, why
 from jxkernel.jupyter.answers.reports import report
 from jxkernel.jupyter.answers.settings import alias, x64
 from jxkernel.jupyter.answers.tracing import trace

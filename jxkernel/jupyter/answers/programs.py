@@ -1,4 +1,4 @@
-"""`%jaxpr`, `%jx hlo` and `cost`, `why` and `map`: what a program is made of.
+"""`%jaxpr`, `%jx hlo`, `why` and `map`: what a program is made of.
 
 Purpose: the stages of an expression, and the marks on the source of a cell.
 
@@ -17,13 +17,12 @@ from jxkernel.jupyter.display import (
     map_view,
     outline_view,
     stages_view,
-    table_view,
     text_view,
 )
 from jxkernel.jupyter.session import Session
 from jxkernel.observe import stages
 
-__all__ = ["all_stages", "cost", "hlo", "jaxpr", "source_map", "why"]
+__all__ = ["all_stages", "hlo", "jaxpr", "source_map", "why"]
 
 
 def jaxpr(session: Session, words: str) -> View:
@@ -47,15 +46,6 @@ def all_stages(session: Session, words: str) -> View:
     """Returns an expression as source, jaxpr, StableHLO and optimized HLO, line by line."""
     function, args, kwargs = call_of(session, words, "%jx stages")
     return stages_view(stages(function.trace(*args, **kwargs), function=function), words)
-
-
-def cost(session: Session, words: str) -> View:
-    """Returns XLA's estimate of an expression's operations and bytes."""
-    compiled = traced(session, words, "%jx cost").lower().compile()
-    costs = compiled.cost_analysis()
-    costs = costs[0] if isinstance(costs, list) else costs
-    rows = [(name, f"{value:,.0f}") for name, value in costs.items() if "{" not in name]
-    return table_view(f"cost of {words}", ("", "estimate"), rows, numeric=(1,))
 
 
 def why(session: Session, words: str) -> View:

@@ -43,7 +43,7 @@ SUBCOMMANDS: dict[str, tuple[Answer, str]] = {
     "diff": (answers.difference, "[F(X), G(Y)|F]  two programs compared; the latest two of F"),
     "hlo": (answers.hlo, "F(ARGS)  the StableHLO module, and what XLA made of it"),
     "stages": (answers.all_stages, "F(ARGS)  source, jaxpr, StableHLO and HLO, linked by line"),
-    "cost": (answers.cost, "F(ARGS)  XLA's estimate of operations and bytes"),
+    "cost": (answers.cost, "F(ARGS)  operations, bytes and intensity, in all and by line"),
     "memory": (answers.memory, "[F(ARGS)]  what a call would take before it runs; or live arrays"),
     "nan": (answers.nan, "[CELL|F(ARGS)]  what first made a NaN or an infinity"),
     "live": (answers.live, "live arrays: variables, outputs, other holders, totals by device"),
