@@ -27,6 +27,7 @@ __all__ = [
     "Settings",
     "State",
     "UserContext",
+    "check_static_indices",
     "check_tracer_leaks",
     "checking_leaks",
     "compilation_cache_dir",
@@ -369,6 +370,14 @@ numpy_rank_promotion = State(
     in_jit_key=True,
     in_trace_context=True,
 )
+check_static_indices = State(
+    "jax_check_static_indices",
+    False,
+    BOOLEAN,
+    "Raise where an index that is known is out of bounds and no mode says what that means.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
 debug_nans = State(
     "jax_debug_nans",
     False,
@@ -526,6 +535,17 @@ compile_runner: Any = Config(
 Compiling is C++ and takes seconds; whoever must stay responsive meanwhile runs it elsewhere.
 """
 
+run_hook: Any = Config("run_hook", None, include_in_jit_key=True, include_in_trace_context=False)
+"""A callable that is given each program, its arguments and its name before it runs, or None.
+
+While it is set no call has a fast path, so it sees every one.
+"""
+
+key_reuse_hook: Any = Config(
+    "key_reuse_hook", None, include_in_jit_key=False, include_in_trace_context=False
+)
+"""A callable that is given each ``KeyReuseError`` instead of its being raised, or None."""
+
 # Without these, making the first array raises "enable_x64_state is not set".
 jax_jit.set_enable_x64_state(enable_x64)
 jax_jit.set_disable_jit_state(disable_jit)
@@ -611,6 +631,7 @@ class Settings:
 
 
 config = Settings(
+    check_static_indices,
     enable_x64,
     disable_jit,
     default_matmul_precision,

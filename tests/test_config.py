@@ -179,6 +179,7 @@ IN_TRACES = {
     "jax_default_matmul_precision": "high",
     "jax_numpy_dtype_promotion": "strict",
     "jax_numpy_rank_promotion": "raise",
+    "jax_check_static_indices": True,
     "jax_debug_key_reuse": True,
     "jax_check_tracer_leaks": True,
     "jax_default_device": "cpu",
@@ -202,7 +203,7 @@ def test_context_lists_the_options_that_shape_traces() -> None:
     expected = {option: config.read(option) for option in IN_TRACES}
     assert config.context == expected
     with enable_x64(True):
-        assert config.context["jax_enable_x64"] is True
+        assert config.context["jax_check_static_indices":False, "jax_enable_x64"] is True
 
 
 @pytest.mark.parametrize(

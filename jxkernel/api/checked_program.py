@@ -44,7 +44,7 @@ from jxkernel.ops.reduce import argmax
 from jxkernel.ops.select import select
 from jxkernel.ops.shape import reshape
 from jxkernel.records import record
-from jxkernel.source import user_frame
+from jxkernel.source import Frame, user_frame
 from jxkernel.transforms.stage import trace_flat
 
 __all__ = ["CheckedProgram", "Reported", "Site"]
@@ -63,6 +63,7 @@ class Site:
       first: where its values begin among those of all sites.
       avals: their types; for a condition of rank above 0 the last is the place of the failure.
       shape: the condition's shape.
+      frame: the user's line.
     """
 
     kind: str
@@ -71,10 +72,15 @@ class Site:
     first: int
     avals: tuple[ShapedArray, ...]
     shape: tuple[int, ...]
+    frame: Frame | None
+
+    def own(self, payload: Values) -> list[Any]:
+        """Return the values of this site, given those of all."""
+        return list(payload[self.first : self.first + len(self.avals)])
 
     def text(self, payload: Values) -> str:
         """Return the message, given the values of all sites."""
-        values = list(payload[self.first : self.first + len(self.avals)])
+        values = self.own(payload)
         prefix = ""
         if self.shape:
             place = np.unravel_index(int(values.pop()), self.shape)
@@ -152,7 +158,8 @@ class CheckedProgram:
     def _add(self, eqn: Eqn, test: SiteTest) -> None:
         avals = (*test.avals, INT32) if test.shape else test.avals
         where = _where(eqn)
-        site = Site(test.kind, test.message, where, len(self._payload), avals, test.shape)
+        first, frame = len(self._payload), user_frame(eqn.source)
+        site = Site(test.kind, test.message, where, first, avals, test.shape, frame)
         self._tests.setdefault(id(eqn), []).append((len(self.sites), test))
         self.sites.append(site)
         self._payload.extend(avals)

@@ -20,11 +20,13 @@ from jxkernel.api.jit import jit_state
 from jxkernel.api.tracing import state_of
 from jxkernel.core.avals import abstractify
 from jxkernel.core.filtering import hide_internal_frames
+from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.errors import CheckError
 from jxkernel.higher_order.check import Text, check_p
 from jxkernel.higher_order.jit import call
 from jxkernel.ops.bits import bitwise_not
+from jxkernel.source import Frame
 
 __all__ = [
     "Error",
@@ -40,6 +42,7 @@ __all__ = [
     "index_checks",
     "init_error",
     "nan_checks",
+    "silent_index",
     "user_checks",
 ]
 
@@ -268,19 +271,64 @@ def checkify(
     kinds = frozenset([one.value for one in wanted])
     state = jit_state(f) or state_of(f)
 
-    def checked(*args: Any, **kwargs: Any) -> tuple[Error, Any]:
+    def checked_call(*args: Any, **kwargs: Any) -> tuple[Error, Any]:
         flat, entry = state.trace_call(args, kwargs)
+        name = f"checkify({function_name(f)})"
         closed = entry.closed
-        key = ("checkify", kinds)
-        found = closed.derived.get(key)
-        if found is None:
-            found = closed.derived[key] = CheckedProgram(closed, kinds)
-        operands = [*found.start(), *closed.consts, *flat.flat]
-        outs = call(found.program, operands, name=f"checkify({function_name(f)})")
-        count = len(found.avals)
-        failed, code, *payload = outs[:count]
-        error = Error(failed, code, payload, tuple(found.sites))
-        return error, entry.out_tree.unflatten(outs[count:])
+        checked = _checked_program(closed, kinds)
+        error, outs = _run_checked(checked, closed.consts, flat.flat, name)
+        return error, entry.out_tree.unflatten(outs)
 
-    update_wrapper(checked, f)
-    return checked
+    update_wrapper(checked_call, f)
+    return checked_call
+
+
+def _checked_program(closed: ClosedJaxpr, kinds: frozenset[str]) -> CheckedProgram:
+    key = ("checkify", kinds)
+    found = closed.derived.get(key)
+    if found is None:
+        found = closed.derived[key] = CheckedProgram(closed, kinds)
+    return found
+
+
+def _run_checked(
+    checked: CheckedProgram, consts: Sequence[Any], args: Sequence[Any], name: str
+) -> tuple[Error, list[Any]]:
+    """Run a checked program on flat arguments and return its error and its results."""
+    outs = call(checked.program, [*checked.start(), *consts, *args], name=name)
+    count = len(checked.avals)
+    failed, code, *payload = outs[:count]
+    return Error(failed, code, payload, tuple(checked.sites)), outs[count:]
+
+
+def _quiet(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """Return a program without those of its own equations that have effects and no results."""
+    eqns = [eqn for eqn in closed.eqns if not eqn.effects or eqn.outvars]
+    effects = frozenset[Any]().union(*[eqn.effects for eqn in eqns])
+    return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns, effects=effects), closed.consts)
+
+
+def silent_index(
+    closed: ClosedJaxpr, args: Sequence[Any], name: str
+) -> tuple[str, Frame | None] | None:
+    """Run a program to see whether an index is out of bounds where nothing shows it.
+
+    Args:
+      closed: the program. Callbacks without results are left out; one with others is not run.
+      args: its flat arguments.
+      name: its name.
+
+    Returns:
+      which index, of which array, and on which of the user's lines; None where there is none.
+    """
+    quiet = closed.derived.get("quiet")
+    if quiet is None:
+        quiet = closed.derived["quiet"] = _quiet(closed) if closed.effects else closed
+    checked = None if quiet.effects else _checked_program(quiet, frozenset(["silent index"]))
+    if checked is None or not checked.sites:
+        return None
+    error, _ = _run_checked(checked, closed.consts, args, f"check({name})")
+    if not np.asarray(error.failed):
+        return None
+    site = error.sites[int(np.asarray(error.code))]
+    return site.message.text([np.asarray(one) for one in site.own(error.payload)]), site.frame

@@ -30,7 +30,7 @@ from jxkernel.compile.placement import (
     target_device,
     whole_on,
 )
-from jxkernel.config import compile_runner
+from jxkernel.config import compile_runner, run_hook
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.effects import TOKEN, effect_names
 from jxkernel.core.jaxpr import ClosedJaxpr
@@ -87,6 +87,7 @@ class Executable:
       name: the program's name.
       xla: jaxlib's loaded executable.
       lowered: what it was compiled from.
+      closed: the program.
       device: the device it runs on, the first of several.
       placement: how it is divided over devices, results included; None on one device.
       sharding: of arguments and results on one device; of what is whole on several.
@@ -97,6 +98,7 @@ class Executable:
     __slots__ = (
         "_committed_handlers",
         "_free_handlers",
+        "closed",
         "constants",
         "device",
         "in_avals",
@@ -113,6 +115,7 @@ class Executable:
         self.name = lowered.name
         self.xla = xla
         self.lowered = lowered
+        self.closed = closed
         self.device = devices_of(target)[0]
         self.placement: Placement | None = target if type(target) is Placement else None
         self.sharding = sharding_on(target) if self.placement is None else whole_on(target.mesh)
@@ -161,6 +164,9 @@ class Executable:
           TypeError: an argument's type is not the one compiled for.
           DeletedArrayError: an argument was donated or deleted before.
         """
+        hook = run_hook.value
+        if hook is not None:
+            hook(self.closed, args, self.name)
         inputs = list(self.constants)
         for index in self.kept_args:
             inputs.append(self._checked(args[index], index))
@@ -211,7 +217,7 @@ class Executable:
 
     def fastpath(self, out_tree: Any, *, committed: bool) -> FastpathData | None:
         """Return the record from which C++ runs later calls of the same kind; None for none."""
-        if self.needs_python:
+        if self.needs_python or run_hook.value is not None:
             return None
         kept = set(self.kept_args)
         count = len(self.constants) + len(self.kept_args)

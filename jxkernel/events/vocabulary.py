@@ -36,6 +36,7 @@ __all__ = [
     "LeafSignature",
     "Leak",
     "Lowered",
+    "Narrowed",
     "Reason",
     "ReasonKind",
     "StaticKind",
@@ -264,6 +265,25 @@ class Transferred(Event):
     bytes: int
     source: str
     destination: str
+
+
+@record(kw_only=True)
+class Narrowed(Event):
+    """A NumPy value of a 64-bit dtype became one of the 32-bit dtype, without being asked to.
+
+    Attributes:
+      dtype: what it was.
+      becomes: what it is on the device.
+      shape: its shape.
+      lossy: whether numbers changed: none does where all of them fit.
+      site: the user's line, `file:line`.
+    """
+
+    dtype: str
+    becomes: str
+    shape: tuple[int, ...]
+    lossy: bool
+    site: str = ""
 
 
 @record(kw_only=True)

@@ -117,7 +117,8 @@ class _Loaded:
     def _tracebacks(self) -> None:
         for name in ("InteractiveTB", "SyntaxTB"):
             printer = getattr(self.shell, name)
-            thinned = Filter(printer.structured_traceback, self.shell, self._keep_all_frames)
+            original, explain = printer.structured_traceback, self.session.teaching.explain
+            thinned = Filter(original, self.shell, self._keep_all_frames, explain)
             self._set(printer, "structured_traceback", thinned)
         # What the core leaves out when an error is raised no printer can show.
         settings, before = self.session.settings, traceback_filtering.value

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
-__all__ = ["lint"]
+__all__ = ["dropped_updates", "lint"]
 
 _UPDATES = frozenset(
     {"set", "add", "subtract", "multiply", "mul", "divide", "power", "min", "max", "apply"}
@@ -34,7 +34,14 @@ def lint(tree: ast.Module, namespace: Mapping[str, Any]) -> list[str]:
       tree: the cell.
       namespace: the notebook's variables, to tell which names are the random module.
     """
-    found = [*_dropped_updates(tree)]
+    found = [
+        (
+            line,
+            f"{code} gives a changed copy, which is dropped; {name} stays as it is: "
+            f"write {name} = {code}",
+        )
+        for line, code, name in dropped_updates(tree)
+    ]
     for scope in ast.walk(tree):
         if isinstance(scope, _Scope):
             keys = _Keys(namespace)
@@ -43,8 +50,11 @@ def lint(tree: ast.Module, namespace: Mapping[str, Any]) -> list[str]:
     return [f"line {line}: {message}" for line, message in sorted(set(found))]
 
 
-def _dropped_updates(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Updates such as `x.at[0].set(1)` whose result nothing takes."""
+def dropped_updates(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
+    """Yields line, code and array of updates such as `x.at[0].set(1)` whose result nothing takes.
+
+    The last line of a cell is shown, so it is taken.
+    """
     shown = tree.body[-1] if tree.body else None
     for node in ast.walk(tree):
         match node:
@@ -56,13 +66,7 @@ def _dropped_updates(tree: ast.Module) -> Iterator[tuple[int, str]]:
                     )
                 )
             ) if update in _UPDATES and node is not shown:
-                code = ast.unparse(node)
-                name = ast.unparse(array)
-                yield (
-                    node.lineno,
-                    f"{code} gives a changed copy, which is dropped; {name} stays as it is: "
-                    f"write {name} = {code}",
-                )
+                yield node.lineno, ast.unparse(node), ast.unparse(array)
 
 
 class _Keys:

@@ -27,6 +27,7 @@ from jxkernel.jupyter.cells import Cell, CellOptions, Version
 from jxkernel.jupyter.origins import Origins
 from jxkernel.jupyter.settings import JX
 from jxkernel.jupyter.stale import StaleWatch
+from jxkernel.jupyter.teaching import CellTeaching
 from jxkernel.jupyter.tracebacks import name_cells
 from jxkernel.observe import LedgerRow, Outline, Profile, Provenance, Recorder, ledger
 
@@ -64,6 +65,7 @@ class Session:
       cells: the cells that ran under `%%jit`, by front-end id or text.
       profile: the profile that `%jx trace start` began, or None.
       program: gives the outline of the cell traced last.
+      teaching: teaching mode, on while `settings.teach` is.
       maps: what was traced and what was static in the latest traces, oldest first.
     """
 
@@ -78,29 +80,41 @@ class Session:
         self._stale = StaleWatch(shell.user_ns)
         self._origins = Origins(shell.user_ns)
         self._running: list[tuple[RunningCell, events.SpanHandle]] = []
+        self.teaching = CellTeaching(shell)
         self.settings.observe(self._record_or_not, "record")
+        self.settings.observe(self._teach_or_not, "teach")
 
     def start(self) -> None:
         """Begins to watch, and to record if the settings say so."""
         self._stale.start()
+        if self.settings.teach:
+            self.teaching.mode.start()
         if self.settings.record:
             self.recorder.start()
 
     def stop(self) -> None:
         """Ends recording and everything that runs."""
         self._stale.stop()
+        self.teaching.mode.stop()
         while self._running:
             self._running.pop()[1].finish()
         if self.profile is not None and self.profile.is_running:
             self.profile.stop()
         self.recorder.stop()
         self.settings.unobserve(self._record_or_not, "record")
+        self.settings.unobserve(self._teach_or_not, "teach")
 
     def _record_or_not(self, change: Any) -> None:
         if change["new"]:
             self.recorder.start()
         else:
             self.recorder.stop()
+
+    def _teach_or_not(self, change: Any) -> None:
+        if change["new"]:
+            self.teaching.mode.start()
+        else:
+            self.teaching.mode.stop()
 
     @property
     def running(self) -> RunningCell:
@@ -119,6 +133,7 @@ class Session:
         self._running.append((running, span))
         events.emit(events.CellStarted, cell=label, execution_count=number)
         self._warn(self._stale.before_cell(running.text))
+        self.teaching.before_cell(label, running.text)
 
     def _number(self) -> int:
         """The execution count of a cell that is about to run.

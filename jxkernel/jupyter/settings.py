@@ -36,6 +36,12 @@ class JX(Configurable):
     settle = Bool(
         False, help="Wait at the end of each cell until its arrays exist, so that times are true."
     ).tag(config=True)
+    teach = Bool(
+        False,
+        help="Tell silent mistakes as lessons: indices out of bounds, random keys used again, "
+        "updates dropped, NumPy views changed, 64 bits that become 32. Calls are slower while it "
+        "is on.",
+    ).tag(config=True)
     tracebacks = Enum(
         ("user", "all"),
         "user",

@@ -111,14 +111,20 @@ class Filter:
       original: the printer's own method.
       shell: the shell, whose compiler knows the cells' names.
       keep_all: says whether every frame is wanted now.
+      explain: is given each error before it is shown, and may add notes to it.
     """
 
     def __init__(
-        self, original: Callable[..., Any], shell: Any, keep_all: Callable[[], bool]
+        self,
+        original: Callable[..., Any],
+        shell: Any,
+        keep_all: Callable[[], bool],
+        explain: Callable[[BaseException], object],
     ) -> None:
         self._original = original
         self._shell = shell
         self._keep_all = keep_all
+        self._explain = explain
 
     def __call__(
         self, etype: Any, evalue: Any = None, etb: Any = None, *args: Any, **kwargs: Any
@@ -135,6 +141,7 @@ class Filter:
                 etype, evalue = type(raised), raised
             locate(evalue)
             self._name_cells(evalue)
+            self._explain(evalue)
         if self._keep_all():
             return self._original(etype, evalue, etb, *args, **kwargs)
         with _thin_causes(evalue):

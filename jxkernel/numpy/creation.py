@@ -27,7 +27,7 @@ from jxkernel.ops.compare import eq
 from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.joining import stack as stack_arrays
 from jxkernel.ops.structural import whole_number, whole_numbers
-from jxkernel.runtime import ArrayImpl, array_from_host, device_put_single
+from jxkernel.runtime import ArrayImpl, array_from_host, device_put_single, note_narrowing
 from jxkernel.runtime.dlpack import from_dlpack as share_memory
 
 __all__ = [
@@ -205,6 +205,8 @@ def _from_host(value: Any, dtype: Any) -> Any:
         raise TypeError(
             f"data of dtype {value.dtype} cannot become an array: only booleans and numbers can"
         ) from None
+    if dtype is None:
+        note_narrowing(value, found)
     return array_from_host(np.array(value, found), ShapedArray(value.shape, found))
 
 

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.config import check_static_indices
 from jxkernel.core.dimensions import greater, is_symbolic, lesser
 from jxkernel.core.trace import Tracer
 from jxkernel.errors import NonConcreteBooleanIndexError
@@ -57,7 +58,9 @@ class _Mask(NamedTuple):
     positions: tuple[np.ndarray[Any, Any], ...]
 
 
-def parse(shape: tuple[int, ...], index: Any, *, staged: bool, clamp: bool) -> ParsedIndex:
+def parse(
+    shape: tuple[int, ...], index: Any, *, staged: bool, clamp: bool, chosen: bool = True
+) -> ParsedIndex:
     """Take an index of an array apart.
 
     Args:
@@ -65,9 +68,11 @@ def parse(shape: tuple[int, ...], index: Any, *, staged: bool, clamp: bool) -> P
       index: what stood between the brackets.
       staged: whether positions known now become part of the spec.
       clamp: whether a known position out of bounds counts as the nearest; else it is a leaf.
+      chosen: whether the user has said what happens out of bounds.
 
     Raises:
-      IndexError: there are too many indices, or a mask or a position does not fit.
+      IndexError: there are too many indices, or a mask or a position does not fit; or under
+        ``check_static_indices`` a known position is out of bounds and nothing was chosen.
       NonConcreteBooleanIndexError: a mask is traced.
       TypeError: an index is none.
     """
@@ -78,7 +83,8 @@ def parse(shape: tuple[int, ...], index: Any, *, staged: bool, clamp: bool) -> P
     items = [_mask(item) if _is_boolean(item) else item for item in items]
     items = _spread(items, len(shape))
     items, shape, expand = _without_scalar_masks(items, shape)
-    walk = _Walk(shape, staged, clamp, any(_is_array(item) for item in items))
+    strict = not chosen and check_static_indices.value
+    walk = _Walk(shape, staged, clamp, strict, any(_is_array(item) for item in items))
     for item in items:
         walk.add(item)
     return ParsedIndex(tuple(walk.entries), walk.leaves, expand)
@@ -179,10 +185,13 @@ def _without_scalar_masks(
 class _Walk:
     """The entries and leaves made so far, and the axis that comes next."""
 
-    def __init__(self, shape: tuple[int, ...], staged: bool, clamp: bool, advanced: bool) -> None:
+    def __init__(
+        self, shape: tuple[int, ...], staged: bool, clamp: bool, strict: bool, advanced: bool
+    ) -> None:
         self.shape = shape
         self.staged = staged
         self.clamp = clamp
+        self.strict = strict
         self.advanced = advanced
         self.entries: list[tuple[Any, ...]] = []
         self.leaves: list[Any] = []
@@ -235,6 +244,12 @@ class _Walk:
         if size == 0:
             raise IndexError(
                 f"index {position} is out of bounds for axis {self.axis}, which has size 0"
+            )
+        if self.strict and not -size <= position < size:
+            raise IndexError(
+                f"index {position} is out of bounds for axis {self.axis} with size {size}: its "
+                f"positions are {-size} to {size - 1}. Without this check the nearest element "
+                "is read; to want that, write x.at[i].get(mode='clip')"
             )
         if -size <= position < size or self.clamp:
             position = min(max(position + size if position < 0 else position, 0), size - 1)

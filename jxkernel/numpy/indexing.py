@@ -58,7 +58,7 @@ def getitem(
     Linear in ``x``: cotangents are added where the values were read.
     """
     eager = evaluating()
-    parsed = parse(x.shape, index, staged=not eager, clamp=mode is None)
+    parsed = parse(x.shape, index, staged=not eager, clamp=mode is None, chosen=mode is not None)
     if parsed.expand:
         x = expand_dims(x, parsed.expand)
     read_now = read if eager else read.__wrapped__

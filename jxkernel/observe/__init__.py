@@ -32,6 +32,7 @@ from jxkernel.observe.provenance import Provenance, provenance, watch
 from jxkernel.observe.recorder import Record, Recorder, Totals
 from jxkernel.observe.rooflines import Roofline, roofline
 from jxkernel.observe.stages import Stages, stages
+from jxkernel.observe.teaching import Lesson, Teaching, TeachingWarning
 from jxkernel.observe.timeline import Lane, Slice, Timeline, Total, Window
 from jxkernel.observe.totals import LedgerTotal, format_totals, ledger_totals
 
@@ -43,6 +44,7 @@ __all__ = [
     "LeakedTracer",
     "LedgerRow",
     "LedgerTotal",
+    "Lesson",
     "LiveArray",
     "LiveMemory",
     "MemoryEstimate",
@@ -58,6 +60,8 @@ __all__ = [
     "Roofline",
     "Slice",
     "Stages",
+    "Teaching",
+    "TeachingWarning",
     "Timeline",
     "Times",
     "Total",

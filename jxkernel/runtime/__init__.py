@@ -11,6 +11,7 @@ from jxkernel.runtime.arrays import (
     as_device_array,
     block_until_ready,
     device_put_single,
+    note_narrowing,
     value_of,
 )
 from jxkernel.runtime.clients import (
@@ -102,6 +103,7 @@ __all__ = [
     "live_arrays",
     "local_device_count",
     "local_devices",
+    "note_narrowing",
     "place",
     "platform_of",
     "plugin_states",

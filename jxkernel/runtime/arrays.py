@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import dtypes
+from jxkernel import dtypes, events
 from jxkernel._jaxlib import (
     ArrayImpl,
     array_result_handler,
@@ -26,6 +26,7 @@ from jxkernel.runtime.clients import default_device, sharding_on
 from jxkernel.runtime.failures import surfacing
 from jxkernel.runtime.shards import gather_shards
 from jxkernel.sharding.named import SingleDeviceSharding, is_single
+from jxkernel.source import current_user_frame
 
 __all__ = [
     "Array",
@@ -34,6 +35,7 @@ __all__ = [
     "as_device_array",
     "block_until_ready",
     "device_put_single",
+    "note_narrowing",
     "rebuild",
     "value_of",
 ]
@@ -101,7 +103,25 @@ def owned(value: Any, aval: ShapedArray) -> Any:
     """Return host data that nobody else can change: the transfer may read it later."""
     if isinstance(value, np.ndarray) and value.dtype == aval.dtype:
         return value.copy()
+    note_narrowing(value, aval.dtype)
     return np.asarray(value, aval.dtype)
+
+
+def note_narrowing(value: Any, dtype: Any) -> None:
+    """Tell those who listen that a NumPy value is about to lose half of its bits."""
+    if not isinstance(value, (np.ndarray, np.generic)) or value.dtype == dtype:
+        return
+    if not events.listening_to(events.Narrowed):
+        return
+    frame = current_user_frame()
+    events.emit(
+        events.Narrowed,
+        dtype=value.dtype.name,
+        becomes=np.dtype(dtype).name,
+        shape=value.shape,
+        lossy=not np.array_equal(value, np.asarray(value).astype(dtype), equal_nan=True),
+        site=f"{frame.file}:{frame.line}" if frame else "",
+    )
 
 
 def device_put_single(value: Any, device: Any) -> Any:

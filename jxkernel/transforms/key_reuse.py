@@ -15,7 +15,7 @@ from weakref import finalize
 import numpy as np
 
 from jxkernel._jaxlib import ArrayImpl
-from jxkernel.config import debug_key_reuse
+from jxkernel.config import debug_key_reuse, key_reuse_hook
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Literal, Var, subjaxprs
 from jxkernel.errors import KeyReuseError
 from jxkernel.records import record
@@ -77,8 +77,17 @@ def _add(uses: list[_Use], use: _Use) -> None:
     """
     for before in uses:
         if _overlap(before.path, use.path):
-            raise KeyReuseError("a random key", str(before), str(use))
+            _refuse(KeyReuseError("a random key", str(before), str(use)))
+            return
     uses.append(use)
+
+
+def _refuse(error: KeyReuseError) -> None:
+    """Raise an error, unless someone wants only to be told."""
+    hook = key_reuse_hook.value
+    if hook is None:
+        raise error
+    hook(error)
 
 
 # ---------------------------------------------------------------- in a program
@@ -199,7 +208,7 @@ class _Reading:
                 again = back is not None and back[0] == index
             if again:
                 place = f"the next turn of {eqn.primitive.name} at {_place(eqn)}"
-                raise KeyReuseError("a random key", str(uses[0]), f"{uses[0]}, in {place}")
+                _refuse(KeyReuseError("a random key", str(uses[0]), f"{uses[0]}, in {place}"))
 
 
 def _operand(atom: Any) -> Any:

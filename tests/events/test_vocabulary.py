@@ -26,6 +26,7 @@ from jxkernel.events.vocabulary import (
     LeafSignature,
     Leak,
     Lowered,
+    Narrowed,
     Reason,
     Traced,
     TraceTimeEffect,
@@ -41,6 +42,10 @@ REQUIRED: list[tuple[type[Event], dict[str, Any]]] = [
     (CacheMiss, {"fun": "f"}),
     (Executed, {"fun": "f"}),
     (Transferred, {"bytes": 4, "source": "host", "destination": "cpu:0"}),
+    (
+        Narrowed,
+        {"dtype": "float64", "becomes": "float32", "shape": (2,), "lossy": True},
+    ),
     (
         ConstantCaptured,
         {"fun": "f", "name": "w", "shape": (2,), "dtype": "float32", "bytes": 8},

@@ -20,6 +20,7 @@ from jxkernel.jupyter.answers.nonfinite import nan
 from jxkernel.jupyter.answers.programs import all_stages, hlo, jaxpr, source_map, why
 from jxkernel.jupyter.answers.reports import report
 from jxkernel.jupyter.answers.settings import alias, x64
+from jxkernel.jupyter.answers.teaching import teach
 from jxkernel.jupyter.answers.tracing import trace
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "nan",
     "report",
     "source_map",
+    "teach",
     "tour",
     "trace",
     "virtual",

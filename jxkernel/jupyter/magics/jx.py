@@ -57,6 +57,7 @@ SUBCOMMANDS: dict[str, tuple[Answer, str]] = {
     "virtual": (answers.virtual, "N  as many CPU devices in this process"),
     "trace": (answers.trace, "start [FOLDER]|stop|memory [FILE]  profile of time, or of memory"),
     "report": (answers.report, "[FILE]  the environment and the session, as HTML or JSON"),
+    "teach": (answers.teach, "[on|off]  tell silent mistakes as lessons"),
     "tour": (answers.tour, "what to try first"),
 }
 """The subcommands: what answers, and a line of help."""
