@@ -37,6 +37,7 @@ from jxkernel.jupyter.codes import (
 
 __all__ = ["Static", "describe_static", "freeze", "freeze_module", "is_traceable"]
 
+_PACKAGE = __name__.partition(".")[0]
 _DEPTH = 12
 _NODES = 20_000
 _COMPARED_BYTES = 1 << 18
@@ -211,6 +212,9 @@ def module_attributes(
     """
     for chain in chains:
         value: Any = namespace.get(chain[0])
+        if isinstance(value, ModuleType) and value.__name__.partition(".")[0] == _PACKAGE:
+            # What is loaded at its first use would seem to have changed by then.
+            continue
         for name in chain[1:]:
             value = vars(value).get(name) if isinstance(value, ModuleType) else None
         if value is not None and not isinstance(value, ModuleType):
