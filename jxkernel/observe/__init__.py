@@ -30,6 +30,7 @@ from jxkernel.observe.profiling import Profile
 from jxkernel.observe.programs import Outline, outline, transforms_of
 from jxkernel.observe.provenance import Provenance, provenance, watch
 from jxkernel.observe.recorder import Record, Recorder, Totals
+from jxkernel.observe.reports import environment, report
 from jxkernel.observe.rooflines import Roofline, roofline
 from jxkernel.observe.stages import Stages, stages
 from jxkernel.observe.teaching import Lesson, Teaching, TeachingWarning
@@ -73,6 +74,7 @@ __all__ = [
     "cost_of",
     "device_memory",
     "diff",
+    "environment",
     "estimate",
     "estimate_of",
     "explain",
@@ -87,6 +89,7 @@ __all__ = [
     "memory_profile",
     "outline",
     "provenance",
+    "report",
     "roofline",
     "stages",
     "transforms_of",

@@ -26,11 +26,11 @@ def report(session: Session, words: str) -> View:
     Raises:
       UsageError: the file is neither `.html` nor `.json`, or cannot be written.
     """
+    file = Path(words)
+    if words and file.suffix not in (".html", ".json"):
+        raise UsageError(f"%jx report: {words} must end in .html or .json")
     view = overview(session)
     if words:
-        file = Path(words)
-        if file.suffix not in (".html", ".json"):
-            raise UsageError(f"%jx report: {words} must end in .html or .json")
         try:
             file.write_text(page_of(view, as_json=file.suffix == ".json"), encoding="utf-8")
         except OSError as error:

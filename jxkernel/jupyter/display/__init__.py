@@ -12,6 +12,7 @@ from jxkernel.jupyter.display.differences import diff_view
 from jxkernel.jupyter.display.findings import finding_view
 from jxkernel.jupyter.display.jaxprs import jaxpr_view, outline_view
 from jxkernel.jupyter.display.ledgers import ledger_view
+from jxkernel.jupyter.display.memory import memory_view
 from jxkernel.jupyter.display.runs import RunReport, Section, run_view
 from jxkernel.jupyter.display.sources import map_view
 from jxkernel.jupyter.display.stages import stages_view
@@ -30,6 +31,7 @@ __all__ = [
     "jaxpr_view",
     "ledger_view",
     "map_view",
+    "memory_view",
     "outline_view",
     "run_view",
     "stacked_view",
