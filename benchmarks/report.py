@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from benchmarks.results import Row, Section
 
-__all__ = ["exponent_text", "megabytes", "page", "seconds_text", "table"]
+__all__ = ["bytes_text", "exponent_text", "megabytes", "page", "seconds_text", "table"]
 
 
 def seconds_text(seconds: float) -> str:
@@ -18,6 +18,11 @@ def seconds_text(seconds: float) -> str:
 def megabytes(amount: float) -> str:
     """Return bytes as megabytes."""
     return f"{amount / 1e6:.0f} MB"
+
+
+def bytes_text(amount: float) -> str:
+    """Return a smaller number of bytes."""
+    return f"{amount / 1e3:.0f} KB"
 
 
 def exponent_text(exponent: float) -> str:
@@ -39,23 +44,25 @@ def page(sections: Sequence[Section], setting: str) -> str:
         setting,
     ]
     for section in sections:
-        parts += [f"## {section.title}", section.note, table(section.rows)]
+        parts += [f"## {section.title}", section.note, table(section.rows, section.heads)]
     return "\n\n".join(parts) + "\n"
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[Row], names: tuple[str, str] = ("jxkernel", "jax")) -> str:
     """Return rows as a Markdown table, with a pair of columns for each kind of exact count."""
     kinds = [kind for kind in _COUNTS if any(kind in row.counts for row in rows)]
-    heads = ["metric", "goal", "ratio", "spread", "met", "jxkernel", "jax"]
+    heads = ["metric", "goal", "ratio", "spread", "met", *names]
     for kind in kinds:
-        heads += [f"{kind}, jxkernel", f"{kind}, jax"]
+        heads += [f"{kind}, {name}" for name in names]
     lines = [heads, ["---"] + ["---:"] * (len(heads) - 1)]
     lines += [_cells(row, kinds) for row in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _cells(row: Row, kinds: Sequence[str]) -> list[str]:
-    goal = "–" if row.goal is None else f"{row.goal:.2f}{' itself' if row.absolute else ''}"
+    goal = "–" if row.goal is None else f"{row.goal:.2f}"
+    if row.goal is not None and row.absolute:
+        goal = f"{row.show(row.goal)} itself"
     if row.ratio is None:
         return [row.name, goal, row.error or "not measured", *[""] * (4 + 2 * len(kinds))]
     ratios = row.ratios

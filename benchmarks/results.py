@@ -57,8 +57,10 @@ class Section:
       title: the heading.
       note: a sentence on what the figures are.
       rows: the rows, in order.
+      heads: what the two figures of a row are.
     """
 
     title: str
     note: str
     rows: Sequence[Row]
+    heads: tuple[str, str] = ("jxkernel", "jax")

@@ -8,7 +8,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks import growth, startup
+from benchmarks import growth, startup, watching
 from benchmarks.metric import Metric
 from benchmarks.processes import (
     Peer,
@@ -33,6 +33,7 @@ TITLES = {
     "eager-calls": "Forty eager calls",
     "jitted-calls": "Forty jitted calls",
     "growth": "Growth with the length of a program",
+    "watching": "The cost of watching",
 }
 
 
@@ -65,6 +66,8 @@ def _section(plan: Plan, family: str) -> Section:
         return _startup(plan)
     if family == "growth":
         return _growth(plan)
+    if family == "watching":
+        return _watching(plan)
     rows = {m.name: Row(m.name, m.goal, seconds_text) for m in FAMILIES[family]}
     for number in range(plan.rounds):
         _say(f"{TITLES[family]}: round {number + 1} of {plan.rounds}")
@@ -158,6 +161,22 @@ def _growth(plan: Plan) -> Section:
         _take_round(plan, "growth", (), rows)
     note = "The exponent of the time in the number of operations: 1 is linear."
     return Section(TITLES["growth"], note, list(rows.values()))
+
+
+def _watching(plan: Plan) -> Section:
+    """Compare jxkernel with itself, with and without the notebook half."""
+    rows = {p.name: Row(p.name, p.goal, p.show, absolute=p.absolute) for p in watching.PAIRS}
+    for number in range(plan.rounds):
+        _say(f"{TITLES['watching']}: round {number + 1} of {plan.rounds}")
+        measured = measure_family(plan.ours, "watching", ())
+        for name, row in rows.items():
+            row.ours.append(measured[name]["watched"])
+            row.theirs.append(measured[name]["without"])
+    note = (
+        "Here the peer is jxkernel itself, in the same process: figures with the extension loaded "
+        "and recording, and without it; of what `%%jit` adds, beside the cell that it is added to."
+    )
+    return Section(TITLES["watching"], note, list(rows.values()), ("watched", "not watched"))
 
 
 def setting(plan: Plan) -> str:

@@ -11,17 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from jxkernel.api.jit import jit_state
 from jxkernel.compile.signature import function_number
 from jxkernel.events import Reason
 from jxkernel.observe import LedgerRow
+from jxkernel.runtime import ArrayImpl
 
 __all__ = ["Origins"]
 
 _REMEMBERED = 10_000
+_NO_FUNCTIONS = frozenset({ArrayImpl, ModuleType, bool, dict, float, int, list, str, tuple, type})
 _FIX = (
     "running a cell makes its functions anew: run it after a change only, or begin it with %%jit, "
     "which keeps what is unchanged"
@@ -38,6 +40,8 @@ class Origins:
     def after_cell(self, label: str) -> None:
         """Notes the functions that the cell which has ended has made."""
         for value in list(self._namespace.values()):
+            if type(value) in _NO_FUNCTIONS:  # most variables: IPython keeps each cell's text
+                continue
             state = jit_state(value)
             function = value if state is None else state.fun
             if isinstance(function, FunctionType) and function.__globals__ is self._namespace:

@@ -151,8 +151,10 @@ def _stack(version: Version) -> tuple[str, ...]:
 def _argument_names(version: Version, info: TraceInfo) -> tuple[str, ...]:
     if info.entry is None:
         return ()
-    # All come by name, so no function's parameters are asked for.
-    return tuple(leaf_names(version.inputs, info.entry.call))
+    if "arguments" not in info.rendered:
+        # All come by name, so no function's parameters are asked for.
+        info.rendered["arguments"] = tuple(leaf_names(version.inputs, info.entry.call))
+    return info.rendered["arguments"]
 
 
 def _reasons(steps: Recorder, name: str) -> tuple[Any, ...]:

@@ -121,39 +121,50 @@ class StaleWatch:
                     known.held.setdefault(name, held)
         for number in self._traced.keys() - alive:
             del self._traced[number]
-        return [*self._warnings(text, _Changes(text).is_before)] if text else []
+        return [*self._warnings(text, after=True)] if text else []
 
     def before_cell(self, text: str) -> list[str]:
         """Returns a warning for each stale function that the cell calls, once for each value."""
-        return [*self._warnings(text, lambda variable, words: True)]
+        return [*self._warnings(text, after=False)]
 
-    def _warnings(
-        self, text: str, matters: Callable[[str, Callable[[str], bool]], bool]
-    ) -> Iterator[str]:
+    def _warnings(self, text: str, *, after: bool) -> Iterator[str]:
         """The warnings that have not been given yet.
 
         Args:
           text: a cell.
-          matters: is asked about a variable and a test of words that lead to the function.
+          after: whether it has ended; then only what it changed before the call matters.
         """
-        reach = _Reach(self._namespace)
+        changed = [*self._changed()]
+        if not changed:  # as in almost every cell: nothing more is looked at
+            return
+        reach, changes = _Reach(self._namespace), _Changes(text)
         words = set(_WORD.findall(text))
         variables = self._names()
-        for number, traced in list(self._traced.items()):
-            names = variables.get(id(traced.function), [])
-            names += [getattr(traced.function, "__name__", "")]
+        for number, variable, now, key in changed:
+            traced = self._traced[number]
+            names = [
+                *variables.get(id(traced.function), []),
+                getattr(traced.function, "__name__", ""),
+            ]
             leads = partial(reach.leads, names)
-            if not any(map(leads, words)):
+            if not any(map(leads, words)) or (after and not changes.is_before(variable, leads)):
                 continue
-            for variable, held in traced.held.items():
+            self._told.add((number, variable, key))
+            own = jit_state(self._namespace.get(names[0])) is not None
+            forget = f"{names[0]}.clear_cache()" if own else "its clear_cache()"
+            yield _warning(names[0], variable, traced.held[variable], now, forget)
+
+    def _changed(self) -> Iterator[tuple[int, str, Any, Any]]:
+        """What a function held and what is another now: its number, the name, the value, the key.
+
+        What has been told is left out.
+        """
+        for number, traced in list(self._traced.items()):
+            for variable, held in list(traced.held.items()):
                 now = held.look()
                 key = freeze(now, self._namespace)
-                told = (number, variable, key)
-                if key != held.key and told not in self._told and matters(variable, leads):
-                    self._told.add(told)
-                    own = jit_state(self._namespace.get(names[0])) is not None
-                    forget = f"{names[0]}.clear_cache()" if own else "its clear_cache()"
-                    yield _warning(names[0], variable, held, now, forget)
+                if key != held.key and (number, variable, key) not in self._told:
+                    yield number, variable, now, key
 
     def _names(self) -> dict[int, list[str]]:
         """By the identity of a function: the variables that lead to its compiled form."""

@@ -204,7 +204,9 @@ class JitMagics(Magics):
         report.open = wanted
         if version is not None and info is not None:
             report.sections = sections_of(version, info, wanted, report)
-        display(with_cell_names(run_view(report), self._session.shell.compile))
+        view = with_cell_names(run_view(report), self._session.shell.compile)
+        # As it stands: asking IPython's formatters for other forms of it takes half as long again.
+        display(view._repr_mimebundle_(), raw=True)
 
 
 def _traced_info(function: Any) -> TraceInfo:
