@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jxkernel as jx
-from benchmarks import growth, metric, startup, tracing
+from benchmarks import growth, metric, startup, tracing, watching
 from benchmarks.library import load
 from benchmarks.metric import Metric, Work, count_calls, seconds_per_run
 from benchmarks.worker import FAMILIES
@@ -41,6 +41,14 @@ def test_growth_measures_longer_and_longer_programs(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(metric, "TOTAL_SECONDS", 0.0)
     curve = growth.Curve("nothing", lambda length: lambda library: Work(lambda: None))
     assert isinstance(growth.exponent(load("jxkernel"), curve), float)
+
+
+def test_every_pair_of_watching_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, small in (("ROUNDS", 1), ("CELLS", 2), ("EQUATIONS", 50), ("BATCH_SECONDS", 1e-4)):
+        monkeypatch.setattr(watching, name, small)
+    figures = watching.figures()
+    assert list(figures) == [pair.name for pair in watching.PAIRS]
+    assert all(one["without"] > 0 for one in figures.values())
 
 
 def test_calls_are_counted_exactly() -> None:

@@ -39,6 +39,15 @@ def test_absolute_goal_is_for_our_own_figure() -> None:
     assert row(2e-6, absolute=True).met is True
 
 
+def test_absolute_goal_is_written_with_its_unit() -> None:
+    assert cells(row(1.5e-3, absolute=True))[1] == "1.5 ms itself"
+
+
+def test_section_names_its_two_figures() -> None:
+    lines = page([Section("watching", "note", [row()], ("watched", "not watched"))], "here")
+    assert "| met | watched | not watched |" in lines
+
+
 def test_row_without_figures_shows_the_error() -> None:
     failed = Row("x + y", 0.5, seconds_text, error="jax: no module")
     assert cells(failed)[2] == "jax: no module"

@@ -39,6 +39,7 @@ LEGEND = "T traced · S static · C constant baked in · ! side effect while tra
 
 _LINES = 400
 _MARKS = 3_000
+_MARK_CHARACTERS = 120_000
 _FUNCTIONS = 40
 
 
@@ -52,7 +53,10 @@ def map_view(provenance: Provenance) -> View:
 def map_data(provenance: Provenance) -> dict[str, Any]:
     """Returns the map as data: for each function its names, marks and loops."""
     functions = []
+    left = _MARK_CHARACTERS
     for one in provenance.functions[:_FUNCTIONS]:
+        marks = list(_first_marks(one, left))
+        left -= sum(map(_characters, marks))
         functions.append(
             {
                 "name": one.name,
@@ -60,11 +64,25 @@ def map_data(provenance: Provenance) -> dict[str, Any]:
                 "first_line": one.first_line,
                 "source": [text for _, text in _lines(one)],
                 "names": [asdict(fact) for fact in one.names[:200]],
-                "marks": [asdict(mark) for mark in one.marks[:_MARKS]],
+                "marks": [asdict(mark) for mark in marks],
                 "loops": [asdict(loop) for loop in one.loops],
             }
         )
     return {"legend": LEGEND, "functions": functions}
+
+
+def _first_marks(function: FunctionMap, left: int) -> Iterator[Mark]:
+    """The first marks, as many as fit: data that is too large is not sent at all."""
+    for mark in function.marks[:_MARKS]:
+        left -= _characters(mark)
+        if left < 0:
+            return
+        yield mark
+
+
+def _characters(mark: Mark) -> int:
+    """About how long a mark is as data."""
+    return 180 + len(mark.code) + len(mark.detail)
 
 
 def map_text(provenance: Provenance) -> str:
@@ -113,22 +131,23 @@ def _lines(function: FunctionMap) -> list[tuple[int, str]]:
     return numbered
 
 
-def _name_marks(function: FunctionMap, line: int) -> list[Mark]:
-    """The marks within one line that do not overlap: names and side effects."""
-    found: list[Mark] = []
+def _name_marks(function: FunctionMap) -> dict[int, list[Mark]]:
+    """By line the marks within it that do not overlap: names and side effects."""
+    found: dict[int, list[Mark]] = {}
     for mark in function.marks:
-        shown = mark.is_name or mark.kind == "effect"
-        apart = not found or mark.column >= found[-1].end_column
-        if mark.line == mark.end_line == line and shown and apart:
-            found.append(mark)
+        if mark.line == mark.end_line and (mark.is_name or mark.kind == "effect"):
+            of_line = found.setdefault(mark.line, [])
+            if not of_line or mark.column >= of_line[-1].end_column:
+                of_line.append(mark)
     return found
 
 
 def _text_lines(function: FunctionMap) -> Iterator[str]:
     yield f"{_title(function)} ({function.file}:{function.first_line})"
+    marks_of = _name_marks(function)
     for number, text in _lines(function):
         yield f"{number:4} {text}"
-        marks = _name_marks(function, number)
+        marks = marks_of.get(number)
         if marks:
             letters = [" "] * (max(mark.column for mark in marks) + 1)
             for mark in marks:
@@ -151,9 +170,10 @@ def _loop_text(times: int, equations: int) -> str:
 
 def _function_html(function: FunctionMap) -> Html:
     rows = []
+    marks_of = _name_marks(function)
     for number, text in _lines(function):
         label = element("span", f"{number:4} ", class_="dim")
-        marked = _marked(text, _name_marks(function, number))
+        marked = _marked(text, marks_of.get(number, ()))
         of_line = line_class(function.file, number)
         row = element("span", label, marked, class_=f"row m {of_line}", id=anchor(f"s{of_line}"))
         rows.append(row)
