@@ -54,7 +54,7 @@ class BackendSelector(LiveView):
         rows = [
             (f"{platform}:{device.id}", device.device_kind, "● default" * (device == current))
             for platform in _platforms()
-            for device in runtime.local_devices(platform)
+            for device in runtime.local_devices(backend=platform)
         ]
         dtypes = "64-bit dtypes are on" if config.jax_enable_x64 else "64-bit dtypes are off"
         return table_view(f"devices · {dtypes}", ("device", "kind", ""), rows)
@@ -74,15 +74,15 @@ class BackendSelector(LiveView):
         super().update(view)
 
     def _offer_devices(self, platform: str) -> None:
-        self._device.options = [str(one.id) for one in runtime.local_devices(platform)]
+        self._device.options = [str(one.id) for one in runtime.local_devices(backend=platform)]
 
     def _choose_platform(self, change: Any) -> None:
         if not self._is_following and change["new"]:
-            self._use(runtime.local_devices(change["new"])[0])
+            self._use(runtime.local_devices(backend=change["new"])[0])
 
     def _choose_device(self, change: Any) -> None:
         if not self._is_following and change["new"]:
-            devices = runtime.local_devices(self._platform.value)
+            devices = runtime.local_devices(backend=self._platform.value)
             self._use(next(one for one in devices if str(one.id) == change["new"]))
 
     def _choose_x64(self, change: Any) -> None:
