@@ -56,7 +56,7 @@ class CustomCall:
       avals: the types of their leaves.
     """
 
-    __slots__ = ("_count", "_nondiff", "_places", "_rest", "avals", "in_tree")
+    __slots__ = ("_count", "_hidden", "_nondiff", "_places", "_rest", "avals", "in_tree")
 
     def __init__(
         self, count: int, nondiff: Sequence[int], places: Any, in_tree: Any, avals: Any
@@ -65,6 +65,7 @@ class CustomCall:
         self._nondiff = nondiff
         leaves, self._rest = places
         self._places = [_TRACED if isinstance(leaf, Tracer) else leaf for leaf in leaves]
+        self._hidden = sum([leaf is _TRACED for leaf in self._places])
         self.in_tree = in_tree
         self.avals: list[ShapedArray] = avals
 
@@ -99,9 +100,8 @@ class CustomCall:
         )
 
     def split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-        """Return the hidden values and the leaves among operands."""
-        count = len(operands) - len(self.avals)
-        return operands[:count], operands[count:]
+        """Return the hidden values, which come first, and the other operands."""
+        return operands[: self._hidden], operands[self._hidden :]
 
 
 def closes_over_tracers(*functions: Any) -> bool:
@@ -136,6 +136,6 @@ def _held_by(value: Any) -> Iterable[Any]:
     for attribute in ("__self__", "__wrapped__"):
         if hasattr(value, attribute):
             held.append(getattr(value, attribute))
-    if not callable(value) and tree.is_tree_node(value):
+    if not callable(value) and tree.is_tree_node(type(value)):
         held += [leaf for leaf in tree.leaves(value) if leaf is not value]
     return held

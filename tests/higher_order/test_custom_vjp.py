@@ -254,3 +254,29 @@ def test_a_way_there_that_gives_something_else_is_told_so(fwd, message):
 def test_wrong_use_says_what_to_write_instead(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5])
+def test_there_may_be_any_number_of_residuals(count):
+    @jx.custom_vjp
+    def f(x, y):
+        return x * y
+
+    def back(residuals, ct):
+        assert len(residuals) == count
+        return ct * sum(residuals, 1.0), ct
+
+    f.defvjp(lambda x, y: (f(x, y), [x] * count), back)
+    assert jx.grad(f)(2.0, 3.0) == 1 + 2.0 * count
+    assert jx.jit(jx.grad(f))(2.0, 3.0) == 1 + 2.0 * count
+
+
+@pytest.mark.parametrize("held", [None, [1.0, 2.0], {"scale": 3.0}, (jnp.ones(2),), "text", 7])
+def test_functions_may_close_over_anything(held):
+    @jx.custom_vjp
+    def f(x):
+        return x if held is None else x * 1.0
+
+    f.defvjp(lambda x: (f(x), held is None), lambda known, ct: (2 * ct,))
+    assert jx.grad(f)(2.0) == 2.0
+    assert jx.jit(jx.grad(f))(2.0) == 2.0
