@@ -41,6 +41,8 @@ def test_a_call_is_searched_and_loses_nothing(notebook: Notebook) -> None:
     assert "neither NaN nor infinity" in notebook.run("%jx nan jnp.sin(x) + w").value.text
     backwards = notebook.run("%jx nan jx.grad(lambda a: jnp.sqrt(a).sum())(x)").value
     assert backwards.data["what"].startswith("inf came out of")
+    start, end = backwards.data["underline"]
+    assert backwards.data["code"][start:end] == "jnp.sqrt(a)"
 
 
 def test_arguments_that_hold_it_already_are_named(notebook: Notebook) -> None:

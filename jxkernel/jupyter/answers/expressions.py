@@ -10,7 +10,10 @@ Must not know: what is asked of the program.
 from __future__ import annotations
 
 import ast
+import linecache
+import zlib
 from collections.abc import Callable, Iterable, Mapping
+from types import CodeType
 from typing import Any
 
 from IPython.core.error import UsageError
@@ -27,7 +30,14 @@ __all__ = ["call_of", "evaluate", "outlined", "pair_of", "traced"]
 
 def evaluate(session: Session, text: str) -> Any:
     """Returns the value of an expression in the notebook."""
-    return eval(text, session.shell.user_ns)
+    return eval(_compiled(text), session.shell.user_ns)
+
+
+def _compiled(text: str) -> CodeType:
+    """An expression as code whose text messages and tracebacks can show."""
+    file = f"<expression {zlib.crc32(text.encode()):x}>"
+    linecache.cache[file] = (len(text), None, [f"{text}\n"], file)
+    return compile(text, file, "eval")
 
 
 def traced(session: Session, words: str, magic: str) -> Any:
@@ -104,7 +114,7 @@ def _call_of(
         for name in sorted(names)
         if name in namespace and is_traceable(namespace[name])
     }
-    code = compile(words, "<%jaxpr>", "eval")
+    code = _compiled(words)
 
     def expression(**values: Any) -> Any:
         return eval(code, {**namespace, **values})
@@ -131,4 +141,4 @@ def _arguments(session: Session, call: ast.Call) -> tuple[list[Any], dict[str, A
     def collect(*args: Any, **kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
         return list(args), kwargs
 
-    return eval(text, {**session.shell.user_ns, "__arguments__": collect})
+    return eval(_compiled(text), {**session.shell.user_ns, "__arguments__": collect})
