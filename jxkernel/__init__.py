@@ -222,6 +222,7 @@ __all__ = [
     "process_index",
     "process_indices",
     "profiler",
+    "progress",
     "pure_callback",
     "random",
     "remat",
@@ -282,6 +283,7 @@ fwd_and_bwd: Callable[..., Any]
 make_user_context: Callable[..., Any]
 named_call: Callable[..., Any]
 named_scope: Callable[..., Any]
+progress: Callable[..., Any]
 reshard: Callable[..., Any]
 smap: Callable[..., Any]
 typeof: Callable[..., Any]
@@ -295,6 +297,7 @@ _HOMES = {
     "make_user_context": "config",
     "named_call": "api.naming",
     "named_scope": "api.naming",
+    "progress": "observe.progress",
     "reshard": "api.resharding",
     "smap": "api.resharding",
     "typeof": "api.naming",

@@ -57,9 +57,11 @@ __all__ = [
     "platform_name",
     "platforms",
     "post_hook",
+    "progress_display",
     "threefry_partitionable",
     "trace_state",
     "traceback_filtering",
+    "wait_runner",
 ]
 
 
@@ -545,6 +547,16 @@ key_reuse_hook: Any = Config(
     "key_reuse_hook", None, include_in_jit_key=False, include_in_trace_context=False
 )
 """A callable that is given each ``KeyReuseError`` instead of its being raised, or None."""
+
+wait_runner: Any = Config(
+    "wait_runner", None, include_in_jit_key=False, include_in_trace_context=False
+)
+"""A callable that is given arrays whose values are read before they exist, and waits, or None."""
+
+progress_display: Any = Config(
+    "progress_display", None, include_in_jit_key=False, include_in_trace_context=False
+)
+"""A callable that makes what shows one run of a progress bar, or None for a line of text."""
 
 # Without these, making the first array raises "enable_x64_state is not set".
 jax_jit.set_enable_x64_state(enable_x64)

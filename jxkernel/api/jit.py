@@ -56,7 +56,7 @@ from jxkernel.core.checking import check_if_enabled
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.primitive import clear_primitive_caches
-from jxkernel.core.trace import Tracer, evaluating
+from jxkernel.core.trace import Tracer, evaluating, state
 from jxkernel.events.vocabulary import CacheName
 from jxkernel.higher_order.jit import call as call_program
 from jxkernel.records import record
@@ -68,7 +68,7 @@ from jxkernel.runtime import (
 )
 from jxkernel.source import current_user_frame
 from jxkernel.transforms.key_reuse import check_keys, checking_keys
-from jxkernel.transforms.stage import trace_flat
+from jxkernel.transforms.stage import StageTrace, trace_flat
 
 __all__ = [
     "JitState",
@@ -290,6 +290,8 @@ class JitState:
 
         def flat_fun(*leaves: Any) -> list[Any]:
             nonlocal out_tree
+            if isinstance(state.trace, StageTrace):
+                span.follow(eqns=state.trace.eqns)
             args, kwargs = rebuild(in_tree, static, leaves)
             result, out_tree = tree.registry.flatten(fun(*args, **kwargs))
             for index, leaf in enumerate(result):

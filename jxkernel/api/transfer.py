@@ -92,7 +92,9 @@ def block_until_ready(x: Any) -> Any:
     >>> jx.block_until_ready((jnp.ones(2) * 3,))[0].tolist()
     [3.0, 3.0]
     """
-    runtime.block_until_ready(tree.leaves(x))
+    leaves = tree.leaves(x)
+    runtime.wait_for([leaf for leaf in leaves if isinstance(leaf, ArrayImpl)])
+    runtime.block_until_ready(leaves)
     return x
 
 

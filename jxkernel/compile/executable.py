@@ -6,6 +6,7 @@ before they reach ``execute_sharded``: the runtime reinterprets a wrong dtype of
 """
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -253,16 +254,26 @@ def compile_lowered(
     compiler_options: Sequence[tuple[str, Any]] = (),
     *,
     function_id: int = 0,
+    compilation: "Compilation | None" = None,
 ) -> Executable:
     """Compile a lowered program for a device or a placement, or load it from the disk cache.
+
+    Args:
+      lowered: the program.
+      closed: what it was lowered from.
+      target: the device or placement.
+      compiler_options: XLA options by name.
+      function_id: the number of the function object, for events.
+      compilation: a compilation of it that may have begun already.
 
     Raises:
       JaxRuntimeError: XLA refuses the module or an option.
     """
     about: dict[str, Any] = {"fun": lowered.name, "function_id": function_id}
-    compilation = partial(_compile, lowered, target, compiler_options)
+    compilation = compilation or Compilation(lowered, target, compiler_options)
     devices = devices_of(target)
     with events.span(events.Compiled, **about, platform=devices[0].platform) as span:
+        span.follow(eqns=closed.eqns)
         if lowered.callbacks:  # objects of this process
             xla = compilation()
         else:
@@ -290,20 +301,48 @@ def compile_lowered(
     return executable
 
 
-def _compile(
-    lowered: LoweredProgram, target: Any, compiler_options: Sequence[tuple[str, Any]]
-) -> Any:
-    options = compile_options(target, lowered.gives_token)
-    options.env_option_overrides = list(compiler_options)
-    compilation = partial(
-        devices_of(target)[0].client.compile_and_load,
-        lowered.module,
-        device_list(target),
-        options,
-        list(lowered.callbacks),
-    )
-    run = compile_runner.value
-    return compilation() if run is None else run(compilation)
+class Compilation:
+    """XLA's part of the work; where a runner lets it be left, it goes on and is taken up again.
+
+    Args:
+      lowered: the program.
+      target: the device or placement.
+      compiler_options: XLA options by name.
+    """
+
+    __slots__ = ("_outcome", "_work", "lowered")
+
+    def __init__(
+        self, lowered: LoweredProgram, target: Any, compiler_options: Sequence[tuple[str, Any]]
+    ) -> None:
+        options = compile_options(target, lowered.gives_token)
+        options.env_option_overrides = list(compiler_options)
+        self.lowered = lowered
+        self._work = partial(
+            devices_of(target)[0].client.compile_and_load,
+            lowered.module,
+            device_list(target),
+            options,
+            list(lowered.callbacks),
+        )
+        self._outcome: Future[Any] | None = None
+
+    def __call__(self) -> Any:
+        """Return XLA's executable."""
+        run = compile_runner.value
+        if self._outcome is not None:
+            return self._outcome.result() if run is None else run(self._outcome.result)
+        if run is None:
+            return self._work()
+        self._outcome = Future()
+        return run(partial(self._do, self._outcome))
+
+    def _do(self, outcome: "Future[Any]") -> Any:
+        try:
+            outcome.set_result(self._work())
+        except BaseException as error:  # raised below, here and where it was waited for
+            outcome.set_exception(error)
+        return outcome.result()
 
 
 def executable_for(
@@ -334,18 +373,53 @@ def executable_for(
     if found is None:
         if on_further is not None and any(one[0] == "executable" for one in closed.derived):
             on_further()
-        with events.span(events.Lowered, fun=name, function_id=function_id) as span:
-            lowered = lower_program(
-                closed,
-                name=name,
-                platform=platform_of(devices_of(target)[0]),
-                donated=donated,
-                keep_unused=keep_unused,
-                partitioning=target if type(target) is Placement else None,
-            )
-            span.set(ops=len(closed.eqns))
-        found = compile_lowered(lowered, closed, target, compiler_options, function_id=function_id)
+        compilation = closed.derived.get(("under way", key))
+        if compilation is None:
+            with events.span(events.Lowered, fun=name, function_id=function_id) as span:
+                span.follow(eqns=closed.eqns)
+                lowered = lower_program(
+                    closed,
+                    name=name,
+                    platform=platform_of(devices_of(target)[0]),
+                    donated=donated,
+                    keep_unused=keep_unused,
+                    partitioning=target if type(target) is Placement else None,
+                )
+                span.set(ops=len(closed.eqns))
+            compilation = Compilation(lowered, target, compiler_options)
+        found = _finished(compilation, closed, target, compiler_options, key, function_id)
         closed.derived[key] = found
+    return found
+
+
+def _finished(
+    compilation: Compilation,
+    closed: ClosedJaxpr,
+    target: Any,
+    compiler_options: tuple[tuple[str, Any], ...],
+    key: Any,
+    function_id: int,
+) -> Executable:
+    """Return the executable of a compilation, which is remembered while it is under way.
+
+    One that an interrupt has left goes on, and the next call waits for its end.
+    """
+    closed.derived["under way", key] = compilation
+    try:
+        found = compile_lowered(
+            compilation.lowered,
+            closed,
+            target,
+            compiler_options,
+            function_id=function_id,
+            compilation=compilation,
+        )
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        del closed.derived["under way", key]
+        raise
+    del closed.derived["under way", key]
     return found
 
 

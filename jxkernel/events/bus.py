@@ -24,7 +24,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any, Self
@@ -177,6 +177,9 @@ class SpanHandle:
     def set(self, **fields: Any) -> None:
         """Adds fields found during the work; later values replace earlier ones."""
 
+    def follow(self, **growing: Sized) -> None:
+        """Names containers that grow with the work: how far it is, for a progress display."""
+
     def start(self) -> Self:
         """Begins the span, for callers with hooks instead of a `with` block."""
         return self
@@ -205,9 +208,10 @@ class Span(SpanHandle):
       number: its `Event.span`.
       parent: the number of the span around it, or None.
       start_ns: `time.perf_counter_ns()` at its start.
+      growing: containers whose lengths say how far the work is.
     """
 
-    __slots__ = ("_token", "fields", "kind", "number", "parent", "start_ns")
+    __slots__ = ("_token", "fields", "growing", "kind", "number", "parent", "start_ns")
 
     def __init__(self, kind: type[Event], fields: dict[str, Any]) -> None:
         self.kind = kind
@@ -215,11 +219,16 @@ class Span(SpanHandle):
         self.number = next(_numbers)
         self.parent: int | None = None
         self.start_ns = 0
+        self.growing: dict[str, Sized] = {}
         self._token: Token[int | None] | None = None
 
     def set(self, **fields: Any) -> None:
         """Adds fields found during the work; later values replace earlier ones."""
         self.fields.update(fields)
+
+    def follow(self, **growing: Sized) -> None:
+        """Names containers that grow with the work: how far it is, for a progress display."""
+        self.growing.update(growing)
 
     def start(self) -> Self:
         """Begins the span: it is the parent of what this context does until `finish`."""

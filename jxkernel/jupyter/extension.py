@@ -20,10 +20,16 @@ from weakref import WeakKeyDictionary
 from IPython.core.hooks import CommandChainDispatcher
 from IPython.core.magics import execution
 
-from jxkernel.config import compile_runner, traceback_filtering
+from jxkernel.config import (
+    compile_runner,
+    progress_display,
+    traceback_filtering,
+    wait_runner,
+)
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.jupyter.completion import complete_flags, complete_words
 from jxkernel.jupyter.display import View, benchmark_view, jaxpr_view
+from jxkernel.jupyter.display.progress import NotebookBar
 from jxkernel.jupyter.interrupts import run_interruptibly
 from jxkernel.jupyter.magics import JitMagics, JxMagics, TimingMagics
 from jxkernel.jupyter.magics.jx import SUBCOMMANDS
@@ -31,8 +37,14 @@ from jxkernel.jupyter.magics.timing import ORIGINALS
 from jxkernel.jupyter.session import Session
 from jxkernel.jupyter.timing import SyncTimer
 from jxkernel.jupyter.tracebacks import Filter
-from jxkernel.jupyter.waiting import failures_of_callbacks, wait_for_variables
+from jxkernel.jupyter.waiting import (
+    ReadWait,
+    failures_of_callbacks,
+    interruptible,
+    wait_for_variables,
+)
 from jxkernel.observe import Benchmark
+from jxkernel.runtime import ArrayImpl
 
 __all__ = ["load_ipython_extension", "session_of", "unload_ipython_extension"]
 
@@ -58,6 +70,8 @@ class _Loaded:
             self._completers()
             self._formatters()
             self._compiler()
+            self._waits()
+            self._progress()
             self.session.start()
         except BaseException:
             self.unload()
@@ -160,6 +174,22 @@ class _Loaded:
         compile_runner.set_global(run_interruptibly)
         self._undo.append(partial(compile_runner.set_global, before))
 
+    def _progress(self) -> None:
+        if not hasattr(self.shell, "kernel"):
+            return  # a terminal writes a line over itself, and cannot change what it has shown
+        before = progress_display.value
+        progress_display.set_global(NotebookBar)
+        self._undo.append(partial(progress_display.set_global, before))
+
+    def _waits(self) -> None:
+        before = wait_runner.value
+        wait = ReadWait()
+        wait_runner.set_global(wait)
+        self._undo.append(partial(wait_runner.set_global, before))
+        for name in ("block_until_ready", "__buffer__"):
+            if name in vars(ArrayImpl):  # older jaxlibs have no __buffer__
+                self._set(ArrayImpl, name, interruptible(getattr(ArrayImpl, name), wait))
+
     def _put(self, mapping: dict[Any, Any], key: Any, value: Any) -> None:
         """Sets an entry, to be set back to the very object that it was."""
         # Newer IPythons' registry imports what it lacks; nothing is to be imported here.
@@ -180,6 +210,8 @@ class _Loaded:
         setattr(owner, name, value)
 
         def undo() -> None:
+            if vars(owner).get(name) is not value:
+                return  # another has taken its place since, and may call it
             if before is _ABSENT:
                 delattr(owner, name)
             else:

@@ -1,7 +1,7 @@
 """Long work in C++ that an interrupt can leave, with a line that says what is going on.
 
 Purpose: run a compilation or a wait so that Ctrl-C returns the prompt at once and the session
-goes on, and show progress when it takes long.
+goes on, and show progress when it, or tracing, takes long.
 
 Place in the pipeline: below `jupyter.waiting`; `jupyter.extension` gives
 `run_interruptibly` to the core, which compiles and waits through it.
@@ -10,7 +10,8 @@ Must not know: what the work is.
 
 Signal handlers run in the main thread, between two steps of Python. Work in C++ takes no such
 step, so it runs in a thread of its own, while the main thread waits in short steps. What was
-interrupted goes on to its end there, and its result is dropped.
+interrupted goes on to its end there; the compiler takes it up at the next call. Tracing and
+lowering are Python, which an interrupt reaches by itself; a thread beside them writes the line.
 """
 
 from __future__ import annotations
@@ -24,11 +25,18 @@ from typing import Any, TypeVar
 
 from jxkernel import events
 
-__all__ = ["run_interruptibly"]
+__all__ = ["StageWatch", "run_interruptibly"]
 
 _STEP_SECONDS = 0.05
 _SILENT_SECONDS = 2.0
 _REPORT_SECONDS = 0.5
+
+_VERBS: dict[type[events.Event], str] = {
+    events.Compiled: "compiling",
+    events.Lowered: "lowering",
+    events.Traced: "tracing",
+}
+_IN_PYTHON = (events.Lowered, events.Traced)
 
 Result = TypeVar("Result")
 
@@ -39,7 +47,7 @@ def run_interruptibly(work: Callable[[], Result]) -> Result:
     In other threads than the main one, which no interrupt reaches, the work is simply done.
 
     Raises:
-      KeyboardInterrupt: the user interrupted; the work goes on and its result is dropped.
+      KeyboardInterrupt: the user interrupted; the work goes on, and nobody waits for it.
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
@@ -68,11 +76,52 @@ def run_interruptibly(work: Callable[[], Result]) -> Result:
     return outcome[0]
 
 
+class StageWatch:
+    """Writes the progress line while a cell traces or lowers, from a thread beside it.
+
+    The thread is started for each cell anew, because where it writes goes by where it was started.
+    """
+
+    def __init__(self) -> None:
+        self._ended = threading.Event()
+
+    def start(self) -> None:
+        """Begins to watch, once the cell has run for a while."""
+        self.stop()
+        self._ended = threading.Event()
+        thread = threading.Thread(
+            target=copy_context().run,
+            args=(self._watch, self._ended),
+            name="jxkernel-progress",
+            daemon=True,
+        )
+        thread.start()
+
+    def stop(self) -> None:
+        """Ends the watch; a line that is there is taken away."""
+        self._ended.set()
+
+    def _watch(self, ended: threading.Event) -> None:
+        line: _ProgressLine | None = None
+        while not ended.wait(_STEP_SECONDS if line else _SILENT_SECONDS / 4):
+            stage = _stage_under_way()
+            if stage is None or stage.kind not in _IN_PYTHON:
+                if line:
+                    line.clear()
+                line = None
+            else:
+                line = line or _ProgressLine(stage.start_ns)
+                line.update()
+        if line:
+            line.clear()
+
+
 class _ProgressLine:
     """One line on stderr, written over itself, once the work has taken a while."""
 
-    def __init__(self) -> None:
-        self._started = time.perf_counter()
+    def __init__(self, started_ns: int | None = None) -> None:
+        now = time.perf_counter()
+        self._started = now if started_ns is None else started_ns / 1e9
         self._next = self._started + _SILENT_SECONDS
         self._width = 0
 
@@ -91,16 +140,24 @@ class _ProgressLine:
         if self._width:
             self._write(" " * self._width)
             sys.stderr.write("\r")
+            self._width = 0
 
     def _write(self, text: str) -> None:
         sys.stderr.write(f"\r{text}")
         sys.stderr.flush()
 
 
+def _stage_under_way() -> events.Span | None:
+    """The innermost stage of making a program that is under way."""
+    spans = (span for span in reversed(events.open_spans()) if span.kind in _VERBS)
+    return next(spans, None)
+
+
 def _what_is_open() -> str:
-    """The innermost work under way, by the events that it will become."""
-    verbs = {events.Compiled: "compiling", events.Lowered: "lowering", events.Traced: "tracing"}
-    for span in reversed(events.open_spans()):
-        if span.kind in verbs:
-            return f"{verbs[span.kind]} {span.fields.get('fun', '')}"
-    return "waiting for results"
+    """The stage under way, its function, and how many equations there are or are so far."""
+    stage = _stage_under_way()
+    if stage is None:
+        return "waiting for results"
+    count = len(stage.growing.get("eqns", ()))
+    equations = f" · {count:,} eqn{'' if count == 1 else 's'}" if count else ""
+    return f"{_VERBS[stage.kind]} {stage.fields.get('fun', '')}{equations}"

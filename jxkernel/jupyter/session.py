@@ -24,6 +24,7 @@ from jxkernel.events import Reason
 from jxkernel.jupyter.analysis import analyse
 from jxkernel.jupyter.body import CellSource
 from jxkernel.jupyter.cells import Cell, CellOptions, Version
+from jxkernel.jupyter.interrupts import StageWatch
 from jxkernel.jupyter.origins import Origins
 from jxkernel.jupyter.settings import JX
 from jxkernel.jupyter.stale import StaleWatch
@@ -78,6 +79,7 @@ class Session:
         self.maps: deque[tuple[str, Provenance]] = deque(maxlen=_REMEMBERED_MAPS)
         self.program: Callable[[], Outline | None] = lambda: None
         self._stale = StaleWatch(shell.user_ns)
+        self._stages = StageWatch()
         self._origins = Origins(shell.user_ns)
         self._running: list[tuple[RunningCell, events.SpanHandle]] = []
         self.teaching = CellTeaching(shell)
@@ -96,6 +98,7 @@ class Session:
         """Ends recording and everything that runs."""
         self._stale.stop()
         self.teaching.mode.stop()
+        self._stages.stop()
         while self._running:
             self._running.pop()[1].finish()
         if self.profile is not None and self.profile.is_running:
@@ -132,6 +135,7 @@ class Session:
         span = events.span(events.CellFinished, cell=label, execution_count=number).start()
         self._running.append((running, span))
         events.emit(events.CellStarted, cell=label, execution_count=number)
+        self._stages.start()
         self._warn(self._stale.before_cell(running.text))
         self.teaching.before_cell(label, running.text)
 
@@ -146,6 +150,7 @@ class Session:
 
     def after_cell(self, result: Any) -> None:
         """Called by IPython after a cell ran."""
+        self._stages.stop()
         if self._running:
             running, span = self._running.pop()
             self._warn(self._stale.after_cell(running.text))

@@ -13,6 +13,7 @@ from jxkernel.runtime.arrays import (
     device_put_single,
     note_narrowing,
     value_of,
+    wait_for,
 )
 from jxkernel.runtime.clients import (
     Backend,
@@ -120,6 +121,7 @@ __all__ = [
     "unseen_failures",
     "value_of",
     "wait",
+    "wait_for",
     "wait_for_effects",
     "wait_for_order",
 ]

@@ -19,6 +19,7 @@ from jxkernel._jaxlib import (
     batched_block_until_ready,
     batched_device_put,
 )
+from jxkernel.config import wait_runner
 from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
 from jxkernel.core.trace import Tracer, unexpected_tracer
 from jxkernel.errors import DeletedArrayError
@@ -38,6 +39,7 @@ __all__ = [
     "note_narrowing",
     "rebuild",
     "value_of",
+    "wait_for",
 ]
 
 
@@ -147,6 +149,21 @@ def block_until_ready(leaves: Sequence[Any]) -> None:
         surfacing(batched_block_until_ready, arrays)
 
 
+def wait_for(arrays: Sequence[Any]) -> None:
+    """Wait until device arrays exist, in a way that an interrupt gets through.
+
+    Reading an array's memory waits too, but in C++ where no signal handler runs.
+    """
+    pending = [array for array in arrays if not array.is_deleted() and not array.is_ready()]
+    if not pending:
+        return
+    run = wait_runner.value
+    if run is None:
+        surfacing(batched_block_until_ready, pending)
+    else:
+        run(pending)
+
+
 def value_of(array: Any) -> np.ndarray[Any, Any]:
     """Return the array's data as a read-only NumPy array, waiting for it.
 
@@ -156,6 +173,8 @@ def value_of(array: Any) -> np.ndarray[Any, Any]:
     check_alive(array)
     found = array._npy_value
     if found is None:
+        if not array.is_ready():
+            wait_for([array])
         single = type(array._sharding) is SingleDeviceSharding
         found = surfacing(_read, array) if single else gather_shards(array, _read_surfacing)
         found.flags.writeable = False
