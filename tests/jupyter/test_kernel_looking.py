@@ -19,9 +19,7 @@ def kernel() -> Iterator[Kernel]:
 def test_the_first_nan_is_shown_in_its_cell(kernel: Kernel) -> None:
     kernel.ok("%%jit -o y\nz = jnp.exp(x * 100.0)\ny = z - z", "nan")
     bundle = kernel.ok("%jx nan").result
-    assert re.search(r"Cell In\[\d+\], line 3, in", bundle["text/plain"]) or (
-        "Cell In[" in bundle["text/plain"]
-    )
+    assert re.search(r"Cell In\[\d+\], line 3", bundle["text/plain"])
     assert "The infinity came out of" in bundle["text/plain"]
     assert "text/html" in bundle
     data = bundle["application/vnd.jxkernel.finding+json"]
