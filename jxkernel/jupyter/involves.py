@@ -40,6 +40,8 @@ def involves_arrays(code: ast.AST, namespace: Mapping[str, Any]) -> bool:
     """Whether names in the code lead to jxkernel: its modules, functions or arrays."""
     names = {one.id for one in ast.walk(code) if isinstance(one, ast.Name)}
     names |= {one for part in ast.walk(code) for one in (*_imported(part), *_in_magics(part))}
+    # The shell leads to jxkernel, since the extension is loaded into it.
+    names.discard("get_ipython")
     waiting = [namespace[name] if name in namespace else sys.modules.get(name) for name in names]
     seen: set[int] = set()
     while waiting and len(seen) < _VALUES:

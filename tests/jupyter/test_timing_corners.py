@@ -114,12 +114,13 @@ def test_other_code_gives_ipythons_own_text_value_and_error(
 )
 def test_failing_code_with_arrays_raises_what_it_did(notebook: Notebook, cell: str) -> None:
     notebook.run("double = jx.jit(lambda a: a * 2)")
-    ours = notebook.attempt(cell).error
+    ours = notebook.attempt(cell)
     assert not notebook.shell.ast_transformers
     unload_ipython_extension(notebook.shell)
-    theirs = notebook.attempt(cell).error
-    assert theirs is not None
-    assert (type(ours), str(ours)) == (type(theirs), str(theirs))
+    theirs = notebook.attempt(cell)
+    # Older IPythons print what `%time` raises and go on.
+    assert "Error" in theirs.printed
+    assert repr(ours.error) == repr(theirs.error)
 
 
 @pytest.mark.parametrize(
@@ -260,9 +261,9 @@ def test_errors_in_device_work_are_the_callbacks_own(notebook: Notebook, magic: 
         "h = jx.jit(lambda a: jx.pure_callback(bad, kind, (a @ a).sum()))\n"
         "m = jnp.ones((300, 300))"
     )
-    ran = notebook.fails(f"{magic} h(m)", ValueError)
-    assert ran.error is not None
-    assert ran.error.args == ("on the host",)
+    ran = notebook.attempt(f"{magic} h(m)")
+    assert "ValueError: on the host" in ran.printed
+    assert ran.error is None or ran.error.args == ("on the host",)
     assert notebook.run("float(m[0, 0])").value == 1.0
 
 
@@ -278,7 +279,7 @@ def test_an_interrupt_leaves_the_wait(notebook: Notebook, magic: str) -> None:
         "shape = jx.ShapeDtypeStruct(m.shape, m.dtype)\n"
         "h = jx.jit(lambda a: sleep(jx.pure_callback(interrupt, shape, a), 0.3))"
     )
-    notebook.fails(f"{magic} h(f(m))", KeyboardInterrupt)
+    assert "KeyboardInterrupt" in notebook.attempt(f"{magic} h(f(m))").printed
     assert not notebook.shell.ast_transformers
     assert float(notebook.run("m[0, 0]").value) == 1.0
     settle()
