@@ -216,6 +216,7 @@ __all__ = [
     "numpy",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
+    "observe",
     "pmap",
     "print_environment_info",
     "process_count",
@@ -265,6 +266,7 @@ flatten_util: ModuleType
 image: ModuleType
 interpreters: ModuleType
 nn: ModuleType
+observe: ModuleType
 profiler: ModuleType
 scipy: ModuleType
 test_util: ModuleType
@@ -272,7 +274,7 @@ widgets: ModuleType
 _LATE = (
     *("ad_checkpoint", "custom_batching", "custom_derivatives", "debug", "experimental", "export"),
     *("extend", "ffi", "flatten_util", "image", "interpreters", "profiler"),
-    *("nn", "scipy", "test_util", "widgets"),
+    *("nn", "observe", "scipy", "test_util", "widgets"),
 )
 assert_max_traces: Callable[..., Any]
 benchmark: Callable[..., Any]

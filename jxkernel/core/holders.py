@@ -29,6 +29,7 @@ __all__ = ["Holders", "holders_of", "is_history_name"]
 _DEPTH = 8
 _VISITED = 2000
 _AT_ONCE = 64
+_FIRST_KEY = re.compile(r"^\['(\w+)'\]")
 _KEY_LENGTH = 60
 # Objects of these packages keep what a notebook shows; outputs are told by their numbers.
 _MACHINERY = frozenset(
@@ -143,10 +144,13 @@ class _Search:
         step = None if _module_of(referrer) else _step(referrer, one.value)
         if step is None:
             return
+        # The dictionary of an object's attributes is no container of its own.
+        is_attribute = not isinstance(referrer, CellType) and not step
+        way = _FIRST_KEY.sub(r".\1", one.way) if is_attribute else one.way
         if self.anonymous[one.of] is None and not _is_passing(referrer):
             kind = type(referrer).__name__
-            self.anonymous[one.of] = f"an object of type {kind}{step}{one.way}"
-        yield _Reached(referrer, f"{step}{one.way}", one.of)
+            self.anonymous[one.of] = f"an object of type {kind}{step}{way}"
+        yield _Reached(referrer, f"{step}{way}", one.of)
 
 
 def _is_own(referrer: Any) -> bool:

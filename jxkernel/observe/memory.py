@@ -43,6 +43,7 @@ __all__ = [
 _SEARCHED = 40
 _HOLDERS = 8
 _NAMES = 50
+_NAME_LENGTH = 200
 _MAIN = ", a global variable of __main__"
 
 
@@ -393,7 +394,7 @@ def _names_of(namespace: Mapping[str, Any]) -> dict[int, list[str]]:
     for name, value in list(namespace.items()):
         if not is_history_name(name):
             for way, array in _ways(value):
-                found.setdefault(id(array), []).append(f"{name}{way}")
+                found.setdefault(id(array), []).append(f"{name}{way}"[:_NAME_LENGTH])
     return found
 
 

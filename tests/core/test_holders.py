@@ -71,10 +71,12 @@ def test_attributes_and_constants_of_programs() -> None:
     def scaled(x: jx.Array) -> jx.Array:
         return x * model.weights
 
+    vars(model)["again"] = objects[0]  # so that the attributes have a dictionary of their own
     scaled(1.0)
     named = holders_of(objects, 8)[0].named
     assert "a constant of the program of scaled" in named
     assert any(one.startswith("model.weights, which scaled (") for one in named)
+    assert not any("['" in one for one in named)
 
 
 def test_what_only_a_traceback_holds_has_no_holder() -> None:
