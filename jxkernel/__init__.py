@@ -225,6 +225,7 @@ __all__ = [
     "profiler",
     "progress",
     "pure_callback",
+    "quiz",
     "random",
     "remat",
     "reshard",
@@ -286,6 +287,7 @@ make_user_context: Callable[..., Any]
 named_call: Callable[..., Any]
 named_scope: Callable[..., Any]
 progress: Callable[..., Any]
+quiz: Callable[..., Any]
 reshard: Callable[..., Any]
 smap: Callable[..., Any]
 typeof: Callable[..., Any]
@@ -302,6 +304,7 @@ _HOMES = {
     "progress": "observe.progress",
     "reshard": "api.resharding",
     "smap": "api.resharding",
+    "quiz": "observe.quiz",
     "typeof": "api.naming",
 }
 _OLDER = (

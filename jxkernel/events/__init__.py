@@ -20,6 +20,7 @@ from jxkernel.events.bus import (
     listening_to,
     on_interest_change,
     open_spans,
+    private,
     span,
 )
 from jxkernel.events.vocabulary import (
@@ -74,5 +75,6 @@ __all__ = [
     "listening_to",
     "on_interest_change",
     "open_spans",
+    "private",
     "span",
 ]

@@ -24,7 +24,8 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Generator, Sized
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any, Self
@@ -45,6 +46,7 @@ __all__ = [
     "listening_to",
     "on_interest_change",
     "open_spans",
+    "private",
     "span",
 ]
 
@@ -60,6 +62,7 @@ class _Registration:
 
     listener: Listener
     kinds: tuple[type[Event], ...] | None
+    private: bool = False
 
     def wants(self, kind: type[Event]) -> bool:
         return self.kinds is None or issubclass(kind, self.kinds)
@@ -77,6 +80,7 @@ listeners: tuple[_Registration, ...] = ()
 _interest_watches: tuple[_InterestWatch, ...] = ()
 _lock = threading.RLock()
 _numbers = itertools.count(1)
+_private: ContextVar[bool] = ContextVar("jxkernel_private", default=False)
 _current: ContextVar[int | None] = ContextVar("jxkernel_current_span", default=None)
 _open: dict[int, Span] = {}
 _delivery = threading.local()
@@ -106,15 +110,31 @@ class ListenerHandle:
         self.close()
 
 
-def listen(listener: Listener, kinds: tuple[type[Event], ...] | None = None) -> ListenerHandle:
+@contextmanager
+def private() -> Generator[None]:
+    """Hide what happens inside the block, in this context, from all but private listeners.
+
+    For work that is not the user's own: an exercise that is run to see what it does.
+    """
+    token = _private.set(True)
+    try:
+        yield
+    finally:
+        _private.reset(token)
+
+
+def listen(
+    listener: Listener, kinds: tuple[type[Event], ...] | None = None, *, private: bool = False
+) -> ListenerHandle:
     """Calls `listener` with every event from now on, until the handle is closed.
 
     Args:
       listener: called with one event, in the thread that caused it.
       kinds: the kinds wanted (subclasses included); None for all. Asking for few kinds keeps the
         others free of cost, `Executed` above all.
+      private: whether it hears what happens inside `private()`, and only that.
     """
-    registration = _Registration(listener, kinds)
+    registration = _Registration(listener, kinds, private)
     _replace_listeners(lambda present: (*present, registration))
     return ListenerHandle(lambda: _remove(registration))
 
@@ -314,8 +334,9 @@ def _deliver(event: Event) -> None:
         return
     _delivery.active = True
     try:
+        hidden = _private.get()
         for registration in listeners:
-            if registration.wants(type(event)):
+            if registration.private is hidden and registration.wants(type(event)):
                 _call(registration, event)
     finally:
         _delivery.active = False

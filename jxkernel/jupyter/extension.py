@@ -28,7 +28,14 @@ from jxkernel.config import (
 )
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.jupyter.completion import complete_flags, complete_words
-from jxkernel.jupyter.display import View, benchmark_view, jaxpr_view
+from jxkernel.jupyter.display import (
+    View,
+    benchmark_view,
+    exercise_view,
+    graded_view,
+    jaxpr_view,
+    quiz_view,
+)
 from jxkernel.jupyter.display.progress import NotebookBar
 from jxkernel.jupyter.interrupts import run_interruptibly
 from jxkernel.jupyter.magics import JitMagics, JxMagics, TimingMagics
@@ -43,7 +50,8 @@ from jxkernel.jupyter.waiting import (
     interruptible,
     wait_for_variables,
 )
-from jxkernel.observe import Benchmark
+from jxkernel.observe import Benchmark, Exercise, Graded
+from jxkernel.observe.quiz import Quiz
 from jxkernel.runtime import ArrayImpl
 
 __all__ = ["load_ipython_extension", "session_of", "unload_ipython_extension"]
@@ -165,6 +173,9 @@ class _Loaded:
         views: dict[type, Callable[[Any], View]] = {
             ClosedJaxpr: jaxpr_view,
             Benchmark: benchmark_view,
+            Exercise: exercise_view,
+            Graded: graded_view,
+            Quiz: quiz_view,
         }
         for shown, view in views.items():
             self._put(printers, shown, partial(_bundle, view))

@@ -10,6 +10,7 @@ Must not know: IPython, widgets or comms.
 from jxkernel.observe.benchmarks import Benchmark, Times, benchmark
 from jxkernel.observe.call_costs import CallCost, OperationCost, cost, cost_of
 from jxkernel.observe.differences import ProgramDiff, diff
+from jxkernel.observe.exercises import Exercise, Graded
 from jxkernel.observe.explain import LedgerRow, explain, format_ledger, ledger
 from jxkernel.observe.leaks import LeakedTracer, leaks
 from jxkernel.observe.limits import assert_max_traces
@@ -41,6 +42,8 @@ __all__ = [
     "Benchmark",
     "CallCost",
     "DeviceMemory",
+    "Exercise",
+    "Graded",
     "Lane",
     "LeakedTracer",
     "LedgerRow",

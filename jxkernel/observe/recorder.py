@@ -158,6 +158,7 @@ class Recorder:
       kinds: the kinds recorded; by default all but `Executed`.
       groups: how many cells and how many functions the totals tell apart; those that come after
         are merged under the label None.
+      private: whether it hears what happens inside ``events.private()``, and only that.
     """
 
     def __init__(
@@ -165,8 +166,11 @@ class Recorder:
         capacity: int = 10_000,
         kinds: tuple[type[Event], ...] = DEFAULT_KINDS,
         groups: int = 2_000,
+        *,
+        private: bool = False,
     ) -> None:
         self._kinds = kinds
+        self._private = private
         self._groups = groups
         self._records: deque[Record] = deque(maxlen=capacity)
         self._lock = threading.Lock()
@@ -183,7 +187,7 @@ class Recorder:
         """Begins to record; does nothing when it records already."""
         with self._lock:
             if self._handle is None:
-                self._handle = listen(self._receive, self._kinds)
+                self._handle = listen(self._receive, self._kinds, private=self._private)
         return self
 
     def stop(self) -> None:

@@ -29,6 +29,7 @@ from jxkernel.events import (
     listening_to,
     on_interest_change,
     open_spans,
+    private,
     span,
 )
 
@@ -414,3 +415,15 @@ def test_closed_handle_lets_its_listener_be_collected() -> None:
     del holder
     gc.collect()
     assert alive() is None
+
+
+def test_what_happens_in_private_is_heard_by_private_listeners_alone() -> None:
+    own: list[Event] = []
+    others: list[Event] = []
+    with listen(own.append, private=True), listen(others.append):
+        emit(Traced, fun="f")
+        with private(), span(Traced, fun="g"):
+            emit(Traced, fun="h")
+        emit(Traced, fun="i")
+    assert [event.fun for event in own] == ["h", "g"]  # type: ignore[attr-defined]  # all Traced
+    assert [event.fun for event in others] == ["f", "i"]  # type: ignore[attr-defined]

@@ -20,6 +20,7 @@ from jxkernel.jupyter.display import (
     Section,
     View,
     benchmark_view,
+    graded_view,
     jaxpr_view,
     ledger_view,
     map_view,
@@ -28,7 +29,8 @@ from jxkernel.jupyter.display import (
     text_view,
 )
 from jxkernel.jupyter.display.html import details, element, line_class, page, table
-from jxkernel.observe import Benchmark, LedgerRow, Roofline, Times
+from jxkernel.observe import Benchmark, Exercise, Graded, LedgerRow, Roofline, Times
+from jxkernel.observe.exercises import LineStory, Outcome
 from jxkernel.observe.marks import FunctionMap, Loop, Mark, NameFact, Provenance
 from jxkernel.observe.programs import count_equations
 
@@ -87,6 +89,15 @@ def inspect(view: View) -> str:
     return inspector.text
 
 
+def _graded(text: str) -> Graded:
+    """A graded exercise with the user's text in every place."""
+    reason = Reason("shape", text, text, text, text)
+    exercise = Exercise(text, "1", question=text or "?", lesson=text, asks="prints")
+    row = LedgerRow(1, 0.0, text, text, 0, reasons=(reason,))
+    lines = (LineStory(1, text, ((reason,),), 2),)
+    return Graded(exercise, text, Outcome(text, lines, (row,), text))
+
+
 def views_of(text: str, number: int = 1) -> list[View]:
     """Every view with the user's text in every place that can hold some."""
     mark = Mark("traced", text, 1, 0, 1, max(len(text), 1), text, is_name=True)
@@ -112,6 +123,7 @@ def views_of(text: str, number: int = 1) -> list[View]:
     )
     return [
         map_view(provenance),
+        graded_view(_graded(text)),
         ledger_view([row] * number),
         run_view(report),
         table_view(text, (text, text), [(text, text)] * number),

@@ -18,6 +18,7 @@ from jxkernel.jupyter.answers.ledger import events, explain_function, ledger_row
 from jxkernel.jupyter.answers.memory import free, leaks, live, memory
 from jxkernel.jupyter.answers.nonfinite import nan
 from jxkernel.jupyter.answers.programs import all_stages, hlo, jaxpr, source_map, why
+from jxkernel.jupyter.answers.quiz import exercises
 from jxkernel.jupyter.answers.reports import report
 from jxkernel.jupyter.answers.settings import alias, x64
 from jxkernel.jupyter.answers.teaching import teach
@@ -32,6 +33,7 @@ __all__ = [
     "devices",
     "difference",
     "events",
+    "exercises",
     "explain_function",
     "free",
     "help_view",

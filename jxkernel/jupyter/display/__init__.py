@@ -13,6 +13,7 @@ from jxkernel.jupyter.display.findings import finding_view
 from jxkernel.jupyter.display.jaxprs import jaxpr_view, outline_view
 from jxkernel.jupyter.display.ledgers import ledger_view
 from jxkernel.jupyter.display.memory import memory_view
+from jxkernel.jupyter.display.quizzes import exercise_view, graded_view, quiz_view
 from jxkernel.jupyter.display.runs import RunReport, Section, run_view
 from jxkernel.jupyter.display.sources import map_view
 from jxkernel.jupyter.display.stages import stages_view
@@ -27,12 +28,15 @@ __all__ = [
     "View",
     "benchmark_view",
     "diff_view",
+    "exercise_view",
     "finding_view",
+    "graded_view",
     "jaxpr_view",
     "ledger_view",
     "map_view",
     "memory_view",
     "outline_view",
+    "quiz_view",
     "run_view",
     "stacked_view",
     "stages_view",

@@ -56,6 +56,7 @@ SUBCOMMANDS: dict[str, tuple[Answer, str]] = {
     "x64": (answers.x64, "[on|off]  64-bit dtypes"),
     "virtual": (answers.virtual, "N  as many CPU devices in this process"),
     "trace": (answers.trace, "start [FOLDER]|stop|memory [FILE]  profile of time, or of memory"),
+    "quiz": (answers.exercises, "[NAME [GUESS]]  predict what tracing does, and see"),
     "report": (answers.report, "[FILE]  the environment and the session, as HTML or JSON"),
     "teach": (answers.teach, "[on|off]  tell silent mistakes as lessons"),
     "tour": (answers.tour, "what to try first"),
