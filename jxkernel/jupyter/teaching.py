@@ -102,4 +102,7 @@ def _is_view(value: Any) -> bool:
         return False
     while isinstance(value, np.ndarray) and value.base is not None:
         value = value.base
-    return isinstance(getattr(value, "obj", None), ArrayImpl)
+    owner = getattr(value, "obj", None)
+    # An array whose reading can be interrupted lends its memory through a wrapper of Python's
+    # own, which does not say whose it is; nothing else in a notebook is likely to.
+    return isinstance(owner, ArrayImpl) or type(owner).__name__ == "_buffer_wrapper"
