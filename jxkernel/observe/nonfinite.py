@@ -26,8 +26,8 @@ def find_nonfinite(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> NonFin
 
     The call is traced and run; if a result is bad it runs again equation by equation, into loops,
     branches and the backward pass.  The equation found is the one from which the bad value leads to
-    the result: what a `where` drops is not blamed.  Arguments that the function donates are kept.
-    A NaN is looked for first, then an infinity.
+    the result: what a `where` drops is not blamed.  Arguments that the function donates are kept;
+    callbacks run again.  A NaN is looked for first, then an infinity.
 
     Args:
       fun: a function of arrays, jitted or not; `grad(f)` to look at a backward pass.

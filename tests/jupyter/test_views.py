@@ -14,34 +14,53 @@ from hypothesis import strategies as st
 import jxkernel.numpy as jnp
 from jxkernel.api import jit, make_jaxpr
 from jxkernel.core.jaxpr import ClosedJaxpr
+from jxkernel.errors import NonFiniteError
 from jxkernel.events import Reason
 from jxkernel.jupyter.display import (
     RunReport,
     Section,
     View,
     benchmark_view,
+    finding_view,
     graded_view,
     jaxpr_view,
     ledger_view,
     map_view,
+    memory_view,
     run_view,
     table_view,
     text_view,
+    timeline_view,
 )
 from jxkernel.jupyter.display.html import details, element, line_class, page, table
-from jxkernel.observe import Benchmark, Exercise, Graded, LedgerRow, Roofline, Times
+from jxkernel.observe import (
+    Benchmark,
+    DeviceMemory,
+    Exercise,
+    Graded,
+    Lane,
+    LedgerRow,
+    LiveArray,
+    LiveMemory,
+    Roofline,
+    Slice,
+    Timeline,
+    Times,
+    Window,
+)
 from jxkernel.observe.exercises import LineStory, Outcome
 from jxkernel.observe.marks import FunctionMap, Loop, Mark, NameFact, Provenance
 from jxkernel.observe.programs import count_equations
 
 ALLOWED_TAGS = {
     *("div", "span", "style", "details", "summary", "table", "tr", "th", "td"),
-    *("pre", "code", "b", "sub", "a"),
-    *("svg", "g", "path", "rect", "text", "title"),
+    *("pre", "code", "b", "sub", "a", "u"),
+    *("svg", "g", "path", "rect", "text", "title", "line"),
 }
 ALLOWED_ATTRIBUTES = {
     *("class", "id", "title", "open", "style", "role", "aria-label", "href", "tabindex"),
     *("d", "x", "y", "width", "height", "rx", "viewbox", "text-anchor"),
+    *("x1", "x2", "y1", "y2"),
 }
 LIMIT = 300_000
 
@@ -58,7 +77,7 @@ class Inspector(html.parser.HTMLParser):
         assert tag in ALLOWED_TAGS, tag
         for name, value in attrs:
             assert name in ALLOWED_ATTRIBUTES, name
-            assert name != "style" or str(value).startswith("width:")
+            assert name != "style" or re.match(r"width:|fill:hsl\(\d+ 70% 50%\)$", str(value))
             assert name != "href" or re.fullmatch(r"#[a-z0-9]+", str(value))
         self.open.append(tag)
 
@@ -121,6 +140,9 @@ def views_of(text: str, number: int = 1) -> list[View]:
         sections=(Section(text, text, text),),
         run_ns=5,
     )
+    place = {"where": text, "code": text, "underline": (0, max(len(text), 1))}
+    found = NonFiniteError("nan", text, details=(text,) * min(number, 50), **place)
+    array = LiveArray(text, 8, (text,), (text,), (3,), (text,))
     return [
         map_view(provenance),
         graded_view(_graded(text)),
@@ -129,7 +151,16 @@ def views_of(text: str, number: int = 1) -> list[View]:
         table_view(text, (text, text), [(text, text)] * number),
         text_view(text, text),
         benchmark_view(benchmark_named(text)),
+        finding_view(found, text),
+        memory_view(LiveMemory((array,) * number, (DeviceMemory(text),))),
+        timeline_view(timeline_named(text, number)),
     ]
+
+
+def timeline_named(text: str, number: int) -> Timeline:
+    slices = [Slice(text, 2.0 * n, 1.0, 1.0, text, text, (f"{text}:{n}",)) for n in range(number)]
+    lanes = (Lane(text, "stage", tuple(slices)), Lane(text, "device", tuple(slices)))
+    return Timeline(lanes, (Window(text, 0.0, 2.0 * number),), 2.0 * number, 1, (text,))
 
 
 def benchmark_named(text: str) -> Benchmark:

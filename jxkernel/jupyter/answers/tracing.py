@@ -16,6 +16,7 @@ from IPython.core.error import UsageError
 from jxkernel.jupyter.display import View, table_view, text_view, timeline_view
 from jxkernel.jupyter.session import Session
 from jxkernel.jupyter.tracebacks import name_cells
+from jxkernel.jupyter.waiting import wait_for_variables
 from jxkernel.observe import MemoryProfile, Profile, memory_profile
 from jxkernel.observe.explain import format_size
 
@@ -71,6 +72,7 @@ def _start(session: Session, words: list[str]) -> View:
 def _stop(session: Session) -> View:
     if session.profile is None or not session.profile.is_running:
         raise UsageError("%jx trace stop: no profile is running; %jx trace start")
+    wait_for_variables(session.shell.user_ns)  # an interrupt ends the wait; the profile goes on
     profile, session.profile = session.profile, None
     try:
         timeline = profile.stop()

@@ -19,7 +19,7 @@ import secrets
 import zlib
 from collections.abc import Iterable, Sequence
 
-from jxkernel.jupyter.display.view import capped, clean
+from jxkernel.jupyter.display.view import capped
 
 __all__ = [
     "Html",
@@ -102,7 +102,7 @@ def escape(text: object, limit: int = 20_000) -> Html:
     """Returns a text as HTML: special characters escaped, control characters removed, capped."""
     if isinstance(text, Html):
         return text
-    return Html(html.escape(capped(clean(str(text)), limit), quote=True))
+    return Html(html.escape(capped(str(text), limit), quote=True))
 
 
 def join(parts: Iterable[object], between: str = "") -> Html:

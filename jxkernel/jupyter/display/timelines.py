@@ -202,7 +202,7 @@ def _hue(one: Slice, kind: str) -> int:
     if kind == "stage":
         return _HUES.get(one.name.partition(" ")[0], 0)
     key = one.spots[0] if one.spots else one.name
-    return zlib.crc32(key.encode()) % 360
+    return zlib.crc32(key.encode(errors="replace")) % 360
 
 
 def _cut(text: str, width: float) -> str:

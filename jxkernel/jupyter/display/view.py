@@ -50,7 +50,7 @@ class View:
         return self.text
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        bundle: dict[str, Any] = {"text/plain": capped(clean(self.text), TEXT_LIMIT)}
+        bundle: dict[str, Any] = {"text/plain": capped(self.text, TEXT_LIMIT)}
         if self.html and len(self.html) <= HTML_LIMIT:
             bundle["text/html"] = self.html
         if self.data:
@@ -76,7 +76,7 @@ def _plain(data: Any) -> Any:
     if isinstance(data, Tidied):
         return data
     if isinstance(data, str):
-        return capped(clean(data), STRING_LIMIT)
+        return capped(data, STRING_LIMIT)
     if isinstance(data, Mapping):
         return {_plain(key): _plain(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
@@ -97,7 +97,10 @@ def _is_clean(one: str) -> bool:
 
 
 def capped(text: str, limit: int) -> str:
-    """Returns text cut to a length, with a mark where it was cut."""
-    return (
-        text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit:,} more characters)"
-    )
+    """Returns text cut to a length and cleaned, with a mark where it was cut.
+
+    It is cut first: a text may be of any length, and cleaning looks at each character.
+    """
+    if len(text) <= limit:
+        return clean(text)
+    return f"{clean(text[:limit])}… ({len(text) - limit:,} more characters)"
