@@ -21,6 +21,7 @@ from jxkernel.numpy.promotion import (
     cast,
     promote_dtypes,
 )
+from jxkernel.numpy.words import moves_elements
 from jxkernel.ops.arithmetic import add
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.compare import eq
@@ -86,6 +87,7 @@ def placed(x: Any, device: Any) -> Any:
 # ---------------------------------------------------------------- from data
 
 
+@moves_elements
 def array(
     object: Any,
     dtype: Any = None,
@@ -125,6 +127,7 @@ def array(
     return placed(result, device)
 
 
+@moves_elements
 def asarray(
     a: Any,
     dtype: Any = None,

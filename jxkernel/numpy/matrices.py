@@ -14,6 +14,7 @@ from jxkernel.numpy.reductions import sum as total
 from jxkernel.numpy.shapes import moveaxis, ravel, reshape
 from jxkernel.numpy.taking import nonzero
 from jxkernel.numpy.updating import IndexUpdater
+from jxkernel.numpy.words import moves_elements
 from jxkernel.ops import arithmetic as ops
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.compare import ge
@@ -133,6 +134,7 @@ def _diagonal(a: Any, offset: int, axis1: int, axis2: int) -> Any:
     return gather(a, vectors, numbers, (*lead, 1, 1), mode="promise_in_bounds")
 
 
+@moves_elements
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """Return the diagonals of matrices, along a last axis.
 

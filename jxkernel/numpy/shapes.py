@@ -17,6 +17,7 @@ from jxkernel.numpy.promotion import (
     broadcast_to_shape,
     check_arguments,
 )
+from jxkernel.numpy.words import moves_elements
 from jxkernel.ops import shape as ops
 from jxkernel.ops.broadcast import transpose as permuted
 from jxkernel.ops.structural import (
@@ -120,6 +121,7 @@ def _reshaped(a: Any, sizes: tuple[int, ...], order: str) -> Any:
     return ops.reshape(a, sizes)
 
 
+@moves_elements
 def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     """Return the elements of an array in another shape.
 
@@ -146,6 +148,7 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
     return _reshaped(a, _sizes("reshape", aval, shape), order)
 
 
+@moves_elements
 def ravel(a: Any, order: str = "C") -> Any:
     """Return the elements of an array along one axis; arguments are those of ``reshape``.
 
@@ -160,6 +163,7 @@ def _squeezed(a: Any, axis: tuple[int, ...]) -> Any:
     return ops.squeeze(a, axis)
 
 
+@moves_elements
 def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
     """Return an array without axes of size 1.
 
@@ -186,6 +190,7 @@ def _expanded(a: Any, axis: tuple[int, ...]) -> Any:
     return ops.expand_dims(a, axis)
 
 
+@moves_elements
 def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
     """Return an array with axes of size 1 put in.
 
@@ -209,6 +214,7 @@ def _transposed(a: Any, axes: tuple[int, ...]) -> Any:
     return permuted(a, axes)
 
 
+@moves_elements
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
     """Return an array with its axes permuted.
 
@@ -237,6 +243,7 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
 permute_dims = transpose
 
 
+@moves_elements
 def matrix_transpose(x: Any, /) -> Any:
     """Return an array with its last two axes exchanged.
 
@@ -251,6 +258,7 @@ def matrix_transpose(x: Any, /) -> Any:
     return swapaxes(x, -1, -2)
 
 
+@moves_elements
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """Return an array with two axes exchanged.
 
@@ -267,6 +275,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     return _transposed(a, tuple(order))
 
 
+@moves_elements
 def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
     """Return an array with axes moved to other places; the others keep their order.
 
@@ -287,6 +296,7 @@ def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[in
     return _transposed(a, tuple(order))
 
 
+@moves_elements
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     """Return an array with one axis moved before another.
 
@@ -309,6 +319,7 @@ def _flipped(m: Any, axes: tuple[int, ...]) -> Any:
     return ops.rev(m, axes)
 
 
+@moves_elements
 def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
     """Return an array with the elements along axes (all, where not given) reversed.
 
@@ -321,6 +332,7 @@ def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
     return _flipped(m, canonical_axes("flip", axes, rank))
 
 
+@moves_elements
 def flipud(m: Any) -> Any:
     """Return an array reversed along axis 0.
 
@@ -334,6 +346,7 @@ def flipud(m: Any) -> Any:
     return flip(m, 0)
 
 
+@moves_elements
 def fliplr(m: Any) -> Any:
     """Return an array reversed along axis 1.
 
@@ -347,6 +360,7 @@ def fliplr(m: Any) -> Any:
     return flip(m, 1)
 
 
+@moves_elements
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """Return an array turned by 90 degrees in a plane.
 
@@ -381,6 +395,7 @@ def _broadcast(a: Any, sizes: tuple[int, ...]) -> Any:
     return broadcast_to_shape(a, sizes)
 
 
+@moves_elements
 def broadcast_to(array: Any, shape: Any) -> Any:
     """Return an array repeated to a shape, axes matched from the last.
 
@@ -396,6 +411,7 @@ def broadcast_to(array: Any, shape: Any) -> Any:
     return _broadcast(array, sizes)
 
 
+@moves_elements
 def broadcast_arrays(*args: Any) -> list[Any]:
     """Return the arrays repeated to the shape they broadcast to.
 
@@ -419,6 +435,7 @@ def _each(name: str, arrays: tuple[Any, ...], convert: Any) -> Any:
     return results[0] if len(results) == 1 else results
 
 
+@moves_elements
 def atleast_1d(*arys: Any) -> Any:
     """Return each array (one alone, or a list), scalars as arrays of rank 1.
 
@@ -428,6 +445,7 @@ def atleast_1d(*arys: Any) -> Any:
     return _each("atleast_1d", arys, lambda a: reshape(a, np.shape(a) if np.ndim(a) else (1,)))
 
 
+@moves_elements
 def atleast_2d(*arys: Any) -> Any:
     """Return each array (one alone, or a list) with axes put in front up to rank 2.
 
@@ -437,6 +455,7 @@ def atleast_2d(*arys: Any) -> Any:
     return _each("atleast_2d", arys, lambda a: reshape(a, (1,) * (2 - np.ndim(a)) + np.shape(a)))
 
 
+@moves_elements
 def atleast_3d(*arys: Any) -> Any:
     """Return each array (one alone, or a list) made rank 3; rank 2 gets its axis at the end.
 

@@ -32,6 +32,7 @@ from jxkernel.numpy.promotion import (
 from jxkernel.numpy.ranges import arange
 from jxkernel.numpy.shapes import moveaxis, ravel, reshape
 from jxkernel.numpy.updating import IndexUpdater
+from jxkernel.numpy.words import moves_elements
 from jxkernel.ops import arithmetic as ops
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.compare import lt
@@ -63,6 +64,7 @@ __all__ = [
 # ---------------------------------------------------------------- take
 
 
+@moves_elements
 def take(
     a: Any,
     indices: Any,
@@ -143,6 +145,7 @@ def _along(arr: Any, indices: Any, fill_value: Any, axis: int, mode: str) -> Any
     return gather(arr, vectors, numbers, sizes, mode=mode, fill_value=fill_value)
 
 
+@moves_elements
 def take_along_axis(
     arr: Any,
     indices: Any,
@@ -344,6 +347,7 @@ def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: An
     return compress(ravel(condition), ravel(arr), size=size, fill_value=fill_value)
 
 
+@moves_elements
 def compress(
     condition: Any,
     a: Any,
@@ -392,6 +396,7 @@ def _repeated_equally(a: Any, count: int, axis: int) -> Any:
     return reshape(broadcast_in_dim(a, spread, kept), result)
 
 
+@moves_elements
 def repeat(
     a: Any,
     repeats: Any,
@@ -465,6 +470,7 @@ _rolled = fused(_moved_around, static=("axis",), name="roll")
 _rolled_by_numbers = fused(_moved_around, static=("shift", "axis"), name="roll")
 
 
+@moves_elements
 def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
     """Return an array with its elements moved along axes, those pushed out coming in again.
 
@@ -489,6 +495,7 @@ def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
 # ---------------------------------------------------------------- delete and insert
 
 
+@moves_elements
 def delete(
     arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False
 ) -> Any:
@@ -535,6 +542,7 @@ def _deleted(arr: Any, places: Any, axis: int) -> Any:
     return take(arr, kept, axis, mode="promise_in_bounds")
 
 
+@moves_elements
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """Return an array with values put before positions along an axis.
 

@@ -13,9 +13,12 @@ import numpy as np
 
 from jxkernel import config, dtypes, tree
 from jxkernel.core.trace import Tracer
+from jxkernel.numpy import matrices, shapes, taking
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, cast
+from jxkernel.numpy.updating import IndexUpdater
+from jxkernel.numpy.words import WordArray, moves_elements
 from jxkernel.ops.bits import bitwise_or
 from jxkernel.ops.key_use import key_use_p
 from jxkernel.ops.structural import integers, listed
@@ -93,15 +96,17 @@ class KeyDType(dtypes.ExtendedDType):
         return self.name
 
 
-class KeyArray:
+class KeyArray(WordArray):
     """An array of keys.
+
+    It takes the functions of ``jxkernel.numpy`` that move elements, and has their methods.
 
     Attributes:
       words: the keys' words, on a last axis that the shape does not count.
       generator: what they are for.
     """
 
-    __slots__ = ("generator", "words")
+    __slots__ = ("generator",)
     __hash__ = None  # type: ignore[assignment]  # keys are compared element by element
 
     def __init__(self, words: Any, generator: Generator) -> None:
@@ -127,6 +132,20 @@ class KeyArray:
     def size(self) -> int:
         """The number of keys."""
         return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per key."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all keys."""
+        return self.size * self.itemsize
+
+    def with_words(self, words: Any) -> "KeyArray":
+        """Return keys of the same generator with other words."""
+        return KeyArray(words, self.generator)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -157,16 +176,48 @@ class KeyArray:
             return NotImplemented
         return (self.words != other.words).any(axis=-1)
 
-    def reshape(self, *shape: Any) -> "KeyArray":
-        """Return the keys in another shape."""
-        sizes = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
-        return KeyArray(self.words.reshape(*sizes, self.words.shape[-1]), self.generator)
+    def reshape(self, *shape: Any, order: str = "C") -> "KeyArray":
+        """Return the keys in another shape, given as several ints or as one sequence."""
+        return shapes.reshape(self, shape[0] if len(shape) == 1 else shape, order)
 
-    def ravel(self) -> "KeyArray":
+    def ravel(self, order: str = "C") -> "KeyArray":
         """Return the keys along one axis."""
-        return self.reshape(self.size)
+        return shapes.ravel(self, order)
+
+    def transpose(self, *axes: Any) -> "KeyArray":
+        """Return the keys with axes permuted, given as several ints or as one sequence."""
+        if not axes or axes == (None,):
+            return shapes.transpose(self)
+        return shapes.transpose(self, axes[0] if len(axes) == 1 and np.ndim(axes[0]) else axes)
+
+    def astype(self, dtype: Any, **_: Any) -> Any:
+        """Refuse: keys are no numbers."""
+        raise NotImplementedError(
+            f"keys cannot be converted to {dtype}: jax.random.key_data(keys) gives their words"
+        )
 
     flatten = ravel
+    squeeze = shapes.squeeze
+    swapaxes = shapes.swapaxes
+    take = taking.take
+    repeat = taking.repeat
+    diagonal = matrices.diagonal
+    T = property(shapes.transpose)
+    mT = property(shapes.matrix_transpose)
+    at = property(lambda self: _KeyUpdater(self))
+    sharding = property(lambda self: self.words.sharding)
+    is_fully_addressable = property(lambda self: self.words.is_fully_addressable)
+    is_fully_replicated = property(lambda self: self.words.is_fully_replicated)
+    committed = property(lambda self: self.words.committed)
+    device = property(lambda self: self.words.device)
+
+    def devices(self) -> Any:
+        """Return the devices that the keys lie on."""
+        return self.words.devices()
+
+    def copy(self) -> "KeyArray":
+        """Return a copy."""
+        return self.with_words(self.words.copy())
 
     def block_until_ready(self) -> "KeyArray":
         """Wait until the words exist."""
@@ -178,6 +229,37 @@ class KeyArray:
         if isinstance(self.words, ArrayImpl):
             return f"Array({self.shape}, dtype={self.dtype.name}) overlaying:\n{self.words}"
         return f"KeyArray({self.shape}, dtype={self.dtype.name}, words={self.words!r})"
+
+
+class _KeyUpdater:
+    """``keys.at[index]``: reads keys, or returns a copy in which they are set."""
+
+    __slots__ = ("_index", "_keys")
+
+    def __init__(self, keys: KeyArray, index: Any = None) -> None:
+        self._keys = keys
+        self._index = index
+
+    def __getitem__(self, index: Any) -> "_KeyUpdater":
+        return _KeyUpdater(self._keys, index)
+
+    def get(self, **how: Any) -> KeyArray:
+        """Return the keys that are indexed."""
+        return _read(self._keys, self._index, **how)
+
+    def set(self, values: KeyArray, **how: Any) -> KeyArray:
+        """Return a copy with the keys that are indexed replaced."""
+        return _changed(self._keys, self._index, values, **how)
+
+
+@moves_elements
+def _read(x: Any, index: Any, **how: Any) -> Any:
+    return IndexUpdater(x)[index].get(**how)
+
+
+@moves_elements
+def _changed(x: Any, index: Any, values: Any, **how: Any) -> Any:
+    return IndexUpdater(x)[index].set(values, **how)
 
 
 Key = NewType("Key", KeyArray)

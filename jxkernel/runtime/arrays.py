@@ -47,14 +47,17 @@ class _ArrayMeta(type):
     """Makes ``isinstance(x, Array)`` true for arrays on devices and for tracers."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, (ArrayImpl, Tracer))
+        return cls.__subclasscheck__(type(instance))
 
     def __subclasscheck__(cls, subclass: type) -> bool:
-        return issubclass(subclass, (ArrayImpl, Tracer)) or type.__subclasscheck__(cls, subclass)
+        own = type.__subclasscheck__(cls, subclass)
+        return own or (cls is Array and issubclass(subclass, (ArrayImpl, Tracer)))
 
 
 class Array(metaclass=_ArrayMeta):
     """The type of jxkernel's arrays, for ``isinstance`` and annotations; never instantiated."""
+
+    __slots__ = ()
 
     def __init__(self) -> None:
         raise TypeError("Array cannot be made directly: use jxkernel.numpy.array(...)")
