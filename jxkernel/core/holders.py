@@ -124,7 +124,10 @@ class _Search:
                 continue
             for referent in gc.get_referents(referrer):
                 for one in wanted.get(id(referent), ()):
-                    further += self._follow(referrer, one)
+                    try:
+                        further += self._follow(referrer, one)
+                    except Exception:  # an object's attributes and class may be foreign code
+                        continue
         return [] if is_last else further
 
     def _follow(self, referrer: Any, one: _Reached) -> Iterator[_Reached]:

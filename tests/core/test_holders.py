@@ -79,6 +79,23 @@ def test_attributes_and_constants_of_programs() -> None:
     assert not any("['" in one for one in named)
 
 
+def test_objects_that_cannot_be_asked_are_passed_over() -> None:
+    class Proxy:
+        def __init__(self, held: Any) -> None:
+            self.held = held
+
+        def __getattribute__(self, name: str) -> Any:
+            raise RuntimeError("outside of its context")
+
+    objects = _made(1)
+    NESTED["proxy"] = Proxy(objects[0])
+    NESTED["plain"] = objects[0]
+    try:
+        assert f"NESTED['plain']{HERE}" in holders_of(objects, 4)[0].named
+    finally:
+        NESTED.clear()
+
+
 def test_what_only_a_traceback_holds_has_no_holder() -> None:
     objects: list[Any] = []
 
