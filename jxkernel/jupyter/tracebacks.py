@@ -15,10 +15,11 @@ expression gets its underline too, found by `executing`, and file names become c
 from __future__ import annotations
 
 import ast
+import dis
 import linecache
 import os
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from types import FrameType, TracebackType
@@ -29,15 +30,19 @@ import IPython
 
 from jxkernel import source
 from jxkernel.errors import JXError
+from jxkernel.jupyter.advice import advice, plain_words, with_static_name
 from jxkernel.jupyter.display import View
 from jxkernel.jupyter.display.html import escape
 from jxkernel.runtime import exception_behind
 
-__all__ = ["Filter", "locate", "name_cells", "tidy", "with_cell_names"]
+__all__ = ["Filter", "is_placed", "locate", "name_cells", "tidy", "with_cell_names"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _IPYTHON = os.path.dirname(os.path.abspath(IPython.__file__)) + os.sep
 _CHAIN = 20
+_FUNCTION = re.compile(r"of the function 'cell_\d+_*'")
+_ARGUMENT = re.compile(r"traced argument (\w+)")
+_ABOUT_VALUES = (TypeError, ValueError, IndexError, AttributeError, NotImplementedError)
 _UNBOUND = re.compile(r"cannot access (?:local|free) variable '(\w+)' where")
 
 
@@ -45,6 +50,7 @@ def tidy(error: BaseException) -> BaseException:
     """Returns what a traced cell raised as if the cell had run by itself.
 
     Its names are locals of a function only while it is traced: an unbound one is a `NameError`.
+    An error of Python's about a traced value is told in the user's words, with what to write.
     """
     source.hide_internal_frames(error)
     locate(error)
@@ -54,26 +60,81 @@ def tidy(error: BaseException) -> BaseException:
             name = found.group(1)
             plain = NameError(f"name '{name}' is not defined", name=name)
             return plain.with_traceback(error.__traceback__)
+    for one in (error, *_behind(error)):
+        if isinstance(one, JXError):
+            _name_inputs(one)
+    if isinstance(error, Exception) and not isinstance(error, JXError):
+        _advise(error)
     return error
+
+
+def is_placed(error: BaseException) -> bool:
+    """Whether an error was raised by a line of a cell, and not before or after it ran."""
+    return _innermost_user_frame(error.__traceback__)[0] is not None
+
+
+def _is_raised_by_user(error: BaseException) -> bool:
+    """Whether a `raise` of the user's own is the source of an error."""
+    frame, offset = _innermost_user_frame(error.__traceback__)
+    return frame is not None and dis.opname[frame.f_code.co_code[offset]] == "RAISE_VARARGS"
+
+
+def _name_inputs(error: JXError) -> None:
+    """Says inputs of the cell by name, and flags for them."""
+    error.origin = tuple(_FUNCTION.sub("of the cell", line) for line in error.origin)
+    named = [found.group(1) for line in error.origin if (found := _ARGUMENT.search(line))]
+    if named:
+        error.instead = with_static_name(error.instead, named[0])
+
+
+def _advise(error: Exception) -> None:
+    """Adds the expression and a rewrite to an error that is not jxkernel's own."""
+    if not isinstance(error, _ABOUT_VALUES) or _is_raised_by_user(error):
+        return
+    instead = advice(error)
+    place = _place(error)
+    if place is None or getattr(error, "__notes__", None):
+        return
+    if error.args and isinstance(error.args[0], str):
+        error.args = (plain_words(error.args[0]), *error.args[1:])
+    where, code, (start, end) = place
+    bare = code.lstrip()
+    start, end = start - len(code) + len(bare), end - len(code) + len(bare)
+    lines = [f"{where}:", f"    {bare}", f"    {' ' * start}{'^' * (end - start)}"]
+    if instead:
+        lines += ["", "What to write instead:", *(f"    {line}" for line in instead)]
+    error.add_note("\n".join(["", *lines]))
 
 
 def locate(error: BaseException) -> None:
     """Fills in the code and underline of an error of jxkernel's that lacks them."""
     if not isinstance(error, JXError) or error.underline is not None:
         return
+    place = _place(error)
+    if place is None:
+        return
+    where, code, underline = place
+    error.where = error.where or where
+    error.code = error.code or code
+    if error.code == code:
+        error.underline = underline
+
+
+def _place(error: BaseException) -> tuple[str, str, tuple[int, int]] | None:
+    """The user's line where an error was raised, and the columns of the expression in it."""
     frame, offset = _innermost_user_frame(error.__traceback__)
     if frame is None:
-        return
+        return None
     node = _node_at(frame, offset)
     line = node.lineno if node is not None else frame.f_lineno
     code = linecache.getline(frame.f_code.co_filename, line).rstrip()
     if not code:
-        return
-    error.where = error.where or f"{frame.f_code.co_filename}:{line}"
-    error.code = error.code or code
-    if node is not None and error.code == code:
-        end = node.end_col_offset if node.end_lineno == node.lineno else len(code.encode())
-        error.underline = (_column(code, node.col_offset), _column(code, end or 0))
+        return None
+    start, end = len(code) - len(code.lstrip()), len(code)
+    if node is not None:
+        last = node.end_col_offset if node.end_lineno == node.lineno else len(code.encode())
+        start, end = _column(code, node.col_offset), _column(code, last or 0)
+    return f"{frame.f_code.co_filename}:{line}", code, (start, end)
 
 
 def name_cells(text: str, compiler: Any) -> str:
@@ -140,7 +201,8 @@ class Filter:
                 etb = _joined(etb, raised.__traceback__)
                 etype, evalue = type(raised), raised
             locate(evalue)
-            self._name_cells(evalue)
+            for one in (evalue, *_behind(evalue)):
+                self._name_cells(one)
             self._explain(evalue)
         if self._keep_all():
             return self._original(etype, evalue, etb, *args, **kwargs)
@@ -155,8 +217,11 @@ class Filter:
         return file in getattr(self._shell.compile, "_filename_map", {})
 
     def _name_cells(self, error: BaseException) -> None:
+        compiler = self._shell.compile
+        notes = getattr(error, "__notes__", None)
+        if notes:
+            error.__notes__ = [name_cells(note, compiler) for note in notes]
         if isinstance(error, JXError):
-            compiler = self._shell.compile
             error.where = name_cells(error.where, compiler)
             error.origin = tuple(name_cells(line, compiler) for line in error.origin)
             error.details = tuple(name_cells(line, compiler) for line in error.details)
@@ -177,15 +242,22 @@ def _joined(outer: Any, inner: TracebackType | None) -> TracebackType | None:
     return inner
 
 
+def _behind(error: BaseException | None) -> Iterator[BaseException]:
+    """The errors behind an error, nearest first."""
+    following = error and (error.__cause__ or error.__context__)
+    for _ in range(_CHAIN):
+        if following is None:
+            return
+        yield following
+        following = following.__cause__ or following.__context__
+
+
 @contextmanager
 def _thin_causes(error: BaseException | None) -> Generator[None]:
     """Leaves this package's frames out of the errors behind an error, inside the block."""
-    behind: list[tuple[BaseException, TracebackType | None]] = []
-    following = error and (error.__cause__ or error.__context__)
-    while following is not None and len(behind) < _CHAIN:
-        behind.append((following, following.__traceback__))
-        source.hide_internal_frames(following)
-        following = following.__cause__ or following.__context__
+    behind = [(one, one.__traceback__) for one in _behind(error)]
+    for one, _ in behind:
+        source.hide_internal_frames(one)
     try:
         yield
     finally:

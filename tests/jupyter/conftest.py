@@ -3,6 +3,7 @@
 import atexit
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,15 +87,32 @@ class Notebook:
         return ran
 
 
+SETUP = (
+    "import numpy as np, jxkernel as jx, jxkernel.numpy as jnp\n"
+    "from jxkernel import lax\n"
+    "x = jnp.arange(8.0)\n"
+    "w = 2.0"
+)
+
+
+@contextmanager
+def opened() -> Iterator[Notebook]:
+    """A notebook without the extension, closed at the end of the block."""
+    notebook = Notebook()
+    try:
+        yield notebook
+    finally:
+        unload_ipython_extension(notebook.shell)
+        atexit.unregister(notebook.shell.atexit_operations)
+        notebook.shell.atexit_operations()
+        InteractiveShell.clear_instance()
+
+
 @pytest.fixture
 def plain_notebook() -> Iterator[Notebook]:
     """A notebook without the extension."""
-    notebook = Notebook()
-    yield notebook
-    unload_ipython_extension(notebook.shell)
-    atexit.unregister(notebook.shell.atexit_operations)
-    notebook.shell.atexit_operations()
-    InteractiveShell.clear_instance()
+    with opened() as notebook:
+        yield notebook
 
 
 @pytest.fixture
@@ -103,10 +121,13 @@ def notebook(plain_notebook: Notebook) -> Notebook:
     clear_caches()
     history.clear()
     load_ipython_extension(plain_notebook.shell)
-    plain_notebook.run(
-        "import numpy as np, jxkernel as jx, jxkernel.numpy as jnp\n"
-        "from jxkernel import lax\n"
-        "x = jnp.arange(8.0)\n"
-        "w = 2.0"
-    )
+    plain_notebook.run(SETUP)
     return plain_notebook
+
+
+@pytest.fixture(scope="module")
+def lasting_notebook() -> Iterator[Notebook]:
+    """A notebook with the extension for all tests of a module, which run `SETUP` themselves."""
+    with opened() as notebook:
+        load_ipython_extension(notebook.shell)
+        yield notebook

@@ -100,7 +100,14 @@ def _call_of(
     """
     if not words:
         raise UsageError(f"{magic}: give a call such as f(x), or an expression")
-    parsed = ast.parse(words, mode="eval").body
+    try:
+        parsed = ast.parse(words, mode="eval").body
+    except SyntaxError as error:
+        raise UsageError(f"{magic}: {error.msg}: {words}") from None
+    if isinstance(parsed, ast.Name | ast.Attribute | ast.Lambda):
+        value = evaluate(session, words)
+        if callable(value) and not is_traceable(value):
+            raise UsageError(f"{magic}: {words} is a function: give its arguments, {words}(x)")
     if isinstance(parsed, ast.Call):
         function = evaluate(session, ast.unparse(parsed.func))
         args, kwargs = _arguments(session, parsed)

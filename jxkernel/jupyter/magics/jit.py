@@ -9,6 +9,7 @@ Must not know: how a trace is made or how a view is drawn.
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 from typing import Any
@@ -24,7 +25,7 @@ from IPython.core.magic import (
 from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.display import display
 
-from jxkernel.errors import TraceLimitError
+from jxkernel.errors import AxisError, JXError, TraceLimitError
 from jxkernel.jupyter.analysis import is_definition_cell
 from jxkernel.jupyter.cells import Inputs, TraceInfo, Version, newest_entry
 from jxkernel.jupyter.definitions import define
@@ -39,12 +40,15 @@ from jxkernel.jupyter.magics.options import (
 )
 from jxkernel.jupyter.reports import report_of, sections_of
 from jxkernel.jupyter.session import Session
-from jxkernel.jupyter.tracebacks import tidy, with_cell_names
+from jxkernel.jupyter.tracebacks import is_placed, tidy, with_cell_names
 from jxkernel.observe import Recorder
 from jxkernel.observe.limits import limit_error
 from jxkernel.runtime import wait
+from jxkernel.tree import leaves
 
 __all__ = ["JitMagics"]
+
+_PATH = re.compile(r"args\[0\]\['(\w+)'\]")
 
 
 @magics_class
@@ -134,6 +138,11 @@ class JitMagics(Magics):
             request = replace(request, run=False)
         try:
             version = self._session.version_of(name, line, cell, request.options)
+            if name != "jit" and is_definition_cell(version.source.tree):
+                raise UsageError(
+                    f"%%{name}: a cell of definitions computes nothing; write a cell that calls "
+                    "one, or %jaxpr f(x), or %%jit here"
+                )
             if name == "jit" and is_definition_cell(version.source.tree):
                 report = define(self._session, version, request.options)
                 self._show(report, request)
@@ -166,8 +175,11 @@ class JitMagics(Magics):
         except TraceLimitError as error:
             version.traces = traces
             raise self._limit_error(error) from None
-        except BaseException:
+        except BaseException as error:
             version.traces = traces
+            told = _error_of_flags(error, request, inputs)
+            if told is not None:
+                raise told from None
             raise
         if request.run:
             value = version.write_back(result)
@@ -214,6 +226,33 @@ def _traced_info(function: Any) -> TraceInfo:
     assert entry is not None
     result = entry.out_tree.unflatten(entry.closed.out_avals)
     return result.info
+
+
+def _error_of_flags(error: BaseException, request: Request, inputs: Inputs) -> Exception | None:
+    """What is wrong with a flag or an input, when no line of the cell is to blame; else None."""
+    if is_placed(error):
+        return None
+    message = _PATH.sub(r"\1", error.what if isinstance(error, JXError) else str(error))
+    match error:
+        case OverflowError():
+            for name, value in inputs.traced.items():
+                if any(isinstance(leaf, int) and str(leaf) in message for leaf in leaves(value)):
+                    advice = f"make it a float, keep it static (--static {name}), or %jx x64 on"
+                    return OverflowError(f"the input {name}: {message}; {advice}")
+        case AxisError() if request.options.axes:
+            told = message.removeprefix("vmap in_axes: ").removeprefix("vmap: <lambda> ")
+            return UsageError(f"--vmap: {told}")
+        case TypeError() if request.options.grad and message.startswith("Gradient only"):
+            return UsageError(
+                "--grad: the last expression must be a scalar; reduce it with .sum() or .mean(). "
+                f"{message.partition('. ')[2].partition(':')[0].replace('differentiated', 'It')}"
+            )
+        case TypeError() if request.options.grad and message.startswith("grad requires"):
+            names = ", ".join(request.options.grad)
+            return UsageError(f"--grad {names}: {message}")
+        case _:
+            pass
+    return None
 
 
 def _check_source(version: Version) -> None:

@@ -203,6 +203,13 @@ def _parse_arguments(parser: MagicArgumentParser, line: str) -> argparse.Namespa
         parsed, unknown = parser.parse_known_args(shlex.split(line))
     except ValueError as error:  # an open quotation mark
         raise UsageError(f"{error}: {line}") from None
+    if {"-h", "--help"} & set(unknown):
+        raise UsageError(f"%%{parser.prog}? explains it, with its flags and examples")
+    if unknown and unknown[0].isidentifier() and "," in line:
+        raise UsageError(
+            f"%%{parser.prog}: unknown argument {unknown[0]!r}; lists are written without spaces: "
+            "a,b,c"
+        )
     if unknown:
         flags = [option for action in parser._actions for option in action.option_strings]
         near = difflib.get_close_matches(unknown[0], flags, 1)

@@ -1,0 +1,132 @@
+"""What to write instead, for errors that are not jxkernel's own: Python's, about traced values.
+
+Purpose: `unhashable type`, `len() of unsized object`, `has no attribute 'numpy'` say what Python
+met and not what to do in a traced cell. Here they get the expression, underlined, and a rewrite.
+
+Place in the pipeline: `jupyter.tracebacks` asks here for what a traced cell raised.
+
+Must not know: tracebacks, cells or IPython. Messages in, sentences out.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+
+from jxkernel.runtime import ArrayImpl
+
+__all__ = ["advice", "plain_words", "with_static_name"]
+
+_TRACER = r"'?\w*Tracer'?"
+_ROWS: tuple[tuple[type[Exception], str, str], ...] = (
+    (
+        TypeError,
+        rf"unhashable type: {_TRACER}",
+        "a traced value is no key: use a string or a static number, or look it up in an array: "
+        "jnp.asarray(values)[i]",
+    ),
+    (
+        TypeError,
+        rf"unsupported operand type\(s\) for .*{_TRACER}",
+        "compute with arrays and numbers only; make text after the cell has run",
+    ),
+    (TypeError, r"len\(\) of unsized object", "its number of elements: x.size, which is 1"),
+    (
+        TypeError,
+        r"iteration over an array of rank 0",
+        "loop over jnp.atleast_1d(x), or over a Python range",
+    ),
+    (
+        TypeError,
+        rf"unsupported format string passed to {_TRACER}",
+        "to print while the compiled program runs: jx.debug.print('{:.3f}', x); "
+        "or make the text after the cell has run",
+    ),
+    (
+        TypeError,
+        r"setting an array element|only .* arrays can be converted",
+        "NumPy arrays hold no traced values; begin with one of jnp: b = jnp.zeros(n), then "
+        "b = b.at[i].set(value)",
+    ),
+    (
+        ValueError,
+        r"setting an array element with a sequence",
+        "NumPy arrays hold no traced values; begin with one of jnp: b = jnp.zeros(n), then "
+        "b = b.at[i].set(value)",
+    ),
+    (
+        TypeError,
+        r"'IndexUpdater' object does not support item assignment",
+        "x = x.at[i].set(value) gives a changed copy",
+    ),
+    (TypeError, rf"{_TRACER} object is not callable", "to index an array: x[i]"),
+    (TypeError, r"an index is an integer", "for parts by name keep a dict of arrays: d['a']"),
+    (TypeError, r"\.set\(\) missing 1 required", "x.at[i].set(value)"),
+    (
+        IndexError,
+        r"the bounds of a slice",
+        "make the bound static, if it takes few values: %%jit --static NAME",
+    ),
+    (TypeError, r"takes a key, made by random\.key", "key = jx.random.key(0), and pass key"),
+    (ValueError, r"stack needs arrays of one shape", "to join arrays: jnp.concatenate([a, b])"),
+    (ValueError, r"concatenate needs arrays", "jnp.concatenate([a, b], axis)"),
+)
+_ELSEWHERE = {
+    "numpy": "np.asarray(x) after the cell has run",
+    "backward": "a gradient: %%grad NAME, or jx.grad(f)",
+    "detach": "lax.stop_gradient(x)",
+    "append": "jnp.append(x, value), or jnp.concatenate([x, y])",
+    "extend": "jnp.concatenate([x, y])",
+    "block_until_ready": "inside a traced cell nothing is to wait for; wait after it",
+    "device": "where it runs is chosen before: %%jit --device N",
+    "devices": "where it runs is chosen before: %%jit --device N",
+    "to": "x.astype(dtype); a device is chosen before: %%jit --device N",
+    "cuda": "a device is chosen before: %%jit --backend gpu",
+    "cpu": "a device is chosen before: %%jit --backend cpu",
+    "unsqueeze": "jnp.expand_dims(x, axis), or x[:, None]",
+    "permute": "x.transpose(axes)",
+    "fill": "jnp.full_like(x, value)",
+    "add_": "x = x + y",
+}
+
+
+def advice(error: Exception) -> tuple[str, ...]:
+    """Returns what to write instead, one suggestion per entry; none where nothing is known."""
+    message = str(error)
+    if isinstance(error, AttributeError):
+        found = re.search(rf"{_TRACER} object has no attribute '(\w+)'", message)
+        return tuple(_attribute(found.group(1))) if found else ()
+    return tuple(
+        text
+        for kind, pattern, text in _ROWS
+        if isinstance(error, kind) and re.search(pattern, message)
+    )[:1]
+
+
+def _attribute(name: str) -> Iterable[str]:
+    if name in _ELSEWHERE:
+        yield _ELSEWHERE[name]
+    near = difflib.get_close_matches(name, [one for one in dir(ArrayImpl) if one[0] != "_"], 1)
+    if near:
+        yield f"x.{near[0]}"
+
+
+def plain_words(message: str) -> str:
+    """Returns a message of Python's that calls a traced value what it is to the user."""
+    return re.sub(r"'\w*Tracer'|\b\w*Tracer(?:\.__format__)?\b", "a traced array", message)
+
+
+def with_static_name(instead: Iterable[str], name: str) -> tuple[str, ...]:
+    """Returns advice that names the input to keep static, as a cell's flag.
+
+    Args:
+      instead: the advice of an error.
+      name: the traced input that the value depends on.
+    """
+    return tuple(
+        line.replace("--static NAME", f"--static {name}")
+        if "%%jit" in line or not line.endswith("static_argnames=...)")
+        else f"{line} or %%jit --static {name}"
+        for line in instead
+    )

@@ -1,0 +1,82 @@
+"""Advice for Python's own errors, and for the flags' mistakes that show only when a cell runs."""
+
+import pytest
+from IPython.core.error import UsageError
+
+from jxkernel.jupyter.advice import advice, plain_words, with_static_name
+from tests.jupyter.conftest import Notebook
+
+
+@pytest.mark.parametrize(
+    ("error", "found"),
+    [
+        (
+            AttributeError("'StageTracer' object has no attribute 'backward'"),
+            ("a gradient: %%grad",),
+        ),
+        (AttributeError("'StageTracer' object has no attribute 'meen'"), ("x.mean",)),
+        (AttributeError("'StageTracer' object has no attribute 'qqq'"), ()),
+        (AttributeError("module 'math' has no attribute 'sine'"), ()),
+        (TypeError("unhashable type: 'list'"), ()),
+        (KeyError("k"), ()),
+    ],
+)
+def test_advice_is_for_traced_values_alone(error: Exception, found: tuple[str, ...]) -> None:
+    given = advice(error)
+    assert len(given) == len(found)
+    assert all(part in line for part, line in zip(found, given, strict=True))
+
+
+def test_messages_call_a_tracer_what_it_is() -> None:
+    assert plain_words("unhashable type: 'StageTracer'") == "unhashable type: a traced array"
+
+
+def test_flags_in_advice_bear_the_inputs_name() -> None:
+    lines = (
+        "keep it: %%jit --static NAME",
+        "make it static: jit(f, static_argnames=...)",
+        "or not",
+    )
+    assert with_static_name(lines, "k") == (
+        "keep it: %%jit --static k",
+        "make it static: jit(f, static_argnames=...) or %%jit --static k",
+        "or not",
+    )
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind", "message"),
+    [
+        ("%%jit --vmap x:0,w\nx * w", UsageError, "--vmap: w is a scalar and has no axis 0"),
+        ("%%jit --vmap x:1\nx * w", UsageError, "--vmap: axis 1 is out of range for x, an array"),
+        ("%%vmap x,short\nx * 2 + short", UsageError, "--vmap: got inconsistent sizes for the"),
+        ("%%jit --grad x\nx * w", UsageError, "--grad: the last expression must be a scalar"),
+        ("%%grad n\nn * w", UsageError, "--grad n: grad requires real"),
+        ("%%jit\ny = big * 2", OverflowError, "the input big: Python integer 1099511627776 out of"),
+        ("%%jit --static w, x\ny = w", UsageError, "lists are written without spaces: a,b,c"),
+        ("%%jit --help\ny = w", UsageError, "%%jit? explains it"),
+        ("%%jaxpr\ndef f(a): return a", UsageError, "a cell of definitions computes nothing"),
+        ("%jaxpr x +", UsageError, "%jaxpr: invalid syntax: x +"),
+        ("%jaxpr jnp.sin", UsageError, "jnp.sin is a function: give its arguments, jnp.sin(x)"),
+    ],
+)
+def test_a_mistake_in_a_flag_or_input_names_it(
+    notebook: Notebook, cell: str, kind: type[Exception], message: str
+) -> None:
+    notebook.run("short = x[:3]; n = 3; big = 2**40")
+    ran = notebook.fails(cell, kind)
+    assert message in ran.printed
+    assert "run_cell_magic" not in ran.printed
+
+
+def test_errors_that_the_user_raises_are_left_alone(notebook: Notebook) -> None:
+    ran = notebook.fails("%%jit\nraise ValueError('mine')", ValueError)
+    assert not hasattr(ran.error, "__notes__")
+
+
+def test_a_leaked_tracer_names_its_function_and_cell(notebook: Notebook) -> None:
+    notebook.run("kept = []\n@jx.jit\ndef f(a):\n    kept.append(a * 2)\n    return a")
+    notebook.run("y = f(x)")
+    printed = notebook.fails("kept[0] + 1", Exception).printed
+    assert "Cell In[2], line 4" in printed
+    assert "of the function 'f'" in printed
