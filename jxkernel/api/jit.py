@@ -48,6 +48,7 @@ from jxkernel.compile import (
     target_device,
 )
 from jxkernel.compile.keys import SignatureHistory, miss_text
+from jxkernel.compile.logs import logged
 from jxkernel.compile.signature import call_signature, function_number
 from jxkernel.config import config, explain_cache_misses
 from jxkernel.core.avals import ShapedArray, abstractify
@@ -300,7 +301,11 @@ class JitState:
             return result
 
         names = partial(leaf_names, fun, Call([], in_tree, static))
-        with events.span(events.Traced, fun=self.name, function_id=function_number(fun)) as span:
+        about = ("traced %s for %s", self.name, [aval.short(weak=True) for aval in avals])
+        with (
+            logged(*about),
+            events.span(events.Traced, fun=self.name, function_id=function_number(fun)) as span,
+        ):
             closed = trace_flat(flat_fun, avals, name=self.name, arguments=names, of_user=True)
             span.set(eqns=len(closed.eqns))
         # A NumPy array may change after the trace; the trace keeps what it saw.

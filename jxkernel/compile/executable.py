@@ -19,6 +19,7 @@ from jxkernel._jaxlib import (
 )
 from jxkernel.compile.disk_cache import load_or_compile
 from jxkernel.compile.executions import report_execution
+from jxkernel.compile.logs import logged
 from jxkernel.compile.nonfinite import checking_results, report_nonfinite
 from jxkernel.compile.placement import (
     Placement,
@@ -272,7 +273,10 @@ def compile_lowered(
     about: dict[str, Any] = {"fun": lowered.name, "function_id": function_id}
     compilation = compilation or Compilation(lowered, target, compiler_options)
     devices = devices_of(target)
-    with events.span(events.Compiled, **about, platform=devices[0].platform) as span:
+    with (
+        logged("compiled %s", lowered.name),
+        events.span(events.Compiled, **about, platform=devices[0].platform) as span,
+    ):
         span.follow(eqns=closed.eqns)
         if lowered.callbacks:  # objects of this process
             xla = compilation()

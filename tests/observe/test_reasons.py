@@ -324,3 +324,16 @@ def test_misses_are_logged_when_asked_for(caplog: pytest.LogCaptureFixture) -> N
     assert "first call: first call of double" in first
     assert "shape: x: f32[8] → f32[3]" in second
     assert "test_reasons.py:" in second
+
+
+def test_traces_and_compilations_are_logged_when_asked_for(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    f = jx.jit(double)
+    f(EIGHT)
+    with caplog.at_level(logging.WARNING, "jxkernel"), jx.log_compiles(True):
+        f(EIGHT)
+        f(EIGHT[:5])
+    traced, compiled = [record.getMessage() for record in caplog.records]
+    assert traced.startswith("traced double for ['f32[5]'] in 0.")
+    assert compiled.startswith("compiled double in ")

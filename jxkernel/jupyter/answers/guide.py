@@ -40,5 +40,7 @@ _TOUR = (
     ("%jaxpr jnp.sin(x) * 2", "the program of an expression"),
     ("%%grad x ⏎ (jnp.sin(x) ** 2).sum()", "the gradient of a cell"),
     ("%%jit ⏎ if x.sum() > 0: y = x", "an error that names the expression and the rewrite"),
+    ("%jx quiz", "predict how often a function is traced, and see"),
+    ("%jx teach on", "silent mistakes told as lessons, from now on"),
     ("%jx", "everything else"),
 )
