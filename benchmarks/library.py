@@ -30,6 +30,11 @@ class Library:
         return import_module(f"{self.name}.numpy")
 
     @property
+    def sharding(self) -> Any:
+        """Meshes and shardings."""
+        return import_module(f"{self.name}.sharding")
+
+    @property
     def nn(self) -> Any:
         """The neural-network functions."""
         return import_module(f"{self.name}.nn")

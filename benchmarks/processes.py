@@ -20,6 +20,7 @@ __all__ = [
     "instructions_of_script",
     "measure_family",
     "measure_script",
+    "run_module",
     "versions",
 ]
 
@@ -55,6 +56,15 @@ def _environment() -> dict[str, str]:
     settings = ("JAX_", "JXKERNEL_", "XLA_", "PYTHON")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(settings)}
     return {**kept, "PYTHONPATH": str(ROOT), "JAX_ENABLE_COMPILATION_CACHE": "0"}
+
+
+def run_module(peer: Peer, module: str, *arguments: str) -> str:
+    """Return what a module prints that is run as a program in a fresh process.
+
+    Raises:
+      RuntimeError: the process failed; the message holds what it wrote.
+    """
+    return _output([peer.python, "-m", module, *arguments])
 
 
 def disk_cache_in(folder: str) -> dict[str, str]:

@@ -30,6 +30,7 @@ TITLES = {
     "dispatch": "Jitted calls",
     "eager": "Eager operations",
     "programs": "Programs",
+    "devices": "Eight devices",
     "eager-calls": "Forty eager calls",
     "jitted-calls": "Forty jitted calls",
     "growth": "Growth with the length of a program",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from benchmarks import calls, dispatch, eager, growth, programs, tracing
+from benchmarks import calls, devices, dispatch, eager, growth, programs, tracing
 from benchmarks.library import Library, load
 from benchmarks.metric import Metric, count_calls, instructions_per_run, seconds_per_run
 
@@ -22,6 +22,7 @@ FAMILIES: dict[str, Sequence[Metric]] = {
     "dispatch": dispatch.METRICS,
     "eager": eager.METRICS,
     "programs": programs.METRICS,
+    "devices": devices.METRICS,
     "eager-calls": calls.EAGER,
     "jitted-calls": calls.JITTED,
 }

@@ -31,6 +31,7 @@ The tree (built-in base in parentheses):
     ├── ReverseModeError (ValueError)                  a loop of unknown length was run backwards
     ├── ImmutableArrayError (TypeError)                `x[i] = v` on an array
     ├── AxisError (ValueError)                         `in_axes`/`out_axes` do not fit
+    ├── IncompatibleDevicesError (ValueError)          arguments of one call lie on other devices
     ├── UnboundAxisError (NameError)                   a collective names an axis that is not there
     ├── NonHashableStaticArgumentError (ValueError)    a static argument cannot key a cache
     ├── TypePromotionError (ValueError)                two dtypes have no common one
@@ -63,6 +64,7 @@ __all__ = [
     "ConcretizationTypeError",
     "DeletedArrayError",
     "ImmutableArrayError",
+    "IncompatibleDevicesError",
     "InconclusiveDimensionOperation",
     "JAXIndexError",
     "JAXTypeError",
@@ -521,6 +523,47 @@ class AxisError(JXError, ValueError):
         super().__init__(f"{parameter}: {problem}", **parts)
         self.parameter = parameter
         self.problem = problem
+
+
+class IncompatibleDevicesError(JXError, ValueError):
+    """Arguments (or shardings) of one call are bound to devices that cannot work together.
+
+    Args:
+      one: which argument it is, by number (None for the call's own device or mesh), its type, and
+        where it lies.
+      other: the same of the one that does not fit.
+      names: the arguments' names, where they are known.
+      function: the function's name, where it is known.
+    """
+
+    def __init__(
+        self,
+        one: tuple[int | None, str, str],
+        other: tuple[int | None, str, str],
+        names: Sequence[str] = (),
+        function: str = "",
+        **parts: Any,
+    ) -> None:
+        self.sides = (one, other)
+        first, second = (_side(side, names) for side in self.sides)
+        of = f" {function}" if function else ""
+        parts.setdefault("instead", ("move them together: jxkernel.device_put(x, sharding)",))
+        super().__init__(
+            f"Received incompatible devices for the computation{of}: {first}, and {second}",
+            **parts,
+        )
+
+    def naming(self, names: Sequence[str], function: str) -> IncompatibleDevicesError:
+        """Return the error with the names of the arguments and of the function."""
+        return IncompatibleDevicesError(*self.sides, names, function)
+
+
+def _side(side: tuple[int | None, str, str], names: Sequence[str]) -> str:
+    number, kind, place = side
+    if number is None:
+        return f"the call is for {place}"
+    name = names[number] if number < len(names) else str(number)
+    return f"argument {name} of type {kind} is committed to {place}"
 
 
 class UnboundAxisError(JXError, NameError):

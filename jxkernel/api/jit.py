@@ -36,6 +36,7 @@ from jxkernel.api.shardings import (
     check_arguments,
     constrained,
     lying,
+    naming_leaf,
 )
 from jxkernel.api.traced import clear_traced
 from jxkernel.compile import (
@@ -58,6 +59,7 @@ from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.primitive import clear_primitive_caches
 from jxkernel.core.trace import Tracer, evaluating, state
+from jxkernel.errors import IncompatibleDevicesError
 from jxkernel.events.vocabulary import CacheName
 from jxkernel.higher_order.jit import call as call_program
 from jxkernel.records import record
@@ -198,9 +200,12 @@ class JitState:
                 on_further=partial(self._tell_miss, call, entry.avals, len(args), "memory"),
             )
             return entry.out_tree.unflatten(outs), None, False
-        target, committed = target_device(
-            call.flat, self.options.device, closed=closed, shardings=shardings, results=results
-        )
+        try:
+            target, committed = target_device(
+                call.flat, self.options.device, closed=closed, shardings=shardings, results=results
+            )
+        except IncompatibleDevicesError as error:
+            raise error.naming(leaf_names(self.fun, call), self.name) from None
         executable = executable_for(
             closed,
             target,
@@ -231,9 +236,11 @@ class JitState:
             check_arguments(call.flat, ins, names, self.name)
         if wanted is not None:
             outs = wanted.flat_for(entry.out_tree, "jit", "out_shardings")
-            for sharding, aval in zip(outs, entry.closed.out_avals, strict=True):
-                if sharding is not None:
-                    sharding.check_compatible_aval(aval.shape)
+            avals, who = entry.closed.out_avals, f"jit out_shardings of {self.name}"
+            with naming_leaf(who, avals, outs, entry.out_tree, "result"):
+                for sharding, aval in zip(outs, avals, strict=True):
+                    if sharding is not None:
+                        sharding.check_compatible_aval(aval.shape)
         return ins, outs
 
     def trace_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Call, TraceEntry]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from jxkernel import tree
 from jxkernel.api.shard_map import shard_map
-from jxkernel.api.shardings import GivenShardings, constrained
+from jxkernel.api.shardings import GivenShardings, constrained, naming_leaf
 from jxkernel.api.traced import check_callable
 from jxkernel.sharding import PartitionSpec
 
@@ -48,7 +48,9 @@ def _lying(who: str, parameter: str, xs: Any, shardings: Any) -> Any:
     given = GivenShardings.of(shardings, who, parameter)
     if given is None:
         return xs
-    return structure.unflatten(constrained(leaves, given.flat_for(structure, who, parameter)))
+    flat = given.flat_for(structure, who, parameter)
+    with naming_leaf(who, leaves, flat, structure):
+        return structure.unflatten(constrained(leaves, flat))
 
 
 def auto_axes(

@@ -1,11 +1,12 @@
 """Shardings as users give them: trees of shardings, specs and None, for trees of arrays."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from jxkernel import tree
 from jxkernel._jaxlib import ArrayImpl, Device
-from jxkernel.core.avals import abstractify
+from jxkernel.core.avals import abstractify, shape_of
 from jxkernel.ops.placing import constrain
 from jxkernel.records import record
 from jxkernel.runtime.clients import sharding_on
@@ -145,6 +146,36 @@ def lying(args: Sequence[Any], given: Sequence[Any] | None) -> list[Any]:
     return found
 
 
+@contextmanager
+def naming_leaf(
+    who: str, leaves: Sequence[Any], shardings: Sequence[Any], structure: Any, root: str = "x"
+) -> Generator[None]:
+    """In this block an error of a leaf that cannot be divided as asked says which leaf it is.
+
+    Args:
+      who: the function that was called, for the message.
+      leaves: arrays, or their types.
+      shardings: a sharding or None for each.
+      structure: how they are arranged.
+      root: what the whole is called.
+
+    Raises:
+      ValueError: a leaf cannot be divided so.
+    """
+    try:
+        yield
+    except ValueError:
+        for index, (leaf, sharding) in enumerate(zip(leaves, shardings, strict=True)):
+            if sharding is None:
+                continue
+            try:
+                sharding.check_compatible_aval(shape_of(leaf))
+            except ValueError as error:
+                path = root + tree.keystr(tree.leaf_paths(structure)[index])
+                raise ValueError(f"{who}, {path}: {error}") from None
+        raise
+
+
 def constrained(values: Sequence[Any], shardings: Sequence[Any] | None) -> list[Any]:
     """Return values, each with the sharding given for it."""
     if shardings is None:
@@ -185,4 +216,5 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     if given is None:
         return x
     flat = given.flat_for(structure, "with_sharding_constraint", "shardings")
-    return structure.unflatten(constrained(leaves, flat))
+    with naming_leaf("with_sharding_constraint", leaves, flat, structure):
+        return structure.unflatten(constrained(leaves, flat))

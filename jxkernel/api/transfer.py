@@ -6,7 +6,7 @@ import numpy as np
 
 from jxkernel import runtime, tree
 from jxkernel._jaxlib import ArrayImpl, Device
-from jxkernel.api.shardings import GivenShardings
+from jxkernel.api.shardings import GivenShardings, naming_leaf
 from jxkernel.core.trace import Tracer
 from jxkernel.guards import explicit_device_get, explicit_device_put
 from jxkernel.ops.placing import constrain
@@ -44,14 +44,19 @@ def device_put(
     """
     if device is None or isinstance(device, (Device, Sharding)):
         target = sharding_on(device) if isinstance(device, Device) else device
-        with explicit_device_put():
-            return tree.map(lambda leaf: _put(leaf, target), x)
+        try:
+            with explicit_device_put():
+                return tree.map(lambda leaf: _put(leaf, target), x)
+        except ValueError:
+            leaves, structure = tree.flatten(x)
+            with naming_leaf("device_put", leaves, [target] * len(leaves), structure):
+                raise
     leaves, structure = tree.flatten(x)
     given = GivenShardings.of(device, "device_put", "device")
     targets = (
         [None] * len(leaves) if given is None else given.flat_for(structure, "device_put", "device")
     )
-    with explicit_device_put():
+    with explicit_device_put(), naming_leaf("device_put", leaves, targets, structure):
         placed = [_put(leaf, target) for leaf, target in zip(leaves, targets, strict=True)]
     return structure.unflatten(placed)
 

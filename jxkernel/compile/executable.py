@@ -37,7 +37,7 @@ from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.effects import TOKEN, effect_names
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer, unexpected_tracer
-from jxkernel.errors import DeletedArrayError
+from jxkernel.errors import DeletedArrayError, IncompatibleDevicesError
 from jxkernel.lowering import LoweredProgram, constant_sharding, lower_program, pin_results
 from jxkernel.runtime import (
     as_device_array,
@@ -502,7 +502,10 @@ def make_callable(
         if checking_results():
             outs = execute_checked(closed, args, name=name, depth=depth, donated=donated)
             return (outs if as_list else outs[0]), None, False
-        target, committed = target_device(args, closed=closed)
+        try:
+            target, committed = target_device(args, closed=closed)
+        except IncompatibleDevicesError as error:
+            raise error.naming((), name) from None
         executable = executable_for(closed, target, name=name, donated=donated)
         outs = executable.call(args, committed=committed)
         out_tree = structure(outs if as_list else 0)

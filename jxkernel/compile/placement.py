@@ -20,9 +20,11 @@ from jxkernel._jaxlib import (
     DeviceList,
     HloSharding,
 )
+from jxkernel.core.avals import abstractify
 from jxkernel.core.jaxpr import ClosedJaxpr, subjaxprs
+from jxkernel.errors import IncompatibleDevicesError
 from jxkernel.lowering import Partitioning
-from jxkernel.runtime import default_device, lies_as, place
+from jxkernel.runtime import backends, default_device, lies_as, place, platform_of
 from jxkernel.sharding import Mesh, NamedSharding, PartitionSpec
 from jxkernel.sharding.named import is_single, positions_of
 
@@ -65,28 +67,48 @@ def target_device(
     """
     if shardings is None and results is None and (closed is None or mesh_of(closed) is None):
         found: Any = wanted
-        for arg in args:
+        first: int | None = None
+        for index, arg in enumerate(args):
             if type(arg) is ArrayImpl and arg._committed:
                 sharding = arg._sharding
                 if not is_single(sharding):
                     break
                 device = sharding._device
                 if found is None:
-                    found = device
+                    found, first = device, index
                 elif found != device and wanted is None:
-                    raise incompatible(found, device)
+                    raise _incompatible(args, (first, [found]), (index, [device]))
         else:
             return (default_device(), False) if found is None else (found, True)
     assert closed is not None, "who may run on several devices gives the program"
     return placement_for(closed, args, wanted, shardings, results)
 
 
-def incompatible(one: Any, other: Any) -> ValueError:
+Side = tuple[int | None, Sequence[Any]]
+"""An argument's number, or None for the call itself, and its devices."""
+
+
+def _incompatible(args: Sequence[Any], one: Side, other: Side) -> IncompatibleDevicesError:
     """Return the error of arguments that lie on different devices."""
-    return ValueError(
-        "Received incompatible devices for jitted computation: arguments are "
-        f"committed to {one} and to {other}. Move them together with device_put."
-    )
+
+    def described(side: Side) -> tuple[int | None, str, str]:
+        index, devices = side
+        if index is None or index >= len(args):
+            return None, "", _listed(devices)
+        return index, abstractify(args[index]).short(), _listed(devices)
+
+    return IncompatibleDevicesError(described(one), described(other))
+
+
+def _listed(devices: Sequence[Any]) -> str:
+    """Return devices in words: the platform, and the numbers."""
+    platforms = "/".join(dict.fromkeys([device.platform.upper() for device in devices]))
+    numbers = [device.id for device in devices]
+    shown = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers}"
+    text = f"{platforms} device{'' if len(numbers) == 1 else 's'} {shown}"
+    if any(device.client is not backends().get(platform_of(device)) for device in devices):
+        text += " of a client that is no longer the current one"
+    return text
 
 
 def placement_for(
@@ -113,11 +135,12 @@ def placement_for(
         device = involved[0]._device if involved else wanted
         for sharding in involved:
             if sharding._device != device:
-                raise incompatible(device, sharding._device)
+                raise _incompatible(args, _side(placed, [device]), _side(placed, sharding))
         return (default_device(), False) if device is None else (device, True)
     for sharding in involved:
         if sharding.device_set != set(mesh.device_tuple):
-            raise incompatible(list(mesh.device_tuple), list(sharding._device_assignment))
+            other = _side(placed, sharding)
+            raise _incompatible(args, _side(placed, mesh.device_tuple, other[0]), other)
     avals = closed.in_avals
     free = preferred(closed, mesh) if None in placed else placed
     ins = [
@@ -131,6 +154,17 @@ def placement_for(
         for sharding, aval in zip(wanted_results, closed.out_avals, strict=True)
     ]
     return Placement(mesh, tuple(ins), tuple(outs)), True
+
+
+def _side(placed: Sequence[Any], where: Any, besides: int | None = None) -> Side:
+    """Return the first argument that lies on devices (or as a sharding says), and the devices."""
+    devices = tuple(getattr(where, "_device_assignment", where))
+    for index, sharding in enumerate(placed):
+        if sharding is None or index == besides:
+            continue
+        if tuple(sharding._device_assignment) == devices:
+            return index, devices
+    return None, devices
 
 
 def _committed(arg: Any) -> Any:

@@ -30,7 +30,7 @@ from jxkernel.core.dimensions import Dimension
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer, evaluating
-from jxkernel.errors import UnexpectedTracerError
+from jxkernel.errors import IncompatibleDevicesError, UnexpectedTracerError
 from jxkernel.runtime import ArrayImpl, as_device_array, shard_argument
 from jxkernel.transforms.stage import trace_flat
 
@@ -85,7 +85,10 @@ class _Fused:
         if checking_results():
             outs = execute_checked(closed, call.flat, name=self.name, depth=inf)
             return out_tree.unflatten(outs), None, False
-        target, committed = target_device(call.flat, closed=closed)
+        try:
+            target, committed = target_device(call.flat, closed=closed)
+        except IncompatibleDevicesError as error:
+            raise error.naming((), self.name) from None
         executable = executable_for(closed, target, name=self.name)
         outs = executable.call(call.flat, committed=committed)
         record = executable.fastpath(out_tree, committed=committed)

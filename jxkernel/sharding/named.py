@@ -162,8 +162,9 @@ class NamedSharding(Sharding):
         for axis, (size, count) in enumerate(zip(shape, self.counts(len(shape)), strict=True)):
             if size % count:
                 raise ValueError(
-                    f"Sharding {self!r} divides axis {axis} into {count} pieces, but its size is "
-                    f"{size} (full shape: {shape}): the size must be a multiple of {count}"
+                    f"Sharding {self!r} divides axis {axis} into {count} pieces, along the mesh "
+                    f"axis {self.spec[axis]!r}, but its size is {size} (full shape: {shape}): the "
+                    f"size must be a multiple of {count}"
                 )
 
     def devices_indices_map(self, global_shape: Sequence[int]) -> dict[Any, Index]:
