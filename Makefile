@@ -31,7 +31,7 @@ python = $(shell for p in python$(1) python3 python \
   $${PYENV_ROOT:-$$HOME/.pyenv}/versions/$(1).*/bin/python; do \
   $$p -c '$(is_python); print(sys.executable)' 2>/dev/null && break; done)
 
-.PHONY: help lab demo test test-all test-matrix check format surface bench clean
+.PHONY: help lab demo test test-all test-matrix check format surface bench scaling clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
@@ -114,6 +114,9 @@ build/peer/.installed: .venv/.demo
 
 bench: build/peer/.installed ## ratios to real jax, written to docs/benchmarks.md
 	.venv/bin/python -m benchmarks --peer build/peer/bin/python
+
+scaling: .venv/.demo ## compile time and program size for 1 to 512 devices, to docs/scaling.md
+	.venv/bin/python -m benchmarks.scaling
 
 clean: ## remove the environments and all that was built
 	rm -rf .venv build

@@ -8,10 +8,10 @@ import re
 import resource
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -35,25 +35,30 @@ class Program:
       name: how the command calls it.
       title: its heading.
       about: a sentence on what it does.
-      make: makes, for a library and a mesh with the axis x, the jitted function and its arguments.
+      make: makes, for a library and devices, the jitted function and its arguments.
     """
 
     name: str
     title: str
     about: str
-    make: Callable[[Library, Any], tuple[Any, tuple[Any, ...]]]
+    make: Callable[[Library, Sequence[Any]], tuple[Any, tuple[Any, ...]]]
 
 
 def _shape(library: Library, *sizes: int) -> Any:
     return library.api.ShapeDtypeStruct(sizes, np.dtype(np.float32))
 
 
+def _line(library: Library, devices: Sequence[Any]) -> Any:
+    """Return a mesh of one axis, x."""
+    return library.sharding.Mesh(np.array(devices), ("x",))
+
+
 def _over(library: Library, mesh: Any, *entries: Any) -> Any:
     return library.sharding.NamedSharding(mesh, library.sharding.PartitionSpec(*entries))
 
 
-def _training_step(library: Library, mesh: Any) -> tuple[Any, tuple[Any, ...]]:
-    jnp, api = library.numpy, library.api
+def _training_step(library: Library, devices: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
+    jnp, api, mesh = library.numpy, library.api, _line(library, devices)
 
     def loss(layers: Any, x: Any, y: Any) -> Any:
         for w, b in layers[:-1]:
@@ -73,8 +78,8 @@ def _training_step(library: Library, mesh: Any) -> tuple[Any, tuple[Any, ...]]:
     return function, (layers, *data)
 
 
-def _products(library: Library, mesh: Any) -> tuple[Any, tuple[Any, ...]]:
-    jnp = library.numpy
+def _products(library: Library, devices: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
+    jnp, mesh = library.numpy, _line(library, devices)
 
     def chain(x: Any, weights: Any) -> Any:
         for up, down in weights:
@@ -89,15 +94,35 @@ def _products(library: Library, mesh: Any) -> tuple[Any, tuple[Any, ...]]:
     return function, (_shape(library, 256, 512), weights)
 
 
-def _exchange(library: Library, mesh: Any) -> tuple[Any, tuple[Any, ...]]:
-    lax, spec = library.lax, library.sharding.PartitionSpec("x")
+def _exchange(library: Library, devices: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
+    spec, columns = (library.sharding.PartitionSpec(*entries) for entries in ("x", (None, "x")))
 
     def local(x: Any) -> Any:
-        moved = lax.all_to_all(x, "x", 1, 0, tiled=True)
-        return lax.all_to_all(moved * 2.0, "x", 0, 1, tiled=True)
+        return library.lax.all_to_all(x, "x", 1, 0, tiled=True)
 
     function = library.api.jit(
-        library.api.shard_map(local, mesh=mesh, in_specs=spec, out_specs=spec)
+        library.api.shard_map(local, mesh=_line(library, devices), in_specs=spec, out_specs=columns)
+    )
+    return function, (_shape(library, 1024, 1024),)
+
+
+def _staged_exchange(library: Library, devices: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
+    """The same over a mesh of two axes a and b: first along b, then along a."""
+    lax, spec = library.lax, library.sharding.PartitionSpec
+    power = (len(devices).bit_length() - 1) // 2
+    sizes = (2**power, len(devices) // 2**power)
+    mesh = library.sharding.Mesh(np.array(devices).reshape(sizes), ("a", "b"))
+
+    def local(x: Any) -> Any:
+        rows, columns = x.shape
+        parts = x.reshape(rows, *sizes, columns // len(devices))
+        parts = lax.all_to_all(parts, "b", 2, 0)
+        parts = lax.all_to_all(parts, "a", 2, 0)
+        return parts.reshape(rows * len(devices), -1)
+
+    both = ("a", "b")
+    function = library.api.jit(
+        library.api.shard_map(local, mesh=mesh, in_specs=spec(both), out_specs=spec(None, both))
     )
     return function, (_shape(library, 1024, 1024),)
 
@@ -119,10 +144,17 @@ PROGRAMS = (
     ),
     Program(
         "exchange",
-        "An all-to-all, there and back",
-        "A matrix of 1,024 x 1,024 divided by rows becomes one divided by columns, and back, in a "
+        "An all-to-all",
+        "A matrix of 1,024 x 1,024 divided by rows becomes one divided by columns, in a "
         "`shard_map`.",
         _exchange,
+    ),
+    Program(
+        "staged",
+        "An all-to-all in two stages",
+        "The same over a mesh of two axes, as square as may be: each device exchanges along one "
+        "axis, then along the other.",
+        _staged_exchange,
     ),
 )
 
@@ -130,17 +162,16 @@ PROGRAMS = (
 def cost(library: Library, program: Program, count: int) -> dict[str, Any]:
     """Return what tracing, lowering and compiling a program for many devices cost."""
     library.api.config.update("jax_num_cpu_devices", count)
-    mesh = library.sharding.Mesh(np.array(library.api.devices()), ("x",))
     # What is loaded and cached once is not the program's cost.
     library.api.jit(lambda x: x + 1).lower(1.0).compile()
-    function, args = program.make(library, mesh)
-    times = [perf_counter()]
+    function, args = program.make(library, library.api.devices())
+    times = [process_time()]
     traced = function.trace(*args)
-    times.append(perf_counter())
+    times.append(process_time())
     lowered = traced.lower()
-    times.append(perf_counter())
+    times.append(process_time())
     compiled = lowered.compile()
-    times.append(perf_counter())
+    times.append(process_time())
     text = compiled.as_text()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {

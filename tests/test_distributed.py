@@ -39,6 +39,21 @@ try:
     np.asarray(doubled)
 except RuntimeError as error:
     assert "other processes" in str(error)
+assert repr(doubled) == str(doubled) == "Array(shape=(8,), dtype=float32)"
+whole = jx.NamedSharding(mesh, jx.P())
+for gathered in (jx.device_put(doubled, whole), jx.reshard(doubled, whole)):
+    np.testing.assert_allclose(gathered, np.arange(8.0) * 2 + 28)
+again = jx.device_put(jx.device_put({"x": doubled}, whole)["x"], rows)
+assert again.sharding == rows and again.addressable_shards[0].data.shape == (2,)
+gradient = jx.shard_map(
+    lambda w, v: jx.grad(lambda w: (w * v).sum())(w),
+    mesh=mesh, in_specs=(jx.P(), jx.P("x")), out_specs=jx.P(),
+)(np.float32(2), x)
+assert float(gradient) == 28.0
+try:
+    jx.device_put(x, jx.local_devices()[0])
+except RuntimeError as error:
+    assert "other processes" in str(error)
 print("ok", rank)
 jx.distributed.shutdown()
 """

@@ -12,8 +12,9 @@ from typing import Any
 
 from jxkernel import tree
 from jxkernel.api.shard_map import shard_map
-from jxkernel.api.shardings import GivenShardings, constrained, naming_leaf
+from jxkernel.api.shardings import GivenShardings, naming_leaf
 from jxkernel.api.traced import check_callable
+from jxkernel.api.transfer import put_leaf
 from jxkernel.sharding import PartitionSpec
 
 __all__ = ["auto_axes", "explicit_axes", "reshard", "smap"]
@@ -50,7 +51,12 @@ def _lying(who: str, parameter: str, xs: Any, shardings: Any) -> Any:
         return xs
     flat = given.flat_for(structure, who, parameter)
     with naming_leaf(who, leaves, flat, structure):
-        return structure.unflatten(constrained(leaves, flat))
+        return structure.unflatten(
+            [
+                leaf if sharding is None else put_leaf(leaf, sharding)
+                for leaf, sharding in zip(leaves, flat, strict=True)
+            ]
+        )
 
 
 def auto_axes(

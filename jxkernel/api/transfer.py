@@ -1,11 +1,13 @@
 """Moving pytrees of arrays to devices and to the host, and waiting for them."""
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from jxkernel import runtime, tree
 from jxkernel._jaxlib import ArrayImpl, Device
+from jxkernel.api.jit import jit
 from jxkernel.api.shardings import GivenShardings, naming_leaf
 from jxkernel.core.trace import Tracer
 from jxkernel.guards import explicit_device_get, explicit_device_put
@@ -13,7 +15,7 @@ from jxkernel.ops.placing import constrain
 from jxkernel.runtime.clients import sharding_on
 from jxkernel.sharding.named import Sharding, is_single
 
-__all__ = ["block_until_ready", "copy_to_host_async", "device_get", "device_put"]
+__all__ = ["block_until_ready", "copy_to_host_async", "device_get", "device_put", "put_leaf"]
 
 
 def device_put(
@@ -26,7 +28,8 @@ def device_put(
       device: a device, a sharding, or a tree of these that is a prefix of ``x``'s (a bare
         ``PartitionSpec`` under ``set_mesh``); None for the default device, without committing.
       src: where the arrays are said to be; accepted and not needed.
-      donate: whether arrays that are moved may be deleted.
+      donate: whether arrays that are moved may be deleted.  An array of several processes is
+        moved by a program, which all of them must call.
       may_alias: accepted; arrays that need not be moved share their data.
 
     Raises:
@@ -46,7 +49,7 @@ def device_put(
         target = sharding_on(device) if isinstance(device, Device) else device
         try:
             with explicit_device_put():
-                return tree.map(lambda leaf: _put(leaf, target), x)
+                return tree.map(lambda leaf: put_leaf(leaf, target), x)
         except ValueError:
             leaves, structure = tree.flatten(x)
             with naming_leaf("device_put", leaves, [target] * len(leaves), structure):
@@ -57,18 +60,27 @@ def device_put(
         [None] * len(leaves) if given is None else given.flat_for(structure, "device_put", "device")
     )
     with explicit_device_put(), naming_leaf("device_put", leaves, targets, structure):
-        placed = [_put(leaf, target) for leaf, target in zip(leaves, targets, strict=True)]
+        placed = [put_leaf(leaf, target) for leaf, target in zip(leaves, targets, strict=True)]
     return structure.unflatten(placed)
 
 
-def _put(leaf: Any, target: Any) -> Any:
+def put_leaf(leaf: Any, target: Any) -> Any:
+    """Return one array where a sharding says; inside a trace the sharding is a constraint."""
     if isinstance(leaf, Tracer):
         return leaf if target is None or is_single(target) else constrain(leaf, target)
     if target is None:
         return runtime.as_device_array(leaf)
     if is_single(target):
         return runtime.device_put_single(leaf, target._device)
+    if type(leaf) is ArrayImpl and not leaf.is_fully_addressable:
+        return leaf if runtime.lies_as(leaf, target) else _redivided(target)(leaf)
     return runtime.place(leaf, target)
+
+
+@lru_cache(maxsize=256)
+def _redivided(target: Any) -> Any:
+    """Return the program by which processes divide an array anew that none of them holds."""
+    return jit(lambda x: x, out_shardings=target)
 
 
 def device_get(x: Any) -> Any:

@@ -247,12 +247,21 @@ def _repr(self: Any) -> str:
     suffix = "" if self.aval.size else f", shape={self.aval.shape}"
     suffix += f", dtype={self.aval.dtype.name}"
     suffix += ", weak_type=True)" if self.aval.weak_type else ")"
+    if not self._sharding.is_fully_addressable and not self._sharding.is_fully_replicated:
+        return f"Array(shape={self.aval.shape}{suffix}"
     text = np.array2string(
         value_of(self), separator=", ", prefix=prefix, suffix=",", threshold=1000, edgeitems=3
     )
     line = len(text) - text.rfind("\n") - 1
     joint = ",\n" + " " * len(prefix) if line + len(suffix) > 80 else ", "
     return f"{prefix}{text}{joint}{suffix[2:]}"
+
+
+def _str(self: Any) -> str:
+    """Return the value as text; the type of an array that other processes hold parts of."""
+    sharding = self._sharding
+    known = sharding.is_fully_addressable or sharding.is_fully_replicated
+    return str(value_of(self)) if known else _repr(self)
 
 
 def _format(self: Any, spec: str) -> str:
@@ -357,7 +366,7 @@ def _attach() -> None:
         "__len__": _len,
         "__iter__": _iter,
         "__repr__": _repr,
-        "__str__": lambda self: str(value_of(self)),
+        "__str__": _str,
         "__format__": _format,
         "__hash__": _unhashable,
         "__reduce__": _reduce,

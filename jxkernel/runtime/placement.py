@@ -1,6 +1,7 @@
 """Placing arrays on several devices: from the host, from other devices, from their pieces."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -16,6 +17,7 @@ from jxkernel.runtime.arrays import (
     owned,
     value_of,
 )
+from jxkernel.runtime.shards import piece_of
 from jxkernel.sharding.named import indices_of, is_single
 
 __all__ = [
@@ -31,13 +33,13 @@ __all__ = [
 def lies_as(array: Any, sharding: Any) -> bool:
     """Whether an array lies on devices exactly as a sharding says, in the same order."""
     own = array.sharding
-    return (
-        own is sharding
-        or own == sharding
-        or (
-            own.num_devices == sharding.num_devices
-            and sharding.is_equivalent_to(own, array.aval.ndim)
-        )
+    return own is sharding or _alike(own, sharding, array.aval.ndim)
+
+
+@lru_cache(maxsize=4096)
+def _alike(own: Any, sharding: Any, rank: int) -> bool:
+    return own == sharding or (
+        own.num_devices == sharding.num_devices and sharding.is_equivalent_to(own, rank)
     )
 
 
@@ -85,13 +87,14 @@ def shard_argument(value: Any, sharding: Any, layout: Any = None) -> Any:
     return place(value, sharding)
 
 
-def _local_indices(sharding: Any, shape: tuple[int, ...]) -> list[tuple[Any, Any]]:
+@lru_cache(maxsize=4096)
+def _local_indices(sharding: Any, shape: tuple[int, ...]) -> tuple[tuple[Any, Any], ...]:
     """Return device and index of each piece of this process."""
     pairs = zip(sharding._internal_device_list, indices_of(sharding, shape), strict=True)
     if sharding.is_fully_addressable:
-        return list(pairs)
+        return tuple(pairs)
     local = sharding.addressable_devices
-    return [pair for pair in pairs if pair[0] in local]
+    return tuple([pair for pair in pairs if pair[0] in local])
 
 
 def _cut(data: Any, aval: ShapedArray, sharding: Any) -> list[Any]:
@@ -121,19 +124,25 @@ def _part(index: tuple[slice, ...], shape: tuple[int, ...]) -> tuple[tuple[int, 
 
 def _pieces_on_devices(array: Any, sharding: Any) -> list[Any] | None:
     """Return, for each device, the piece it shall hold if some device of its kind holds it."""
-    shape = array.aval.shape
-    here: dict[Any, dict[Any, Any]] = {}
-    for shard in array.addressable_shards:
-        if shard.device.client is not sharding._internal_device_list[0].client:
+    sources = _sources(array.sharding, sharding, array.aval.shape)
+    return None if sources is None else [piece_of(array, number) for number in sources]
+
+
+@lru_cache(maxsize=4096)
+def _sources(own: Any, wanted: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Return, for each device that shall hold a piece, which piece it is; None for a new cut."""
+    here: dict[Any, dict[Any, int]] = {}
+    for number, (device, index) in enumerate(_local_indices(own, shape)):
+        if device.client is not wanted._internal_device_list[0].client:
             return None
-        here.setdefault(_part(shard.index, shape), {})[shard.device] = shard.data
-    pieces: list[Any] = []
-    for device, index in _local_indices(sharding, shape):
+        here.setdefault(_part(index, shape), {})[device] = number
+    numbers: list[int] = []
+    for device, index in _local_indices(wanted, shape):
         found = here.get(_part(index, shape))
         if found is None:
             return None
-        pieces.append(found[device] if device in found else next(iter(found.values())))
-    return pieces
+        numbers.append(found[device] if device in found else next(iter(found.values())))
+    return tuple(numbers)
 
 
 def array_from_pieces(

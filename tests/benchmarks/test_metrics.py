@@ -1,10 +1,12 @@
 """Every benchmark runs under jxkernel and gives what it says it computes; no time is asserted."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import jxkernel as jx
-from benchmarks import growth, metric, startup, tracing, watching
+from benchmarks import devices, growth, metric, startup, tracing, watching
 from benchmarks.library import load
 from benchmarks.metric import Metric, Work, count_calls, seconds_per_run
 from benchmarks.worker import FAMILIES
@@ -12,13 +14,25 @@ from benchmarks.worker import FAMILIES
 METRICS = [one for metrics in FAMILIES.values() for one in metrics]
 
 
-@pytest.mark.parametrize("one", METRICS, ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "one", [one for one in METRICS if one not in devices.METRICS], ids=lambda one: one.name
+)
 def test_metric_runs_under_jxkernel(one: Metric) -> None:
     work = one.setup(load("jxkernel"))
     result = work.run(*([work.prepare()] if work.prepare else []))
     leaves = jx.tree_util.tree_leaves(result)
     assert all(np.all(np.isfinite(np.asarray(leaf))) for leaf in leaves)
     assert bool(leaves) == (one.operations == 1)
+
+
+@pytest.mark.parametrize("one", devices.METRICS, ids=lambda one: one.name)
+def test_metric_of_many_devices_uses_all_of_them(eight_devices: list[Any], one: Metric) -> None:
+    work = one.setup(load("jxkernel"))
+    prepared = [work.prepare()] if work.prepare else []
+    result = work.run(*prepared)
+    (first, *_) = jx.tree_util.tree_leaves(prepared or result)
+    assert first.devices() == set(eight_devices)
+    assert np.all(np.isfinite(np.asarray(result)))
 
 
 def test_metric_names_are_distinct() -> None:
