@@ -12,7 +12,7 @@ import shutil
 import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from functools import wraps
+from functools import cache, wraps
 from glob import glob
 from pathlib import Path
 from typing import Any
@@ -162,19 +162,28 @@ class ProfileSession:
 
 
 def _make_iterators(data: Any) -> None:
-    """Look at one statistic of each kind.
+    """Look at one statistic of each kind, and keep the classes of what is looked through.
 
-    The classes of the iterators are made at their first use, of which Python warns, and where
-    warnings are errors jaxlib ends the process.
+    They are made at their first use, and again when they were collected; Python warns of it each
+    time, and where warnings are errors jaxlib ends the process.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
+        _kept(type(data.planes))
         for plane in data.planes:
-            list(plane.stats)
+            _kept(type(plane.stats))
+            _kept(type(plane.lines))
             for line in plane.lines:
+                _kept(type(line.events))
                 for event in line.events:
-                    list(event.stats)
-                    return
+                    _kept(type(event.stats))
+                    break
+
+
+@cache
+def _kept(kind: type) -> type:
+    """Return a class, which is alive from then on."""
+    return kind
 
 
 def _copy_for_perfetto(folder: Path) -> None:
