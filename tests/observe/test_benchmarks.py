@@ -235,5 +235,9 @@ def test_the_roofline_is_measured_once_for_a_type_and_a_device() -> None:
     assert best.least_seconds(best.flops, 0) == best.least_seconds(0, best.bandwidth) == 1.0
     assert best.limit(best.flops, 0) == "operations"
     assert best.limit(0, 1) == "memory"
+    again = roofline(again=True)
+    assert roofline() is again
+    assert again.flops >= best.flops
+    assert again.bandwidth >= best.bandwidth
     forget_rooflines()
-    assert roofline() is not best
+    assert roofline() is not again
