@@ -30,6 +30,7 @@ __all__ = ["StageWatch", "run_interruptibly"]
 _STEP_SECONDS = 0.05
 _SILENT_SECONDS = 2.0
 _REPORT_SECONDS = 0.5
+_IDLE_LOOKS = 20
 
 _VERBS: dict[type[events.Event], str] = {
     events.Compiled: "compiling",
@@ -79,11 +80,13 @@ def run_interruptibly(work: Callable[[], Result]) -> Result:
 class StageWatch:
     """Writes the progress line while a cell traces or lowers, from a thread beside it.
 
-    The thread is started for each cell anew, because where it writes goes by where it was started.
+    There is a thread for each cell, because where it writes goes by where it was made. Most cells
+    end before it is started, which costs more than all else that a cell pays.
     """
 
     def __init__(self) -> None:
         self._ended = threading.Event()
+        self._starter = _Starter()
 
     def start(self) -> None:
         """Begins to watch, once the cell has run for a while."""
@@ -95,7 +98,7 @@ class StageWatch:
             name="jxkernel-progress",
             daemon=True,
         )
-        thread.start()
+        self._starter.give(thread, self._ended)
 
     def stop(self) -> None:
         """Ends the watch; a line that is there is taken away."""
@@ -114,6 +117,41 @@ class StageWatch:
                 line.update()
         if line:
             line.clear()
+
+
+class _Starter:
+    """Starts the thread of a cell that lasts; a thread itself, which ends when no cell has run.
+
+    It looks by itself from time to time: to be woken by each cell would cost the cell.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._given: tuple[threading.Thread, threading.Event] | None = None
+        self._is_running = False
+
+    def give(self, thread: threading.Thread, ended: threading.Event) -> None:
+        """Takes a thread, to be started unless the cell has ended by then."""
+        with self._lock:
+            self._given = (thread, ended)
+            if self._is_running:
+                return
+            self._is_running = True
+        threading.Thread(target=self._run, name="jxkernel-starter", daemon=True).start()
+
+    def _run(self) -> None:
+        seen, idle = None, 0
+        while idle < _IDLE_LOOKS:
+            time.sleep(_SILENT_SECONDS / 4)
+            with self._lock:
+                given = self._given
+                idle = idle + 1 if given is None else 0
+                if given is not None and (given is seen or given[1].is_set()):
+                    self._given = None
+                self._is_running = idle < _IDLE_LOOKS
+            if given is not None and given is seen and not given[1].is_set():
+                given[0].start()
+            seen = given
 
 
 class _ProgressLine:

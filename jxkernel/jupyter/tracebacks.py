@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ast
 import dis
+import html
 import linecache
 import os
 import re
@@ -40,6 +41,7 @@ __all__ = ["Filter", "is_placed", "locate", "name_cells", "tidy", "with_cell_nam
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _IPYTHON = os.path.dirname(os.path.abspath(IPython.__file__)) + os.sep
 _CHAIN = 20
+_FILE_BEGINS = re.compile(r"<[a-z-]+-(?=\d)|.*[/\\]")
 _FUNCTION = re.compile(r"of the function 'cell_\d+_*'")
 _ARGUMENT = re.compile(r"traced argument (\w+)")
 _ABOUT_VALUES = (TypeError, ValueError, IndexError, AttributeError, NotImplementedError)
@@ -139,30 +141,49 @@ def _place(error: BaseException) -> tuple[str, str, tuple[int, int]] | None:
 
 def name_cells(text: str, compiler: Any) -> str:
     """Returns a text with file names of cells replaced by the names of the cells."""
-    name_of = getattr(compiler, "format_code_name", None)
-    for file in list(getattr(compiler, "_filename_map", {})):
-        if file in text:
-            label = name_of(file) if name_of else None
-            if label:
-                cell = " ".join(label)
-                text = re.sub(
-                    re.escape(file) + r":(\d+)(?::\d+)?(, in <module>| \(<module>\))?",
-                    rf"{cell}, line \1",
-                    text,
-                )
-                text = text.replace(file, cell)
+    for file, cell in _cells_in(text, compiler):
+        text = re.sub(
+            re.escape(file) + r":(\d+)(?::\d+)?(, in <module>| \(<module>\))?",
+            rf"{cell}, line \1",
+            text,
+        )
+        text = text.replace(file, cell)
     return text
 
 
 def with_cell_names(view: View, compiler: Any) -> View:
     """Returns a view that names cells instead of their files."""
     shown = view.html
-    name_of = getattr(compiler, "format_code_name", None)
-    for file in list(getattr(compiler, "_filename_map", {})):
-        written = escape(file)
-        if written in shown and name_of and (label := name_of(file)):
-            shown = shown.replace(written, escape(" ".join(label)))
+    for file, cell in _cells_in(shown, compiler, written=escape):
+        shown = shown.replace(escape(file), escape(cell))
     return replace(view, text=name_cells(view.text, compiler), html=shown)
+
+
+def _cells_in(
+    text: str, compiler: Any, written: Callable[[str], str] = str
+) -> Iterator[tuple[str, str]]:
+    """The file names of cells in a text, each with the name of the cell.
+
+    A session has a file for each cell that ever ran, so it is the text that is searched, for what
+    begins as the latest does.
+
+    Args:
+      text: the text.
+      compiler: the shell's compiler, which names the files.
+      written: how a file's name stands in the text.
+    """
+    files = getattr(compiler, "_filename_map", {})
+    name_of = getattr(compiler, "format_code_name", None)
+    latest = next(reversed(files), None)
+    if latest is None or name_of is None:
+        return
+    begins = _FILE_BEGINS.match(latest)
+    pattern = re.escape(written(begins.group() if begins else latest)) + r"[\w.-]*(?:>|&gt;)?"
+    found = {html.unescape(one).rstrip(".") for one in re.findall(pattern, text)}
+    for file in sorted(found & files.keys(), key=len, reverse=True):
+        label = name_of(file)
+        if label:
+            yield file, " ".join(label)
 
 
 class Filter:
