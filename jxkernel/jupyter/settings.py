@@ -39,8 +39,8 @@ class JX(Configurable):
     teach = Bool(
         False,
         help="Tell silent mistakes as lessons: indices out of bounds, random keys used again, "
-        "updates dropped, NumPy views changed, 64 bits that become 32. Calls are slower while it "
-        "is on.",
+        "updates dropped, side effects while tracing, NumPy views changed, 64 bits that become "
+        "32. Calls are slower while it is on.",
     ).tag(config=True)
     tracebacks = Enum(
         ("user", "all"),

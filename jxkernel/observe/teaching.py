@@ -1,7 +1,8 @@
 """Teaching mode: silent mistakes with arrays become lessons that say what to write.
 
-Purpose: while it is on, tell of indices out of bounds, random keys used again, and NumPy values
-that lose half of their bits; each with the line, and what to write instead.
+Purpose: while it is on, tell of indices out of bounds, random keys used again, NumPy values that
+lose half of their bits, and side effects of traced functions; each with the line, and what to
+write instead.
 
 Place in the pipeline: the top of `observe`; the notebook adds what only it can see.
 
@@ -18,24 +19,28 @@ import threading
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any, Literal, Self
 
 from jxkernel import events
 from jxkernel.api.checkify import silent_index
 from jxkernel.api.jit import traced_functions
+from jxkernel.compile.signature import function_number
 from jxkernel.config import check_static_indices, debug_key_reuse, key_reuse_hook, run_hook
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.errors import KeyReuseError
-from jxkernel.source import Frame, current_user_frame
+from jxkernel.observe.syntax import find_function
+from jxkernel.source import Frame, current_user_frame, is_user_code
 
 __all__ = ["Lesson", "Teaching", "TeachingWarning"]
 
-Subject = Literal["index", "key", "dtype", "update", "view"]
+Subject = Literal["index", "key", "dtype", "effect", "update", "view"]
 
 _TITLES: dict[Subject, str] = {
     "index": "index out of bounds",
     "key": "random key used again",
     "dtype": "64 bits became 32",
+    "effect": "a side effect while tracing",
     "update": "update dropped",
     "view": "a view of a device array cannot be changed",
 }
@@ -50,7 +55,7 @@ class Lesson:
     """A silent mistake, told.
 
     Attributes:
-      subject: what it is about: index, key, dtype, update, view.
+      subject: what it is about: index, key, dtype, effect, update, view.
       what: what happens, as a sentence.
       instead: what to write instead, one suggestion per entry.
       site: the user's line, `file:line`; empty when unknown.
@@ -118,7 +123,11 @@ class Teaching:
                 (run_hook, self._before_run),
             ):
                 self._set(option, value)
-            self._undo.append(events.listen(self._narrowed, (events.Narrowed,)).close)
+            for listener, kind in (
+                (self._narrowed, events.Narrowed),
+                (self._traced, events.Traced),
+            ):
+                self._undo.append(events.listen(listener, (kind,)).close)
         return self
 
     def stop(self) -> None:
@@ -173,6 +182,19 @@ class Teaching:
     def _key_reused(self, error: KeyReuseError) -> None:
         what = f"this key gave its random numbers already ({error.first_use}); they come again"
         self.tell(Lesson.at("key", _place(current_user_frame()), what, error.instead))
+
+    def _traced(self, event: events.Event) -> None:
+        """Looks for side effects in the text of a function that was traced."""
+        number = getattr(event, "function_id", 0)
+        found = (fun for fun, _ in traced_functions(empty=True) if function_number(fun) == number)
+        function = next(found, None)
+        if not isinstance(function, FunctionType) or not is_user_code(function.__code__):
+            return
+        code = function.__code__
+        syntax = find_function(code)
+        for effect in syntax.effects(function.__globals__) if syntax else ():
+            site = f"{code.co_filename}:{effect.span.line}"
+            self.tell(Lesson.at("effect", site, effect.problem, (effect.instead,)))
 
     def _narrowed(self, event: events.Event) -> None:
         assert isinstance(event, events.Narrowed)

@@ -45,6 +45,15 @@ def test_an_update_that_is_dropped_is_told_in_any_cell(notebook: Notebook) -> No
     assert "lesson" not in notebook.attempt("x.at[0].set(5.0\ny = (").printed
 
 
+def test_a_print_in_a_jitted_function_is_told(notebook: Notebook) -> None:
+    notebook.run("%jx teach on")
+    notebook.run("@jx.jit\ndef f(a):\n    print('hello')\n    return a + 1")
+    printed = notebook.run("f(x)").printed
+    assert "lesson: a side effect while tracing (Cell In[3], line 3)\n    print('hello')" in printed
+    assert "jx.debug.print" in printed or "debug.print('{}', x)" in printed
+    assert "lesson" not in notebook.run("f(x)").printed
+
+
 def test_numpy_s_error_about_a_view_says_what_to_write(notebook: Notebook) -> None:
     notebook.run("a = np.asarray(x); own = np.arange(3); own.flags.writeable = False")
     cells = ["a[0] = 5", "a[2:] += 1", "b = a.reshape(2, 4)\nb[0, 0] = 1", "np.add(a, 1, out=a)"]

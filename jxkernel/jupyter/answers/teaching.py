@@ -20,6 +20,7 @@ _LESSONS = (
     ("index out of bounds", "x[12] of eight elements reads the nearest; a write does nothing"),
     ("random key used again", "the same key gives the same numbers, in any cell"),
     ("update dropped", "x.at[0].set(1) on a line of its own changes nothing"),
+    ("side effect while tracing", "print and append in a jitted function happen once, or never"),
     ("view of a device array", "np.asarray(x)[0] = 1 fails: what to write instead"),
     ("64 bits became 32", "NumPy's float64 becomes float32"),
 )
