@@ -1,15 +1,8 @@
 """Views: right, self-contained, inert whatever the user's text holds, and never large."""
 
-import html.parser
 import json
-import re
-import unicodedata
 from dataclasses import replace
 from typing import Any
-
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import jxkernel.numpy as jnp
 from jxkernel.api import jit, make_jaxpr
@@ -51,61 +44,9 @@ from jxkernel.observe import (
 from jxkernel.observe.exercises import LineStory, Outcome
 from jxkernel.observe.marks import FunctionMap, Loop, Mark, NameFact, Provenance
 from jxkernel.observe.programs import count_equations
+from tests.jupyter.inspector import inspect
 
-ALLOWED_TAGS = {
-    *("div", "span", "style", "details", "summary", "table", "tr", "th", "td"),
-    *("pre", "code", "b", "sub", "a", "u"),
-    *("svg", "g", "path", "rect", "text", "title", "line"),
-}
-ALLOWED_ATTRIBUTES = {
-    *("class", "id", "title", "open", "style", "role", "aria-label", "href", "tabindex"),
-    *("d", "x", "y", "width", "height", "rx", "viewbox", "text-anchor"),
-    *("x1", "x2", "y1", "y2"),
-}
 LIMIT = 300_000
-
-
-class Inspector(html.parser.HTMLParser):
-    """Fails on any element or attribute that could do something."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.text = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert tag in ALLOWED_TAGS, tag
-        for name, value in attrs:
-            assert name in ALLOWED_ATTRIBUTES, name
-            assert name != "style" or re.match(r"width:|fill:hsl\(\d+ 70% 50%\)$", str(value))
-            assert name != "href" or re.fullmatch(r"#[a-z0-9]+", str(value))
-        self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] == "style":
-            assert "url(" not in data
-            assert "@import" not in data
-        else:
-            self.text += data
-
-
-def inspect(view: View) -> str:
-    """Checks a view and returns the text of its HTML."""
-    bundle = view._repr_mimebundle_()
-    assert json.loads(json.dumps(bundle)) == bundle
-    assert len(json.dumps(bundle)) < 3 * LIMIT
-    inspector = Inspector()
-    inspector.feed(bundle.get("text/html", ""))
-    inspector.close()
-    assert inspector.open == []
-    for text in (bundle["text/plain"], inspector.text):
-        assert not any(
-            unicodedata.category(one) in {"Cc", "Cs", "Cf"} for one in set(text) - {"\n", "\t"}
-        )
-    return inspector.text
 
 
 def _graded(text: str) -> Graded:
@@ -179,34 +120,6 @@ def test_a_benchmark_is_drawn_as_bars_and_a_histogram() -> None:
     few = benchmark_named("f")
     few = replace(few, latency=Times(few.latency.seconds[:5]))
     assert "histogram" not in inspect(benchmark_view(few))
-
-
-NASTY = [
-    "<script>alert(1)</script>",
-    "</style><script>alert(1)</script>",
-    "</pre></div><img src=x onerror=alert(1)>",
-    '" onmouseover="alert(1)',
-    "' style='position:fixed",
-    "&lt;script&gt;",
-    "javascript:alert(1)",
-    "\x1b[2J\x1b]0;title\x07\x00\x08\r",
-    "a" * 1_000_000,
-    "<" * 1_000_000,
-    "\ud800 \u202e right to left \u2028",
-    "",
-]
-
-
-@pytest.mark.parametrize("text", NASTY, ids=lambda text: repr(text[:20]))
-def test_no_view_emits_active_content_or_grows(text: str) -> None:
-    for view in views_of(text):
-        inspect(view)
-
-
-@given(st.text())
-def test_any_text_is_inert(text: str) -> None:
-    for view in views_of(text):
-        inspect(view)
 
 
 def test_many_rows_are_cut_and_counted() -> None:

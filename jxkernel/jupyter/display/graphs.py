@@ -42,14 +42,14 @@ class Node:
       label: its name, `h = tanh`.
       note: a smaller second line, `f32[8]`.
       kind: an argument, an operation, one that holds programs, or a result.
-      link: where a click leads: `#` and a place in the view; empty for nowhere.
+      mark: a class by which it lights up with what else has it. (JupyterLab fails on links in SVG.)
       title: what pointing at it tells.
     """
 
     label: str
     note: str = ""
     kind: Kind = "operation"
-    link: str = ""
+    mark: str = ""
     title: str = ""
 
     @property
@@ -223,7 +223,7 @@ def _box(place: _Place) -> Html:
         where = {"x": f"{place.middle:.0f}", "y": f"{first + 13 * number:.0f}"}
         written = element("text", _short(text), class_=kind, text_anchor="middle", **where)
         parts.append(written)
-    return element("a", *parts, href=Html(node.link)) if node.link else element("g", *parts)
+    return element("g", *parts, class_=node.mark)
 
 
 def _rectangle(place: _Place, inset: float, rounding: str, kind: str) -> Html:

@@ -248,7 +248,8 @@ def _node(one: Equation) -> Node:
     name = f"{one.results[0].name} = " if one.is_named and len(one.results) == 1 else ""
     types = " ".join(result.type for result in one.results)
     kind = "program" if one.programs else "operation"
-    return Node(f"{name}{one.primitive}", types, kind, _to(f"e{one.number}"), one.text)
+    mark = line_class(one.file, one.line) if one.line else ""
+    return Node(f"{name}{one.primitive}", types, kind, mark, one.text)
 
 
 def _equation_data(depth: int, one: Equation) -> dict[str, Any]:

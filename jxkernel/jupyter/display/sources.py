@@ -98,8 +98,9 @@ def map_html(provenance: Provenance) -> Html:
     if not provenance.functions:
         return element("div", str(provenance), class_="dim")
     parts: list[object] = [element("div", LEGEND, class_="dim")]
+    shown: set[str] = set()
     for index, one in enumerate(provenance.functions[:_FUNCTIONS]):
-        body = [_function_html(one), _facts_html(one), *_notes_html(one)]
+        body = [_function_html(one, shown), _facts_html(one), *_notes_html(one)]
         title = f"{_title(one)}, line {one.first_line}"
         parts.append(element("div", *body) if not index else details(title, *body))
     return join(parts)
@@ -168,15 +169,17 @@ def _loop_text(times: int, equations: int) -> str:
     return f"{times} rounds made {equations} equations"
 
 
-def _function_html(function: FunctionMap) -> Html:
+def _function_html(function: FunctionMap, shown: set[str]) -> Html:
+    """The lines of a function; a line inside two functions is a link's end in the first alone."""
     rows = []
     marks_of = _name_marks(function)
     for number, text in _lines(function):
         label = element("span", f"{number:4} ", class_="dim")
         marked = _marked(text, marks_of.get(number, ()))
         of_line = line_class(function.file, number)
-        row = element("span", label, marked, class_=f"row m {of_line}", id=anchor(f"s{of_line}"))
-        rows.append(row)
+        name = anchor(f"s{of_line}") if of_line not in shown else ""
+        shown.add(of_line)
+        rows.append(element("span", label, marked, class_=f"row m {of_line}", id=name))
     return element("div", *rows, role="group", aria_label=f"source of {_title(function)}")
 
 
