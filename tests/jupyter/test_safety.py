@@ -55,7 +55,8 @@ NASTY = [
     "",
     " \t\n\n\t ",
 ]
-LARGE = ["a" * 1_000_000, "<" * 1_000_000, "&\x00" * 500_000, "line\n" * 200_000]
+LARGE = ["<" * 1_000_000, "&\x00\n" * 333_333]
+OF_WIDGETS = [NASTY[1], NASTY[3], NASTY[8], NASTY[9], NASTY[13], *LARGE]
 SOURCE = "def f(x):\n    {}\n    return x * 2.0\n"
 
 
@@ -279,7 +280,7 @@ def test_every_widget_is_covered_here() -> None:
 
 
 @pytest.mark.parametrize("name", WIDGETS)
-@pytest.mark.parametrize("text", [*NASTY, *LARGE], ids=range(len(NASTY) + len(LARGE)))
+@pytest.mark.parametrize("text", OF_WIDGETS, ids=range(len(OF_WIDGETS)))
 def test_no_widget_acts_on_text_or_grows(name: str, text: str) -> None:
     widget = WIDGETS[name](text)
     try:
@@ -302,7 +303,7 @@ def test_no_widget_acts_on_text_or_grows(name: str, text: str) -> None:
 # --------------------------------------------------------------------------------- whole sessions
 
 
-@pytest.mark.parametrize("text", [NASTY[0], NASTY[2], NASTY[3], NASTY[8], NASTY[9]])
+@pytest.mark.parametrize("text", [NASTY[2], NASTY[3], NASTY[8] + NASTY[9]])
 def test_a_session_full_of_odd_text_is_inert(notebook: Notebook, text: str) -> None:
     notebook.names["text"] = text
     source = (
