@@ -181,7 +181,9 @@ class Exercise:
         It happens in private: the learner's own ledger has no row of it. Exceptions of the code
         are passed on.
         """
-        file = f"exercise {self.name}, run {next(_runs)}"
+        # Python takes no null character in a file's name.
+        name = self.name.replace("\0", "\ufffd")
+        file = f"exercise {name}, run {next(_runs)}"
         linecache.cache[file] = (len(self.code), None, self.code.splitlines(keepends=True), file)
         namespace: dict[str, Any] = {"__name__": "exercise"}
         exec(_PRELUDE, namespace)
