@@ -79,8 +79,6 @@ padding:0 .6em;white-space:nowrap}
 .jxk svg.hist{margin-top:.4em;fill:#2a78d6}
 .jxk svg rect.bt{fill:color-mix(in srgb,#2a78d6 12%,transparent);stroke:#2a78d6}
 .jxk svg rect.bl{fill:#c98500}.jxk svg rect.bc{fill:#2a78d6}.jxk svg text.bc{fill:#fff;opacity:1}
-.jxk svg a{text-decoration:none}
-.jxk svg a:focus-visible{outline:none}.jxk svg a:is(:hover,:focus-visible) rect{stroke-width:2.5}
 """.strip()
 
 # Saved outputs of several kernels may stand in one notebook: each process has names of its own.
@@ -137,7 +135,7 @@ def line_class(file: str, line: int) -> str:
 
 def linking_style(classes: Iterable[str]) -> str:
     """CSS by which pointing at a line, or focusing a link in it, lights up what belongs to it."""
-    mark = "{background:color-mix(in srgb,#eda100 30%,transparent)}"
+    mark = "{background:color-mix(in srgb,#eda100 30%,transparent);stroke-width:3}"
     return "".join(
         f"%s:has(.{one}:hover,.{one} :focus-visible) .{one}{mark}"
         for one in sorted(set(classes))[:_LINKED_LINES]
