@@ -37,6 +37,7 @@ from jxkernel.jupyter.display import (
     quiz_view,
 )
 from jxkernel.jupyter.display.progress import NotebookBar
+from jxkernel.jupyter.forking import fork_watch
 from jxkernel.jupyter.interrupts import run_interruptibly
 from jxkernel.jupyter.magics import JitMagics, JxMagics, TimingMagics
 from jxkernel.jupyter.magics.jx import SUBCOMMANDS
@@ -80,6 +81,7 @@ class _Loaded:
             self._compiler()
             self._waits()
             self._progress()
+            self._forks()
             self.session.start()
         except BaseException:
             self.unload()
@@ -184,6 +186,10 @@ class _Loaded:
         before = compile_runner.value
         compile_runner.set_global(run_interruptibly)
         self._undo.append(partial(compile_runner.set_global, before))
+
+    def _forks(self) -> None:
+        watch = fork_watch()
+        self._set(watch, "active", True)
 
     def _progress(self) -> None:
         if not hasattr(self.shell, "kernel"):

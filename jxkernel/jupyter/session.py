@@ -26,6 +26,7 @@ from jxkernel.jupyter.body import CellSource
 from jxkernel.jupyter.cells import Cell, CellOptions, Version
 from jxkernel.jupyter.interrupts import StageWatch
 from jxkernel.jupyter.origins import Origins
+from jxkernel.jupyter.reloading import ReloadWatch
 from jxkernel.jupyter.settings import JX
 from jxkernel.jupyter.stale import StaleWatch
 from jxkernel.jupyter.teaching import CellTeaching
@@ -80,6 +81,7 @@ class Session:
         self.program: Callable[[], Outline | None] = lambda: None
         self._stale = StaleWatch(shell.user_ns)
         self._stages = StageWatch()
+        self._reloads = ReloadWatch(shell.user_ns)
         self._origins = Origins(shell.user_ns)
         self._running: list[tuple[RunningCell, events.SpanHandle]] = []
         self.teaching = CellTeaching(shell)
@@ -136,8 +138,16 @@ class Session:
         self._running.append((running, span))
         events.emit(events.CellStarted, cell=label, execution_count=number)
         self._stages.start()
+        self._reloads.before_cell()
         self._warn(self._stale.before_cell(running.text))
         self.teaching.before_cell(label, running.text)
+
+    def _come_last(self) -> None:
+        """Lets what other extensions do before a cell, such as reloading, come before us."""
+        hooks = self.shell.events.callbacks["pre_run_cell"]
+        if self.before_cell in hooks and hooks[-1] != self.before_cell:
+            hooks.remove(self.before_cell)
+            hooks.append(self.before_cell)
 
     def _number(self) -> int:
         """The execution count of a cell that is about to run.
@@ -151,6 +161,7 @@ class Session:
     def after_cell(self, result: Any) -> None:
         """Called by IPython after a cell ran."""
         self._stages.stop()
+        self._come_last()
         if self._running:
             running, span = self._running.pop()
             self._warn(self._stale.after_cell(running.text))

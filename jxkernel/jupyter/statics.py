@@ -137,7 +137,7 @@ class _Freezer:
 
     def freeze(self, value: Any, depth: int) -> Any:
         self._nodes += 1
-        if isinstance(value, _PLAIN):
+        if isinstance(value, _PLAIN) and not _is_class_of_the_user(value):
             return (type(value), value) if not isinstance(value, slice) else ("slice", str(value))
         if isinstance(value, float | complex):
             return (type(value), repr(value))
@@ -163,6 +163,8 @@ class _Freezer:
                 return (type(value), value.tobytes())
             case FunctionType():
                 return self._function_key(value, depth)
+            case type():
+                return self._class_key(value, depth)
             case MethodType():
                 return (
                     "method",
@@ -186,9 +188,20 @@ class _Freezer:
                 return _Identity(value)
             return (type(value), value)
         attributes = getattr(value, "__dict__", None)
-        if type(value).__module__ == "__main__" and isinstance(attributes, dict):
-            return (type(value), _Identity(value), self.freeze(attributes, depth))
+        if isinstance(attributes, dict) and is_of_the_user(type(value)):
+            kind = self.freeze(type(value), depth)
+            return (kind, _Identity(value), self.freeze(attributes, depth))
         return _Identity(value)
+
+    def _class_key(self, kind: type, depth: int) -> Any:
+        """A class with the code of its methods, which may be replaced in place."""
+        parts = {
+            name: getattr(part, "__func__", getattr(part, "fget", part))
+            for name, part in vars(kind).items()
+            if not name.startswith("__") or isinstance(part, FunctionType)
+        }
+        bases = tuple(self.freeze(base, depth) for base in kind.__bases__)
+        return ("class", _Identity(kind), bases, self.freeze(parts, depth))
 
     def _function_key(self, function: FunctionType, depth: int) -> Any:
         code, names = function.__code__, function.__globals__
@@ -199,6 +212,10 @@ class _Freezer:
         attributes = dict(module_attributes(attributes_read(code), names))
         parts = (function.__defaults__, function.__kwdefaults__, captured, mentioned, attributes)
         return ("function", code, *(self.freeze(part, depth) for part in parts))
+
+
+def _is_class_of_the_user(value: Any) -> bool:
+    return isinstance(value, type) and is_of_the_user(value)
 
 
 def module_attributes(

@@ -1,12 +1,16 @@
 """`%%jit` beside the rest of IPython: other notebooks, scripts, functions, autoreload, threads."""
 
 import multiprocessing
+import os
+import sys
 from pathlib import Path
 
 import nbformat
 import numpy as np
+import pytest
 
-from jxkernel.jupyter import session
+from jxkernel.jupyter import session, unload_ipython_extension
+from jxkernel.jupyter.forking import fork_watch
 from tests.jupyter.conftest import Notebook
 
 
@@ -39,6 +43,67 @@ def test_autoreload_and_the_extension_get_along(notebook: Notebook) -> None:
     notebook.run(cell)
     assert notebook.run(cell).line.endswith("hit")
     notebook.run("%unload_ext autoreload")
+
+
+MODULE = """
+import jxkernel as jx
+K = {k}
+def inner(a): return a * {k}
+def f(a): return inner(a)
+@jx.jit
+def g(a): return a * {k}
+class C:
+    def m(self, a): return a * {k}
+"""
+
+
+def test_what_autoreload_changes_is_never_stale(
+    notebook: Notebook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    file = tmp_path / "reloaded_module.py"
+    cells = [
+        *("%%jit\nm.f(x)[1]", "%%jit\nf(x)[1]", "%%jit\ng(x)[1]", "%%jit\nm.g(x)[1]"),
+        *("%%jit\n(x * m.K)[1]", "%%jit\nc.m(x)[1]", "g(x)[1]", "m.g(x)[1]", "h(x)[1]"),
+    ]
+    notebook.run("%load_ext autoreload\n%autoreload 2")
+    for k in (2, 7):
+        file.write_text(MODULE.format(k=k))
+        os.utime(file, (1_000_000_000 + k, 1_000_000_000 + k))
+        if k == 2:
+            notebook.run(
+                "import reloaded_module as m\nfrom reloaded_module import f, g, C\n"
+                "c = C()\nh = jx.jit(f)"
+            )
+        found = {cell: float(notebook.run(cell).value) for cell in cells}
+        assert found == dict.fromkeys(cells, k)
+    notebook.run("%unload_ext autoreload\nimport sys; del sys.modules['reloaded_module']")
+
+
+def test_a_fork_is_told_once_and_the_parent_goes_on(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = fork_watch()
+    monkeypatch.setattr(watch, "_told", False)
+    notebook.run("other = get_ipython().getoutput('echo one')")
+    told = [notebook.attempt(FORK).printed for _ in range(2)]
+    assert [text.count("this cell forks the kernel") for text in told] == [1, 0]
+    assert notebook.names["status"] == 0
+    notebook.run("%%jit\ny = x + 1")
+    unload_ipython_extension(notebook.shell)
+    assert not watch.active
+
+
+FORK = """
+import os, warnings
+with warnings.catch_warnings():
+    warnings.simplefilter('ignore')
+    child = os.fork()
+if child == 0:
+    os._exit(0)
+status = os.waitpid(child, 0)[1]
+"""
 
 
 def test_line_magics_and_shell_commands_in_a_traced_cell(notebook: Notebook) -> None:
