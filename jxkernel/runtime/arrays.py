@@ -323,7 +323,7 @@ def _tolist(self: Any) -> Any:
     return value_of(self).tolist()
 
 
-def _tobytes(self: Any, order: str | None = "C") -> bytes:
+def _tobytes(self: Any, order: Any = "C") -> bytes:
     """Return the bytes of the elements."""
     return value_of(self).tobytes(order)
 
