@@ -18,7 +18,7 @@ ATTRIBUTES = {
 }
 TEXT_LIMIT = 101_000
 HTML_LIMIT = DATA_LIMIT = 300_000
-_STYLE = re.compile(r"width:[\d.]+em|fill:hsl\(\d+ 70% 50%\)")
+_STYLE = re.compile(r"width:[\d.]+(em|px)|fill:hsl\(\d+ 70% 50%\)")
 _CONTROLS = {"Cc", "Cs", "Cf"}
 
 
