@@ -83,6 +83,7 @@ class TraceInfo:
       changed: traced inputs that the cell changed in place.
       rebuilt: names whose statements are to be run in the notebook itself: functions.
       entry: the trace as `jit` keeps it; filled in after the call that made it.
+      function: the cell's name in events.
       watching: what was seen of the names while it ran, or None.
       rendered: what was drawn of it, so that a hit draws nothing again.
       names: the cell's names for variables of the program, as far as `provenance` saw them.
@@ -93,6 +94,7 @@ class TraceInfo:
     deleted: tuple[str, ...] = ()
     rebuilt: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    function: str = ""
     entry: TraceEntry | None = None
     watching: Watching | None = None
     rendered: dict[str, Any] = field(default_factory=dict)
@@ -105,7 +107,7 @@ class TraceInfo:
         if self._provenance is None and self.watching is not None:
             # The watch holds tracers; the provenance is text.
             self.names = self.watching.variable_names()
-            self._provenance, self.watching = self.watching.provenance(), None
+            self._provenance, self.watching = self.watching.provenance(self.function), None
         return self._provenance
 
 
@@ -376,7 +378,8 @@ class Version:
             _ARRAY if isinstance(leaf, Tracer | ArrayImpl) else _own(leaf) for leaf in leaves
         )
         self.check_leaks(_leaks_of_names(bound))
-        return CellResult(arrays, TraceInfo(structure, kept, deleted, rebuilt, tuple(changes)))
+        info = TraceInfo(structure, kept, deleted, rebuilt, tuple(changes), self.cell.name)
+        return CellResult(arrays, info)
 
     def _is_rebuilt(self, name: str, value: Any) -> bool:
         """Whether a name is bound by running its statement in the notebook: it holds code."""

@@ -23,8 +23,6 @@ from jxkernel.events import (
     FastPathLost,
     Lowered,
     Traced,
-    TraceTimeEffect,
-    emit,
 )
 from jxkernel.jupyter.cells import Inputs, TraceInfo, Version
 from jxkernel.jupyter.display import RunReport, Section
@@ -63,8 +61,6 @@ def report_of(
     traced = bool(steps.records(Traced, fun=name))
     built_ns = totals.build_ns
     device = version.options.device or default_device()
-    if traced:
-        _emit_effects(version, info.provenance)
     return RunReport(
         cell=session.running.label,
         function=name,
@@ -178,18 +174,6 @@ def _type_text(value: Any) -> str:
         return texts[0]
     more = f", … {len(leaves)} leaves" if len(leaves) > 4 else ""
     return f"{type(value).__name__} of {', '.join(texts)}{more}"
-
-
-def _emit_effects(version: Version, provenance: Provenance | None) -> None:
-    for function in provenance.functions if provenance else ():
-        for mark in function.effects:
-            emit(
-                TraceTimeEffect,
-                fun=version.cell.name,
-                effect=mark.code,
-                file=function.file,
-                line=mark.line,
-            )
 
 
 def _warnings(

@@ -66,9 +66,17 @@ class Watching:
         self._names = names
         self._returned = returned
 
-    def provenance(self) -> Provenance:
-        """Puts together what was seen so far."""
-        return _Builder(self._names, self._returned).build()
+    def provenance(self, told_of: str = "") -> Provenance:
+        """Puts together what was seen so far.
+
+        Args:
+          told_of: the function by whose name events tell of side effects and constants; without
+            it none are emitted.
+        """
+        builder = _Builder(self._names, self._returned)
+        if told_of:
+            builder.emit(told_of)
+        return builder.build()
 
     def variable_names(self) -> dict[Any, str]:
         """The first name of each jaxpr variable; of those that a container holds, none."""
@@ -158,10 +166,10 @@ class _Builder:
         """The maps of all functions, in the order in which they were first entered."""
         return Provenance(tuple(self._function(one) for one in self._names.codes.values()))
 
-    def emit(self) -> None:
-        """Emits an event for each side effect and each constant."""
+    def emit(self, function: str = "") -> None:
+        """Emits an event for each side effect and each constant, of each function or of one."""
         for notes in self._names.codes.values():
-            name, file = notes.code.co_name, notes.code.co_filename
+            name, file = function or notes.code.co_name, notes.code.co_filename
             for mark in self._effects(notes, self._syntax(notes.code)):
                 events.emit(
                     events.TraceTimeEffect, fun=name, effect=mark.code, file=file, line=mark.line

@@ -67,6 +67,17 @@ def test_map_marks_the_source(notebook: Notebook) -> None:
     assert "T traced · S static" in shown
 
 
+def test_explanation_of_a_cell_has_its_constants_and_side_effects(notebook: Notebook) -> None:
+    notebook.run("k = np.ones(8, 'f')\ndef f(a):\n    return a + k")
+    cell = "%%jit\nz = f(x)\nprint(z)"
+    notebook.run(cell)
+    told = text(notebook, "%jx explain cell_3")
+    assert "constant baked in: k float32[8], 32 B; pass it as an argument" in told
+    assert told.count("happened only while tracing: print(z)") == 1
+    notebook.run(cell)
+    assert text(notebook, "%jx explain cell_3").count("while tracing: print(z)") == 1
+
+
 def test_hlo_and_cost_of_a_call(notebook: Notebook) -> None:
     notebook.run("def f(a):\n    return jnp.sin(a) * 2")
     hlo = text(notebook, "%jx hlo f(x)")
