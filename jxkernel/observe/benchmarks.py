@@ -31,6 +31,7 @@ from jxkernel import dtypes, tree
 from jxkernel.api.jit import jit_anew, jit_state
 from jxkernel.compile import Compiled, Executable
 from jxkernel.core.jaxpr import Jaxpr, subjaxprs
+from jxkernel.core.trace import Tracer
 from jxkernel.errors import DeletedArrayError
 from jxkernel.events import Compiled as CompiledEvent
 from jxkernel.events import Executed, Lowered, Traced
@@ -43,11 +44,11 @@ from jxkernel.runtime import ArrayImpl, arrays_in, default_device, settle, wait
 
 __all__ = ["Benchmark", "Times", "benchmark"]
 
-_SINGLES = (5, 1_000)
+_SINGLES = (3, 1_000)
 _SECONDS = 0.5
-_BATCHES = 5
-_BATCH_SECONDS = 0.05
-_SLOW_SECONDS = 0.5
+_BATCHES = 20
+_BATCH_SECONDS = 0.003
+"""Shorter than a time slice, so that most batches are not disturbed by other processes."""
 _COPIED_BYTES = 2**28
 _REMEASURED = 2
 _PERCENTILES = (5, 25, 50, 75, 95)
@@ -287,7 +288,7 @@ def benchmark(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Benchmark:
 
     A jitted function is traced and compiled anew, apart from what is remembered of it, and timed
     from then on; a compiled one (`jit(f).lower(x).compile()`) and a plain function are timed as
-    they are. The function is called at least 15 times, for about a second, side effects
+    they are. The function is called at least 7 times, for about a second, side effects
     included. Donated arguments are copied for each call, outside of the times: the arrays given
     here stay alive.
 
@@ -304,7 +305,7 @@ def benchmark(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Benchmark:
       (`observe.rooflines`). Of functions that are not compiled as a whole they are not known.
 
     Raises:
-      TypeError: `f` cannot be called, or is a coroutine function.
+      TypeError: `f` cannot be called, or is a coroutine function; or an argument is traced.
       DeletedArrayError: an argument was donated or deleted before.
 
     Example:
@@ -399,7 +400,7 @@ class _Calls:
         if copied:
             number = min(number, max(_COPIED_BYTES // copied, 2))
         times: list[float] = []
-        for _ in range(_BATCHES if latency < _SLOW_SECONDS else 1):
+        for _ in range(min(_BATCHES, max(int(_SECONDS / (number * latency)), 1))):
             given = [self.arguments() for _ in range(number)] if self._given_away else None
             calls = given or [self.arguments()] * number
             result = None
@@ -422,6 +423,11 @@ def _check(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         )
     if inspect.iscoroutinefunction(f):
         raise TypeError(f"benchmark cannot await: {_name(f)} is a coroutine function")
+    if any(isinstance(leaf, Tracer) for leaf in tree.leaves((args, kwargs))):
+        raise TypeError(
+            f"benchmark measures calls on arrays, and {_name(f)} was given a traced value: call "
+            "benchmark outside of jit, grad and vmap"
+        )
     for array in arrays_in((args, kwargs)):
         if array.is_deleted():
             raise DeletedArrayError(array.aval.short())

@@ -19,7 +19,7 @@ N = 64
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmarks, "_SECONDS", 0.01)
-    monkeypatch.setattr(benchmarks, "_BATCH_SECONDS", 0.001)
+    monkeypatch.setattr(benchmarks, "_BATCHES", 2)
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_a_jitted_function_is_built_anew_and_counted(x: Any) -> None:
 
 def test_times_are_in_order(x: Any) -> None:
     result = jx.benchmark(jx.jit(lambda a: a + 1), x)
-    assert len(result.latency.seconds) == len(result.dispatch.seconds) >= 5
+    assert len(result.latency.seconds) == len(result.dispatch.seconds) >= 3
     assert result.dispatch.median <= result.latency.median
     assert result.latency.best <= result.latency.percentile(5) <= result.latency.worst
     assert result.build_time == result.trace_time + result.lower_time + result.compile_time
@@ -147,6 +147,8 @@ def test_wrong_uses_say_what_to_write(x: Any) -> None:
         jx.benchmark(later)
     with pytest.raises(DeletedArrayError):
         jx.benchmark(jnp.sin, gone)
+    with pytest.raises(TypeError, match="sin was given a traced value: call benchmark outside"):
+        jx.jit(lambda a: jx.benchmark(jnp.sin, a).latency.median)(x)
 
 
 def test_what_the_recorder_hears_is_the_functions_own_name(x: Any) -> None:
