@@ -17,7 +17,6 @@ from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from IPython.core.hooks import CommandChainDispatcher
 from IPython.core.magics import execution
 
 from jxkernel.config import (
@@ -27,7 +26,7 @@ from jxkernel.config import (
     wait_runner,
 )
 from jxkernel.core.jaxpr import ClosedJaxpr
-from jxkernel.jupyter.completion import complete_flags, complete_words
+from jxkernel.jupyter.completion import make_matcher
 from jxkernel.jupyter.display import (
     View,
     benchmark_view,
@@ -158,17 +157,19 @@ class _Loaded:
         return self.session.settings.tracebacks == "all" or printer.mode == "Verbose"
 
     def _completers(self) -> None:
-        dispatcher = self.shell.strdispatchers["complete_command"]
         registry = self.shell.magics_manager.registry
-        completers = {
-            f"%%{name}": complete_flags(getattr(registry["JitMagics"], name).parser)
+        flags = {
+            f"%%{name}": sorted(
+                option
+                for action in getattr(registry["JitMagics"], name).parser._actions
+                for option in action.option_strings
+            )
             for name in ("jit", "grad", "vmap", "jaxpr")
         }
-        completers["%jx"] = complete_words(SUBCOMMANDS)
-        for key, completer in completers.items():
-            chain = CommandChainDispatcher()
-            chain.add(completer.__get__(self.shell))
-            self._put(dispatcher.strs, key, chain)
+        matcher = make_matcher(flags, SUBCOMMANDS, self.shell.user_ns)
+        matchers = self.shell.Completer.custom_matchers
+        matchers.append(matcher)
+        self._undo.append(partial(_remove, matchers, matcher))
 
     def _formatters(self) -> None:
         printers = self.shell.display_formatter.mimebundle_formatter.type_printers

@@ -8,7 +8,9 @@ from IPython.core.magics import execution
 
 import jxkernel
 from jxkernel import events
+from jxkernel.config import compile_runner, progress_display, wait_runner
 from jxkernel.jupyter import session_of
+from jxkernel.runtime import ArrayImpl
 from tests.jupyter.conftest import Notebook
 
 TABLES = ("line", "cell")
@@ -25,7 +27,13 @@ def hooks(shell: Any) -> dict[str, Any]:
     collections = {
         "registry": dict(shell.magics_manager.registry),
         "configurables": dict(enumerate(shell.configurables)),
-        "completers": dict(shell.strdispatchers["complete_command"].strs),
+        "completers": dict(enumerate(shell.Completer.custom_matchers)),
+        "waits": {name: vars(ArrayImpl).get(name) for name in ("block_until_ready", "__buffer__")},
+        "runners": {
+            "compile": compile_runner.value,
+            "wait": wait_runner.value,
+            "progress": progress_display.value,
+        },
         "mimebundles": dict(shell.display_formatter.mimebundle_formatter.type_printers),
         "transformers": dict(enumerate(shell.ast_transformers)),
         "InteractiveTB": vars(shell.InteractiveTB).get("structured_traceback"),
@@ -102,8 +110,8 @@ def test_a_failed_load_leaves_nothing(
     shell = plain_notebook.shell
     resolve_magics(shell)
     before = hooks(shell)
-    monkeypatch.setattr(shell, "strdispatchers", {})
-    with pytest.raises(KeyError):
+    monkeypatch.setattr(shell, "Completer", None)
+    with pytest.raises(AttributeError):
         jxkernel.load_ipython_extension(shell)
     monkeypatch.undo()
     assert differences(before, hooks(shell)) == []

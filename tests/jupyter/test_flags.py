@@ -155,14 +155,32 @@ def test_help_reads_well(notebook: Notebook) -> None:
     assert "Trace this cell, compile it with XLA and run it." in magic.__doc__
 
 
-def test_flags_and_names_complete_with_tab(notebook: Notebook) -> None:
-    def complete(line: str) -> list[str]:
-        with provisionalcompleter():
-            found = list(notebook.shell.Completer.completions(line, len(line)))
-        return [completion.text for completion in found]
-
-    assert "--static" in complete("%%jit --st")
-    assert "--max-traces" in complete("%%grad w --m")
-    assert "optimized" in complete("%%jit --show jaxpr,opt")
-    assert "x" in complete("%%jit --donate x")
-    assert "ledger" in complete("%jx led")
+@pytest.mark.parametrize(
+    ("line", "body", "found"),
+    [
+        ("%%jit --st", "", ["--static"]),
+        ("%%grad w --m", "", ["--max-traces"]),
+        ("%%jit --show jaxpr,opt", "", ["optimized"]),
+        ("%%jit --show=hl", "", ["hlo"]),
+        ("%%jit --backend ", "", ["cpu", "gpu", "tpu"]),
+        ("%%jit --device ", "", ["0"]),
+        ("%%jit --donate x", "", ["x"]),
+        ("%%jit --static x,ti", "", ["times"]),
+        ("%%jit --static ", "y = f(x) * times", ["f", "x", "times"]),
+        ("%%jit --donate ", "y = f(x) * times", ["x", "times"]),
+        ("%%jit -o hi", "hidden = x\nhint = 2", ["hidden", "hint"]),
+        ("%%jit -o hidden,", "hidden = x\nhint = 2", ["hidden", "hint"]),
+        ("%%grad ", "(x * times).sum()", ["x", "times"]),
+        ("%%vmap x:", "x * 2", ["0"]),
+        ("%%vmap x:0,", "x * times", ["x", "times"]),
+        ("%jx led", "", ["ledger"]),
+        ("%jx why ti", "", ["times"]),
+    ],
+)
+def test_flags_and_names_complete_with_tab(
+    notebook: Notebook, line: str, body: str, found: list[str]
+) -> None:
+    notebook.run("times = 3\ndef f(a): return a")
+    with provisionalcompleter():
+        completions = list(notebook.shell.Completer.completions(f"{line}\n{body}", len(line)))
+    assert sorted(one.text for one in completions) == sorted(found)

@@ -133,6 +133,18 @@ def test_the_ledger_and_the_map_in_a_kernel(kernel: Kernel) -> None:
     assert "traced, f32[3]" in kernel.ok("%jx why h").result["text/plain"]
 
 
+def test_a_bar_is_one_output_that_is_updated(kernel: Kernel) -> None:
+    reply = kernel.ok(
+        "from jxkernel import lax\n"
+        "y = jx.progress(lax.fori_loop, label='<b>fit')(0, 30, lambda i, c: c + i, 0)\nint(y)"
+    )
+    assert reply.result["text/plain"] == "435"
+    [bundle] = reply.displays
+    assert "&lt;b&gt;fit" in bundle["text/html"]
+    assert bundle["application/vnd.jxkernel.progress+json"]["total"] == 30
+    assert reply.streams == ""
+
+
 def test_restarting_the_kernel_starts_anew() -> None:
     with running_kernel() as kernel:
         kernel.ok(CELL, "one")

@@ -88,6 +88,26 @@ def test_the_debugger_opens_in_the_cell(terminal: Terminal) -> None:
     terminal.process.expect(PROMPT)
 
 
+def test_the_debugger_opens_by_itself_when_asked_to(terminal: Terminal) -> None:
+    terminal.run("%pdb on")
+    for line in ("%%jit", "local = x + 1", "local.nothing", "", ""):
+        terminal.process.sendline(line)
+    terminal.process.expect("ipdb> ")
+    terminal.process.sendline("p local")
+    terminal.process.expect("ipdb> ")
+    assert "Traced<f32[8]>" in (terminal.process.before or "")
+    terminal.process.sendline("q")
+    terminal.process.expect(PROMPT)
+    terminal.run("%pdb off")
+
+
+def test_a_bar_is_a_line_of_text(terminal: Terminal) -> None:
+    terminal.run("from jxkernel import lax")
+    printed = terminal.run("jx.progress(lax.fori_loop)(0, 30, lambda i, c: c + i, 0)")
+    assert "100% ▕████████████████████████▏ 30/30" in printed
+    assert "Array(435" in printed
+
+
 def test_control_c_returns_the_prompt(terminal: Terminal) -> None:
     terminal.run("y = 'kept'")
     terminal.run("%%jit", "h = jnp.sin(x) * w", "h.sum()")
