@@ -18,6 +18,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.numpy import ufuncs
+from jxkernel.numpy.arithmetic import clip
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import greater, greater_equal, less, less_equal
 from jxkernel.numpy.mathematics import logaddexp, tanh
@@ -159,8 +160,9 @@ sparse_plus = unary_function(
 )
 sparse_sigmoid = unary_function(
     "sparse_sigmoid",
-    lambda x: ops.add(ops.mul(ops.clamp(-1, x, 1), 0.5), 0.5),
-    "Return (x + 1) / 2 bounded by 0 and 1, the derivative of ``sparse_plus``.",
+    lambda x: ops.add(ops.mul(clip(x, -1, 1), 0.5), 0.5),
+    "Return (x + 1) / 2 bounded by 0 and 1, the derivative of ``sparse_plus``.\n\n"
+    "The derivative at the bounds is half the one inside.",
     example=("jx.nn.sparse_sigmoid(jnp.array([-2.0, 0.5, 3.0])).tolist()", "[0.0, 0.75, 1.0]"),
     **_between_floats,
 )

@@ -86,6 +86,11 @@ def test_leaky_relu_keeps_integers_with_a_whole_slope(x, slope, wanted, dtype):
     assert (y.tolist(), y.dtype) == (wanted, dtype)
 
 
+def test_sparse_sigmoid_has_half_its_slope_at_the_bounds():
+    slopes = jx.vmap(jx.grad(nn.sparse_sigmoid))(jnp.array([-2.0, -1.0, 0.0, 1.0, 2.0]))
+    assert slopes.tolist() == [0, 0.25, 0.5, 0.25, 0]
+
+
 @pytest.mark.parametrize("name", sorted(set(TYPES) - {"relu", "hard_tanh"}))
 def test_compiled_activations_equal_eager_ones(name):
     f, x = getattr(nn, name), jnp.array([-2.0, -0.0, 0.5, 7.0])
