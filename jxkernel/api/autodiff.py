@@ -16,6 +16,7 @@ from jxkernel.core.jaxpr import eval_jaxpr
 from jxkernel.core.trace import evaluating
 from jxkernel.core.zeros import UndefinedPrimal, Zero, scalar_like
 from jxkernel.ops.broadcast import instantiate
+from jxkernel.ops.convert import convert_element_type_p
 from jxkernel.runtime import as_device_array
 from jxkernel.transforms.jvp import jvp_flat
 from jxkernel.transforms.linearize import Linearized, linearize_flat, vjp_flat
@@ -132,7 +133,8 @@ def _value_and_grad(
     # Traced, a scalar is written into the program; evaluated, gradients are arrays.
     seed = as_device_array(seed) if evaluating() else seed
     aux_cts = [Zero.tangent_of(leaf) for leaf in outs[1:]]
-    gradients = in_tree.unflatten([instantiate(ct) for ct in pullback([seed, *aux_cts])])
+    pulled = zip(pullback([seed, *aux_cts]), flat, strict=True)
+    gradients = in_tree.unflatten([_like_input(ct, abstractify(leaf)) for ct, leaf in pulled])
     value = flat_fun.value(outs)
     result = (value, flat_fun.aux(outs)) if has_aux else value
     return result, gradients[0] if isinstance(argnums, (int, np.integer)) else gradients
@@ -218,6 +220,14 @@ def _split_aux(fun: Callable[..., Any], result: Any) -> tuple[Any, Any]:
             + (f" of length {len(result)}" if isinstance(result, tuple) else "")
         )
     return result[0], result[1]
+
+
+def _like_input(ct: Any, aval: ShapedArray) -> Any:
+    """Return a cotangent as an array, weakly typed where the argument it belongs to is."""
+    ct = instantiate(ct)
+    if aval.weak_type and aval.dtype in dtypes.INEXACT and not abstractify(ct).weak_type:
+        return convert_element_type_p.bind(ct, new_dtype=aval.dtype, weak_type=True)
+    return ct
 
 
 def _is_array(value: Any) -> bool:
@@ -342,7 +352,8 @@ class _Pullback:
             next(pulled) if moves else Zero(aval.tangent())
             for aval, moves in zip(self._in_avals, self._active, strict=True)
         ]
-        return self._in_tree.unflatten([instantiate(ct) for ct in every])
+        cotangents = zip(every, self._in_avals, strict=True)
+        return self._in_tree.unflatten([_like_input(*pair) for pair in cotangents])
 
     def __repr__(self) -> str:
         return f"pullback of {self._name}"

@@ -492,9 +492,12 @@ def jit(
     _warn_of_placement(device, backend)
     if backend is not None and device is None:
         device = local_devices(backend=backend)[0]
+    static = Parameters.of(fun, static_argnums, static_argnames, "static")
+    donate = Parameters.of(fun, donate_argnums, donate_argnames, "donate")
+    _refuse_both(fun, static, donate)
     options = JitOptions(
-        Parameters.of(fun, static_argnums, static_argnames, "static"),
-        Parameters.of(fun, donate_argnums, donate_argnames, "donate"),
+        static,
+        donate,
         keep_unused,
         inline,
         device,
@@ -503,6 +506,21 @@ def jit(
         GivenShardings.of(out_shardings, "jit", "out_shardings"),
     )
     return _make(JitState(fun, options))
+
+
+def _refuse_both(fun: Callable[..., Any], static: Parameters, donate: Parameters) -> None:
+    """Refuse parameters that are static and donated.
+
+    Raises:
+      ValueError: there is one.
+    """
+    names = [name for name in static.names if name in donate.names]
+    both = names or [number for number in static.numbers if number in donate.numbers]
+    if both:
+        raise ValueError(
+            f"jit({function_name(fun)}) has {', '.join(map(str, both))} both static and donated: a "
+            "static argument has no buffer to give"
+        )
 
 
 def _make(state: JitState) -> Any:

@@ -7,8 +7,9 @@ import numpy as np
 
 from jxkernel import tree
 from jxkernel.api.arguments import function_name
+from jxkernel.core.avals import abstractify
 from jxkernel.core.dimensions import sizes as sizes_of
-from jxkernel.errors import AxisError
+from jxkernel.errors import ArgumentTypeError, AxisError
 
 __all__ = ["input_axes", "output_axes"]
 
@@ -90,7 +91,15 @@ def _leaf_path(in_tree: Any, index: int) -> str:
 def _normal(who: str, axis: int | None, leaf: Any, in_tree: Any, index: int) -> int | None:
     if axis is None:
         return None
-    rank = np.ndim(leaf)
+    try:
+        rank = abstractify(leaf).ndim
+    except TypeError:
+        raise ArgumentTypeError(
+            who,
+            _leaf_path(in_tree, index),
+            f"{leaf!r:.60} of type {type(leaf).__name__}",
+            instead=("give the function what is no array by a closure or functools.partial",),
+        ) from None
     if not -rank <= axis < rank:
         raise AxisError(
             f"{who} in_axes",

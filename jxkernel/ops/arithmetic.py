@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, hlo
-from jxkernel.core.avals import abstractify
+from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.zeros import Zero
 from jxkernel.ops.compare import eq, gt, lt
 from jxkernel.ops.families import (
@@ -484,20 +484,27 @@ def integer_pow(x: Any, y: int) -> Any:
 # ---------------------------------------------------------------- max, min, clamp
 
 
-def _extreme_lower(operation: str, direction: str) -> Any:
+def _extreme_lower(operation: str) -> Any:
     def lower(context: Any, *values: Any) -> Any:
-        x, y = broadcast_values(context, values)
-        if not dtypes.issubdtype(context.avals_out[0].dtype, np.complexfloating):
-            return context.value(operation, context.out_type, (x, y))
-        first = _lower_lexicographic(context, x, y, direction)
-        return context.value("stablehlo.select", context.out_type, (first, x, y))
+        return lower_extreme(
+            operation, context, context.avals_out[0], *broadcast_values(context, values)
+        )
 
     return lower
 
 
-def _lower_lexicographic(context: Any, x: Any, y: Any, direction: str) -> Any:
+def lower_extreme(operation: str, context: Any, aval: ShapedArray, x: Any, y: Any) -> Any:
+    """Return the ``"maximum"`` or ``"minimum"`` of two values of one type."""
+    kind = hlo.tensor_type(aval.shape, aval.dtype)
+    if not dtypes.issubdtype(aval.dtype, np.complexfloating):
+        return context.value(f"stablehlo.{operation}", kind, (x, y))
+    direction = {"maximum": "GT", "minimum": "LT"}[operation]
+    first = _lower_lexicographic(context, aval, x, y, direction)
+    return context.value("stablehlo.select", kind, (first, x, y))
+
+
+def _lower_lexicographic(context: Any, aval: ShapedArray, x: Any, y: Any, direction: str) -> Any:
     """Compare complex values by their real parts, and where these are equal by the imaginary."""
-    aval = context.avals_out[0]
     part = hlo.tensor_type(aval.shape, np.zeros((), aval.dtype).real.dtype)
     flag = hlo.tensor_type(aval.shape, np.dtype(np.bool_))
     (x_real, y_real), (x_imag, y_imag) = (
@@ -518,7 +525,7 @@ def _share(t: Any, own: Any, other: Any, z: Any) -> Any:
 max_p = nary(
     "max",
     (ANY, ANY),
-    lower=_extreme_lower("stablehlo.maximum", "GT"),
+    lower=_extreme_lower("maximum"),
     reference=np.maximum,
     jvp=(lambda t, x, y, z: _share(t, x, y, z), lambda t, x, y, z: _share(t, y, x, z)),
 )
@@ -547,7 +554,7 @@ def max(x: Any, y: Any) -> Any:
 min_p = nary(
     "min",
     (ANY, ANY),
-    lower=_extreme_lower("stablehlo.minimum", "LT"),
+    lower=_extreme_lower("minimum"),
     reference=np.minimum,
     jvp=(lambda t, x, y, z: _share(t, x, y, z), lambda t, x, y, z: _share(t, y, x, z)),
 )

@@ -4,7 +4,7 @@ Every rule is itself a gather or scatter: batching adds an axis to the dimension
 ``vmap`` never loops.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -217,12 +217,15 @@ def bind_scatter(
     )
 
 
-def scatter_primitive(name: str, combine: str | None, accepted: type = np.generic) -> Primitive:
+def scatter_primitive(
+    name: str, combine: str | Callable[..., Any] | None, accepted: type = np.generic
+) -> Primitive:
     """Return a scatter with its type, lowering and batching rules.
 
     Args:
       name: the primitive's name.
-      combine: the StableHLO operation that joins an element with its update; None replaces it.
+      combine: what joins an element with its update: a StableHLO operation, or a function of a
+        builder, the element's type and both; None replaces it.
       accepted: the kind of dtypes it takes.
     """
     primitive = Primitive(name)
@@ -245,7 +248,11 @@ def scatter_primitive(name: str, combine: str | None, accepted: type = np.generi
         return operand.update(weak_type=joint_weak_type((operand, updates)))
 
     def lower(context: Any, x: Any, indices: Any, updates: Any, **params: Any) -> Any:
-        return lower_scatter(context, x, indices, updates, combine, **params)
+        joined = combine
+        if callable(combine):
+            element = context.avals_in[0].update(shape=())
+            joined = lambda builder, old, new: combine(builder, element, old, new)  # noqa: E731
+        return lower_scatter(context, x, indices, updates, joined, **params)
 
     def batch(
         axis: Axis,

@@ -1,6 +1,7 @@
 """Scatters that multiply or take extremes; ``indexing`` holds those that replace and add."""
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -10,7 +11,7 @@ from jxkernel.core.avals import abstractify, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero, is_linear, typed_scalar
 from jxkernel.errors import UndefinedRuleError
-from jxkernel.ops.arithmetic import div, mul
+from jxkernel.ops.arithmetic import div, lower_extreme, mul
 from jxkernel.ops.broadcast import filled, instantiate
 from jxkernel.ops.compare import eq
 from jxkernel.ops.index_numbers import GatherScatterMode, ScatterDimensionNumbers
@@ -110,8 +111,8 @@ def _scatter_mul_transpose(
 
 # ---------------------------------------------------------------- scatter_min, scatter_max
 
-scatter_min_p = scatter_primitive("scatter_min", "stablehlo.minimum")
-scatter_max_p = scatter_primitive("scatter_max", "stablehlo.maximum")
+scatter_min_p = scatter_primitive("scatter_min", partial(lower_extreme, "minimum"))
+scatter_max_p = scatter_primitive("scatter_max", partial(lower_extreme, "maximum"))
 
 
 def scatter_min(

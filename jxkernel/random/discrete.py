@@ -45,17 +45,17 @@ __all__ = [
 Shape = tuple[int, ...]
 
 
-def integer_dtype(name: str, dtype: Any) -> Any:
+def integer_dtype(name: str, dtype: Any, error: type[Exception] = ValueError) -> Any:
     """Return the canonical dtype of a distribution of integers.
 
     Raises:
-      ValueError: it is not an integer dtype.
+      ValueError: it is not an integer dtype (or the class ``error``).
     """
     if dtype is None or dtype is int:
         return dtypes.default_int_dtype()
     found = dtypes.check_and_canonicalize_user_dtype(dtype, f"random.{name}")
     if found not in dtypes.INTEGRAL:
-        raise ValueError(f"random.{name} makes integers, got dtype {found.name}")
+        raise error(f"random.{name} makes integers, got dtype {found.name}")
     return found
 
 
@@ -126,14 +126,16 @@ def _randint(words: Any, low: Any, high: Any, name: str, shape: Shape, dtype: An
     """Reduce two words of bits to the span: h · 2ⁿ + l, modulo the span.
 
     With twice as many bits as the span has, the least and the most frequent result differ in
-    probability by no more than 2⁻ⁿ.
+    probability by no more than 2⁻ⁿ.  Narrow dtypes draw words of 32 bits, so that the numbers are
+    those of int32.
     """
-    width = dtypes.itemsize_bits(dtype)
+    own = dtypes.itemsize_bits(dtype)
+    width = max(own, 32)
     least, most = dtypes.iinfo(dtype).min, dtypes.iinfo(dtype).max
     beyond = _exceeds(high, most)
     low, high = (broadcast_to_shape(_clipped(x, least, most, dtype), shape) for x in (low, high))
     unsigned = np.dtype(f"uint{width}")
-    span = cast(ops.sub(high, low), unsigned)
+    span = cast(cast(ops.sub(high, low), np.dtype(f"uint{own}")), unsigned)
     span = select(le(high, low), 1, span)
     if beyond is not None:
         span = select(bitwise_and(beyond, gt(high, low)), ops.add(span, 1), span)
@@ -177,15 +179,14 @@ def randint(
       dtype: an integer dtype; a bound past its end stands for the end.
 
     Raises:
-      TypeError: a bound is not of an integer dtype.
-      ValueError: the dtype is not an integer one.
+      TypeError: a bound, or ``dtype``, is not of an integer dtype.
 
     >>> from jxkernel import random
     >>> bool((random.randint(random.key(0), (100,), 0, 6) < 6).all())
     True
     """
     words, generator = checked_words("randint", key)
-    found = integer_dtype("randint", dtype)
+    found = integer_dtype("randint", dtype, TypeError)
     low, high = _bound(minval), _bound(maxval)
     sizes = joint_shape("randint", shape, low, high)
     return _randint(words, low, high, generator.name, sizes, found)

@@ -127,6 +127,9 @@ def test_gradients_are_as_weak_as_the_argument():
     assert jx.grad(jx.jit(g))(3.0).weak_type
     assert jx.grad(lambda x: np.float16(2) * x)(3.0).weak_type
     assert not jx.grad(g)(np.float32(3)).weak_type
+    for of_strong in (lambda x: mul(x, np.float32(2)), lambda x: np.float32(1)):
+        assert jx.grad(of_strong)(3.0).weak_type
+        assert jx.vjp(of_strong, 3.0)[1](np.float32(1))[0].weak_type
     # What yields to other dtypes stays so: a step of half precision remains one.
     assert (jx.grad(g)(3.0) * jx.numpy.float16(2)).dtype == np.float16
 

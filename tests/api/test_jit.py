@@ -342,3 +342,9 @@ def test_clear_caches_forgets_eager_primitives_too():
     with events.listen(compiled.append, (events.Compiled,)):
         sin(X), sin(X)
     assert len(compiled) == 1
+
+
+@pytest.mark.parametrize("donated", [{"donate_argnums": 1}, {"donate_argnames": "y"}])
+def test_an_argument_is_not_static_and_donated(donated):
+    with pytest.raises(ValueError, match="has y both static and donated"):
+        jx.jit(lambda x, y: x, static_argnums=1, **donated)

@@ -90,6 +90,7 @@ def test_shape_changing_rules_under_two_axes():
         (lambda: jx.vmap(sin, out_axes=3)(V), ValueError, "axis 3 is out of range for a result"),
         (lambda: jx.vmap(sin, out_axes=(0, 1))(V), ValueError, "no prefix of the result"),
         (lambda: jx.vmap(lambda p: p, ({"a": 0},))({"b": V}), ValueError, "no prefix of the arg"),
+        (lambda: jx.vmap(sin)("word"), TypeError, r"given 'word' of type str as args\[0\]"),
         (lambda: jx.vmap(sin, ("x",))(V), TypeError, "must hold ints and None, got 'x'"),
     ],
 )

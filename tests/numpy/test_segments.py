@@ -109,3 +109,12 @@ def test_bad_arguments(args: Any, kwargs: Any, error: Any, message: str) -> None
 def test_traced_ids_need_a_number_of_segments() -> None:
     with pytest.raises(ConcretizationTypeError, match="num_segments=n"):
         jx.jit(jx.ops.segment_sum)(jnp.ones(2), jnp.zeros(2, int))
+
+
+def test_complex_extremes_at_indices_are_lexicographic() -> None:
+    x, ids = jnp.array([2j, 3j, 1 - 1j, 1 - 2j]), jnp.array([0, 0, 1, 1])
+    assert jx.ops.segment_max(x, ids).tolist() == [3j, 1 - 1j]
+    assert jx.ops.segment_min(x, ids).tolist() == [2j, 1 - 2j]
+    assert jnp.zeros(2, "complex64").at[ids].max(x).tolist() == [3j, 1 - 1j]
+    found = jx.vmap(lambda row: jnp.zeros(2, "complex64").at[ids].min(row))(jnp.stack([x, -x]))
+    np.testing.assert_array_equal(found, [[0, 0], [-3j, -1 + 1j]])

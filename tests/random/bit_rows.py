@@ -47,6 +47,8 @@ CALLS: dict[str, Call] = {
     "rademacher": lambda r, jnp: r.rademacher(r.PRNGKey(42), (8,)),
     "randint": lambda r, jnp: r.randint(r.PRNGKey(42), (8,), 0, 10),
     "randint int8": lambda r, jnp: r.randint(r.PRNGKey(42), (8,), -300, 300, "int8"),
+    "randint uint8": lambda r, jnp: r.randint(r.PRNGKey(42), (8,), -3, 100, "uint8"),
+    "randint int16": lambda r, jnp: r.randint(r.PRNGKey(42), (8,), -5, 1000, "int16"),
     "randint of the whole range": lambda r, jnp: r.randint(
         r.PRNGKey(42), (8,), -(2**31), 2**31 - 1
     ),

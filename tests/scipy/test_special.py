@@ -188,6 +188,9 @@ def test_entropy_terms_have_slopes_at_zero_weight() -> None:
     by_x, by_y = jx.grad(special.xlogy, (0, 1))(0.0, 2.0)
     assert (by_x, by_y) == (pytest.approx(np.log(2), rel=1e-6), 0)
     assert jx.grad(special.spence)(1.0) == -1
+    assert jx.grad(special.entr)(0.0) == np.inf
+    # At k = N the slope is that of Γ(N + 1) / Γ(N - k + 1), not that of a rounded number.
+    assert jx.grad(special.comb)(1.0, 1.0) == pytest.approx(1)
     assert jx.grad(lambda x: special.boxcox(3.0, x))(0.0) == pytest.approx(np.log(3) ** 2 / 2)
 
 

@@ -123,6 +123,14 @@ def xlog1py(x: Any, y: Any) -> Any:
     return computed("xlog1py", _xlog1py, x, y, complex_too=True, weakly=True)
 
 
+@custom_jvp
+def _entr(x: Any) -> Any:
+    return jnp.where(x < 0, -np.inf, -_xlogy(x, x))
+
+
+_entr.defjvps(lambda t, y, x: -t * (1 + jnp.log(x)))
+
+
 @fused
 def entr(x: Any) -> Any:
     """Return -x log(x): 0 at 0, -inf below.
@@ -130,13 +138,13 @@ def entr(x: Any) -> Any:
     Args:
       x: a real array; integers become floating.
 
-    The derivative is -1 - log(x).
+    The derivative is -1 - log(x), inf at 0.
 
     >>> from jxkernel.scipy import special
     >>> special.entr(1.0) == 0
     Array(True, dtype=bool)
     """
-    return computed("entr", lambda x: jnp.where(x < 0, -np.inf, -_xlogy(x, x)), x, weakly=True)
+    return computed("entr", _entr, x, weakly=True)
 
 
 def _rel_entr(p: Any, q: Any) -> Any:

@@ -20,6 +20,7 @@ from jxkernel.numpy.promotion import (
 from jxkernel.numpy.ufuncs import unary_function
 from jxkernel.ops import incomplete
 from jxkernel.ops import special as ops
+from jxkernel.ops.identity import stop_gradient
 from jxkernel.scipy.special.elementwise import computed
 
 __all__ = [
@@ -408,7 +409,9 @@ def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:
         n, k = jnp.where(valid, n, 1), jnp.where(valid, k, 0)
         value = jnp.exp(-_smooth_betaln(n - k + 1, k + 1)) / (n + 1)
         whole = (n == jnp.floor(n)) & (k == jnp.floor(k)) & (value < 1e6)
-        return jnp.where(valid, jnp.where(whole, jnp.round(value), value), 0)
+        # Rounded without losing the slope.
+        rounded = value + stop_gradient(jnp.round(value) - value)
+        return jnp.where(valid, jnp.where(whole, rounded, value), 0)
 
     return computed("comb", compute, N, k, weakly=True)
 
