@@ -11,9 +11,10 @@ from jxkernel.core.avals import abstractify, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero, is_linear, typed_scalar
 from jxkernel.errors import UndefinedRuleError
-from jxkernel.ops.arithmetic import div, lower_extreme, mul
+from jxkernel.ops.arithmetic import div, mul
 from jxkernel.ops.broadcast import filled, instantiate
 from jxkernel.ops.compare import eq
+from jxkernel.ops.extreme_lowering import lower_extreme
 from jxkernel.ops.index_numbers import GatherScatterMode, ScatterDimensionNumbers
 from jxkernel.ops.indexing import (
     bind_scatter,
