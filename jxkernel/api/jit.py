@@ -492,12 +492,8 @@ def jit(
     _warn_of_placement(device, backend)
     if backend is not None and device is None:
         device = local_devices(backend=backend)[0]
-    static = Parameters.of(fun, static_argnums, static_argnames, "static")
-    donate = Parameters.of(fun, donate_argnums, donate_argnames, "donate")
-    _refuse_both(fun, static, donate)
     options = JitOptions(
-        static,
-        donate,
+        *_chosen(fun, (static_argnums, static_argnames), (donate_argnums, donate_argnames)),
         keep_unused,
         inline,
         device,
@@ -508,12 +504,16 @@ def jit(
     return _make(JitState(fun, options))
 
 
-def _refuse_both(fun: Callable[..., Any], static: Parameters, donate: Parameters) -> None:
-    """Refuse parameters that are static and donated.
+def _chosen(
+    fun: Callable[..., Any], static_given: Any, donate_given: Any
+) -> tuple[Parameters, Parameters]:
+    """Return the parameters that are static and those donated.
 
     Raises:
-      ValueError: there is one.
+      ValueError: one does not exist, or is both.
     """
+    static = Parameters.of(fun, *static_given, "static")
+    donate = Parameters.of(fun, *donate_given, "donate")
     names = [name for name in static.names if name in donate.names]
     both = names or [number for number in static.numbers if number in donate.numbers]
     if both:
@@ -521,6 +521,7 @@ def _refuse_both(fun: Callable[..., Any], static: Parameters, donate: Parameters
             f"jit({function_name(fun)}) has {', '.join(map(str, both))} both static and donated: a "
             "static argument has no buffer to give"
         )
+    return static, donate
 
 
 def _make(state: JitState) -> Any:
