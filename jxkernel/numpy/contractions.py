@@ -23,7 +23,7 @@ from jxkernel.ops.contract import dot_general
 from jxkernel.ops.joining import stack
 from jxkernel.ops.shape import reshape, squeeze
 from jxkernel.ops.slicing import index_in_dim
-from jxkernel.ops.structural import canonical_axes, listed, whole_number
+from jxkernel.ops.structural import canonical_axes, canonical_axis, listed, whole_number
 
 __all__ = [
     "cross",
@@ -247,12 +247,12 @@ def vecmat(
     >>> jnp.vecmat(jnp.array([10, 1]), jnp.array([[1, 2], [3, 4]]))
     Array([13, 24], dtype=int32)
     """
-    x1 = _conjugate(x1)
+    x1 = _conjugate("vecmat", x1)
     return _product("vecmat", x1, x2, "k", "kn", "n", precision, preferred_element_type)
 
 
-def _conjugate(x: Any) -> Any:
-    return conjugated(x) if argument_aval("product", x).dtype in dtypes.COMPLEX else x
+def _conjugate(name: str, x: Any) -> Any:
+    return conjugated(x) if argument_aval(name, x).dtype in dtypes.COMPLEX else x
 
 
 @fused(static=("axis", *_how))
@@ -277,7 +277,9 @@ def vecdot(
     >>> jnp.vecdot(jnp.array([[1, 2], [3, 4]]), jnp.array([10, 1]))
     Array([12, 34], dtype=int32)
     """
-    x1, x2 = moveaxis(_conjugate(x1), axis, -1), moveaxis(x2, axis, -1)
+    x1 = _conjugate("vecdot", x1)
+    x1 = moveaxis(x1, canonical_axis("vecdot", axis, np.ndim(x1)), -1)
+    x2 = moveaxis(x2, canonical_axis("vecdot", axis, argument_aval("vecdot", x2, 1).ndim), -1)
     return _product("vecdot", x1, x2, "k", "k", "", precision, preferred_element_type)
 
 
@@ -347,7 +349,8 @@ def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
     >>> jnp.vdot(jnp.array([1j, 2]), jnp.array([1j, 3]))
     Array(7.+0.j, dtype=complex64)
     """
-    x, y = ravel(_conjugate(a)), ravel(b)
+    argument_aval("vdot", b, 1)
+    x, y = ravel(_conjugate("vdot", a)), ravel(b)
     x, y, preferred = _operands("vdot", x, y, preferred_element_type)
     return _paired("vdot", x, y, (0,), (0,), precision, preferred)
 
@@ -520,12 +523,14 @@ def cross(
     """
     if axis is not None:
         axisa = axisb = axisc = axis
-    return _cross(moveaxis(a, axisa, -1), moveaxis(b, axisb, -1), axisc)
+    return _cross(a, b, axisa, axisb, axisc)
 
 
-@fused(static=("axis",), name="cross")
-def _cross(a: Any, b: Any, axis: int) -> Any:
+@fused(static=("axisa", "axisb", "axisc"), name="cross")
+def _cross(a: Any, b: Any, axisa: int, axisb: int, axisc: int) -> Any:
     x, y = promote_dtypes("cross", a, b)
+    x = moveaxis(x, canonical_axis("cross", axisa, np.ndim(x)), -1)
+    y = moveaxis(y, canonical_axis("cross", axisb, np.ndim(y)), -1)
     sizes = np.shape(x)[-1], np.shape(y)[-1]
     if not set(sizes) <= {2, 3}:
         raise ValueError(f"cross needs vectors of 2 or 3 elements, got {sizes[0]} and {sizes[1]}")
@@ -542,7 +547,7 @@ def _cross(a: Any, b: Any, axis: int) -> Any:
         return third
     first = _difference(_times(x1, y2), _times(x2, y1))
     second = _difference(_times(x2, y0), _times(x0, y2))
-    return moveaxis(stack([first, second, third], third.ndim), -1, axis)
+    return moveaxis(stack([first, second, third], third.ndim), -1, axisc)
 
 
 def _components(x: Any) -> list[Any]:

@@ -395,7 +395,7 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     >>> jnp.empty((2, 3)).shape
     (2, 3)
     """
-    return zeros(shape, dtype, device=device)
+    return zeros(canonical_shape(shape, "empty"), dtype, device=device)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
@@ -485,6 +485,7 @@ def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: 
     >>> jnp.empty_like(jnp.ones((2, 3), jnp.int8)).dtype
     dtype('int8')
     """
+    argument_aval("empty_like", prototype)
     return zeros_like(prototype, dtype, shape, device=device)
 
 
@@ -525,4 +526,4 @@ def identity(n: int, dtype: Any = None) -> Any:
     Array([[1, 0],
            [0, 1]], dtype=int32)
     """
-    return eye(n, dtype=dtype)
+    return eye(whole_number("identity", "n", n), dtype=dtype)

@@ -251,6 +251,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     >>> jnp.ediff1d(jnp.array([[1, 4], [9, 16]]), to_end=0)
     Array([3, 5, 7, 0], dtype=int32)
     """
+    argument_aval("ediff1d", ary)
     flat = ravel(ary)
     parts = [flat[1:] - flat[:-1]]
     if to_begin is not None:

@@ -42,6 +42,7 @@ OPERANDS = (ArrayImpl, Tracer, int, float, complex, np.ndarray, np.generic, Dime
 _CACHE = PjitFunctionCache(capacity=8192)
 _FUNCTIONS: list["_Fused"] = []
 _PROGRAM_LIMIT = 1024
+_CALL = "The call: "
 
 
 class _Fused:
@@ -63,8 +64,20 @@ class _Fused:
         try:
             return self._answer(args, kwargs)
         except Exception as error:
+            self._name_call(error, args)
             hide_internal_frames(error)
             raise
+
+    def _name_call(self, error: Exception, args: tuple[Any, ...]) -> None:
+        """Add the call to an error that names only what the function is made of.
+
+        Of nested calls the outermost is told, which is the user's.
+        """
+        notes = [n for n in getattr(error, "__notes__", ()) if not n.startswith(_CALL)]
+        if self.name not in str(error) and not self.name.startswith("_"):
+            notes.append(f"{_CALL}{self.name}({', '.join(map(_brief, args))})")
+        if notes or hasattr(error, "__notes__"):
+            error.__notes__ = notes
 
     def _answer(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool]:
         if not evaluating():
@@ -128,6 +141,11 @@ class _Fused:
 
         closed = trace_flat(flat_body, avals, name=self.name)
         return closed, out_tree
+
+
+def _brief(arg: Any) -> str:
+    """Return the type of an array, or the beginning of how anything else is written."""
+    return abstractify(arg).short() if isinstance(arg, (ArrayImpl, Tracer)) else f"{arg!r:.40}"
 
 
 def _as_array(arg: Any) -> Any:

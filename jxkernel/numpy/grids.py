@@ -100,7 +100,7 @@ def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) 
     >>> rows.tolist(), columns.tolist()
     ([[0, 0, 0], [1, 1, 1]], [[0, 1, 2], [0, 1, 2]])
     """
-    shape = canonical_shape(dimensions)
+    shape = canonical_shape(dimensions, "indices", "dimensions")
     found = user_dtype(dtype, "indices") or dtypes.default_int_dtype()
     parts = tuple(_positions(shape, found, sparse))
     if sparse:
@@ -124,7 +124,7 @@ def fromfunction(
     Array([[ 0,  1,  2],
            [10, 11, 12]], dtype=int32)
     """
-    sizes = canonical_shape(shape)
+    sizes = canonical_shape(shape, "fromfunction")
     found = user_dtype(dtype, "fromfunction")
     return function(*_positions(sizes, found, False), **kwargs)
 
@@ -257,7 +257,7 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     aval = argument_aval("unravel_index", indices)
     if aval.dtype not in dtypes.INTEGRAL:
         raise TypeError(f"unravel_index takes integers, got dtype {aval.dtype.name}")
-    sizes = canonical_shape(shape)
+    sizes = canonical_shape(shape, "unravel_index")
     return tuple(_unravelled(indices, sizes))
 
 
@@ -296,7 +296,7 @@ def ravel_multi_index(
     >>> jnp.ravel_multi_index((jnp.array([1, 2]), jnp.array([0, 3])), (3, 4))
     Array([ 4, 11], dtype=int32)
     """
-    sizes = canonical_shape(dims)
+    sizes = canonical_shape(dims, "ravel_multi_index", "dims")
     parts = [asarray(part) for part in multi_index]
     if len(parts) != len(sizes):
         raise ValueError(f"ravel_multi_index got {len(parts)} positions for {len(sizes)} axes")

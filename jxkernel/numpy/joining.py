@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import prod
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.joining import concatenate as joined
 from jxkernel.ops.joining import stack as stacked
 from jxkernel.ops.slicing import slice as sliced
-from jxkernel.ops.structural import canonical_axis, listed, whole_number, whole_numbers
+from jxkernel.ops.structural import canonical_axis, whole_number, whole_numbers
 from jxkernel.runtime import ArrayImpl
 
 __all__ = [
@@ -151,6 +150,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     >>> [part.tolist() for part in jnp.unstack(jnp.array([[1, 2], [3, 4]]), axis=1)]
     [[1, 3], [2, 4]]
     """
+    axis = canonical_axis("unstack", axis, argument_aval("unstack", x).ndim)
     moved = moveaxis(x, axis, 0)
     return tuple([moved[i] for i in range(moved.shape[0])])
 
@@ -219,7 +219,11 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     >>> jnp.append(jnp.array([1, 2]), jnp.array([[3], [4]]))
     Array([1, 2, 3, 4], dtype=int32)
     """
-    return concatenate([arr, values], axis)
+    rank = argument_aval("append", arr).ndim
+    argument_aval("append", values, 1)
+    return concatenate(
+        [arr, values], axis if axis is None else canonical_axis("append", axis, rank)
+    )
 
 
 def block(arrays: Any) -> Any:
@@ -385,7 +389,7 @@ def tile(A: Any, reps: int | Sequence[int]) -> Any:
            [1, 2, 1, 2]], dtype=int32)
     """
     argument_aval("tile", A)
-    counts = tuple(map(index, listed(reps)))
+    counts = whole_numbers("tile", "reps", reps)
     if any(count < 0 for count in counts):
         raise ValueError(f"tile got counts {counts}: they are not negative")
     return _tiled(A, counts)

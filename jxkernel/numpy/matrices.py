@@ -202,6 +202,7 @@ def diagflat(v: Any, k: int = 0) -> Any:
     Array([[0, 7],
            [0, 0]], dtype=int32)
     """
+    argument_aval("diagflat", v)
     return _matrix_of(ravel(v), whole_number("diagflat", "k", k))
 
 
@@ -222,6 +223,8 @@ def trace(
     Array(5, dtype=int32)
     """
     refuse_out("trace", out)
+    if argument_aval("trace", a).ndim < 2:
+        raise ValueError(f"trace needs an array of rank 2 or more, got shape {np.shape(a)}")
     elements = diagonal(a, offset, axis1, axis2)
     if dtype is not None and user_dtype(dtype, "trace") in dtypes.BOOLEAN:
         return any_of(elements, -1)
@@ -271,7 +274,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
     """
     if ndim < 1:
         raise ValueError(f"diag_indices needs at least one axis, got ndim={ndim}")
-    return (asarray(np.arange(index(n))),) * index(ndim)
+    return (asarray(np.arange(whole_number("diag_indices", "n", n))),) * index(ndim)
 
 
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:
@@ -295,7 +298,8 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
     >>> [part.tolist() for part in jnp.tril_indices(2)]
     [[0, 1, 1], [0, 0, 1]]
     """
-    rows, columns = np.tril_indices(index(n), index(k), None if m is None else index(m))
+    n = whole_number("tril_indices", "n", n)
+    rows, columns = np.tril_indices(n, index(k), None if m is None else index(m))
     return asarray(rows), asarray(columns)
 
 
@@ -305,7 +309,8 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
     >>> [part.tolist() for part in jnp.triu_indices(2)]
     [[0, 0, 1], [0, 1, 1]]
     """
-    rows, columns = np.triu_indices(index(n), index(k), None if m is None else index(m))
+    n = whole_number("triu_indices", "n", n)
+    rows, columns = np.triu_indices(n, index(k), None if m is None else index(m))
     return asarray(rows), asarray(columns)
 
 
@@ -354,7 +359,8 @@ def mask_indices(n: int, mask_func: Any, k: int = 0, *, size: int | None = None)
     >>> [part.tolist() for part in jnp.mask_indices(2, jnp.triu)]
     [[0, 0, 1], [0, 1, 1]]
     """
-    rows, columns = nonzero(mask_func(_tri(index(n), index(n), index(n), _INT32), k), size=size)
+    n = whole_number("mask_indices", "n", n)
+    rows, columns = nonzero(mask_func(_tri(n, n, n, _INT32), k), size=size)
     return rows, columns
 
 

@@ -21,6 +21,7 @@ from jxkernel.numpy.reductions import min as least
 from jxkernel.numpy.shapes import moveaxis, reshape
 from jxkernel.numpy.taking import take
 from jxkernel.ops.slicing import pad as padded
+from jxkernel.ops.structural import whole_number
 
 __all__ = ["pad"]
 
@@ -69,6 +70,10 @@ def _pairs(name: str, value: Any, rank: int, convert: Callable[[Any], Any]) -> t
     )
 
 
+def _width(value: Any) -> int:
+    return whole_number("pad", "pad_width", value)
+
+
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
     """Return an array with elements added before and after it along each axis.
 
@@ -94,7 +99,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     Array([3, 2, 1, 2, 3, 2, 1], dtype=int32)
     """
     aval = argument_aval("pad", array)
-    widths = _pairs("pad_width", pad_width, aval.ndim, index)
+    widths = _pairs("pad_width", pad_width, aval.ndim, _width)
     if any(width < 0 for pair in widths for width in pair):
         raise ValueError(f"pad got widths {widths}: they are not negative")
     if callable(mode):

@@ -14,6 +14,7 @@ from jxkernel.numpy.promotion import (
     argument_aval,
     broadcast_to_shape,
     cast,
+    check_arguments,
     inexact_dtype,
     promote_dtypes,
 )
@@ -213,6 +214,7 @@ def logspace(
     >>> jnp.logspace(0, 3, 4, base=2)
     Array([1., 2., 4., 8.], dtype=float32)
     """
+    check_arguments("logspace", start, stop)
     exponents = linspace(start, stop, num, endpoint, axis=axis)
     result = base**exponents
     return result if dtype is None else astype(result, dtype)

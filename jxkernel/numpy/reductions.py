@@ -303,8 +303,16 @@ def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> 
     >>> jnp.ptp(jnp.array([4, 9, 1]))
     Array(8, dtype=int32)
     """
-    refuse_out("ptp", out)
-    return max(a, axis, None, keepdims) - min(a, axis, None, keepdims)
+    if out is not None:
+        refuse_out("ptp", out)
+    return _spread(a, static_axes("ptp", axis), keepdims)
+
+
+@fused(static=("axis", "keepdims"), name="ptp")
+def _spread(a: Any, axis: Axis, keepdims: bool) -> Any:
+    axes = reduced_axes("ptp", a, axis)
+    _check_elements("ptp", np.shape(a), axes, None)
+    return finished(ops.sub(reduce.reduce_max(a, axes), reduce.reduce_min(a, axes)), axes, keepdims)
 
 
 # ---------------------------------------------------------------- truth

@@ -182,6 +182,7 @@ def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) ->
     >>> found.values.tolist(), found.indices.tolist(), found.inverse_indices.tolist()
     ([1, 3], [1, 0], [1, 0, 1])
     """
+    argument_aval("unique_all", x)
     found = unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value)
     return UniqueAll(*found)
 
@@ -194,6 +195,7 @@ def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None)
     >>> jnp.unique_counts(jnp.array([3, 1, 3])).counts
     Array([1, 2], dtype=int32)
     """
+    argument_aval("unique_counts", x)
     found = unique(x, False, False, True, equal_nan=False, size=size, fill_value=fill_value)
     return UniqueCounts(*found)
 
@@ -206,6 +208,7 @@ def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None
     >>> jnp.unique_inverse(jnp.array([3, 1, 3])).inverse_indices
     Array([1, 0, 1], dtype=int32)
     """
+    argument_aval("unique_inverse", x)
     found = unique(x, False, True, False, equal_nan=False, size=size, fill_value=fill_value)
     return UniqueInverse(*found)
 
@@ -218,6 +221,7 @@ def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None)
     >>> jnp.unique_values(jnp.array([3, 1, 3]))
     Array([1, 3], dtype=int32)
     """
+    argument_aval("unique_values", x)
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)
 
 

@@ -155,6 +155,7 @@ def ravel(a: Any, order: str = "C") -> Any:
     >>> jnp.ravel(jnp.array([[1, 2], [3, 4]]), order="F")
     Array([1, 3, 2, 4], dtype=int32)
     """
+    argument_aval("ravel", a)
     return reshape(a, -1 if np.size(a) else 0, "C" if order == "K" else order)
 
 
@@ -343,6 +344,8 @@ def flipud(m: Any) -> Any:
     Array([[3, 4],
            [1, 2]], dtype=int32)
     """
+    if not argument_aval("flipud", m).ndim:
+        raise ValueError("flipud needs an array of rank 1 or more, got a scalar")
     return flip(m, 0)
 
 
@@ -357,6 +360,8 @@ def fliplr(m: Any) -> Any:
     Array([[2, 1],
            [4, 3]], dtype=int32)
     """
+    if argument_aval("fliplr", m).ndim < 2:
+        raise ValueError(f"fliplr needs an array of rank 2 or more, got shape {np.shape(m)}")
     return flip(m, 1)
 
 

@@ -12,7 +12,14 @@ from jxkernel import dtypes
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import less, less_equal
-from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, promote_dtypes, static_axis
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    broadcast_to_shape,
+    cast,
+    dtype_of,
+    promote_dtypes,
+    static_axis,
+)
 from jxkernel.numpy.shapes import ravel
 from jxkernel.numpy.taking import take
 from jxkernel.ops import arithmetic as ops
@@ -23,7 +30,7 @@ from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.select import select
 from jxkernel.ops.shape import rev
 from jxkernel.ops.sort import sort as sorted_along
-from jxkernel.ops.structural import canonical_axis
+from jxkernel.ops.structural import canonical_axis, whole_number
 
 __all__ = [
     "argpartition",
@@ -183,19 +190,21 @@ def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
 def _check_rank(name: str, a: Any, kth: int, axis: int) -> None:
     aval = argument_aval(name, a)
     size = aval.shape[canonical_axis(name, axis, aval.ndim)]
+    kth = whole_number(name, "kth", kth)
     if not -size <= kth < size:
         raise ValueError(f"{name} got rank {kth} for an axis of size {size}")
 
 
+@fused
 def sort_complex(a: Any) -> Any:
     """Return an array sorted along its last axis, as complex numbers.
 
     >>> jnp.sort_complex(jnp.array([2 + 1j, 1, 2 - 1j]))
     Array([1.+0.j, 2.-1.j, 2.+1.j], dtype=complex64)
     """
-    result = sort(a)
-    dtype = dtypes.canonicalize_dtype(dtypes.to_complex_dtype(result.dtype))
-    return result.astype(dtype)
+    a, axis = _along("sort_complex", a, -1)
+    dtype = dtypes.canonicalize_dtype(dtypes.to_complex_dtype(dtype_of(a)))
+    return cast(sorted_along(a, axis), dtype)
 
 
 # ---------------------------------------------------------------- searchsorted

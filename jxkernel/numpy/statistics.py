@@ -169,6 +169,7 @@ def cov(
     Array([[ 2. , -3. ],
            [-3. ,  4.5]], dtype=float32)
     """
+    argument_aval("cov", m)
     given = [x for x in (m, y, fweights, aweights) if x is not None]
     check_arguments("cov", *given)
     if any(np.ndim(x) > 2 for x in given):
@@ -192,6 +193,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
     Array([[ 1., -1.],
            [-1.,  1.]], dtype=float32)
     """
+    check_arguments("corrcoef", x, *[part for part in (y,) if part is not None])
     return _correlation(cov(x, y, rowvar, dtype=dtype))
 
 
@@ -303,6 +305,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     count = whole_number("histogram", "bins", bins)
     if count < 1:
         raise ValueError(f"histogram got bins={count}: at least one bin is needed")
+    argument_aval("histogram_bin_edges", a)
     a = ravel(a)
     dtype = inexact_dtype(a.dtype)
     low, high = range if range is not None else (_least(a), _greatest(a))

@@ -344,6 +344,7 @@ def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: An
     >>> jnp.extract(x > 2, x)
     Array([5, 9], dtype=int32)
     """
+    check_arguments("extract", condition, arr)
     return compress(ravel(condition), ravel(arr), size=size, fill_value=fill_value)
 
 

@@ -16,14 +16,14 @@ from jxkernel.ops.structural import whole_number
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]
 
 
-def _places(M: int) -> Any:
+def _places(name: str, M: int) -> Any:
     """Return 0, 1, ..., M - 1 in the default float dtype; None for at most one place."""
-    count = whole_number("a window", "M", M)
+    count = whole_number(name, "M", M)
     return arange(count, dtype=dtypes.default_float_dtype()) if count > 1 else None
 
 
-def _cosines(M: int, first: float, second: float, third: float = 0.0) -> Any:
-    places = _places(M)
+def _cosines(name: str, M: int, first: float, second: float, third: float = 0.0) -> Any:
+    places = _places(name, M)
     if places is None:
         return ones(max(index(M), 0))
     angle = places * (2 * pi / (index(M) - 1))
@@ -37,7 +37,7 @@ def bartlett(M: int) -> Any:
     >>> jnp.bartlett(5)
     Array([0. , 0.5, 1. , 0.5, 0. ], dtype=float32)
     """
-    places = _places(M)
+    places = _places("bartlett", M)
     if places is None:
         return ones(max(index(M), 0))
     return 1 - abs(2 * places - (index(M) - 1)) / (index(M) - 1)
@@ -49,7 +49,7 @@ def blackman(M: int) -> Any:
     >>> [f"{weight:.2f}" for weight in jnp.blackman(5)]
     ['-0.00', '0.34', '1.00', '0.34', '-0.00']
     """
-    return _cosines(M, 0.42, 0.5, 0.08)
+    return _cosines("blackman", M, 0.42, 0.5, 0.08)
 
 
 def hamming(M: int) -> Any:
@@ -58,7 +58,7 @@ def hamming(M: int) -> Any:
     >>> [f"{weight:.2f}" for weight in jnp.hamming(5)]
     ['0.08', '0.54', '1.00', '0.54', '0.08']
     """
-    return _cosines(M, 0.54, 0.46)
+    return _cosines("hamming", M, 0.54, 0.46)
 
 
 def hanning(M: int) -> Any:
@@ -67,7 +67,7 @@ def hanning(M: int) -> Any:
     >>> [f"{weight:.2f}" for weight in jnp.hanning(5)]
     ['0.00', '0.50', '1.00', '0.50', '0.00']
     """
-    return _cosines(M, 0.5, 0.5)
+    return _cosines("hanning", M, 0.5, 0.5)
 
 
 def kaiser(M: int, beta: Any) -> Any:
@@ -80,7 +80,7 @@ def kaiser(M: int, beta: Any) -> Any:
     >>> [f"{weight:.2f}" for weight in jnp.kaiser(5, 2.0)]
     ['0.44', '0.83', '1.00', '0.83', '0.44']
     """
-    places = _places(M)
+    places = _places("kaiser", M)
     if places is None:
         return ones(max(index(M), 0))
     return _kaiser(places, beta)

@@ -132,6 +132,63 @@ WRONG = [
 ]
 
 
+Z = jnp.array([1 + 1j, 2])
+BY_PART = [
+    (lambda: jnp.median(X, axis=5), ValueError, "median got axis 5"),
+    (lambda: jnp.median(Z), TypeError, "median does not accept dtype complex64"),
+    (lambda: jnp.percentile("a", 5), TypeError, "percentile takes arrays"),
+    (lambda: jnp.nanargmax(X, axis=5), ValueError, "nanargmax got axis 5"),
+    (lambda: jnp.nanargmin(jnp.zeros(0)), ValueError, "nanargmin of no elements"),
+    (lambda: jnp.nanmax(X, axis=5), ValueError, "nanmax got axis 5"),
+    (lambda: jnp.nansum([1, 2]), TypeError, r"nansum takes .* got \[1, 2\]"),
+    (lambda: jnp.nancumsum(X, axis=5), ValueError, "nancumsum got axis 5"),
+    (lambda: jnp.ptp(X, axis=5), ValueError, "ptp got axis 5"),
+    (lambda: jnp.modf(Z), TypeError, "modf does not accept dtype complex64"),
+    (lambda: jnp.unwrap(Z), TypeError, "unwrap does not accept dtype complex64"),
+    (lambda: jnp.cross(V, V, axis=5), ValueError, "cross got axis 5"),
+    (lambda: jnp.unstack(V, axis=5), ValueError, "unstack got axis 5"),
+    (lambda: jnp.append(V, V, axis=5), ValueError, "append got axis 5"),
+    (lambda: jnp.ravel("a"), TypeError, "ravel takes arrays"),
+    (lambda: jnp.trace(V), ValueError, r"trace needs an array of rank 2 or more, got shape \(3,\)"),
+    (lambda: jnp.fliplr(V), ValueError, r"fliplr needs an array of rank 2 or more"),
+    (lambda: jnp.sort_complex(jnp.float32(1)), ValueError, "sort_complex got axis -1"),
+    (lambda: jnp.partition(V, 1.5), TypeError, "partition got kth=1.5 of type float"),
+    (lambda: jnp.unique_values("a"), TypeError, "unique_values takes arrays"),
+    (lambda: jnp.hanning(2.5), TypeError, "hanning got M=2.5 of type float"),
+    (lambda: jnp.indices((2.5,)), TypeError, "indices got dimensions=2.5 of type float"),
+    (lambda: jnp.identity(2.5), TypeError, "identity got n=2.5 of type float"),
+    (lambda: jnp.pad(V, 1.5), TypeError, "pad got pad_width=1.5"),
+    (lambda: jnp.tile(V, 1.5), TypeError, "tile got reps=1.5"),
+    (lambda: jnp.fft.fftfreq(2.5), TypeError, "fftfreq got n=2.5"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "words"), BY_PART)
+def test_functions_made_of_others_name_themselves(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+OF_OPERATIONS = [
+    (jnp.fmod, (Z, 2), "fmod(c64[2], 2)"),
+    (jnp.trunc, (Z,), "trunc(c64[2])"),
+    (jnp.copysign, (Z, Z), "copysign(c64[2], c64[2])"),
+    (jnp.negative, (jnp.array([True]),), "negative(bool[1])"),
+    (lambda x: -x, (jnp.array([True]),), "negative(bool[1])"),
+]
+
+
+@pytest.mark.parametrize(("function", "args", "told"), OF_OPERATIONS)
+def test_errors_of_operations_tell_the_call(function, args, told):
+    for run in (function, jx.jit(function)):
+        with pytest.raises(TypeError) as caught:
+            run(*args)
+        assert told.split("(")[0] in "".join(caught.value.__notes__)
+    with pytest.raises(TypeError) as caught:
+        function(*args)
+    assert caught.value.__notes__ == [f"The call: {told}"]
+
+
 @pytest.mark.parametrize(("call", "error", "words"), WRONG)
 def test_errors_say_what_was_given_and_what_would_work(call, error, words):
     with pytest.raises(error, match=words):

@@ -47,16 +47,52 @@ def test_positions_of_any_dtype_are_stable(dtype):
 SPECIAL = np.array([np.nan, 1, -0.0, np.inf, 0.0, -np.inf, -np.nan, -1, 0.0, -0.0], np.float32)
 
 
+# A few elements are sorted by comparison, more by integer keys.
+COUNTS = pytest.mark.parametrize("count", [1, 9], ids=["few", "many"])
+
+
+@COUNTS
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32])
-def test_nan_is_last(dtype):
-    x = SPECIAL.astype(dtype)
-    np.testing.assert_array_equal(np.asarray(sort(x)).astype("f"), np.sort(SPECIAL))
+def test_nan_is_last(dtype, count):
+    x = np.tile(SPECIAL, count)
+    ordered = np.asarray(sort(x.astype(dtype))).astype("f")
+    np.testing.assert_array_equal(ordered, np.sort(x))
 
 
-def test_zeros_of_both_signs_are_equal_keys_and_keep_their_sign():
-    ordered, places = sort_key_val(SPECIAL, np.arange(10, dtype=np.int32))
-    assert np.asarray(places).tolist() == [5, 7, 2, 4, 8, 9, 1, 3, 0, 6]
-    assert np.signbit(np.asarray(ordered))[2:6].tolist() == [True, False, False, True]
+@COUNTS
+def test_zeros_of_both_signs_and_all_nan_are_equal_keys_and_keep_their_bits(count):
+    x = np.tile(SPECIAL, count)
+    ordered, places = sort_key_val(x, np.arange(x.size, dtype=np.int32))
+    order = np.argsort(x, kind="stable")
+    assert np.asarray(places).tolist() == order.tolist()
+    assert np.signbit(np.asarray(ordered)).tolist() == np.signbit(x[order]).tolist()
+
+
+@COUNTS
+def test_one_array_keeps_the_signs_of_its_zeros_and_nan(count):
+    x = np.tile(SPECIAL, count)
+    ordered = np.asarray(sort(x))
+    for chosen in (lambda y: y == 0, np.isnan):
+        assert np.signbit(ordered[chosen(ordered)]).sum() == np.signbit(x[chosen(x)]).sum()
+
+
+@COUNTS
+def test_positions_along_another_axis_are_not_those_of_the_sort(count):
+    x = np.tile(RANDOM.standard_normal((4, 5)).astype("f"), (count, 1))
+    rows = np.broadcast_to(np.arange(4 * count, dtype=np.int32)[:, None], x.shape)
+    columns = np.broadcast_to(np.arange(5, dtype=np.int32), x.shape)
+    found = jx.jit(
+        lambda x: sort(
+            (
+                x,
+                jx.lax.broadcasted_iota("int32", x.shape, 0),
+                jx.lax.broadcasted_iota("int32", x.shape, 1),
+            )
+        )
+    )(x)
+    order = np.argsort(x, 1, kind="stable")
+    for array, wanted in zip(found, (x, rows, columns), strict=True):
+        np.testing.assert_array_equal(array, np.take_along_axis(wanted, order, 1))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.int64, np.uint64])

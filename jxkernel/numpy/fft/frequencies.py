@@ -1,7 +1,6 @@
 """Sample frequencies of transforms, and their order."""
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast
 from jxkernel.numpy.taking import roll
 from jxkernel.ops.arithmetic import div
-from jxkernel.ops.structural import canonical_axes, listed
+from jxkernel.ops.structural import canonical_axes, listed, whole_number
 
 __all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
 
@@ -26,7 +25,7 @@ def _frequencies(d: Any, count: int, first: int, n: int, dtype: Any) -> Any:
 
 
 def _sampled(name: str, n: Any, d: Any, dtype: Any, device: Any, half: bool) -> Any:
-    n = index(n)
+    n = whole_number(name, "n", n)
     if n < 0:
         raise ValueError(f"{name} got n={n}: a number of samples is not negative")
     spacing = argument_aval(name, d, 1)
