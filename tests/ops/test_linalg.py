@@ -9,6 +9,7 @@ from jxkernel.config import enable_x64
 from jxkernel.errors import UndefinedRuleError
 from jxkernel.lax import linalg
 from jxkernel.ops.linalg_lu import lu_solve
+from jxkernel.ops.linalg_orthogonal import geqrf
 from tests.ops.checking import (
     assert_close,
     check_all,
@@ -236,6 +237,31 @@ def test_products_of_reflections(make, left, transpose):
         reference=lambda c: op @ c if left else c @ op,
         vmap=False,
     )
+
+
+@kinds
+@pytest.mark.parametrize("shape", [(2, 4, 3), (3, 5), (0, 2)])
+@pytest.mark.parametrize("pivoting", [False, True])
+def test_geqrf_leaves_the_factors_as_lapack_does(make, shape, pivoting):
+    with enable_x64(True):
+        x = make(*shape)
+        form, taus, *order = map(np.asarray, geqrf(x, pivoting=pivoting))
+        assert (form.shape, taus.shape) == (shape, (*shape[:-2], min(shape[-2:])))
+        for index in np.ndindex(*shape[:-2]):
+            if 0 in shape:
+                continue
+            (wanted, factors), _, *places = scipy.linalg.qr(x[index], mode="raw", pivoting=pivoting)
+            np.testing.assert_allclose(form[index], wanted, atol=1e-12)
+            np.testing.assert_allclose(taus[index], factors, atol=1e-12)
+            assert [p[index].tolist() for p in order] == [p.tolist() for p in places]
+        check_vmap(lambda x: geqrf(x, pivoting=pivoting), [make(3, *shape)])
+
+
+def test_geqrf_refuses_a_derivative_and_vectors():
+    with pytest.raises(UndefinedRuleError, match="geqrf.*differentiate qr"):
+        jx.jvp(lambda x: geqrf(x)[0], (S,), (S,))
+    with pytest.raises(ValueError, match="geqrf"):
+        geqrf(np.ones(3, np.float32))
 
 
 # ---------------------------------------------------------------- eigh, svd
