@@ -258,7 +258,7 @@ def test_geqrf_leaves_the_factors_as_lapack_does(make, shape, pivoting):
 
 
 def test_geqrf_refuses_a_derivative_and_vectors():
-    with pytest.raises(UndefinedRuleError, match="geqrf.*differentiate qr"):
+    with pytest.raises(UndefinedRuleError, match=r"geqrf.*differentiate qr"):
         jx.jvp(lambda x: geqrf(x)[0], (S,), (S,))
     with pytest.raises(ValueError, match="geqrf"):
         geqrf(np.ones(3, np.float32))
