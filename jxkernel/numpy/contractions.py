@@ -475,6 +475,7 @@ def _tensordot(
 
 
 @fused
+@fused
 def kron(a: Any, b: Any) -> Any:
     """Return the Kronecker product: the array ``a`` with each element times ``b`` in its place.
 

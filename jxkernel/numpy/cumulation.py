@@ -199,7 +199,6 @@ def cumulative_prod(
 # ---------------------------------------------------------------- differences
 
 
-@fused(static=("n", "axis"), name="diff")
 def _differences(a: Any, n: int, axis: int) -> Any:
     a = moveaxis(a, axis, -1)
     for _ in range(n):
@@ -207,6 +206,7 @@ def _differences(a: Any, n: int, axis: int) -> Any:
     return moveaxis(a, -1, axis)
 
 
+@fused(static=("n", "axis"))
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """Return the differences of successive elements; of booleans, whether they differ.
 

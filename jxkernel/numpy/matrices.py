@@ -222,13 +222,20 @@ def trace(
     >>> jnp.trace(jnp.array([[1, 2], [3, 4]]))
     Array(5, dtype=int32)
     """
-    refuse_out("trace", out)
-    if argument_aval("trace", a).ndim < 2:
+    if out is not None:
+        refuse_out("trace", out)
+    if dtype is not None:
+        dtype = user_dtype(dtype, "trace")
+    return _trace(a, whole_number("trace", "offset", offset), axis1, axis2, dtype)
+
+
+@fused(static=("offset", "axis1", "axis2", "dtype"), name="trace")
+def _trace(a: Any, offset: int, axis1: int, axis2: int, dtype: Any) -> Any:
+    rank = argument_aval("trace", a).ndim
+    if rank < 2:
         raise ValueError(f"trace needs an array of rank 2 or more, got shape {np.shape(a)}")
-    elements = diagonal(a, offset, axis1, axis2)
-    if dtype is not None and user_dtype(dtype, "trace") in dtypes.BOOLEAN:
-        return any_of(elements, -1)
-    return total(elements, -1, dtype)
+    elements = diagonal(a, offset, *canonical_axes("trace", (axis1, axis2), rank))
+    return any_of(elements, -1) if dtype in dtypes.BOOLEAN else total(elements, -1, dtype)
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:

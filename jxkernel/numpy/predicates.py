@@ -16,8 +16,9 @@ from jxkernel.dtypes import (
 )
 from jxkernel.numpy.arithmetic import absolute
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.logic import isinf, isnan
+from jxkernel.numpy.logic import isfinite, isnan
 from jxkernel.numpy.promotion import argument_aval, broadcast_shapes, promote_inexact
+from jxkernel.ops.reduce import reduce_and
 from jxkernel.runtime import ArrayImpl
 
 __all__ = [
@@ -58,20 +59,26 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     >>> jnp.isclose(jnp.array([1.0, 1.1]), 1.000001)
     Array([ True, False], dtype=bool)
     """
-    x, y = promote_inexact("isclose", a, b)
-    infinite = isinf(x) | isinf(y)
-    near = absolute(x - y) <= atol + rtol * absolute(y)
-    result = (infinite & (x == y)) | (~infinite & near)
+    return _close("isclose", a, b, rtol, atol, equal_nan)
+
+
+def _close(name: str, a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> Any:
+    x, y = promote_inexact(name, a, b)
+    # Beside an infinite y the bound is infinite too.
+    near = isfinite(y) & (absolute(x - y) <= atol + rtol * absolute(y))
+    result = (x == y) | near
     return result | (isnan(x) & isnan(y)) if equal_nan else result
 
 
+@fused(static=("equal_nan",))
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Return whether all elements are close; see ``isclose``.
 
     >>> jnp.allclose(jnp.array([1.0, 2.0]), jnp.array([1.0, 2.000001]))
     Array(True, dtype=bool)
     """
-    return isclose(a, b, rtol, atol, equal_nan).all()
+    close = _close("allclose", a, b, rtol, atol, equal_nan)
+    return reduce_and(close, tuple(range(np.ndim(close))))
 
 
 @fused(static=("equal_nan",))

@@ -117,7 +117,29 @@ def _concrete_number(argument: str, x: Any) -> Any:
 
 @fused(static=("num", "endpoint", "dtype", "axis"))
 def _spaced(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> Any:
-    """Interpolate in an inexact dtype: both ends are met exactly."""
+    """Interpolate in an inexact dtype: both ends are met exactly.  Integers are rounded down."""
+    start, stop, inner = _ends(start, stop, dtype)
+    line = _line(start, stop, num, endpoint, inner, axis)
+    return cast(
+        floor(line) if dtype in dtypes.INTEGRAL else line, inner if dtype is None else dtype
+    )
+
+
+@fused(static=("num", "endpoint", "dtype"), name="linspace")
+def _spacing(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any) -> Any:
+    start, stop, inner = _ends(start, stop, dtype)
+    intervals = num - 1 if endpoint else num
+    return (asarray(stop, inner) - start) / intervals if intervals else asarray(np.nan, inner)
+
+
+def _ends(start: Any, stop: Any, dtype: Any) -> tuple[Any, Any, Any]:
+    """Return the ends, and the dtype to compute in."""
+    start, stop = promote_dtypes("linspace", start, stop)
+    computed = inexact_dtype(dtypes.dtype(start))
+    return start, stop, dtype if dtype in dtypes.INEXACT else computed
+
+
+def _line(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> Any:
     shape = np.broadcast_shapes(np.shape(start), np.shape(stop))
     first, last = (broadcast_to_shape(cast(x, dtype), shape) for x in (start, stop))
     intervals = num - 1 if endpoint else num
@@ -180,24 +202,11 @@ def linspace(
     num = whole_number("linspace", "num", num)
     if num < 0:
         raise ValueError(f"linspace needs a number of points that is not negative, got {num}")
-    start, stop = promote_dtypes("linspace", start, stop)
-    computed = inexact_dtype(dtypes.dtype(start))
-    wanted = computed if dtype is None else user_dtype(dtype, "linspace")
-    inner = wanted if wanted in dtypes.INEXACT else computed
-    line = _spaced(start, stop, num, endpoint, inner, axis)
-    if wanted in dtypes.INTEGRAL:
-        line = _floored(line, wanted)
-    line = placed(line if line.dtype == wanted else astype(line, wanted), device)
-    if not retstep:
-        return line
-    intervals = num - 1 if endpoint else num
-    step = (asarray(stop, inner) - start) / intervals if intervals else asarray(np.nan, inner)
-    return line, step
-
-
-@fused(static=("dtype",))
-def _floored(x: Any, dtype: Any) -> Any:
-    return cast(floor(x), dtype)
+    if dtype is not None:
+        dtype = user_dtype(dtype, "linspace")
+    axis = whole_number("linspace", "axis", axis)
+    line = placed(_spaced(start, stop, num, bool(endpoint), dtype, axis), device)
+    return (line, _spacing(start, stop, num, bool(endpoint), dtype)) if retstep else line
 
 
 def logspace(

@@ -16,6 +16,7 @@ from jxkernel.numpy.promotion import (
     broadcast_shapes,
     broadcast_to_shape,
     check_arguments,
+    static_axes,
 )
 from jxkernel.numpy.words import moves_elements
 from jxkernel.ops import shape as ops
@@ -149,6 +150,7 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
 
 
 @moves_elements
+@fused(static=("order",))
 def ravel(a: Any, order: str = "C") -> Any:
     """Return the elements of an array along one axis; arguments are those of ``reshape``.
 
@@ -260,6 +262,7 @@ def matrix_transpose(x: Any, /) -> Any:
 
 
 @moves_elements
+@fused(static=("axis1", "axis2"))
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """Return an array with two axes exchanged.
 
@@ -273,7 +276,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     first, second = (canonical_axis("swapaxes", axis, rank) for axis in (axis1, axis2))
     order = list(range(rank))
     order[first], order[second] = order[second], order[first]
-    return _transposed(a, tuple(order))
+    return permuted(a, tuple(order))
 
 
 @moves_elements
@@ -286,6 +289,11 @@ def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[in
     >>> jnp.moveaxis(jnp.ones((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
+    return _moved(a, static_axes("moveaxis", source), static_axes("moveaxis", destination))
+
+
+@fused(static=("source", "destination"), name="moveaxis")
+def _moved(a: Any, source: Any, destination: Any) -> Any:
     rank = argument_aval("moveaxis", a).ndim
     sources = canonical_axes("moveaxis", listed(source), rank)
     destinations = canonical_axes("moveaxis", listed(destination), rank)
@@ -294,7 +302,7 @@ def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[in
     order = [axis for axis in range(rank) if axis not in sources]
     for place, axis in sorted(zip(destinations, sources, strict=True)):
         order.insert(place, axis)
-    return _transposed(a, tuple(order))
+    return permuted(a, tuple(order))
 
 
 @moves_elements

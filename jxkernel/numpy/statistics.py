@@ -17,7 +17,7 @@ from jxkernel.numpy.joining import concatenate
 from jxkernel.numpy.logic import isnan
 from jxkernel.numpy.mathematics import conj, imag, real, sqrt
 from jxkernel.numpy.matrices import diag
-from jxkernel.numpy.means import mean
+from jxkernel.numpy.means import mean, mean_function
 from jxkernel.numpy.promotion import (
     argument_aval,
     broadcast_to_shape,
@@ -76,16 +76,14 @@ def average(
     >>> jnp.average(jnp.array([1.0, 5.0]), weights=jnp.array([3, 1]))
     Array(2., dtype=float32)
     """
+    if weights is None and not returned:
+        return _plain_average(a, axis, None, None, keepdims, None)
     check_arguments("average", a, *(() if weights is None else (weights,)))
     axes = reduced_axes("average", a, axis)
     if weights is None:
         result = mean(a, axis, keepdims=keepdims)
         count = prod(np.shape(a)[i] for i in axes)
-        return (
-            (result, broadcast_to(asarray(count, result.dtype), result.shape))
-            if returned
-            else result
-        )
+        return result, broadcast_to(asarray(count, result.dtype), result.shape)
     shape, own = np.shape(a), np.shape(weights)
     if own != shape:
         if axis is None or own != tuple(shape[i] for i in axes):
@@ -96,6 +94,9 @@ def average(
         weights = expand_dims(weights, tuple(i for i in range(len(shape)) if i not in axes))
     result, total = _weighted(a, weights, axes, keepdims)
     return (result, broadcast_to(total, result.shape)) if returned else result
+
+
+_plain_average = mean_function("average")
 
 
 @fused(static=("axes", "keepdims"), name="average")

@@ -16,7 +16,7 @@ from jxkernel.core.trace import Tracer
 from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.creation import asarray, ones_like, zeros
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.indexing import getitem
+from jxkernel.numpy.indexing import getitem, static_fill
 from jxkernel.numpy.joining import stack
 from jxkernel.numpy.logic import truth
 from jxkernel.numpy.promotion import (
@@ -28,6 +28,7 @@ from jxkernel.numpy.promotion import (
     dtype_of,
     refuse_out,
     static_axes,
+    static_axis,
 )
 from jxkernel.numpy.ranges import arange
 from jxkernel.numpy.shapes import moveaxis, ravel, reshape
@@ -79,7 +80,7 @@ def take(
 
     Args:
       a: an array.
-      indices: an array of integers; negative ones count from the end.
+      indices: an array of integers; negative ones count from the end.  Booleans are 0 and 1.
       axis: the axis; None for the flattened array.
       out: must be None.
       mode: what happens out of bounds: ``"fill"`` (None) reads ``fill_value``, ``"clip"`` the
@@ -103,16 +104,38 @@ def take(
     >>> jnp.take(jnp.array([5.0, 6.0]), 2)
     Array(nan, dtype=float32)
     """
-    refuse_out("take", out)
+    if out is not None:
+        refuse_out("take", out)
     if mode == "raise":
         raise NotImplementedError("take(mode='raise'): a compiled program cannot raise")
-    check_arguments("take", a, indices)
+    if fill_value is not None:
+        fill_value = static_fill(fill_value)
+    axis = static_axis("take", axis)
+    return _taken(
+        a, indices, axis, mode, fill_value, bool(indices_are_sorted), bool(unique_indices)
+    )
+
+
+@fused(static=("axis", "mode", "fill_value", "indices_are_sorted", "unique_indices"), name="take")
+def _taken(
+    a: Any,
+    indices: Any,
+    axis: int | None,
+    mode: str | None,
+    fill_value: Any,
+    indices_are_sorted: bool,
+    unique_indices: bool,
+) -> Any:
+    check_arguments("take", a)
+    dtype = argument_aval("take", indices, 1).dtype
+    if dtype in dtypes.BOOLEAN:
+        indices = cast(indices, np.dtype(np.int32))
+    elif dtype not in dtypes.INTEGRAL:
+        raise TypeError(f"take got indices of dtype {dtype.name}: they are integers")
     if axis is None:
         a, axis = ravel(a), 0
     a = asarray(a)
     axis = canonical_axis("take", axis, a.ndim)
-    if isinstance(indices, (int, np.integer)):
-        indices = asarray(indices)
     if mode in ("wrap", "clip"):
         size = a.shape[axis]
         indices = asarray(indices)
