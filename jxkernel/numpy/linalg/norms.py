@@ -132,7 +132,9 @@ def norm(
     >>> jnp.linalg.norm(jnp.array([3.0, 4.0]))
     Array(5., dtype=float32)
     """
-    return _norm(x, _hashable(ord), static_axes("norm", axis), bool(keepdims))
+    if ord is not None:
+        ord = _hashable(ord)
+    return _norm(x, ord, static_axes("norm", axis), keepdims)
 
 
 @fused(static=("axis", "keepdims", "ord"), name="vector_norm")
