@@ -39,6 +39,7 @@ from jxkernel.numpy import (
     quantiles,
     ranges,
     reductions,
+    rolling,
     scalars,
     selection,
     sets,
@@ -78,6 +79,7 @@ from jxkernel.numpy.predicates import *  # noqa: F403
 from jxkernel.numpy.quantiles import *  # noqa: F403
 from jxkernel.numpy.ranges import *  # noqa: F403
 from jxkernel.numpy.reductions import *  # noqa: F403
+from jxkernel.numpy.rolling import *  # noqa: F403
 from jxkernel.numpy.scalars import *  # noqa: F403
 from jxkernel.numpy.selection import *  # noqa: F403
 from jxkernel.numpy.sets import *  # noqa: F403
@@ -126,6 +128,7 @@ __all__ += predicates.__all__
 __all__ += quantiles.__all__
 __all__ += ranges.__all__
 __all__ += reductions.__all__
+__all__ += rolling.__all__
 __all__ += scalars.__all__
 __all__ += selection.__all__
 __all__ += sets.__all__

@@ -4,7 +4,6 @@ Positions out of bounds are clamped or filled as ``mode`` says, the same eagerly
 gives an array whose size depends on values needs ``size=`` while it is traced.
 """
 
-from collections.abc import Sequence
 from math import prod
 from operator import index
 from typing import Any
@@ -27,7 +26,6 @@ from jxkernel.numpy.promotion import (
     check_arguments,
     dtype_of,
     refuse_out,
-    static_axes,
     static_axis,
 )
 from jxkernel.numpy.ranges import arange
@@ -38,12 +36,11 @@ from jxkernel.ops import arithmetic as ops
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.compare import lt
 from jxkernel.ops.cumulative import cumsum
-from jxkernel.ops.dynamic_slicing import dynamic_slice_in_dim
 from jxkernel.ops.indexing import GatherDimensionNumbers, gather
 from jxkernel.ops.joining import concatenate as joined
 from jxkernel.ops.select import select
 from jxkernel.ops.shape import expand_dims
-from jxkernel.ops.structural import canonical_axis, listed, whole_number
+from jxkernel.ops.structural import canonical_axis, whole_number
 from jxkernel.runtime import ArrayImpl, value_of
 
 __all__ = [
@@ -56,7 +53,6 @@ __all__ = [
     "nonzero",
     "put_along_axis",
     "repeat",
-    "roll",
     "take",
     "take_along_axis",
 ]
@@ -469,51 +465,6 @@ def _repeated_to_length(a: Any, repeats: Any, axis: int, length: int) -> Any:
     passed = ends[:, None] <= arange(length)[None, :]
     places = passed.sum(0)
     return take(a, places.clip(0, max(size - 1, 0)), axis, mode="promise_in_bounds")
-
-
-def _moved_around(a: Any, shift: Any, axis: Any) -> Any:
-    check_arguments("roll", a)
-    if axis is None:
-        return reshape(_moved_around(ravel(a), shift, 0), np.shape(a))
-    axes, shifts = listed(axis), listed(shift)
-    if len(axes) == 1 or len(shifts) == 1:
-        axes, shifts = axes * len(shifts), shifts * len(axes)
-    if len(shifts) != len(axes):
-        raise ValueError(f"roll got {len(shifts)} shifts for {len(axes)} axes")
-    a = asarray(a)
-    for by, place in zip(shifts, [canonical_axis("roll", i, a.ndim) for i in axes], strict=True):
-        size = a.shape[place]
-        if size:
-            twice = joined([a, a], place)
-            start = (-asarray(by)) % size
-            a = dynamic_slice_in_dim(twice, start, size, place)
-    return a
-
-
-_rolled = fused(_moved_around, static=("axis",), name="roll")
-_rolled_by_numbers = fused(_moved_around, static=("shift", "axis"), name="roll")
-
-
-@moves_elements
-def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
-    """Return an array with its elements moved along axes, those pushed out coming in again.
-
-    Args:
-      a: an array.
-      shift: how far, one number or one for each axis; it may be traced.
-      axis: the axes; None for the flattened array.
-
-    Linear in ``a``.
-
-    >>> jnp.roll(jnp.array([1, 2, 3, 4]), 1)
-    Array([4, 1, 2, 3], dtype=int32)
-    """
-    axis = static_axes("roll", axis)
-    if isinstance(shift, list):
-        shift = tuple(shift)
-    numbers = shift if type(shift) is tuple else (shift,)
-    known = all(type(number) is int for number in numbers)
-    return (_rolled_by_numbers if known else _rolled)(a, shift, axis)
 
 
 # ---------------------------------------------------------------- delete and insert

@@ -146,6 +146,8 @@ def check(row: Row) -> None:
 def check_slopes(one_by_one: Any, pushed: Any, cts: Any, pulled: Any) -> None:
     _, _, above, below = [[y for y in ys if is_floating(np.asarray(y))] for ys in one_by_one]
     assert len(pushed) == len(above)
+    if any(np.asarray(y).dtype.itemsize < 4 for y in above):
+        return  # a small step changes numbers of 16 bits by their rounding alone
     for t, a, b in zip(pushed, above, below, strict=True):
         with np.errstate(invalid="ignore"):
             numeric = (np.asarray(a) - np.asarray(b)) / (2 * STEP)

@@ -9,7 +9,7 @@ from jxkernel import dtypes
 from jxkernel.numpy.creation import asarray, placed, user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast
-from jxkernel.numpy.taking import roll
+from jxkernel.numpy.rolling import roll
 from jxkernel.ops.arithmetic import div
 from jxkernel.ops.structural import canonical_axes, listed, whole_number
 

@@ -1,0 +1,62 @@
+"""``roll``: elements moved along axes, those pushed out coming in again at the other end."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jxkernel.numpy.creation import asarray
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.promotion import check_arguments, static_axes
+from jxkernel.numpy.shapes import ravel, reshape
+from jxkernel.numpy.words import moves_elements
+from jxkernel.ops.dynamic_slicing import dynamic_slice_in_dim
+from jxkernel.ops.joining import concatenate as joined
+from jxkernel.ops.structural import canonical_axis, listed
+
+__all__ = ["roll"]
+
+
+def _moved_around(a: Any, shift: Any, axis: Any) -> Any:
+    check_arguments("roll", a)
+    if axis is None:
+        return reshape(_moved_around(ravel(a), shift, 0), np.shape(a))
+    axes, shifts = listed(axis), listed(shift)
+    if len(axes) == 1 or len(shifts) == 1:
+        axes, shifts = axes * len(shifts), shifts * len(axes)
+    if len(shifts) != len(axes):
+        raise ValueError(f"roll got {len(shifts)} shifts for {len(axes)} axes")
+    a = asarray(a)
+    for by, place in zip(shifts, [canonical_axis("roll", i, a.ndim) for i in axes], strict=True):
+        size = a.shape[place]
+        if size:
+            twice = joined([a, a], place)
+            start = (-asarray(by)) % size
+            a = dynamic_slice_in_dim(twice, start, size, place)
+    return a
+
+
+_rolled = fused(_moved_around, static=("axis",), name="roll")
+_rolled_by_numbers = fused(_moved_around, static=("shift", "axis"), name="roll")
+
+
+@moves_elements
+def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
+    """Return an array with its elements moved along axes, those pushed out coming in again.
+
+    Args:
+      a: an array.
+      shift: how far, one number or one for each axis; it may be traced.
+      axis: the axes; None for the flattened array.
+
+    Linear in ``a``.
+
+    >>> jnp.roll(jnp.array([1, 2, 3, 4]), 1)
+    Array([4, 1, 2, 3], dtype=int32)
+    """
+    axis = static_axes("roll", axis)
+    if isinstance(shift, list):
+        shift = tuple(shift)
+    numbers = shift if type(shift) is tuple else (shift,)
+    known = all(type(number) is int for number in numbers)
+    return (_rolled_by_numbers if known else _rolled)(a, shift, axis)
