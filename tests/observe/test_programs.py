@@ -1,5 +1,9 @@
 """Outlines of programs: nested, in the user's names, with source lines and costs, never long."""
 
+import re
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -140,3 +144,11 @@ def test_costs_add_up_and_read_well() -> None:
         "10 Gflop",
         "2 Tflop",
     ]
+
+
+def test_the_page_on_seeing_programs_runs_as_it_stands() -> None:
+    page = (Path(__file__).parents[2] / "docs/seeing-programs.md").read_text()
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE))
+    with redirect_stdout(StringIO()) as printed:
+        exec(compile(code, "seeing-programs.md", "exec"), {})
+    assert "- e:f32[4,5] = square d" in printed.getvalue()

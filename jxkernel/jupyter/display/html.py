@@ -48,6 +48,7 @@ border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent);backgrou
 .jxk .dim{opacity:.68}.jxk .warn{border-left:3px solid #c98500;padding-left:.5em}
 .jxk .in{padding-left:1.1em;border-left:1px solid color-mix(in srgb,currentColor 18%,transparent)}
 .jxk .row{display:block;white-space:pre}.jxk summary .row{display:inline}
+.jxk summary:has(.row){white-space:nowrap}
 .jxk .k{border-radius:3px;padding:0 .15em}
 .jxk .k sub{font:700 8.5px/1 system-ui,sans-serif;vertical-align:-.25em;margin-left:1px}
 .jxk .T{background:color-mix(in srgb,#2a78d6 24%,transparent);border-bottom:2px solid #2a78d6}
@@ -137,7 +138,7 @@ def linking_style(classes: Iterable[str]) -> str:
     """CSS by which pointing at a line, or focusing a link in it, lights up what belongs to it."""
     mark = "{background:color-mix(in srgb,#eda100 30%,transparent);stroke-width:3}"
     return "".join(
-        f"%s:has(.{one}:hover,.{one} :focus-visible) .{one}{mark}"
+        f"%s:has(.{one}:hover,.{one} :focus) .{one}{mark}"
         for one in sorted(set(classes))[:_LINKED_LINES]
     )
 
