@@ -16,6 +16,7 @@ import numpy as np
 
 from jxkernel import tree
 from jxkernel.api.jit import jit
+from jxkernel.api.shard_map import shard_map as over_a_mesh
 from jxkernel.api.transfer import device_put
 from jxkernel.numpy.creation import asarray
 from jxkernel.runtime import Array
@@ -83,6 +84,26 @@ def _device_put_replicated(x: Any, devices: Sequence[Any]) -> Any:
     return _device_put_sharded([x] * len(devices), devices)
 
 
+def _shard_map(
+    f: Callable[..., Any],
+    mesh: Any,
+    in_specs: Any,
+    out_specs: Any,
+    check_rep: bool = True,
+    auto: frozenset[Any] = frozenset(),
+) -> Any:
+    """Map as ``shard_map`` does, over all axes but those in ``auto``."""
+    names = frozenset(mesh.axis_names) - auto
+    return over_a_mesh(
+        f,
+        mesh=mesh,
+        in_specs=in_specs,
+        out_specs=out_specs,
+        axis_names=names,
+        check_vma=check_rep,
+    )
+
+
 _TREE = {
     "tree_all": tree.all,
     "tree_flatten": tree.flatten,
@@ -106,6 +127,7 @@ _NAMES: dict[str, tuple[Any, str]] = {
         _device_put_sharded,
         "jax.device_put(stacked, NamedSharding(mesh, P('x')))",
     ),
+    "shard_map": (_shard_map, "jax.shard_map(f, mesh=, in_specs=, out_specs=, check_vma=)"),
     "DeviceArray": (Array, "jax.Array"),
     "xla_computation": (_xla_computation, "jax.jit(f).lower(x).as_text('hlo')"),
     "index": (_Index(), "x.at[...]"),

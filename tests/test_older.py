@@ -1,5 +1,6 @@
 """Names of earlier years: they work, and say once what to write today."""
 
+import importlib
 import sys
 import warnings
 
@@ -27,6 +28,13 @@ CALLS = [
     (jx, "tree_reduce", lambda f: f(lambda x, y: x + y, PAIR), 3, "jax.tree.reduce"),
     (jx, "device_put_sharded", lambda f: f([X], jx.devices()[:1]), X[None], "P('x')"),
     (jx, "device_put_replicated", lambda f: f(X, jx.devices()[:1]), X[None], "P()"),
+    (
+        importlib.import_module("jxkernel.experimental.shard_map"),
+        "shard_map",
+        lambda f: f(lambda x: x, jx.make_mesh((1,), "i"), jx.P("i"), jx.P("i"), check_rep=False)(X),
+        X,
+        "jax.shard_map",
+    ),
     (jx, "DeviceArray", lambda kind: isinstance(jnp.ones(2), kind), True, "jax.Array"),
     (jnp, "DeviceArray", lambda kind: isinstance(jnp.ones(2), kind), True, "jax.Array"),
     (jx, "xla_computation", lambda f: "sine" in f(jnp.sin)(1.0).as_hlo_text(), True, "lower(x)"),

@@ -10,6 +10,8 @@ from jxkernel import runtime
 from jxkernel.sharding import Mesh, Sharding
 
 __all__ = [
+    "create_device_mesh",
+    "create_hybrid_device_mesh",
     "make_array_from_callback",
     "make_array_from_process_local_data",
     "make_array_from_single_device_arrays",
@@ -51,6 +53,88 @@ def make_mesh(
     chosen = np.empty(count, dtype=object)
     chosen[:] = available[:count]
     return Mesh(chosen.reshape(tuple(axis_sizes)), axis_names, axis_types)
+
+
+def create_device_mesh(
+    mesh_shape: Sequence[int],
+    devices: Sequence[Any] | None = None,
+    *,
+    contiguous_submeshes: bool = False,
+    allow_split_physical_axes: bool = False,
+) -> Any:
+    """Return devices arranged in an array, to make a ``Mesh`` of.
+
+    Args:
+      mesh_shape: the sizes of the axes; their product is the number of devices.
+      devices: the devices; all of the default platform.
+      contiguous_submeshes: accepted; devices stand in their order.
+      allow_split_physical_axes: accepted; likewise.
+
+    Raises:
+      ValueError: the number of devices is another.
+
+    Example:
+      >>> from jxkernel.experimental import mesh_utils
+      >>> mesh_utils.create_device_mesh((1,), jx.devices()[:1]).shape
+      (1,)
+    """
+    given = list(runtime.devices() if devices is None else devices)
+    if prod(mesh_shape) != len(given):
+        raise ValueError(
+            f"create_device_mesh: a mesh of shape {tuple(mesh_shape)} takes {prod(mesh_shape)} "
+            f"devices, got {len(given)}"
+        )
+    return np.array(given, dtype=object).reshape(tuple(mesh_shape))
+
+
+def create_hybrid_device_mesh(
+    mesh_shape: Sequence[int],
+    dcn_mesh_shape: Sequence[int],
+    devices: Sequence[Any] | None = None,
+    *,
+    process_is_granule: bool = True,
+    should_sort_granules_by_key: bool = True,
+    allow_split_physical_axes: bool = False,
+) -> Any:
+    """Return devices arranged in an array whose axes vary fastest within one process.
+
+    Args:
+      mesh_shape: the sizes of the axes within a process.
+      dcn_mesh_shape: the sizes of the same axes over processes; each axis of the result is the
+        product of the two.
+      devices: the devices; all of the default platform.
+      process_is_granule: accepted; processes are what is joined by a slower network.
+      should_sort_granules_by_key: whether processes stand in the order of their numbers.
+      allow_split_physical_axes: accepted; devices stand in their order.
+
+    Raises:
+      ValueError: ranks differ, or there are other numbers of processes or of their devices.
+
+    Example:
+      >>> from jxkernel.experimental import mesh_utils
+      >>> mesh_utils.create_hybrid_device_mesh((1, 1), (1, 1), jx.devices()[:1]).shape
+      (1, 1)
+    """
+    if len(mesh_shape) != len(dcn_mesh_shape):
+        raise ValueError(
+            f"create_hybrid_device_mesh: mesh_shape {tuple(mesh_shape)} and dcn_mesh_shape "
+            f"{tuple(dcn_mesh_shape)} must have one rank"
+        )
+    groups: dict[int, list[Any]] = {}
+    for device in runtime.devices() if devices is None else devices:
+        groups.setdefault(device.process_index, []).append(device)
+    numbers = sorted(groups) if should_sort_granules_by_key else list(groups)
+    if len(numbers) != prod(dcn_mesh_shape):
+        raise ValueError(
+            f"create_hybrid_device_mesh: dcn_mesh_shape {tuple(dcn_mesh_shape)} takes "
+            f"{prod(dcn_mesh_shape)} processes, got devices of {len(numbers)}"
+        )
+    inner = np.stack([create_device_mesh(mesh_shape, groups[number]) for number in numbers])
+    whole = inner.reshape((*dcn_mesh_shape, *mesh_shape))
+    rank = len(mesh_shape)
+    order = [axis for pair in zip(range(rank), range(rank, 2 * rank), strict=True) for axis in pair]
+    sizes = [a * b for a, b in zip(dcn_mesh_shape, mesh_shape, strict=True)]
+    return whole.transpose(order).reshape(sizes)
 
 
 def _check_sharding(who: str, sharding: Any) -> None:

@@ -8,8 +8,10 @@ from types import ModuleType
 from jxkernel._lazy import lazy_names
 from jxkernel.api.callbacks import io_callback
 
-__all__ = ["checkify", "io_callback"]
+__all__ = ["checkify", "io_callback", "mesh_utils"]
 
-# Rarely used: imported at its first use.
+# Rarely used: imported at their first use.
 checkify: ModuleType
-__getattr__, __dir__ = lazy_names(__name__, {"checkify": f"{__name__}.checkify"})
+mesh_utils: ModuleType
+_LATE = ("checkify", "mesh_utils", "shard_map")
+__getattr__, __dir__ = lazy_names(__name__, {name: f"{__name__}.{name}" for name in _LATE})

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.api.shardings import as_sharding
+from jxkernel.api.transfer import put_leaf
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.trace import Tracer, evaluating
@@ -28,7 +30,7 @@ from jxkernel.ops.compare import eq
 from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.joining import stack as stack_arrays
 from jxkernel.ops.structural import whole_number, whole_numbers
-from jxkernel.runtime import ArrayImpl, array_from_host, device_put_single, note_narrowing
+from jxkernel.runtime import ArrayImpl, array_from_host, note_narrowing
 from jxkernel.runtime.dlpack import from_dlpack as share_memory
 
 __all__ = [
@@ -78,10 +80,8 @@ def user_dtype(dtype: Any, name: str) -> Any:
 
 
 def placed(x: Any, device: Any) -> Any:
-    """Return an array on a device, if one is named."""
-    if device is None or isinstance(x, Tracer):
-        return x
-    return device_put_single(x, getattr(device, "_device", device))
+    """Return an array on a device, or divided as a sharding says, if one is named."""
+    return x if device is None else put_leaf(x, as_sharding(device, "jxkernel.numpy", "device"))
 
 
 # ---------------------------------------------------------------- from data
@@ -106,7 +106,7 @@ def array(
       copy: whether an array given is copied.
       order: ``"K"`` or ``"C"``; device arrays have no other.
       ndmin: the least rank; axes of size 1 are added in front.
-      device: a device to commit the result to.
+      device: a device or a sharding to commit the result to.
 
     Raises:
       TypeError: the data is not numeric.
@@ -143,7 +143,7 @@ def asarray(
       dtype: the result's dtype; otherwise that of the data.
       order: ``"K"`` or ``"C"``.
       copy: True to copy always, False to refuse a copy.
-      device: a device to commit the result to.
+      device: a device or a sharding to commit the result to.
 
     Raises:
       TypeError, ValueError, OverflowError: as ``array``.
@@ -279,7 +279,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
       x: an array or number.
       dtype: the dtype; None for the default float dtype.
       copy: accepted; results never share memory that can be written.
-      device: a device to commit the result to.
+      device: a device or a sharding to commit the result to.
 
     Raises:
       TypeError: ``x`` is no array, or the dtype is none that arrays have.
@@ -361,7 +361,7 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     Args:
       shape: an int or a sequence of ints.
       dtype: the default float dtype where not given.
-      device: a device to commit the result to.
+      device: a device or a sharding to commit the result to.
 
     >>> import jxkernel.numpy as jnp
     >>> jnp.zeros(2)
@@ -390,7 +390,7 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     Args:
       shape: an int or a sequence of ints.
       dtype: the default float dtype where not given.
-      device: a device to commit the result to.
+      device: a device or a sharding to commit the result to.
 
     >>> jnp.empty((2, 3)).shape
     (2, 3)
@@ -405,7 +405,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
       shape: an int or a sequence of ints.
       fill_value: a number, or an array that broadcasts to the shape.
       dtype: that of ``fill_value`` where not given (weak, if that is).
-      device: a device to commit the result to.
+      device: a device or a sharding to commit the result to.
 
     Linear in ``fill_value``.
 
@@ -441,7 +441,7 @@ def full_like(
       fill_value: a number, or an array that broadcasts to the shape.
       dtype: in place of that of ``a``.
       shape: in place of that of ``a``.
-      device: a device to commit the result to.
+      device: a device or a sharding to commit the result to.
 
     >>> jnp.full_like(jnp.zeros(2), 7)
     Array([7., 7.], dtype=float32)
@@ -480,7 +480,7 @@ def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: 
       prototype: an array, or anything with ``shape`` and ``dtype``.
       dtype: in place of that of ``prototype``.
       shape: in place of that of ``prototype``.
-      device: a device to commit the result to.
+      device: a device or a sharding to commit the result to.
 
     >>> jnp.empty_like(jnp.ones((2, 3), jnp.int8)).dtype
     dtype('int8')
@@ -504,7 +504,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: 
       M: the number of columns; ``N`` where not given.
       k: which diagonal: positive ones lie above the main one.
       dtype: the default float dtype where not given.
-      device: a device to commit the result to.
+      device: a device or a sharding to commit the result to.
 
     >>> jnp.eye(2, 3, k=1)
     Array([[0., 1., 0.],

@@ -229,7 +229,7 @@ def _copy(self: Any) -> Any:
 
 
 def _to_device(self: Any, device: Any, *, stream: Any = None) -> Any:
-    """Return the array on a device."""
+    """Return the array on a device, or divided as a sharding says."""
     if stream is not None:
         raise NotImplementedError("to_device(stream=...): work is ordered by its data")
     return creation.placed(self, device)

@@ -1,11 +1,14 @@
 """``reshard``, ``auto_axes``, ``explicit_axes``, ``smap``, and abstract meshes."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import lax
+from jxkernel.experimental import mesh_utils
 from jxkernel.sharding import AbstractMesh, AxisType, auto_axes, explicit_axes
 from jxkernel.sharding import PartitionSpec as P
 from tests.many_devices import over
@@ -106,3 +109,41 @@ def test_abstract_mesh_in_use_answers_for_names_and_sizes(mesh):
 def test_bad_input_is_refused(mesh, call, error, message):
     with pytest.raises(error, match=message):
         call(mesh)
+
+
+def test_creation_takes_a_sharding_where_it_takes_a_device(mesh):
+    rows = over(mesh, "x")
+    made = [
+        jnp.zeros((8, 2), device=rows),
+        jnp.full((8,), 3, device=rows),
+        jnp.asarray(DATA, device=rows),
+        jnp.arange(8, device=rows),
+        jnp.ones_like(DATA, device=rows),
+        jnp.ones(8).to_device(rows),
+    ]
+    assert {array.sharding for array in made} == {rows}
+    with jx.set_mesh(mesh):
+        assert jnp.ones((8, 8), device=P("x", "y")).sharding == over(mesh, "x", "y")
+    inside = jx.jit(lambda v: jnp.zeros_like(v, device=rows) + 1)(DATA)
+    np.testing.assert_array_equal(inside, np.ones_like(DATA))
+    with pytest.raises(TypeError, match="device"):
+        jnp.zeros(8, device=3)
+
+
+def test_devices_are_arranged_for_a_mesh(eight_devices):
+    arranged = mesh_utils.create_device_mesh((4, 2))
+    assert arranged.tolist() == np.array(eight_devices).reshape(4, 2).tolist()
+    with pytest.raises(ValueError, match=r"\(3, 2\) takes 6 devices, got 8"):
+        mesh_utils.create_device_mesh((3, 2))
+
+
+def test_devices_of_processes_are_arranged_with_the_outer_axes_apart():
+    devices = [SimpleNamespace(process_index=n // 4, id=n) for n in range(8)]
+    found = mesh_utils.create_hybrid_device_mesh((2, 2), (2, 1), devices)
+    assert [[device.id for device in row] for row in found] == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    found = mesh_utils.create_hybrid_device_mesh((2, 2), (1, 2), devices)
+    assert [[device.id for device in row] for row in found] == [[0, 1, 4, 5], [2, 3, 6, 7]]
+    with pytest.raises(ValueError, match="takes 4 processes, got devices of 2"):
+        mesh_utils.create_hybrid_device_mesh((2, 1), (2, 2), devices)
+    with pytest.raises(ValueError, match="one rank"):
+        mesh_utils.create_hybrid_device_mesh((2,), (2, 2), devices)

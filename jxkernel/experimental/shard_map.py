@@ -1,0 +1,7 @@
+"""``shard_map`` at the place where it stood in earlier years, with the arguments it had there."""
+
+from jxkernel._lazy import lazy_names
+
+__all__: list[str] = []
+
+__getattr__, __dir__ = lazy_names(__name__, {}, {"shard_map": "jxkernel._older"})
