@@ -41,6 +41,19 @@ def test_a_bundle_survives_the_notebook_file(kernel: Kernel) -> None:
     assert json.loads(json.dumps(bundle)) == bundle
 
 
+def test_a_benchmark_is_shown_with_its_figures(kernel: Kernel) -> None:
+    shown = kernel.ok("jx.benchmark(jx.jit(lambda a: a + 1), x)").result
+    assert shown.keys() == {"text/plain", "text/html", "application/vnd.jxkernel.benchmark+json"}
+    assert shown["application/vnd.jxkernel.benchmark+json"]["flops"] == 8
+    assert shown["text/plain"].startswith("<lambda> on cpu:0: ")
+
+
+def test_timing_waits_in_a_kernel(kernel: Kernel) -> None:
+    printed = kernel.ok("%timeit -n 3 -r 2 jnp.sin(x)").streams
+    assert re.search(r"dispatch .* · pipelined .* · latency .* per loop", printed)
+    assert "of which: traced" in kernel.ok("%%time\ny = jx.jit(lambda a: a * 3)(x)\ny").streams
+
+
 def test_an_edited_cell_is_known_by_its_id(kernel: Kernel) -> None:
     kernel.ok(CELL, "one")
     edited = kernel.ok(CELL.replace("sin", "cos"), "one")
