@@ -16,40 +16,29 @@ is told apart.
 from __future__ import annotations
 
 import functools
-import gc
 import inspect
 import statistics
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from jxkernel import dtypes, tree
+from jxkernel import dtypes, events, tree
 from jxkernel.api.jit import jit_anew, jit_state
 from jxkernel.compile import Compiled, Executable
 from jxkernel.core.jaxpr import Jaxpr, subjaxprs
 from jxkernel.core.trace import Tracer
 from jxkernel.errors import DeletedArrayError
-from jxkernel.events import Compiled as CompiledEvent
-from jxkernel.events import Executed, Lowered, Traced
-from jxkernel.numpy import copy
+from jxkernel.observe.calls import Calls, no_collections
 from jxkernel.observe.costs import format_flops, program_cost
 from jxkernel.observe.explain import format_duration, format_size
-from jxkernel.observe.recorder import Recorder, Totals
+from jxkernel.observe.recorder import Totals
 from jxkernel.observe.rooflines import Roofline, roofline
-from jxkernel.runtime import ArrayImpl, arrays_in, default_device, settle, wait
+from jxkernel.runtime import arrays_in, default_device, settle
 
 __all__ = ["Benchmark", "Times", "benchmark"]
 
-_SINGLES = (3, 1_000)
-_SECONDS = 0.5
-_BATCHES = 20
-_BATCH_SECONDS = 0.003
-"""Shorter than a time slice, so that most batches are not disturbed by other processes."""
-_COPIED_BYTES = 2**28
 _REMEASURED = 2
 _PERCENTILES = (5, 25, 50, 75, 95)
 _UNCOUNTED = frozenset({"cholesky", "eig", "eigh", "geqrf", "hessenberg", "lu", "qr", "svd"})
@@ -316,16 +305,23 @@ def benchmark(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Benchmark:
     """
     _check(f, args, kwargs)
     settle()
-    function = f if jit_state(f) is None else jit_anew(f)
-    calls = _Calls(function, args, kwargs)
-    with Recorder(capacity=1, kinds=(Traced, Lowered, CompiledEvent)) as builds:
-        calls.first()
+    if jit_state(f) is None:
+        return _measured(f, Calls(f, args, kwargs, hidden=False))
+    # What is built for the measurement alone is no history of the user's function.
+    with events.private():
+        return _measured(f, Calls(jit_anew(f), args, kwargs, hidden=True))
+
+
+def _measured(f: Callable[..., Any], calls: Calls) -> Benchmark:
+    builds = calls.first()
     programs = calls.count_programs()
-    with _no_collections():
+    with no_collections():
         singles = calls.singles()
         pipelined = calls.pipelined(statistics.median(latency for _, latency in singles))
-    totals = builds.totals()
-    executable = _executable(function, calls.arguments())
+    executable = _executable(calls.function, calls.arguments())
+    work: dict[str, Any] = {}
+    if executable is not None:
+        work = _work(calls.function, executable, calls.arguments(), min(pipelined))
     return Benchmark(
         name=_name(f),
         device=_device_text(executable, calls.result),
@@ -334,85 +330,9 @@ def benchmark(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Benchmark:
         latency=_times(latency for _, latency in singles),
         dispatch=_times(dispatch for dispatch, _ in singles),
         pipelined=_times(pipelined),
-        **_build_times(totals),
-        **(
-            _work(function, executable, calls.arguments(), min(pipelined))
-            if executable is not None
-            else {}
-        ),
+        **_build_times(builds),
+        **work,
     )
-
-
-class _Calls:
-    """Calls of a function with arguments that are whole each time."""
-
-    def __init__(
-        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> None:
-        self._function = function
-        self._leaves, self._structure = tree.flatten((args, kwargs))
-        self._given_away: tuple[int, ...] = ()
-        self.result: Any = None
-
-    def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments for one call: fresh copies in place of those that it gives away."""
-        leaves = list(self._leaves)
-        for index in self._given_away:
-            leaves[index] = copy(leaves[index])
-        wait(leaves[index] for index in self._given_away)
-        return self._structure.unflatten(leaves)
-
-    def first(self) -> None:
-        """Calls for the first time, on copies, and sees which of them are gone afterwards."""
-        arrays = [i for i, leaf in enumerate(self._leaves) if type(leaf) is ArrayImpl]
-        leaves = list(self._leaves)
-        for index in arrays:
-            leaves[index] = copy(leaves[index])
-        args, kwargs = self._structure.unflatten(leaves)
-        self._wait(self._function(*args, **kwargs))
-        self._given_away = tuple(index for index in arrays if leaves[index].is_deleted())
-
-    def count_programs(self) -> int:
-        """Calls once more, and counts the executables that it runs."""
-        args, kwargs = self.arguments()
-        with Recorder(capacity=1, kinds=(Executed,)) as recorder:
-            self._wait(self._function(*args, **kwargs))
-        return recorder.totals().executions
-
-    def singles(self) -> list[tuple[float, float]]:
-        """Times single calls: the seconds until each returned, and until its result existed."""
-        least, most = _SINGLES
-        times: list[tuple[float, float]] = []
-        end = time.perf_counter() + _SECONDS
-        while len(times) < least or (len(times) < most and time.perf_counter() < end):
-            args, kwargs = self.arguments()
-            started = time.perf_counter_ns()
-            result = self._function(*args, **kwargs)
-            returned = time.perf_counter_ns()
-            ready = self._wait(result)
-            times.append(((returned - started) / 1e9, (ready - started) / 1e9))
-        return times
-
-    def pipelined(self, latency: float) -> list[float]:
-        """Times calls one after the other, the last waited for: the seconds of each among them."""
-        number = min(max(int(_BATCH_SECONDS / max(latency, 1e-9)), 2), 1_000)
-        copied = sum(self._leaves[index].nbytes for index in self._given_away)
-        if copied:
-            number = min(number, max(_COPIED_BYTES // copied, 2))
-        times: list[float] = []
-        for _ in range(min(_BATCHES, max(int(_SECONDS / (number * latency)), 1))):
-            given = [self.arguments() for _ in range(number)] if self._given_away else None
-            calls = given or [self.arguments()] * number
-            result = None
-            started = time.perf_counter_ns()
-            for args, kwargs in calls:
-                result = self._function(*args, **kwargs)
-            times.append((self._wait(result) - started) / 1e9 / number)
-        return times
-
-    def _wait(self, result: Any) -> int:
-        self.result = result
-        return wait(arrays_in(result))
 
 
 def _check(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -439,18 +359,6 @@ def _name(f: Any) -> str:
     if isinstance(f, Compiled):
         return f._traced.fun_name
     return str(getattr(f, "__name__", type(f).__name__))
-
-
-@contextmanager
-def _no_collections() -> Iterator[None]:
-    """Keeps Python's collector from running inside a measurement, as `timeit` does."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _times(values: Any) -> Times:

@@ -10,7 +10,15 @@ import jxkernel as jx
 from jxkernel import lax
 from jxkernel import numpy as jnp
 from jxkernel.errors import DeletedArrayError
-from jxkernel.observe import Benchmark, Recorder, Roofline, Times, benchmark, benchmarks
+from jxkernel.observe import (
+    Benchmark,
+    Recorder,
+    Roofline,
+    Times,
+    benchmark,
+    calls,
+    ledger,
+)
 from jxkernel.observe.rooflines import forget_rooflines, roofline
 
 N = 64
@@ -18,8 +26,8 @@ N = 64
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(benchmarks, "_SECONDS", 0.01)
-    monkeypatch.setattr(benchmarks, "_BATCHES", 2)
+    monkeypatch.setattr(calls, "_SECONDS", 0.01)
+    monkeypatch.setattr(calls, "_BATCHES", 2)
 
 
 @pytest.fixture
@@ -151,14 +159,23 @@ def test_wrong_uses_say_what_to_write(x: Any) -> None:
         jx.jit(lambda a: jx.benchmark(jnp.sin, a).latency.median)(x)
 
 
-def test_what_the_recorder_hears_is_the_functions_own_name(x: Any) -> None:
+def test_what_is_built_to_be_measured_is_no_history_of_the_function(x: Any) -> None:
     @jx.jit
     def named(a: Any) -> Any:
         return a + 1
 
+    forget_rooflines()
     with Recorder() as recorder:
-        jx.benchmark(named, x)
-    assert recorder.totals(fun="named").traces == 1
+        for _ in range(2):
+            assert jx.benchmark(named, x).compile_time > 0
+        assert not ledger(recorder)
+        named(x)
+        named(x[:3])
+        # A plain function builds what is the user's own.
+        jx.benchmark(lambda a: named(a), x[:5])
+    first, second, third = ledger(recorder, fun="named")
+    assert first.reasons[0].kind == "first_call"
+    assert second.reasons[0].kind == third.reasons[0].kind == "shape"
 
 
 def made(**given: Any) -> Benchmark:
