@@ -400,17 +400,19 @@ class Version:
         if not leaks:
             return
         where, code, underline = place_of_change(self.source, _root(leaks[0][1]))
+        instead = ["assign the value to a name of the cell, and store it in a later cell"]
+        if any("." in holder or "object" in leak for leak, holder in leaks):
+            instead.append(
+                "or register the class, so that its objects are traced: "
+                "jxkernel.tree_util.register_dataclass(CLASS)"
+            )
         raise LeakError(
             self.cell.name,
             leaks,
             where=where,
             code=code,
             underline=underline,
-            instead=(
-                "assign the value to a name of the cell, and store it in a later cell",
-                "or register the class, so that its objects are traced: "
-                "jxkernel.tree_util.register_dataclass(CLASS)",
-            ),
+            instead=instead,
         )
 
     def write_back(self, result: CellResult) -> Any:

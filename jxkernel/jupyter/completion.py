@@ -51,7 +51,7 @@ def make_matcher(
     """
     subcommands = sorted(words)
 
-    @context_matcher(identifier="jxkernel")
+    @context_matcher(identifier="jxkernel")  # type: ignore[arg-type]  # its Matcher is a union
     def matcher(context: CompletionContext) -> SimpleMatcherResult:
         found = _LINE.fullmatch(context.text_until_cursor.lstrip())
         if found is None:

@@ -348,11 +348,11 @@ MISTAKES = [
         "r = len(x)",
     ),
     Mistake(
-        "for v in w:\n    pass",
+        "r = list(w)",
         TypeError,
-        "w",
+        "list(w)",
         "jnp.atleast_1d(x)",
-        "for v in x:\n    pass",
+        "r = list(x)",
     ),
     Mistake(
         "r = np.float32(w)",
@@ -362,9 +362,9 @@ MISTAKES = [
         "r = jnp.float32(w)",
     ),
     Mistake(
-        "r = f'{w:.3f}'",
+        "r = format(w, '.3f')",
         TypeError,
-        "{w:.3f}",
+        "format(w, '.3f')",
         "jx.debug.print",
         "r = 'text'",
     ),
