@@ -174,12 +174,13 @@ def randint(
     Args:
       key: a key.
       shape: the result's shape.
-      minval: the least, an integer or an array that broadcasts to the shape.
+      minval: the least, an integer or an array that broadcasts to the shape; floats lose their
+        fractions.
       maxval: the bound, likewise; where it is not above ``minval`` the result is ``minval``.
       dtype: an integer dtype; a bound past its end stands for the end.
 
     Raises:
-      TypeError: a bound, or ``dtype``, is not of an integer dtype.
+      TypeError: a bound is boolean or complex, or ``dtype`` is no integer dtype.
 
     >>> from jxkernel import random
     >>> bool((random.randint(random.key(0), (100,), 0, 6) < 6).all())
@@ -199,6 +200,8 @@ def _bound(x: Any) -> Any:
         most = int(dtypes.iinfo(dtypes.default_int_dtype()).max)
         return np.uint32(x) if most < x < 2**32 else x
     aval = argument_aval("random.randint", x)
+    if aval.dtype in dtypes.FLOATING:
+        return _bound(int(x)) if isinstance(x, float) else cast(x, dtypes.default_int_dtype())
     if aval.dtype not in dtypes.INTEGRAL:
         raise TypeError(f"random.randint takes integer bounds, got dtype {aval.dtype.name}")
     return x

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy.creation import canonical_shape
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, broadcast_shapes, broadcast_to_shape, cast
@@ -76,19 +77,22 @@ def joint_shape(name: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
 
     Raises:
       TypeError: a parameter is no array.
-      ValueError: the parameters do not broadcast to the shape.
+      ShapeMismatchError: the parameters do not broadcast to the shape.
     """
     own = [argument_aval(f"random.{name}", p, i).shape for i, p in enumerate(parameters)]
     joint = broadcast_shapes(*own)
     if shape is None:
         return joint
     wanted = canonical_shape(shape)
-    if joint != () and broadcast_shapes(joint, wanted) != wanted:
-        raise ValueError(
-            f"random.{name} got parameters of shape {joint}, which do not broadcast to shape "
-            f"{wanted}"
-        )
+    if joint != () and not _fits(joint, wanted):
+        rule = f"the parameters do not broadcast to shape {wanted}"
+        raise ShapeMismatchError(f"random.{name}", [joint], rule)
     return wanted
+
+
+def _fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    pairs = zip(reversed(shape), reversed(wanted), strict=False)
+    return len(shape) <= len(wanted) and all(size in (1, target) for size, target in pairs)
 
 
 def uniform_floats(

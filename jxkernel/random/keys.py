@@ -377,6 +377,8 @@ def _seed_words(seed: Any, generator: Generator) -> Any:
         raise TypeError("a seed is an integer, got a key")
     if isinstance(seed, (bool, int, np.integer)):
         bits = 64 if dtypes.default_int_dtype() == np.int64 else 32
+        if not -(2**63) <= int(seed) < 2**64:
+            raise OverflowError(f"a seed has 64 bits at most, got {int(seed)}")
         wrapped = int(seed) & (2**bits - 1)
         return _seeded(np.uint64(wrapped) if bits == 64 else np.uint32(wrapped), generator.name)
     aval = argument_aval("random.key", seed)

@@ -6,6 +6,7 @@ array.
 
 import math
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,12 @@ from jxkernel.numpy.creation import asarray, canonical_shape
 from jxkernel.numpy.cumulation import cumsum
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.mathematics import log
+from jxkernel.numpy.promotion import argument_aval
 from jxkernel.numpy.ranges import arange
 from jxkernel.numpy.sorting import searchsorted
 from jxkernel.numpy.taking import take
 from jxkernel.ops.sort import sort_key_val
+from jxkernel.ops.structural import canonical_axis
 from jxkernel.random.continuous import gumbel
 from jxkernel.random.discrete import randint
 from jxkernel.random.drawing import random_bits, uniform
@@ -67,9 +70,9 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
     [0, 1, 2, 3]
     """
     words, generator = checked_words("permutation", key)
-    if np.ndim(x) == 0:
-        return _shuffled(words, arange(int(x)), generator.name, 0)
-    rank = np.ndim(x)
+    rank = argument_aval("random.permutation", x).ndim
+    if not rank:
+        return _shuffled(words, arange(index(x)), generator.name, 0)
     if not -rank <= axis < rank:
         raise ValueError(f"random.permutation got axis {axis} for an array of rank {rank}")
     axis %= rank
@@ -113,7 +116,8 @@ def choice(
     checked_words("choice", key, uses=False)
     counts = canonical_shape(shape)
     number = int(np.prod(counts))
-    size = int(a) if np.ndim(a) == 0 else np.shape(a)[axis]
+    shape_of_a = np.shape(a)
+    size = shape_of_a[canonical_axis("random.choice", axis, np.ndim(a))] if shape_of_a else int(a)
     if number and size < 1:
         raise ValueError("random.choice needs at least one element to draw from")
     if not replace and number > size:

@@ -183,3 +183,18 @@ def test_samples_differentiate_in_their_parameters() -> None:
     low, high = jx.grad(lambda a, b: random.uniform(key, (), minval=a, maxval=b), (0, 1))(0.0, 1.0)
     place = float(random.uniform(key))
     np.testing.assert_allclose([low, high], [1 - place, place], rtol=1e-5)
+
+
+def test_bounds_of_randint_lose_their_fractions() -> None:
+    key = random.key(0)
+    wanted = random.randint(key, (6,), 0, 3).tolist()
+    assert random.randint(key, (6,), -0.5, 3).tolist() == wanted
+    assert random.randint(key, (6,), np.float32(0.7), 3.9).tolist() == wanted
+
+
+def test_seeds_beyond_64_bits_and_parameters_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(OverflowError, match="64 bits"):
+        random.key(2**70)
+    for error in (TypeError, ValueError):
+        with pytest.raises(error, match="do not broadcast to shape"):
+            random.uniform(random.key(0), (2, 3), minval=np.zeros(2, np.float32))

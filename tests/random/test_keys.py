@@ -67,7 +67,7 @@ def test_the_configured_generator_makes_keys() -> None:
         (lambda: random.bits(random.key(0), (2,), np.int32), ValueError, "unsigned"),
         (lambda: random.uniform(random.key(0), (2,), int), ValueError, "floating"),
         (lambda: random.randint(random.key(0), (2,), 0, 2, float), TypeError, "integers"),
-        (lambda: random.randint(random.key(0), (2,), 0.5, 2), TypeError, "integer bounds"),
+        (lambda: random.randint(random.key(0), (2,), 1j, 2), TypeError, "integer bounds"),
         (lambda: random.wrap_key_data(jnp.zeros(3, jnp.uint32)), TypeError, "last axis of size 2"),
         (lambda: random.uniform(random.key(0), (2,), minval=jnp.zeros(3)), ValueError, "broadcast"),
         (lambda: random.uniform(random.key(0), (-1,)), ValueError, "negative"),

@@ -45,6 +45,7 @@ def test_eager_jit_and_vmap_agree():
     ("call", "message"),
     [
         (lambda: jx.random.permutation(KEY, jnp.zeros((2, 3)), axis=2), "axis 2.*rank 2"),
+        (lambda: jx.random.choice(KEY, jnp.zeros((2, 3)), axis=2), "axis 2.*rank 2"),
         (lambda: jx.random.choice(KEY, 0, (2,)), "at least one element"),
         (lambda: jx.random.choice(KEY, 3, (4,), replace=False), "draw 4 of 3"),
         (lambda: jx.random.choice(KEY, 3, p=jnp.ones(2)), r"p of shape \(3,\), got \(2,\)"),
@@ -53,3 +54,9 @@ def test_eager_jit_and_vmap_agree():
 def test_what_makes_no_sense_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("x", [2.5, [1, 2]])
+def test_permutation_takes_a_whole_number_or_an_array(x):
+    with pytest.raises(TypeError):
+        jx.random.permutation(KEY, x)
