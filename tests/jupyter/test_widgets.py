@@ -197,9 +197,10 @@ def updates(kernel: Kernel, request: str, wanted: str) -> None:
 
 def test_in_a_kernel_a_new_trace_sends_new_values(kernel: Kernel) -> None:
     reply = kernel.ok("ledger = jx.widgets.Ledger(interval=0.01)\nledger")
-    assert set(reply.result) == {WIDGET, "text/plain", "text/html"}
-    assert "nothing has been traced" in reply.result["text/plain"]
-    assert "<script" not in reply.result["text/html"]
+    (bundle,) = reply.displays
+    assert set(bundle) == {WIDGET, "text/plain", "text/html"}
+    assert "nothing has been traced" in bundle["text/plain"]
+    assert "<script" not in bundle["text/html"]
     request = kernel.send("f = jx.jit(lambda a: jnp.sin(a) * 2)\n_ = f(x)")
     updates(kernel, request, "first call of")
     request = kernel.send(
@@ -207,7 +208,15 @@ def test_in_a_kernel_a_new_trace_sends_new_values(kernel: Kernel) -> None:
         "worker = threading.Thread(target=lambda: f(x[:3])); worker.start(); worker.join()"
     )
     updates(kernel, request, "f32[8] → f32[3]")
-    kernel.ok("ledger.close()")
+    request = kernel.send("ledger.close()")
+    left: dict[str, Any] = {}
+    while not left:
+        message = kernel.client.get_iopub_msg(timeout=TIMEOUT)
+        if message["msg_type"] == "update_display_data":
+            left = message["content"]["data"]
+    assert set(left) == {"text/plain", "text/html"}
+    assert "f32[8] → f32[3]" in left["text/plain"]
+    kernel.receive(request)
 
 
 def test_in_a_kernel_a_control_switches(kernel: Kernel) -> None:

@@ -20,6 +20,7 @@ from typing import Any
 
 import ipywidgets
 from IPython.core.getipython import get_ipython
+from IPython.display import DisplayHandle, display
 
 from jxkernel import events
 from jxkernel.jupyter.display import View
@@ -103,6 +104,7 @@ class LiveView(ipywidgets.VBox):
         self._drawing = threading.RLock()
         self._shown = ipywidgets.HTML()
         self._is_closed = False
+        self._displays: list[DisplayHandle] = []
         wrapped = ipywidgets.Layout(flex_flow="row wrap")
         self._controls = ipywidgets.HBox(controls, layout=wrapped)
         super().__init__([self._controls, self._shown])
@@ -129,7 +131,7 @@ class LiveView(ipywidgets.VBox):
         self._shown.value = view.html
 
     def close(self) -> None:
-        """Stops listening, and takes the widget off the page; its static view can be shown."""
+        """Stops listening, and leaves the static view in the widget's place."""
         if self._is_closed:
             return
         with self._drawing:
@@ -141,6 +143,14 @@ class LiveView(ipywidgets.VBox):
             super().close()
             # ipywidgets leaves None in its place.
             self._repr_mimebundle_ = self._static
+            for shown in self._displays:
+                shown.update(self._static(), raw=True)
+
+    def _ipython_display_(self) -> None:
+        """Shows the widget so that closing it leaves its static view where it was."""
+        shown = display(self._repr_mimebundle_(), raw=True, display_id=True)
+        if shown is not None and not self._is_closed:
+            self._displays.append(shown)
 
     def _repr_mimebundle_(self, **keywords: Any) -> dict[str, Any]:
         """The widget, and beside it the static view for pages where no widget can live."""
