@@ -512,8 +512,8 @@ def _chosen(
     Raises:
       ValueError: one does not exist, or is both.
     """
-    static = Parameters.of(fun, *static_given, "static")
-    donate = Parameters.of(fun, *donate_given, "donate")
+    static = Parameters.of(fun, static_given[0], static_given[1], "static")
+    donate = Parameters.of(fun, donate_given[0], donate_given[1], "donate")
     names = [name for name in static.names if name in donate.names]
     both = names or [number for number in static.numbers if number in donate.numbers]
     if both:

@@ -488,7 +488,7 @@ def integer_pow(x: Any, y: int) -> Any:
 def _extreme_lower(operation: str) -> Any:
     def lower(context: Any, *values: Any) -> Any:
         return lower_extreme(
-            operation, context, context.avals_out[0], *broadcast_values(context, values)
+            operation, context.avals_out[0], context, *broadcast_values(context, values)
         )
 
     return lower

@@ -13,7 +13,7 @@ from jxkernel.core.avals import ShapedArray
 __all__ = ["lower_extreme"]
 
 
-def lower_extreme(operation: str, context: Any, aval: ShapedArray, x: Any, y: Any) -> Any:
+def lower_extreme(operation: str, aval: ShapedArray, context: Any, x: Any, y: Any) -> Any:
     """Return the ``"maximum"`` or ``"minimum"`` of two values of one type."""
     kind = hlo.tensor_type(aval.shape, aval.dtype)
     if not dtypes.issubdtype(aval.dtype, np.complexfloating):

@@ -5,6 +5,7 @@ Every rule is itself a gather or scatter: batching adds an axis to the dimension
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -225,7 +226,7 @@ def scatter_primitive(
     Args:
       name: the primitive's name.
       combine: what joins an element with its update: a StableHLO operation, or a function of a
-        builder, the element's type and both; None replaces it.
+        the element's type, a builder, and both; None replaces it.
       accepted: the kind of dtypes it takes.
     """
     primitive = Primitive(name)
@@ -249,9 +250,8 @@ def scatter_primitive(
 
     def lower(context: Any, x: Any, indices: Any, updates: Any, **params: Any) -> Any:
         joined = combine
-        if callable(combine):
-            element = context.avals_in[0].update(shape=())
-            joined = lambda builder, old, new: combine(builder, element, old, new)  # noqa: E731
+        if joined is not None and not isinstance(joined, str):
+            joined = partial(joined, context.avals_in[0].update(shape=()))
         return lower_scatter(context, x, indices, updates, joined, **params)
 
     def batch(
