@@ -50,6 +50,8 @@ def _running_along(name: str, operation: Any, a: Any, axis: int | None, dtype: A
     axis = canonical_axis(name, axis, np.ndim(a))
     if dtype is None:
         dtype = dtypes.default_int_dtype() if aval.dtype in dtypes.BOOLEAN else aval.dtype
+    if dtype in dtypes.BOOLEAN:
+        return operation(cast(cast(a, dtype), dtypes.default_int_dtype()), axis) != 0
     return operation(cast(a, dtype), axis)
 
 
@@ -319,12 +321,22 @@ def gradient(
         spacings = spacings * len(axes)
     if len(spacings) != len(axes):
         raise ValueError(f"gradient got {len(varargs)} spacings for {len(axes)} axes")
+    for spacing, i in zip(spacings, axes, strict=True):
+        if np.ndim(spacing) and np.shape(spacing) != (aval.shape[i],):
+            raise ValueError(
+                f"gradient got coordinates of shape {np.shape(spacing)} for axis {i} of size "
+                f"{aval.shape[i]}"
+            )
     results = [_slopes(f, _coordinates(s), i) for s, i in zip(spacings, axes, strict=True)]
     return results[0] if len(results) == 1 else results
 
 
 def _coordinates(spacing: Any) -> Any:
-    return asarray(spacing) if np.ndim(spacing) else spacing
+    """Return coordinates as numbers whose differences do not wrap; a distance as it is."""
+    if not np.ndim(spacing):
+        return spacing
+    spacing = asarray(spacing)
+    return cast(spacing, inexact_dtype(spacing.dtype))
 
 
 @fused(static=("axis",))
@@ -345,7 +357,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     if x is None:
         steps = dx
     else:
-        x = asarray(x)
+        x = _coordinates(x)
         x = x if x.ndim == 1 else moveaxis(x, axis, -1)
         steps = x[..., 1:] - x[..., :-1]
     return ((y[..., 1:] + y[..., :-1]) * steps).sum(-1) * 0.5

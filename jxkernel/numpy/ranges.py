@@ -18,6 +18,7 @@ from jxkernel.numpy.promotion import (
     inexact_dtype,
     promote_dtypes,
 )
+from jxkernel.numpy.shapes import moveaxis
 from jxkernel.ops.arithmetic import add, div, mul, sub
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.creation import broadcasted_iota, iota
@@ -248,6 +249,6 @@ def geomspace(
     kind = inexact_dtype(dtypes.dtype(start))
     first, last = asarray(start, kind), asarray(stop, kind)
     sign = first / abs(first)
-    exponents = linspace(log(first / sign), log(last / sign), num, endpoint, axis=axis)
-    result = sign * exp(exponents)
+    exponents = linspace(log(first / sign), log(last / sign), num, endpoint)
+    result = moveaxis(sign * exp(exponents), 0, axis)
     return result if dtype is None else astype(result, dtype)

@@ -110,8 +110,18 @@ def accumulation(
         axes = reduced_axes(name, a, axis)
         if dtype is None:
             dtype = accumulated_dtype(dtype_of(a), promote_integers)
-        x = masked(cast(before(a), dtype), where, identity)
-        result = finished(operation(x, axes), axes, keepdims)
+        x = cast(before(a), dtype)
+        if dtype in dtypes.BOOLEAN:
+            # Truth values are counted, and any number but 0 is true again.
+            dtype = dtypes.default_int_dtype()
+            counted = totalled(cast(x, dtype), initial, where, axes, dtype, keepdims)
+            return counted != 0
+        return totalled(x, initial, where, axes, dtype, keepdims)
+
+    def totalled(
+        x: Any, initial: Any, where: Any, axes: tuple[int, ...], dtype: Any, keepdims: bool
+    ) -> Any:
+        result = finished(operation(masked(x, where, identity), axes), axes, keepdims)
         return result if initial is None else combine(result, cast(initial, dtype))
 
     def run(

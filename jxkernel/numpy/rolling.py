@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from jxkernel import dtypes
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.promotion import check_arguments, static_axes
+from jxkernel.numpy.promotion import cast, check_arguments, static_axes
 from jxkernel.numpy.shapes import ravel, reshape
 from jxkernel.numpy.words import moves_elements
 from jxkernel.ops.dynamic_slicing import dynamic_slice_in_dim
@@ -31,7 +32,7 @@ def _moved_around(a: Any, shift: Any, axis: Any) -> Any:
         size = a.shape[place]
         if size:
             twice = joined([a, a], place)
-            start = (-asarray(by)) % size
+            start = (-cast(asarray(by), dtypes.default_int_dtype())) % size
             a = dynamic_slice_in_dim(twice, start, size, place)
     return a
 

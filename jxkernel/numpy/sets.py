@@ -14,7 +14,7 @@ from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.creation import asarray, full, zeros
 from jxkernel.numpy.cumulation import cumsum
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.joining import concatenate
+from jxkernel.numpy.joining import append, concatenate
 from jxkernel.numpy.logic import isnan
 from jxkernel.numpy.promotion import argument_aval, check_arguments, promote_dtypes
 from jxkernel.numpy.ranges import arange
@@ -118,7 +118,9 @@ def unique(
         axis_shape = moved.shape[1:]
         parts = reshape(moved, (moved.shape[0], int(np.prod(axis_shape))))
     order, begins, inverse = _grouped(parts, equal_nan)
-    (starts,) = nonzero(begins, size=size, fill_value=parts.shape[0])
+    # One more than is wanted, so that the last of a known size has an end as well.
+    bounds = _bounds(begins, None if size is None else size + 1)
+    starts = bounds[:-1]
     count = begins.sum()
     first = take(order, starts, 0, mode="fill", fill_value=0)
     values = take(parts, first, 0, mode="clip") if parts.shape[0] else parts[:0]
@@ -131,7 +133,7 @@ def unique(
     if return_inverse:
         results.append(reshape(inverse, shape) if axis is None else inverse)
     if return_counts:
-        results.append(_counts(starts, parts.shape[0]))
+        results.append(bounds[1:] - starts)
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -144,10 +146,11 @@ def _filled_past(values: Any, count: Any, fill_value: Any) -> Any:
     return where((arange(values.shape[0]) < count)[:, None], values, fill)
 
 
-@fused(static=("length",))
-def _counts(starts: Any, length: int) -> Any:
-    ends = concatenate([starts[1:], full(min(1, starts.size), length, starts.dtype)])
-    return ends - starts
+def _bounds(begins: Any, size: int | None) -> Any:
+    """Return the positions where groups begin, and where the last one ends."""
+    length = begins.shape[0]
+    (starts,) = nonzero(begins, size=size, fill_value=length)
+    return starts if size is not None else append(starts, length)
 
 
 class UniqueAll(NamedTuple):

@@ -425,7 +425,7 @@ def broadcast_to(array: Any, shape: Any) -> Any:
 
 
 @moves_elements
-def broadcast_arrays(*args: Any) -> list[Any]:
+def broadcast_arrays(*args: Any) -> tuple[Any, ...]:
     """Return the arrays repeated to the shape they broadcast to.
 
     Raises:
@@ -436,7 +436,7 @@ def broadcast_arrays(*args: Any) -> list[Any]:
     """
     check_arguments("broadcast_arrays", *args)
     joint = broadcast_shapes(*map(np.shape, args))
-    return [_broadcast(arg, joint) for arg in args]
+    return tuple([_broadcast(arg, joint) for arg in args])
 
 
 # ---------------------------------------------------------------- least ranks
@@ -444,13 +444,13 @@ def broadcast_arrays(*args: Any) -> list[Any]:
 
 def _each(name: str, arrays: tuple[Any, ...], convert: Any) -> Any:
     check_arguments(name, *arrays)
-    results = [convert(array) for array in arrays]
+    results = tuple([convert(array) for array in arrays])
     return results[0] if len(results) == 1 else results
 
 
 @moves_elements
 def atleast_1d(*arys: Any) -> Any:
-    """Return each array (one alone, or a list), scalars as arrays of rank 1.
+    """Return each array (one alone, or a tuple), scalars as arrays of rank 1.
 
     >>> jnp.atleast_1d(jnp.array(5)).shape
     (1,)
@@ -460,7 +460,7 @@ def atleast_1d(*arys: Any) -> Any:
 
 @moves_elements
 def atleast_2d(*arys: Any) -> Any:
-    """Return each array (one alone, or a list) with axes put in front up to rank 2.
+    """Return each array (one alone, or a tuple) with axes put in front up to rank 2.
 
     >>> jnp.atleast_2d(jnp.array([5, 6]))
     Array([[5, 6]], dtype=int32)
@@ -470,7 +470,7 @@ def atleast_2d(*arys: Any) -> Any:
 
 @moves_elements
 def atleast_3d(*arys: Any) -> Any:
-    """Return each array (one alone, or a list) made rank 3; rank 2 gets its axis at the end.
+    """Return each array (one alone, or a tuple) made rank 3; rank 2 gets its axis at the end.
 
     >>> jnp.atleast_3d(jnp.array([5, 6])).shape
     (1, 2, 1)

@@ -155,7 +155,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     if len({part.shape for part in parts}) > 1:
         raise ValueError(f"lexsort needs keys of one shape, got {[p.shape for p in parts]}")
     if not parts[0].ndim:
-        return asarray(0)
+        return asarray(0, dtypes.default_int_dtype())
     return _lexsorted(parts, canonical_axis("lexsort", axis, parts[0].ndim))
 
 

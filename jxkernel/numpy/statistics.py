@@ -254,7 +254,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
                 origin=x.owner.describe(x),
                 instead=("give the length: jnp.bincount(x, length=n)",),
             )
-        length = max(least, int(np.max(np.asarray(x), initial=-1)) + 1)
+        known = np.asarray(x)
+        length = max(least, int(known.max()) + 1 if known.size else 0)
     x = cast(asarray(x), dtypes.default_int_dtype()) if aval.dtype in dtypes.BOOLEAN else x
     return _counted(x, weights, whole_number("bincount", "length", length))
 

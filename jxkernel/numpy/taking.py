@@ -497,6 +497,8 @@ def delete(
     if isinstance(obj, Tracer) and (obj.ndim == 0 or assume_unique_indices):
         return _deleted(arr, ravel(obj), axis)
     places = obj if isinstance(obj, slice) else np.asarray(_known("delete", obj))
+    if isinstance(places, np.ndarray) and places.size and places.dtype.kind not in "iub":
+        raise ValueError(f"delete takes positions or a mask, got dtype {places.dtype.name}")
     keep = np.ones(size, bool)
     if isinstance(places, np.ndarray) and places.dtype != bool and places.size:
         if places.min() < -size or places.max() >= size:

@@ -24,7 +24,7 @@ def _sort_complex(x: Any) -> Any:
 
 def _histogramdd(sample: Any, bins: Any) -> Any:
     counts, edges = np.histogramdd(sample, bins)
-    return counts.astype(np.float32), *[edge.astype(np.float32) for edge in edges]
+    return counts.astype(np.int32), *[edge.astype(np.float32) for edge in edges]
 
 
 ROWS: tuple[Row, ...] = (
