@@ -253,3 +253,23 @@ def test_estimated_densities_pass_through_transforms() -> None:
 def test_wrong_arguments_are_named(call: Any, kind: type, message: str) -> None:
     with pytest.raises(kind, match=message):
         call()
+
+
+NAN_ROWS = {
+    "bernoulli": ((0.3,), "cdf pmf logpmf"),
+    "beta": ((2.0, 3.0), "pdf logpdf cdf"),
+    "expon": ((), "logcdf pdf"),
+    "pareto": ((2.0,), "pdf logcdf"),
+    "poisson": ((2.5,), "cdf pmf"),
+    "truncnorm": ((-1.0, 2.0), "cdf sf logcdf logsf"),
+    "uniform": ((), "pdf logpdf"),
+}
+
+
+@pytest.mark.parametrize("name", NAN_ROWS)
+def test_what_is_not_a_number_has_no_probability(name: str) -> None:
+    parameters, functions = NAN_ROWS[name]
+    distribution = getattr(jx.scipy.stats, name)
+    for function in functions.split():
+        found = getattr(distribution, function)(np.float32([np.nan, 1.0]), *parameters)
+        assert np.isnan(found).tolist() == [True, False], function

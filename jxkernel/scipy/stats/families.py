@@ -1,7 +1,7 @@
 """What the distributions share: shift and scale, promotion, and the edges of the support.
 
 A distribution is a few private functions of the standardized variable (x - loc) / scale; these
-give them their public form.  A scale that is not positive gives NaN.
+give them their public form.  A scale that is not positive gives NaN, and so does a NaN variable.
 """
 
 from collections.abc import Callable
@@ -35,8 +35,9 @@ def _standardized(
     x, *parameters = args
 
     def compute(x: Any, loc: Any, scale: Any, *parameters: Any) -> Any:
-        value = finish(function((x - loc) / scale, *parameters), scale)
-        return jnp.where(scale > 0, value, np.nan)
+        z = (x - loc) / scale
+        value = finish(function(z, *parameters), scale)
+        return jnp.where((scale > 0) & ~jnp.isnan(z), value, np.nan)
 
     return computed(name, compute, x, loc, scale, *parameters)
 
@@ -72,7 +73,7 @@ def shifted(name: str, function: Callable[..., Any], k: Any, *parameters: Any, l
     """Return a function of k - loc."""
 
     def compute(k: Any, loc: Any, *parameters: Any) -> Any:
-        return function(k - loc, *parameters)
+        return jnp.where(jnp.isnan(k - loc), np.nan, function(k - loc, *parameters))
 
     return computed(name, compute, k, loc, *parameters)
 
@@ -83,7 +84,7 @@ def probabilities(
     """Return the probabilities at k - loc whose logarithms are given."""
 
     def compute(k: Any, loc: Any, *parameters: Any) -> Any:
-        return jnp.exp(function(k - loc, *parameters))
+        return jnp.where(jnp.isnan(k - loc), np.nan, jnp.exp(function(k - loc, *parameters)))
 
     return computed(name, compute, k, loc, *parameters)
 
