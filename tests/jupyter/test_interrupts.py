@@ -133,7 +133,7 @@ def test_a_long_trace_says_how_far_it_is(kernel: Kernel) -> None:
     request = kernel.send(
         "@jx.jit\ndef endless(x):\n    while True:\n        x = jnp.sin(x)\nendless(kept)"
     )
-    assert interrupted(kernel, request, " eqns · ") == "KeyboardInterrupt"
+    assert interrupted(kernel, request, " eqns · 1 s") == "KeyboardInterrupt"
     assert kernel.value("kept.tolist()") == "[0.0, 1.0, 2.0]"
 
 
