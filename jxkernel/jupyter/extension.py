@@ -12,6 +12,7 @@ that undoes it; unloading runs those, latest first.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -37,7 +38,7 @@ from jxkernel.jupyter.display import (
 )
 from jxkernel.jupyter.display.progress import NotebookBar
 from jxkernel.jupyter.forking import fork_watch
-from jxkernel.jupyter.interrupts import run_interruptibly
+from jxkernel.jupyter.interrupts import interrupting_again, run_interruptibly
 from jxkernel.jupyter.magics import JitMagics, JxMagics, TimingMagics
 from jxkernel.jupyter.magics.jx import SUBCOMMANDS
 from jxkernel.jupyter.magics.timing import ORIGINALS
@@ -79,6 +80,7 @@ class _Loaded:
             self._formatters()
             self._compiler()
             self._waits()
+            self._interrupts()
             self._progress()
             self._forks()
             self.session.start()
@@ -207,6 +209,9 @@ class _Loaded:
         for name in ("block_until_ready", "__buffer__"):
             if name in vars(ArrayImpl):  # older jaxlibs have no __buffer__
                 self._set(ArrayImpl, name, interruptible(getattr(ArrayImpl, name), wait))
+
+    def _interrupts(self) -> None:
+        self._set(sys, "unraisablehook", interrupting_again(sys.unraisablehook))
 
     def _put(self, mapping: dict[Any, Any], key: Any, value: Any) -> None:
         """Sets an entry, to be set back to the very object that it was."""

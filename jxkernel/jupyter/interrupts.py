@@ -19,13 +19,14 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from _thread import interrupt_main
 from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any, TypeVar
 
 from jxkernel import events
 
-__all__ = ["StageWatch", "run_interruptibly"]
+__all__ = ["StageWatch", "interrupting_again", "run_interruptibly"]
 
 _STEP_SECONDS = 0.05
 _SILENT_SECONDS = 2.0
@@ -75,6 +76,26 @@ def run_interruptibly(work: Callable[[], Result]) -> Result:
     if errors:
         raise errors[0]
     return outcome[0]
+
+
+def interrupting_again(report: Callable[[Any], object]) -> Callable[[Any], object]:
+    """Returns an `unraisablehook` that sends an interrupt again which Python could not raise.
+
+    The collector runs in the midst of any work, and what is raised in the callbacks and finalizers
+    that it calls is reported and dropped, an interrupt too: Ctrl-C would seem not to have come.
+
+    Args:
+      report: what is done with all other exceptions, the hook before.
+    """
+
+    def hook(unraisable: Any) -> None:
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            # At once, it would be raised in this hook, and dropped as well.
+            threading.Timer(_STEP_SECONDS, interrupt_main).start()
+        else:
+            report(unraisable)
+
+    return hook
 
 
 class StageWatch:

@@ -1,8 +1,11 @@
 """Interrupts: the prompt comes back at once, during compilation and during execution."""
 
+import sys
 import threading
 import time
+import weakref
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 
@@ -115,6 +118,38 @@ def test_a_progress_line_is_written_and_taken_away(
     assert capsys.readouterr().err.endswith(" \r")
 
 
+def test_an_interrupt_that_the_collector_drops_comes_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "unraisablehook", interrupts.interrupting_again(sys.unraisablehook))
+
+    class Subject:
+        pass
+
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    subjects = [Subject()]
+    watched = weakref.ref(subjects[0], interrupt)
+
+    def drop() -> None:
+        subjects.clear()
+        assert watched() is None
+        for _ in range(10_000):
+            time.sleep(0.001)
+
+    with pytest.raises(KeyboardInterrupt):
+        drop()
+
+
+def test_other_exceptions_that_the_collector_drops_are_reported() -> None:
+    seen: list[object] = []
+    hook = interrupts.interrupting_again(seen.append)
+    unraisable = SimpleNamespace(exc_type=ZeroDivisionError)
+    hook(unraisable)
+    assert seen == [unraisable]
+
+
 def test_the_compiler_is_given_back(plain_notebook: Notebook) -> None:
     before = compile_runner.value
     plain_notebook.run("%load_ext jxkernel")
@@ -133,7 +168,7 @@ def test_a_long_trace_says_how_far_it_is(kernel: Kernel) -> None:
     request = kernel.send(
         "@jx.jit\ndef endless(x):\n    while True:\n        x = jnp.sin(x)\nendless(kept)"
     )
-    assert interrupted(kernel, request, " eqns · 1 s") == "KeyboardInterrupt"
+    assert interrupted(kernel, request, " eqns · ") == "KeyboardInterrupt"
     assert kernel.value("kept.tolist()") == "[0.0, 1.0, 2.0]"
 
 
