@@ -274,10 +274,11 @@ Key.__doc__ = """A typed key, for annotations.
 
 _DTYPES = {name: KeyDType(generator) for name, generator in GENERATORS.items()}
 
-tree.register_pytree_node(
+tree.register_pytree_with_keys(
     KeyArray,
-    lambda keys: ((keys.words,), keys.generator.name),
+    lambda keys: (((tree.GetAttrKey("words"), keys.words),), keys.generator.name),
     lambda name, words: KeyArray(words[0], GENERATORS[name]),
+    lambda keys: ((keys.words,), keys.generator.name),
 )
 
 

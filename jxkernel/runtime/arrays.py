@@ -170,31 +170,36 @@ def wait_for(arrays: Sequence[Any]) -> None:
 def value_of(array: Any) -> np.ndarray[Any, Any]:
     """Return the array's data as a read-only NumPy array, waiting for it.
 
-    On the CPU it is the array's own memory.  Dtypes that the buffer protocol knows are read
-    through it: jaxlib's other way looks for a package ``jax`` on every read, in vain and slowly.
+    On the CPU it is the array's own memory, and a new view of it each time: the view holds the
+    array, so an array that kept it would never be freed (the collector does not look into arrays).
+    Copies are kept.
     """
     check_alive(array)
     found = array._npy_value
     if found is None:
         if not array.is_ready():
             wait_for([array])
-        single = type(array._sharding) is SingleDeviceSharding
-        found = surfacing(_read, array) if single else gather_shards(array, _read_surfacing)
+        if type(array._sharding) is not SingleDeviceSharding:
+            found = gather_shards(array, value_of)
+        elif array.aval.dtype.isbuiltin == 1 and array.platform() == "cpu":
+            found = np.asarray(surfacing(memoryview, array))
+            found.flags.writeable = False
+            return found
+        else:
+            found = surfacing(_read, array)
         found.flags.writeable = False
         array._npy_value = found
     return found
 
 
 def _read(array: Any) -> np.ndarray[Any, Any]:
+    """Read what the buffer protocol does not know, or what lies elsewhere.
+
+    Others are not read so: jaxlib looks for a package ``jax`` each time, in vain and slowly.
+    """
     dtype = array.aval.dtype
-    if dtype.isbuiltin == 1 and array.platform() == "cpu":
-        return np.asarray(memoryview(array))
     found, _ = array._single_device_array_to_np_array_did_copy()
     return np.zeros(found.shape, dtypes.float0) if dtype == dtypes.float0 else found
-
-
-def _read_surfacing(array: Any) -> np.ndarray[Any, Any]:
-    return surfacing(_read, array)
 
 
 def check_alive(array: Any) -> None:

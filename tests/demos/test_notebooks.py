@@ -35,7 +35,11 @@ def text_after(name: str, source: str) -> list[str]:
 
 
 def test_there_are_notebooks():
-    assert NOTEBOOKS == ["01_first_steps.ipynb", "02_why_did_it_recompile.ipynb"]
+    assert NOTEBOOKS == [
+        "01_first_steps.ipynb",
+        "02_why_did_it_recompile.ipynb",
+        "03_looking_inside.ipynb",
+    ]
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
@@ -82,7 +86,20 @@ def test_why_did_it_recompile_names_each_reason():
         "x: f32[8] → f32[16]",
         "x: f32*[] → f32[]",
         "power: 1 → 2",
-        "has batch['b']",
+        "without batch['b'] → with batch['b']",
         "jax_enable_x64: False → True",
     ):
         assert reason in text
+
+
+def test_looking_inside_finds_the_first_bad_operation_and_grades_the_guess():
+    name = "03_looking_inside.ipynb"
+    (found,) = text_after(name, "%jx nan")
+    assert "The infinity came out of" in found
+    assert "jnp.sqrt(jnp.sum(v**2))" in found
+    (stages,) = text_after(name, "%jx stages")
+    assert all(part in stages for part in ("-- source", "-- jaxpr", "-- StableHLO"))
+    (graded,) = text_after(name, "jax.quiz")
+    assert "you said 3, and it is 2 traces" in graded
+    (bar,) = text_after(name, "jax.progress")
+    assert "100%" in bar

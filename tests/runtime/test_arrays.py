@@ -1,6 +1,7 @@
 """Device arrays: properties, conversions, copies, deletion, and what they refuse."""
 
 import copy
+import gc
 import pickle
 
 import ml_dtypes
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import jxkernel as jx
+import jxkernel.numpy as jnp
 from jxkernel.errors import DeletedArrayError
 from jxkernel.runtime import clear_backends
 
@@ -153,3 +155,36 @@ def test_array_of_a_dropped_client_is_used_on_the_next():
     np.testing.assert_array_equal(jx.jit(lambda x: x + 1)(x), [1, 2, 3])
     np.testing.assert_array_equal(x * 2, [0, 2, 4])
     assert jx.random.permutation(key, 10).tolist() == [9, 4, 2, 3, 5, 0, 7, 6, 1, 8]
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda x: bool(x.any()),
+        lambda x: int(x[0] + 1),
+        lambda x: np.asarray(x + 1),
+        lambda x: (x + 1).tolist(),
+        lambda x: repr(x + 1),
+        lambda x: pickle.dumps(x + 1),
+        lambda x: np.asarray((x + 1).astype("bfloat16")),
+        lambda x: memoryview(x + 1).nbytes,
+    ],
+    ids=["bool", "int", "asarray", "tolist", "repr", "pickle", "bfloat16", "memoryview"],
+)
+def test_what_was_read_is_freed(read):
+    x = jnp.arange(3)
+    read(x)
+    gc.collect()
+    before = len(jx.live_arrays())
+    for _ in range(5):
+        read(x)
+    gc.collect()
+    assert len(jx.live_arrays()) == before
+
+
+def test_an_array_that_was_read_can_be_donated():
+    x = jnp.arange(4.0) * 2
+    assert x.tolist() == [0, 2, 4, 6]
+    y = jx.jit(lambda v: v + 1, donate_argnums=0)(x)
+    assert x.is_deleted()
+    assert y.tolist() == [1, 3, 5, 7]
