@@ -62,7 +62,7 @@ def test_keys_are_arrays_but_not_of_numbers():
     assert isinstance(KEYS, jx.Array)
     assert not isinstance(jnp.ones(2), type(KEYS))
     assert (KEYS.itemsize, KEYS.nbytes) == (8, 48)
-    assert KEYS.devices() == jnp.ones(1).devices()
+    assert jx.random.key(0).devices() == jnp.ones(1).devices()
     assert jx.ShapeDtypeStruct(KEYS.shape, KEYS.dtype).dtype == KEYS.dtype
     for wrong in (lambda: np.asarray(KEYS), lambda: jnp.sum(KEYS), lambda: KEYS + 1):
         with pytest.raises(TypeError):
