@@ -43,7 +43,7 @@ def interrupted(kernel: Kernel, request: str, message: str) -> str:
     seen = ""
     while message not in seen:
         sent = kernel.client.get_iopub_msg(timeout=120)
-        if sent["msg_type"] == "stream":
+        if sent["msg_type"] == "stream" and sent["parent_header"]["msg_id"] == request:
             seen += sent["content"]["text"]
     kernel.manager.interrupt_kernel()
     return kernel.receive(request).error["ename"]
