@@ -92,9 +92,10 @@ def device_get(x: Any) -> Any:
     'ndarray'
     """
     with explicit_device_get():
-        for leaf in tree.leaves(x):
-            if isinstance(leaf, ArrayImpl):
-                leaf.copy_to_host_async()
+        arrays = [leaf for leaf in tree.leaves(x) if isinstance(leaf, ArrayImpl)]
+        for array in arrays:
+            array.copy_to_host_async()
+        runtime.wait_for(arrays)
         return tree.map(lambda leaf: np.asarray(leaf) if isinstance(leaf, ArrayImpl) else leaf, x)
 
 

@@ -207,7 +207,7 @@ class _Loaded:
         wait_runner.set_global(wait)
         self._undo.append(partial(wait_runner.set_global, before))
         for name in ("block_until_ready", "__buffer__"):
-            if name in vars(ArrayImpl):  # older jaxlibs have no __buffer__
+            if name in vars(ArrayImpl):  # __buffer__ is there from Python 3.12 on
                 self._set(ArrayImpl, name, interruptible(getattr(ArrayImpl, name), wait))
 
     def _interrupts(self) -> None:

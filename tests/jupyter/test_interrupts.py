@@ -159,8 +159,10 @@ def test_the_compiler_is_given_back(plain_notebook: Notebook) -> None:
 
 
 READINGS = (
-    *("print(y)", "y", "float(y[0, 0])", "np.asarray(y)", "np.sum(y)", "y.tolist()"),
+    *("print(y)", "y", "float(y[0, 0])", "y.tolist()"),
     *("y.block_until_ready()", "jx.block_until_ready([y])", "jx.device_get({'y': y})"),
+    # What reads a buffer by itself can be made to wait from Python 3.12 on (PEP 688).
+    *(("np.asarray(y)", "np.sum(y)") if sys.version_info >= (3, 12) else ()),
 )
 
 
