@@ -333,15 +333,17 @@ class Compilation:
 
     def __call__(self) -> Any:
         """Return XLA's executable."""
-        run = compile_runner.value
-        if self._outcome is not None:
-            return self._outcome.result() if run is None else run(self._outcome.result)
+        run, outcome = compile_runner.value, self._outcome
+        # An interrupt may have come before the work began: nobody would ever finish it.
+        if outcome is not None and (outcome.running() or outcome.done()):
+            return outcome.result() if run is None else run(outcome.result)
         if run is None:
             return self._work()
-        self._outcome = Future()
-        return run(partial(self._do, self._outcome))
+        self._outcome = outcome = Future()
+        return run(partial(self._do, outcome))
 
     def _do(self, outcome: "Future[Any]") -> Any:
+        outcome.set_running_or_notify_cancel()
         try:
             outcome.set_result(self._work())
         except BaseException as error:  # raised below, here and where it was waited for
