@@ -14,6 +14,7 @@ import numpy as np
 
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray
+from jxkernel.core.dimensions import is_symbolic
 
 __all__ = ["lower_sort", "lower_top_k"]
 
@@ -131,7 +132,7 @@ def lower_sort(
     if avals[0].size == 0:
         return list(values)
     keys = _Keys(context, shape)
-    small = avals[0].size <= _FEW
+    small = not is_symbolic(avals[0].size) and avals[0].size <= _FEW
     lone = len(values) == 1 and not dtypes.issubdtype(avals[0].dtype, np.complexfloating)
     if lone and not small:
         key, dtype = keys.ordered(values[0], avals[0].dtype, "apart", "apart")
