@@ -322,6 +322,7 @@ def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> 
 def _spread(a: Any, axis: Axis, keepdims: bool) -> Any:
     axes = reduced_axes("ptp", a, axis)
     _check_elements("ptp", np.shape(a), axes, None)
+    a = cast(a, dtype_of(a))
     return finished(ops.sub(reduce.reduce_max(a, axes), reduce.reduce_min(a, axes)), axes, keepdims)
 
 
