@@ -92,7 +92,7 @@ LINALG: tuple[Row, ...] = (
     *[row("norm", x) for x in (A3, np.zeros((0,), "f"), np.float32(-2), WHOLE)],
     row("vector_norm", A3, axis=(0, 2), ord=3, keepdims=True),
     row("vector_norm", A3),
-    *[row("vector_norm", np.int32([[3, -1], [0, 2]]), ord=k) for k in (1, np.inf, -np.inf, 3)],
+    row("vector_norm", np.int32([[3, -1], [0, 2]]), ord=3),
     *[row("matrix_norm", A3, ord=ord) for ord in _NORM_ORDERS[1:]],
     *[row("solve", a, complexes(a.shape[-1], 2)) for a in SQUARE],
     row("solve", SQUARE[0], real(4)),
