@@ -112,12 +112,20 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
 
     The range is read as that of a slice; an empty one gives a new axis of size 1.
 
+    Raises:
+      ShapeError: the range is reversed.
+
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.collapse(jnp.ones((2, 3, 4, 5)), 1, 3).shape
     (2, 12, 5)
     """
     shape = shape_of(operand)
     start, stop, _ = slice(start_dimension, stop_dimension).indices(len(shape))
+    if start > stop:
+        raise ShapeError(
+            f"collapse got axes {start_dimension} to {stop_dimension} of shape {shape}: the range "
+            "is reversed"
+        )
     return reshape(operand, (*shape[:start], prod(shape[start:stop]), *shape[stop:]))
 
 

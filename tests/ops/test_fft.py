@@ -49,7 +49,7 @@ def test_no_axes_and_no_elements():
 
 
 BAD = {
-    "dtype": (lambda: fft(np.ones(4, "f"), "fft", (4,)), TypeError, "takes complex64 and"),
+    "dtype": (lambda: fft(np.ones(4, "f"), "irfft", (6,)), TypeError, "takes complex64 and"),
     "real": (lambda: fft(np.ones(4, "F"), "rfft", (4,)), TypeError, "takes float32 and"),
     "length": (lambda: fft(np.ones(4, "F"), "fft", (5,)), ValueError, "must be .5,"),
     "half": (lambda: fft(np.ones(4, "F"), "irfft", (4,)), ValueError, "must be .3,"),
