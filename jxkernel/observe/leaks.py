@@ -50,7 +50,7 @@ def leaks(limit: int = 50) -> tuple[LeakedTracer, ...]:
     own.  Called while a trace is under way, the tracers of that trace are left out.
 
     Args:
-      limit: how many are told at most.
+      limit: how many are told at most, the latest first.
 
     Example:
       >>> import jxkernel as jx
@@ -62,7 +62,7 @@ def leaks(limit: int = 50) -> tuple[LeakedTracer, ...]:
       >>> leaks()
       ()
     """
-    tracers = living_tracers()[:limit]
+    tracers = living_tracers()[: -limit - 1 : -1]
     found = holders_of(tracers, _HOLDERS)
     return tuple(
         [
