@@ -3,8 +3,10 @@
 import gc
 from typing import Any
 
+import pytest
 from IPython.core.error import UsageError
 
+from jxkernel import observe
 from tests.jupyter.conftest import Notebook
 
 SETUP = """
@@ -93,12 +95,19 @@ def test_memory_of_a_call_before_it_runs(notebook: Notebook) -> None:
     assert "does not fit" in huge.text
 
 
+@pytest.fixture
+def all_leaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tells all leaks, however many other tests in this process have left."""
+    monkeypatch.setattr(observe.leaks, "__defaults__", (1_000_000,))
+
+
 def leaked(notebook: Notebook) -> list[list[str]]:
     """The leaks that variables of the notebook hold; other tests may have left theirs."""
     rows = notebook.run("%jx leaks").value.data.get("rows", [])
     return [one for one in rows if "of __main__" in one[2]]
 
 
+@pytest.mark.usefixtures("all_leaks")
 def test_leaked_tracers_are_told_with_holder_and_cell(notebook: Notebook) -> None:
     notebook.run("log = []\n@jx.jit\ndef leaky(a):\n    log.append(jnp.sin(a))\n    return a")
     before = leaked(notebook)  # what other tests in this process have left
@@ -110,6 +119,7 @@ def test_leaked_tracers_are_told_with_holder_and_cell(notebook: Notebook) -> Non
     assert leaked(notebook) == before
 
 
+@pytest.mark.usefixtures("all_leaks")
 def test_a_failed_trace_is_no_leak(notebook: Notebook) -> None:
     before = leaked(notebook)
     failed: Any = notebook.attempt("%%jit\nif x.sum() > 0: y = x")
