@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import jxkernel as jx
+import jxkernel.numpy as jnp
 from jxkernel import export
 from jxkernel.core.checking import check_jaxpr
 from tests.compose.programs import Program
@@ -176,7 +177,7 @@ def an_exported_program_gives_the_same(program: Program) -> None:
     f, args = program.function(), points(program)
     exported = export.export(jx.jit(f))(*args)
     again = export.deserialize(exported.serialize())
-    close(again.call(*args), f(*args))
+    close(again.call(*args), f(*map(jnp.asarray, args)))
     smooth = scalar(f)
     blob = export.export(jx.jit(smooth))(*args).serialize(vjp_order=1)
     every = tuple(range(len(args)))
