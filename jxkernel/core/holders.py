@@ -28,7 +28,7 @@ __all__ = ["Holders", "holders_of", "is_history_name"]
 
 _DEPTH = 8
 _VISITED = 2000
-_AT_ONCE = 64
+_COMPARED = 256
 _FIRST_KEY = re.compile(r"^\['(\w+)'\]")
 _KEY_LENGTH = 60
 # Objects of these packages keep what a notebook shows; outputs are told by their numbers.
@@ -114,11 +114,10 @@ class _Search:
         for one in reached:
             if len(self.named[one.of]) < self.limit:
                 wanted.setdefault(id(one.value), []).append(one)
-        # A tuple, which is what the collector is given: a list would be copied into one.
-        held = tuple([ones[0].value for ones in wanted.values()][:_AT_ONCE])
+        values = tuple([ones[0].value for ones in wanted.values()])
         further: list[_Reached] = []
-        referrers = gc.get_referrers(*held) if held else []
-        own = {id(held), id(referrers), self.own}
+        referrers = _referrers(values)
+        own = {id(values), id(referrers), self.own}
         for referrer in referrers:
             if id(referrer) in own or self.visits <= 0:
                 continue
@@ -154,6 +153,21 @@ class _Search:
             kind = type(referrer).__name__
             self.anonymous[one.of] = f"an object of type {kind}{step}{way}"
         yield _Reached(referrer, f"{step}{way}", one.of)
+
+
+def _referrers(values: tuple[Any, ...]) -> list[Any]:
+    """Return what refers to any of some objects, among all that the collector knows.
+
+    Its own search compares each reference with each object asked for, so many are looked up in a
+    set instead.  The objects come in a tuple, which is what that search is given: a list would be
+    copied into one, and be found.
+    """
+    if len(values) <= _COMPARED:
+        return gc.get_referrers(*values) if values else []
+    wanted = frozenset(map(id, values))
+    return [
+        one for one in gc.get_objects() if not wanted.isdisjoint(map(id, gc.get_referents(one)))
+    ]
 
 
 def _is_own(referrer: Any) -> bool:

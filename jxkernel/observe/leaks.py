@@ -50,7 +50,7 @@ def leaks(limit: int = 50) -> tuple[LeakedTracer, ...]:
     own.  Called while a trace is under way, the tracers of that trace are left out.
 
     Args:
-      limit: how many are told at most, the latest first.
+      limit: how many tracers are looked at, the youngest first as far as the collector knows.
 
     Example:
       >>> import jxkernel as jx

@@ -38,6 +38,18 @@ def test_several_objects_have_their_own_holders() -> None:
         NESTED.clear()
 
 
+def test_among_very_many_objects_each_has_its_holder() -> None:
+    objects = [Model(number) for number in range(500)]
+    NESTED.update({str(number): [one] for number, one in enumerate(objects)})
+    try:
+        found = holders_of(objects)
+        assert [one.first for one in found] == [
+            f"NESTED['{number}'][0]{HERE}" for number in range(500)
+        ]
+    finally:
+        NESTED.clear()
+
+
 def test_the_number_of_holders_is_bounded() -> None:
     objects = _made(1)
     NESTED.update({str(number): [objects[0]] for number in range(9)})
