@@ -192,14 +192,14 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     Args:
       x: a tree of arrays.
       shardings: a tree of shardings (a prefix of ``x``'s) : ``NamedSharding``, a
-        ``PartitionSpec`` under ``set_mesh``, None for no constraint.  Of an axis whose entry is
-        ``PartitionSpec.UNCONSTRAINED`` XLA decides.
+        ``PartitionSpec`` under ``set_mesh``, where None is the spec of a whole array.  Of an axis
+        whose entry is ``PartitionSpec.UNCONSTRAINED`` XLA decides.
 
     Returns:
       the same values, lying as asked.
 
     Raises:
-      ValueError: an array cannot be divided so.
+      ValueError: an array cannot be divided so, or None is given and no mesh is set.
       RuntimeError: a spec is given and no mesh is set.
 
     The derivative is the identity, with the same constraint.
@@ -212,9 +212,22 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
       Array([0, 2, 4], dtype=int32)
     """
     leaves, structure = tree.flatten(x)
+    shardings = tree.map(_said, shardings, is_leaf=_is_leaf)
     given = GivenShardings.of(shardings, "with_sharding_constraint", "shardings")
     if given is None:
         return x
     flat = given.flat_for(structure, "with_sharding_constraint", "shardings")
     with naming_leaf("with_sharding_constraint", leaves, flat, structure):
         return structure.unflatten(constrained(leaves, flat))
+
+
+def _said(sharding: Any) -> Any:
+    """Return a sharding as it is; for None the spec of a whole array, which needs a mesh."""
+    if sharding is not None:
+        return sharding
+    if get_mesh() is None:
+        raise ValueError(
+            "with_sharding_constraint got None in shardings, which says nothing: give a Sharding "
+            "(P() for an array that is whole on every device), or leave that array out of the call"
+        )
+    return PartitionSpec()

@@ -262,3 +262,13 @@ def test_callbacks_of_a_divided_program_run_once(rows):
         np.testing.assert_allclose(fun(rows), DATA + 1)
     jx.effects_barrier()
     assert seen == [DATA.sum()] * 2
+
+
+@pytest.mark.parametrize("shardings", [None, ({"a": None},)])
+def test_a_constraint_of_none_is_the_whole_array_and_needs_a_mesh(shardings, mesh, rows):
+    tree = rows if shardings is None else ({"a": rows},)
+    with pytest.raises(ValueError, match="got None in shardings, which says nothing"):
+        lax.with_sharding_constraint(tree, shardings)
+    with jx.set_mesh(mesh):
+        for out in jx.tree.leaves(lax.with_sharding_constraint(tree, shardings)):
+            assert out.sharding.is_fully_replicated
