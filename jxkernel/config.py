@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ContextDecorator
 from typing import Any, NoReturn
 
+from jxkernel import events
 from jxkernel._jaxlib import Config, Device, jax_jit
 from jxkernel.records import record
 
@@ -564,6 +565,10 @@ jax_jit.set_disable_jit_state(disable_jit)
 jax_jit.set_post_hook_state(post_hook)
 
 
+def _shown(value: Any) -> str:
+    return f"{value.platform}:{value.id}" if isinstance(value, Device) else repr(value)
+
+
 class Settings:
     """All options: ``config.jax_enable_x64`` reads one, ``config.update`` sets it.
 
@@ -599,8 +604,16 @@ class Settings:
             ValueError: if the option does not take ``value``; the message says what it takes.
         """
         state = self.state(name)
+        before = state.get_global()
         state.set_global(state.checked(value))
         self.after_update.get(name, bool)()
+        if before is not value and events.listening_to(events.SettingChanged):
+            events.emit(
+                events.SettingChanged,
+                option=name,
+                before=_shown(before),
+                after=_shown(state.get_global()),
+            )
 
     def read(self, name: str) -> Any:
         """Return the value of the option ``name`` as this thread sees it."""

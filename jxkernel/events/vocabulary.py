@@ -39,6 +39,7 @@ __all__ = [
     "Narrowed",
     "Reason",
     "ReasonKind",
+    "SettingChanged",
     "StaticKind",
     "TraceTimeEffect",
     "Traced",
@@ -340,3 +341,18 @@ class CellFinished(Event):
     cell: str
     execution_count: int | None = None
     file: str = ""
+
+
+@record(kw_only=True)
+class SettingChanged(Event):
+    """An option got another value for the whole process, by `config.update`.
+
+    Attributes:
+      option: its public name, `jax_enable_x64`.
+      before: the value that it had, as Python writes it; a device as `cpu:0`.
+      after: the value that it has.
+    """
+
+    option: str
+    before: str
+    after: str

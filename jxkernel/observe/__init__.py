@@ -7,6 +7,8 @@ Place in the pipeline: above the whole core, below the notebook.
 Must not know: IPython, widgets or comms.
 """
 
+from jxkernel.observe.backend_states import BackendChange, BackendPreview, BackendState
+from jxkernel.observe.backends import BackendSwitch
 from jxkernel.observe.benchmarks import Benchmark, Times, benchmark
 from jxkernel.observe.call_costs import CallCost, OperationCost, cost, cost_of
 from jxkernel.observe.differences import ProgramDiff, diff
@@ -39,6 +41,10 @@ from jxkernel.observe.timeline import Lane, Slice, Timeline, Total, Window
 from jxkernel.observe.totals import LedgerTotal, format_totals, ledger_totals
 
 __all__ = [
+    "BackendChange",
+    "BackendPreview",
+    "BackendState",
+    "BackendSwitch",
     "Benchmark",
     "CallCost",
     "DeviceMemory",

@@ -33,11 +33,13 @@ __all__ = [
     "LiveArray",
     "LiveMemory",
     "MemoryEstimate",
+    "device_label",
     "device_memory",
     "estimate",
     "estimate_of",
     "free",
     "live",
+    "ways_in",
 ]
 
 _SEARCHED = 40
@@ -213,7 +215,7 @@ def live(
     arrays = _living()
     names = _names_of(namespace)
     numbers = _outputs_of(outputs)
-    _add_deleted(arrays, namespace)
+    _add_unlisted(arrays, namespace)
     arrays.sort(key=_size, reverse=True)
     searched = arrays[:_SEARCHED] if holders else []
     others = [*holders_of(searched, _HOLDERS)]
@@ -312,7 +314,7 @@ def estimate_of(compiled: Any) -> MemoryEstimate:
         stats.temp_size_in_bytes,
         stats.generated_code_size_in_bytes,
         peak,
-        tuple([_label(device) for device in devices]),
+        tuple([device_label(device) for device in devices]),
         min(left, default=None),
     )
 
@@ -336,7 +338,9 @@ def device_memory(
     if only is None:
         clients = runtime.backends().values()
         only = [device for client in clients for device in client.local_devices()]
-    return tuple([_of_device(one, counts[_label(one)], sizes[_label(one)]) for one in only])
+    return tuple(
+        [_of_device(one, counts[device_label(one)], sizes[device_label(one)]) for one in only]
+    )
 
 
 def _of_device(device: Any, arrays: int, array_bytes: int) -> DeviceMemory:
@@ -348,7 +352,7 @@ def _of_device(device: Any, arrays: int, array_bytes: int) -> DeviceMemory:
     left = _available() if device.platform == "cpu" else None
     if in_use is not None and limit:
         left = limit - in_use
-    return DeviceMemory(_label(device), arrays, array_bytes, in_use, limit or None, left)
+    return DeviceMemory(device_label(device), arrays, array_bytes, in_use, limit or None, left)
 
 
 def _available() -> int | None:
@@ -361,8 +365,10 @@ def _available() -> int | None:
     return int(parts[0][1]) * 1024 if parts else None
 
 
-def _label(device: Any) -> str:
-    return f"{device.platform}:{device.id}"
+def device_label(device: Any) -> str:
+    """Returns a device's name, `cpu:0`; of one that the process has no more, `cpu:0 of before`."""
+    name = f"{device.platform}:{device.id}"
+    return name if runtime.is_current(device) else f"{name} of before"
 
 
 def _living() -> list[Any]:
@@ -389,12 +395,18 @@ def _ways(value: Any) -> Iterator[tuple[str, Any]]:
             yield tree.keystr(path), leaf
 
 
-def _names_of(namespace: Mapping[str, Any]) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {}
+def ways_in(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yields the arrays that variables hold, with the way to each: `params['w']`."""
     for name, value in list(namespace.items()):
         if not is_history_name(name):
             for way, array in _ways(value):
-                found.setdefault(id(array), []).append(f"{name}{way}"[:_NAME_LENGTH])
+                yield f"{name}{way}"[:_NAME_LENGTH], array
+
+
+def _names_of(namespace: Mapping[str, Any]) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for name, array in ways_in(namespace):
+        found.setdefault(id(array), []).append(name)
     return found
 
 
@@ -408,15 +420,13 @@ def _outputs_of(outputs: Mapping[int, Any]) -> dict[int, list[int]]:
     return found
 
 
-def _add_deleted(arrays: list[Any], namespace: Mapping[str, Any]) -> None:
-    """Variables that hold an array whose memory is gone are told too."""
+def _add_unlisted(arrays: list[Any], namespace: Mapping[str, Any]) -> None:
+    """Adds what variables hold and no platform lists: deleted ones, and those on lost devices."""
     known = {id(one) for one in arrays}
-    for name, value in list(namespace.items()):
-        if not is_history_name(name):
-            for one in _arrays_in(value):
-                if one.is_deleted() and id(one) not in known:
-                    known.add(id(one))
-                    arrays.append(one)
+    for _, one in ways_in(namespace):
+        if id(one) not in known:
+            known.add(id(one))
+            arrays.append(one)
 
 
 def _size(array: Any) -> int:
@@ -429,7 +439,7 @@ def _parts(array: Any) -> list[tuple[str, int]]:
         return []
     sharding = array.sharding
     size = prod(sharding.shard_shape(array.shape)) * array.dtype.itemsize
-    return [(_label(device), size) for device in sharding.addressable_devices]
+    return [(device_label(device), size) for device in sharding.addressable_devices]
 
 
 def _told(array: Any, names: list[str], outputs: list[int], others: Holders) -> LiveArray:

@@ -145,6 +145,14 @@ def device_put_single(value: Any, device: Any) -> Any:
     return array_from_host(owned(value, aval), aval, device)
 
 
+def moved_to(array: Any, device: Any) -> Any:
+    """Return an array whole on another device, committed to it if it was committed before."""
+    put = device_put_single(array, device)
+    if array._committed:
+        return put
+    return ArrayImpl(put.aval, put.sharding, list(put._arrays), False, _skip_checks=True)
+
+
 def block_until_ready(leaves: Sequence[Any]) -> None:
     """Wait until the device arrays among ``leaves`` exist; errors of their computation raise."""
     arrays = [leaf for leaf in leaves if type(leaf) is ArrayImpl]

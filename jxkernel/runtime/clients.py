@@ -28,7 +28,9 @@ __all__ = [
     "backends",
     "clear_backends",
     "default_device",
+    "default_platform",
     "drop_stale_cpu",
+    "is_current",
     "platform_of",
     "plugin_states",
     "sharding_on",
@@ -152,6 +154,14 @@ def backends() -> dict[str, Any]:
     return dict(_clients)
 
 
+def is_current(device: Any) -> bool:
+    """Return whether a device is of a client that is running: not one made before `clear_backends`.
+
+    Arrays on other devices can be read, and used with one another.
+    """
+    return any(device.client is client for client in list(_clients.values()))
+
+
 def clear_backends() -> None:
     """Drop every client; arrays on them stay alive, new work makes new clients."""
     with _lock:
@@ -166,6 +176,8 @@ def clear_backends() -> None:
 def drop_stale_cpu() -> bool:
     """Drop the CPU's client if another number of devices is wanted than it was made with.
 
+    Where one of its devices was the default, the new one of that number is, or the first.
+
     Returns:
       whether it was dropped.  Arrays on its devices stay alive and usable.
     """
@@ -174,7 +186,20 @@ def drop_stale_cpu() -> bool:
             return False
         sharding_on.cache_clear()
         del _asked["cpu"]
-        return _clients.pop("cpu", None) is not None
+        dropped = _clients.pop("cpu", None)
+    if dropped is not None:
+        _renew_default(dropped)
+    return dropped is not None
+
+
+def _renew_default(dropped: Any) -> None:
+    wanted = config.default_device.get_global()
+    if wanted is None or isinstance(wanted, str) or wanted.client is not dropped:
+        return
+    place = list(dropped.local_devices()).index(wanted)
+    renewed = backend("cpu").local_devices()
+    found = renewed[place] if place < len(renewed) else renewed[0]
+    config.config.update("jax_default_device", found)
 
 
 def default_device() -> Any:

@@ -28,6 +28,7 @@ from jxkernel.events.vocabulary import (
     Lowered,
     Narrowed,
     Reason,
+    SettingChanged,
     Traced,
     TraceTimeEffect,
     Transferred,
@@ -54,6 +55,7 @@ REQUIRED: list[tuple[type[Event], dict[str, Any]]] = [
     (TraceTimeEffect, {"fun": "f", "effect": "print(x)"}),
     (CellStarted, {"cell": "c1"}),
     (CellFinished, {"cell": "c1"}),
+    (SettingChanged, {"option": "jax_enable_x64", "before": "False", "after": "True"}),
 ]
 TIMES = {"span": 1, "parent": None, "start_ns": 5, "duration_ns": 7}
 

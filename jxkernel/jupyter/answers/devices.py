@@ -9,22 +9,18 @@ Must not know: how a line is split into subcommands, or how views are drawn.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from IPython.core.error import UsageError
 
-from jxkernel import runtime, tree
-from jxkernel.config import config
+from jxkernel import runtime
 from jxkernel.jupyter.display import View, table_view
 from jxkernel.jupyter.session import Session
+from jxkernel.observe import BackendSwitch
+from jxkernel.observe.backends import MOST_CPU_DEVICES
 from jxkernel.observe.explain import format_size
-from jxkernel.runtime import arrays_in
 
 __all__ = ["backend", "devices", "virtual"]
-
-
-_MOST_DEVICES = 64
 
 
 def devices(session: Session, words: str = "") -> View:
@@ -54,17 +50,10 @@ def backend(session: Session, words: str) -> View:
       UsageError: there is no such platform or device.
     """
     if words:
-        platform, _, number = words.partition(":")
         try:
-            found = runtime.local_devices(backend=platform)
-        except RuntimeError as error:
+            BackendSwitch(session.shell.user_ns).apply({"device": words})
+        except (ValueError, RuntimeError) as error:
             raise UsageError(f"%jx backend: {error}") from None
-        if number and (not number.isdigit() or int(number) >= len(found)):
-            raise UsageError(
-                f"%jx backend: there is no device {number!r} on {platform}, "
-                f"which has 0 to {len(found) - 1}"
-            )
-        config.update("jax_default_device", found[int(number or 0)])
     return devices(session)
 
 
@@ -78,35 +67,18 @@ def virtual(session: Session, words: str) -> View:
       UsageError: the word is not a number from 1 to 64, or the second one not ``move``.
     """
     number, *rest = words.split() or [""]
-    if not number.isdigit() or not 1 <= int(number) <= _MOST_DEVICES or rest not in ([], ["move"]):
+    is_right = number.isdigit() and 1 <= int(number) <= MOST_CPU_DEVICES
+    if not is_right or rest not in ([], ["move"]):
         raise UsageError(
-            f"%jx virtual: give a number of CPU devices from 1 to {_MOST_DEVICES}, and `move` to "
-            "move the arrays that variables hold"
+            f"%jx virtual: give a number of CPU devices from 1 to {MOST_CPU_DEVICES}, and `move` "
+            "to move the arrays that variables hold"
         )
-    config.update("jax_num_cpu_devices", int(number))
-    if rest:
-        _move_variables(session.shell.user_ns)
+    try:
+        change = {"cpu_devices": int(number), "move": bool(rest)}
+        BackendSwitch(session.shell.user_ns).apply(change)
+    except RuntimeError as error:
+        raise UsageError(f"%jx virtual: {error}") from None
     return devices(session)
-
-
-def _move_variables(namespace: dict[str, Any]) -> None:
-    """Put the arrays that variables hold, alone or in trees, where new arrays are made."""
-    client = runtime.default_device().client
-    for name, value in list(namespace.items()):
-        held = arrays_in(value)
-        if not name.startswith("_") and any(_elsewhere(array, client) for array in held):
-            namespace[name] = tree.map(partial(_moved, client=client), value)
-
-
-def _elsewhere(array: Any, client: Any) -> bool:
-    on_cpu = array.platform() == "cpu" and not array.is_deleted()
-    return on_cpu and next(iter(array.sharding.device_set)).client is not client
-
-
-def _moved(leaf: Any, client: Any) -> Any:
-    if not isinstance(leaf, runtime.ArrayImpl) or not _elsewhere(leaf, client):
-        return leaf
-    return runtime.device_put_single(leaf, runtime.default_device())
 
 
 def _memory(device: Any) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from jxkernel import _alias
 from jxkernel.config import config
 from jxkernel.jupyter.display import View, text_view
 from jxkernel.jupyter.session import Session
+from jxkernel.observe import BackendSwitch
 
 __all__ = ["alias", "x64"]
 
@@ -28,7 +29,7 @@ def x64(session: Session, words: str) -> View:
     if words not in ("", "on", "off"):
         raise UsageError(f"%jx x64: {words!r} is neither 'on' nor 'off'")
     if words:
-        config.update("jax_enable_x64", words == "on")
+        BackendSwitch(session.shell.user_ns).apply({"x64": words == "on"})
     state = "on: float64 stays" if config.jax_enable_x64 else "off: float64 becomes float32"
     return text_view("", f"64-bit dtypes are {state}")
 
