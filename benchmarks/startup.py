@@ -29,7 +29,7 @@ class Script:
 
 
 SCRIPTS = (
-    Script("import of the NumPy API", "import {library}.numpy", 0.50, 0.80),
+    Script("import of the NumPy API", "import {library}.numpy", 0.40, 0.80),
     Script(
         "first jit result",
         "import {library} as J, {library}.numpy as jnp\n"
