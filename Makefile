@@ -31,7 +31,8 @@ python = $(shell for p in python$(1) python3 python \
   $${PYENV_ROOT:-$$HOME/.pyenv}/versions/$(1).*/bin/python; do \
   $$p -c '$(is_python); print(sys.executable)' 2>/dev/null && break; done)
 
-.PHONY: help lab demo test test-all test-matrix check format surface bench scaling clean
+.PHONY: help lab lab-dev front demo test test-all test-matrix check format surface bench scaling \
+  chromium clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
@@ -45,20 +46,45 @@ help: ## list the targets
 	echo "Making .venv with $$python"
 	"$$python" -m venv --clear .venv
 
-.venv/.demo: .venv/bin/python pyproject.toml
+# An editable installation copies the built lab extension, so a new build installs again.
+.venv/.demo: .venv/bin/python pyproject.toml labextension/dist/stamp.json
 	$< $(PIP) --editable '.[demo]'
 	touch $@
 
 # Run unchanged on top of jxkernel by the tests. Its metadata asks for jax, which must not be there.
 PROGRAMS := 'optax>=0.2.5'
 
-.venv/.dev: .venv/bin/python pyproject.toml
+.venv/.dev: .venv/bin/python pyproject.toml labextension/dist/stamp.json
 	$< $(PIP) --editable '.[demo,dev]'
 	$< $(PIP) --no-deps $(PROGRAMS)
 	touch $@ .venv/.demo
 
 lab: .venv/.demo ## open JupyterLab on demos/ and print its address
 	@# Jupyter refuses to run as root unless told so; in a container there is no other user.
+	.venv/bin/jupyter lab --notebook-dir=demos $$([ "$$(id -u)" != 0 ] || echo --allow-root) $(LAB_ARGS)
+
+# Node and npm are needed from here to `lab-dev`, by those who change the lab extension alone.
+labextension/node_modules/.installed: labextension/package-lock.json labextension/package.json
+	@command -v npm > /dev/null || { echo 'The lab extension is built with node 20 and npm.' >&2; exit 1; }
+	cd labextension && npm ci
+	touch node_modules/.installed
+
+BUILDER := ../.venv/bin/jupyter-builder
+
+front: .venv/.dev labextension/node_modules/.installed ## build the lab extension from its sources
+	.venv/bin/python tests/meta/typescript_protocol.py
+	cd labextension
+	rm -rf dist lib *.tsbuildinfo
+	node_modules/.bin/tsc
+	$(BUILDER) build .
+	cp install.json dist/jxkernel
+	../.venv/bin/python ../tests/meta/labextension_stamp.py
+
+lab-dev: .venv/.dev labextension/node_modules/.installed ## the same, built anew as its sources change
+	@trap 'kill 0' EXIT
+	(cd labextension
+	node_modules/.bin/tsc --watch --preserveWatchOutput &
+	$(BUILDER) watch --development .) &
 	.venv/bin/jupyter lab --notebook-dir=demos $$([ "$$(id -u)" != 0 ] || echo --allow-root) $(LAB_ARGS)
 
 demo: .venv/.demo ## run demos/*.ipynb headless into build/demos/*.html
@@ -74,11 +100,18 @@ check: .venv/.dev ## formatting, linting, types, layers and the fast tests about
 	.venv/bin/lint-imports --no-logo --no-cache
 	.venv/bin/pytest tests/meta -m 'not slow'
 
-test: check ## everything that a change must pass; .ci/run is exactly this
-	.venv/bin/pytest --ignore=tests/meta -m 'not slow' -n $(JOBS) $(PYTEST_ARGS)
+chromium: ## the browser of tests/front, where it is missing and may be installed
+	@command -v chromium chromium-browser google-chrome > /dev/null && exit
+	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
+	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium > /dev/null; } \
+	    || echo 'Chromium could not be installed: tests/front will be skipped.' >&2
+	fi
 
-test-all: check ## the same and the slow tests
-	.venv/bin/pytest -n $(JOBS) $(PYTEST_ARGS)
+test: check chromium ## everything that a change must pass; .ci/run is exactly this
+	.venv/bin/pytest --ignore=tests/meta -m 'not slow' -n $(JOBS) --dist loadgroup $(PYTEST_ARGS)
+
+test-all: check chromium ## the same and the slow tests
+	.venv/bin/pytest -n $(JOBS) --dist loadgroup $(PYTEST_ARGS)
 
 # The oldest jaxlib goes with the oldest Python; the others take the newest.
 build/matrix/%/.installed: pyproject.toml
@@ -90,7 +123,7 @@ build/matrix/%/.installed: pyproject.toml
 
 .PHONY: $(addprefix test-matrix-,$(VERSIONS))
 $(addprefix test-matrix-,$(VERSIONS)): test-matrix-%: build/matrix/%/.installed
-	build/matrix/$*/bin/python -m pytest -m 'not slow' -n $(JOBS) $(PYTEST_ARGS)
+	build/matrix/$*/bin/python -m pytest -m 'not slow' -n $(JOBS) --dist loadgroup $(PYTEST_ARGS)
 
 test-matrix: ## the tests on every interpreter found, the oldest jaxlib included
 	@for version in $(foreach v,$(VERSIONS),$(if $(call python,$v),$v)); do

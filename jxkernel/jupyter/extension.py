@@ -27,6 +27,7 @@ from jxkernel.config import (
     wait_runner,
 )
 from jxkernel.core.jaxpr import ClosedJaxpr
+from jxkernel.jupyter.channel import Channel
 from jxkernel.jupyter.completion import make_matcher
 from jxkernel.jupyter.display import (
     View,
@@ -55,7 +56,7 @@ from jxkernel.observe import Benchmark, Exercise, Graded
 from jxkernel.observe.quiz import Quiz
 from jxkernel.runtime import ArrayImpl
 
-__all__ = ["load_ipython_extension", "session_of", "unload_ipython_extension"]
+__all__ = ["channel_of", "load_ipython_extension", "session_of", "unload_ipython_extension"]
 
 _ABSENT = object()
 
@@ -66,6 +67,7 @@ class _Loaded:
     def __init__(self, shell: Any) -> None:
         self.shell = shell
         self.session = Session(shell)
+        self.channel = Channel(self.session)
         self._undo: list[Callable[[], object]] = []
 
     def load(self) -> None:
@@ -84,6 +86,7 @@ class _Loaded:
             self._progress()
             self._forks()
             self.session.start()
+            self._channel()
         except BaseException:
             self.unload()
             raise
@@ -126,6 +129,8 @@ class _Loaded:
         for name, hook in (
             ("pre_run_cell", self.session.before_cell),
             ("post_run_cell", self._after_cell),
+            ("pre_run_cell", self.channel.before_cell),
+            ("post_run_cell", self.channel.after_cell),
         ):
             callbacks.register(name, hook)
             self._undo.append(partial(callbacks.unregister, name, hook))
@@ -189,6 +194,10 @@ class _Loaded:
         before = compile_runner.value
         compile_runner.set_global(run_interruptibly)
         self._undo.append(partial(compile_runner.set_global, before))
+
+    def _channel(self) -> None:
+        self.channel.open()
+        self._undo.append(self.channel.close)
 
     def _forks(self) -> None:
         watch = fork_watch()
@@ -268,6 +277,12 @@ def session_of(ipython: Any) -> Session | None:
     """Returns the session of a shell, or None where the extension is not loaded."""
     loaded = _loaded.get(ipython)
     return loaded.session if loaded is not None else None
+
+
+def channel_of(ipython: Any) -> Channel | None:
+    """Returns the channel to the lab extension of a shell, or None where it is not loaded."""
+    loaded = _loaded.get(ipython)
+    return loaded.channel if loaded is not None else None
 
 
 def _bundle(

@@ -26,18 +26,26 @@ from typing import Any, TypeVar
 
 from jxkernel import events
 
-__all__ = ["StageWatch", "interrupting_again", "run_interruptibly"]
+__all__ = [
+    "STAGE_VERBS",
+    "StageWatch",
+    "interrupting_again",
+    "run_interruptibly",
+    "stage_under_way",
+]
 
 _STEP_SECONDS = 0.05
 _SILENT_SECONDS = 2.0
 _REPORT_SECONDS = 0.5
 _IDLE_LOOKS = 20
 
-_VERBS: dict[type[events.Event], str] = {
+STAGE_VERBS: dict[type[events.Event], str] = {
     events.Compiled: "compiling",
     events.Lowered: "lowering",
     events.Traced: "tracing",
 }
+"""What is being done while a span of a kind is open."""
+
 _IN_PYTHON = (events.Lowered, events.Traced)
 
 Result = TypeVar("Result")
@@ -128,7 +136,7 @@ class StageWatch:
     def _watch(self, ended: threading.Event) -> None:
         line: _ProgressLine | None = None
         while not ended.wait(_STEP_SECONDS if line else _SILENT_SECONDS / 4):
-            stage = _stage_under_way()
+            stage = stage_under_way()
             if stage is None or stage.kind not in _IN_PYTHON:
                 if line:
                     line.clear()
@@ -206,17 +214,17 @@ class _ProgressLine:
         sys.stderr.flush()
 
 
-def _stage_under_way() -> events.Span | None:
+def stage_under_way() -> events.Span | None:
     """The innermost stage of making a program that is under way."""
-    spans = (span for span in reversed(events.open_spans()) if span.kind in _VERBS)
+    spans = (span for span in reversed(events.open_spans()) if span.kind in STAGE_VERBS)
     return next(spans, None)
 
 
 def _what_is_open() -> str:
     """The stage under way, its function, and how many equations there are or are so far."""
-    stage = _stage_under_way()
+    stage = stage_under_way()
     if stage is None:
         return "waiting for results"
     count = len(stage.growing.get("eqns", ()))
     equations = f" · {count:,} eqn{'' if count == 1 else 's'}" if count else ""
-    return f"{_VERBS[stage.kind]} {stage.fields.get('fun', '')}{equations}"
+    return f"{STAGE_VERBS[stage.kind]} {stage.fields.get('fun', '')}{equations}"

@@ -122,6 +122,11 @@ class Session:
             self.teaching.mode.stop()
 
     @property
+    def is_running(self) -> bool:
+        """Whether a cell runs now."""
+        return bool(self._running)
+
+    @property
     def running(self) -> RunningCell:
         """The cell that runs now."""
         if self._running:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -175,6 +176,7 @@ class Recorder:
         self._records: deque[Record] = deque(maxlen=capacity)
         self._lock = threading.Lock()
         self._handle: ListenerHandle | None = None
+        self._followers: tuple[Callable[[Record], object], ...] = ()
         # Durations of recorded events, by the recorded span that they ran in and that is open.
         self._inside_ns: dict[int, int] = {}
         self._dropped = 0
@@ -203,6 +205,22 @@ class Recorder:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+    def follow(self, follower: Callable[[Record], object]) -> ListenerHandle:
+        """Calls `follower` with each record as it is made, until the handle is closed.
+
+        Args:
+          follower: called in the thread that caused the event, in the midst of what it does, so it
+            must be short and must not raise.
+        """
+
+        def leave() -> None:
+            with self._lock:
+                self._followers = tuple(one for one in self._followers if one is not follower)
+
+        with self._lock:
+            self._followers = (*self._followers, follower)
+        return ListenerHandle(leave)
 
     @property
     def recording(self) -> bool:
@@ -289,7 +307,10 @@ class Recorder:
             if outer is not None:
                 self._inside_ns[outer] = self._inside_ns.get(outer, 0) + event.duration_ns
             when = (self._epoch_ns + event.start_ns) / 1e9
-            self._keep(Record(event, cell, when, max(event.duration_ns - inside, 0)))
+            record = Record(event, cell, when, max(event.duration_ns - inside, 0))
+            self._keep(record)
+        for follower in self._followers:
+            follower(record)
 
     def _keep(self, record: Record) -> None:
         if len(self._records) == self._records.maxlen:

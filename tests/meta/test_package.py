@@ -26,7 +26,13 @@ def test_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     sources = {str(path.relative_to(ROOT)) for path in PACKAGE.rglob("*.py")}
     assert sources | {"jxkernel/py.typed"} <= held
     information = f"jxkernel-{__version__}.dist-info/"
-    assert {name for name in held if not name.startswith(("jxkernel/", information))} == set()
+    shared = f"jxkernel-{__version__}.data/data/share/jupyter/labextensions/jxkernel/"
+    known = ("jxkernel/", information, shared)
+    assert {name for name in held if not name.startswith(known)} == set()
+    # Hatchling says nothing of a folder that is not there.
+    built = {name.removeprefix(shared) for name in held if name.startswith(shared)}
+    assert {"install.json", "package.json", "static/style.js"} <= built
+    assert len([name for name in built if name.startswith("static/remoteEntry.")]) == 1
     assert {name for name in held if "__pycache__" in name or name.endswith(".pyc")} == set()
 
 

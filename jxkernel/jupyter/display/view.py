@@ -19,10 +19,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["MIME", "Tidied", "View", "capped", "clean", "tidied"]
+__all__ = ["MIME", "VERSION", "Tidied", "View", "capped", "clean", "tidied"]
 
 MIME = "application/vnd.jxkernel.{}+json"
 """The type of a view's data, by kind: jit, jaxpr, provenance, ledger, stages, table."""
+
+VERSION = 1
+"""The version of all views' data, its field `format`; who knows only older ones shows the text."""
 
 TEXT_LIMIT = 100_000
 HTML_LIMIT = 300_000
@@ -54,7 +57,7 @@ class View:
         if self.html and len(self.html) <= HTML_LIMIT:
             bundle["text/html"] = self.html
         if self.data:
-            data = _plain(self.data)
+            data = {"format": VERSION, **_plain(self.data)}
             if len(json.dumps(data)) <= DATA_LIMIT:
                 bundle[MIME.format(self.kind)] = data
         return bundle

@@ -1,0 +1,555 @@
+/**
+ * What the kernel sends: events, messages of the comm, and the data of views.
+ *
+ * Written from the Python types by `make front`; changed there, never here.
+ */
+
+/** The version of the messages that this code knows. */
+export const VERSION = 1;
+
+/** The version of the views' data that this code knows. */
+export const FORMAT = 1;
+
+/** The comm's target. */
+export const TARGET = 'jxkernel';
+
+/** The MIME type of a kind of view. */
+export const mimeType = (kind: string): string => `application/vnd.jxkernel.${kind}+json`;
+
+/** What every event has: its place in the tree of spans and its time. */
+export interface Event {
+  span: number;
+  parent: number | null;
+  start_ns: number;
+  duration_ns: number;
+  error: string | null;
+}
+
+/** A function was traced to a jaxpr of `eqns` equations. */
+export interface Traced extends Event {
+  fun: string;
+  function_id: number;
+  eqns: number;
+}
+
+/** A jaxpr became a StableHLO module of `ops` operations. */
+export interface Lowered extends Event {
+  fun: string;
+  function_id: number;
+  ops: number;
+}
+
+/** XLA made an executable, or one was loaded from the disk cache (`from_disk`). */
+export interface Compiled extends Event {
+  fun: string;
+  function_id: number;
+  platform: string;
+  from_disk: boolean;
+}
+
+/** A program was made whose every call enters Python, because of its effects. */
+export interface FastPathLost extends Event {
+  fun: string;
+  function_id: number;
+  reason: string;
+}
+
+/** A cache below the C++ fast path had the answer. */
+export interface CacheHit extends Event {
+  fun: string;
+  function_id: number;
+  cache: 'trace' | 'memory' | 'disk';
+  bytes: number;
+  saved_ns: number;
+}
+
+/** A cache had no answer; `reasons` compare the call with the closest earlier one. */
+export interface CacheMiss extends Event {
+  fun: string;
+  function_id: number;
+  cache: 'trace' | 'memory' | 'disk';
+  reasons: Reason[];
+  bytes: number;
+  site: string;
+}
+
+/** One difference between a call's key and the closest earlier key. */
+export interface Reason {
+  kind: 'first_call' | 'new_function_object' | 'tree_structure' | 'kwargs_form' | 'shape' | 'dtype' | 'weak_type' | 'static_value' | 'sharding' | 'donated' | 'context' | 'constant_changed' | 'evicted';
+  what: string;
+  before: string;
+  after: string;
+  fix: string;
+}
+
+/** An executable was called; `duration_ns` is the dispatch, not the device's work. */
+export interface Executed extends Event {
+  fun: string;
+  function_id: number;
+  platform: string;
+  devices: number[];
+}
+
+/** Data moved between memories, named as `host`, `cpu:0`, `gpu:1`. */
+export interface Transferred extends Event {
+  bytes: number;
+  source: string;
+  destination: string;
+}
+
+/** A NumPy value of a 64-bit dtype became one of the 32-bit dtype, without being asked to. */
+export interface Narrowed extends Event {
+  dtype: string;
+  becomes: string;
+  shape: number[];
+  lossy: boolean;
+  site: string;
+}
+
+/** A concrete array was baked into a trace as a constant. */
+export interface ConstantCaptured extends Event {
+  fun: string;
+  name: string;
+  shape: number[];
+  dtype: string;
+  bytes: number;
+  function_id: number;
+}
+
+/** A tracer outlived its trace: what it was, and which object holds it. */
+export interface Leak extends Event {
+  fun: string;
+  tracer: string;
+  holder: string;
+}
+
+/** Python did something while tracing that compiled calls will not repeat. */
+export interface TraceTimeEffect extends Event {
+  fun: string;
+  effect: string;
+  file: string;
+  line: number;
+}
+
+/** A notebook cell began; its `parent` is the span that `CellFinished` will carry. */
+export interface CellStarted extends Event {
+  cell: string;
+  execution_count: number | null;
+  file: string;
+}
+
+/** A notebook cell ended; its span is the root of all that happened in the cell. */
+export interface CellFinished extends Event {
+  cell: string;
+  execution_count: number | null;
+  file: string;
+}
+
+/** From a front end that joins, or comes back: asks for the status and the history. */
+export interface Sync {
+  type: 'sync';
+  version: number;
+}
+
+/** From a front end: asks for what `Channel.answer` was given under a name. */
+export interface Request {
+  id: string;
+  name: string;
+  arguments: Record<string, unknown>;
+  type: 'request';
+  version: number;
+}
+
+/** How the session is; sent to who joins, and when it has changed. */
+export interface Status {
+  package: string;
+  platform: string;
+  device: string;
+  devices: Device[];
+  x64: boolean;
+  recording: boolean;
+  type: 'status';
+  version: number;
+}
+
+/** A device of a platform that is running. */
+export interface Device {
+  name: string;
+  kind: string;
+}
+
+/** What is under way; sent while it lasts, and once without work when it is over. */
+export interface Working {
+  work: Work | null;
+  type: 'working';
+  version: number;
+}
+
+/** A stage that has been under way for a while. */
+export interface Work {
+  stage: string;
+  fun: string;
+  eqns: number;
+  elapsed_ns: number;
+}
+
+/** Events as they were recorded. */
+export interface Batch {
+  events: WireEvent[];
+  dropped: number;
+  type: 'batch';
+  version: number;
+}
+
+/** The latest events, in the place of all that was sent before. */
+export interface History {
+  events: WireEvent[];
+  left_out: number;
+  dropped: number;
+  type: 'history';
+  version: number;
+}
+
+/** The answer to a request: a value, or an error in words. */
+export interface Reply {
+  id: string;
+  value: unknown;
+  error: string;
+  type: 'reply';
+  version: number;
+}
+
+/** What happened in a `%%jit` cell. */
+export interface JitPayload {
+  cell: string;
+  function: string;
+  defined: string[];
+  version: number;
+  summary: string;
+  hit: boolean;
+  why: string;
+  times_ns: TimesPayload;
+  device: string;
+  traced: Record<string, string>;
+  static: Record<string, string>;
+  assigned: string[];
+  warnings: string[];
+  jaxpr: JaxprPayload | null;
+  provenance: ProvenancePayload | null;
+  sections: SectionPayload[];
+}
+
+/** The stages' times in nanoseconds; `run` is None where a cell was not run. */
+export interface TimesPayload {
+  trace: number;
+  lower: number;
+  compile: number;
+  run: number | null;
+}
+
+/** A program, `application/vnd.jxkernel.jaxpr+json`; `count` counts all, listed or not. */
+export interface JaxprPayload {
+  title: string;
+  stack: string[];
+  count: number;
+  flops: number;
+  bytes: number;
+  inputs: string;
+  equations: EquationPayload[];
+  results: string;
+  source: SourceLinePayload[];
+}
+
+/** An equation: a row of the list, at its depth. */
+export interface EquationPayload {
+  number: number;
+  depth: number;
+  text: string;
+  primitive: string;
+  operands: string[];
+  results: string[];
+  file: string;
+  line: number;
+  flops: number;
+  bytes: number;
+}
+
+/** A line of the user's code, and how many equations it made. */
+export interface SourceLinePayload {
+  file: string;
+  line: number;
+  text: string;
+  equations: number;
+  flops: number;
+}
+
+/** What was traced and what was static. */
+export interface ProvenancePayload {
+  legend: string;
+  functions: FunctionMapPayload[];
+}
+
+/** A traced function's source and what its names are. */
+export interface FunctionMapPayload {
+  name: string;
+  file: string;
+  first_line: number;
+  source: string[];
+  names: NameFact[];
+  marks: Mark[];
+  loops: Loop[];
+}
+
+/** What a name is to tracing, after its latest assignment. */
+export interface NameFact {
+  name: string;
+  function: string;
+  kind: 'traced' | 'static' | 'constant' | 'effect';
+  detail: string;
+  line: number;
+  code: string;
+  chain: Link[];
+  depends_on: string[];
+  bytes: number;
+  is_argument: boolean;
+}
+
+/** One step of a chain back to an argument. */
+export interface Link {
+  name: string;
+  detail: string;
+  line: number;
+  code: string;
+}
+
+/** A name or an expression in the source, and what it is to tracing. */
+export interface Mark {
+  kind: 'traced' | 'static' | 'constant' | 'effect';
+  code: string;
+  line: number;
+  column: number;
+  end_line: number;
+  end_column: number;
+  detail: string;
+  bytes: number;
+  is_name: boolean;
+}
+
+/** A Python loop that tracing unrolled. */
+export interface Loop {
+  line: number;
+  code: string;
+  times: number;
+  equations: number;
+  instead: string;
+  rewrite: string;
+}
+
+/** A text of a `%%jit` cell; some have more fields, those of the view of their name. */
+export interface SectionPayload {
+  name: string;
+  title: string;
+  text: string;
+}
+
+/** A program at four stages; `left_out` counts the lines that are not listed. */
+export interface StagesPayload {
+  jaxpr: JaxprPayload;
+  stablehlo: StageLine[];
+  optimized: StageLine[];
+  left_out: number;
+}
+
+/** A line of a module's text, and the user's line that it came from. */
+export interface StageLine {
+  text: string;
+  file: string;
+  line: number;
+}
+
+/** Two programs compared. */
+export interface DiffPayload {
+  before: string;
+  after: string;
+  summary: string;
+  left_out: number;
+  rows: (SamePayload | DiffRow)[];
+}
+
+/** A number of rows that both sides of a diff have. */
+export interface SamePayload {
+  same: number;
+}
+
+/** A line of the comparison. */
+export interface DiffRow {
+  sign: '=' | '~' | '-' | '+';
+  depth: number;
+  before: string;
+  after: string;
+  line: number;
+}
+
+/** The recompilation ledger. */
+export interface LedgerPayload {
+  rows: LedgerRowPayload[];
+  left_out: number;
+  dropped: number;
+  timeline: BuildTimeline;
+}
+
+/** One build of a program: the fields of `observe.LedgerRow`, and what they come to. */
+export interface LedgerRowPayload extends LedgerRow {
+  why: string;
+  fix: string;
+  cost_ns: number;
+}
+
+/** One time that a function was traced, lowered or compiled. */
+export interface LedgerRow {
+  number: number;
+  when: number;
+  cell: string | null;
+  fun: string;
+  function_id: number;
+  cache: 'trace' | 'memory' | 'disk' | null;
+  reasons: Reason[];
+  eqns: number | null;
+  trace_ns: number;
+  lower_ns: number;
+  compile_ns: number;
+  from_disk: boolean;
+  disk: '' | 'hit' | 'miss';
+  saved_ns: number;
+  site: string;
+  slow: string;
+  error: string | null;
+  total_ns: number;
+  storm: string;
+}
+
+/** Bars by function. */
+export interface BuildTimeline {
+  lanes: string[];
+  bars: Bar[];
+  breaks: IdleTime[];
+  start: number;
+  seconds: number;
+}
+
+/** A stretch of work. */
+export interface Bar {
+  row: number;
+  lane: string;
+  stage: string;
+  start: number;
+  seconds: number;
+  fun: string;
+  cell: string;
+}
+
+/** Where idle time was taken out. */
+export interface IdleTime {
+  at: number;
+  when: number;
+  seconds: number;
+}
+
+/** Live arrays and what devices hold. */
+export interface MemoryPayload {
+  arrays: TablePayload;
+  devices: TablePayload;
+}
+
+/** A table of texts; `count` counts its rows, shown or not. */
+export interface TablePayload {
+  title: string;
+  head: string[];
+  rows: string[][];
+  count: number;
+}
+
+/** A profile. */
+export interface TimelinePayload {
+  duration_ns: number;
+  device_ns: number;
+  cells: NamedTimePayload[];
+  lanes: LanePayload[];
+  lines: ShareLinePayload[];
+  files: string[];
+}
+
+/** Time on the device, by cell. */
+export interface NamedTimePayload {
+  name: string;
+  device_ns: number;
+}
+
+/** A lane of a timeline; `count` counts its slices, sent or not. */
+export interface LanePayload {
+  name: string;
+  kind: string;
+  count: number;
+  slices: SlicePayload[];
+}
+
+/** A stretch of a lane. */
+export interface SlicePayload {
+  name: string;
+  start_ns: number;
+  duration_ns: number;
+  program: string;
+  origin: string;
+  spots: string[];
+}
+
+/** Time on the device, by line. */
+export interface ShareLinePayload {
+  line: string;
+  total_ns: number;
+  share: number;
+}
+
+/** What the recorder adds to an event: its cell, and times in s and ns. */
+export interface Recorded<K extends string> {
+  kind: K;
+  cell: string | null;
+  when: number;
+  self_ns: number;
+}
+
+/** An event as it is sent. */
+export type WireEvent =
+  | (Traced & Recorded<'Traced'>)
+  | (Lowered & Recorded<'Lowered'>)
+  | (Compiled & Recorded<'Compiled'>)
+  | (FastPathLost & Recorded<'FastPathLost'>)
+  | (CacheHit & Recorded<'CacheHit'>)
+  | (CacheMiss & Recorded<'CacheMiss'>)
+  | (Executed & Recorded<'Executed'>)
+  | (Transferred & Recorded<'Transferred'>)
+  | (Narrowed & Recorded<'Narrowed'>)
+  | (ConstantCaptured & Recorded<'ConstantCaptured'>)
+  | (Leak & Recorded<'Leak'>)
+  | (TraceTimeEffect & Recorded<'TraceTimeEffect'>)
+  | (CellStarted & Recorded<'CellStarted'>)
+  | (CellFinished & Recorded<'CellFinished'>);
+
+/** The data of each kind of view. */
+export interface Payloads {
+  jit: JitPayload;
+  jaxpr: JaxprPayload;
+  stages: StagesPayload;
+  diff: DiffPayload;
+  provenance: ProvenancePayload;
+  ledger: LedgerPayload;
+  memory: MemoryPayload;
+  timeline: TimelinePayload;
+  table: TablePayload;
+}
+
+/** What goes over the comm. */
+export type FromFront = Sync | Request;
+
+/** What goes over the comm. */
+export type FromKernel = Status | Working | Batch | History | Reply;

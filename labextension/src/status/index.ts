@@ -1,0 +1,46 @@
+/**
+ * The plugin that shows the session's status: in the status bar, or in Notebook 7, which has none,
+ * in each notebook's toolbar.
+ */
+
+import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
+import type { DocumentRegistry } from '@jupyterlab/docregistry';
+import type { INotebookModel, NotebookPanel } from '@jupyterlab/notebook';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { IStatusBar } from '@jupyterlab/statusbar';
+import type { IDisposable } from '@lumino/disposable';
+
+import { ISessions } from '../tokens';
+import { StatusItem, StatusModel } from './item';
+
+export const statusPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'jxkernel:status',
+  description: 'Shows the default device and what is under way.',
+  autoStart: true,
+  requires: [ISessions],
+  optional: [INotebookTracker, IStatusBar],
+  activate: (
+    app,
+    sessions: ISessions,
+    notebooks: INotebookTracker | null,
+    bar: IStatusBar | null
+  ) => {
+    if (bar) {
+      const item = new StatusItem(new StatusModel(sessions, notebooks));
+      bar.registerStatusItem('jxkernel:status', { item, align: 'left', rank: 5 });
+    } else {
+      app.docRegistry.addWidgetExtension('Notebook', new ToolbarStatus(sessions));
+    }
+  }
+};
+
+class ToolbarStatus implements DocumentRegistry.IWidgetExtension<NotebookPanel, INotebookModel> {
+  constructor(private readonly _sessions: ISessions) {}
+
+  createNew(panel: NotebookPanel): IDisposable {
+    const item = new StatusItem(new StatusModel(this._sessions, null, panel));
+    item.addClass('jp-jxk-inToolbar');
+    panel.toolbar.insertAfter('cellType', 'jxkernel-status', item);
+    return item;
+  }
+}

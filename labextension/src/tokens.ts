@@ -1,0 +1,89 @@
+/**
+ * What the plugins give each other. One plugin for each folder; none imports another's code but
+ * through these.
+ */
+
+import type { ISessionContext } from '@jupyterlab/apputils';
+import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
+import { Token } from '@lumino/coreutils';
+import type { IDisposable, IObservableDisposable } from '@lumino/disposable';
+import type { ISignal } from '@lumino/signaling';
+import type { Widget } from '@lumino/widgets';
+
+import type { Payloads, Status, WireEvent, Work } from './protocol';
+
+/** What has changed of a session. */
+export type SessionChange = 'status' | 'work' | 'events';
+
+/** What a front end knows of one kernel's jxkernel: the session of one notebook or console. */
+export interface ISession extends IObservableDisposable {
+  /** Emits what has changed. */
+  readonly changed: ISignal<ISession, SessionChange>;
+  /** The notebook's or console's session; its kernel may change. */
+  readonly context: ISessionContext;
+  /** How the kernel's jxkernel is; null where the extension is not loaded or no kernel runs. */
+  readonly status: Status | null;
+  /** Whether the kernel's jxkernel speaks a newer version than this code knows. */
+  readonly isNewer: boolean;
+  /** The stage that has been under way for a while. */
+  readonly work: Work | null;
+  /** The latest events, oldest first; bounded. */
+  readonly events: readonly WireEvent[];
+  /** How many events there were that are not among them. */
+  readonly leftOut: number;
+  /** How many events the kernel did not send, for there were too many at once. */
+  readonly dropped: number;
+  /**
+   * Asks the kernel for what `Channel.answer` knows under a name. While a cell runs the answer may
+   * have to wait for it.
+   *
+   * It is rejected with the kernel's words, or when the kernel goes away. Call it for a user's
+   * action only, never because an output is shown.
+   */
+  request<T>(name: string, arguments_?: Record<string, unknown>): Promise<T>;
+}
+
+/** The sessions of all open notebooks and consoles. */
+export interface ISessions {
+  /** That of the notebook or console worked in last; null where there is none. */
+  readonly current: ISession | null;
+  /** Emits when another notebook or console is worked in. */
+  readonly currentChanged: ISignal<ISessions, ISession | null>;
+  /** That of a notebook or console. */
+  of(context: ISessionContext): ISession;
+}
+
+export const ISessions = new Token<ISessions>(
+  'jxkernel:ISessions',
+  'What each open notebook’s jxkernel says of itself.'
+);
+
+/** What a view is drawn from. */
+export interface IViewOptions<K extends keyof Payloads> {
+  /** The output's data. */
+  readonly data: Payloads[K];
+  /** The view as text, to be copied. */
+  readonly text: string;
+  /** The output: its metadata may be written to, to keep what was folded. */
+  readonly model: IRenderMime.IMimeModel;
+  /** Whether the notebook is trusted; a view of one that is not runs nothing. */
+  readonly trusted: boolean;
+}
+
+/** Draws a kind of view, as a widget that is put into the output. */
+export type ViewFactory<K extends keyof Payloads> = (
+  options: IViewOptions<K>
+) => Widget | Promise<Widget>;
+
+/** The views: plugins add how a kind is drawn. */
+export interface IViews {
+  /**
+   * Draws outputs of a kind from now on.
+   *
+   * Where the data is of a newer format, or drawing fails, the output is shown as it is without
+   * this extension.
+   */
+  add<K extends keyof Payloads>(kind: K, factory: ViewFactory<K>): IDisposable;
+}
+
+export const IViews = new Token<IViews>('jxkernel:IViews', 'Draws the outputs of jxkernel.');

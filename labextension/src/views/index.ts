@@ -1,0 +1,41 @@
+/**
+ * The plugin through which the others add how outputs are drawn.
+ */
+
+import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
+import type { IDisposable } from '@lumino/disposable';
+import { DisposableDelegate } from '@lumino/disposable';
+
+import type { Payloads } from '../protocol';
+import { mimeType } from '../protocol';
+import type { ViewFactory } from '../tokens';
+import { IViews } from '../tokens';
+import { ViewRenderer } from './renderer';
+
+/** Before HTML, which every view has too. */
+const RANK = 10;
+
+class Views implements IViews {
+  constructor(private readonly _rendermime: IRenderMimeRegistry) {}
+
+  add<K extends keyof Payloads>(kind: K, factory: ViewFactory<K>): IDisposable {
+    const type = mimeType(kind);
+    const mimeFactory = {
+      safe: true,
+      mimeTypes: [type],
+      createRenderer: () => new ViewRenderer(kind, factory, this._rendermime)
+    };
+    this._rendermime.addFactory(mimeFactory, RANK);
+    return new DisposableDelegate(() => this._rendermime.removeMimeType(type));
+  }
+}
+
+export const viewsPlugin: JupyterFrontEndPlugin<IViews> = {
+  id: 'jxkernel:views',
+  description: 'Draws the outputs of jxkernel.',
+  autoStart: true,
+  provides: IViews,
+  requires: [IRenderMimeRegistry],
+  activate: (_, rendermime: IRenderMimeRegistry) => new Views(rendermime)
+};

@@ -1,0 +1,70 @@
+/**
+ * The renderer of one output: the drawn view, or what the output is without this extension.
+ */
+
+import type { IRenderMimeRegistry } from '@jupyterlab/rendermime';
+import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
+import { Panel, Widget } from '@lumino/widgets';
+
+import type { Payloads } from '../protocol';
+import { FORMAT, mimeType } from '../protocol';
+import type { ViewFactory } from '../tokens';
+
+/** Whether data is of a format that this code knows. */
+export function isKnown(data: unknown): boolean {
+  const format = (data as { format?: unknown } | null)?.format;
+  return typeof format === 'number' && format <= FORMAT;
+}
+
+/** Draws a mime bundle by a view's factory; falls back to its HTML and its text. */
+export class ViewRenderer<K extends keyof Payloads> extends Panel implements IRenderMime.IRenderer {
+  constructor(
+    private readonly _kind: K,
+    private readonly _factory: ViewFactory<K>,
+    private readonly _rendermime: IRenderMimeRegistry
+  ) {
+    super();
+    this.addClass('jp-jxk-View');
+  }
+
+  async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
+    const data = model.data[mimeType(this._kind)];
+    const widgets = isKnown(data) ? await this._drawn(data as unknown as Payloads[K], model) : null;
+    const shown = widgets ?? (await this._plain(model, isKnown(data) ? '' : NEWER));
+    while (this.widgets[0]) {
+      this.widgets[0].dispose();
+    }
+    shown.forEach(one => this.addWidget(one));
+  }
+
+  private async _drawn(data: Payloads[K], model: IRenderMime.IMimeModel): Promise<Widget[] | null> {
+    const text = String(model.data['text/plain'] ?? '');
+    try {
+      return [await this._factory({ data, text, model, trusted: model.trusted })];
+    } catch (error) {
+      console.error('jxkernel: a view could not be drawn', error);
+      return null;
+    }
+  }
+
+  /** The output as it is without this extension, under a note where one is due. */
+  private async _plain(model: IRenderMime.IMimeModel, note: string): Promise<Widget[]> {
+    const shown: Widget[] = [];
+    if (note) {
+      const line = new Widget();
+      line.addClass('jp-jxk-note');
+      line.node.textContent = note;
+      shown.push(line);
+    }
+    const type = ['text/html', 'text/plain'].find(one => model.data[one] !== undefined);
+    if (type) {
+      const renderer = this._rendermime.createRenderer(type);
+      await renderer.renderModel(model);
+      shown.push(renderer);
+    }
+    return shown;
+  }
+}
+
+const NEWER =
+  'This output was made by a newer jxkernel than the lab extension that is installed here: it is shown as it was saved.';

@@ -1,0 +1,54 @@
+"""One server and one browser for all tests here; without Chromium they are skipped, and say so."""
+
+import importlib.util
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.front.jupyter import CHROMIUM, Notebook, Server, running_browser, running_server
+
+LOUD = "NOT TESTED: the lab extension in a browser, for there is no {}"
+MISSING = (
+    LOUD.format("Chromium: apt-get install chromium")
+    if CHROMIUM is None
+    else LOUD.format("playwright: pip install playwright")
+    if importlib.util.find_spec("playwright") is None
+    else ""
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            # One process, or each would start its own server.
+            item.add_marker(pytest.mark.xdist_group("front"))
+            if MISSING:
+                item.add_marker(pytest.mark.skip(reason=MISSING))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    with running_browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with running_server("lab", tmp_path_factory.mktemp("lab")) as server:
+        yield server
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Callable[..., Notebook]]:
+    """Opens notebooks, and closes them after the test."""
+    notebooks: list[Notebook] = []
+
+    def open_one(server: Server, name: str, **options: Any) -> Notebook:
+        notebooks.append(Notebook(browser, server, name, **options))
+        return notebooks[-1]
+
+    yield open_one
+    for one in notebooks:
+        one.close()

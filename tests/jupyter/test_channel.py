@@ -1,0 +1,137 @@
+"""The comm's kernel side, spoken to as the lab extension does."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from jxkernel.jupyter.channel import Outbox
+from jxkernel.jupyter.protocol import TARGET, VERSION, Request, Sync
+from tests.jupyter.conftest import Notebook
+from tests.jupyter.kernels import TIMEOUT, Kernel, running_kernel
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[Kernel]:
+    with running_kernel() as kernel:
+        yield kernel
+
+
+class Front:
+    """A front end that has joined the kernel's comm."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        [self.id] = comms(kernel)
+
+    def say(self, message: Any) -> None:
+        """Sends a message on the comm."""
+        data = message if isinstance(message, dict) else asdict(message)
+        session = self.kernel.client.session
+        content = {"comm_id": self.id, "data": data}
+        self.kernel.client.shell_channel.send(session.msg("comm_msg", content))
+
+    def hear(self, kind: str) -> dict[str, Any]:
+        """The next message of a kind."""
+        while True:
+            message = self.kernel.client.get_iopub_msg(timeout=TIMEOUT)
+            if message["msg_type"] == "comm_msg" and message["content"]["comm_id"] == self.id:
+                data = message["content"]["data"]
+                if data["type"] == kind:
+                    return data
+
+
+def comms(kernel: Kernel) -> list[str]:
+    """The comms of the target that the kernel knows of."""
+    request = kernel.client.comm_info(TARGET)
+    while True:
+        reply = kernel.client.get_shell_msg(timeout=TIMEOUT)
+        if reply["parent_header"].get("msg_id") == request:
+            return list(reply["content"]["comms"])
+
+
+def test_sync_tells_status_and_history_and_then_events_follow(kernel: Kernel) -> None:
+    kernel.ok("f = jx.jit(lambda x: x * 2)\nf(x)")
+    front = Front(kernel)
+    front.say(Sync())
+    status = front.hear("status")
+    assert status["version"] == VERSION
+    assert status["device"] == "cpu:0"
+    assert status["devices"][0]["name"] == "cpu:0"
+    assert status["x64"] is False
+    kinds = [event["kind"] for event in front.hear("history")["events"]]
+    assert {"CellStarted", "Traced", "Compiled", "CellFinished"} <= set(kinds)
+
+    kernel.send("g = jx.jit(lambda x: x * 3)\ng(x)")
+    told: list[dict[str, Any]] = []
+    while not any(event["kind"] == "CellFinished" for event in told):
+        batch = front.hear("batch")
+        told += batch["events"]
+    [miss] = [event for event in told if event["kind"] == "CacheMiss" and event["cache"] == "trace"]
+    assert miss["reasons"][0]["kind"] == "first_call"
+    assert "signature" not in miss
+    assert batch["dropped"] == 0
+
+
+def test_status_is_told_when_code_changes_it(kernel: Kernel) -> None:
+    front = Front(kernel)
+    front.say(Sync())
+    front.hear("history")
+    kernel.send("jx.config.update('jax_enable_x64', True)")
+    assert front.hear("status")["x64"] is True
+    kernel.send("jx.config.update('jax_enable_x64', False)")
+    assert front.hear("status")["x64"] is False
+
+
+def test_a_request_that_nobody_answers_is_told_so(kernel: Kernel) -> None:
+    front = Front(kernel)
+    front.say(Request(id="7", name="the weather"))
+    reply = front.hear("reply")
+    assert (reply["id"], reply["value"]) == ("7", None)
+    assert "'the weather'" in reply["error"]
+
+
+def test_an_answer_is_sent_to_who_asked_and_its_failure_in_words(kernel: Kernel) -> None:
+    kernel.ok(
+        "from jxkernel.jupyter.extension import channel_of\n"
+        "channel_of(get_ipython()).answer('half', lambda of: of // 2 if of else 1 / 0)"
+    )
+    front = Front(kernel)
+    front.say(Request(id="8", name="half", arguments={"of": 8}))
+    assert front.hear("reply")["value"] == 4
+    front.say(Request(id="9", name="half", arguments={"of": 0}))
+    assert front.hear("reply")["error"].startswith("ZeroDivisionError")
+
+
+def test_messages_of_a_newer_front_end_and_nonsense_are_left_alone(kernel: Kernel) -> None:
+    front = Front(kernel)
+    front.say({"type": "sync", "version": VERSION + 1})
+    front.say({"type": "nonsense", "version": VERSION})
+    front.say(Request(id="10", name="nothing"))
+    assert front.hear("reply")["id"] == "10"
+
+
+def test_unloading_closes_the_comm_and_loading_opens_another(kernel: Kernel) -> None:
+    before = comms(kernel)
+    kernel.ok("%unload_ext jxkernel")
+    assert comms(kernel) == []
+    kernel.ok("%load_ext jxkernel")
+    assert len(comms(kernel)) == 1
+    assert comms(kernel) != before
+
+
+def test_no_thread_runs_and_nothing_opens_in_a_terminal(notebook: Notebook) -> None:
+    notebook.run("y = jx.jit(lambda x: x + 1)(x)")
+    assert "jxkernel-front" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_a_full_outbox_drops_the_oldest_and_counts_them() -> None:
+    outbox = Outbox(3)
+    for number in range(5):
+        outbox.put(number)
+    assert outbox.dropped == 2
+    assert outbox.take(2) == [2, 3]
+    assert outbox.take(2) == [4]
+    assert len(outbox) == 0
