@@ -16,6 +16,9 @@ would be traced anew. A loop that did not run is a `NameError` on the line that 
 from __future__ import annotations
 
 import ast
+import functools
+import itertools
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -58,7 +61,7 @@ class CellNames:
 def analyse(tree: ast.Module) -> CellNames:
     """Returns the names that a cell's top level reads, binds and deletes."""
     flow = _Flow()
-    bound = flow.block(tree.body, frozenset())
+    bound = flow.block(tree.body, _NOTHING)
     for name, line in flow.deferred:
         flow.read(name, line, bound)
     return CellNames(
@@ -115,7 +118,7 @@ def names_bound_by(statement: ast.stmt) -> tuple[str, ...]:
     if isinstance(statement, FUNCTIONS):
         return (statement.name,)
     flow = _Flow()
-    flow.block([statement], frozenset())
+    flow.block([statement], _NOTHING)
     return tuple(flow.assigned)
 
 
@@ -160,7 +163,47 @@ def _is_constant(expression: ast.expr, constants: set[str]) -> bool:
             return False
 
 
-_Bound = frozenset[str]
+class _Bound:
+    """Names that are bound for sure: an immutable set that grows by a name at little cost.
+
+    It is held in layers of which each is at least twice as large as the next, so a cell of
+    thousands of names copies each of them a few times, not once per line.
+    """
+
+    __slots__ = ("_layers",)
+
+    def __init__(self, layers: tuple[frozenset[str], ...] = ()) -> None:
+        self._layers = layers
+
+    def __contains__(self, name: str) -> bool:
+        return any(name in layer for layer in self._layers)
+
+    def union(self, names: Iterable[str]) -> _Bound:
+        """These names and more."""
+        added = frozenset(name for name in names if name not in self)
+        if not added:
+            return self
+        layers = list(self._layers)
+        while layers and len(layers[-1]) < 2 * len(added):
+            added |= layers.pop()
+        return _Bound((*layers, added))
+
+    def without(self, names: Iterable[str]) -> _Bound:
+        """These names but for some."""
+        return _Bound((self._flat(0).difference(names),))
+
+    def __and__(self, other: _Bound) -> _Bound:
+        """The names that are in both; layers that both grew from are not looked at."""
+        pairs = zip(self._layers, other._layers, strict=False)
+        shared = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] is pair[1], pairs))
+        both = self._flat(shared) & other._flat(shared)
+        return _Bound(self._layers[:shared]).union(both)
+
+    def _flat(self, start: int) -> frozenset[str]:
+        return frozenset().union(*self._layers[start:])
+
+
+_NOTHING = _Bound()
 
 
 class _Flow:
@@ -302,10 +345,10 @@ class _Flow:
             inside = bound
             if handler.type is not None:
                 inside = self.expression(handler.type, inside)
-            caught = {handler.name} if handler.name else set()
-            handled = self.block(handler.body, inside | caught) - caught
+            caught = [handler.name] if handler.name else []
+            handled = self.block(handler.body, inside.union(caught)).without(caught)
             if not isinstance(handler.body[-1], ast.Raise):
-                after &= handled
+                after = after & handled
         return self.block(node.finalbody, after)
 
     def _match(self, node: ast.Match, bound: _Bound) -> _Bound:
@@ -323,14 +366,14 @@ class _Flow:
             complete |= case.guard is None and _matches_all(case.pattern)
         if not complete:
             ends.append(bound)
-        return frozenset.intersection(*ends)
+        return functools.reduce(operator.and_, ends)
 
     def _delete(self, node: ast.Delete, bound: _Bound) -> _Bound:
         for target in node.targets:
             if isinstance(target, ast.Name):
                 self.read(target.id, target.lineno, bound)
                 self.deleted.add(target.id)
-                bound -= {target.id}
+                bound = bound.without([target.id])
             else:
                 bound = self.expression(target, bound)
         return bound
@@ -370,16 +413,16 @@ class _Flow:
         return bound
 
     def _comprehension(self, node: _Comprehension, bound: _Bound) -> _Bound:
-        own: set[str] = set()
+        own = _NOTHING
         inner = _Flow()
         for generator in node.generators:
-            inner.expression(generator.iter, bound | own)
-            own.update(_target_names(generator.target))
+            inner.expression(generator.iter, own)
+            own = own.union(_target_names(generator.target))
             for condition in generator.ifs:
-                inner.expression(condition, bound | own)
+                inner.expression(condition, own)
         for part in ast.iter_child_nodes(node):
             if not isinstance(part, ast.comprehension):
-                inner.expression(part, bound | own)
+                inner.expression(part, own)
         self._read_all(inner.reads.items(), bound)
         return self.bind(inner.assigned, bound)
 
@@ -399,9 +442,9 @@ def _free_reads(function: _Function) -> list[tuple[str, int]]:
     body = [function.body] if isinstance(function, ast.Lambda) else function.body
     for part in body:
         if isinstance(part, ast.stmt):
-            flow.block([part], frozenset())
+            flow.block([part], _NOTHING)
         else:
-            flow.expression(part, frozenset())
+            flow.expression(part, _NOTHING)
     own |= flow.assigned.keys() - flow.outer
     found = [*flow.reads.items(), *flow.deferred]
     return [(name, line) for name, line in found if name not in own]
@@ -410,7 +453,7 @@ def _free_reads(function: _Function) -> list[tuple[str, int]]:
 def _free_reads_of_class(node: ast.ClassDef) -> list[tuple[str, int]]:
     """The names that a class body takes from outside; its methods do not see its own names."""
     flow = _Flow()
-    flow.block(node.body, frozenset())
+    flow.block(node.body, _NOTHING)
     own = flow.assigned.keys() - flow.outer
     immediate = [(name, line) for name, line in flow.reads.items() if name not in own]
     return [*immediate, *flow.deferred]

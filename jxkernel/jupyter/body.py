@@ -49,13 +49,23 @@ class CellSource:
     shown: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Statement:
-    """One top-level statement, compiled to run as it stands, and the names that it binds."""
+    """One top-level statement, to run as it stands, and the names that it binds.
 
-    code: CodeType
+    It is compiled when it is first run: most of a long cell's never are.
+    """
+
+    node: ast.stmt
     names: tuple[str, ...]
     is_definition: bool
+    _code: CodeType | None = None
+
+    def run(self, namespace: dict[str, Any], compiler: Callable[..., CodeType], file: str) -> None:
+        """Runs the statement among the notebook's variables."""
+        if self._code is None:
+            self._code = compiler(ast.Module([self.node], []), file, "exec")
+        exec(self._code, namespace)
 
 
 def make_function(
@@ -92,7 +102,7 @@ def make_function(
     return function
 
 
-def statements(source: CellSource, compiler: Callable[..., CodeType]) -> list[Statement]:
+def statements(source: CellSource) -> list[Statement]:
     """Returns the statements that can be run again in the notebook's own namespace.
 
     They are definitions and imports, and plain assignments, one of which may have made a
@@ -103,8 +113,7 @@ def statements(source: CellSource, compiler: Callable[..., CodeType]) -> list[St
     for statement in source.tree.body:
         is_definition = id(statement) in defining
         if is_definition or isinstance(statement, ast.Assign):
-            code = compiler(ast.Module([statement], []), source.file, "exec")
-            found.append(Statement(code, names_bound_by(statement), is_definition))
+            found.append(Statement(statement, names_bound_by(statement), is_definition))
     return found
 
 
@@ -141,9 +150,11 @@ def _root_name(node: ast.expr) -> str:
 
 
 def _function_body(source: CellSource, parameters: Sequence[str]) -> list[ast.stmt]:
-    statements = copy.deepcopy(source.tree.body)
+    statements = list(source.tree.body)
     shared = source.names.shared
-    statements = [_GlobalsToNonlocals(shared).visit(statement) for statement in statements]
+    if shared:
+        statements = copy.deepcopy(statements)
+        statements = [_GlobalsToNonlocals(shared).visit(statement) for statement in statements]
     value: ast.expr = ast.Constant(None)
     if source.shown:
         last = statements.pop()

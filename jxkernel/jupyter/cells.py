@@ -264,7 +264,8 @@ class Version:
         self._compiler = compiler
         self._functions: dict[tuple[str, ...], Any] = {}
         self._jitted: dict[Any, Any] = {}
-        self._statements = statements(source, compiler) if not source.names.awaits else []
+        self._statements = statements(source)
+        self._binding = {name: one for one in self._statements for name in one.names}
         self._labels: dict[str, dict[Any, str]] = {}
         self._attributes = attribute_chains(source.tree)
 
@@ -383,10 +384,10 @@ class Version:
 
     def _is_rebuilt(self, name: str, value: Any) -> bool:
         """Whether a name is bound by running its statement in the notebook: it holds code."""
-        binding = [statement for statement in self._statements if name in statement.names]
-        if not binding:
+        binding = self._binding.get(name)
+        if binding is None:
             return False
-        return binding[-1].is_definition or (callable(value) and not _is_array(value))
+        return binding.is_definition or (callable(value) and not _is_array(value))
 
     def check_leaks(self, leaks: Sequence[tuple[str, str]]) -> None:
         """Refuses to leave traced values in objects.
@@ -435,7 +436,7 @@ class Version:
             for name in info.deleted:
                 namespace.pop(name, None)
             for statement in again:
-                exec(statement.code, namespace)
+                statement.run(namespace, self._compiler, self.source.file)
         except BaseException:
             restore(namespace, touched, before)
             raise

@@ -33,6 +33,8 @@ Kind = Literal["traced", "static", "constant", "effect"]
 LETTERS: dict[Kind, str] = {"traced": "T", "static": "S", "constant": "C", "effect": "!"}
 """The letter of each kind: marks must not speak by colour alone."""
 
+_ARGUMENTS = 20
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
@@ -89,7 +91,8 @@ class NameFact:
       detail: its type or value.
       line: the line that bound it; 0 for a global or a closed-over name.
       code: the text of that line.
-      chain: from the name's value back to the nearest argument; empty unless traced.
+      chain: from the name's value back to the nearest argument; empty unless traced. A long one
+        has a link `…` before the argument in place of what is left out.
       depends_on: all arguments that the value depends on.
       bytes: the size of a constant.
       is_argument: whether it is an argument that nothing has assigned anew.
@@ -206,12 +209,16 @@ def _chain_lines(fact: NameFact) -> Iterator[str]:
     if not fact.depends_on:
         yield "  depends on no argument: it was made from constants while tracing"
     for link in fact.chain:
-        if link.line:
+        if link.name == "…":
+            yield "  ← …"
+        elif link.line:
             yield f"  ← {link.name}: {link.detail}    {link.code}    (line {link.line})"
         elif not (fact.is_argument and link.name == fact.name):
             yield f"  ← {link.name}: {link.detail}, argument"
     if len(fact.depends_on) > 1:
-        yield f"  depends on the arguments {', '.join(fact.depends_on)}"
+        shown = ", ".join(fact.depends_on[:_ARGUMENTS])
+        left = len(fact.depends_on) - _ARGUMENTS
+        yield f"  depends on the arguments {shown}" + (f", … {left} more" if left > 0 else "")
 
 
 def _map_lines(function: FunctionMap) -> Iterator[str]:

@@ -15,13 +15,14 @@ suspended inside the block and restored after it.
 
 from __future__ import annotations
 
+import dis
 import functools
 import inspect
 import reprlib
 import sys
 import sysconfig
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, Literal, Self
@@ -38,6 +39,9 @@ __all__ = ["CodeNotes", "NameWatch", "Note", "Value", "describe", "is_library_fi
 
 _TEXT_LENGTH = 200
 _LINES_PER_CALL = 20_000
+_COMPARED_NAMES = 32
+"""Of a function with more names only those are compared that the line can have bound. To know them
+its bytecode is read, which takes longer than to compare a few names."""
 _UNMARKED = (ModuleType, FunctionType, BuiltinFunctionType, MethodType, type)
 _PLAIN = (int, float, complex, str, bytes)
 _MUTABLE = (list, dict, set)
@@ -120,6 +124,17 @@ class CodeNotes:
     namespace: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class _NamesByLine:
+    """Names that single lines may bind, and names that any line may."""
+
+    lines: Mapping[int, Iterable[str]]
+    always: Iterable[str]
+
+    def of(self, line: int) -> tuple[str, ...]:
+        return (*self.lines.get(line, ()), *self.always)
+
+
 class NameWatch:
     """Notes what names hold in every user function that is traced inside the `with` block.
 
@@ -133,6 +148,7 @@ class NameWatch:
         self.traces: list[StageTrace] = []
         self.names_of: dict[Var, tuple[str, CodeType, int]] = {}
         self._user_code: dict[int, tuple[CodeType, bool]] = {}
+        self._by_line: dict[int, _NamesByLine] = {}
         self._previous: Any = None
 
     def __enter__(self) -> Self:
@@ -152,6 +168,14 @@ class NameWatch:
             parent = trace.parent
             trace = None if parent is trace else parent
 
+    def names_by_line(self, code: CodeType, names: Sequence[str]) -> _NamesByLine | None:
+        """For code with many names those that each of its lines may bind; None for few."""
+        if len(names) <= _COMPARED_NAMES:
+            return None
+        if id(code) not in self._by_line:
+            self._by_line[id(code)] = _names_by_line(code, names)
+        return self._by_line[id(code)]
+
     def _on_call(self, frame: FrameType, event: str, argument: Any) -> Any:
         code = frame.f_code
         known = self._user_code.get(id(code))
@@ -170,7 +194,7 @@ class NameWatch:
 class _Call:
     """One call under way: compares the names after each line with what they held before."""
 
-    __slots__ = ("_bound", "_held", "_names", "_notes", "_raised", "_watch")
+    __slots__ = ("_bound", "_held", "_names", "_names_of_line", "_notes", "_raised", "_watch")
 
     def __init__(self, watch: NameWatch, notes: CodeNotes, frame: FrameType) -> None:
         code = frame.f_code
@@ -180,6 +204,7 @@ class _Call:
         self._bound: dict[str, Note] = {}
         self._raised = False
         self._names = _local_names(code)
+        self._names_of_line = watch.names_by_line(code, self._names)
         notes.calls += 1
         notes.lines = [code.co_firstlineno]
         notes.notes = []
@@ -209,10 +234,15 @@ class _Call:
         return self.on_event
 
     def _compare(self, frame: FrameType) -> None:
-        values = frame.f_locals
         lines = self._notes.lines
         line = lines[-1] if len(lines) > 1 else 0
-        for name in self._names:
+        names: Iterable[str] = self._names
+        if self._names_of_line is not None and line:
+            names = self._names_of_line.of(line)
+        if not names:
+            return
+        values = frame.f_locals
+        for name in names:
             if name in values:
                 value = values[name]
                 if name not in self._held or self._held[name] is not value:
@@ -307,6 +337,40 @@ def _local_names(code: CodeType) -> tuple[str, ...]:
     if not _has_own_locals(code):
         return code.co_names
     return (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
+
+
+def _names_by_line(code: CodeType, names: Sequence[str]) -> _NamesByLine:
+    """The names that each line may bind, with those that functions inside the code may bind.
+
+    Those may be called on any line, and so may the functions around it, whose names are free.
+    """
+    known = frozenset(names)
+    always = dict.fromkeys(known & {*code.co_freevars, *_bound_inside(code)})
+    lines: dict[int, dict[str, None]] = {}
+    for line, name in _bindings(code):
+        if line is not None and name in known:
+            lines.setdefault(line, {})[name] = None
+    return _NamesByLine(lines, always)
+
+
+def _bindings(code: CodeType) -> Iterator[tuple[int | None, str]]:
+    for instruction in dis.get_instructions(code):
+        if instruction.opname.startswith("STORE_"):
+            bound = instruction.argval
+            for name in bound if isinstance(bound, tuple) else (bound,):
+                if isinstance(name, str):
+                    yield instruction.positions.lineno if instruction.positions else None, name
+
+
+def _bound_inside(code: CodeType) -> set[str]:
+    """The names outside them that the functions inside some code bind."""
+    found: set[str] = set()
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            own = {*inner.co_varnames, *inner.co_cellvars}
+            found |= {name for _, name in _bindings(inner) if name not in own}
+            found |= _bound_inside(inner)
+    return found
 
 
 def _global_values(code: CodeType, frame: FrameType) -> Iterator[tuple[str, Value]]:

@@ -44,7 +44,8 @@ from jxkernel.observe.marks import (
     spoken_name,
 )
 from jxkernel.observe.names import CodeNotes, NameWatch, Value
-from jxkernel.observe.syntax import FunctionSyntax, LoopSyntax, Occurrence, Span, find_function
+from jxkernel.observe.syntax import FunctionSyntax, LoopSyntax, Occurrence, SourceFiles, Span
+from jxkernel.runtime import ArrayImpl
 
 __all__ = ["Provenance", "Watching", "provenance", "watch"]
 
@@ -52,6 +53,11 @@ _Position = tuple[int, int, int, int]
 """Line, column, last line and last column, with columns in UTF-8 bytes."""
 
 _COMPARED_BYTES = 1 << 20
+
+_ARRAYS = (np.ndarray, ArrayImpl)
+
+_LINKS = 20
+"""A longer chain shows so many, and the argument in which it ends."""
 
 
 class Watching:
@@ -80,11 +86,13 @@ class Watching:
 
     def variable_names(self) -> dict[Any, str]:
         """The first name of each jaxpr variable; of those that a container holds, none."""
-        holders = Counter(self._names.names_of.values())
+        # The hash of a code object is that of all its instructions: its address does as well.
+        names_of = self._names.names_of
+        holders = Counter((name, id(code), line) for name, code, line in names_of.values())
         return {
-            variable: holder[0]
-            for variable, holder in self._names.names_of.items()
-            if holders[holder] == 1
+            variable: name
+            for variable, (name, code, line) in names_of.items()
+            if holders[name, id(code), line] == 1
         }
 
 
@@ -157,9 +165,14 @@ class _Builder:
     def __init__(self, names: NameWatch, returned: Collection[str] = ()) -> None:
         self._names = names
         self._returned = returned
+        self._files = SourceFiles()
         self._syntaxes: dict[int, FunctionSyntax | None] = {}
-        self._flow = Flow(names.traces)
-        self._constants = [value for trace in names.traces for value in trace.const_values]
+        self._found_effects: dict[int, list[Mark]] = {}
+        called = {variable: name for variable, (name, _, _) in names.names_of.items()}
+        self._flow = Flow(names.traces, called)
+        self._constants = _Constants(
+            [value for trace in names.traces for value in trace.const_values]
+        )
         self._places = _places(names)
 
     def build(self) -> Provenance:
@@ -170,24 +183,24 @@ class _Builder:
         """Emits an event for each side effect and each constant, of each function or of one."""
         for notes in self._names.codes.values():
             name, file = function or notes.code.co_name, notes.code.co_filename
-            for mark in self._effects(notes, self._syntax(notes.code)):
+            for mark in self._effects(notes):
                 events.emit(
                     events.TraceTimeEffect, fun=name, effect=mark.code, file=file, line=mark.line
                 )
             values = {note.name: note.value for note in notes.notes} | notes.globals
             for constant, value in values.items():
-                for array in filter(self._is_constant, value.arrays):
+                for array in filter(self._constants.__contains__, value.arrays):
                     _emit_constant(name, constant, array)
 
     def _syntax(self, code: CodeType) -> FunctionSyntax | None:
         if id(code) not in self._syntaxes:
-            self._syntaxes[id(code)] = find_function(code)
+            self._syntaxes[id(code)] = self._files.function(code)
         return self._syntaxes[id(code)]
 
     def _function(self, notes: CodeNotes) -> FunctionMap:
         code = notes.code
         syntax = self._syntax(code)
-        effects = self._effects(notes, syntax)
+        effects = self._effects(notes)
         marks = self._marks(notes, syntax) if syntax else []
         return FunctionMap(
             name=code.co_name,
@@ -224,8 +237,6 @@ class _Builder:
         is_argument: bool,
     ) -> NameFact:
         kind = self._kind(value)
-        paths = self._flow.paths(value.variables)
-        nearest = next(iter(paths.values()), ())
         return NameFact(
             name=name,
             function=function,
@@ -233,8 +244,8 @@ class _Builder:
             detail=value.text,
             line=line,
             code=syntax.line_text(line) if syntax and line else "",
-            chain=tuple(self._chain(nearest, name)),
-            depends_on=tuple(paths),
+            chain=tuple(self._chain(value.variables, name)),
+            depends_on=self._flow.reached(value.variables),
             bytes=_size(value) if kind == "constant" else 0,
             is_argument=is_argument and line == 0,
         )
@@ -242,35 +253,31 @@ class _Builder:
     def _kind(self, value: Value) -> Kind:
         if value.kind == "traced":
             return "traced"
-        return "constant" if any(map(self._is_constant, value.arrays)) else "static"
+        return "constant" if any(map(self._constants.__contains__, value.arrays)) else "static"
 
-    def _is_constant(self, array: Any) -> bool:
-        """Whether an array was baked in: itself, or a copy of its content.
+    def _chain(self, variables: Iterable[Var], name: str) -> Iterator[Link]:
+        """The named values on the way to an argument, without the name that it begins with."""
+        start = self._flow.nearest(variables)
+        if start is None:
+            return
+        links = itertools.dropwhile(functools.partial(self._is_called, name), self._flow.chain(start))
+        end = self._flow.end(start)
+        for number, variable in enumerate(links):
+            if number == _LINKS and variable is not end:
+                yield Link("…", "")
+                yield self._link(end)
+                return
+            yield self._link(variable)
 
-        NumPy arrays are converted on their way into a trace, so identity alone does not do.
-        """
-        if any(array is constant for constant in self._constants):
-            return True
-        if not isinstance(array, np.ndarray) or array.nbytes > _COMPARED_BYTES:
-            return False
-        return any(
-            constant.shape == array.shape and np.array_equal(np.asarray(constant), array)
-            for constant in self._constants
-            if constant.nbytes <= _COMPARED_BYTES
-        )
+    def _is_called(self, name: str, variable: Var) -> bool:
+        return variable not in self._flow.arguments and self._names.names_of[variable][0] == name
 
-    def _chain(self, path: Iterable[Var], name: str) -> Iterator[Link]:
-        """The named values on a path, without the name that it begins with."""
-        previous = name
-        for variable in path:
-            detail = variable.aval.short(weak=True)
-            if variable in self._flow.arguments:
-                yield Link(self._flow.arguments[variable], detail)
-            elif variable in self._names.names_of:
-                named, code, line = self._names.names_of[variable]
-                if named != previous:
-                    yield Link(named, detail, line or code.co_firstlineno, self._text(code, line))
-                previous = named
+    def _link(self, variable: Var) -> Link:
+        detail = variable.aval.short(weak=True)
+        if variable in self._flow.arguments:
+            return Link(self._flow.arguments[variable], detail)
+        name, code, line = self._names.names_of[variable]
+        return Link(name, detail, line or code.co_firstlineno, self._text(code, line))
 
     def _text(self, code: CodeType, line: int) -> str:
         """The text of a line; what was there at the entry of a function came as its argument."""
@@ -298,13 +305,18 @@ class _Builder:
             syntax.span(*position): _result_text(equation)
             for equation, position in self._places[id(notes.code)]
         }
-        for span, text in syntax.expressions():
-            if span in types:
-                yield _mark("traced", text, span, types[span], is_name=False)
+        for span, text in syntax.expressions(types):
+            yield _mark("traced", text, span, types[span], is_name=False)
 
-    def _effects(self, notes: CodeNotes, syntax: FunctionSyntax | None) -> list[Mark]:
-        if syntax is None:
-            return []
+    def _effects(self, notes: CodeNotes) -> list[Mark]:
+        """The side effects that happened; told of as events, and marked."""
+        key = id(notes.code)
+        if key not in self._found_effects:
+            syntax = self._syntax(notes.code)
+            self._found_effects[key] = self._find_effects(notes, syntax) if syntax else []
+        return self._found_effects[key]
+
+    def _find_effects(self, notes: CodeNotes, syntax: FunctionSyntax) -> list[Mark]:
         returned = self._returned if notes.code.co_name == "<module>" else ()
         return [
             _mark("effect", one.code, one.span, f"{one.problem}; {one.instead}", is_name=False)
@@ -324,6 +336,44 @@ class _Builder:
                 text = syntax.line_text(loop.line)
                 rewrite = rewritten(loop.node, syntax.node, _inputs(notes), _Stacked(notes))
                 yield Loop(loop.line, text, times, equations, form, rewrite)
+
+
+class _Constants:
+    """The arrays that traces have baked in: themselves, or what they were copied from.
+
+    NumPy arrays are converted on their way into a trace, so identity alone does not do.
+    """
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self._values = [value for value in values if value.nbytes <= _COMPARED_BYTES]
+        self._own = {id(value) for value in values}
+
+    def __contains__(self, array: Any) -> bool:
+        if id(array) in self._own:
+            return True
+        if not isinstance(array, np.ndarray) or array.nbytes > _COMPARED_BYTES:
+            return False
+        dtypes, contents = self._contents
+        return any(_content(array, dtype) in contents for dtype in dtypes.get(array.shape, ()))
+
+    @functools.cached_property
+    def _contents(self) -> tuple[dict[tuple[int, ...], set[Any]], set[Any]]:
+        """The dtypes of constants by shape, and all their contents; read when one is asked for."""
+        arrays = [np.asarray(value) for value in self._values if isinstance(value, _ARRAYS)]
+        dtypes: dict[tuple[int, ...], set[Any]] = {}
+        for array in arrays:
+            dtypes.setdefault(array.shape, set()).add(array.dtype)
+        return dtypes, {_content(array, array.dtype) for array in arrays}
+
+
+def _content(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> Any:
+    """What arrays of the same content share, after conversion to a dtype."""
+    try:
+        with np.errstate(all="ignore"):
+            converted = array.astype(dtype)
+    except (TypeError, ValueError):  # an array of texts or objects
+        return None
+    return (array.shape, converted.dtype, hash(converted.tobytes()))
 
 
 class _History:

@@ -15,12 +15,12 @@ import ast
 import builtins
 import inspect
 import linecache
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Container, Iterator
 from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import Any
 
-__all__ = ["Effect", "FunctionSyntax", "LoopSyntax", "Occurrence", "Span", "find_function"]
+__all__ = ["Effect", "FunctionSyntax", "LoopSyntax", "Occurrence", "SourceFiles", "Span"]
 
 _Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _NESTED = (*_Scope.__args__, ast.ClassDef)
@@ -31,6 +31,9 @@ _MUTATORS = frozenset(
         *("write", "writelines"),
     }
 )
+_TEXT_LENGTH = 2_000
+_UNPARSED_LINES = 30
+"""A longer expression is shown by its first line: one may hold thousands of others."""
 _BUILTIN_EFFECTS = {
     "print": "to print while the compiled function runs: debug.print('{}', x)",
     "input": "read the value before the call and pass it as an argument",
@@ -118,9 +121,10 @@ class FunctionSyntax:
         self.code = code
         arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         self._arguments = frozenset(arguments)
+        self._nodes = tuple(_own_nodes(node))
         self._rebound = frozenset(
             one.id
-            for one in _own_nodes(node)
+            for one in self._nodes
             if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
         )
 
@@ -131,7 +135,7 @@ class FunctionSyntax:
     def occurrences(self) -> Iterator[Occurrence]:
         """Every place where a name stands, in the order of the text."""
         found = list(self._argument_occurrences())
-        for statement in _own_statements(self.node):
+        for statement in self._statements():
             for one in _shallow_nodes(statement):
                 if isinstance(one, ast.Name):
                     binds = not isinstance(one.ctx, ast.Load)
@@ -139,6 +143,13 @@ class FunctionSyntax:
                     end_line = _header_end(statement, end)
                     found.append(Occurrence(one.id, self.span_of(one), binds, end_line))
         yield from sorted(found, key=lambda one: (one.span.line, one.span.column))
+
+    def _statements(self) -> Iterator[ast.stmt | ast.expr]:
+        if isinstance(self.node, ast.Lambda):
+            yield self.node.body
+        for one in self._nodes:
+            if isinstance(one, ast.stmt):
+                yield one
 
     def _argument_occurrences(self) -> Iterator[Occurrence]:
         if isinstance(self.node, _Scope):
@@ -148,15 +159,17 @@ class FunctionSyntax:
                     end = Span(span.line, span.column, span.line, span.column + len(one.arg))
                     yield Occurrence(one.arg, end, True, span.line, is_argument=True)
 
-    def expressions(self) -> Iterator[tuple[Span, str]]:
-        """Every expression with its text; the position of a traced operation picks one."""
-        for one in _own_nodes(self.node):
+    def expressions(self, spans: Container[Span]) -> Iterator[tuple[Span, str]]:
+        """The expressions that stand at some places, with their texts."""
+        for one in self._nodes:
             if isinstance(one, ast.expr) and not isinstance(one, ast.Name | ast.Constant):
-                yield self.span_of(one), self.text_of(one)
+                span = self.span_of(one)
+                if span in spans:
+                    yield span, self.text_of(one)
 
     def loops(self) -> Iterator[LoopSyntax]:
         """Every `for` and `while` statement."""
-        for one in _own_nodes(self.node):
+        for one in self._nodes:
             if isinstance(one, ast.For | ast.AsyncFor | ast.While):
                 end = one.body[-1].end_lineno or one.lineno
                 is_while = isinstance(one, ast.While)
@@ -173,11 +186,11 @@ class FunctionSyntax:
         """
         declared = {
             name: type(one).__name__.lower()
-            for one in _own_nodes(self.node)
+            for one in self._nodes
             if isinstance(one, ast.Global | ast.Nonlocal)
             for name in one.names
         }
-        for one in _own_nodes(self.node):
+        for one in self._nodes:
             if isinstance(one, ast.Call):
                 yield from self._call_effects(one, namespace, returned)
             elif isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load):
@@ -240,11 +253,13 @@ class FunctionSyntax:
         return Effect(self.span_of(node), self.text_of(node), problem, instead)
 
     def text_of(self, node: ast.expr) -> str:
-        """The source text of an expression, on one line."""
+        """The source text of an expression, on one line; of a long one the beginning."""
         span = self.span_of(node)
         if span.line == span.end_line:
-            return self.lines[span.line - 1][span.column : span.end_column]
-        return ast.unparse(node)
+            return _cut(self.lines[span.line - 1][span.column : span.end_column])
+        if span.end_line - span.line <= _UNPARSED_LINES:
+            return _cut(ast.unparse(node))
+        return f"{self.lines[span.line - 1][span.column :].strip()} …"
 
     def span_of(self, node: ast.expr | ast.arg) -> Span:
         """The place of an expression."""
@@ -262,46 +277,73 @@ class FunctionSyntax:
         return len(text.encode()[:offset].decode(errors="replace"))
 
 
-def find_function(code: CodeType) -> FunctionSyntax | None:
-    """Finds the syntax tree of a code object; None where the source is gone or was edited."""
-    lines = [line.rstrip("\n") for line in linecache.getlines(code.co_filename)]
+class SourceFiles:
+    """Finds the syntax trees of code objects; each file is parsed once, as it is at the time."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, _File | None] = {}
+
+    def function(self, code: CodeType) -> FunctionSyntax | None:
+        """The syntax tree of a code object; None where the source is gone or was edited."""
+        file = code.co_filename
+        if file not in self._files:
+            self._files[file] = _parsed(file)
+        found = self._files[file]
+        if found is None:
+            return None
+        if code.co_name == "<module>":
+            return FunctionSyntax(found.tree, found.lines, code) if found.lines else None
+        of_line = found.scopes.get(code.co_firstlineno, ())
+        node = next((one for one in of_line if _matches(one, code)), None)
+        return None if node is None else FunctionSyntax(node, found.lines, code)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A source file: its lines, its tree, and its functions by the line of their code objects."""
+
+    lines: list[str]
+    tree: ast.Module
+    scopes: dict[int, list[_Scope]]
+
+
+def _parsed(file: str) -> _File | None:
+    lines = [line.rstrip("\n") for line in linecache.getlines(file)]
     try:
         tree = ast.parse("\n".join(lines))
     except (SyntaxError, ValueError):
         return None
-    if code.co_name == "<module>":
-        return FunctionSyntax(tree, lines, code) if lines else None
+    scopes: dict[int, list[_Scope]] = {}
     for node in ast.walk(tree):
-        if isinstance(node, _Scope) and _matches(node, code):
-            return FunctionSyntax(node, lines, code)
-    return None
+        if isinstance(node, _Scope):
+            scopes.setdefault(_first_line(node), []).append(node)
+    return _File(lines, tree, scopes)
+
+
+def _first_line(node: _Scope) -> int:
+    """The line that the code object of a function bears: that of its first decorator, or its own."""
+    return min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _TEXT_LENGTH else f"{text[:_TEXT_LENGTH]}…"
 
 
 def _matches(node: _Scope, code: CodeType) -> bool:
     if isinstance(node, ast.Lambda):
         names = tuple(one.arg for one in (*node.args.posonlyargs, *node.args.args))
-        return (
-            code.co_name == "<lambda>"
-            and node.lineno == code.co_firstlineno
-            and names == code.co_varnames[: code.co_argcount]
-        )
-    first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-    return node.name == code.co_name and first == code.co_firstlineno
+        return code.co_name == "<lambda>" and names == code.co_varnames[: code.co_argcount]
+    return node.name == code.co_name
 
 
 def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a scope without those of functions and classes inside it."""
-    for child in _body(scope):
-        yield child
-        if not isinstance(child, _NESTED):
-            yield from _own_nodes_below(child)
-
-
-def _own_nodes_below(node: ast.AST) -> Iterator[ast.AST]:
-    for child in ast.iter_child_nodes(node):
-        yield child
-        if not isinstance(child, _NESTED):
-            yield from _own_nodes_below(child)
+    """The nodes of a scope without those of functions and classes inside it, in their order."""
+    waiting = _body(scope)[::-1]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, _NESTED):
+            waiting += list(ast.iter_child_nodes(node))[::-1]
 
 
 def _body(scope: ast.AST) -> list[Any]:
@@ -311,20 +353,17 @@ def _body(scope: ast.AST) -> list[Any]:
     return list(getattr(scope, "body", []))
 
 
-def _own_statements(scope: ast.AST) -> Iterator[ast.stmt | ast.expr]:
-    if isinstance(scope, ast.Lambda):
-        yield scope.body
-    for one in _own_nodes(scope):
-        if isinstance(one, ast.stmt):
-            yield one
-
-
 def _shallow_nodes(statement: ast.AST) -> Iterator[ast.AST]:
     """The nodes of a statement itself, without those of statements inside it."""
-    yield statement
-    for child in ast.iter_child_nodes(statement):
-        if not isinstance(child, (ast.stmt, *_NESTED)):
-            yield from _shallow_nodes(child)
+    waiting = [statement]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += [
+            child
+            for child in ast.iter_child_nodes(node)
+            if not isinstance(child, (ast.stmt, *_NESTED))
+        ]
 
 
 def _header_end(statement: ast.stmt | ast.expr, end: int) -> int:

@@ -29,7 +29,7 @@ from jxkernel.compile.signature import function_number
 from jxkernel.config import check_static_indices, debug_key_reuse, key_reuse_hook, run_hook
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.errors import KeyReuseError
-from jxkernel.observe.syntax import find_function
+from jxkernel.observe.syntax import SourceFiles
 from jxkernel.source import Frame, current_user_frame, is_user_code
 
 __all__ = ["Lesson", "Teaching", "TeachingWarning"]
@@ -191,7 +191,7 @@ class Teaching:
         if not isinstance(function, FunctionType) or not is_user_code(function.__code__):
             return
         code = function.__code__
-        syntax = find_function(code)
+        syntax = SourceFiles().function(code)
         for effect in syntax.effects(function.__globals__) if syntax else ():
             site = f"{code.co_filename}:{effect.span.line}"
             self.tell(Lesson.at("effect", site, effect.problem, (effect.instead,)))

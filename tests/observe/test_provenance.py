@@ -125,7 +125,7 @@ def test_chain_leads_through_names_to_the_nearest_argument(seen: Provenance) -> 
     assert chain[0].line == line_of(model, "hidden = affine")
     assert chain[0].code == "hidden = affine("
     assert chain[-1].line == 0
-    assert fact(seen, "shifted").depends_on == ("params['w']", "x")
+    assert fact(seen, "shifted").depends_on == ("x", "params['w']")
 
 
 def test_chain_of_an_argument_is_itself_and_of_a_static_is_empty(seen: Provenance) -> None:
@@ -151,7 +151,7 @@ def test_why_tells_each_kind_in_words(seen: Provenance) -> None:
         f"  shifted = add(hidden, TABLE)    (line {shifted})",
         f"  ← hidden: f32[4]    hidden = affine(    (line {hidden})",
         "  ← params['w']: f32[4], argument",
-        "  depends on the arguments params['w'], x",
+        "  depends on the arguments x, params['w']",
     ]
     assert seen.why("size").startswith("size in model: static, 4\n")
     assert seen.why("TABLE").startswith("TABLE in model: constant, f32[4], 16 B, baked in")
