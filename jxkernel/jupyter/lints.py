@@ -76,6 +76,7 @@ class _Keys:
         self.found: list[tuple[int, str]] = []
         self._namespace = namespace
         self._used: dict[str, int] = {}
+        self._is_again = False
 
     def block(self, statements: list[ast.stmt]) -> None:
         """Follows statements in order."""
@@ -100,9 +101,12 @@ class _Keys:
                 after |= self._used
             self._used = after
             return
-        rounds = 2 if isinstance(statement, ast.For | ast.AsyncFor | ast.While) else 1
-        for _ in range(rounds):
+        self.block(inner[0])
+        # A second round finds keys that the first has used; one for all loops around it does.
+        if isinstance(statement, ast.For | ast.AsyncFor | ast.While) and not self._is_again:
+            self._is_again = True
             self.block(inner[0])
+            self._is_again = False
         for part in inner[1:]:
             self.block(part)
 

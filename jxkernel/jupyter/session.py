@@ -344,14 +344,24 @@ def _lines_before_magic(text: str) -> int:
     return 0
 
 
+def _common(old: Sequence[str], new: Sequence[str]) -> int:
+    """How many lines two texts have in common at their beginnings."""
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((number for number, (a, b) in pairs if a != b), min(len(old), len(new)))
+
+
 def _changes(before: Version | None, source: CellSource, options: CellOptions) -> str:
     """Says in words what an edit changed; empty for a first version."""
     if before is None:
         return ""
     old, new = before.source.text.splitlines()[1:], source.text.splitlines()[1:]
+    # Most of a long cell is as it was: only what lies between is compared line by line.
+    same = _common(old, new)
+    same_at_end = _common(old[same:][::-1], new[same:][::-1])
+    old, new = (lines[same : len(lines) - same_at_end] for lines in (old, new))
     blocks = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     lines = [
-        str(number + 2)
+        str(same + number + 2)
         for kind, _, _, start, stop in blocks
         if kind in ("replace", "insert")
         for number in range(start, stop)

@@ -260,7 +260,9 @@ class _Builder:
         start = self._flow.nearest(variables)
         if start is None:
             return
-        links = itertools.dropwhile(functools.partial(self._is_called, name), self._flow.chain(start))
+        links = itertools.dropwhile(
+            functools.partial(self._is_called, name), self._flow.chain(start)
+        )
         end = self._flow.end(start)
         for number, variable in enumerate(links):
             if number == _LINKS and variable is not end:

@@ -279,6 +279,29 @@ def test_closed_over_array_is_a_constant_and_an_unused_one_is_static() -> None:
     assert (fact(seen, "unused").kind, fact(seen, "unused").bytes) == ("static", 0)
 
 
+def test_array_of_64_bits_is_the_constant_that_it_became() -> None:
+    table = np.linspace(0.0, 1.0, 4)
+
+    def f(x: Any) -> Any:
+        return add(x, table)
+
+    found = fact(see(f, ONES), "table")
+    assert (found.kind, found.bytes) == ("constant", 32)
+
+
+def test_names_that_an_inner_function_binds_are_seen_among_many() -> None:
+    names = "\n".join(f"    v{n} = {n}" for n in range(40))
+    source = (
+        "def outer(x):\n" + names + "\n    def change():\n        nonlocal v3\n"
+        "        v3 = x\n    change()\n    return v3\n"
+    )
+    namespace: dict[str, Any] = {}
+    exec(compile(source, "<many names>", "exec"), namespace)
+    found = see(namespace["outer"], ONES).find("v3")
+    assert [one.kind for one in found] == ["traced", "traced"]
+    assert fact(see(namespace["outer"], ONES), "v39").detail == "39"
+
+
 def test_device_array_is_a_constant_by_identity() -> None:
     weights = jx.device_put(ONES)
 

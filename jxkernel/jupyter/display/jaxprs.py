@@ -29,7 +29,7 @@ from jxkernel.jupyter.display.html import (
     page,
     pre,
 )
-from jxkernel.jupyter.display.view import View
+from jxkernel.jupyter.display.view import View, capped
 from jxkernel.observe.costs import Cost, format_flops
 from jxkernel.observe.explain import format_size
 from jxkernel.observe.programs import Equation, Outline, Program, SourceLine, outline
@@ -46,6 +46,8 @@ __all__ = [
 _OPEN = 60
 _NODES = 60
 _TEXT = 30_000
+_ENDS = 3_000
+"""Characters of a program's list of inputs, or of results."""
 
 Place = tuple[str, int]
 """A file and a line."""
@@ -113,9 +115,9 @@ def outline_data(program: Outline) -> dict[str, Any]:
         "count": program.count,
         "flops": program.cost.flops,
         "bytes": program.cost.bytes,
-        "inputs": program.program.head,
+        "inputs": capped(program.program.head, _ENDS),
         "equations": [_equation_data(depth, one) for depth, one in program.walk()],
-        "results": program.program.tail,
+        "results": capped(program.program.tail, _ENDS),
         "source": [
             {
                 "file": one.file,
@@ -180,12 +182,13 @@ def _source_row(one: SourceLine, equation: int) -> Html:
 
 def _program(program: Program, places: Collection[Place]) -> Html:
     label = f"{program.label}: " if program.label else ""
-    parts: list[object] = [element("span", f"{label}λ {program.head}", class_="row m dim")]
+    head, tail = capped(program.head, _ENDS), capped(program.tail, _ENDS)
+    parts: list[object] = [element("span", f"{label}λ {head}", class_="row m dim")]
     parts += [_equation(one, places) for one in program.equations]
     if program.left_out:
         more = f"… {program.left_out:,} more equations"
         parts.append(element("span", more, class_="row m dim"))
-    parts.append(element("span", f"in {program.tail}", class_="row m dim"))
+    parts.append(element("span", f"in {tail}", class_="row m dim"))
     return element("div", *parts)
 
 

@@ -9,6 +9,7 @@ Must not know: how a cell is traced or run.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -35,6 +36,8 @@ from jxkernel.observe.explain import format_duration
 from jxkernel.observe.programs import Outline, count_equations, outline
 
 __all__ = ["RunReport", "Section", "run_view"]
+
+_NAMES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,9 +215,11 @@ def _html_parts(report: RunReport) -> Iterator[Html]:
     inputs = [(name, "T", kind) for name, kind in report.traced.items()]
     inputs += [(name, "S", kind) for name, kind in report.static.items()]
     if inputs:
+        more = [element("div", f"… {len(inputs) - _NAMES:,} more")] * (len(inputs) > _NAMES)
         yield details(
-            f"{len(inputs)} input" + "s" * (len(inputs) != 1),
-            table(("name", "", "type or value"), inputs),
+            f"{len(inputs):,} input" + "s" * (len(inputs) != 1),
+            table(("name", "", "type or value"), inputs[:_NAMES]),
+            *more,
         )
     if report.provenance is not None:
         opened = "source" in report.open
@@ -256,6 +261,10 @@ def _once_as_data(
     return _once(report, name, lambda subject: tidied(draw(subject)), subject)
 
 
+def _first(inputs: Mapping[str, str]) -> dict[str, str]:
+    return dict(itertools.islice(inputs.items(), _NAMES))
+
+
 def _data(report: RunReport) -> dict[str, Any]:
     return {
         "cell": report.cell,
@@ -272,9 +281,9 @@ def _data(report: RunReport) -> dict[str, Any]:
             "run": report.run_ns,
         },
         "device": report.device,
-        "traced": report.traced,
-        "static": report.static,
-        "assigned": list(report.assigned),
+        "traced": _first(report.traced),
+        "static": _first(report.static),
+        "assigned": list(report.assigned[:_NAMES]),
         "warnings": list(report.warnings),
         "jaxpr": _once_as_data(report, "jaxpr data", outline_data, report.outline()),
         "provenance": _once_as_data(report, "map data", map_data, report.provenance),

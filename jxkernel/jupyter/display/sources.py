@@ -13,7 +13,7 @@ colour and underline only repeat it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from jxkernel.jupyter.display.html import (
@@ -30,7 +30,7 @@ from jxkernel.jupyter.display.html import (
 )
 from jxkernel.jupyter.display.view import View
 from jxkernel.observe.explain import format_size
-from jxkernel.observe.marks import LETTERS, FunctionMap, Mark, Provenance
+from jxkernel.observe.marks import LETTERS, FunctionMap, Mark, NameFact, Provenance
 from jxkernel.observe.programs import line_of
 
 __all__ = ["LEGEND", "map_data", "map_html", "map_text", "map_view", "shown_places"]
@@ -39,7 +39,11 @@ LEGEND = "T traced · S static · C constant baked in · ! side effect while tra
 
 _LINES = 400
 _MARKS = 3_000
-_MARK_CHARACTERS = 120_000
+_MARK_CHARACTERS = 90_000
+_NAMES = 200
+_NAME_CHARACTERS = 40_000
+_HTML_CHARACTERS = 70_000
+_CHAIN = 6
 _FUNCTIONS = 40
 
 
@@ -63,12 +67,25 @@ def map_data(provenance: Provenance) -> dict[str, Any]:
                 "file": one.file,
                 "first_line": one.first_line,
                 "source": [text for _, text in _lines(one)],
-                "names": [asdict(fact) for fact in one.names[:200]],
+                "names": _first_names(one),
                 "marks": [asdict(mark) for mark in marks],
                 "loops": [asdict(loop) for loop in one.loops],
             }
         )
     return {"legend": LEGEND, "functions": functions}
+
+
+def _first_names(function: FunctionMap) -> list[dict[str, Any]]:
+    """What the first names are, as many as fit."""
+    found: list[dict[str, Any]] = []
+    left = _NAME_CHARACTERS
+    for fact in function.names[:_NAMES]:
+        data = asdict(replace(fact, depends_on=fact.depends_on[:_NAMES]))
+        left -= len(str(data))
+        if left < 0:
+            break
+        found.append(data)
+    return found
 
 
 def _first_marks(function: FunctionMap, left: int) -> Iterator[Mark]:
@@ -171,15 +188,18 @@ def _loop_text(times: int, equations: int) -> str:
 
 def _function_html(function: FunctionMap, shown: set[str]) -> Html:
     """The lines of a function; a line inside two functions is a link's end in the first alone."""
-    rows = []
+    rows: list[Html] = []
+    left = _HTML_CHARACTERS
     marks_of = _name_marks(function)
     for number, text in _lines(function):
         label = element("span", f"{number:4} ", class_="dim")
-        marked = _marked(text, marks_of.get(number, ()))
+        # With little room left the rest is shown without marks.
+        marked = _marked(text, marks_of.get(number, ())) if left > 0 else escape(text, 300)
         of_line = line_class(function.file, number)
         name = anchor(f"s{of_line}") if of_line not in shown else ""
         shown.add(of_line)
         rows.append(element("span", label, marked, class_=f"row m {of_line}", id=name))
+        left -= len(rows[-1])
     return element("div", *rows, role="group", aria_label=f"source of {_title(function)}")
 
 
@@ -211,12 +231,20 @@ def _facts_html(function: FunctionMap) -> Html:
             element("code", fact.name),
             element("code", escape(fact.detail, 200)),
             format_size(fact.bytes) if fact.bytes else "",
-            " ← ".join(link.name for link in fact.chain) or ("argument" * fact.is_argument),
+            _chain_text(fact) or ("argument" * fact.is_argument),
         )
-        for fact in function.names[:200]
+        for fact in function.names[:_NAMES]
     ]
     head = ("", "name", "type or value", "size", "comes from")
     return details(f"{len(function.names)} names", table(head, rows, numeric=(3,)))
+
+
+def _chain_text(fact: NameFact) -> str:
+    """The names on the way to an argument; of many the first and the last."""
+    names = [link.name for link in fact.chain]
+    if len(names) > _CHAIN:
+        names = [*names[: _CHAIN - 1], "…", names[-1]]
+    return " ← ".join(names)
 
 
 def _notes_html(function: FunctionMap) -> Iterator[Html]:
