@@ -321,7 +321,7 @@ def _parsed(file: str) -> _File | None:
 
 
 def _first_line(node: _Scope) -> int:
-    """The line that the code object of a function bears: that of its first decorator, or its own."""
+    """The line that a function's code object bears: that of its first decorator, or its own."""
     return min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
 
 
