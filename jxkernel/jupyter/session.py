@@ -283,14 +283,16 @@ class Session:
         if provenance is not None and provenance.functions:
             self.maps.append((self.running.label, provenance))
 
-    def ledger(self, *, fun: str | None = None, cell: str | None = None) -> tuple[LedgerRow, ...]:
+    def ledger(
+        self, *, fun: str | None = None, cell: str | None = None, latest: int | None = None
+    ) -> tuple[LedgerRow, ...]:
         """The ledger, with what is known of edited cells in place of new function objects."""
         edits = {
             version.source.file: version.changed
             for one in list(self.cells.values())
             for version in list(one.versions.values())
         }
-        rows = self._origins.retold(ledger(self.recorder, fun=fun, cell=cell))
+        rows = self._origins.retold(ledger(self.recorder, fun=fun, cell=cell, latest=latest))
         named = partial(name_cells, compiler=self.shell.compile)
         return tuple(
             replace(

@@ -123,7 +123,11 @@ class LedgerRow:
 
 
 def ledger(
-    recorder: Recorder, *, fun: str | None = None, cell: str | None = None
+    recorder: Recorder,
+    *,
+    fun: str | None = None,
+    cell: str | None = None,
+    latest: int | None = None,
 ) -> tuple[LedgerRow, ...]:
     """The recompilation ledger: a row for each time something was traced or compiled.
 
@@ -131,9 +135,10 @@ def ledger(
       recorder: where to read.
       fun: only functions of this name.
       cell: only this cell. Totals then count only the rows shown.
+      latest: only what the latest so many events tell, of which the earliest may be told in part.
     """
     kinds = (CacheMiss, CacheHit, Traced, Lowered, Compiled, FastPathLost)
-    records = recorder.records(kinds, fun=fun, cell=cell)
+    records = recorder.records(kinds, fun=fun, cell=cell, latest=latest)
     return tuple(_with_running_values(_rows(records)))
 
 

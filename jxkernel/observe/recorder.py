@@ -16,6 +16,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Self
 
 from jxkernel.events import (
@@ -228,6 +229,11 @@ class Recorder:
         return self._handle is not None
 
     @property
+    def count(self) -> int:
+        """How many events are kept."""
+        return len(self._records)
+
+    @property
     def dropped(self) -> int:
         """How many events were dropped because the capacity was reached."""
         return self._dropped
@@ -248,6 +254,7 @@ class Recorder:
         fun: str | None = None,
         function_id: int | None = None,
         cell: str | None = None,
+        latest: int | None = None,
     ) -> tuple[Record, ...]:
         """The records kept, in the order in which the events began.
 
@@ -256,9 +263,11 @@ class Recorder:
           fun: only events about a function of this name.
           function_id: only events about this function object.
           cell: only events of this cell.
+          latest: look at so many only, those that ended last; at all where not given.
         """
         with self._lock:
-            kept = list(self._records)
+            skipped = 0 if latest is None else max(len(self._records) - latest, 0)
+            kept = list(islice(self._records, skipped, None))
         chosen = (
             record
             for record in kept

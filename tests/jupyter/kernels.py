@@ -95,6 +95,14 @@ class Kernel:
                 reply.content = message["content"]
         return reply
 
+    def receive_comm(self, request: str) -> None:
+        """Waits until a comm's message has been handled."""
+        while True:
+            message = self.client.get_iopub_msg(timeout=TIMEOUT)
+            is_idle = message["content"].get("execution_state") == "idle"
+            if is_idle and message["parent_header"].get("msg_id") == request:
+                return
+
     def run(self, source: str, cell_id: str | None = None, **content: Any) -> Reply:
         """Runs a cell that may fail."""
         return self.receive(self.send(source, cell_id, **content))

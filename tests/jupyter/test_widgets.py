@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from ipywidgets import HTML, Button, Label
+from ipywidgets.widgets.widget_description import DescriptionWidget
 
 import jxkernel as jx
 from jxkernel import numpy as jnp
-from jxkernel import widgets
+from jxkernel import runtime, widgets
 from jxkernel.config import config
 from jxkernel.events import bus
 from jxkernel.jupyter.widgets.ledger import timeline_figure
 from jxkernel.jupyter.widgets.live import Throttle
-from jxkernel.observe import LedgerRow, Recorder, provenance
+from jxkernel.observe import BackendSwitch, LedgerRow, Recorder, provenance
 from jxkernel.observe.builds import build_timeline
 from tests.jupyter.conftest import Notebook
 from tests.jupyter.kernels import TIMEOUT, Kernel, running_kernel
 
+OPTIONS = (
+    "jax_num_cpu_devices",
+    "jax_default_device",
+    "jax_enable_x64",
+    "jax_default_matmul_precision",
+)
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
@@ -64,7 +74,7 @@ def test_ledger_shows_new_builds_of_any_thread_and_filters() -> None:
         figure = chart["data"]["application/vnd.plotly.v1+json"]
         assert {bar["name"] for bar in figure["data"]} == {"trace", "lower", "compile"}
         assert figure["data"][0]["y"] == ["&lt;lambda&gt;"]
-        ledger._search.value = "nothing of the kind"
+        ledger.search.value = "nothing of the kind"
         assert "nothing has been traced" in shown(ledger)
         ledger.close()
 
@@ -131,23 +141,185 @@ def test_source_map_answers_why() -> None:
     seen.close()
 
 
-def test_backend_selector_switches_and_follows() -> None:
-    before = config.jax_default_device, config.jax_enable_x64
+@pytest.fixture
+def selector() -> Iterator[widgets.BackendSelector]:
+    """A selector in a process with two CPU devices, which is left as it was."""
+    before = {option: config.read(option) for option in OPTIONS}
+    config.update("jax_num_cpu_devices", 2)
     selector = widgets.BackendSelector(interval=0.01)
-    try:
-        assert selector._platform.value == "cpu"
-        selector._x64.value = True
-        assert config.jax_enable_x64
-        config.update("jax_enable_x64", False)
-        jx.jit(lambda x: x + 9.5)(1.0)
-        wait_until(selector, "64-bit dtypes are off")
-        assert not selector._x64.value
-        selector._use(jx.devices("cpu")[0])
-        assert config.jax_default_device == jx.devices("cpu")[0]
-    finally:
-        selector.close()
-        config.update("jax_default_device", before[0])
-        config.update("jax_enable_x64", before[1])
+    yield selector
+    selector.close()
+    for option, value in before.items():
+        config.update(option, value)
+    runtime.clear_backends()
+    jx.clear_caches()
+
+
+def test_backend_selector_asks_before_it_acts(selector: widgets.BackendSelector) -> None:
+    selector._switch = BackendSwitch({"held": jnp.arange(5.0)})
+    selector.device.value = "cpu:1"
+    selector.x64.value = True
+    assert "default device: cpu:0 → cpu:1" in selector._asked.value
+    assert "stays: held  f32[5]" in selector._asked.value
+    assert not config.jax_enable_x64
+    selector.move.value = True
+    assert "moves: held  f32[5]  20 B  cpu:0 → cpu:1" in selector._asked.value
+    selector.apply_button.click()
+    assert config.jax_enable_x64
+    assert config.jax_default_device == jx.devices()[1]
+    assert "Done:" in selector._asked.value
+    assert "64-bit dtypes on" in shown(selector)
+    assert (selector.move.value, selector.apply_button.disabled) == (False, True)
+
+
+def test_backend_selector_forgets_what_is_not_applied(selector: widgets.BackendSelector) -> None:
+    selector.cpu_devices.value = 4
+    assert "cpu:3" in dict(selector.device.options)
+    selector.device.value = "cpu:3"
+    selector.undo_button.click()
+    assert (selector.cpu_devices.value, selector.device.value) == (2, "auto")
+    assert "cpu:3" not in dict(selector.device.options)
+    assert selector._asked.value == ""
+    assert len(jx.devices()) == 2
+
+
+def test_backend_selector_follows_code_and_keeps_what_is_chosen(
+    selector: widgets.BackendSelector,
+) -> None:
+    selector.precision.value = "highest"
+    config.update("jax_enable_x64", True)
+    wait_until(selector, "64-bit dtypes on")
+    assert selector.x64.value
+    assert selector.precision.value == "highest"
+    assert "64-bit" not in selector.preview.text
+    config.update("jax_num_cpu_devices", 3)
+    wait_until(selector, "3 CPU devices")
+    assert selector.cpu_devices.value == 3
+    config.update("jax_default_matmul_precision", "BF16_BF16_F32")
+    wait_until(selector, "precision BF16_BF16_F32")
+    assert selector.preview.steps[0].before == "BF16_BF16_F32"
+
+
+def test_backend_selector_says_that_a_restart_is_needed(
+    selector: widgets.BackendSelector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = runtime.multiprocess.Group("localhost:1", 0, 2, None)
+    monkeypatch.setattr(runtime.multiprocess._state, "group", group)
+    selector.cpu_devices.value = 4
+    assert "This cannot be done in this process" in selector._asked.value
+    assert "RESTART NEEDED" in selector._asked.value
+    assert selector.apply_button.disabled
+
+
+def test_what_goes_wrong_is_shown_until_it_goes_well(
+    selector: widgets.BackendSelector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(change: Any) -> Any:
+        raise RuntimeError("no <b>luck</b>")
+
+    monkeypatch.setattr(selector._switch, "apply", broken)
+    selector.x64.value = True
+    selector.apply_button.click()
+    assert "did not work: RuntimeError: no &lt;b&gt;luck&lt;/b&gt;" in selector._problem.value
+    assert 'role="alert"' in selector._problem.value
+    selector.refresh()
+    assert "luck" in selector._problem.value
+    monkeypatch.undo()
+    selector.apply_button.click()
+    assert selector._problem.value == ""
+    assert config.jax_enable_x64
+
+
+def test_handlers_in_several_threads_lose_nothing(selector: widgets.BackendSelector) -> None:
+    def toggle(name: str) -> None:
+        for number in range(20):
+            config.update(name, bool(number % 2))
+
+    def choose() -> None:
+        for _ in range(20):
+            selector.precision.value = "high"
+            selector.apply_button.click()
+            selector.precision.value = "default"
+            selector.apply_button.click()
+
+    work = [
+        threading.Thread(target=toggle, args=("jax_enable_x64",)),
+        threading.Thread(target=choose),
+        threading.Thread(target=lambda: [selector.refresh() for _ in range(20)]),
+    ]
+    for one in work:
+        one.start()
+    for one in work:
+        one.join()
+    selector.refresh()
+    assert selector._problem.value == ""
+    assert config.jax_enable_x64
+    assert selector.x64.value
+    assert config.jax_default_matmul_precision is None
+    assert selector.precision.value == "default"
+
+
+def test_the_ledger_stays_quick_with_100_000_events() -> None:
+    with Recorder(capacity=100_000) as recorder:
+        jx.jit(lambda x: x * 4.5)(jnp.ones(3))
+        events_of_it = [record.event for record in recorder.records()]
+        for number in range(100_000):
+            event = events_of_it[number % len(events_of_it)]
+            recorder._receive(dataclasses.replace(event, span=10_000_000 + number))
+        ledger = widgets.Ledger(recorder, interval=0.01)
+    assert recorder.count == 100_000
+    assert "of the latest 2,000 events; since recording began" in shown(ledger)
+    assert len(ledger.rows()) < 2_000
+    assert len(shown(ledger)) < 500_000
+    ledger.close()
+
+
+def test_what_is_unfolded_stays_when_nothing_changed() -> None:
+    explorer = widgets.JaxprExplorer(layer, jnp.ones(3))
+    before = shown(explorer)
+    explorer.refresh()
+    assert shown(explorer) is before
+    explorer.close()
+
+
+def test_the_text_copy_is_shown_on_demand() -> None:
+    explorer = widgets.JaxprExplorer(layer, jnp.ones(3))
+    assert (explorer._text.value, explorer._text.layout.display) == ("", "none")
+    explorer._as_text.value = True
+    assert "tanh" in explorer._text.value
+    assert explorer._text.layout.display is None
+    explorer.search.value = "nothing like it"
+    assert "tanh" not in explorer._text.value.partition("equations")[2]
+    explorer.close()
+
+
+def test_explorer_goes_back_and_forward() -> None:
+    explorer = widgets.JaxprExplorer(layer, jnp.ones(3))
+    last = explorer.step.max
+    explorer.back.click()
+    assert explorer.step.value == last - 1
+    explorer.forward.click()
+    explorer.forward.click()
+    assert explorer.step.value == last
+    explorer.close()
+
+
+def controls_of(widget: Any) -> Iterator[Any]:
+    for child in getattr(widget, "children", ()):
+        yield child
+        yield from controls_of(child)
+
+
+@pytest.mark.parametrize("name", widgets.__all__)
+def test_every_control_has_a_name(name: str) -> None:
+    arguments = {"JaxprExplorer": (layer, jnp.ones(3)), "SourceMap": ()}
+    widget = getattr(widgets, name)(*arguments.get(name, ()))
+    hidden = getattr(widget, "_player", None)
+    for control in controls_of(widget):
+        if isinstance(control, DescriptionWidget | Button) and control is not hidden:
+            told = isinstance(control, HTML | Label) or control.description
+            assert told, f"{control} has no description"
+    widget.close()
 
 
 def test_widgets_of_a_session_follow_its_cells(notebook: Notebook) -> None:
@@ -195,37 +367,85 @@ def updates(kernel: Kernel, request: str, wanted: str) -> None:
             done = done or message["parent_header"].get("msg_id") == request
 
 
+def left_by(kernel: Kernel, request: str) -> dict[str, dict[str, Any]]:
+    """Reads until a request is done; the outputs that were changed meanwhile, by their id."""
+    found: dict[str, dict[str, Any]] = {}
+    while True:
+        message = kernel.client.get_iopub_msg(timeout=TIMEOUT)
+        content = message["content"]
+        if message["msg_type"] == "update_display_data":
+            found[content["transient"]["display_id"]] = content["data"]
+        is_mine = message["parent_header"].get("msg_id") == request
+        if is_mine and content.get("execution_state") == "idle":
+            return found
+
+
+def set_control(kernel: Kernel, control: str, **state: Any) -> str:
+    """Sets a control as a front end does, and returns the number of the message."""
+    identity = kernel.value(f"{control}.model_id").strip("'")
+    data = {"method": "update", "state": state, "buffer_paths": []}
+    return send_comm(kernel, identity, data)
+
+
+def click(kernel: Kernel, button: str) -> str:
+    """Clicks a button as a front end does."""
+    identity = kernel.value(f"{button}.model_id").strip("'")
+    return send_comm(kernel, identity, {"method": "custom", "content": {"event": "click"}})
+
+
+def send_comm(kernel: Kernel, identity: str, data: dict[str, Any]) -> str:
+    message = kernel.client.session.msg("comm_msg", {"comm_id": identity, "data": data})
+    kernel.client.shell_channel.send(message)
+    return message["header"]["msg_id"]
+
+
 def test_in_a_kernel_a_new_trace_sends_new_values(kernel: Kernel) -> None:
     reply = kernel.ok("ledger = jx.widgets.Ledger(interval=0.01)\nledger")
-    (bundle,) = reply.displays
-    assert set(bundle) == {WIDGET, "text/plain", "text/html"}
-    assert "nothing has been traced" in bundle["text/plain"]
-    assert "<script" not in bundle["text/html"]
+    live, beside = reply.displays
+    assert set(live) == {WIDGET, "text/plain"}
+    assert set(beside) == {"text/plain", "text/html"}
+    assert "nothing has been traced" in beside["text/plain"]
+    assert "<script" not in beside["text/html"]
+    model = live[WIDGET]["model_id"]
+    assert f"body:has(.jxk-live-{model}) #jxk" in beside["text/html"]
     request = kernel.send("f = jx.jit(lambda a: jnp.sin(a) * 2)\n_ = f(x)")
     updates(kernel, request, "first call of")
     request = kernel.send(
         "import threading\n"
         "worker = threading.Thread(target=lambda: f(x[:3])); worker.start(); worker.join()"
     )
-    updates(kernel, request, "f32[8] → f32[3]")
-    request = kernel.send("ledger.close()")
-    left: dict[str, Any] = {}
-    while not left:
-        message = kernel.client.get_iopub_msg(timeout=TIMEOUT)
-        if message["msg_type"] == "update_display_data":
-            left = message["content"]["data"]
-    assert set(left) == {"text/plain", "text/html"}
-    assert "f32[8] → f32[3]" in left["text/plain"]
-    kernel.receive(request)
+    (saved,) = left_by(kernel, request).values()
+    assert "f32[8] → f32[3]" in saved["text/plain"]
+    assert "jxk-live" in saved["text/html"]
+    left = left_by(kernel, kernel.send("ledger.close()"))
+    closed = [one for one in left.values() if one["text/plain"]]
+    assert [set(one) for one in closed] == [{"text/plain", "text/html"}]
+    assert "f32[8] → f32[3]" in closed[0]["text/plain"]
+    assert "jxk-live" not in closed[0]["text/html"]
+    assert len(left) == 2
 
 
-def test_in_a_kernel_a_control_switches(kernel: Kernel) -> None:
+def test_in_a_kernel_two_views_of_a_widget_end_together(kernel: Kernel) -> None:
+    kernel.ok("seen = jx.widgets.SourceMap(interval=0.01)\nseen")
+    reply = kernel.ok("seen")
+    assert len(reply.displays) == 2
+    request = kernel.send("%%jit\nseen_twice = jnp.sin(x)")
+    saved = left_by(kernel, request)
+    assert len(saved) == 2
+    assert all("seen_twice" in one["text/plain"] for one in saved.values())
+    assert len(left_by(kernel, kernel.send("seen.close()"))) == 4
+
+
+def test_in_a_kernel_the_selector_is_set_by_messages(kernel: Kernel) -> None:
     kernel.ok("selector = jx.widgets.BackendSelector(interval=0.01)\nselector")
-    identity = kernel.value("selector._x64.model_id").strip("'")
-    data = {"method": "update", "state": {"value": True}, "buffer_paths": []}
-    content = {"comm_id": identity, "data": data}
-    message = kernel.client.session.msg("comm_msg", content)
-    kernel.client.shell_channel.send(message)
-    updates(kernel, message["header"]["msg_id"], "64-bit dtypes are on")
-    assert kernel.value("jx.config.jax_enable_x64") == "True"
-    kernel.ok("selector.close()\njx.config.update('jax_enable_x64', False)")
+    kernel.receive_comm(set_control(kernel, "selector.cpu_devices", value=3))
+    assert kernel.value("(len(jx.devices()), selector.preview.asks)") == "(1, True)"
+    request = click(kernel, "selector.apply_button")
+    updates(kernel, request, "3 CPU devices")
+    assert kernel.value("len(jx.devices())") == "3"
+    kernel.ok("%jx virtual 1")
+    assert kernel.value("selector.cpu_devices.value") == "1"
+    kernel.ok("selector._switch = None")
+    request = click(kernel, "selector.apply_button")
+    updates(kernel, request, "did not work: AttributeError")
+    kernel.ok("selector.close()")

@@ -1,10 +1,11 @@
-"""The backend selector: platform, device and 64-bit dtypes, shown and switched.
+"""The backend selector: device, virtual devices, 64-bit dtypes and precision, shown and switched.
 
 Purpose: the widget `BackendSelector`.
 
-Place in the pipeline: in `jupyter.widgets`, over `runtime` and `config`.
+Place in the pipeline: in `jupyter.widgets`, a skin over `observe.BackendSwitch`, which a front end
+calls over a comm just as well.
 
-Must not know: how the options act.
+Must not know: what a change does: the switch says it.
 """
 
 from __future__ import annotations
@@ -13,18 +14,24 @@ from typing import Any
 
 import ipywidgets
 
-from jxkernel import runtime
-from jxkernel.config import config
+from jxkernel import events
 from jxkernel.jupyter.display import View, table_view
-from jxkernel.jupyter.widgets.live import INTERVAL, LiveView
+from jxkernel.jupyter.display.html import element, page, pre
+from jxkernel.jupyter.widgets.live import INTERVAL, LiveView, current_session
+from jxkernel.observe import BackendPreview, BackendState, BackendSwitch
+from jxkernel.observe.backends import MOST_CPU_DEVICES, PRECISIONS
+from jxkernel.observe.explain import format_size
 
 __all__ = ["BackendSelector"]
 
+_SETTINGS = ("device", "cpu_devices", "x64", "precision")
+
 
 class BackendSelector(LiveView):
-    """Shows the platforms and devices, and switches the default device and 64-bit dtypes.
+    """Shows what computes, and changes it: first what would move, then, at `apply`, the change.
 
-    What is switched elsewhere, by `%jx backend` or `jax.config`, shows here after the next cell.
+    What is set elsewhere, by `%jx backend` or `jax.config`, shows here at once; what was chosen
+    here and not applied yet stays chosen.
 
     Args:
       interval: seconds between two redrawings at the least.
@@ -32,69 +39,188 @@ class BackendSelector(LiveView):
     Example:
       >>> import jxkernel as jx
       >>> selector = jx.widgets.BackendSelector()
-      >>> "cpu:0" in repr(selector)
-      True
+      >>> selector.precision.value = "highest"
+      >>> print(selector.preview.lines()[0])
+      matrix precision: default → highest
       >>> selector.close()
     """
 
+    kinds = (events.SettingChanged, events.CellFinished)
+
     def __init__(self, *, interval: float = INTERVAL) -> None:
-        wide = ipywidgets.Layout(width="auto")
-        self._platform = ipywidgets.Dropdown(description="platform", layout=wide)
-        self._device = ipywidgets.Dropdown(description="device", layout=wide)
-        self._x64 = ipywidgets.Checkbox(description="64-bit dtypes", indent=False)
+        session = current_session()
+        self._switch = BackendSwitch(session.shell.user_ns if session else None)
         self._is_following = False
-        self._platform.observe(self._choose_platform, "value")
-        self._device.observe(self._choose_device, "value")
-        self._x64.observe(self._choose_x64, "value")
-        super().__init__([self._platform, self._device, self._x64], interval)
+        self._pending: dict[str, Any] = {}
+        self.preview = BackendPreview(())
+        wide = ipywidgets.Layout(width="auto")
+        self.device = ipywidgets.Dropdown(description="device", layout=wide)
+        self.cpu_devices = ipywidgets.BoundedIntText(
+            description="CPU devices", min=1, max=MOST_CPU_DEVICES, layout={"width": "11em"}
+        )
+        self.x64 = ipywidgets.Checkbox(description="64-bit dtypes", indent=False)
+        self.precision = ipywidgets.Dropdown(
+            description="precision", options=PRECISIONS, layout=wide, tooltip="of matrix products"
+        )
+        self.move = ipywidgets.Checkbox(
+            description="move arrays of variables along", indent=False, layout=wide
+        )
+        self.apply_button = ipywidgets.Button(description="apply", disabled=True)
+        self.undo_button = ipywidgets.Button(description="do not", disabled=True)
+        self._asked = ipywidgets.HTML()
+        self._done = ""
+        self._last_told = ("", "")
+        super().__init__(
+            [
+                self.device,
+                self.cpu_devices,
+                self.x64,
+                self.precision,
+                self.move,
+                self.apply_button,
+                self.undo_button,
+            ],
+            interval,
+        )
+        self.children = (self._controls, self._asked, *self.children[1:])
+        for name in (*_SETTINGS, "move"):
+            self.handle(getattr(self, name), lambda value, name=name: self._choose(name, value))
+        self.on_click(self.apply_button, self.apply)
+        self.on_click(self.undo_button, self.undo)
 
     def view(self) -> View:
-        """Returns the list of devices."""
-        current = runtime.default_device()
+        """Returns the settings and the devices."""
+        state = self._switch.state()
         rows = [
-            (f"{platform}:{device.id}", device.device_kind, "● default" * (device == current))
-            for platform in _platforms()
-            for device in runtime.local_devices(backend=platform)
+            (
+                one.name,
+                one.kind,
+                "● default" if one.is_default else "",
+                one.arrays,
+                format_size(one.array_bytes),
+                "" if one.free is None else format_size(one.free),
+            )
+            for platform in state.platforms
+            for one in platform.devices
         ]
-        dtypes = "64-bit dtypes are on" if config.jax_enable_x64 else "64-bit dtypes are off"
-        return table_view(f"devices · {dtypes}", ("device", "kind", ""), rows)
+        rows += [
+            (platform.name, platform.plugin, platform.status, "", "", "")
+            for platform in state.platforms
+            if platform.status != "running"
+        ]
+        head = ("device", "kind", "", "arrays", "their size", "free")
+        title = state.summary + (f" · {state.group}" if state.group else "")
+        return table_view(title, head, rows, numeric=(3, 4, 5))
 
     def update(self, view: View) -> None:
-        """Shows what is chosen now."""
-        current = runtime.default_device()
-        self._is_following = True
-        try:
-            self._platform.options = _platforms()
-            self._platform.value = current.platform
-            self._offer_devices(current.platform)
-            self._device.value = str(current.id)
-            self._x64.value = bool(config.jax_enable_x64)
-        finally:
-            self._is_following = False
+        """Shows what is set now, and what is chosen and not applied."""
+        self._follow(self._switch.state())
+        self._ask()
         super().update(view)
 
-    def _offer_devices(self, platform: str) -> None:
-        self._device.options = [str(one.id) for one in runtime.local_devices(backend=platform)]
+    def apply(self) -> None:
+        """Does what is chosen.
 
-    def _choose_platform(self, change: Any) -> None:
-        if not self._is_following and change["new"]:
-            self._use(runtime.local_devices(backend=change["new"])[0])
+        Raises:
+          RuntimeError: it needs a restart, or a platform does not start; nothing has changed.
+        """
+        with self._drawing:
+            done = self._switch.apply(self._change())
+            self._done = done.text if done.changes else ""
+            self._forget()
 
-    def _choose_device(self, change: Any) -> None:
-        if not self._is_following and change["new"]:
-            devices = runtime.local_devices(backend=self._platform.value)
-            self._use(next(one for one in devices if str(one.id) == change["new"]))
+    def undo(self) -> None:
+        """Forgets what is chosen and not applied."""
+        with self._drawing:
+            self._done = ""
+            self._forget()
 
-    def _choose_x64(self, change: Any) -> None:
-        if not self._is_following:
-            config.update("jax_enable_x64", change["new"])
-            self.refresh()
+    def _forget(self) -> None:
+        self._pending.clear()
+        self._is_following = True
+        try:
+            self.move.value = False
+        finally:
+            self._is_following = False
+        self._draw()
 
-    def _use(self, device: Any) -> None:
-        config.update("jax_default_device", device)
-        self.refresh()
+    def _change(self) -> dict[str, Any]:
+        return {**self._pending, "move": bool(self.move.value)}
+
+    def _choose(self, name: str, value: Any) -> None:
+        if self._is_following:
+            return
+        self._done = ""
+        if name != "move":
+            self._pending[name] = value
+        self._draw()
+
+    def _follow(self, state: BackendState) -> None:
+        """Lets the controls show what is set, but for what is chosen and not applied."""
+        now = {
+            "device": state.device if state.is_chosen else "auto",
+            "cpu_devices": state.cpu_devices,
+            "x64": state.x64,
+            "precision": state.precision,
+        }
+        options = _devices(state, self._pending.get("cpu_devices", 0))
+        offered = [value for _, value in options]
+        if self._pending.get("device", "auto") not in offered:
+            del self._pending["device"]
+        self._pending = {name: v for name, v in self._pending.items() if v != now[name]}
+        self._is_following = True
+        try:
+            if list(self.device.options) != options:
+                self.device.options = options
+            if state.precision not in self.precision.options:
+                self.precision.options = (*PRECISIONS, state.precision)
+            for name in _SETTINGS:
+                control = getattr(self, name)
+                wanted = self._pending.get(name, now[name])
+                if control.value != wanted:
+                    control.value = wanted
+        finally:
+            self._is_following = False
+
+    def _ask(self) -> None:
+        """Shows what the change would do, and offers to do it."""
+        self.preview = self._switch.preview(self._change())
+        self.undo_button.disabled = not self.preview.changes and not self._done
+        self.apply_button.disabled = not self.preview.changes or bool(self.preview.restart)
+        self.apply_button.button_style = "" if self.apply_button.disabled else "primary"
+        told = self._told()
+        if told != self._last_told:
+            self._last_told = told
+            question, text = told
+            shown = element("div", question, role="status")
+            self._asked.value = page(shown, pre(text)) if text else ""
+
+    def _told(self) -> tuple[str, str]:
+        """What stands above the devices: a heading, and what would be or was done."""
+        if self.preview.restart:
+            return "This cannot be done in this process:", self.preview.text
+        if self.preview.changes:
+            return "Nothing has changed yet. `apply` does this:", self.preview.text
+        return "Done:", self._done
 
 
-def _platforms() -> list[str]:
-    runtime.default_device()
-    return list(runtime.backends())
+def _devices(state: BackendState, count: int) -> list[tuple[str, str]]:
+    """What the default device may be, in words and as a change names it.
+
+    Args:
+      state: what there is.
+      count: how many CPU devices there will be; 0 where that is not changed.
+    """
+    first = "auto" if state.is_chosen else f"auto: {state.device}"
+    found = [(first, "auto")]
+    for platform in state.platforms:
+        names = [one.name for one in platform.devices]
+        if platform.name == "cpu" and count:
+            names = [f"cpu:{number}" for number in range(count)]
+        found += [(name, name) for name in names]
+        if platform.status != "running":
+            status = platform.status if platform.status == "not started" else "failed"
+            found.append((f"{platform.name} ({status})", platform.name))
+    if state.device not in [value for _, value in found]:
+        found.append((state.device, state.device))
+    return found

@@ -53,14 +53,25 @@ class JaxprExplorer(LiveView):
         self.found = ""
         self.search = ipywidgets.Text(description="search", placeholder="primitive, name, type")
         self.folded = ipywidgets.Checkbox(description="fold inner programs", indent=False)
-        self.step = ipywidgets.IntSlider(description="equations", min=0, max=0, readout=True)
-        self._play = ipywidgets.Play(interval=400, min=0, max=0, show_repeat=False)
-        self._link = ipywidgets.jslink((self._play, "value"), (self.step, "value"))
+        narrow = ipywidgets.Layout(width="12em")
+        self.step = ipywidgets.BoundedIntText(description="equations", min=0, max=0, layout=narrow)
+        self.back = ipywidgets.Button(description="◀ back", layout={"width": "auto"})
+        self.forward = ipywidgets.Button(description="forward ▶", layout={"width": "auto"})
+        self.play = ipywidgets.ToggleButton(description="play", layout={"width": "auto"})
+        # The player has buttons without names: it stays out of sight, and does the counting.
+        hidden = ipywidgets.Layout(display="none")
+        self._player = ipywidgets.Play(interval=400, min=0, max=0, layout=hidden)
+        self._links = [
+            ipywidgets.jslink((self._player, "value"), (self.step, "value")),
+            ipywidgets.jslink((self._player, "playing"), (self.play, "value")),
+        ]
         self._count = ipywidgets.Label()
+        steps = [self.back, self.step, self.forward, self.play, self._player]
+        super().__init__([self.search, self.folded, *steps, self._count], interval)
         for control in (self.search, self.folded, self.step):
-            control.observe(lambda _: self.refresh(), "value")
-        controls = [self.search, self.folded, self._play, self.step, self._count]
-        super().__init__(controls, interval)
+            self.handle(control, lambda _: self._draw())
+        self.on_click(self.back, lambda: self._go(-1))
+        self.on_click(self.forward, lambda: self._go(1))
 
     def view(self) -> View:
         """Returns the explorer of what is shown now: searched, folded, up to a step."""
@@ -69,14 +80,17 @@ class JaxprExplorer(LiveView):
         shown, self.found = self._chosen(self._outline)
         return outline_view(shown, is_open=True, current=self._current(self._outline))
 
-    def refresh(self) -> None:
+    def _draw(self) -> None:
         """Looks for the latest trace, and draws anew."""
         with self._drawing:
             latest = self._latest()
-            if latest is not None and latest != self._outline:
+            if latest is not None and latest is not self._outline and latest != self._outline:
                 self._outline = latest
                 self._offer_steps(len(list(latest.walk())))
-            super().refresh()
+            super()._draw()
+
+    def _go(self, steps: int) -> None:
+        self.step.value = min(max(self.step.value + steps, 0), self.step.max)
 
     def update(self, view: View) -> None:
         """Shows the equations, and how many fit the search."""
@@ -86,14 +100,14 @@ class JaxprExplorer(LiveView):
     def close(self) -> None:
         """Stops listening, and takes the widget off the page."""
         if not self._is_closed:
-            self._link.close()
+            for link in self._links:
+                link.close()
         super().close()
 
     def _offer_steps(self, count: int) -> None:
         with self.step.hold_trait_notifications():
-            self.step.max = self._play.max = count
+            self.step.max = self._player.max = count
             self.step.value = count
-        self._play.value = 0
 
     def _current(self, program: Outline) -> int:
         """The equation that the step has come to; 0 when all are shown."""

@@ -16,13 +16,15 @@ import ipywidgets
 import plotly.graph_objects as go
 
 from jxkernel.jupyter.display import View, ledger_view
-from jxkernel.jupyter.widgets.live import INTERVAL, LiveView, current_recorder, current_session
+from jxkernel.jupyter.display.ledgers import ROWS
+from jxkernel.jupyter.widgets.live import INTERVAL, LiveView, current_session
 from jxkernel.observe import LedgerRow, Recorder, ledger
 from jxkernel.observe.builds import STAGES, BuildTimeline, build_timeline
 from jxkernel.observe.explain import format_duration
 
 __all__ = ["Ledger", "timeline_figure"]
 
+_EVENTS = 2_000
 _PATTERNS = {"trace": "", "lower": "x", "compile": "/"}
 _COLOURS = {"trace": "#2a78d6", "lower": "#c98500", "compile": "#5f5f6b"}
 _FIGURE = "application/vnd.plotly.v1+json"
@@ -45,49 +47,78 @@ class Ledger(LiveView):
       >>> ledger.close()
     """
 
+    follows_cells = False
+
     def __init__(self, recorder: Recorder | None = None, *, interval: float = INTERVAL) -> None:
         self._session = current_session() if recorder is None else None
-        self._recorder = current_recorder() if recorder is None else recorder
+        self._is_own = recorder is None and self._session is None
+        if recorder is None:
+            recorder = self._session.recorder if self._session else Recorder().start()
+        self._recorder = recorder
+        self._found: tuple[LedgerRow, ...] = ()
+        self._charted: tuple[LedgerRow, ...] = ()
         self._chart = ipywidgets.Output()
-        self._search = ipywidgets.Text(
+        self.search = ipywidgets.Text(
             description="search", placeholder="function or cell", continuous_update=True
         )
-        self._eager = ipywidgets.Checkbox(
+        self.eager = ipywidgets.Checkbox(
             description="operations outside jit", indent=False, value=False
         )
-        for control in (self._search, self._eager):
-            control.observe(lambda _: self.refresh(), "value")
-        super().__init__([self._search, self._eager], interval)
-        self.children = (self._controls, self._chart, self._shown)
+        super().__init__([self.search, self.eager], interval)
+        for control in (self.search, self.eager):
+            self.handle(control, lambda _: self._draw())
+        self.children = (*self.children[:2], self._chart, *self.children[2:])
 
     def rows(self) -> tuple[LedgerRow, ...]:
-        """The rows that fit what is searched for."""
-        whole = self._session.ledger() if self._session else ledger(self._recorder)
-        words = self._search.value.strip().lower()
+        """The rows that fit what is searched for, of the latest 2,000 events."""
+        if self._session:
+            whole = self._session.ledger(latest=_EVENTS)
+        else:
+            whole = ledger(self._recorder, latest=_EVENTS)
+        words = self.search.value.strip().lower()
         return tuple(
             row
             for row in whole
-            if (self._eager.value or row.cache is not None or row.eqns is not None)
+            if (self.eager.value or row.cache is not None or row.eqns is not None)
             and (words in row.fun.lower() or words in (row.cell or "").lower())
         )
 
-    def _table(self, rows: Sequence[LedgerRow]) -> View:
-        return self._named(ledger_view(rows, self._recorder.dropped, with_timeline=False))
-
     def view(self) -> View:
         """Returns the ledger's static view, with the timeline drawn as SVG."""
-        return ledger_view(self.rows(), self._recorder.dropped)
+        return self._view(self.rows(), with_timeline=True)
+
+    def live_view(self) -> View:
+        """Returns the view without the drawing, in whose place stands the figure."""
+        self._found = self.rows()
+        return self._view(self._found, with_timeline=False)
+
+    def _view(self, rows: Sequence[LedgerRow], *, with_timeline: bool) -> View:
+        dropped = self._recorder.dropped
+        return ledger_view(rows, dropped, self._counts(), with_timeline=with_timeline)
+
+    def _counts(self) -> list[str]:
+        """What the whole recording amounts to, where not all of it is looked at."""
+        totals = self._recorder.totals()
+        kept = self._recorder.count
+        if kept <= _EVENTS:
+            return []
+        return [
+            f"of the latest {_EVENTS:,} events; since recording began {totals.traces:,} traces, "
+            f"{totals.compiles:,} compilations, {format_duration(totals.build_ns)}"
+        ]
 
     def update(self, view: View) -> None:
         """Shows the rows, and the timeline as a figure."""
-        rows = self.rows()
-        self._chart.outputs = (_output(timeline_figure(build_timeline(rows))),) if rows else ()
-        super().update(self._table(rows))
+        if self._found != self._charted:
+            rows = self._charted = self._found
+            figure = timeline_figure(build_timeline(rows[-ROWS:]))
+            self._chart.outputs = (_output(figure),) if rows else ()
+        super().update(view)
 
     def close(self) -> None:
         """Stops listening, and takes the widget off the page."""
-        if not self._is_closed:
-            self._chart.close()
+        if not self._is_closed and self._is_own:
+            self._recorder.stop()
         super().close()
 
 

@@ -8,12 +8,23 @@ Place in the pipeline: the base of `jupyter.widgets`.
 Must not know: what is shown.
 
 Events come from any thread, in the middle of a trace. So a listener only sets a timer; the timer's
-thread draws. A burst of events is one redrawing.
+thread draws. A burst of events is one redrawing. When a cell ends, what is due is drawn at once: no
+thread of ours works beside the next cell, and the saved notebook is up to date.
+
+A front end's messages may be handled in the main thread or in one beside the running cell. So all
+that touches the widget's state holds one lock; nothing waits for another thread while it is held.
+What a handler raises is shown in the widget: raised, it would end in the kernel's log.
+
+A front end that finds no kernel shows of a widget that it cannot be found. So beside the widget
+stands its static view as an output of its own, which hides itself while the widget is on the page.
 """
 
 from __future__ import annotations
 
+import re
 import threading
+import time
+import traceback
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -24,29 +35,33 @@ from IPython.display import DisplayHandle, display
 
 from jxkernel import events
 from jxkernel.jupyter.display import View
+from jxkernel.jupyter.display.html import Html, details, element, page, pre
 from jxkernel.jupyter.extension import session_of
 from jxkernel.jupyter.session import Session
 from jxkernel.jupyter.tracebacks import with_cell_names
-from jxkernel.observe import Recorder
 
-__all__ = ["LiveView", "Throttle", "current_recorder", "current_session"]
+__all__ = ["LiveView", "Throttle", "current_session"]
 
 INTERVAL = 0.25
 """Seconds between two redrawings at the least."""
 
-_KINDS = (events.Traced, events.Lowered, events.Compiled, events.CacheMiss, events.CellFinished)
+KINDS = (
+    events.Traced,
+    events.Lowered,
+    events.Compiled,
+    events.CacheMiss,
+    events.CellFinished,
+)
+"""What widgets listen to unless they say otherwise."""
+
+_SAVED_EVERY = 2.0
+_OWN_NUMBERS = re.compile(r"jxk[0-9a-f]{6}n\d+")
 
 
 def current_session() -> Session | None:
     """Returns the session of the running shell; None where the extension is not loaded."""
     shell = get_ipython()
     return session_of(shell) if shell is not None else None
-
-
-def current_recorder() -> Recorder:
-    """Returns the recorder of the running shell's session, or one that starts now."""
-    session = current_session()
-    return session.recorder if session is not None else Recorder().start()
 
 
 class Throttle:
@@ -97,68 +112,210 @@ class LiveView(ipywidgets.VBox):
       interval: seconds between two redrawings at the least.
     """
 
+    kinds: tuple[type[events.Event], ...] = KINDS
+    """The events after which it is drawn anew."""
+
+    follows_cells = True
+    """Whether a cell may change what is shown, though none of the other events came."""
+
     _is_closed = True
     """Until it is made: one whose making failed has nothing to close."""
 
     def __init__(self, controls: list[Any], interval: float = INTERVAL) -> None:
         self._drawing = threading.RLock()
+        self._is_due = False
+        self._problems: dict[str, Html] = {}
+        self._drawn = self._saved = ""
+        self._saved_at = 0.0
+        self._displays: list[tuple[DisplayHandle, DisplayHandle]] = []
+        self._problem = ipywidgets.HTML()
         self._shown = ipywidgets.HTML()
+        self._as_text = ipywidgets.Checkbox(
+            description="as text", tooltip="show the view as text to copy", indent=False
+        )
+        self._text = ipywidgets.Textarea(
+            description="text copy", rows=12, layout=ipywidgets.Layout(width="auto", display="none")
+        )
+        wrapped = ipywidgets.Layout(flex_flow="row wrap", max_width="100%")
+        self._controls = ipywidgets.HBox([*controls, self._as_text], layout=wrapped)
         self._is_closed = False
-        self._displays: list[DisplayHandle] = []
-        wrapped = ipywidgets.Layout(flex_flow="row wrap")
-        self._controls = ipywidgets.HBox(controls, layout=wrapped)
-        super().__init__([self._controls, self._shown])
+        super().__init__([self._controls, self._problem, self._shown, self._text])
+        self.layout.max_width = "100%"
+        self.add_class(self._live_class)
+        self.handle(self._as_text, self._show_text)
         self._throttle = Throttle(self.refresh, interval)
-        self._handle = events.listen(lambda _: self._throttle.request(), _KINDS)
-        self.refresh()
+        self._handle = events.listen(self._hear, self.kinds)
+        try:
+            self._draw()
+        except BaseException:
+            self._close_parts()
+            raise
+
+    @property
+    def _live_class(self) -> str:
+        return f"jxk-live-{self.model_id}"
 
     @abstractmethod
     def view(self) -> View:
         """Returns what is to be shown now."""
 
-    def refresh(self) -> None:
-        """Draws anew, now."""
-        with self._drawing:
-            if not self._is_closed:
-                self.update(self._named(self.view()))
+    def live_view(self) -> View:
+        """Returns what the widget shows of it; what it draws in another way is left out."""
+        return self.view()
 
-    def _named(self, view: View) -> View:
-        session = current_session()
-        return with_cell_names(view, session.shell.compile) if session else view
+    def refresh(self) -> None:
+        """Draws anew, now; what goes wrong is shown in the widget."""
+        self._guarded("drawing", self._draw)
 
     def update(self, view: View) -> None:
         """Shows a view."""
-        self._shown.value = view.html
+        drawn = _OWN_NUMBERS.sub("", view.html or view.text)
+        if drawn != self._drawn:  # else what is unfolded, or scrolled, stays as it is
+            self._drawn = drawn
+            self._shown.value = view.html or page(pre(view.text))
+        if self._as_text.value:
+            self._text.value = view.text
+
+    def handle(self, control: Any, act: Callable[[Any], object], name: str = "value") -> None:
+        """Calls an action with the new value whenever the user, or code, sets a control.
+
+        What it raises is shown in the widget.
+        """
+        control.observe(lambda change: self._acted(lambda: act(change["new"])), name)
+
+    def on_click(self, button: ipywidgets.Button, act: Callable[[], object]) -> None:
+        """Calls an action whenever a button is clicked; what it raises is shown in the widget."""
+        button.on_click(lambda _: self._acted(act))
 
     def close(self) -> None:
         """Stops listening, and leaves the static view in the widget's place."""
         if self._is_closed:
             return
         with self._drawing:
-            self._is_closed = True
-            self._handle.close()
-            self._throttle.close()
-            for part in (*self._controls.children, self._controls, self._shown):
-                part.close()
-            super().close()
+            static = self._last()
+            self._close_parts()
             # ipywidgets leaves None in its place.
-            self._repr_mimebundle_ = self._static
-            for shown in self._displays:
-                shown.update(self._static(), raw=True)
+            self._repr_mimebundle_ = lambda **keywords: static
+            for live, beside in self._displays:
+                live.update(static, raw=True)
+                beside.update({"text/plain": "", "text/html": "<span hidden></span>"}, raw=True)
+
+    def _close_parts(self) -> None:
+        self._is_closed = True
+        self._handle.close()
+        self._throttle.close()
+        for part in _parts(self):
+            part.close()
+        super().close()
+
+    def _hear(self, event: events.Event) -> None:
+        if not isinstance(event, events.CellFinished):
+            self._is_due = True
+            self._throttle.request()
+        elif self._is_due or self.follows_cells:
+            self._acted(self._draw, "drawing")
+        else:
+            self._guarded("saving", self._save)
+
+    def _draw(self) -> None:
+        with self._drawing:
+            if not self._is_closed:
+                self._is_due = False
+                self.update(self._named(self.live_view()))
+                if time.monotonic() - self._saved_at > _SAVED_EVERY:
+                    self._save()
+
+    def _acted(self, act: Callable[[], object], what: str = "acting") -> None:
+        """Acts, and brings the static view up to date."""
+        self._guarded(what, act)
+        self._guarded("saving", self._save)
+
+    def _guarded(self, what: str, act: Callable[[], object]) -> None:
+        """Acts under the lock; what goes wrong is shown until the same goes well."""
+        with self._drawing:
+            if self._is_closed:
+                return
+            try:
+                act()
+            except (Exception, KeyboardInterrupt) as error:
+                self._problems[what] = _told(error)
+            else:
+                if self._problems.pop(what, None) is None:
+                    return
+            if not self._is_closed:
+                shown = page(*self._problems.values()) if self._problems else ""
+                self._problem.value = shown
+
+    def _show_text(self, is_shown: bool) -> None:
+        self._text.layout.display = None if is_shown else "none"
+        self._draw()
+
+    def _named(self, view: View) -> View:
+        session = current_session()
+        return with_cell_names(view, session.shell.compile) if session else view
 
     def _ipython_display_(self) -> None:
-        """Shows the widget so that closing it leaves its static view where it was."""
-        shown = display(self._repr_mimebundle_(), raw=True, display_id=True)
-        if shown is not None and not self._is_closed:
-            self._displays.append(shown)
+        """Shows the widget, and beside it its static view, for pages where no widget can live."""
+        with self._drawing:
+            if self._is_closed:
+                display(self._static(), raw=True)
+                return
+            bundle = dict(super()._repr_mimebundle_() or {})
+            bundle["text/plain"] = f"{type(self).__name__}: a widget; its static view follows"
+            live = display(bundle, raw=True, display_id=True)
+            beside = display(self._beside(), raw=True, display_id=True)
+            if live is not None and beside is not None:
+                self._displays.append((live, beside))
 
     def _repr_mimebundle_(self, **keywords: Any) -> dict[str, Any]:
-        """The widget, and beside it the static view for pages where no widget can live."""
+        """The widget, with its static view for pages where no widget can live."""
         return {**(super()._repr_mimebundle_(**keywords) or {}), **self._static()}
 
-    def _static(self, **keywords: Any) -> dict[str, Any]:
+    def _static(self) -> dict[str, Any]:
         bundle = self._named(self.view())._repr_mimebundle_()
         return {kind: bundle[kind] for kind in ("text/plain", "text/html") if kind in bundle}
 
+    def _last(self) -> dict[str, Any]:
+        """The static view to leave behind: what was drawn last, where it cannot be drawn anew."""
+        try:
+            return self._static()
+        except Exception as error:
+            drawn = page(_told(error), Html(self._shown.value))
+            return {"text/plain": f"{type(error).__name__}: {error}", "text/html": drawn}
+
+    def _beside(self) -> dict[str, Any]:
+        """The static view, hidden while the widget is on the page."""
+        bundle = self._static()
+        if "text/html" in bundle:
+            hiding = f"body:has(.{self._live_class}) %s{{display:none}}"
+            bundle["text/html"] = page(Html(bundle["text/html"]), style=hiding)
+        return bundle
+
+    def _save(self) -> None:
+        """Brings the static view in the notebook's file up to date."""
+        if self._is_closed or self._saved == self._drawn:
+            return
+        self._saved, self._saved_at = self._drawn, time.monotonic()
+        if self._displays:
+            bundle = self._beside()
+            for _, beside in self._displays:
+                beside.update(bundle, raw=True)
+
     def __repr__(self) -> str:
         return self.view().text
+
+
+def _parts(widget: Any) -> list[Any]:
+    """All widgets inside one, those inside others first."""
+    return [part for child in getattr(widget, "children", ()) for part in (*_parts(child), child)]
+
+
+def _told(error: BaseException) -> Html:
+    text = str(error).strip()
+    first = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    whole = "".join(traceback.format_exception(error))
+    return element(
+        "div",
+        element("div", "did not work: ", first, class_="warn", role="alert"),
+        details("traceback", pre(whole)),
+    )

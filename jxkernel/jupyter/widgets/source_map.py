@@ -47,10 +47,10 @@ class SourceMap(LiveView):
         self._session = current_session() if provenance is None else None
         self._cell = ipywidgets.Dropdown(description="cell", options=[_LATEST])
         self._why = ipywidgets.Text(description="why", placeholder="a name")
-        for control in (self._cell, self._why):
-            control.observe(lambda _: self.refresh(), "value")
         controls = [self._cell, self._why] if provenance is None else [self._why]
         super().__init__(controls, interval)
+        for control in controls:
+            self.handle(control, lambda _: self._draw())
 
     def view(self) -> View:
         """Returns the map, and above it why the name is what it is."""
