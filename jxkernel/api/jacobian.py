@@ -27,7 +27,7 @@ from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.shape import reshape
 from jxkernel.ops.slicing import slice_in_dim
 from jxkernel.transforms.stage import trace_flat
-from jxkernel.transforms.transpose import transpose_apply
+from jxkernel.transforms.transpose import pull_back
 
 __all__ = ["hessian", "jacfwd", "jacobian", "jacrev", "linear_transpose"]
 
@@ -317,7 +317,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
                 f"and types {' '.join(wanted)}, got {structure} and "
                 f"{' '.join(aval.short() for aval in found)}"
             )
-        pulled = zip(transpose_apply(program, leaves), avals, strict=True)
+        pulled = zip(pull_back(program, (True,) * len(avals), [], leaves), avals, strict=True)
         return in_tree.unflatten(
             [instantiate(Zero(aval) if type(ct) is Zero else ct) for ct, aval in pulled]
         )

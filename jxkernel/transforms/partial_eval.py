@@ -15,7 +15,7 @@ from jxkernel.core.trace import state, swap_current
 from jxkernel.transforms.dce import dce_jaxpr
 from jxkernel.transforms.stage import StageTrace, StageTracer, trace_flat
 
-__all__ = ["PartialTrace", "partial_eval_program", "trace_partial"]
+__all__ = ["PartialTrace", "is_split", "partial_eval_program", "trace_partial"]
 
 
 class PartialTrace(StageTrace):
@@ -131,7 +131,15 @@ def _split(
     known_avals = [v.aval for v, hidden in zip(jaxpr.invars, unknown, strict=True) if not hidden]
     known_program = trace_flat(known_part, known_avals, name=f"known_{jaxpr.name}")
     unknown_out, rest = recorded[0]
-    return known_program, rest.hoisted(), tuple(unknown_out), len(rest.consts)
+    residuals = len(rest.consts)
+    hoisted = rest.hoisted()
+    hoisted.derived["split", (*[False] * residuals, *[True] * sum(unknown))] = True
+    return known_program, hoisted, tuple(unknown_out), residuals
+
+
+def is_split(closed: ClosedJaxpr, unknown: tuple[bool, ...]) -> bool:
+    """Whether a program is what partial evaluation left, with these arguments unknown."""
+    return ("split", unknown) in closed.derived
 
 
 def _pruned(program: ClosedJaxpr) -> ClosedJaxpr:

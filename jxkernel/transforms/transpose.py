@@ -2,25 +2,33 @@
 
 Equations are visited in reverse; each equation's ``transpose`` rule turns the cotangent of its
 result into cotangents of its linear arguments, and cotangents that meet at one variable are
-added.  Values that do not depend on the linear arguments must be known (constants).
+added.  Values that do not depend on the linear arguments are computed first.  Where a call of a
+program has results of both kinds, partial evaluation splits it, so every program is split unless
+it comes from there.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
-from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, Var
+from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, Var, eval_jaxpr
 from jxkernel.core.trace import state
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear
 from jxkernel.ops.broadcast import add_tangents, instantiate
 from jxkernel.ops.varying import vary_like
 from jxkernel.source import turned_back
+from jxkernel.transforms.partial_eval import is_split, partial_eval_program
 from jxkernel.transforms.stage import trace_flat
 
-__all__ = ["transpose_apply", "transpose_program"]
+__all__ = ["pull_back", "transpose_apply", "transpose_program"]
 
 
 def transpose_apply(program: ClosedJaxpr, cotangents: Sequence[Any]) -> list[Any]:
-    """Return the cotangents of a linear program's arguments (``Zero`` where there is none)."""
+    """Return the cotangents of a linear program's arguments (``Zero`` where there is none).
+
+    Args:
+      program: what partial evaluation left, with all its arguments unknown.
+      cotangents: one of each result.
+    """
     linear = [UndefinedPrimal(var.aval) for var in program.jaxpr.invars]
     return backward(program.jaxpr, program.consts, linear, cotangents)
 
@@ -29,6 +37,12 @@ def backward(
     jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], cotangents: Sequence[Any]
 ) -> list[Any]:
     """Transpose a program with respect to its ``UndefinedPrimal`` arguments.
+
+    Args:
+      jaxpr: what partial evaluation left, with the same arguments unknown.
+      consts: the values of its constants.
+      args: its arguments.
+      cotangents: one of each result.
 
     Returns:
       one cotangent per argument; None for the arguments that are known.
@@ -142,18 +156,42 @@ def _make_transpose(
 
     def run(*flat: Any) -> list[Any]:
         values = iter(flat)
-        args = [
-            UndefinedPrimal(var.aval) if lin else next(values)
-            for var, lin in zip(jaxpr.invars, linear, strict=True)
-        ]
+        known = [next(values) for _ in known_avals]
         cts = [
             next(values) if given else Zero(atom.aval.tangent())
             for atom, given in zip(jaxpr.outvars, nonzero_cts, strict=True)
         ]
-        pulled = backward(jaxpr, closed.consts, args, cts)
-        wanted = [ct for ct, lin in zip(pulled, linear, strict=True) if lin]
-        produced[:] = [type(ct) is not Zero for ct in wanted]
-        return [instantiate(ct) for ct in wanted if type(ct) is not Zero]
+        pulled = pull_back(closed, linear, known, cts)
+        produced[:] = [type(ct) is not Zero for ct in pulled]
+        return [instantiate(ct) for ct in pulled if type(ct) is not Zero]
 
     program = trace_flat(run, [*known_avals, *ct_avals], name=f"transpose_{jaxpr.name}")
     return program, tuple(produced)
+
+
+def pull_back(
+    closed: ClosedJaxpr, linear: tuple[bool, ...], known: Sequence[Any], cts: Sequence[Any]
+) -> list[Any]:
+    """Return the cotangents of a program's linear arguments (``Zero`` where there is none).
+
+    Args:
+      closed: a program linear in the arguments marked ``linear``.
+      linear: for each argument, whether to transpose with respect to it.
+      known: the other arguments.
+      cts: one cotangent of each result; of results that do not depend on a linear argument,
+        none is used.
+    """
+    rest, first, wanted = closed, known, cts
+    if not is_split(closed, linear):
+        known_program, rest, unknown_out, residuals = partial_eval_program(closed, linear)
+        outs = eval_jaxpr(known_program.jaxpr, known_program.consts, *known)
+        first = outs[len(outs) - residuals :]
+        wanted = [ct for ct, hidden in zip(cts, unknown_out, strict=True) if hidden]
+        linear = (*[False] * residuals, *[True] * sum(linear))
+    values = iter(first)
+    args = [
+        UndefinedPrimal(var.aval) if lin else next(values)
+        for var, lin in zip(rest.jaxpr.invars, linear, strict=True)
+    ]
+    pulled = backward(rest.jaxpr, rest.consts, args, wanted)
+    return [ct for ct, lin in zip(pulled, linear, strict=True) if lin]
