@@ -179,6 +179,7 @@ class Channel:
             self._sync(sender)
         elif data.get("type") == "request":
             sender.send(asdict(self._reply(data)))
+            self._wake.set()  # what was asked for may have changed the status
 
     def _reply(self, data: dict[str, Any]) -> Reply:
         identity, name = str(data.get("id", "")), data.get("name", "")
@@ -266,6 +267,8 @@ class Channel:
             ),
             x64=bool(config.jax_enable_x64),
             recording=self._session.recorder.recording,
+            precision=config.jax_default_matmul_precision or "default",
+            teaching=self._session.settings.teach,
         )
 
 

@@ -43,6 +43,7 @@ from jxkernel.jupyter.interrupts import interrupting_again, run_interruptibly
 from jxkernel.jupyter.magics import JitMagics, JxMagics, TimingMagics
 from jxkernel.jupyter.magics.jx import SUBCOMMANDS
 from jxkernel.jupyter.magics.timing import ORIGINALS
+from jxkernel.jupyter.requests import Requests
 from jxkernel.jupyter.session import Session
 from jxkernel.jupyter.timing import SyncTimer
 from jxkernel.jupyter.tracebacks import Filter
@@ -196,6 +197,8 @@ class _Loaded:
         self._undo.append(partial(compile_runner.set_global, before))
 
     def _channel(self) -> None:
+        for name, answer in Requests(self.session).answers().items():
+            self.channel.answer(name, answer)
         self.channel.open()
         self._undo.append(self.channel.close)
 

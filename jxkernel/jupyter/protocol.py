@@ -103,6 +103,8 @@ class Status:
       devices: those of all running platforms.
       x64: whether 64-bit dtypes are on.
       recording: whether events are recorded.
+      precision: of matrix products that name none; `default` where none is set.
+      teaching: whether silent mistakes are told as lessons.
     """
 
     package: str
@@ -111,6 +113,8 @@ class Status:
     devices: tuple[Device, ...]
     x64: bool
     recording: bool
+    precision: str = "default"
+    teaching: bool = False
     type: Literal["status"] = "status"
     version: int = VERSION
 

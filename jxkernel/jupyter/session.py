@@ -38,6 +38,7 @@ __all__ = ["RunningCell", "Session"]
 _REMEMBERED_MAPS = 50
 _REMEMBERED_CELLS = 1_000
 _REMEMBERED_VERSIONS = 50
+_REMEMBERED_LABELS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ class Session:
       program: gives the outline of the cell traced last.
       teaching: teaching mode, on while `settings.teach` is.
       maps: what was traced and what was static in the latest traces, oldest first.
+      identities: the front end's id of each cell that ran, by label.
     """
 
     def __init__(self, shell: Any) -> None:
@@ -78,6 +80,7 @@ class Session:
         self.cells: dict[Any, Cell] = {}
         self.profile: Profile | None = None
         self.maps: deque[tuple[str, Provenance]] = deque(maxlen=_REMEMBERED_MAPS)
+        self.identities: dict[str, str] = {}
         self.program: Callable[[], Outline | None] = lambda: None
         self._stale = StaleWatch(shell.user_ns)
         self._stages = StageWatch()
@@ -139,6 +142,9 @@ class Session:
         label = f"In[{number}]" if number is not None else "unnumbered cell"
         identity = getattr(info, "cell_id", None)
         running = RunningCell(label, identity, info.raw_cell or "", number)
+        if identity is not None and number is not None:
+            self.identities[label] = identity
+            _forget_oldest(self.identities, _REMEMBERED_LABELS)
         span = events.span(events.CellFinished, cell=label, execution_count=number).start()
         self._running.append((running, span))
         events.emit(events.CellStarted, cell=label, execution_count=number)

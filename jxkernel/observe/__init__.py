@@ -14,10 +14,12 @@ from jxkernel.observe.call_costs import CallCost, OperationCost, cost, cost_of
 from jxkernel.observe.differences import ProgramDiff, diff
 from jxkernel.observe.exercises import Exercise, Graded
 from jxkernel.observe.explain import LedgerRow, explain, format_ledger, ledger
+from jxkernel.observe.functions import TracedFunction, functions
 from jxkernel.observe.leaks import LeakedTracer, leaks
 from jxkernel.observe.limits import assert_max_traces
 from jxkernel.observe.memory import (
     DeviceMemory,
+    Freeing,
     LiveArray,
     LiveMemory,
     MemoryEstimate,
@@ -25,6 +27,7 @@ from jxkernel.observe.memory import (
     estimate,
     estimate_of,
     free,
+    freeing,
     live,
 )
 from jxkernel.observe.memory_profile import MemoryProfile, MemoryRow, memory_profile
@@ -49,6 +52,7 @@ __all__ = [
     "CallCost",
     "DeviceMemory",
     "Exercise",
+    "Freeing",
     "Graded",
     "Lane",
     "LeakedTracer",
@@ -76,6 +80,7 @@ __all__ = [
     "Times",
     "Total",
     "Totals",
+    "TracedFunction",
     "Window",
     "assert_max_traces",
     "benchmark",
@@ -91,6 +96,8 @@ __all__ = [
     "format_ledger",
     "format_totals",
     "free",
+    "freeing",
+    "functions",
     "leaks",
     "ledger",
     "ledger_totals",

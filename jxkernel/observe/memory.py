@@ -30,6 +30,7 @@ from jxkernel.runtime import ArrayImpl
 
 __all__ = [
     "DeviceMemory",
+    "Freeing",
     "LiveArray",
     "LiveMemory",
     "MemoryEstimate",
@@ -38,6 +39,7 @@ __all__ = [
     "estimate",
     "estimate_of",
     "free",
+    "freeing",
     "live",
     "ways_in",
 ]
@@ -126,6 +128,22 @@ class LiveMemory:
         for device in self.devices:
             lines.append(f"{device.device}: {format_size(device.array_bytes)} in arrays")
         return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Freeing:
+    """What `free` would delete.
+
+    Attributes:
+      arrays: how many arrays.
+      bytes: their size.
+      also: variables and outputs besides those named that hold one of them, and would hold a
+        deleted array.
+    """
+
+    arrays: int
+    bytes: int
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,14 +270,8 @@ def free(
       >>> free("big", namespace=variables), variables
       (400, {})
     """
-    variables: MutableMapping[str, Any] = (
-        vars(sys.modules["__main__"]) if namespace is None else namespace
-    )
-    results: MutableMapping[int, Any] = variables.get("Out", {}) if outputs is None else outputs
-    places = [_place(name, variables, results) for name in names]
-    for name, (mapping, key) in zip(names, places, strict=True):
-        if not _arrays_in(mapping.get(key)):
-            raise ValueError(f"{name} holds no device array")
+    variables, results = _spaces(namespace, outputs)
+    places = _places(names, variables, results)
     freed = 0
     for mapping, key in places:
         for one in _arrays_in(mapping.pop(key, None)):
@@ -269,6 +281,43 @@ def free(
         if mapping is results:
             variables.pop(f"_{key}", None)
     return freed
+
+
+def freeing(
+    *names: str,
+    namespace: MutableMapping[str, Any] | None = None,
+    outputs: MutableMapping[int, Any] | None = None,
+) -> Freeing:
+    """Returns what `free` would delete, and who else holds it; nothing is deleted.
+
+    Args:
+      *names: as `free` takes them.
+      namespace: likewise.
+      outputs: likewise.
+
+    Raises:
+      ValueError: there is no such name, or it holds no array.
+
+    Example:
+      >>> from jxkernel import numpy as jnp
+      >>> big = jnp.ones((10, 10))
+      >>> freeing("big", namespace={"big": big, "kept": [big]})
+      Freeing(arrays=1, bytes=400, also=('kept[0]',))
+    """
+    variables, results = _spaces(namespace, outputs)
+    places = _places(names, variables, results)
+    arrays = {
+        id(one): one
+        for mapping, key in places
+        for one in _arrays_in(mapping[key])
+        if not one.is_deleted()
+    }
+    others = {name: value for name, value in list(variables.items()) if name not in names}
+    also = [way for way, one in ways_in(others) if id(one) in arrays]
+    for number, value in list(results.items()):
+        if f"Out[{number}]" not in names and any(id(one) in arrays for one in _arrays_in(value)):
+            also.append(f"Out[{number}]")
+    return Freeing(len(arrays), sum(one.nbytes for one in arrays.values()), tuple(also))
 
 
 def estimate(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> MemoryEstimate:
@@ -464,6 +513,33 @@ def _told(array: Any, names: list[str], outputs: list[int], others: Holders) -> 
         tuple(holders),
         array.is_deleted(),
     )
+
+
+def _spaces(
+    namespace: MutableMapping[str, Any] | None, outputs: MutableMapping[int, Any] | None
+) -> tuple[MutableMapping[str, Any], MutableMapping[int, Any]]:
+    """The variables and the outputs."""
+    variables: MutableMapping[str, Any] = (
+        vars(sys.modules["__main__"]) if namespace is None else namespace
+    )
+    return variables, variables.get("Out", {}) if outputs is None else outputs
+
+
+def _places(
+    names: Sequence[str],
+    variables: MutableMapping[str, Any],
+    results: MutableMapping[int, Any],
+) -> list[tuple[MutableMapping[Any, Any], Any]]:
+    """The mapping and the key of each name.
+
+    Raises:
+      ValueError: there is no such name, or it holds no array.
+    """
+    places = [_place(name, variables, results) for name in names]
+    for name, (mapping, key) in zip(names, places, strict=True):
+        if not _arrays_in(mapping.get(key)):
+            raise ValueError(f"{name} holds no device array")
+    return places
 
 
 def _place(

@@ -145,6 +145,13 @@ export interface CellFinished extends Event {
   file: string;
 }
 
+/** An option got another value for the whole process, by `config.update`. */
+export interface SettingChanged extends Event {
+  option: string;
+  before: string;
+  after: string;
+}
+
 /** From a front end that joins, or comes back: asks for the status and the history. */
 export interface Sync {
   type: 'sync';
@@ -168,6 +175,8 @@ export interface Status {
   devices: Device[];
   x64: boolean;
   recording: boolean;
+  precision: string;
+  teaching: boolean;
   type: 'status';
   version: number;
 }
@@ -510,6 +519,200 @@ export interface ShareLinePayload {
   share: number;
 }
 
+/** The ledger for the panel: builds of functions, newest first; `cells` are ids by label. */
+export interface LedgerAnswer {
+  rows: LedgerRowPayload[];
+  left_out: number;
+  dropped: number;
+  outside: LedgerTotal;
+  by_cell: LedgerTotal[];
+  by_site: LedgerTotal[];
+  by_function: LedgerTotal[];
+  cells: Record<string, string>;
+  text: string;
+}
+
+/** The rows of one cell, line or function added up. */
+export interface LedgerTotal {
+  label: string;
+  builds: number;
+  traces: number;
+  compiles: number;
+  from_disk: number;
+  avoidable: number;
+  cost_ns: number;
+}
+
+/** The living functions that jit has traced, the costliest first. */
+export interface FunctionsAnswer {
+  rows: FunctionRow[];
+  left_out: number;
+  cells: Record<string, string>;
+  text: string;
+}
+
+/** The place as words, and as a path from the kernel's folder where it is a file there. */
+export interface FunctionRow extends TracedFunction {
+  place: string;
+  path: string;
+}
+
+/** A living function that jit has traced. */
+export interface TracedFunction {
+  name: string;
+  function_id: number;
+  file: string;
+  line: number;
+  kept: number;
+  builds: number;
+  avoidable: number;
+  cost_ns: number;
+  latest: string;
+}
+
+/** Live arrays, largest first, and the devices; none of either before a platform runs. */
+export interface LiveAnswer {
+  rows: LiveRow[];
+  left_out: number;
+  left_out_bytes: number;
+  count: number;
+  bytes: number;
+  devices: DeviceMemory[];
+  text: string;
+}
+
+/** The variables and outputs that can be released to release it. */
+export interface LiveRow extends LiveArray {
+  roots: string[];
+}
+
+/** An array that is alive, in words. */
+export interface LiveArray {
+  type: string;
+  bytes: number;
+  devices: string[];
+  names: string[];
+  outputs: number[];
+  holders: string[];
+  deleted: boolean;
+}
+
+/** What a device holds. */
+export interface DeviceMemory {
+  device: string;
+  arrays: number;
+  array_bytes: number;
+  in_use: number | null;
+  limit: number | null;
+  free: number | null;
+}
+
+/** What releasing would delete, or has deleted. */
+export interface FreeAnswer extends Freeing {
+  names: string[];
+}
+
+/** What `free` would delete. */
+export interface Freeing {
+  arrays: number;
+  bytes: number;
+  also: string[];
+}
+
+/** What computes now, what can be chosen, and the largest arrays of each device. */
+export interface BackendAnswer extends BackendState {
+  is_started: boolean;
+  precisions: string[];
+  most_cpu_devices: number;
+  largest: Record<string, LiveArray[]>;
+  text: string;
+}
+
+/** What computes now. */
+export interface BackendState {
+  device: string;
+  is_chosen: boolean;
+  cpu_devices: number;
+  x64: boolean;
+  precision: string;
+  platforms: PlatformState[];
+  group: string;
+}
+
+/** A platform: what runs it, and how it is. */
+export interface PlatformState {
+  name: string;
+  status: string;
+  plugin: string;
+  devices: DeviceState[];
+}
+
+/** A device. */
+export interface DeviceState {
+  name: string;
+  kind: string;
+  is_default: boolean;
+  arrays: number;
+  array_bytes: number;
+  in_use: number | null;
+  limit: number | null;
+  free: number | null;
+}
+
+/** What a change of the backend would do, or has done. */
+export interface PreviewAnswer extends BackendPreview {
+  changes: boolean;
+  asks: boolean;
+  text: string;
+}
+
+/** What a change does. */
+export interface BackendPreview {
+  steps: SettingStep[];
+  moves: Placed[];
+  stays: Placed[];
+  retraced: string[];
+  notes: string[];
+  restart: string[];
+}
+
+/** One setting that a change changes, in words: what, from, to. */
+export interface SettingStep {
+  what: string;
+  before: string;
+  after: string;
+}
+
+/** An array that variables hold, and where it lies. */
+export interface Placed {
+  names: string[];
+  type: string;
+  bytes: number;
+  source: string;
+  target: string;
+  committed: boolean;
+}
+
+/** What was built in a cell, and why. */
+export interface ExplainAnswer {
+  title: string;
+  text: string;
+}
+
+/** What is remembered, in words, or what was forgotten. */
+export interface CachesAnswer {
+  functions: number;
+  disk_entries: number;
+  disk_size: string;
+  disk_folder: string;
+  text: string;
+}
+
+/** Whether teaching mode is on. */
+export interface TeachAnswer {
+  on: boolean;
+}
+
 /** What the recorder adds to an event: its cell, and times in s and ns. */
 export interface Recorded<K extends string> {
   kind: K;
@@ -533,7 +736,8 @@ export type WireEvent =
   | (Leak & Recorded<'Leak'>)
   | (TraceTimeEffect & Recorded<'TraceTimeEffect'>)
   | (CellStarted & Recorded<'CellStarted'>)
-  | (CellFinished & Recorded<'CellFinished'>);
+  | (CellFinished & Recorded<'CellFinished'>)
+  | (SettingChanged & Recorded<'SettingChanged'>);
 
 /** The data of each kind of view. */
 export interface Payloads {
@@ -546,6 +750,22 @@ export interface Payloads {
   memory: MemoryPayload;
   timeline: TimelinePayload;
   table: TablePayload;
+}
+
+/** The answer to each request. */
+export interface Answers {
+  ledger: LedgerAnswer;
+  functions: FunctionsAnswer;
+  live: LiveAnswer;
+  freeing: FreeAnswer;
+  free: FreeAnswer;
+  backend: BackendAnswer;
+  preview: PreviewAnswer;
+  apply: PreviewAnswer;
+  explain: ExplainAnswer;
+  caches: CachesAnswer;
+  clear_caches: CachesAnswer;
+  teach: TeachAnswer;
 }
 
 /** What goes over the comm. */

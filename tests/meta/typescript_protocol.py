@@ -14,12 +14,12 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from jxkernel import events
 from jxkernel.events import vocabulary
-from jxkernel.jupyter import channel, protocol
+from jxkernel.jupyter import channel, protocol, requests
 from jxkernel.jupyter.display import payloads, view
 from jxkernel.observe import LedgerRow
 
 FILE = Path(__file__).resolve().parents[2] / "labextension/src/protocol.ts"
-EXTENDED = {payloads.LedgerRowPayload: LedgerRow}
+EXTENDED = {payloads.LedgerRowPayload: LedgerRow, **requests.EXTENDED}
 """Payload -> the dataclass whose fields it has besides its own."""
 
 MESSAGES = (protocol.Sync, protocol.Request)
@@ -116,7 +116,8 @@ def written() -> str:
     """The whole file."""
     writer = Writer()
     unions = list(event_interfaces(writer))
-    for one in (*MESSAGES, *REPLIES, *payloads.PAYLOADS.values()):
+    answers = requests.ANSWERS
+    for one in (*MESSAGES, *REPLIES, *payloads.PAYLOADS.values(), *answers.values()):
         writer.interface(one)
     constants = [
         "/** The version of the messages that this code knows. */\n"
@@ -131,6 +132,8 @@ def written() -> str:
     unions.append(
         f"/** The data of each kind of view. */\nexport interface Payloads {{\n{kinds}}}\n"
     )
+    replies = "".join(f"  {name}: {one.__name__};\n" for name, one in answers.items())
+    unions.append(f"/** The answer to each request. */\nexport interface Answers {{\n{replies}}}\n")
     for name, members in (("FromFront", MESSAGES), ("FromKernel", REPLIES)):
         joined = " | ".join(one.__name__ for one in members)
         unions.append(f"/** What goes over the comm. */\nexport type {name} = {joined};\n")

@@ -1,0 +1,126 @@
+"""What front ends may ask a session for."""
+
+import json
+from typing import Any
+
+import pytest
+
+from jxkernel.jupyter.requests import ANSWERS, Requests
+from tests.jupyter.conftest import Notebook
+
+
+@pytest.fixture
+def requests(notebook: Notebook) -> Requests:
+    return Requests(notebook.session)
+
+
+def plain(data: Any) -> Any:
+    """Data as it arrives; what JSON does not know fails."""
+    return json.loads(json.dumps(data, allow_nan=False))
+
+
+def test_every_request_is_answered_and_by_nothing_else(requests: Requests) -> None:
+    assert list(requests.answers()) == list(ANSWERS)
+
+
+def test_the_ledger_names_cells_lines_reasons_and_totals(
+    notebook: Notebook, requests: Requests
+) -> None:
+    notebook.run("@jx.jit\ndef f(a):\n    return a * 2", "defines")
+    notebook.run("q = f(x)", "calls")
+    notebook.run("q = f(x[:4])", "calls-again")
+    told = plain(requests.ledger())
+    newest, older = told["rows"][:2]
+    assert newest["fun"] == older["fun"] == "f"
+    assert newest["reasons"][0]["kind"] == "shape"
+    assert "8" in newest["why"]
+    assert "4" in newest["why"]
+    assert told["cells"][newest["cell"]] == "calls-again"
+    assert told["cells"][older["cell"]] == "calls"
+    sites = {one["label"] for one in told["by_site"]}
+    assert newest["site"] in sites
+    assert newest["site"].startswith(f"Cell {newest['cell']}, line 1")
+    [total] = [one for one in told["by_function"] if one["label"] == "f"]
+    assert (total["builds"], total["avoidable"]) == (2, 1)
+    assert told["outside"]["builds"] >= 1
+    assert (told["left_out"], told["dropped"]) == (0, 0)
+
+
+def test_functions_lead_to_the_cells_that_define_them(
+    notebook: Notebook, requests: Requests
+) -> None:
+    notebook.run("@jx.jit\ndef named(a):\n    return a * 2\nq = named(x)", "defines")
+    told = plain(requests.functions())
+    [row] = [one for one in told["rows"] if one["name"] == "named"]
+    assert row["kept"] == row["builds"] == 1
+    label = row["place"].removeprefix("Cell ").partition(",")[0]
+    assert told["cells"][label] == "defines"
+    assert row["path"] == ""
+
+
+def test_live_arrays_are_released_after_saying_what_goes(
+    notebook: Notebook, requests: Requests
+) -> None:
+    notebook.run("params = {'w': jnp.ones((40, 50))}\nalias = params['w']")
+    told = plain(requests.live())
+    [row] = [one for one in told["rows"] if "alias" in one["names"]]
+    assert row["roots"] == ["params", "alias"]
+    assert row["bytes"] == 8000
+    assert requests.freeing(["params"]) == {
+        "names": ["params"],
+        "arrays": 1,
+        "bytes": 8000,
+        "also": ["alias"],
+    }
+    assert "params" in notebook.names
+    assert requests.free(["params", "alias"])["bytes"] == 8000
+    assert "params" not in notebook.names
+    with pytest.raises(ValueError, match="there is no params"):
+        requests.freeing(["params"])
+
+
+def test_nothing_is_released_while_a_cell_runs(notebook: Notebook, requests: Requests) -> None:
+    notebook.names["requests"] = requests
+    ran = notebook.attempt("requests.free(['x'])")
+    assert isinstance(ran.error, RuntimeError)
+    assert "x" in notebook.names
+
+
+def test_the_backend_is_told_previewed_and_changed(notebook: Notebook, requests: Requests) -> None:
+    told = plain(requests.backend())
+    assert told["is_started"]
+    assert told["device"] == "cpu:0"
+    assert told["largest"]["cpu:0"]
+    seen = plain(requests.preview({"precision": "highest"}))
+    assert seen["changes"]
+    assert requests.backend()["precision"] == "default"
+    try:
+        assert requests.apply({"precision": "highest"})["steps"] == seen["steps"]
+        assert requests.backend()["precision"] == "highest"
+    finally:
+        requests.apply({"precision": "default"})
+    with pytest.raises(ValueError, match="no 'speed'"):
+        requests.preview({"speed": 9})
+
+
+def test_a_cell_is_explained_by_what_was_built_in_it(
+    notebook: Notebook, requests: Requests
+) -> None:
+    notebook.run("explained = jx.jit(lambda a: a + 3)\nq = explained(x)", "first")
+    notebook.run("q = explained(x)", "second")
+    assert "traced 1 time" in requests.explain("first")["text"]
+    assert "cache hits" in requests.explain("second")["text"]
+    assert "has not been run" in requests.explain("unknown")["text"]
+
+
+def test_caches_are_told_and_cleared(notebook: Notebook, requests: Requests) -> None:
+    notebook.run("q = jx.jit(lambda a: a + 4)(x)\nkept = jx.jit(lambda a: a + 4)\nq = kept(x)")
+    assert requests.caches()["functions"] >= 1
+    assert "forgotten" in requests.clear_caches()["text"]
+    assert requests.caches()["functions"] == 0
+
+
+def test_teaching_is_switched(notebook: Notebook, requests: Requests) -> None:
+    assert requests.teach(True) == {"on": True}
+    assert notebook.session.settings.teach
+    assert requests.teach(False) == {"on": False}
