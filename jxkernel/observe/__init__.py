@@ -15,6 +15,7 @@ from jxkernel.observe.differences import ProgramDiff, diff
 from jxkernel.observe.exercises import Exercise, Graded
 from jxkernel.observe.explain import LedgerRow, explain, format_ledger, ledger
 from jxkernel.observe.functions import TracedFunction, functions
+from jxkernel.observe.holdings import Holding, holding_name, holdings
 from jxkernel.observe.leaks import LeakedTracer, leaks
 from jxkernel.observe.limits import assert_max_traces
 from jxkernel.observe.memory import (
@@ -54,6 +55,7 @@ __all__ = [
     "Exercise",
     "Freeing",
     "Graded",
+    "Holding",
     "Lane",
     "LeakedTracer",
     "LedgerRow",
@@ -98,6 +100,8 @@ __all__ = [
     "free",
     "freeing",
     "functions",
+    "holding_name",
+    "holdings",
     "leaks",
     "ledger",
     "ledger_totals",

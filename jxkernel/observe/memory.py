@@ -48,6 +48,7 @@ _SEARCHED = 40
 _HOLDERS = 8
 _NAMES = 50
 _NAME_LENGTH = 200
+_NO_HOLDERS = Holders(())
 _MAIN = ", a global variable of __main__"
 
 
@@ -210,6 +211,7 @@ def live(
     outputs: Mapping[int, Any] | None = None,
     *,
     holders: bool = True,
+    unnamed_only: bool = False,
 ) -> LiveMemory:
     """Returns all live arrays, and who holds each.
 
@@ -218,6 +220,8 @@ def live(
       outputs: the outputs by number, `Out` of a notebook where there is one.
       holders: whether to ask the collector who else holds the largest arrays, which takes up to a
         second in a large session.
+      unnamed_only: whether to ask only about arrays that no variable and no output holds, which
+        takes no time where there is none.
 
     Example:
       >>> from jxkernel import numpy as jnp
@@ -235,15 +239,23 @@ def live(
     numbers = _outputs_of(outputs)
     _add_unlisted(arrays, namespace)
     arrays.sort(key=_size, reverse=True)
-    searched = arrays[:_SEARCHED] if holders else []
-    others = [*holders_of(searched, _HOLDERS)]
-    del searched
-    others += [Holders(())] * (len(arrays) - len(others))
-    told = [
-        _told(one, names.get(id(one), []), numbers.get(id(one), []), other)
-        for one, other in zip(arrays, others, strict=True)
+    asked = [
+        one
+        for one in arrays
+        if holders and not (unnamed_only and (id(one) in names or id(one) in numbers))
     ]
-    unsearched = max(len(arrays) - _SEARCHED, 0) if holders else len(arrays)
+    others = {
+        id(one): found
+        for one, found in zip(asked, holders_of(asked[:_SEARCHED], _HOLDERS), strict=False)
+    }
+    unsearched = max(len(asked) - _SEARCHED, 0) if holders else len(arrays)
+    del asked
+    told = [
+        _told(
+            one, names.get(id(one), []), numbers.get(id(one), []), others.get(id(one), _NO_HOLDERS)
+        )
+        for one in arrays
+    ]
     return LiveMemory(tuple(told), device_memory(arrays), unsearched)
 
 

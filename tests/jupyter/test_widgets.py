@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -259,13 +258,81 @@ def test_handlers_in_several_threads_lose_nothing(selector: widgets.BackendSelec
     assert selector.precision.value == "default"
 
 
+def test_memory_panel_asks_before_it_deletes(notebook: Notebook) -> None:
+    notebook.run("panel = jx.widgets.MemoryPanel(interval=0.01)\nkept = {'x': x}")
+    panel = notebook.names["panel"]
+    notebook.run("big = jnp.ones((100, 100))")
+    assert "big" in [name for _, name in panel.held.options]
+    assert "big" in shown(panel)
+    panel.search.value = "f32[100,100]"
+    assert "kept" not in shown(panel)
+    assert panel.count.value.startswith("1 of ")
+    panel.held.value = ("x", "big")
+    panel.release_button.click()
+    assert "Nothing is deleted yet" in panel._question.value
+    assert "x, big: 2 arrays" in panel._question.value
+    assert "left with a deleted array: kept[&#x27;x&#x27;]" in panel._question.value
+    assert panel.delete_button.layout.display is None
+    panel.keep_button.click()
+    assert panel._question.value == ""
+    assert panel.delete_button.layout.display == "none"
+    assert not notebook.names["big"].is_deleted()
+    panel.held.value = ("big",)
+    panel.release_button.click()
+    panel.delete_button.click()
+    assert "big deleted: 40 KB" in panel._question.value
+    assert "big" not in notebook.names
+    assert "big" not in [name for _, name in panel.held.options]
+    panel.delete_button.click()
+    assert "nothing was chosen to be released" in panel._problem.value
+    panel.close()
+
+
+def test_memory_panel_deletes_nothing_that_changed_meanwhile(notebook: Notebook) -> None:
+    notebook.run("panel = jx.widgets.MemoryPanel()\nbig = jnp.ones((100, 100))")
+    panel = notebook.names["panel"]
+    panel.ask("big")
+    notebook.run("big = jnp.ones((10, 10))")
+    panel.delete_button.click()
+    assert "big changed since you were asked" in panel._problem.value
+    assert not notebook.names["big"].is_deleted()
+    panel.close()
+
+
+def test_memory_panel_estimates_a_call_without_running_it(notebook: Notebook) -> None:
+    notebook.run("ran = []\ndef f(a):\n    return jnp.outer(a, a)")
+    notebook.run("panel = jx.widgets.MemoryPanel()")
+    panel = notebook.names["panel"]
+    panel.call.value = "f(jx.ShapeDtypeStruct((1000,), 'float32'))"
+    panel.estimate_button.click()
+    assert "not run" in shown(panel)
+    assert "it fits" in shown(panel)
+    assert not any(one.bytes > 1_000_000 for one in panel._found.arrays if "f32[1000" in one.type)
+    panel.call.value = "f("
+    panel.estimate_button.click()
+    assert "did not work: UsageError: estimate" in panel._problem.value
+    panel.close()
+
+
+def test_memory_panel_lists_a_bounded_number_of_arrays() -> None:
+    kept = [jnp.float32(number) + 1 for number in range(300)]
+    panel = widgets.MemoryPanel()
+    assert "smaller ones" in shown(panel)
+    assert len(panel.held.options) <= 200
+    panel.close()
+    del kept
+
+
+def test_memory_panel_without_a_function_takes_no_arguments() -> None:
+    with pytest.raises(TypeError, match=r"write MemoryPanel\(f, x\)"):
+        widgets.MemoryPanel(x=jnp.ones(3))
+
+
 def test_the_ledger_stays_quick_with_100_000_events() -> None:
     with Recorder(capacity=100_000) as recorder:
         jx.jit(lambda x: x * 4.5)(jnp.ones(3))
-        events_of_it = [record.event for record in recorder.records()]
-        for number in range(100_000):
-            event = events_of_it[number % len(events_of_it)]
-            recorder._receive(dataclasses.replace(event, span=10_000_000 + number))
+        kept = recorder.records()
+        recorder._records.extend(kept * (100_000 // len(kept) + 1))
         ledger = widgets.Ledger(recorder, interval=0.01)
     assert recorder.count == 100_000
     assert "of the latest 2,000 events; since recording began" in shown(ledger)

@@ -16,7 +16,7 @@ from IPython.core.error import UsageError
 
 from jxkernel import observe
 from jxkernel.jupyter.answers.expressions import traced
-from jxkernel.jupyter.display import View, memory_view, stacked_view, table_view, text_view
+from jxkernel.jupyter.display import View, estimate_view, memory_view, table_view, text_view
 from jxkernel.jupyter.session import Session
 from jxkernel.observe.explain import format_size
 
@@ -40,22 +40,7 @@ def memory(session: Session, words: str) -> View:
         found = observe.estimate_of(traced(session, words, "%jx memory").lower().compile())
     except ValueError as error:
         raise UsageError(f"%jx memory: {error}") from None
-    rows = [
-        ("arguments", format_size(found.arguments)),
-        ("results", format_size(found.results)),
-        ("results in donated arguments", format_size(found.aliased)),
-        ("temporary", format_size(found.temporary)),
-        ("code", format_size(found.code)),
-        ("peak", format_size(found.peak)),
-        ("free now", "unknown" if found.free is None else format_size(found.free)),
-    ]
-    return stacked_view(
-        "memory-estimate",
-        {
-            "parts": table_view(f"memory of {words}, not run", ("", "size"), rows, numeric=(1,)),
-            "verdict": text_view("", found.verdict()),
-        },
-    )
+    return estimate_view(words, found)
 
 
 def free(session: Session, words: str) -> View:

@@ -12,7 +12,7 @@ from jxkernel.jupyter.display.differences import diff_view
 from jxkernel.jupyter.display.findings import finding_view
 from jxkernel.jupyter.display.jaxprs import jaxpr_view, outline_view
 from jxkernel.jupyter.display.ledgers import ledger_view
-from jxkernel.jupyter.display.memory import memory_view
+from jxkernel.jupyter.display.memory import estimate_view, memory_view
 from jxkernel.jupyter.display.quizzes import exercise_view, graded_view, quiz_view
 from jxkernel.jupyter.display.runs import RunReport, Section, run_view
 from jxkernel.jupyter.display.sources import map_view
@@ -28,6 +28,7 @@ __all__ = [
     "View",
     "benchmark_view",
     "diff_view",
+    "estimate_view",
     "exercise_view",
     "finding_view",
     "graded_view",

@@ -1,8 +1,9 @@
 """The memory view: live arrays with their holders, and what each device holds.
 
-Purpose: show what `observe.live` found.
+Purpose: show what `observe.live` found, and what `observe.estimate` says of a call.
 
-Place in the pipeline: a view of `jupyter.display`; `%jx live` and `%jx report` use it.
+Place in the pipeline: a view of `jupyter.display`; `%jx live`, `%jx memory`, `%jx report` and the
+memory panel use it.
 
 Must not know: how holders are found.
 """
@@ -11,18 +12,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jxkernel.jupyter.display.tables import stacked_view, table_view
+from jxkernel.jupyter.display.tables import ROWS, stacked_view, table_view, text_view
 from jxkernel.jupyter.display.view import View
-from jxkernel.observe import LiveArray, LiveMemory
+from jxkernel.observe import LiveArray, LiveMemory, MemoryEstimate
 from jxkernel.observe.explain import format_size
 
-__all__ = ["memory_view"]
+__all__ = ["estimate_view", "memory_view"]
 
 _SHOWN_HOLDERS = 4
 
 
-def memory_view(found: LiveMemory) -> View:
-    """Returns the view of what is held on the devices."""
+def memory_view(found: LiveMemory, most: int = ROWS) -> View:
+    """Returns the view of what is held on the devices.
+
+    Args:
+      found: the arrays and devices.
+      most: how many arrays are listed; the others are counted.
+    """
     count = len(found.arrays)
     title = f"{count} live array{'' if count == 1 else 's'}, {format_size(found.bytes)}"
     rows = [
@@ -33,8 +39,11 @@ def memory_view(found: LiveMemory) -> View:
             _listed(one.devices),
             _others(one),
         )
-        for one in found.arrays
+        for one in found.arrays[:most]
     ]
+    if count > most:
+        rest = sum(one.bytes for one in found.arrays[most:])
+        rows.append((f"{count - most:,} smaller ones", "", format_size(rest), "", ""))
     head = ("held by", "type", "size", "device", "and by")
     devices = [
         (
@@ -53,6 +62,26 @@ def memory_view(found: LiveMemory) -> View:
         {
             "arrays": table_view(title, head, rows, numeric=(2,)),
             "devices": table_view("devices", about, devices, numeric=(1, 2, 3, 4, 5)),
+        },
+    )
+
+
+def estimate_view(call: str, found: MemoryEstimate) -> View:
+    """Returns the view of what a call would take."""
+    rows = [
+        ("arguments", format_size(found.arguments)),
+        ("results", format_size(found.results)),
+        ("results in donated arguments", format_size(found.aliased)),
+        ("temporary", format_size(found.temporary)),
+        ("code", format_size(found.code)),
+        ("peak", format_size(found.peak)),
+        ("free now", "unknown" if found.free is None else format_size(found.free)),
+    ]
+    return stacked_view(
+        "memory-estimate",
+        {
+            "parts": table_view(f"memory of {call}, not run", ("", "size"), rows, numeric=(1,)),
+            "verdict": text_view("", found.verdict()),
         },
     )
 
