@@ -5,9 +5,15 @@
 import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
 
 import { sessionsPlugin } from './kernel';
+import { marksPlugin } from './marks';
 import { statusPlugin } from './status';
 import { viewsPlugin } from './views';
 
-const plugins: JupyterFrontEndPlugin<unknown>[] = [sessionsPlugin, viewsPlugin, statusPlugin];
+const plugins: JupyterFrontEndPlugin<unknown>[] = [
+  sessionsPlugin,
+  viewsPlugin,
+  statusPlugin,
+  marksPlugin
+];
 
 export default plugins;

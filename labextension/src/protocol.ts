@@ -298,11 +298,12 @@ export interface ProvenancePayload {
   functions: FunctionMapPayload[];
 }
 
-/** A traced function's source and what its names are. */
+/** A traced function's source, from `source_line` on, and what its names are. */
 export interface FunctionMapPayload {
   name: string;
   file: string;
   first_line: number;
+  source_line: number;
   source: string[];
   names: NameFact[];
   marks: Mark[];

@@ -4,6 +4,7 @@
  */
 
 import type { ISessionContext } from '@jupyterlab/apputils';
+import type { Cell } from '@jupyterlab/cells';
 import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import { Token } from '@lumino/coreutils';
 import type { IDisposable, IObservableDisposable } from '@lumino/disposable';
@@ -87,3 +88,22 @@ export interface IViews {
 }
 
 export const IViews = new Token<IViews>('jxkernel:IViews', 'Draws the outputs of jxkernel.');
+
+/** The marks in cells' editors: what was traced, static, a constant, a side effect. */
+export interface IMarks {
+  /** Whether they are shown. */
+  isOn: boolean;
+  /** Emits when they are shown or hidden. */
+  readonly changed: ISignal<IMarks, void>;
+  /**
+   * Explains what is marked where an editor's cursor stands, in a tooltip and to a screen reader.
+   *
+   * @returns whether anything is marked there.
+   */
+  explain(editor: Cell['editor']): boolean;
+}
+
+export const IMarks = new Token<IMarks>(
+  'jxkernel:IMarks',
+  'The marks of traced and static names in cells’ editors.'
+);

@@ -110,11 +110,12 @@ class DiffPayload(TypedDict):
 
 
 class FunctionMapPayload(TypedDict):
-    """A traced function's source and what its names are."""
+    """A traced function's source, from `source_line` on, and what its names are."""
 
     name: str
     file: str
     first_line: int
+    source_line: int
     source: list[str]
     names: list[NameFact]
     marks: list[Mark]

@@ -61,12 +61,14 @@ def map_data(provenance: Provenance) -> dict[str, Any]:
     for one in provenance.functions[:_FUNCTIONS]:
         marks = list(_first_marks(one, left))
         left -= sum(map(_characters, marks))
+        lines = _lines(one)
         functions.append(
             {
                 "name": one.name,
                 "file": one.file,
                 "first_line": one.first_line,
-                "source": [text for _, text in _lines(one)],
+                "source_line": lines[0][0] if lines else one.first_line,
+                "source": [text for _, text in lines],
                 "names": _first_names(one),
                 "marks": [asdict(mark) for mark in marks],
                 "loops": [asdict(loop) for loop in one.loops],

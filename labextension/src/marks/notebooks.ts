@@ -1,0 +1,183 @@
+/**
+ * The marks of open notebooks: follows their cells' outputs, and tells each editor of its own.
+ */
+
+import type { Cell, ICellModel, ICodeCellModel } from '@jupyterlab/cells';
+import { CodeMirrorEditor } from '@jupyterlab/codemirror';
+import type { INotebookModel, INotebookTracker } from '@jupyterlab/notebook';
+import type { ISignal } from '@lumino/signaling';
+import { Signal } from '@lumino/signaling';
+
+import type { IMarks } from '../tokens';
+import type { IMarkedCell } from './extension';
+import { explainAtCursor } from './extension';
+import type { ICellSource } from './notebook';
+import { assigned } from './notebook';
+import type { IMarkedSource } from './place';
+
+/** Outputs come in bursts: they are read once for each. */
+const PAUSE_MS = 40;
+const NONE: readonly IMarkedSource[] = [];
+
+/** A cell's marks. */
+class CellMarks implements IMarkedCell {
+  constructor(private readonly _marks: IMarks) {}
+
+  get sources(): readonly IMarkedSource[] {
+    return this._sources;
+  }
+
+  get isOn(): boolean {
+    return this._marks.isOn;
+  }
+
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
+
+  show(sources: readonly IMarkedSource[]): void {
+    this._sources = sources;
+    this._changed.emit();
+  }
+
+  redraw(): void {
+    this._changed.emit();
+  }
+
+  private readonly _changed = new Signal<this, void>(this);
+  private _sources: readonly IMarkedSource[] = NONE;
+}
+
+/** The marks of all cells, and whether they are shown. */
+export class Marks implements IMarks {
+  get isOn(): boolean {
+    return this._isOn;
+  }
+
+  set isOn(value: boolean) {
+    if (value !== this._isOn) {
+      this._isOn = value;
+      this._all.forEach(one => one.deref()?.redraw());
+      this._changed.emit();
+    }
+  }
+
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
+
+  /** The marks of a cell; made once for each model. */
+  of(model: object): CellMarks {
+    let marks = this._cells.get(model);
+    if (!marks) {
+      marks = new CellMarks(this);
+      this._cells.set(model, marks);
+      this._all.add(new WeakRef(marks));
+    }
+    return marks;
+  }
+
+  /** Follows the notebooks that are opened. */
+  follow(tracker: INotebookTracker): void {
+    tracker.widgetAdded.connect((_, panel) => {
+      void panel.context.ready.then(() => {
+        if (!panel.isDisposed && panel.model) {
+          const followed = new NotebookMarks(panel.model, this);
+          panel.disposed.connect(() => followed.dispose());
+        }
+      });
+    });
+  }
+
+  explain(editor: Cell['editor']): boolean {
+    return editor instanceof CodeMirrorEditor && explainAtCursor(editor.editor);
+  }
+
+  private readonly _changed = new Signal<this, void>(this);
+  private readonly _cells = new WeakMap<object, CellMarks>();
+  private readonly _all = new Set<WeakRef<CellMarks>>();
+  private _isOn = true;
+}
+
+/** Reads the outputs of a notebook's cells. */
+class NotebookMarks {
+  constructor(
+    private readonly _model: INotebookModel,
+    private readonly _marks: Marks
+  ) {
+    _model.cells.changed.connect(this._onCells, this);
+    this._onCells();
+  }
+
+  dispose(): void {
+    this._isDisposed = true;
+    window.clearTimeout(this._timer);
+    this._watched.forEach((model, outputs) => this._forget(outputs, model));
+  }
+
+  private _onCells(): void {
+    const now = new Set([...this._model.cells].filter(isCode).map(one => one.outputs));
+    for (const [outputs, model] of this._watched) {
+      if (!now.has(outputs)) {
+        this._forget(outputs, model);
+      }
+    }
+    for (const cell of this._model.cells) {
+      if (isCode(cell) && !this._watched.has(cell.outputs)) {
+        cell.outputs.changed.connect(this._onOutputs, this);
+        cell.stateChanged.connect(this._onOutputs, this);
+        this._watched.set(cell.outputs, cell);
+      }
+    }
+    this._onOutputs();
+  }
+
+  private _forget(outputs: ICodeCellModel['outputs'], model: ICodeCellModel): void {
+    outputs.changed.disconnect(this._onOutputs, this);
+    model.stateChanged.disconnect(this._onOutputs, this);
+    this._watched.delete(outputs);
+  }
+
+  private _onOutputs(): void {
+    window.clearTimeout(this._timer);
+    this._timer = window.setTimeout(() => this._read(), PAUSE_MS);
+  }
+
+  private _read(): void {
+    if (this._isDisposed || this._model.isDisposed) {
+      return;
+    }
+    const cells = [...this._model.cells].filter(isCode);
+    const sources = assigned(cells.map(cellSource));
+    for (const cell of cells) {
+      const found = sources.get(cell.id) ?? NONE;
+      const shown = this._marks.of(cell);
+      // A cell that runs keeps its marks until it has new ones: its lines would jump.
+      const waits = !found.length && cell.executionState === 'running';
+      if (!waits && JSON.stringify(found) !== JSON.stringify(shown.sources)) {
+        shown.show(found);
+      }
+    }
+  }
+
+  private readonly _watched = new Map<ICodeCellModel['outputs'], ICodeCellModel>();
+  private _timer = 0;
+  private _isDisposed = false;
+}
+
+function isCode(model: ICellModel): model is ICodeCellModel {
+  return model.type === 'code';
+}
+
+function cellSource(model: ICodeCellModel): ICellSource {
+  const outputs: Record<string, unknown>[] = [];
+  for (let index = 0; index < model.outputs.length; index++) {
+    outputs.push(model.outputs.get(index).data);
+  }
+  return {
+    id: model.id,
+    text: model.sharedModel.getSource(),
+    outputs,
+    executionCount: model.executionCount
+  };
+}

@@ -1,0 +1,93 @@
+"""Marks in the cells' editors: they appear when a cell ran, and say what they mean."""
+
+from collections.abc import Callable
+
+from tests.front.jupyter import Notebook, Server
+
+SETUP = """\
+%load_ext jxkernel
+import jxkernel.numpy as jnp
+x = jnp.arange(8.0)
+w = jnp.ones((100, 8))
+n = 3"""
+LAYER = """
+
+def layer(v):
+    s = w @ v
+    print('tracing')
+    return jnp.tanh(s)"""
+BODY = """\
+%%jit --static n
+y = layer(x)
+for i in range(n):
+    y = y + i
+loss = y.sum()
+loss"""
+
+MARKS = """i => [...document.querySelectorAll('.jp-Notebook .jp-Cell')[i]
+  .querySelectorAll('.jp-jxk-mark')].map(one => [one.textContent, one.dataset.jxk,
+    one.classList.contains('jp-jxk-stale')])"""
+
+
+def marks(notebook: Notebook, index: int, *, stale: bool = False) -> list[list[str]]:
+    found = notebook.page.evaluate(MARKS, index)
+    return [[text, letter] for text, letter, is_stale in found if is_stale == stale]
+
+
+def wait_for_marks(notebook: Notebook, index: int) -> None:
+    notebook.cell(index).locator(".jp-jxk-mark").first.wait_for()
+
+
+def edit(notebook: Notebook, index: int, before: str, after: str) -> None:
+    """Types as a person does: the editor's own change, which can be taken back."""
+    notebook.page.evaluate(
+        """([i, before, after]) => {
+          const view = jupyterapp.shell.currentWidget.content.widgets[i].editor.editor;
+          const from = view.state.doc.toString().indexOf(before);
+          view.dispatch({ changes: { from, to: from + before.length, insert: after } });
+        }""",
+        [index, before, after],
+    )
+
+
+def test_a_cell_that_ran_is_marked_in_its_editor(
+    lab: Server, opened: Callable[..., Notebook]
+) -> None:
+    lab.write("marks.ipynb", SETUP, LAYER, BODY)
+    notebook = opened(lab, "marks.ipynb")
+    notebook.run_all()
+    wait_for_marks(notebook, 2)
+    first = [["y", "T"], ["x", "T"], ["for", "↻"], ["i", "S"], ["n", "S"]]
+    assert marks(notebook, 2)[:5] == first
+    assert ["w", "C 3.20 kB"] in marks(notebook, 1) or ["w", "C"] in marks(notebook, 1)
+    assert ["print('tracing')", "!"] in marks(notebook, 1)
+    assert marks(notebook, 0) == []
+
+    explanation = notebook.page.locator(".jp-jxk-why")
+    notebook.cell(2).locator(".jp-jxk-mark").first.hover()
+    explanation.wait_for()
+    shown = explanation.inner_text()
+    assert "y traced, f32[100]" in shown
+    assert "← x: f32[8], argument" in shown
+    notebook.page.mouse.move(5, 5)
+    explanation.wait_for(state="detached")
+
+    edit(notebook, 2, "y + i", "y + i + 1")
+    assert marks(notebook, 2, stale=True) == [["y", "T"], ["y", "T"], ["i", "S"]]
+    edit(notebook, 2, "y + i + 1", "y + i")
+    assert marks(notebook, 2, stale=True) == []
+    edit(notebook, 2, "y = layer(x)", "\n# before\ny = layer(x)")
+    assert marks(notebook, 2)[:5] == first
+
+    notebook.restart()
+    assert marks(notebook, 2)[:5] == first
+    notebook.save()
+    notebook.open()
+    wait_for_marks(notebook, 2)
+    assert marks(notebook, 2)[:5] == first
+    assert ["w", "C"] in marks(notebook, 1)
+
+    notebook.write(2, "y = 1")
+    assert marks(notebook, 2) == []
+    assert notebook.errors == []
+    assert notebook.strangers == []
