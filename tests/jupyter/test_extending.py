@@ -74,5 +74,5 @@ def test_a_primitive_of_a_cell_works_under_every_transform_and_may_be_defined_ag
         kernel.ok(DEFINE.replace("(twice, x)", "(twice, twice)"))
         kernel.ok(DERIVATIVES)
         reply = kernel.ok("print(f(1.0), triple(1.0), jx.grad(triple)(1.0))")
-        assert reply.streams.startswith("3.0 4.0 4.0\n"), "what was traced keeps its primitive"
+        assert "3.0 4.0 4.0\n" in reply.streams, "what was traced keeps its primitive"
         assert "f was traced with triple, which has changed since" in reply.streams
