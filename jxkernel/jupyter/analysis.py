@@ -416,6 +416,7 @@ class _Flow:
         own = _NOTHING
         inner = _Flow()
         for generator in node.generators:
+            self._note_await(node, bool(generator.is_async))
             inner.expression(generator.iter, own)
             own = own.union(_target_names(generator.target))
             for condition in generator.ifs:
@@ -424,6 +425,7 @@ class _Flow:
             if not isinstance(part, ast.comprehension):
                 inner.expression(part, own)
         self._read_all(inner.reads.items(), bound)
+        self.awaits += inner.awaits
         return self.bind(inner.assigned, bound)
 
     def _read_all(self, reads: Iterable[tuple[str, int]], bound: _Bound) -> None:

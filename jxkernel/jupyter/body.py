@@ -37,9 +37,11 @@ class CellSource:
     Attributes:
       text: the Python source, with the magic's line as a comment, so that lines agree.
       file: the file name that IPython gave it.
-      tree: the syntax tree, after IPython's AST transformers.
-      names: what the cell reads and binds.
+      tree: the syntax tree of what is traced, after IPython's AST transformers.
+      names: what it reads and binds.
       shown: whether the last statement is an expression to show.
+      first: the statements above it that run untraced: those down to the last that awaits.
+      first_names: the names that they bind.
     """
 
     text: str
@@ -47,6 +49,8 @@ class CellSource:
     tree: ast.Module
     names: CellNames
     shown: bool
+    first: tuple[ast.stmt, ...] = ()
+    first_names: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

@@ -31,6 +31,7 @@ from jxkernel.api.vectorize import vmap
 from jxkernel.core.trace import Tracer
 from jxkernel.errors import LeakError, TraceLimitError
 from jxkernel.jupyter.analysis import attribute_chains
+from jxkernel.jupyter.awaiting import run_awaiting
 from jxkernel.jupyter.body import CellSource, make_function, place_of_change, statements
 from jxkernel.jupyter.changes import Change, HeldObjects, TracedInputs, apply_change
 from jxkernel.jupyter.codes import captured_values
@@ -250,7 +251,7 @@ class Version:
         source: CellSource,
         options: CellOptions,
         namespace: dict[str, Any],
-        compiler: Callable[..., Any],
+        compiler: Any,
         changed: str = "",
     ) -> None:
         self.cell = cell
@@ -268,6 +269,11 @@ class Version:
         self._binding = {name: one for one in self._statements for name in one.names}
         self._labels: dict[str, dict[Any, str]] = {}
         self._attributes = attribute_chains(source.tree)
+
+    async def run_first(self) -> None:
+        """Runs what stands above the traced part, because it awaits, among the notebook's names."""
+        statements, file = list(self.source.first), self.source.file
+        await run_awaiting(statements, file, self._compiler.flags, self.namespace)
 
     def function(self, parameters: Sequence[str]) -> Any:
         """The cell's own function with the given parameters."""

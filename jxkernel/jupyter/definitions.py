@@ -38,7 +38,8 @@ def define(session: Session, version: Version, options: CellOptions) -> RunRepor
     """Runs a cell of definitions and compiles its functions.
 
     Raises:
-      UsageError: a flag names a parameter that no function of the cell has.
+      UsageError: a flag names a parameter that no function of the cell has, or none of them can
+        be traced.
     """
     if options.keep:
         raise UsageError("-o: a cell of definitions has no results to choose from")
@@ -48,7 +49,12 @@ def define(session: Session, version: Version, options: CellOptions) -> RunRepor
     before = {name: namespace[name] for name in touched if name in namespace}
     try:
         exec(session.shell.compile(source.tree, source.file, "exec"), namespace)
-        functions = {name: namespace[name] for name in _function_names(source.tree)}
+        found = {name: namespace[name] for name in _function_names(source.tree)}
+        functions = {name: one for name, one in found.items() if _can_be_traced(one)}
+        if not functions:
+            raise UsageError(
+                f"{', '.join(found)}: generators and asynchronous functions cannot be traced"
+            )
         _check_flags(functions, options)
         compiled = {
             name: _compiled(version, name, function, options, namespace)
@@ -65,6 +71,7 @@ def define(session: Session, version: Version, options: CellOptions) -> RunRepor
         version=version.number,
         defined=tuple(compiled),
         kept=tuple(kept),
+        left=tuple(name for name in found if name not in functions),
     )
 
 
@@ -77,12 +84,16 @@ def _function_names(tree: ast.Module) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+def _can_be_traced(function: Any) -> bool:
+    """Whether a call gives a value: those of others give something to iterate or to await."""
+    kinds = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+    return not any(is_kind(function) for is_kind in kinds)
+
+
 def _compiled(
     version: Version, name: str, function: Any, options: CellOptions, namespace: dict[str, Any]
 ) -> Any:
     """The compiled form of a function: the earlier one if nothing has changed."""
-    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
-        raise UsageError(f"{name} is a generator or asynchronous function, which cannot be traced")
     if jit_state(function) is not None:
         return function
     key = (name, options, freeze(function, namespace))

@@ -27,6 +27,7 @@ from jxkernel.config import (
     wait_runner,
 )
 from jxkernel.core.jaxpr import ClosedJaxpr
+from jxkernel.jupyter.awaiting import AwaitedMagics
 from jxkernel.jupyter.channel import Channel
 from jxkernel.jupyter.completion import make_matcher
 from jxkernel.jupyter.display import (
@@ -41,6 +42,7 @@ from jxkernel.jupyter.display.progress import NotebookBar
 from jxkernel.jupyter.forking import fork_watch
 from jxkernel.jupyter.interrupts import interrupting_again, run_interruptibly
 from jxkernel.jupyter.magics import JitMagics, JxMagics, TimingMagics
+from jxkernel.jupyter.magics.jit import CELL_MAGICS
 from jxkernel.jupyter.magics.jx import SUBCOMMANDS
 from jxkernel.jupyter.magics.timing import ORIGINALS
 from jxkernel.jupyter.requests import Requests
@@ -76,6 +78,7 @@ class _Loaded:
         try:
             self._settings()
             self._magics()
+            self._awaits()
             self._timer()
             self._events()
             self._tracebacks()
@@ -121,6 +124,12 @@ class _Loaded:
             if magics not in configurables:
                 configurables.append(magics)
             self._undo.append(partial(_remove, configurables, magics))
+
+    def _awaits(self) -> None:
+        transformers = self.shell.input_transformers_post
+        transformer = AwaitedMagics(self.session, JitMagics.__name__, CELL_MAGICS)
+        transformers.append(transformer)
+        self._undo.append(partial(_remove, transformers, transformer))
 
     def _timer(self) -> None:
         self._set(execution, "Timer", SyncTimer)
@@ -172,7 +181,7 @@ class _Loaded:
                 for action in getattr(registry["JitMagics"], name).parser._actions
                 for option in action.option_strings
             )
-            for name in ("jit", "grad", "vmap", "jaxpr")
+            for name in CELL_MAGICS
         }
         matcher = make_matcher(flags, SUBCOMMANDS, self.shell.user_ns)
         matchers = self.shell.Completer.custom_matchers

@@ -79,7 +79,8 @@ def report_of(
         device=f"{device.platform}:{device.id}",
         traced={key: _type_text(value) for key, value in inputs.traced.items()},
         static={key: repr(value) for key, value in inputs.static.items()},
-        assigned=version.source.names.assigned,
+        assigned=(*version.source.first_names, *version.source.names.assigned),
+        awaited=_awaited(version),
         provenance=info.provenance,
         rendered=info.rendered,
         warnings=(
@@ -142,6 +143,14 @@ def _stack(version: Version) -> tuple[str, ...]:
     grad = [f"grad {','.join(options.grad)}"] * bool(options.grad)
     axes = ",".join(f"{name}:{axis}" for name, axis in options.axes)
     return (version.cell.name, *grad, *[f"vmap {axes}"] * bool(axes), "jit")
+
+
+def _awaited(version: Version) -> tuple[int, int] | None:
+    """The first and the last line that ran untraced because the cell awaits."""
+    first = version.source.first
+    if not first:
+        return None
+    return first[0].lineno, first[-1].end_lineno or first[-1].lineno
 
 
 def _argument_names(version: Version, info: TraceInfo) -> tuple[str, ...]:

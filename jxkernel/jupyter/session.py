@@ -22,6 +22,7 @@ from typing import Any
 from jxkernel import events
 from jxkernel.events import Reason
 from jxkernel.jupyter.analysis import analyse
+from jxkernel.jupyter.awaiting import divide
 from jxkernel.jupyter.body import CellSource
 from jxkernel.jupyter.cells import Cell, CellOptions, Version
 from jxkernel.jupyter.interrupts import StageWatch
@@ -253,12 +254,13 @@ class Session:
         number = running.number or shell.execution_count
         file = shell.compile.cache(text, number, raw_code=whole)
         tree = _parsed(shell.compile, text, file)
-        if not analyse(tree).awaits:
-            # What may stand at the top of a function but not of a cell is an error here.
-            shell.compile(tree, file, "exec")
-        tree = shell.transform_ast(tree)
+        # What may stand at the top of a function but not of a cell is an error here.
+        compile(tree, file, "exec", shell.compile.flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        first, rest = divide(shell.transform_ast(tree))
+        tree = ast.Module(rest, [])
         shown = self._shows_last(tree)
-        return CellSource(text, file, tree, analyse(tree), shown)
+        names_of_first = analyse(ast.Module(first, [])).assigned
+        return CellSource(text, file, tree, analyse(tree), shown, tuple(first), names_of_first)
 
     def _shows_last(self, tree: ast.Module) -> bool:
         interactivity = self.shell.ast_node_interactivity

@@ -77,6 +77,17 @@ def test_flags_go_to_the_functions_that_have_the_parameter(notebook: Notebook) -
     assert float(notebook.names["g"](2.0)) == 12.0
 
 
+def test_generators_and_asynchronous_functions_stay_as_they_are(notebook: Notebook) -> None:
+    ran = notebook.run(
+        "%%jit\ndef steps(n):\n    yield from range(n)\nasync def later(x):\n    return f(x)\n"
+        "def f(x):\n    return sum(x * n for n in steps(3))"
+    )
+    assert ran.line.startswith("jit  1 function: f ")
+    assert ran.line.endswith("stay as they are: steps, later")
+    assert list(notebook.names["steps"](2)) == [0, 1]
+    assert float(notebook.run("(await later(x))[1]").value) == 3.0
+
+
 def test_max_traces_counts_each_function(notebook: Notebook) -> None:
     notebook.run("%%jit --max-traces 1\ndef f(x):\n    return x + 1")
     notebook.run("f(x); f(x)")
@@ -90,7 +101,10 @@ def test_max_traces_counts_each_function(notebook: Notebook) -> None:
     [
         ("%%jit --static m\ndef f(x): return x", "--static: none of f has a parameter 'm'"),
         ("%%jit -o f\ndef f(x): return x", "-o: a cell of definitions has no results"),
-        ("%%jit\ndef f(x):\n    yield x", "f is a generator or asynchronous function"),
+        (
+            "%%jit\ndef f(x):\n    yield x",
+            "f: generators and asynchronous functions cannot be traced",
+        ),
     ],
 )
 def test_wrong_use_is_told_and_nothing_is_defined(

@@ -164,15 +164,9 @@ def test_a_tracer_kept_by_a_list_outside_names_the_way_back(notebook: Notebook) 
     assert "is used after its trace has ended" in ran.printed
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ("from math import *\ny = x", "line 2: `import *` cannot stand in a traced cell"),
-        ("import asyncio\nawait asyncio.sleep(0)", "line 3: a traced cell cannot await"),
-    ],
-)
-def test_what_a_traced_cell_cannot_hold(notebook: Notebook, body: str, message: str) -> None:
-    assert message in notebook.attempt(f"%%jit\n{body}").printed
+def test_a_traced_cell_cannot_import_all_names(notebook: Notebook) -> None:
+    ran = notebook.attempt("%%jit\nfrom math import *\ny = x")
+    assert "line 2: `import *` cannot stand in a traced cell" in ran.printed
     assert "y" not in notebook.names
 
 

@@ -73,7 +73,7 @@ def _cell(session: Session, wanted: int | str) -> tuple[str, Version]:
         (numbers.get(one.source.file, 0), cell.name, one)
         for cell in session.cells.values()
         for one in cell.versions.values()
-        if not one.source.names.awaits and cell.compiled == {}
+        if cell.compiled == {}
     ]
     chosen = [one for one in versions if wanted in ("", one[0], one[1])]
     if not chosen:

@@ -90,6 +90,8 @@ class RunReport:
         filled in here.
       defined: the functions that a cell of definitions compiles.
       kept: those of them that were unchanged.
+      left: functions of such a cell that stay as they are: asynchronous ones and generators.
+      awaited: the first and last line that ran before the traced ones, because they await.
     """
 
     cell: str
@@ -117,6 +119,8 @@ class RunReport:
     rendered: dict[str, Any] = field(default_factory=dict)
     defined: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    awaited: tuple[int, int] | None = None
 
     def outline(self) -> Outline | None:
         """The program in the cell's own names; None when nothing was traced."""
@@ -144,6 +148,10 @@ class RunReport:
             parts.append(f"traced {format_duration(self.trace_ns)}")
             if self.lower_ns or self.compile_ns:
                 parts.append(f"compiled {format_duration(self.lower_ns + self.compile_ns)}")
+        if self.awaited:
+            first, last = self.awaited
+            lines = f"line {first}" if first == last else f"lines {first}–{last}"
+            parts.append(f"{lines} awaited before it, untraced")
         parts.append("not run" if self.run_ns is None else f"ran {format_duration(self.run_ns)}")
         parts += [self.device] * bool(self.device)
         parts.append("hit" if self.hit else f"miss: {self.why()}")
@@ -153,7 +161,8 @@ class RunReport:
         count = len(self.defined)
         names = f"{count} function{'' if count == 1 else 's'}: {', '.join(self.defined)}"
         kept = f" · unchanged: {', '.join(self.kept)}" if self.kept else ""
-        return f"jit  {names} · traced when called{kept}"
+        left = f" · stay as they are: {', '.join(self.left)}" if self.left else ""
+        return f"jit  {names} · traced when called{kept}{left}"
 
     def why(self) -> str:
         """Why it was traced, in a few words."""

@@ -14,6 +14,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
+from IPython.core.displayhook import DisplayHook
 from IPython.core.error import UsageError
 from IPython.core.magic import (
     Magics,
@@ -27,7 +28,7 @@ from IPython.display import display
 
 from jxkernel.errors import AxisError, JXError, TraceLimitError
 from jxkernel.jupyter.analysis import is_definition_cell
-from jxkernel.jupyter.cells import Inputs, TraceInfo, Version, newest_entry
+from jxkernel.jupyter.cells import Inputs, TraceInfo, Version, newest_entry, restore
 from jxkernel.jupyter.definitions import define
 from jxkernel.jupyter.display import RunReport, run_view
 from jxkernel.jupyter.magics.options import (
@@ -46,7 +47,9 @@ from jxkernel.observe.limits import limit_error
 from jxkernel.runtime import wait
 from jxkernel.tree import leaves
 
-__all__ = ["JitMagics"]
+__all__ = ["CELL_MAGICS", "JitMagics"]
+
+CELL_MAGICS = ("jit", "grad", "vmap", "jaxpr")
 
 _PATH = re.compile(r"args\[0\]\['(\w+)'\]")
 
@@ -89,7 +92,7 @@ class JitMagics(Magics):
             def power(x, n):
                 return x ** n
         """
-        return self._run("jit", self.jit, line, cell)
+        return self._run("jit", line, cell)
 
     @no_var_expand
     @cell_magic
@@ -105,7 +108,7 @@ class JitMagics(Magics):
             %%grad w,b
             jnp.mean((x @ w + b - y) ** 2)
         """
-        return self._run("grad", self.grad, line, cell)
+        return self._run("grad", line, cell)
 
     @no_var_expand
     @cell_magic
@@ -121,7 +124,7 @@ class JitMagics(Magics):
             %%vmap x:0
             jnp.dot(x, w)
         """
-        return self._run("vmap", self.vmap, line, cell)
+        return self._run("vmap", line, cell)
 
     @no_var_expand
     @cell_magic
@@ -129,27 +132,58 @@ class JitMagics(Magics):
     @cell_arguments("--no-run", "--show", "--max-traces")
     def jaxpr(self, line: str, cell: str) -> Any:
         """Show the jaxpr of this cell without running it: `%%jit --no-run --show jaxpr`."""
-        return self._run("jaxpr", self.jaxpr, line, cell)
+        return self._run("jaxpr", line, cell)
 
-    def _run(self, name: str, magic: Any, line: str, cell: str) -> Any:
-        settings = self._session.settings
-        request = parse(magic, line, settings.backend)
-        if name == "jaxpr":
-            request = replace(request, run=False)
+    async def run_cell_magic(self, name: str, line: str, cell: str) -> Any:
+        """Runs a magic of this class on a cell that awaits; IPython awaits it.
+
+        What stands above the last `await` runs first; all or nothing of the cell is kept.
+        """
         try:
-            version = self._session.version_of(name, line, cell, request.options)
-            if name != "jit" and is_definition_cell(version.source.tree):
-                raise UsageError(
-                    f"%%{name}: a cell of definitions computes nothing; write a cell that calls "
-                    "one, or %jaxpr f(x), or %%jit here"
-                )
-            if name == "jit" and is_definition_cell(version.source.tree):
-                report = define(self._session, version, request.options)
-                self._show(report, request)
-                return None
-            return self._run_body(version, request)
+            version, request = self._version(name, line, cell)
+            _check_awaiting(version, request)
+            names = {*version.source.first_names}
+            before = {one: version.namespace[one] for one in names if one in version.namespace}
+            try:
+                await version.run_first()
+                value = self._run_version(name, version, request)
+            except BaseException:
+                restore(version.namespace, names, before)
+                raise
+            if request.options.keep:
+                restore(version.namespace, names.difference(request.options.keep), before)
         except Exception as error:
             raise tidy(error) from error.__cause__
+        return None if DisplayHook.semicolon_at_end_of_expression(cell) else value
+
+    def _run(self, name: str, line: str, cell: str) -> Any:
+        try:
+            version, request = self._version(name, line, cell)
+            if version.source.first:
+                raise UsageError(
+                    f"line {version.source.first[-1].lineno}: this cell awaits, and here it "
+                    "cannot; run it as a cell of its own, with %autoawait on"
+                )
+            return self._run_version(name, version, request)
+        except Exception as error:
+            raise tidy(error) from error.__cause__
+
+    def _version(self, name: str, line: str, cell: str) -> tuple[Version, Request]:
+        request = parse(getattr(self, name), line, self._session.settings.backend)
+        if name == "jaxpr":
+            request = replace(request, run=False)
+        return self._session.version_of(name, line, cell, request.options), request
+
+    def _run_version(self, name: str, version: Version, request: Request) -> Any:
+        if version.source.first or not is_definition_cell(version.source.tree):
+            return self._run_body(version, request)
+        if name != "jit":
+            raise UsageError(
+                f"%%{name}: a cell of definitions computes nothing; write a cell that calls "
+                "one, or %jaxpr f(x), or %%jit here"
+            )
+        self._show(define(self._session, version, request.options), request)
+        return None
 
     def _run_body(self, version: Version, request: Request) -> Any:
         if not version.source.tree.body:
@@ -259,7 +293,7 @@ def _check_source(version: Version) -> None:
     """Refuses what a traced cell cannot hold.
 
     Raises:
-      UsageError: the cell holds `import *` or `await`.
+      UsageError: the cell holds `import *`.
     """
     names = version.source.names
     if names.star_imports:
@@ -267,9 +301,24 @@ def _check_source(version: Version) -> None:
             f"line {names.star_imports[0]}: `import *` cannot stand in a traced cell, which must "
             "know its names; import the names, or import in a cell of its own"
         )
-    if names.awaits:
+
+
+def _check_awaiting(version: Version, request: Request) -> None:
+    """Refuses a cell that awaits and has nothing to trace, or is not to be run.
+
+    Raises:
+      UsageError: it is one.
+    """
+    source = version.source
+    line = source.first[-1].lineno
+    if not request.run:
         raise UsageError(
-            f"line {names.awaits[0]}: a traced cell cannot await; await in a cell before it"
+            f"line {line}: a cell that is not run cannot await; await in a cell before it"
+        )
+    if not source.tree.body:
+        raise UsageError(
+            f"line {line}: nothing stands below this `await`, and what stands above it runs "
+            "untraced; await in the first lines of the cell, or in a cell of its own"
         )
 
 
@@ -287,7 +336,7 @@ def _check_request(version: Version, inputs: Inputs) -> None:
     check_names("--donate", options.donate, traced, does)
     check_names("--grad", options.grad, traced, does)
     check_names("--vmap", [name for name, _ in options.axes], traced, does)
-    assigned = [*version.source.names.assigned]
+    assigned = [*version.source.first_names, *version.source.names.assigned]
     check_names("-o", options.keep, assigned, "assigns")
     if options.grad and not version.source.shown:
         raise UsageError("--grad: the cell must end in the expression to differentiate")
