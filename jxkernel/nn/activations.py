@@ -190,7 +190,9 @@ def _softplus(x: Any) -> Any:
     """Return max(x, 0) + log1p(exp(-|x|)), which is infinite where x is."""
     if dtype_of(x) in dtypes.COMPLEX:
         return logaddexp(x, 0)
-    return ops.add(ops.max(x, 0), log1p(exp(ops.neg(modulus(x)))))
+    # Chosen by select, not by max and abs: both pieces are smooth at 0, to every order.
+    positive = greater(x, 0)
+    return ops.add(select(positive, x, 0), log1p(exp(select(positive, ops.neg(x), x))))
 
 
 softplus = unary_function(

@@ -27,6 +27,7 @@ from jxkernel.ops.compare import eq, gt, lt, ne
 from jxkernel.ops.complex import abs as absolute_value
 from jxkernel.ops.complex import sign as sign_of
 from jxkernel.ops.exponential import pow as power_of
+from jxkernel.ops.identity import stop_gradient
 from jxkernel.ops.rounding import RoundingMethod
 from jxkernel.ops.rounding import nextafter as next_number
 from jxkernel.ops.rounding import round as rounded
@@ -217,7 +218,7 @@ def _floating_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     rest = select(moved, ops.add(rest, y), rest)
     quotient = select(moved, ops.sub(quotient, 1), quotient)
     quotient = rounded(quotient, RoundingMethod.TO_NEAREST_EVEN)
-    return select(eq(y, 0), ops.div(x, y), quotient), rest
+    return select(eq(y, 0), stop_gradient(ops.div(x, y)), quotient), rest
 
 
 def _remainder(x: Any, y: Any) -> Any:

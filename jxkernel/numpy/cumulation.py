@@ -22,6 +22,7 @@ from jxkernel.numpy.promotion import (
     refuse_out,
     static_axis,
 )
+from jxkernel.numpy.reductions import accumulated_dtype
 from jxkernel.numpy.shapes import broadcast_to, moveaxis, ravel
 from jxkernel.ops import cumulative as ops
 from jxkernel.ops.select import select
@@ -142,6 +143,8 @@ def _standard(name: str, operation: Any, identity: int) -> Any:
         if axis is None and rank != 1:
             raise ValueError(f"{name} needs an axis for an array of shape {np.shape(x)}")
         axis = canonical_axis(name, 0 if axis is None else axis, rank)
+        if dtype is None and operation is ops.cumsum:
+            dtype = accumulated_dtype(dtype_of(x), True)
         result = _running_along(name, operation, x, axis, dtype)
         if not include_initial:
             return result
@@ -168,7 +171,8 @@ def cumulative_sum(
     Args:
       x: an array.
       axis: the axis; needed unless the rank is 1.
-      dtype: the dtype to sum in.
+      dtype: the dtype to sum in; where not given small integers are summed in 32 bits, or in
+        64 where those are enabled, as by ``sum``.
       include_initial: whether a 0 comes first.
 
     Raises:
@@ -190,6 +194,8 @@ def cumulative_prod(
     include_initial: bool = False,
 ) -> Any:
     """Return running products; arguments are those of ``cumulative_sum``, and 1 comes first.
+
+    Small integers are multiplied in their own dtype where no other is given.
 
     >>> jnp.cumulative_prod(jnp.array([2, 3]), include_initial=True)
     Array([1, 2, 6], dtype=int32)

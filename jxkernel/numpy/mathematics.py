@@ -31,6 +31,7 @@ from jxkernel.ops.complex import complex as with_parts
 from jxkernel.ops.complex import conj as conjugated
 from jxkernel.ops.complex import imag as imaginary_part
 from jxkernel.ops.complex import real as real_part
+from jxkernel.ops.identity import stop_gradient
 from jxkernel.ops.select import select
 from jxkernel.ops.special import bessel_i0e
 
@@ -162,18 +163,20 @@ log10 = unary_function(
 
 
 def _logaddexp(x: Any, y: Any) -> Any:
-    """Return max + log1p(e^-|x - y|); equal infinities have no difference, and give themselves."""
+    """Return max + log1p(e^-|x - y|); equal infinities have no difference, and give themselves.
+
+    The greater is chosen by ``select``, not by ``max``: so both pieces are smooth where the
+    arguments are equal, and derivatives of every order are right there.
+    """
     difference = sub(x, y)
     undefined = ne(difference, difference)
     # Replaced before anything is made of it, so that its derivative is never multiplied by NaN.
     difference = select(undefined, 0, difference)
-    if dtype_of(x) not in dtypes.COMPLEX:
-        apart = neg(modulus(difference))
-        return add(max(x, y), exponential.log1p(exponential.exp(apart)))
-    first = ge(real_part(x), real_part(y))
+    real = dtype_of(x) not in dtypes.COMPLEX
+    first = ge(x, y) if real else ge(real_part(x), real_part(y))
     apart = select(first, neg(difference), difference)
     joined = add(select(first, x, y), exponential.log1p(exponential.exp(apart)))
-    return select(undefined, add(x, y), joined)
+    return select(undefined, max(x, y) if real else add(x, y), joined)
 
 
 logaddexp = binary_function(
@@ -319,14 +322,19 @@ radians, degrees = deg2rad, rad2deg
 
 
 def _hypot(x: Any, y: Any) -> Any:
-    """Scale by the larger leg, so that squares neither overflow nor vanish."""
+    """Scale by the larger leg, so that squares neither overflow nor vanish.
+
+    The scale cancels, and is a constant to derivatives; where the result is no root, at 0 and at
+    infinity, the root is one of other legs, so that its derivative is finite.
+    """
     refuse_complex("hypot", dtype_of(x))
-    x, y = modulus(x), modulus(y)
-    infinite = bits.bitwise_or(eq(x, np.inf), eq(y, np.inf))
-    longer = max(x, y)
-    scale = select(eq(longer, 0), 1, longer)
-    length = mul(scale, exponential.sqrt(add(square(div(x, scale)), square(div(y, scale)))))
-    return select(infinite, np.inf, select(eq(longer, 0), longer, length))
+    longer = stop_gradient(max(modulus(x), modulus(y)))
+    infinite = bits.bitwise_or(eq(modulus(x), np.inf), eq(modulus(y), np.inf))
+    apart = bits.bitwise_or(infinite, eq(longer, 0))
+    scale = select(apart, 1, longer)
+    first, second = div(select(apart, 1, x), scale), div(select(apart, 0, y), scale)
+    length = mul(scale, exponential.sqrt(add(square(first), square(second))))
+    return select(infinite, np.inf, select(apart, 0, length))
 
 
 hypot = binary_function(

@@ -14,6 +14,7 @@ from jxkernel.numpy.mathematics import ceil, floor, rint
 from jxkernel.numpy.promotion import (
     argument_aval,
     cast,
+    dtype_of,
     inexact_dtype,
     refuse_complex,
     refuse_out,
@@ -117,7 +118,8 @@ def _between_neighbours(
     low, part = _neighbours(ravel(cast(q, dtype)), count, method)
     empty = count == 0 if skip_nan else missing.any(-1, keepdims=True)
     result = where(empty, np.nan, _interpolated(x, low, part, count - 1))
-    result = reshape(moveaxis(result, -1, 0), (*np.shape(q), *rest))
+    own = inexact_dtype(dtype_of(a))
+    result = cast(reshape(moveaxis(result, -1, 0), (*np.shape(q), *rest)), own)
     return expand_dims(result, tuple(np.ndim(q) + i for i in axes)) if keepdims else result
 
 
@@ -222,7 +224,8 @@ def quantile(
       weights: must be None.
 
     Returns:
-      an array whose first axis is that of ``q``, if it has one.  NaN where an element is.
+      an array of the dtype of ``a`` (a float's for integers), whose first axis is that of ``q``,
+      if it has one.  NaN where an element is.
 
     Raises:
       TypeError: an argument is complex.

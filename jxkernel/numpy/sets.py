@@ -272,14 +272,28 @@ def isin(
     return ~found if invert else found
 
 
-def _selected(values: Any, mask: Any, size: int | None, fill_value: Any) -> Any:
-    """Return the values where a mask holds, cut off or filled to a size."""
+def _selected(
+    values: Any, mask: Any, size: int | None, fill_value: Any, least: bool = False
+) -> Any:
+    """Return the values where a mask holds, cut off or filled to a size.
+
+    What fills is ``fill_value``, else 0, or the first of the chosen if ``least`` says so.
+    """
     (places,) = nonzero(mask, size=size, fill_value=values.size)
-    chosen = take(values, places, 0, mode="clip") if values.size else values
     if size is None:
-        return chosen
-    fill = values[:1] * 0 if fill_value is None else asarray(fill_value, values.dtype)
-    return where(arange(index(size)) < mask.sum(), chosen, fill)
+        return take(values, places, 0, mode="clip") if values.size else values
+    fill = asarray(0 if fill_value is None else fill_value, values.dtype)
+    if not values.size:
+        return full((index(size),), fill)
+    chosen = take(values, places, 0, mode="clip")
+    if fill_value is None and least:
+        fill = where(mask.any(), chosen[:1], fill)
+    return _filled(chosen, mask.sum(), fill)
+
+
+def _filled(chosen: Any, count: Any, fill: Any) -> Any:
+    """Return the first ``count`` of the chosen, and after them what fills."""
+    return where(arange(chosen.shape[0]) < count, chosen, fill)
 
 
 def _flat_pair(name: str, ar1: Any, ar2: Any) -> tuple[Any, Any]:
@@ -351,7 +365,12 @@ def setxor1d(
 ) -> Any:
     """Return the distinct elements that are in one of two arrays only, sorted.
 
-    Arguments are those of ``setdiff1d``.
+    Args:
+      ar1: an array.
+      ar2: an array.
+      assume_unique: accepted; it changes nothing.
+      size: how many to return, needed while traced.
+      fill_value: what follows the last one; the least of them where not given, 0 if there is none.
 
     >>> jnp.setxor1d(jnp.array([3, 1]), jnp.array([1, 2]))
     Array([2, 3], dtype=int32)
@@ -359,7 +378,7 @@ def setxor1d(
     _check_known("setxor1d", size, ar1, ar2)
     first, second = _flat_pair("setxor1d", ar1, ar2)
     ordered, mask = _exclusive(first, second)
-    return _selected(ordered, mask, size, fill_value)
+    return _selected(ordered, mask, size, fill_value, least=True)
 
 
 @fused
@@ -383,9 +402,10 @@ def intersect1d(
       ar1: an array.
       ar2: an array.
       assume_unique: accepted; it changes nothing.
-      return_indices: whether to return the first position of each in both arrays.
+      return_indices: whether to return the first position of each in both arrays; those of what
+        fills are the arrays' sizes.
       size: how many to return, needed while traced.
-      fill_value: what follows the last one; 0 where not given.
+      fill_value: what follows the last one; the least of them where not given, 0 if there is none.
 
     >>> jnp.intersect1d(jnp.array([3, 1, 2, 3]), jnp.array([5, 3, 2]))
     Array([2, 3], dtype=int32)
@@ -393,10 +413,12 @@ def intersect1d(
     _check_known("intersect1d", size, ar1, ar2)
     first, second = _flat_pair("intersect1d", ar1, ar2)
     ordered, new = _distinct(first)
-    common = _selected(ordered, new & _contained(ordered, second), size, fill_value)
+    mask = new & _contained(ordered, second)
+    common = _selected(ordered, mask, size, fill_value, least=True)
     if not return_indices:
         return common
-    return common, _first_places(first, common), _first_places(second, common)
+    count = mask.sum()
+    return common, *(_filled(_first_places(x, common), count, x.size) for x in (first, second))
 
 
 @fused

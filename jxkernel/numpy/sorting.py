@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.numpy.creation import asarray
+from jxkernel.numpy.creation import asarray, user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import less, less_equal
 from jxkernel.numpy.promotion import (
@@ -117,15 +117,20 @@ def argsort(
     order: None = None,
     stable: bool = True,
     descending: bool = False,
+    dtype: Any = None,
 ) -> Any:
-    """Return the positions that sort an array; arguments are those of ``sort``.
+    """Return the positions that sort an array.
+
+    Arguments are those of ``sort``, and ``dtype``: that of the positions, the default integers'
+    where not given.
 
     >>> jnp.argsort(jnp.array([7, 1, 5]), descending=True)
     Array([0, 2, 1], dtype=int32)
     """
     if kind is not None or order is not None:
         _refuse_order("argsort", kind, order)
-    return _argsorted(a, static_axis("argsort", axis), bool(stable), bool(descending))
+    places = _argsorted(a, static_axis("argsort", axis), bool(stable), bool(descending))
+    return places if dtype is None else cast(places, user_dtype(dtype, "argsort"))
 
 
 @fused(static=("axis",), name="lexsort")

@@ -120,7 +120,7 @@ def _covariance(
             weights = given if weights is None else weights * given
     count: Any = x.shape[1]
     if weights is None:
-        center, freedom = x.mean(1), count - ddof
+        center, freedom = x.mean(1), max(count - ddof, 0)
         weighted = x - center[:, None]
     else:
         weights = cast(weights, inexact_dtype(argument_aval("cov", weights).dtype))

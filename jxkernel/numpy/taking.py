@@ -367,6 +367,18 @@ def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: An
     return compress(ravel(condition), ravel(arr), size=size, fill_value=fill_value)
 
 
+def _refuse_beyond(condition: Any, length: int) -> None:
+    """Refuse a known condition of ``compress`` that holds beyond the axis."""
+    (given,) = np.shape(condition)
+    if given <= length or isinstance(condition, Tracer):
+        return
+    if np.any(_known("compress", condition)[length:]):
+        raise ValueError(
+            f"compress got a condition of {given} elements that holds beyond the {length} parts "
+            "along the axis"
+        )
+
+
 @moves_elements
 def compress(
     condition: Any,
@@ -380,7 +392,7 @@ def compress(
     """Return the parts of an array along an axis where a condition holds.
 
     Args:
-      condition: a rank-1 array, no longer than the axis.
+      condition: a rank-1 array; beyond the axis it holds nowhere.
       a: an array.
       axis: the axis; None for the flattened array.
       size: how many parts to return; needed while traced.
@@ -388,7 +400,7 @@ def compress(
       out: must be None.
 
     Raises:
-      ValueError: ``condition`` is not of rank 1.
+      ValueError: ``condition`` is not of rank 1, or holds beyond the axis (where it is known).
 
     >>> jnp.compress(jnp.array([False, True]), jnp.array([[1, 2], [3, 4]]), axis=0)
     Array([[3, 4]], dtype=int32)
@@ -400,6 +412,8 @@ def compress(
     a, axis = (ravel(a), 0) if axis is None else (asarray(a), axis)
     axis = canonical_axis("compress", axis, a.ndim)
     length = a.shape[axis]
+    if size is None:
+        _refuse_beyond(condition, length)
     (places,) = _positions("compress", condition, size, (length,) if size is not None else None)
     return take(a, places, axis, fill_value=fill_value)
 

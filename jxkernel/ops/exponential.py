@@ -14,8 +14,8 @@ from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.ops.accuracy import Accuracy, accuracy_attributes, bind_accurate
 from jxkernel.ops.arithmetic import add, div, integer_pow, mul, sub
-from jxkernel.ops.compare import eq
-from jxkernel.ops.complex import component_dtype
+from jxkernel.ops.compare import eq, ge
+from jxkernel.ops.complex import abs, component_dtype
 from jxkernel.ops.convert import convert_element_type
 from jxkernel.ops.families import (
     FLOATING,
@@ -342,10 +342,17 @@ def _without_zero(x: Any) -> Any:
 
 
 def _pow_jvp_base(t: Any, x: Any, y: Any, z: Any) -> Any:
-    """Return t · y · xʸ⁻¹, which is 0 where y = 0 even at x = 0."""
-    if dtypes.issubdtype(abstractify(y).dtype, np.inexact):
-        slope = mul(_without_zero(y), pow(x, sub(y, 1)))
-        return mul(t, select(eq(y, 0), 0, slope))
+    """Return t · y · xʸ⁻¹, which is 0 where y = 0 even at x = 0.
+
+    For y = 0 it is y / x, which is 0 but has the derivative 1 / x in y.
+    """
+    dtype = abstractify(y).dtype
+    if dtypes.issubdtype(dtype, np.inexact):
+        exponent = _without_zero(y)
+        slope = mul(exponent, pow(x, sub(exponent, 1)))
+        invertible = ge(abs(x), float(dtypes.finfo(dtype).tiny))
+        inverse = select(invertible, div(1, select(invertible, x, 1)), 0)
+        return mul(t, select(eq(y, 0), mul(y, inverse), slope))
     exponent = convert_element_type(y, abstractify(x).dtype)
     slope = mul(exponent, pow(x, select(eq(y, 0), 1, sub(y, 1))))
     return mul(t, select(eq(y, 0), 0, slope))

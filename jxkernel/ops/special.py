@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel.ops.accuracy import Accuracy, bind_accurate
-from jxkernel.ops.arithmetic import add, div, mul, neg, square, sub
+from jxkernel.ops.arithmetic import add, clamp, div, mul, neg, square, sub
 from jxkernel.ops.compare import lt
 from jxkernel.ops.complex import abs, sign
 from jxkernel.ops.exponential import exp
@@ -43,12 +43,18 @@ __all__ = [
 
 _ERF_SLOPE = 2 / sqrt(pi)
 
+
+def _bell(x: Any) -> Any:
+    """Return exp(-x²), which and whose derivatives are 0 at infinity: it is 0 from 30 on."""
+    return exp(neg(square(clamp(-30.0, x, 30.0))))
+
+
 erf_p = unary(
     "erf",
     FLOATING,
     lower="chlo.erf",
     reference="scipy.special.erf",
-    jvp=lambda t, x, y: mul(t, mul(exp(neg(square(x))), _ERF_SLOPE)),
+    jvp=lambda t, x, y: mul(t, mul(_bell(x), _ERF_SLOPE)),
 )
 
 
@@ -79,7 +85,7 @@ erfc_p = unary(
     FLOATING,
     lower=formula_rule(_applied("chlo.erfc")),
     reference="scipy.special.erfc",
-    jvp=lambda t, x, y: mul(t, mul(exp(neg(square(x))), -_ERF_SLOPE)),
+    jvp=lambda t, x, y: mul(t, mul(_bell(x), -_ERF_SLOPE)),
 )
 
 
@@ -411,11 +417,16 @@ def bessel_i0e(x: Any) -> Any:
 
 
 def _bessel_i1e_slope(x: Any, y: Any) -> Any:
-    """Return I₀ₑ(x) - y (sign x + 1/x), and its limit 1/2 near 0."""
-    near = lt(abs(x), float(np.finfo(np.float32).tiny) ** 0.5)
+    """Return I₀ₑ(x) - y (sign x + 1/x); near 0 the series of the derivative of exp(-|x|) I₁(x).
+
+    The series is 1/2 - |x| + 15/16 x² - 7/12 |x|³ + ...
+    """
+    size = abs(x)
+    near = lt(size, 1e-4)
     safe = select(near, 1, x)
     slope = sub(bessel_i0e(safe), mul(y, add(sign(safe), div(1.0, safe))))
-    return select(near, 0.5, slope)
+    series = add(mul(size, add(mul(size, sub(15 / 16, mul(size, 7 / 12))), -1.0)), 0.5)
+    return select(near, series, slope)
 
 
 bessel_i1e_p = unary(

@@ -386,7 +386,8 @@ def _asinh_slope(x: Any) -> Any:
     """
     dtype = abstractify(x).dtype
     if dtypes.issubdtype(dtype, np.complexfloating):
-        return rsqrt(add(square(x), 1))
+        # Less -1, not plus 1: an imaginary part of -0, which chooses the branch, stays -0.
+        return rsqrt(sub(square(x), -1))
     largest = float(dtypes.finfo(dtype).max) ** 0.5
     scale = stop_gradient(reciprocal(clamp(1, abs(x), largest)))
     return mul(scale, rsqrt(add(square(scale), square(mul(x, scale)))))

@@ -63,6 +63,11 @@ def test_a_traced_end_of_a_range_is_named():
 # Each row: the call, the error's class, words of the message in order.
 WRONG = [
     # shapes
+    (
+        lambda: jnp.compress(jnp.array([True, False, True]), X, axis=0),
+        ValueError,
+        "compress got a condition of 3 elements that holds beyond the 2 parts",
+    ),
     (lambda: X.reshape(4, 2), TypeError, r"reshape .*\(4, 2\) .*\(2, 3\) and 6 elements"),
     (lambda: X.reshape(-1, -1), ValueError, r"reshape got shape \(-1, -1\)"),
     (lambda: X.reshape("a"), TypeError, "reshape got shape='a' of type str"),

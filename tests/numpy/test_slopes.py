@@ -14,6 +14,13 @@ SLOPES = {
         lambda x: jnp.where(x > 0, jnp.sqrt(jnp.where(x > 0, x, 1.0)), 0.0),
         [(-1.0, 0.0), (0.0, 0.0), (4.0, 0.25)],
     ),
+    "floor_divide by zero": (lambda x: jnp.floor_divide(1.0, x), [(0.0, 0.0), (2.0, 0.0)]),
+    "hypot": (lambda x: jnp.hypot(x, 2.0), [(0.0, 0.0), (INF, 0.0), (-1.5, -0.6)]),
+    "hypot of infinity": (lambda x: jnp.hypot(x, INF), [(0.0, 0.0), (2.0, 0.0)]),
+    "hypot of zero": (lambda x: jnp.hypot(x, 0.0), [(0.0, 0.0), (-2.0, -1.0)]),
+    "slope of hypot": (jx.grad(lambda x: jnp.hypot(x, 2.0)), [(0.0, 0.5)]),
+    "slope of 2 ** y by its base": (lambda y: jx.grad(jnp.power)(2.0, y), [(0.0, 0.5)]),
+    "slope of 0 ** y by its base": (lambda y: jx.grad(jnp.power)(0.0, y), [(0.0, 0.0)]),
     "where that is not guarded": (
         lambda x: jnp.where(x > 0, jnp.sqrt(x), 0.0),
         [(-1.0, NAN), (0.0, NAN), (4.0, 0.25)],
@@ -64,6 +71,12 @@ SLOPES = {
     "logsumexp": (
         nn.logsumexp,
         [([-INF, 0.0], [0.0, 1.0]), ([-INF, -INF], [0.0, 0.0]), ([1e3, 1e3], [0.5, 0.5])],
+    ),
+    "slope of softplus": (jx.grad(nn.softplus), [(0.0, 0.25), (-1e30, 0.0), (1e30, 0.0)]),
+    "slope of log_sigmoid": (jx.grad(nn.log_sigmoid), [(0.0, -0.25)]),
+    "slope of logaddexp": (
+        jx.grad(lambda x: jnp.logaddexp(x, 2.0)),
+        [(2.0, 0.25), (-INF, 0.0), (INF, 0.0)],
     ),
     "logaddexp": (lambda x: jnp.logaddexp(x, x), [(-INF, 1.0), (0.0, 1.0), (INF, 1.0)]),
     "softmax": (lambda x: nn.softmax(x)[0], [([-INF, 0.0], [0.0, 0.0]), ([1e3, 0.0], [0.0, 0.0])]),
@@ -133,6 +146,11 @@ INTEGERS = {
     "a literal wraps like a conversion": (lambda x: x + 300, (jnp.int8(1),), I8(45)),
     "sum of bool": (jnp.sum, (np.array([True, True]),), I32(2)),
     "prod of bool": (jnp.prod, (np.array([True, True]),), I32(1)),
+    "cumulative_sum of int8 is of int32": (
+        jnp.cumulative_sum,
+        (np.full(2, 100, I8),),
+        np.array([100, 200], I32),
+    ),
     "cumsum of int8": (jnp.cumsum, (np.full(2, 100, I8),), np.array([100, -56], I8)),
     "mean of integers": (jnp.mean, (np.array([1, 2], I32),), np.float32(1.5)),
 }

@@ -33,6 +33,9 @@ SLOPES: dict[str, tuple[Any, list[tuple[float, float]]]] = {
     "lgamma": (lax.lgamma, [(INF, INF), (1.0, -np.euler_gamma)]),
     "bessel_i0e": (lax.bessel_i0e, [(0.0, 0.0)]),
     "bessel_i1e": (lax.bessel_i1e, [(0.0, 0.5), (1e-30, 0.5)]),
+    "slope of bessel_i1e": (jx.grad(lax.bessel_i1e), [(1e-30, -1.0), (-1e-30, 1.0)]),
+    "slope of erf": (jx.grad(lax.erf), [(INF, 0.0), (0.0, 0.0)]),
+    "slope of erfc": (jx.grad(lax.erfc), [(-INF, 0.0)]),
     "square": (lax.square, [(0.0, 0.0)]),
     "x to the 0.0": (lambda x: lax.pow(x, 0.0), [(0.0, 0.0), (-2.0, 0.0)]),
     "x to the 1.0": (lambda x: lax.pow(x, 1.0), [(0.0, 1.0), (-2.0, 1.0)]),
@@ -171,3 +174,10 @@ def test_sine_and_cosine_far_up_the_imaginary_axis(function: Any, reference: Any
     z = np.complex64([100j, -100j, 1 + 1e-3j, 1e-4j, 1e-4, 3 - 2j])
     with np.errstate(all="ignore"):
         np.testing.assert_allclose(function(z), reference(z), rtol=1e-6)
+
+
+def test_asinh_has_the_slope_of_the_side_of_its_cut() -> None:
+    slope = jx.grad(lax.asinh, holomorphic=True)
+    for sign in (1, -1):
+        z = np.complex64(complex(0.0, 2.0 * sign))
+        np.testing.assert_allclose(slope(z), -1j * sign / np.sqrt(3), rtol=1e-6)

@@ -250,3 +250,41 @@ def test_hyp1f1_at_whole_parameters(a: float, b: float, x: float, wanted: float)
     np.testing.assert_allclose(special.hyp1f1(a, b, x), wanted, 1e-6)
     slope = jx.grad(special.hyp1f1, 2)(float(a), float(b), float(x))
     assert np.isfinite(slope) or not np.isfinite(wanted)
+
+
+SLOPES: dict[str, tuple[Any, list[tuple[Any, float]]]] = {
+    "entr": (special.entr, [(-2.0, 0.0), (0.0, np.inf), (1.0, -1.0)]),
+    "kl_div in p": (lambda p: special.kl_div(p, 2.0), [(0.0, 0.0), (2.0, 0.0)]),
+    "sici": (lambda x: sum(special.sici(x)), [(np.inf, 0.0), (-np.inf, 0.0)]),
+    "expn of order 0": (lambda x: special.expn(0, x), [(np.inf, 0.0), (1.0, -2 / np.e)]),
+    "slope of log_ndtr": (jx.grad(special.log_ndtr), [(0.0, -2 / np.pi), (np.inf, 0.0)]),
+    "slope of ndtr": (jx.grad(special.ndtr), [(0.0, 0.0), (-np.inf, 0.0)]),
+    "slope of i1": (jx.grad(special.i1), [(0.0, 0.0), (1e-30, 0.0)]),
+}
+
+
+def test_slopes_at_edges() -> None:
+    points = {name: np.float32([x for x, _ in rows]) for name, (_, rows) in SLOPES.items()}
+    found = jx.jit(
+        lambda points: {k: jx.vmap(jx.grad(SLOPES[k][0]))(x) for k, x in points.items()}
+    )(points)
+    for name, (_, rows) in SLOPES.items():
+        wanted = [slope for _, slope in rows]
+        np.testing.assert_allclose(found[name], wanted, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+# By differences of SciPy's functions in 64 bits.
+BY_PARAMETER = [
+    (special.hyp1f1, (-2.0, -0.5, 1.0), (3.010805104, 8.0, -4.0)),
+    (special.hyp1f1, (-0.5, -0.5, -2.0), (3.566700777, -3.566700777, 0.135335283)),
+    (special.hyp1f1, (2.5, 0.5, -2.0), (0.315403413, -0.074807354, -0.406005850)),
+    (special.hyp2f1, (-1.0, 0.3, 0.5, 0.5), (0.221674823, -1.0, 0.6, -0.6)),
+    (special.hyp2f1, (-1.0, 0.0, 0.5, -1.0), (0.0, 2.0, 0.0, 0.0)),
+    (special.hyp2f1, (-1.0, 0.5, 0.5, -1.0), (-1.386294361, 2.0, -2.0, -1.0)),
+]
+
+
+def test_hypergeometric_slopes_where_the_series_ends() -> None:
+    found = jx.jit(lambda: [jx.grad(f, tuple(range(len(at))))(*at) for f, at, _ in BY_PARAMETER])()
+    for slopes, (_, _, wanted) in zip(found, BY_PARAMETER, strict=True):
+        np.testing.assert_allclose(slopes, wanted, rtol=1e-5, atol=1e-6)

@@ -128,7 +128,12 @@ def _entr(x: Any) -> Any:
     return jnp.where(x < 0, -np.inf, -_xlogy(x, x))
 
 
-_entr.defjvps(lambda t, y, x: -t * (1 + jnp.log(x)))
+@_entr.defjvp
+def _entr_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    ((x,), (t,)) = primals, tangents
+    negative = x < 0
+    slope = -1 - jnp.log(jnp.where(negative, 1, x))
+    return _entr(x), t * jnp.where(negative, 0, slope)
 
 
 @fused
@@ -138,7 +143,7 @@ def entr(x: Any) -> Any:
     Args:
       x: a real array; integers become floating.
 
-    The derivative is -1 - log(x), inf at 0.
+    The derivative is -1 - log(x), inf at 0 and 0 below.
 
     >>> from jxkernel.scipy import special
     >>> special.entr(1.0) == 0
@@ -179,6 +184,8 @@ def kl_div(p: Any, q: Any) -> Any:
       p: a real array; integers become floating.
       q: another.
 
+    The derivative in ``p`` is log(p/q); 0 where p is 0, as that of ``rel_entr``.
+
     >>> from jxkernel.scipy import special
     >>> special.kl_div(0.0, 1.0)
     Array(1., dtype=float32, weak_type=True)
@@ -188,7 +195,8 @@ def kl_div(p: Any, q: Any) -> Any:
 
 def _kl_div(p: Any, q: Any) -> Any:
     value = _rel_entr(p, q)
-    return jnp.where(value == np.inf, value, value - p + q)
+    both = jnp.where(p == 0, value, value - p) + q
+    return jnp.where(value == np.inf, value, both)
 
 
 def _power_of_log(log: Any, exponent: Any) -> Any:

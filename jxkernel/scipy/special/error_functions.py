@@ -84,7 +84,8 @@ def _scaled(x: Any) -> Any:
     Source: M. Shepherd and J. Laframboise, "Chebyshev approximation of (1 + 2x) exp(x²) erfc x",
     Mathematics of Computation 36, 1981.
     """
-    size = jnp.minimum(abs(x), 1e30)
+    # Not abs(x), whose derivative at 0 is 0: the sum is smooth there.
+    size = jnp.minimum(jnp.where(x < 0, -x, x), 1e30)
     tail = chebyshev((size - 4) / (size + 4), -1, 1, ERFCX) / (1 + 2 * size)
     tail = jnp.where(abs(x) == np.inf, 0, tail)
     return jnp.where(x < 0, 2 * jnp.exp(x * x) - tail, tail) + 0 * jnp.where(jnp.isnan(x), x, 0)
@@ -245,7 +246,13 @@ def _ndtr(x: Any) -> Any:
     return ops.erfc(-x / sqrt(2)) * 0.5
 
 
-_ndtr.defjvps(lambda t, y, x: t * jnp.exp(-0.5 * x * x - _HALF_LOG_TAU))
+_ndtr.defjvps(lambda t, y, x: t * _density(x))
+
+
+def _density(x: Any) -> Any:
+    """Return the normal density, which and whose derivatives are 0 at infinity."""
+    inside = jnp.clip(x, -40, 40)
+    return jnp.exp(-0.5 * inside * inside - _HALF_LOG_TAU)
 
 
 @custom_jvp
@@ -264,7 +271,7 @@ def _log_ndtr_slope(x: Any) -> Any:
     """Return φ(x)/Φ(x) = √(2/π) / erfcx(-x/√2), in which nothing cancels; 0 far above."""
     inside = jnp.minimum(x, 10)
     slope = sqrt(2 / pi) / _scaled(-inside / sqrt(2))
-    return jnp.where(x > 10, jnp.exp(-0.5 * x * x - _HALF_LOG_TAU), slope)
+    return jnp.where(x > 10, _density(x), slope)
 
 
 @fused(static=("series_order",), name="log_ndtr")

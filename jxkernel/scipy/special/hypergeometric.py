@@ -5,6 +5,7 @@ fast.  Derivatives in the parameters are those of the series, term by term.
 """
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -24,16 +25,16 @@ __all__ = ["hyp1f1", "hyp2f1"]
 _LIMIT = 20_000
 
 
+@custom_jvp
 def _series(tops: tuple[Any, ...], bottom: Any, x: Any) -> Any:
     """Return Σ (a)ₖ ... / ((b)ₖ k!) xᵏ, until no element has a term that counts."""
     threshold = epsilon(x)
 
     def goes_on(state: Any) -> Any:
         k, term, total = state
-        small = abs(term) <= threshold * abs(total)
         # A small term may precede greater ones while the factors change their signs.
-        early = k < _few(tops, bottom)
-        return ((~small | early) & (term != 0)).any() & (k < _LIMIT)
+        early = (k < _few(tops, bottom)) & (term != 0)
+        return ((abs(term) > threshold * abs(total)) | early).any() & (k < _LIMIT)
 
     def step(state: Any) -> Any:
         k, term, total = state
@@ -47,6 +48,53 @@ def _series(tops: tuple[Any, ...], bottom: Any, x: Any) -> Any:
 
     one = jnp.ones_like(x)
     return while_loop(goes_on, step, (x.dtype.type(0), one, one))[2]
+
+
+@_series.defjvp
+def _series_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    """In x the slope is Π a / b of the series whose parameters are greater by 1."""
+    tops, bottom, x = primals
+    by_x = _series(tuple(top + 1 for top in tops), bottom + 1, x) * prod(tops) / bottom
+    slopes = (*_parameter_slopes(tops, bottom, x), by_x)
+    moves = (*tangents[0], *tangents[1:])
+    # A slope that is unused may be infinite.
+    parts = [jnp.where(t == 0, 0, t * slope) for t, slope in zip(moves, slopes, strict=True)]
+    return _series(tops, bottom, x), sum(parts)
+
+
+def _parameter_slopes(tops: tuple[Any, ...], bottom: Any, x: Any) -> tuple[Any, ...]:
+    """Return the derivatives of the series in its upper parameters and in the lower one.
+
+    They are series of their own, and go on where that of the value ends: (a)ₖ = 0 for an a of 0,
+    -1, ... has another slope than 0.  Beyond the circle of convergence they end with it.
+    """
+    threshold = epsilon(x)
+    converges = abs(x) < (1 if len(tops) > 1 else np.inf)
+    parameters = (*tops, bottom)
+
+    def goes_on(state: Any) -> Any:
+        k, term, slopes, totals = state
+        counts = (k < _few(tops, bottom)) & (term != 0)
+        for slope, total in zip(slopes, totals, strict=True):
+            counts = counts | (abs(slope) > threshold * abs(total))
+        return counts.any() & (k < _LIMIT)
+
+    def step(state: Any) -> Any:
+        k, term, slopes, totals = state
+        scale = x / ((bottom + k) * (k + 1))
+        factors = [top + k for top in tops]
+        factor = scale * prod(factors)
+        # By the product rule: without the one factor that is differentiated.
+        others = [prod(factors[:i] + factors[i + 1 :]) for i in range(len(factors))]
+        moved = [scale * other for other in others] + [-factor / (bottom + k)]
+        following = [s * factor + term * m for s, m in zip(slopes, moved, strict=True)]
+        kept = converges | (term != 0)
+        slopes = tuple(jnp.where(kept, slope, 0) for slope in following)
+        totals = tuple(total + slope for total, slope in zip(totals, slopes, strict=True))
+        return k + 1, term * factor, slopes, totals
+
+    zeros = tuple(jnp.zeros_like(x) for _ in parameters)
+    return while_loop(goes_on, step, (x.dtype.type(0), jnp.ones_like(x), zeros, zeros))[3]
 
 
 def _few(tops: tuple[Any, ...], bottom: Any) -> Any:
@@ -94,10 +142,12 @@ def _far_left(a: Any, b: Any, x: Any) -> Any:
     return jnp.where(pole, 0, gammasgn(b) * gammasgn(safe) * size * total)
 
 
-def _kummer(a: Any, b: Any, x: Any) -> Any:
-    """Return ₁F₁: for negative x it is exp(x) ₁F₁(b - a; b; -x), whose terms cancel less."""
+def _kummer(a: Any, b: Any, x: Any, ends: Any) -> Any:
+    """Return ₁F₁: for negative x it is exp(x) ₁F₁(b - a; b; -x), whose terms cancel less.
+
+    ``ends`` says where it is a polynomial, and stays one.
+    """
     bound = 30.0 if x.dtype == np.float32 else 60.0
-    ends = _is_natural(a)
     left = (x < 0) & ~ends
     far = left & (x < -bound - a * a - (b - a) ** 2)
     top = jnp.where(left, b - a, a)
@@ -113,7 +163,7 @@ def _hyp1f1(a: Any, b: Any, x: Any) -> Any:
     # Equal parameters cancel, and a = 0 leaves the first term, also where b is a pole.
     equal = (a == b) & (a != 0)
     given = jnp.where(pole | (b == 0) | equal, 1, b)
-    value = _kummer(jnp.where(equal, 1, a), given, x)
+    value = _kummer(jnp.where(equal, 1, a), given, x, _is_natural(a) & ~equal)
     return jnp.where(pole, np.inf, value)
 
 
@@ -121,7 +171,7 @@ def _hyp1f1(a: Any, b: Any, x: Any) -> Any:
 def _hyp1f1_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     """In x the slope is a/b ₁F₁(a + 1; b + 1; x) (DLMF 13.3.15); of 1 it is 0, of exp(x) itself."""
     a, b, x = primals
-    by_a, by_b = _slopes(lambda a, b: _kummer(a, b, x), a, b)
+    by_a, by_b = _slopes(lambda a, b: _kummer(a, b, x, jnp.zeros(x.shape, bool)), a, b)
     value, flat = _hyp1f1(a, b, x), a == 0
     by_x = a / jnp.where(flat, 1, b) * _hyp1f1(a + 1, b + 1, x)
     by_x = jnp.where(flat, 0, jnp.where(a == b, value, by_x))

@@ -172,7 +172,9 @@ def _expn(n: Any, x: Any) -> Any:
 def _expn_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     """The derivative in x is -Eₙ₋₁(x), of which E₋₁(x) = (1 + x) exp(-x)/x²; none in n."""
     n, x = primals
-    before = jnp.where(n == 0, (1 + x) * jnp.exp(-x) / (x * x), _expn(jnp.maximum(n - 1, 0), x))
+    inside = jnp.where(x == np.inf, 1, x)
+    first = jnp.where(x == np.inf, 0, (1 + inside) * jnp.exp(-inside) / (inside * inside))
+    before = jnp.where(n == 0, first, _expn(jnp.maximum(n - 1, 0), x))
     return _expn(n, x), -tangents[1] * before
 
 
@@ -221,7 +223,10 @@ def _sici(x: Any) -> tuple[Any, Any]:
 @_sici.defjvp
 def _sici_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     (x,), (t,) = primals, tangents
-    return _sici(x), (t * jnp.sinc(x / pi), t * jnp.cos(x) / x)
+    ends = abs(x) == np.inf
+    inside = jnp.where(ends, 1, x)
+    slopes = jnp.sinc(inside / pi), jnp.cos(inside) / inside
+    return _sici(x), tuple(t * jnp.where(ends, 0, slope) for slope in slopes)
 
 
 @fused

@@ -1,0 +1,53 @@
+"""Set operations of a given size: what fills, and where it says that it comes from."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jxkernel as jx
+import jxkernel.numpy as jnp
+
+A, B = np.array([1, 2, 3, 3, 5]), np.array([3, 5, 7, 5])
+NONE = np.zeros(0, np.float32)
+
+FILLED: list[tuple[Any, tuple[Any, Any], list[Any]]] = [
+    (jnp.union1d, (A, B), [1, 2, 3, 5, 7, 1]),
+    (jnp.intersect1d, (A, B), [3, 5, 3, 3, 3, 3]),
+    (jnp.setxor1d, (A, B), [1, 2, 7, 1, 1, 1]),
+    (jnp.setdiff1d, (A, B), [1, 2, 0, 0, 0, 0]),
+    (jnp.intersect1d, (A[:2], B), [0] * 6),
+    (jnp.setxor1d, (A, A), [0] * 6),
+    (jnp.intersect1d, (NONE, NONE), [0.0] * 6),
+    (jnp.setxor1d, (NONE, NONE), [0.0] * 6),
+]
+
+
+@pytest.mark.parametrize("run", [lambda f: f, jx.jit], ids=["eager", "jit"])
+def test_what_fills_is_the_least_or_zero(run: Any) -> None:
+    for function, (a, b), wanted in FILLED:
+        found = run(lambda a, b, f=function: f(a, b, size=6))(a, b)
+        assert found.tolist() == wanted, function.__name__
+        found = run(lambda a, b, f=function: f(a, b, size=6, fill_value=-9))(a, b)
+        count = len(getattr(np, function.__name__)(a, b))
+        assert found.tolist() == [*wanted[:count], *[-9] * (6 - count)], function.__name__
+
+
+def test_positions_of_what_fills_are_the_sizes() -> None:
+    values, first, second = jnp.intersect1d(A, B, return_indices=True, size=4)
+    assert values.tolist() == [3, 5, 3, 3]
+    assert first.tolist() == [2, 4, 5, 5]
+    assert second.tolist() == [0, 1, 4, 4]
+
+
+def test_positions_have_the_dtype_asked_for() -> None:
+    places = jnp.argsort(jnp.array([3, 1, 2]), dtype="uint8")
+    assert (places.dtype, places.tolist()) == (np.uint8, [1, 2, 0])
+
+
+@pytest.mark.parametrize("q", [np.float32(0.4), np.float32([0.2, 0.4])])
+def test_quantiles_have_the_dtype_of_the_array(q: Any) -> None:
+    x = jnp.array([1, 2, 3, 4], jnp.bfloat16)
+    for function in (jnp.quantile, jnp.nanquantile, jnp.percentile):
+        assert function(x, q).dtype == jnp.bfloat16
+    np.testing.assert_allclose(jnp.quantile(x, q).astype("float32"), 1 + 3 * q, rtol=0.01)
