@@ -11,6 +11,7 @@ from jxkernel.observe.backend_states import BackendChange, BackendPreview, Backe
 from jxkernel.observe.backends import BackendSwitch
 from jxkernel.observe.benchmarks import Benchmark, Times, benchmark
 from jxkernel.observe.call_costs import CallCost, OperationCost, cost, cost_of
+from jxkernel.observe.comparisons import Comparison, compare
 from jxkernel.observe.differences import ProgramDiff, diff
 from jxkernel.observe.exercises import Exercise, Graded
 from jxkernel.observe.explain import LedgerRow, explain, format_ledger, ledger
@@ -51,6 +52,7 @@ __all__ = [
     "BackendSwitch",
     "Benchmark",
     "CallCost",
+    "Comparison",
     "DeviceMemory",
     "Exercise",
     "Freeing",
@@ -86,6 +88,7 @@ __all__ = [
     "Window",
     "assert_max_traces",
     "benchmark",
+    "compare",
     "cost",
     "cost_of",
     "device_memory",

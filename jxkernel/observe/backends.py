@@ -48,8 +48,10 @@ from jxkernel.observe.backend_states import (
 from jxkernel.observe.memory import device_label, device_memory, ways_in
 
 __all__ = [
+    "MOST_CPU_DEVICES",
     "PRECISIONS",
     "BackendSwitch",
+    "cell_elsewhere",
 ]
 
 PRECISIONS = ("default", "high", "highest", "bfloat16", "tensorfloat32", "float32")
@@ -314,7 +316,7 @@ class _Plan:
                 f"{self.target} by each call that uses them"
             )
         yield from self._dtype_notes(found)
-        cell = _running_cell()
+        cell = cell_elsewhere()
         if cell:
             yield f"{cell} is running: what it does from then on goes by the change"
 
@@ -438,8 +440,8 @@ def _group() -> str:
     return f"number {group.rank} of {group.size} at {group.address}" if group else ""
 
 
-def _running_cell() -> str:
-    """The cell that runs now in another thread; empty where none does."""
+def cell_elsewhere() -> str:
+    """Returns the label of the cell that runs now in another thread; empty where none does."""
     open_cells = {one.number: one for one in events.open_spans() if one.kind is events.CellFinished}
     spans = {one.number: one for one in events.open_spans()}
     own = events.current_span()

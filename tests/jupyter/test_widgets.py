@@ -11,8 +11,8 @@ from ipywidgets import HTML, Button, Label
 from ipywidgets.widgets.widget_description import DescriptionWidget
 
 import jxkernel as jx
+from jxkernel import events, runtime, widgets
 from jxkernel import numpy as jnp
-from jxkernel import runtime, widgets
 from jxkernel.config import config
 from jxkernel.events import bus
 from jxkernel.jupyter.widgets.ledger import timeline_figure
@@ -328,6 +328,86 @@ def test_memory_panel_without_a_function_takes_no_arguments() -> None:
         widgets.MemoryPanel(x=jnp.ones(3))
 
 
+FIGURE = "application/vnd.plotly.v1+json"
+
+
+def figure_of(widget: Any) -> dict[str, Any]:
+    (output,) = widget._chart.outputs
+    return output["data"][FIGURE]
+
+
+def test_benchmark_measures_at_a_click_only() -> None:
+    called: list[int] = []
+
+    def slow(x: Any) -> Any:
+        called.append(1)
+        return x * 2.0
+
+    functions = {"jitted": jx.jit(lambda x: x * 2.0), "<i>slow</i>": slow}
+    bench = widgets.Benchmark(functions, sizes=[8, 64], make=jnp.ones)
+    assert called == []
+    assert "not measured yet" in shown(bench)
+    assert bench._chart.outputs == ()
+    bench.run_button.click()
+    assert called
+    assert [row.label for row in bench.found.rows] == ["8", "8", "64", "64"]
+    assert "&lt;i&gt;slow&lt;/i&gt;" in shown(bench)
+    figure = figure_of(bench)
+    assert [line["x"] for line in figure["data"]] == [[8, 64], [8, 64]]
+    dashes = [line["line"]["dash"] for line in figure["data"]]
+    assert len(set(dashes)) == 2
+    bench.figure.value = "first call"
+    assert figure_of(bench)["layout"]["yaxis"]["title"]["text"] == "first call, seconds"
+    assert "first call" in repr(bench)
+    assert not bench.run_button.disabled
+    bench.close()
+
+
+def test_benchmark_of_arguments_draws_bars_and_runs_as_asked() -> None:
+    f = jx.jit(lambda x: x + 1.5)
+    bench = widgets.Benchmark([f], cases={"a": jnp.ones(4), "b": jnp.ones(6)}, run=True)
+    (bars,) = figure_of(bench)["data"]
+    assert (bars["type"], bars["x"]) == ("bar", ["a", "b"])
+    assert "pattern" in bars["marker"]
+    bench.close()
+
+
+def test_a_benchmark_that_is_interrupted_keeps_what_it_has() -> None:
+    def interrupted(x: Any) -> Any:
+        raise KeyboardInterrupt
+
+    f = jx.jit(lambda x: x + 2.5)
+    bench = widgets.Benchmark({"f": f, "g": interrupted}, jnp.ones(4))
+    bench.run_button.click()
+    assert "did not work: KeyboardInterrupt" in bench._problem.value
+    assert "ended after 1 of 2" in shown(bench)
+    assert len(bench.found.rows) == 1
+    assert not bench.run_button.disabled
+    with pytest.raises(KeyboardInterrupt):
+        bench.run()
+    bench.close()
+
+
+def test_benchmark_does_not_measure_beside_a_cell() -> None:
+    inside, done = threading.Event(), threading.Event()
+
+    def cell() -> None:
+        with events.span(events.CellFinished, cell="In[7]"):
+            inside.set()
+            done.wait(TIMEOUT)
+
+    bench = widgets.Benchmark(layer, jnp.ones(3))
+    worker = threading.Thread(target=cell)
+    worker.start()
+    inside.wait(TIMEOUT)
+    bench.run_button.click()
+    done.set()
+    worker.join()
+    assert "In[7] is running, which would spoil the figures" in bench._problem.value
+    assert bench.found.rows == ()
+    bench.close()
+
+
 def test_the_ledger_stays_quick_with_100_000_events() -> None:
     with Recorder(capacity=100_000) as recorder:
         jx.jit(lambda x: x * 4.5)(jnp.ones(3))
@@ -379,7 +459,7 @@ def controls_of(widget: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("name", widgets.__all__)
 def test_every_control_has_a_name(name: str) -> None:
-    arguments = {"JaxprExplorer": (layer, jnp.ones(3)), "SourceMap": ()}
+    arguments = {"JaxprExplorer": (layer, jnp.ones(3)), "Benchmark": (layer, jnp.ones(3))}
     widget = getattr(widgets, name)(*arguments.get(name, ()))
     hidden = getattr(widget, "_player", None)
     for control in controls_of(widget):

@@ -8,6 +8,7 @@ Must not know: IPython, cells, or how the data came about.
 """
 
 from jxkernel.jupyter.display.benchmarks import benchmark_view
+from jxkernel.jupyter.display.comparisons import comparison_view
 from jxkernel.jupyter.display.differences import diff_view
 from jxkernel.jupyter.display.findings import finding_view
 from jxkernel.jupyter.display.jaxprs import jaxpr_view, outline_view
@@ -27,6 +28,7 @@ __all__ = [
     "Section",
     "View",
     "benchmark_view",
+    "comparison_view",
     "diff_view",
     "estimate_view",
     "exercise_view",

@@ -10,13 +10,13 @@ Must not know: how a row came about.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import ipywidgets
 import plotly.graph_objects as go
 
 from jxkernel.jupyter.display import View, ledger_view
 from jxkernel.jupyter.display.ledgers import ROWS
+from jxkernel.jupyter.widgets.figures import PLAIN_LAYOUT, figure_output, plain
 from jxkernel.jupyter.widgets.live import INTERVAL, LiveView, current_session
 from jxkernel.observe import LedgerRow, Recorder, ledger
 from jxkernel.observe.builds import STAGES, BuildTimeline, build_timeline
@@ -27,7 +27,6 @@ __all__ = ["Ledger", "timeline_figure"]
 _EVENTS = 2_000
 _PATTERNS = {"trace": "", "lower": "x", "compile": "/"}
 _COLOURS = {"trace": "#2a78d6", "lower": "#c98500", "compile": "#5f5f6b"}
-_FIGURE = "application/vnd.plotly.v1+json"
 
 
 class Ledger(LiveView):
@@ -112,7 +111,7 @@ class Ledger(LiveView):
         if self._found != self._charted:
             rows = self._charted = self._found
             figure = timeline_figure(build_timeline(rows[-ROWS:]))
-            self._chart.outputs = (_output(figure),) if rows else ()
+            self._chart.outputs = (figure_output(figure, "timeline"),) if rows else ()
         super().update(view)
 
     def close(self) -> None:
@@ -144,12 +143,9 @@ def timeline_figure(found: BuildTimeline) -> go.Figure:
         bargap=0.3,
         height=110 + 30 * len(found.lanes),
         margin={"l": 10, "r": 10, "t": 30, "b": 40},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+        **PLAIN_LAYOUT,
         xaxis={"title": "ms of work; idle time left out at the dotted lines"},
         yaxis={"autorange": "reversed", "automargin": True},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"color": "gray"},
     )
     return figure
 
@@ -159,13 +155,13 @@ def _stage_bars(found: BuildTimeline, stage: str) -> go.Bar | None:
     if not bars:
         return None
     texts = [
-        f"{bar.row}. {bar.cell} {_plain(bar.fun)}: {format_duration(bar.seconds * 1e9)}"
+        f"{bar.row}. {bar.cell} {plain(bar.fun)}: {format_duration(bar.seconds * 1e9)}"
         for bar in bars
     ]
     return go.Bar(
         name=stage,
         orientation="h",
-        y=[_plain(bar.lane) for bar in bars],
+        y=[plain(bar.lane) for bar in bars],
         x=[bar.seconds * 1e3 for bar in bars],
         base=[bar.start * 1e3 for bar in bars],
         hovertext=texts,
@@ -176,37 +172,3 @@ def _stage_bars(found: BuildTimeline, stage: str) -> go.Bar | None:
             "line": {"color": "gray", "width": 1},
         },
     )
-
-
-def _plain(text: str) -> str:
-    """A text that plotly, which reads a few elements of HTML, takes as it stands."""
-    cut = text if len(text) <= 60 else f"{text[:59]}…"
-    shown = "".join(one if one.isprintable() else "\ufffd" for one in cut)
-    return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _output(figure: go.Figure) -> dict[str, Any]:
-    """The figure as an output that a front end draws with plotly's own renderer."""
-    return {
-        "output_type": "display_data",
-        "data": {_FIGURE: _json(figure), "text/plain": "timeline"},
-        "metadata": {},
-    }
-
-
-def _json(figure: go.Figure) -> Any:
-    data: dict[str, Any] = figure.to_plotly_json()
-    return {
-        "data": [_plainly(trace) for trace in data["data"]],
-        "layout": _plainly(data["layout"]),
-        "config": {"displaylogo": False, "responsive": True},
-    }
-
-
-def _plainly(value: Any) -> Any:
-    """Data without the tuples and arrays that plotly may hold."""
-    if isinstance(value, dict):
-        return {name: _plainly(item) for name, item in value.items() if name != "template"}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plainly(item) for item in value]
-    return value

@@ -27,6 +27,7 @@ import time
 import traceback
 from abc import abstractmethod
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import ipywidgets
@@ -230,21 +231,22 @@ class LiveView(ipywidgets.VBox):
         self._guarded(what, act)
         self._guarded("saving", self._save)
 
-    def _guarded(self, what: str, act: Callable[[], object]) -> None:
-        """Acts under the lock; what goes wrong is shown until the same goes well."""
-        with self._drawing:
-            if self._is_closed:
-                return
+    def _guarded(self, what: str, act: Callable[[], object], *, is_locking: bool = True) -> None:
+        """Acts, under the lock; what goes wrong is shown until the same goes well."""
+        if self._is_closed:
+            return
+        problem: Html | None = None
+        with self._drawing if is_locking else nullcontext():
             try:
                 act()
             except (Exception, KeyboardInterrupt) as error:
-                self._problems[what] = _told(error)
-            else:
-                if self._problems.pop(what, None) is None:
-                    return
-            if not self._is_closed:
-                shown = page(*self._problems.values()) if self._problems else ""
-                self._problem.value = shown
+                problem = _told(error)
+        with self._drawing:
+            before = self._problems.pop(what, None)
+            if problem is not None:
+                self._problems[what] = problem
+            if (before or problem) and not self._is_closed:
+                self._problem.value = page(*self._problems.values()) if self._problems else ""
 
     def _show_text(self, is_shown: bool) -> None:
         self._text.layout.display = None if is_shown else "none"

@@ -1,0 +1,67 @@
+"""Plotly figures as outputs that a front end draws with plotly's own renderer.
+
+Purpose: what the widgets with charts share. A `FigureWidget` would need a package of its own, and
+5 MB for each figure.
+
+Place in the pipeline: below the widgets of `jupyter.widgets`.
+
+Must not know: what is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+__all__ = ["PLAIN_LAYOUT", "figure_output", "plain"]
+
+_FIGURE = "application/vnd.plotly.v1+json"
+
+PLAIN_LAYOUT: dict[str, Any] = {
+    "paper_bgcolor": "rgba(0,0,0,0)",
+    "plot_bgcolor": "rgba(0,0,0,0)",
+    "font": {"color": "gray"},
+    "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+}
+"""What makes a figure fit a light and a dark page."""
+
+
+def figure_output(figure: go.Figure, text: str) -> dict[str, Any]:
+    """Returns a figure as an output.
+
+    Args:
+      figure: the figure.
+      text: what stands in its place where it cannot be drawn.
+    """
+    return {
+        "output_type": "display_data",
+        "data": {_FIGURE: _json(figure), "text/plain": text},
+        "metadata": {},
+    }
+
+
+def plain(text: str) -> str:
+    """Returns a text that plotly, which reads a few elements of HTML, takes as it stands."""
+    cut = text if len(text) <= 60 else f"{text[:59]}…"
+    shown = "".join(one if one.isprintable() else "\ufffd" for one in cut)
+    return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _json(figure: go.Figure) -> Any:
+    data: dict[str, Any] = figure.to_plotly_json()
+    return {
+        "data": [_plainly(trace) for trace in data["data"]],
+        "layout": _plainly(data["layout"]),
+        "config": {"displaylogo": False, "responsive": True},
+    }
+
+
+def _plainly(value: Any) -> Any:
+    """Data without the tuples and arrays that plotly may hold."""
+    if isinstance(value, dict):
+        return {name: _plainly(item) for name, item in value.items() if name != "template"}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plainly(item) for item in value]
+    return value
