@@ -22,10 +22,11 @@ from typing import Any, TypedDict
 from jxkernel import observe, runtime
 from jxkernel.api.jit import clear_caches
 from jxkernel.compile import clear_disk_cache, disk_cache_summary
-from jxkernel.jupyter.display.payloads import LedgerRowPayload
+from jxkernel.jupyter.display.payloads import LedgerRowPayload, ProgramPart
 from jxkernel.jupyter.display.view import tidied
 from jxkernel.jupyter.session import Session
 from jxkernel.jupyter.tracebacks import name_cells
+from jxkernel.jupyter.wholes import Programs
 from jxkernel.observe import (
     BackendPreview,
     BackendState,
@@ -170,6 +171,7 @@ ANSWERS: dict[str, type] = {
     "caches": CachesAnswer,
     "clear_caches": CachesAnswer,
     "teach": TeachAnswer,
+    "program": ProgramPart,
 }
 """The answer to each request."""
 
@@ -192,10 +194,15 @@ class Requests:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._programs = Programs()
 
     def answers(self) -> dict[str, Callable[..., Any]]:
         """Returns what answers each request, by the request's name."""
         return {name: getattr(self, name) for name in ANSWERS}
+
+    def program(self, token: str, start: int) -> ProgramPart:
+        """Returns a part of a program that a view shows the beginning of."""
+        return self._programs.part(token, start)
 
     def ledger(self) -> dict[str, Any]:
         """Returns the builds of functions, and where the time of building went."""

@@ -14,8 +14,11 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import secrets
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from jxkernel import source
@@ -32,10 +35,12 @@ __all__ = [
     "Program",
     "SourceLine",
     "Variable",
+    "clear_outlines",
     "count_equations",
     "line_of",
     "outline",
     "transforms_of",
+    "whole_outline",
 ]
 
 EQUATIONS = 400
@@ -45,6 +50,7 @@ _TEXT = 300
 _SOURCE_LINES = 400
 _WRAPPERS = 50
 _WIDTH = 80
+_OUTLINES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +163,7 @@ class Outline:
       cost: its estimated cost.
       source: the lines of the user's code from the first to the last that made an equation, file
         by file.
+      token: what `whole_outline` knows the program by; empty where all its equations are listed.
     """
 
     title: str
@@ -165,6 +172,7 @@ class Outline:
     count: int
     cost: Cost
     source: tuple[SourceLine, ...]
+    token: str = ""
 
     def walk(self) -> Iterator[tuple[int, Equation]]:
         """Every listed equation with its depth, in order."""
@@ -224,7 +232,62 @@ def outline(
     builder = _Builder(names or {}, limit)
     listed = builder.program(closed.jaxpr, "", arguments)
     lines, cost = builder.source_lines(closed.jaxpr)
-    return Outline(title, tuple(stack), listed, count_equations(closed.jaxpr), cost, lines)
+    count = count_equations(closed.jaxpr)
+    token = ""
+    if builder.listed < count:
+        again = partial(outline, title=title, stack=stack, arguments=arguments, names=names)
+        token = _kept.keep(closed, again)
+    return Outline(title, tuple(stack), listed, count, cost, lines, token)
+
+
+def whole_outline(token: str, limit: int) -> Outline:
+    """Returns the outline of a program again, with more of its equations.
+
+    Args:
+      token: that of an outline.
+      limit: how many equations to list.
+
+    Raises:
+      LookupError: the program is gone, or was another process's.
+    """
+    return _kept.again(token, limit)
+
+
+def clear_outlines() -> None:
+    """Forgets which programs outlines were made of."""
+    _kept.clear()
+
+
+class _Kept:
+    """Programs of which outlines were made, for as long as anyone else has them."""
+
+    def __init__(self) -> None:
+        self._process = secrets.token_hex(4)
+        self._numbers = itertools.count(1)
+        self._programs: dict[str, tuple[weakref.ref[ClosedJaxpr], Callable[..., Outline]]] = {}
+
+    def keep(self, closed: ClosedJaxpr, again: Callable[..., Outline]) -> str:
+        """Keeps how an outline was made, and returns its token."""
+        token = f"{self._process}-{next(self._numbers)}"
+        self._programs[token] = (weakref.ref(closed), again)
+        while len(self._programs) > _OUTLINES:
+            self._programs.pop(next(iter(self._programs)))
+        return token
+
+    def again(self, token: str, limit: int) -> Outline:
+        """Makes an outline again, with more equations."""
+        kept = self._programs.get(token)
+        closed = kept[0]() if kept else None
+        if kept is None or closed is None:
+            raise LookupError("the program is no longer in the kernel: run its cell again")
+        return kept[1](closed, limit=limit)
+
+    def clear(self) -> None:
+        """Forgets all."""
+        self._programs.clear()
+
+
+_kept = _Kept()
 
 
 def count_equations(jaxpr: Jaxpr) -> int:
@@ -308,6 +371,11 @@ class _Builder:
         self._characters = limit * _TEXT // 3
         self._number = 0
         self._bindings = Bindings()
+
+    @property
+    def listed(self) -> int:
+        """How many equations were listed."""
+        return self._number
 
     def program(self, jaxpr: Jaxpr, label: str, arguments: Sequence[str] = ()) -> Program:
         """One program, and those inside its equations, as far as there is room."""

@@ -259,20 +259,23 @@ export interface TimesPayload {
 /** A program, `application/vnd.jxkernel.jaxpr+json`; `count` counts all, listed or not. */
 export interface JaxprPayload {
   title: string;
+  token: string;
   stack: string[];
   count: number;
   flops: number;
   bytes: number;
   inputs: string;
   equations: EquationPayload[];
+  programs: ProgramPayload[];
   results: string;
   source: SourceLinePayload[];
 }
 
-/** An equation: a row of the list, at its depth. */
+/** An equation: a row of the list, at its depth; `number` is its place in it, from 1. */
 export interface EquationPayload {
   number: number;
   depth: number;
+  named: boolean;
   text: string;
   primitive: string;
   operands: string[];
@@ -281,6 +284,20 @@ export interface EquationPayload {
   line: number;
   flops: number;
   bytes: number;
+}
+
+/** A program of the list: the whole one, or one inside an equation. */
+export interface ProgramPayload {
+  label: string;
+  head: string;
+  tail: string;
+  inputs: string[];
+  results: string[];
+  equation: number;
+  depth: number;
+  first: number;
+  end: number;
+  left_out: number;
 }
 
 /** A line of the user's code, and how many equations it made. */
@@ -714,6 +731,12 @@ export interface TeachAnswer {
   on: boolean;
 }
 
+/** The answer to the request `program`: all but the equations, once, and some equations. */
+export interface ProgramPart {
+  program: JaxprPayload | null;
+  equations: EquationPayload[];
+}
+
 /** What the recorder adds to an event: its cell, and times in s and ns. */
 export interface Recorded<K extends string> {
   kind: K;
@@ -767,6 +790,7 @@ export interface Answers {
   caches: CachesAnswer;
   clear_caches: CachesAnswer;
   teach: TeachAnswer;
+  program: ProgramPart;
 }
 
 /** What goes over the comm. */

@@ -12,7 +12,7 @@ pointing at one lights up the other; inner programs fold; one click selects the 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from jxkernel.core.jaxpr import ClosedJaxpr
@@ -111,12 +111,14 @@ def outline_data(program: Outline) -> dict[str, Any]:
     """Returns a program as data: its equations as rows, with depth and place."""
     return {
         "title": program.title,
+        "token": program.token,
         "stack": list(program.stack),
         "count": program.count,
         "flops": program.cost.flops,
         "bytes": program.cost.bytes,
         "inputs": capped(program.program.head, _ENDS),
         "equations": [_equation_data(depth, one) for depth, one in program.walk()],
+        "programs": list(_programs_data(program.program, 0, 0, 1)),
         "results": capped(program.program.tail, _ENDS),
         "source": [
             {
@@ -259,6 +261,7 @@ def _equation_data(depth: int, one: Equation) -> dict[str, Any]:
     return {
         "number": one.number,
         "depth": depth,
+        "named": one.is_named,
         "text": one.text,
         "primitive": one.primitive,
         "operands": list(one.operands),
@@ -268,6 +271,40 @@ def _equation_data(depth: int, one: Equation) -> dict[str, Any]:
         "flops": one.cost.flops,
         "bytes": one.cost.bytes,
     }
+
+
+def _programs_data(
+    program: Program, equation: int, depth: int, first: int
+) -> Iterator[dict[str, Any]]:
+    """A program and those inside it, in the order of their equations."""
+    yield {
+        "label": program.label,
+        "head": capped(program.head, _ENDS),
+        "tail": capped(program.tail, _ENDS),
+        "inputs": [one.name for one in (*program.constants, *program.inputs)],
+        "results": list(program.results),
+        "equation": equation,
+        "depth": depth,
+        "first": first,
+        "end": _end(program, first),
+        "left_out": program.left_out,
+    }
+    for one in program.equations:
+        begin = one.number + 1
+        for each in one.programs:
+            yield from _programs_data(each, one.number, depth + 1, begin)
+            begin = _end(each, begin)
+
+
+def _end(program: Program, first: int) -> int:
+    """The number after that of the last equation in a program; `first` where it has none."""
+    if not program.equations:
+        return first
+    last = program.equations[-1]
+    end = last.number + 1
+    for each in last.programs:
+        end = _end(each, end)
+    return end
 
 
 def _cost_text(cost: Cost) -> str:

@@ -32,6 +32,8 @@ __all__ = [
     "LedgerRowPayload",
     "MemoryPayload",
     "NamedTimePayload",
+    "ProgramPart",
+    "ProgramPayload",
     "ProvenancePayload",
     "SamePayload",
     "SectionPayload",
@@ -46,10 +48,11 @@ __all__ = [
 
 
 class EquationPayload(TypedDict):
-    """An equation: a row of the list, at its depth."""
+    """An equation: a row of the list, at its depth; `number` is its place in it, from 1."""
 
     number: int
     depth: int
+    named: bool
     text: str
     primitive: str
     operands: list[str]
@@ -58,6 +61,25 @@ class EquationPayload(TypedDict):
     line: int
     flops: int
     bytes: int
+
+
+class ProgramPayload(TypedDict):
+    """A program of the list: the whole one, or one inside an equation.
+
+    Its listed equations, with those inside them, have the numbers from `first` to before `end`.
+    `equation` is the number of the equation that it lies in, 0 for the whole program.
+    """
+
+    label: str
+    head: str
+    tail: str
+    inputs: list[str]
+    results: list[str]
+    equation: int
+    depth: int
+    first: int
+    end: int
+    left_out: int
 
 
 class SourceLinePayload(TypedDict):
@@ -71,17 +93,29 @@ class SourceLinePayload(TypedDict):
 
 
 class JaxprPayload(TypedDict):
-    """A program, `application/vnd.jxkernel.jaxpr+json`; `count` counts all, listed or not."""
+    """A program, `application/vnd.jxkernel.jaxpr+json`; `count` counts all, listed or not.
+
+    `token` is what the kernel that made it knows it by, for as long as it has it.
+    """
 
     title: str
+    token: str
     stack: list[str]
     count: int
     flops: int
     bytes: int
     inputs: str
     equations: list[EquationPayload]
+    programs: list[ProgramPayload]
     results: str
     source: list[SourceLinePayload]
+
+
+class ProgramPart(TypedDict):
+    """The answer to the request `program`: all but the equations, once, and some equations."""
+
+    program: JaxprPayload | None
+    equations: list[EquationPayload]
 
 
 class StagesPayload(TypedDict):
