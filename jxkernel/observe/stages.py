@@ -98,7 +98,8 @@ def stages(program: Any, *, function: Callable[..., Any] | None = None) -> Stage
     """
     lowered = program.lower()
     text = lowered.as_text(debug_info=True)
-    listed = outline(program, function=function, limit=_EQUATIONS)
+    title = getattr(program, "fun_name", "jaxpr")
+    listed = outline(program, title=title, function=function, limit=_EQUATIONS)
     # What comes from disk bears the lines of the program that was compiled first.
     with enable_compilation_cache(False):
         optimized = lowered.compile().as_text()

@@ -6,6 +6,7 @@ import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
 
 import { sessionsPlugin } from './kernel';
 import { marksPlugin } from './marks';
+import { placesPlugin, programsPlugin } from './programs';
 import { statusPlugin } from './status';
 import { viewsPlugin } from './views';
 
@@ -13,7 +14,9 @@ const plugins: JupyterFrontEndPlugin<unknown>[] = [
   sessionsPlugin,
   viewsPlugin,
   statusPlugin,
-  marksPlugin
+  marksPlugin,
+  placesPlugin,
+  programsPlugin
 ];
 
 export default plugins;

@@ -107,3 +107,23 @@ export const IMarks = new Token<IMarks>(
   'jxkernel:IMarks',
   'The marks of traced and static names in cells’ editors.'
 );
+
+/** A line of the user's code. */
+export interface IPlace {
+  /** As the kernel names it: of a cell, the file that IPython keeps it under. */
+  readonly file: string;
+  readonly line: number;
+}
+
+/** The line that is lit up, in all views and in the cells' editors. */
+export interface IPlaces {
+  readonly current: IPlace | null;
+  readonly changed: ISignal<IPlaces, IPlace | null>;
+  /** Lights up a line; null none. */
+  select(place: IPlace | null): void;
+}
+
+export const IPlaces = new Token<IPlaces>(
+  'jxkernel:IPlaces',
+  'The line of the user’s code that was chosen in a view.'
+);

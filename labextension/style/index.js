@@ -1,2 +1,4 @@
 import './base.css';
 import './marks.css';
+import './programs.css';
+import './graph.css';

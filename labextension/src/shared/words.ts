@@ -1,0 +1,53 @@
+/**
+ * Texts and numbers as views write them.
+ */
+
+/** The stretches of a text before, in and after each place where words are found. */
+export function found(text: string, words: string): { text: string; isFound: boolean }[] {
+  const sought = words.trim().toLowerCase();
+  if (!sought) {
+    return [{ text, isFound: false }];
+  }
+  const stretches: { text: string; isFound: boolean }[] = [];
+  const lower = text.toLowerCase();
+  let at = 0;
+  for (let next = lower.indexOf(sought); next >= 0; next = lower.indexOf(sought, at)) {
+    stretches.push({ text: text.slice(at, next), isFound: false });
+    at = next + sought.length;
+    stretches.push({ text: text.slice(next, at), isFound: true });
+  }
+  stretches.push({ text: text.slice(at), isFound: false });
+  return stretches.filter(one => one.text);
+}
+
+/** A number of floating-point operations, as the kernel writes it. */
+export function flops(count: number): string {
+  for (const [size, name] of [
+    [1e12, 'TFLOP'],
+    [1e9, 'GFLOP'],
+    [1e6, 'MFLOP'],
+    [1e3, 'kFLOP']
+  ] as const) {
+    if (count >= size) {
+      return `${(count / size).toPrecision(3)} ${name}`;
+    }
+  }
+  return `${count} FLOP`;
+}
+
+/** A number of bytes. */
+export function bytes(count: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let unit = 0;
+  let size = count;
+  while (size >= 1024 && unit < units.length - 1) {
+    size /= 1024;
+    unit += 1;
+  }
+  return `${unit ? size.toPrecision(3) : size} ${units[unit]}`;
+}
+
+/** A count with its noun. */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+}
