@@ -20,6 +20,7 @@ from jxkernel.higher_order.custom_vjp import Forward, Pull, VjpRule, bind_custom
 from jxkernel.higher_order.remat_opt import optimized_forward
 from jxkernel.ops.broadcast import add_tangents, instantiate
 from jxkernel.ops.convert import convert_element_type
+from jxkernel.records import record
 
 __all__ = ["custom_jvp", "custom_vjp"]
 
@@ -88,7 +89,7 @@ class _Custom:
         results = _Results()
         self._depth += captures
         try:
-            outs = self._bind_flat(call, results, hidden, leaves, captures=captures)
+            outs = self._bind_flat(_Bound(call, results, hidden, leaves, captures))
         finally:
             self._depth -= captures
         return results.structure.unflatten(outs)
@@ -96,15 +97,7 @@ class _Custom:
     def _rules(self) -> tuple[Any, ...]:
         raise NotImplementedError
 
-    def _bind_flat(
-        self,
-        call: CustomCall,
-        results: "_Results",
-        hidden: Sequence[Any],
-        leaves: Sequence[Any],
-        *,
-        captures: bool,
-    ) -> list[Any]:
+    def _bind_flat(self, bound: "_Bound") -> list[Any]:
         raise NotImplementedError
 
     def _flat(self, call: CustomCall, results: "_Results") -> Callable[..., Sequence[Any]]:
@@ -115,6 +108,17 @@ class _Custom:
             return results.flatten(self.name, out)
 
         return flat
+
+
+@record()
+class _Bound:
+    """A call that is being bound: what it is of, where its results go, and its operands."""
+
+    call: CustomCall
+    results: "_Results"
+    hidden: Sequence[Any]
+    leaves: Sequence[Any]
+    captures: bool
 
 
 class _Results:
@@ -228,21 +232,14 @@ class custom_jvp(_Custom):
     def _rules(self) -> tuple[Any, ...]:
         return (self.jvp,)
 
-    def _bind_flat(
-        self,
-        call: CustomCall,
-        results: _Results,
-        hidden: Sequence[Any],
-        leaves: Sequence[Any],
-        *,
-        captures: bool,
-    ) -> list[Any]:
+    def _bind_flat(self, bound: _Bound) -> list[Any]:
+        rule = self._flat_rule(bound.call, bound.results)
         return bind_custom_jvp(
-            self._flat(call, results),
-            JvpRule(self._flat_rule(call, results), self.name, symbolic=self.symbolic_zeros),
-            hidden,
-            leaves,
-            captures=captures,
+            self._flat(bound.call, bound.results),
+            JvpRule(rule, self.name, symbolic=self.symbolic_zeros),
+            bound.hidden,
+            bound.leaves,
+            captures=bound.captures,
         )
 
     def _flat_rule(
@@ -397,24 +394,17 @@ class custom_vjp(_Custom):
     def _rules(self) -> tuple[Any, ...]:
         return (self.fwd, self.bwd)
 
-    def _bind_flat(
-        self,
-        call: CustomCall,
-        results: _Results,
-        hidden: Sequence[Any],
-        leaves: Sequence[Any],
-        *,
-        captures: bool,
-    ) -> list[Any]:
-        fun, forward = self._flat(call, results), self._flat_forward(call, results)
+    def _bind_flat(self, bound: _Bound) -> list[Any]:
+        fun = self._flat(bound.call, bound.results)
+        forward = self._flat_forward(bound.call, bound.results)
         if self.optimize_remat:
             forward = optimized_forward(fun, forward, self.name)
         return bind_custom_vjp(
             fun,
             VjpRule(forward, self.name),
-            hidden,
-            leaves,
-            captures=captures,
+            bound.hidden,
+            bound.leaves,
+            captures=bound.captures,
         )
 
     def _flat_forward(self, call: CustomCall, results: _Results) -> Forward:

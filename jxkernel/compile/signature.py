@@ -17,6 +17,7 @@ from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.trace import Tracer
 from jxkernel.events import CallSignature, LeafSignature
 from jxkernel.events.vocabulary import StaticKind
+from jxkernel.source import is_user_code
 from jxkernel.tree.nodes import keyed_children
 
 __all__ = ["call_signature", "function_number"]
@@ -26,6 +27,7 @@ _ARRAYS: "WeakValueDictionary[int, Any]" = WeakValueDictionary()
 _count = count(1)
 
 _LENGTH = 80
+_WRAPPERS = 64
 _COMPARED_BYTES = 1 << 16
 
 
@@ -109,23 +111,57 @@ def call_signature(
         constants=tuple(dict(_constants(fun)).items()),
         containers=tuple(_containers(call, names)),
         static_kinds=tuple((name, _static_kind(value)) for name, value in static),
-        qualified=getattr(code, "co_qualname", ""),
+        qualified=_qualified(fun),
     )
 
 
+def _qualified(fun: Any) -> str:
+    """The name of a function within its file, and what transforms it: ``vmap grad f``.
+
+    A traced cell's code has no name, and goes by its cell's.
+    """
+    names = [getattr(_own_code(one), "co_qualname", "") for one in (fun, *_wrapped(fun))]
+    return " ".join(name for name in names if name and name != "<module>")
+
+
 def _code(fun: Any) -> CodeType | None:
-    """The code of a function, of what a partial or a method wraps, or of an object's call."""
+    """The code of the user's function inside partials and wrappers, or of an object's call.
+
+    All that ``vmap`` or a decorator makes shares the wrapper's code: it tells no two apart.
+    """
+    for inside in _wrapped(fun):
+        fun = inside
+    return _own_code(fun)
+
+
+def _own_code(fun: Any) -> CodeType | None:
     if isinstance(fun, partial):
-        return _code(fun.func)
+        return None
     own = getattr(fun, "__code__", None)
     # An object's call is its class's; what C++ makes has none that could be read.
     return own or getattr(type(fun).__call__, "__code__", None)
 
 
+def _wrapped(fun: Any) -> Iterator[Any]:
+    """What partials and wrappers have inside, outermost first."""
+    for _ in range(_WRAPPERS):
+        inside = fun.func if isinstance(fun, partial) else getattr(fun, "__wrapped__", None)
+        if not callable(inside):
+            return
+        yield inside
+        fun = inside
+
+
 def _constants(fun: Any) -> Iterator[tuple[str, str]]:
-    """Name and fingerprint of each value that a function has closed over."""
+    """Name and fingerprint of each value that the user's functions have closed over."""
+    for one in (fun, *_wrapped(fun)):
+        code = _own_code(one)
+        if code is None or is_user_code(code):
+            yield from _own_constants(one)
+
+
+def _own_constants(fun: Any) -> Iterator[tuple[str, str]]:
     if isinstance(fun, partial):
-        yield from _constants(fun.func)
         yield from ((f"args[{index}]", _fingerprint(one)) for index, one in enumerate(fun.args))
         yield from ((name, _fingerprint(value)) for name, value in fun.keywords.items())
     elif isinstance(fun, FunctionType):

@@ -25,7 +25,7 @@ from jxkernel.compile import Executable, latest_outputs
 from jxkernel.events import Executed
 from jxkernel.observe.recorder import Recorder
 from jxkernel.observe.timeline import Timeline, timeline_of
-from jxkernel.observe.xspace import Program, program_in, programs_in
+from jxkernel.observe.xspace import ProfiledPrograms, Program, program_in
 from jxkernel.runtime.profiling import ProfileOptions, ProfileSession
 
 __all__ = ["Profile"]
@@ -101,7 +101,7 @@ class Profile:
         self._recorder.stop()
         data = self._session.stop()
         records = self._recorder.records()
-        programs = _as_lowered_here(programs_in(self._session.space))
+        programs = _Programs(self._session.space).named
         executions = self._executions.records()
         timeline = timeline_of(data, programs, records, executions, files=self._files())
         self.timeline = timeline
@@ -131,17 +131,25 @@ class Profile:
         self.stop()
 
 
-def _as_lowered_here(programs: dict[int, Program]) -> dict[int, Program]:
-    """Gives programs the source lines of this process, in place of those in the disk cache."""
-    lowered = {
-        f"jit_{one.name}": one.lowered for one in gc.get_objects() if type(one) is Executable
-    }
-    found = dict(programs)
-    for number, program in programs.items():
-        if program.name in lowered:
-            here = program_in(located_hlo(lowered[program.name].module))
-            found[number] = program.relocated(here)
-    return found
+class _Programs:
+    """The programs of a profile, with the source lines of this process.
+
+    What was loaded from the disk cache bears those of the process that compiled it.
+    """
+
+    def __init__(self, space: bytes) -> None:
+        self._profiled = ProfiledPrograms(space)
+        self._lowered = {
+            f"jit_{one.name}": one.lowered for one in gc.get_objects() if type(one) is Executable
+        }
+
+    def named(self, name: str) -> dict[int, Program]:
+        """Returns the programs of a name, by number."""
+        found = self._profiled.named(name)
+        if not found or name not in self._lowered:
+            return found
+        here = program_in(located_hlo(self._lowered[name].module))
+        return {number: program.relocated(here) for number, program in found.items()}
 
 
 def _wait_for_all(outputs: list[Any]) -> None:

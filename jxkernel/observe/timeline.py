@@ -23,6 +23,9 @@ from jxkernel.observe.xspace import Program
 
 __all__ = ["Lane", "Slice", "Timeline", "Total", "Window", "timeline_of"]
 
+ProgramsOfName = Callable[[str], dict[int, Program]]
+"""Gives the programs of a name, by the numbers that events call them by."""
+
 _MOST_SLICES = 100_000
 _SHOWN = 15
 _STAGES = {Traced: "trace", Lowered: "lower", Compiled: "compile", Transferred: "transfer"}
@@ -233,9 +236,14 @@ class Timeline:
         return "\n".join([*lines, *(f"written: {file}" for file in self.files)])
 
 
+def _no_programs(name: str) -> dict[int, Program]:
+    """Knows no program of any name."""
+    return {}
+
+
 def timeline_of(
     data: Any,
-    programs: dict[int, Program],
+    programs: ProgramsOfName = _no_programs,
     records: Sequence[Record] = (),
     executions: Sequence[Record] = (),
     *,
@@ -245,7 +253,7 @@ def timeline_of(
 
     Args:
       data: the profile, a `ProfileData`.
-      programs: the programs that ran, by number.
+      programs: gives the programs of a name, by number.
       records: what the recorder saw meanwhile: stages of compiling, and cells.
       executions: the executions that were seen, in order.
       files: where the profile was written.
@@ -302,7 +310,7 @@ def _annotation_lane(data: Any) -> Lane:
     return Lane("annotations", "annotation", _ordered(slices))
 
 
-def _device_lanes(data: Any, programs: dict[int, Program]) -> tuple[list[Lane], int]:
+def _device_lanes(data: Any, programs: ProgramsOfName) -> tuple[list[Lane], int]:
     """The lanes of operations: of a CPU device one, of another device one for each stream."""
     found: dict[str, list[Slice]] = {}
     names: dict[tuple[str, int], set[str]] = {}
@@ -324,7 +332,11 @@ def _device_lanes(data: Any, programs: dict[int, Program]) -> tuple[list[Lane], 
         # Only what ran in one thread or stream can be inside each other.
         for lane, slices in lines.items():
             found.setdefault(lane, []).extend(_with_self_times(slices))
-    chosen = {key: _program_of(*key, ops, programs) for key, ops in names.items()}
+    known = {name: programs(name) for name, _ in names}
+    chosen = {
+        (name, number): _program_of(number, ops, known[name])
+        for (name, number), ops in names.items()
+    }
     lanes = [
         Lane(name, "device", _ordered([_placed(one, chosen) for one in found[name]]))
         for name in sorted(found)
@@ -386,10 +398,8 @@ def _as_number(value: Any) -> int:
         return 0
 
 
-def _program_of(
-    name: str, number: int, operations: set[str], programs: dict[int, Program]
-) -> Program | None:
-    """The program that events belong to.
+def _program_of(number: int, operations: set[str], programs: dict[int, Program]) -> Program | None:
+    """The program that events belong to, of those of its name.
 
     The number that they give is another one than the program's where it was loaded from a cache,
     so the program is known by its name and by the operations that it has.
@@ -397,7 +407,6 @@ def _program_of(
     fitting = [
         (len(operations & one.operations.keys()), key == number, key, one)
         for key, one in programs.items()
-        if one.name == name
     ]
     return max(fitting, key=lambda entry: entry[:3])[3] if fitting else None
 

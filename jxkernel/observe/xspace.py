@@ -16,9 +16,10 @@ published `xplane.proto` and `hlo.proto`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-__all__ = ["Operation", "Program", "Spot", "fields_of", "program_in", "programs_in"]
+__all__ = ["Operation", "ProfiledPrograms", "Program", "Spot", "fields_of", "program_in"]
 
 _METADATA_PLANE = "/host:metadata"
 _SPOTS = 6
@@ -165,26 +166,37 @@ def _number(message: memoryview, number: int) -> int:
     return next(iter(_numbers(message, number)), 0)
 
 
-def programs_in(space: bytes) -> dict[int, Program]:
-    """Returns the programs of a serialized XSpace, by the number that events call them by.
+class ProfiledPrograms:
+    """The programs of a serialized XSpace, each read when it is asked for.
 
-    A program that cannot be read is left out: the times stay right without it.
+    The profiler writes down every program that the process holds, of which few ran meanwhile. A
+    program that cannot be read is left out: the times stay right without it.
+
+    Args:
+      space: the XSpace.
     """
-    found: dict[int, Program] = {}
-    try:
-        planes = _messages(memoryview(space), 1)
-        metadata = [plane for plane in planes if _text(plane, 2) == _METADATA_PLANE]
-        entries = [entry for plane in metadata for entry in _messages(plane, 4)]
-    except ValueError:
-        return found
-    for entry in entries:
+
+    def __init__(self, space: bytes) -> None:
+        self._modules: dict[str, list[tuple[int, memoryview]]] = {}
         try:
-            program = _program(entry)
+            planes = _messages(memoryview(space), 1)
+            metadata = [plane for plane in planes if _text(plane, 2) == _METADATA_PLANE]
+            entries = [entry for plane in metadata for entry in _messages(plane, 4)]
         except ValueError:
-            continue
-        if program is not None:
-            found[_program_number(entry)] = program
-    return found
+            return
+        for entry in entries:
+            with suppress(ValueError):
+                for module in _modules(entry):
+                    named = self._modules.setdefault(_text(module, 1), [])
+                    named.append((_program_number(entry), module))
+
+    def named(self, name: str) -> dict[int, Program]:
+        """Returns the programs of a name, `jit_f`, by the number that events call them by."""
+        found: dict[int, Program] = {}
+        for number, module in self._modules.get(name, ()):
+            with suppress(ValueError):
+                found[number] = _Module(module).program()
+        return found
 
 
 def _program_number(entry: memoryview) -> int:
@@ -194,14 +206,15 @@ def _program_number(entry: memoryview) -> int:
     return int(number) if number.isdigit() else _number(entry, 1)
 
 
-def _program(entry: memoryview) -> Program | None:
-    """Reads an entry of the metadata plane's map: an XEventMetadata with the module as a stat."""
-    for metadata in _messages(entry, 2):
-        for stat in _messages(metadata, 5):
-            for proto in _messages(stat, 6):
-                for module in _messages(proto, 1):
-                    return _Module(module).program()
-    return None
+def _modules(entry: memoryview) -> list[memoryview]:
+    """The module of an entry of the metadata plane's map: an XEventMetadata with it as a stat."""
+    return [
+        module
+        for metadata in _messages(entry, 2)
+        for stat in _messages(metadata, 5)
+        for proto in _messages(stat, 6)
+        for module in _messages(proto, 1)
+    ][:1]
 
 
 class _Module:

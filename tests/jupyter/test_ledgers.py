@@ -26,6 +26,33 @@ def test_a_function_made_anew_in_a_loop_is_told_by_its_line(notebook: Notebook) 
     assert row.sentence() == "<lambda> is a new function object, made again at Cell In[2], line 2"
 
 
+def test_cells_without_ids_are_told_apart_by_their_text(notebook: Notebook) -> None:
+    first, second = "%%jit\ny = jnp.tanh(x)", "%%jit\nz = x * 3"
+    for source in (first, second, first, second):
+        notebook.run(source)
+    notebook.run("w = 3.0\nx = x[:4]")
+    notebook.run(second)
+    rows = [row for row in notebook.session.ledger() if row.cache is not None]
+    assert [(row.cell, row.fun, row.sentence()) for row in rows] == [
+        ("In[2]", "cell_2", "first call of cell_2"),
+        ("In[3]", "cell_3", "first call of cell_3"),
+        ("In[7]", "cell_3", "x: f32[8] → f32[4]"),
+    ]
+
+
+def test_cells_with_ids_are_told_apart_and_compared_with_their_own_edits(
+    notebook: Notebook,
+) -> None:
+    notebook.run("%%jit\ny = jnp.tanh(x)", cell_id="a")
+    notebook.run("%%jit\nz = x * 3", cell_id="b")
+    notebook.run("%%jit\ny = jnp.tanh(x) + 1", cell_id="a")
+    assert [(row.fun, row.sentence()) for row in notebook.session.ledger()] == [
+        ("cell_2", "first call of cell_2"),
+        ("cell_3", "first call of cell_3"),
+        ("cell_2", "edited: line 2"),
+    ]
+
+
 def test_a_storm_is_told_when_its_cell_ends_and_once(notebook: Notebook) -> None:
     notebook.run(DEFINITION)
     printed = notebook.run("for n in range(1, 8):\n    f(x[:n])").printed

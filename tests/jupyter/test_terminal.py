@@ -77,27 +77,27 @@ def test_timing_lines(terminal: Terminal) -> None:
     assert "latency" not in terminal.run("%timeit -n 3 -r 2 sum(range(9))")
 
 
+def expect_debugger(terminal: Terminal, command: str, answer: str) -> None:
+    """Waits for the debugger, gives it a command and leaves it."""
+    terminal.process.expect("ipdb> ")
+    terminal.process.sendline(command)
+    terminal.process.expect("ipdb> ")
+    assert answer in (terminal.process.before or "")
+    terminal.process.sendline("q")
+    terminal.process.expect(PROMPT)
+
+
 def test_the_debugger_opens_in_the_cell(terminal: Terminal) -> None:
     terminal.run("%%jit", "local = x + 1", "local.nothing")
     terminal.process.sendline("%debug")
-    terminal.process.expect("ipdb> ")
-    terminal.process.sendline("p local")
-    terminal.process.expect("ipdb> ")
-    assert "Traced<f32[8]>" in (terminal.process.before or "")
-    terminal.process.sendline("q")
-    terminal.process.expect(PROMPT)
+    expect_debugger(terminal, "p local", "Traced<f32[8]>")
 
 
 def test_the_debugger_opens_by_itself_when_asked_to(terminal: Terminal) -> None:
     terminal.run("%pdb on")
     for line in ("%%jit", "local = x + 1", "local.nothing", "", ""):
         terminal.process.sendline(line)
-    terminal.process.expect("ipdb> ")
-    terminal.process.sendline("p local")
-    terminal.process.expect("ipdb> ")
-    assert "Traced<f32[8]>" in (terminal.process.before or "")
-    terminal.process.sendline("q")
-    terminal.process.expect(PROMPT)
+    expect_debugger(terminal, "p local", "Traced<f32[8]>")
     terminal.run("%pdb off")
 
 

@@ -1,12 +1,16 @@
-"""A clock that tests set by hand, for events with known times."""
+"""A clock that tests set by hand, and recorders that hear of first calls."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
 
+import jxkernel as jx
+from jxkernel.api.jit import history
 from jxkernel.events import bus
+from jxkernel.observe import Recorder
 
 
 class Clock:
@@ -30,3 +34,17 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(bus, "time", SimpleNamespace(perf_counter_ns=clock.perf_counter_ns))
     return clock
+
+
+@pytest.fixture
+def no_earlier_calls() -> None:
+    """Makes the next call of each function its first."""
+    jx.clear_caches()
+    history.clear()
+
+
+@pytest.fixture
+def recorder() -> Iterator[Recorder]:
+    """Records while the test runs."""
+    with Recorder() as recorder:
+        yield recorder

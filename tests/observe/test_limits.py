@@ -10,16 +10,12 @@ import pytest
 
 import jxkernel as jx
 from jxkernel import events
-from jxkernel.api.jit import history
 from jxkernel.errors import TraceLimitError
 
 EIGHT = np.ones(8, np.float32)
 
 
-@pytest.fixture(autouse=True)
-def _no_earlier_calls() -> None:
-    jx.clear_caches()
-    history.clear()
+pytestmark = pytest.mark.usefixtures("no_earlier_calls")
 
 
 def double(x: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -13,24 +13,12 @@ import pytest
 
 import jxkernel as jx
 from jxkernel import numpy as jnp
-from jxkernel.api.jit import history
 from jxkernel.events import CellFinished, span
 from jxkernel.events.vocabulary import ReasonKind
 from jxkernel.observe import Recorder, explain, format_ledger, format_totals, ledger, ledger_totals
 
 EIGHT = np.ones(8, np.float32)
-
-
-@pytest.fixture(autouse=True)
-def _no_earlier_calls(eight_devices: list[Any]) -> None:
-    jx.clear_caches()
-    history.clear()
-
-
-@pytest.fixture
-def recorder() -> Iterator[Recorder]:
-    with Recorder() as recorder:
-        yield recorder
+pytestmark = pytest.mark.usefixtures("eight_devices", "no_earlier_calls")
 
 
 def double(x: Any) -> Any:
@@ -337,3 +325,41 @@ def test_traces_and_compilations_are_logged_when_asked_for(
     traced, compiled = [record.getMessage() for record in caplog.records]
     assert traced.startswith("traced double for ['f32[5]'] in 0.")
     assert compiled.startswith("compiled double in ")
+
+
+@pytest.mark.parametrize("transform", [jx.vmap, jx.grad, lambda f: jx.vmap(jx.grad(f))])
+def test_a_transformed_function_made_again_is_told_by_the_users_line(
+    recorder: Recorder, transform: Callable[..., Any]
+) -> None:
+    inner = jnp.sin if transform is jx.grad else double
+    for _ in range(2):
+        jx.jit(transform(lambda x: inner(x).sum()))(EIGHT if transform is not jx.grad else 1.0)
+    _, again = ledger(recorder, fun="<lambda>")
+    assert again.sentence().startswith("<lambda> is a new function object, made again at ")
+    assert __file__ in again.sentence()
+
+
+def test_transforms_of_one_function_are_not_taken_for_each_other(recorder: Recorder) -> None:
+    jx.jit(jx.grad(square))(1.0)
+    jx.jit(jx.vmap(square))(EIGHT)
+    assert [row.sentence() for row in ledger(recorder, fun="square")] == [
+        "first call of square",
+        "first call of square",
+    ]
+
+
+def square(x: Any) -> Any:
+    return x * x
+
+
+def test_a_value_that_a_transformed_function_closes_over_is_told(recorder: Recorder) -> None:
+    def scaled(k: float) -> Callable[[Any], Any]:
+        def apply(x: Any) -> Any:
+            return x * k
+
+        return jx.jit(jx.vmap(apply))
+
+    scaled(2.0)(EIGHT)
+    scaled(3.0)(EIGHT)
+    _, again = ledger(recorder, fun="apply")
+    assert again.sentence().startswith("k: 2.0 → 3.0")

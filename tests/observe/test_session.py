@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import jxkernel as jx
-from jxkernel.api.jit import history
 from jxkernel.events import (
     CacheHit,
     CellFinished,
@@ -27,18 +26,7 @@ from jxkernel.observe.recorder import Recorder
 from jxkernel.ops.elementwise import add, mul, neg
 
 EIGHT = np.ones(8, np.float32)
-
-
-@pytest.fixture(autouse=True)
-def _no_earlier_calls() -> None:
-    jx.clear_caches()
-    history.clear()
-
-
-@pytest.fixture
-def recorder() -> Iterator[Recorder]:
-    with Recorder() as recorder:
-        yield recorder
+pytestmark = pytest.mark.usefixtures("no_earlier_calls")
 
 
 def double(x: Any) -> Any:

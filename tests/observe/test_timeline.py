@@ -78,7 +78,7 @@ def test_files_are_written_for_other_tools(profiled: tuple[Timeline, Path]) -> N
     events = json.loads((folder / "timeline.json").read_text())["traceEvents"]
     threads = [one["args"]["name"] for one in events if one["ph"] == "M"]
     assert threads == ["cells", *(lane.name for lane in timeline.lanes)]
-    (one,) = [one for one in events if one.get("args", {}).get("origin") == "sort"][:1]
+    (one,) = [one for one in events if one.get("args").get("origin") == "sort"][:1]
     assert one["args"]["source"].startswith(__file__)
     assert one["dur"] > 0
 
@@ -126,7 +126,7 @@ def executed(cell: str, number: int) -> Record:
 
 def test_what_runs_inside_a_loop_is_taken_off_it() -> None:
     data = made_up(event("while", 0, 100), event("a", 10, 20), event("a", 40, 50))
-    totals = {one.name: one for one in timeline_of(data, {}).by_operation()}
+    totals = {one.name: one for one in timeline_of(data).by_operation()}
     assert (totals["while"].total_ns, totals["a"].total_ns, totals["a"].count) == (30, 70, 2)
     assert totals["a"].share == pytest.approx(0.7)
 
@@ -134,19 +134,19 @@ def test_what_runs_inside_a_loop_is_taken_off_it() -> None:
 def test_runs_are_paired_with_the_latest_calls() -> None:
     data = made_up(event("a", 0, 5, run_id=7), event("a", 10, 5, run_id=-8))
     calls = [executed("In[1]", 1), executed("In[2]", 2), executed("In[3]", 3)]
-    (lane,) = timeline_of(data, {}, (), calls).lanes
+    (lane,) = timeline_of(data, executions=calls).lanes
     assert [one.cell for one in lane.slices] == ["In[2]", "In[3]"]
-    (lane,) = timeline_of(data, {}, (), calls[:1]).lanes
+    (lane,) = timeline_of(data, executions=calls[:1]).lanes
     assert [one.cell for one in lane.slices] == ["", "In[1]"]
 
 
 def test_an_accelerator_has_a_lane_for_each_stream() -> None:
-    (lane,) = timeline_of(made_up(event("a", 0, 5), plane="/device:GPU:0"), {}).lanes
+    (lane,) = timeline_of(made_up(event("a", 0, 5), plane="/device:GPU:0")).lanes
     assert lane.name == "gpu:0 tf_XLA"
 
 
 def test_a_profile_of_nothing() -> None:
-    timeline = timeline_of(made_up(), {})
+    timeline = timeline_of(made_up())
     assert (timeline.lanes, timeline.duration_ns, timeline.by_cell()[0].count) == ((), 1_000, 0)
     assert "0 ns of operations" in str(timeline)
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from jxkernel.observe.xspace import Operation, Program, Spot, fields_of, program_in, programs_in
+from jxkernel.observe.xspace import (
+    Operation,
+    ProfiledPrograms,
+    Program,
+    Spot,
+    fields_of,
+    program_in,
+)
 
 
 def varint(value: int) -> bytes:
@@ -56,8 +63,9 @@ def space(module: bytes, name: str = "jit_f(300)") -> bytes:
 
 
 def test_operations_have_the_lines_of_what_was_fused() -> None:
-    (number,) = programs_in(space(MODULE))
-    program = programs_in(space(MODULE))[number]
+    programs = ProfiledPrograms(space(MODULE))
+    ((number, program),) = programs.named("jit_f").items()
+    assert programs.named("jit_g") == {}
     assert number == 300
     assert program.name == "jit_f"
     assert program.operations["fusion"] == Operation("fusion", "add", (1, 2))
@@ -67,12 +75,12 @@ def test_operations_have_the_lines_of_what_was_fused() -> None:
 
 @pytest.mark.parametrize("cut", [1, 5, 20, 60, len(space(MODULE)) - 1])
 def test_what_is_cut_short_gives_no_program(cut: int) -> None:
-    assert programs_in(space(MODULE)[:cut]) == {}
+    assert ProfiledPrograms(space(MODULE)[:cut]).named("jit_f") == {}
 
 
 def test_what_cannot_be_read_is_left_out() -> None:
-    assert programs_in(space(b"\xff\xff\xff")) == {}
-    assert programs_in(b"") == {}
+    assert ProfiledPrograms(space(b"\xff\xff\xff")).named("jit_f") == {}
+    assert ProfiledPrograms(b"").named("jit_f") == {}
     with pytest.raises(ValueError, match="unknown wire type 3"):
         list(fields_of(memoryview(b"\x0b")))
 

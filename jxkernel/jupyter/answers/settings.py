@@ -13,6 +13,7 @@ from IPython.core.error import UsageError
 
 from jxkernel import _alias
 from jxkernel.config import config
+from jxkernel.jupyter.answers.switches import switch
 from jxkernel.jupyter.display import View, text_view
 from jxkernel.jupyter.session import Session
 from jxkernel.observe import BackendSwitch
@@ -26,10 +27,9 @@ def x64(session: Session, words: str) -> View:
     Raises:
       UsageError: the word is neither `on` nor `off`.
     """
-    if words not in ("", "on", "off"):
-        raise UsageError(f"%jx x64: {words!r} is neither 'on' nor 'off'")
-    if words:
-        BackendSwitch(session.shell.user_ns).apply({"x64": words == "on"})
+    wanted = switch("x64", words)
+    if wanted is not None:
+        BackendSwitch(session.shell.user_ns).apply({"x64": wanted})
     state = "on: float64 stays" if config.jax_enable_x64 else "off: float64 becomes float32"
     return text_view("", f"64-bit dtypes are {state}")
 

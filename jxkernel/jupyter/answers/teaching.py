@@ -9,8 +9,7 @@ Must not know: how a line is split into subcommands, or how views are drawn.
 
 from __future__ import annotations
 
-from IPython.core.error import UsageError
-
+from jxkernel.jupyter.answers.switches import switch
 from jxkernel.jupyter.display import View, table_view, text_view
 from jxkernel.jupyter.session import Session
 
@@ -32,10 +31,9 @@ def teach(session: Session, words: str) -> View:
     Raises:
       UsageError: the word is neither `on` nor `off`.
     """
-    if words not in ("", "on", "off"):
-        raise UsageError(f"%jx teach: {words!r} is neither 'on' nor 'off'")
-    if words:
-        session.settings.teach = words == "on"
+    wanted = switch("teach", words)
+    if wanted is not None:
+        session.settings.teach = wanted
     if not session.settings.teach:
         return text_view("", "teaching mode is off; `%jx teach on` tells silent mistakes")
     title = "teaching mode is on: these are told; calls are slower; `%jx teach off` ends it"
