@@ -8,10 +8,15 @@ and closes it.
 
 Must not know: what front ends do with what they are told.
 
-Nothing is sent, and no thread runs, until a front end says `sync`: a terminal, a notebook that runs
-headless and a front end without the extension pay nothing. A front end may come back after a
-reload, a second one may join; each syncs. Events wait in a bounded queue and go out a batch at a
-time; where they come faster than that the oldest are dropped, and counted.
+But for one word when it is loaded, nothing is sent, and no thread runs, until a front end says
+`sync`: a terminal, a notebook that runs headless and a front end without the extension pay nothing.
+A front end may come back after a reload or a lost connection, a second one may join; each syncs.
+Events wait in a bounded queue and go out a batch at a time; where they come faster than that the
+oldest are dropped, and counted: those that a front end was sent, those left out of the history and
+those dropped since then are all that there were.
+
+The comm is never announced by `comm_open`: a front end without the extension would complain of it
+and close it for all. Ours know it by its name; should another close it, it is taken up again.
 
 Messages come in the main thread between cells, or, depending on the versions of ipykernel and
 JupyterLab, in a thread of their own in the midst of one.
@@ -22,10 +27,10 @@ from __future__ import annotations
 import sys
 import threading
 import time
+import uuid
 from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, fields
-from functools import partial
 from typing import Any
 
 import comm
@@ -42,8 +47,10 @@ from jxkernel.jupyter.protocol import (
     Batch,
     Device,
     History,
+    Loaded,
     Reply,
     Status,
+    Unloaded,
     Work,
     Working,
 )
@@ -92,6 +99,12 @@ class Outbox:
         with self._lock:
             return [self._items.popleft() for _ in range(min(limit, len(self._items)))]
 
+    def clear(self) -> None:
+        """Empties it; nothing counts as dropped any more."""
+        with self._lock:
+            self._items.clear()
+            self.dropped = 0
+
     def __len__(self) -> int:
         return len(self._items)
 
@@ -106,7 +119,8 @@ class Channel:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._lock = threading.RLock()
-        self._comms: dict[str, Any] = {}
+        self._identity = ""
+        self._comm: Any = None
         self._outbox = Outbox(_QUEUE)
         self._answers: dict[str, Answer] = {}
         self._wake = threading.Event()
@@ -118,12 +132,13 @@ class Channel:
         self._is_open = False
 
     def open(self) -> None:
-        """Opens the comm, and takes in those that front ends open; in a kernel only."""
+        """Opens the comm and says so; in a kernel only."""
         if not hasattr(self._session.shell, "kernel"):
             return
         self._is_open = True
-        comm.get_comm_manager().register_target(TARGET, self._opened)
-        self._join(comm.create_comm(target_name=TARGET, data={"version": VERSION}))
+        self._identity = f"{TARGET}-{uuid.uuid4().hex}"
+        self._take_up()
+        self._send(Loaded())
 
     def close(self) -> None:
         """Closes the comm and ends the thread."""
@@ -132,12 +147,12 @@ class Channel:
         self._is_open = False
         self._ended.set()
         self._wake.set()
-        if self._handle is not None:
-            self._handle.close()
-        comm.get_comm_manager().unregister_target(TARGET, self._opened)
-        for one in self._others():
-            one.close()
-        self._comms.clear()
+        self._deafen()
+        self._send(Unloaded())
+        # As if a front end had closed it: a front end that never knew the comm would complain of
+        # the message that the comm sends when we close it.
+        message = {"content": {"comm_id": self._identity, "data": {}}}
+        comm.get_comm_manager().comm_close(None, "", message)
 
     def answer(self, name: str, function: Answer) -> None:
         """Lets front ends ask for something.
@@ -157,32 +172,39 @@ class Channel:
         """Called by IPython after a cell ran: the status may have changed."""
         self._wake.set()
 
-    def _opened(self, opened: Any, message: Any) -> None:
-        """Called when a front end opens a comm, where it found none."""
-        self._join(opened)
+    def _take_up(self, closed: Any = None) -> None:
+        """Registers the comm under its name; again when a front end has closed it."""
+        if not self._is_open:
+            return
+        self._comm = comm.create_comm(target_name=TARGET, comm_id=self._identity, primary=False)
+        comm.get_comm_manager().register_comm(self._comm)
+        self._comm.on_msg(self._receive)
+        self._comm.on_close(self._take_up)
 
-    def _join(self, joined: Any) -> None:
-        with self._lock:
-            self._comms[joined.comm_id] = joined
-        joined.on_msg(partial(self._receive, joined))
-        joined.on_close(lambda _: self._comms.pop(joined.comm_id, None))
-
-    def _others(self) -> list[Any]:
-        with self._lock:
-            return list(self._comms.values())
-
-    def _receive(self, sender: Any, message: Any) -> None:
+    def _receive(self, message: Any) -> None:
         data = message["content"]["data"]
-        if not isinstance(data, dict) or data.get("version", VERSION) > VERSION:
-            return  # of a front end that is newer, and will hear from us which version this is
+        if not isinstance(data, dict):
+            return
+        # One that is newer hears of it from what it is sent: every message bears its version.
         if data.get("type") == "sync":
-            self._sync(sender)
+            self._sync()
         elif data.get("type") == "request":
-            sender.send(asdict(self._reply(data)))
+            self._reply(data)
             self._wake.set()  # what was asked for may have changed the status
 
-    def _reply(self, data: dict[str, Any]) -> Reply:
-        identity, name = str(data.get("id", "")), data.get("name", "")
+    def _reply(self, data: dict[str, Any]) -> None:
+        reply = self._answered(data)
+        try:
+            self._send(reply)
+        except (TypeError, ValueError) as error:
+            words = f"the answer cannot be sent: {error}"
+            self._send(Reply(id=reply.id, error=capped(words, _TEXT)))
+
+    def _answered(self, data: dict[str, Any]) -> Reply:
+        identity, name = str(data.get("id", "")), str(data.get("name", ""))
+        if data.get("version") != VERSION:
+            words = f"this kernel's jxkernel is of another version: install {__version__} for both"
+            return Reply(id=identity, error=words)
         answer = self._answers.get(name)
         if answer is None:
             return Reply(id=identity, error=f"this kernel's jxkernel knows no request {name!r}")
@@ -191,19 +213,19 @@ class Channel:
         except Exception as error:  # told to who asked; the kernel goes on
             return Reply(id=identity, error=capped(f"{type(error).__name__}: {error}", _TEXT))
 
-    def _sync(self, sender: Any) -> None:
+    def _sync(self) -> None:
         """Tells one that joins how things are, and begins to tell all of what happens."""
         self._start()
-        self._told = self._status()
-        sender.send(asdict(self._told))
         recorder = self._session.recorder
-        records = recorder.records()
-        left_out = max(len(records) - _HISTORY, 0)
-        told = tuple(wire_event(one) for one in records[left_out:])
-        history = History(
-            events=told, left_out=left_out + recorder.dropped, dropped=self._outbox.dropped
-        )
-        sender.send(asdict(history))
+        with self._lock:  # or a batch sent meanwhile would be lost under the history
+            self._told = self._status()
+            self._send(self._told)
+            self._send(Working(work=_work()))
+            self._outbox.clear()
+            records = recorder.records()
+            left_out = max(len(records) - _HISTORY, 0) + recorder.dropped
+            told = tuple(map(wire_event, records[-_HISTORY:]))
+            self._send(History(events=told, left_out=left_out, dropped=0))
 
     def _start(self) -> None:
         with self._lock:
@@ -212,6 +234,13 @@ class Channel:
             self._handle = self._session.recorder.follow(self._recorded)
             self._thread = threading.Thread(target=self._run, name="jxkernel-front", daemon=True)
             self._thread.start()
+
+    def _deafen(self) -> None:
+        """Ends following the recorder; the next sync begins again."""
+        with self._lock:
+            if self._handle is not None:
+                self._handle.close()
+            self._handle = self._thread = None
 
     def _recorded(self, record: Record) -> None:
         self._outbox.put(record)
@@ -226,8 +255,11 @@ class Channel:
             if self._ended.wait(_INTERVAL):
                 return
             try:
-                self._tell()
+                with self._lock:
+                    if self._is_open:
+                        self._tell()
             except Exception as error:  # a socket that is gone; what is told of must not fail
+                self._deafen()
                 sys.stderr.write(f"jxkernel: the front end is no longer told: {error}\n")
                 return
 
@@ -249,8 +281,7 @@ class Channel:
                 self._send(status)
 
     def _send(self, message: Any) -> None:
-        for one in self._others():
-            one.send(asdict(message))
+        self._comm.send(asdict(message))
 
     def _status(self) -> Status:
         running = runtime.backends()

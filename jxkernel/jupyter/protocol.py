@@ -7,8 +7,9 @@ these types, from the events' and from those of the views' data; a test tells wh
 
 Must not know: how messages are sent, or who sends them.
 
-Either side may be newer than the other: each message bears the version that it is written in, and
-who meets a newer one says so and leaves it alone. Adding a field is no new version.
+Either side may be newer than the other: each message bears the version that it is written in. A
+front end that meets a newer one says so and leaves it alone; a kernel syncs with any, and refuses
+requests of other versions. Adding a field is no new version.
 """
 
 from __future__ import annotations
@@ -22,16 +23,18 @@ __all__ = [
     "Batch",
     "Device",
     "History",
+    "Loaded",
     "Reply",
     "Request",
     "Status",
     "Sync",
+    "Unloaded",
     "Work",
     "Working",
 ]
 
 TARGET = "jxkernel"
-"""The comm's target, on both sides."""
+"""The comm's target, on both sides; its id begins with it."""
 
 VERSION = 1
 """The version of the messages."""
@@ -93,6 +96,22 @@ class Device:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """The extension was loaded: front ends that hear it join."""
+
+    type: Literal["loaded"] = "loaded"
+    version: int = VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unloaded:
+    """The extension was unloaded: nothing more will come on this comm."""
+
+    type: Literal["unloaded"] = "unloaded"
+    version: int = VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
     """How the session is; sent to who joins, and when it has changed.
 
@@ -151,7 +170,7 @@ class Batch:
 
     Attributes:
       events: each with its `kind`, its fields, `cell`, `when` and `self_ns`.
-      dropped: how many were not sent since the session began, for there were too many at once.
+      dropped: how many were not sent since the history, for there were too many at once.
     """
 
     events: tuple[dict[str, Any], ...]

@@ -167,6 +167,18 @@ export interface Request {
   version: number;
 }
 
+/** The extension was loaded: front ends that hear it join. */
+export interface Loaded {
+  type: 'loaded';
+  version: number;
+}
+
+/** The extension was unloaded: nothing more will come on this comm. */
+export interface Unloaded {
+  type: 'unloaded';
+  version: number;
+}
+
 /** How the session is; sent to who joins, and when it has changed. */
 export interface Status {
   package: string;
@@ -797,4 +809,77 @@ export interface Answers {
 export type FromFront = Sync | Request;
 
 /** What goes over the comm. */
-export type FromKernel = Status | Working | Batch | History | Reply;
+export type FromKernel = Loaded | Unloaded | Status | Working | Batch | History | Reply;
+
+/** How data must be to be a record: see `shared/shapes.ts`. */
+export const SHAPES: Readonly<Record<string, unknown>> = {
+  BackendAnswer: {"device": "string", "is_chosen": "boolean", "cpu_devices": "number", "x64": "boolean", "precision": "string", "platforms": ["PlatformState"], "group": "string", "is_started": "boolean", "precisions": ["string"], "most_cpu_devices": "number", "largest": {"values": ["LiveArray"]}, "text": "string"},
+  BackendPreview: {"steps": ["SettingStep"], "moves": ["Placed"], "stays": ["Placed"], "retraced": ["string"], "notes": ["string"], "restart": ["string"]},
+  BackendState: {"device": "string", "is_chosen": "boolean", "cpu_devices": "number", "x64": "boolean", "precision": "string", "platforms": ["PlatformState"], "group": "string"},
+  Bar: {"row": "number", "lane": "string", "stage": "string", "start": "number", "seconds": "number", "fun": "string", "cell": "string"},
+  Batch: {"events": [{"values": "unknown"}], "dropped": "number", "type": {"is": ["batch"]}, "version": "number"},
+  BuildTimeline: {"lanes": ["string"], "bars": ["Bar"], "breaks": ["IdleTime"], "start": "number", "seconds": "number"},
+  CachesAnswer: {"functions": "number", "disk_entries": "number", "disk_size": "string", "disk_folder": "string", "text": "string"},
+  Device: {"name": "string", "kind": "string"},
+  DeviceMemory: {"device": "string", "arrays": "number", "array_bytes": "number", "in_use": {"either": ["number", "null"]}, "limit": {"either": ["number", "null"]}, "free": {"either": ["number", "null"]}},
+  DeviceState: {"name": "string", "kind": "string", "is_default": "boolean", "arrays": "number", "array_bytes": "number", "in_use": {"either": ["number", "null"]}, "limit": {"either": ["number", "null"]}, "free": {"either": ["number", "null"]}},
+  DiffPayload: {"before": "string", "after": "string", "summary": "string", "left_out": "number", "rows": [{"either": ["SamePayload", "DiffRow"]}]},
+  DiffRow: {"sign": {"is": ["=", "~", "-", "+"]}, "depth": "number", "before": "string", "after": "string", "line": "number"},
+  EquationPayload: {"number": "number", "depth": "number", "text": "string", "primitive": "string", "operands": ["string"], "results": ["string"], "file": "string", "line": "number", "flops": "number", "bytes": "number"},
+  Event: {"span": "number", "parent": {"either": ["number", "null"]}, "start_ns": "number", "duration_ns": "number", "error": {"either": ["string", "null"]}},
+  ExplainAnswer: {"title": "string", "text": "string"},
+  FreeAnswer: {"arrays": "number", "bytes": "number", "also": ["string"], "names": ["string"]},
+  Freeing: {"arrays": "number", "bytes": "number", "also": ["string"]},
+  FunctionMapPayload: {"name": "string", "file": "string", "first_line": "number", "source": ["string"], "names": ["NameFact"], "marks": ["Mark"], "loops": ["Loop"]},
+  FunctionRow: {"name": "string", "function_id": "number", "file": "string", "line": "number", "kept": "number", "builds": "number", "avoidable": "number", "cost_ns": "number", "latest": "string", "place": "string", "path": "string"},
+  FunctionsAnswer: {"rows": ["FunctionRow"], "left_out": "number", "cells": {"values": "string"}, "text": "string"},
+  History: {"events": [{"values": "unknown"}], "left_out": "number", "dropped": "number", "type": {"is": ["history"]}, "version": "number"},
+  IdleTime: {"at": "number", "when": "number", "seconds": "number"},
+  JaxprPayload: {"title": "string", "stack": ["string"], "count": "number", "flops": "number", "bytes": "number", "inputs": "string", "equations": ["EquationPayload"], "results": "string", "source": ["SourceLinePayload"]},
+  JitPayload: {"cell": "string", "function": "string", "defined": ["string"], "version": "number", "summary": "string", "hit": "boolean", "why": "string", "times_ns": "TimesPayload", "device": "string", "traced": {"values": "string"}, "static": {"values": "string"}, "assigned": ["string"], "warnings": ["string"], "jaxpr": {"either": ["JaxprPayload", "null"]}, "provenance": {"either": ["ProvenancePayload", "null"]}, "sections": ["SectionPayload"]},
+  LanePayload: {"name": "string", "kind": "string", "count": "number", "slices": ["SlicePayload"]},
+  LedgerAnswer: {"rows": ["LedgerRowPayload"], "left_out": "number", "dropped": "number", "outside": "LedgerTotal", "by_cell": ["LedgerTotal"], "by_site": ["LedgerTotal"], "by_function": ["LedgerTotal"], "cells": {"values": "string"}, "text": "string"},
+  LedgerPayload: {"rows": ["LedgerRowPayload"], "left_out": "number", "dropped": "number", "timeline": "BuildTimeline"},
+  LedgerRow: {"number": "number", "when": "number", "cell": {"either": ["string", "null"]}, "fun": "string", "function_id": "number", "cache": {"either": [{"is": ["trace", "memory", "disk"]}, "null"]}, "reasons": ["Reason"], "eqns": {"either": ["number", "null"]}, "trace_ns": "number", "lower_ns": "number", "compile_ns": "number", "from_disk": "boolean", "disk": {"is": ["", "hit", "miss"]}, "saved_ns": "number", "site": "string", "slow": "string", "error": {"either": ["string", "null"]}, "total_ns": "number", "storm": "string"},
+  LedgerRowPayload: {"number": "number", "when": "number", "cell": {"either": ["string", "null"]}, "fun": "string", "function_id": "number", "cache": {"either": [{"is": ["trace", "memory", "disk"]}, "null"]}, "reasons": ["Reason"], "eqns": {"either": ["number", "null"]}, "trace_ns": "number", "lower_ns": "number", "compile_ns": "number", "from_disk": "boolean", "disk": {"is": ["", "hit", "miss"]}, "saved_ns": "number", "site": "string", "slow": "string", "error": {"either": ["string", "null"]}, "total_ns": "number", "storm": "string", "why": "string", "fix": "string", "cost_ns": "number"},
+  LedgerTotal: {"label": "string", "builds": "number", "traces": "number", "compiles": "number", "from_disk": "number", "avoidable": "number", "cost_ns": "number"},
+  Link: {"name": "string", "detail": "string", "line": "number", "code": "string"},
+  LiveAnswer: {"rows": ["LiveRow"], "left_out": "number", "left_out_bytes": "number", "count": "number", "bytes": "number", "devices": ["DeviceMemory"], "text": "string"},
+  LiveArray: {"type": "string", "bytes": "number", "devices": ["string"], "names": ["string"], "outputs": ["number"], "holders": ["string"], "deleted": "boolean"},
+  LiveRow: {"type": "string", "bytes": "number", "devices": ["string"], "names": ["string"], "outputs": ["number"], "holders": ["string"], "deleted": "boolean", "roots": ["string"]},
+  Loaded: {"type": {"is": ["loaded"]}, "version": "number"},
+  Loop: {"line": "number", "code": "string", "times": "number", "equations": "number", "instead": "string", "rewrite": "string"},
+  Mark: {"kind": {"is": ["traced", "static", "constant", "effect"]}, "code": "string", "line": "number", "column": "number", "end_line": "number", "end_column": "number", "detail": "string", "bytes": "number", "is_name": "boolean"},
+  MemoryPayload: {"arrays": "TablePayload", "devices": "TablePayload"},
+  NameFact: {"name": "string", "function": "string", "kind": {"is": ["traced", "static", "constant", "effect"]}, "detail": "string", "line": "number", "code": "string", "chain": ["Link"], "depends_on": ["string"], "bytes": "number", "is_argument": "boolean"},
+  NamedTimePayload: {"name": "string", "device_ns": "number"},
+  Placed: {"names": ["string"], "type": "string", "bytes": "number", "source": "string", "target": "string", "committed": "boolean"},
+  PlatformState: {"name": "string", "status": "string", "plugin": "string", "devices": ["DeviceState"]},
+  PreviewAnswer: {"steps": ["SettingStep"], "moves": ["Placed"], "stays": ["Placed"], "retraced": ["string"], "notes": ["string"], "restart": ["string"], "changes": "boolean", "asks": "boolean", "text": "string"},
+  ProvenancePayload: {"legend": "string", "functions": ["FunctionMapPayload"]},
+  Reason: {"kind": {"is": ["first_call", "new_function_object", "tree_structure", "kwargs_form", "shape", "dtype", "weak_type", "static_value", "sharding", "donated", "context", "constant_changed", "evicted"]}, "what": "string", "before": "string", "after": "string", "fix": "string"},
+  Reply: {"id": "string", "value": "unknown", "error": "string", "type": {"is": ["reply"]}, "version": "number"},
+  SamePayload: {"same": "number"},
+  SectionPayload: {"name": "string", "title": "string", "text": "string"},
+  SettingStep: {"what": "string", "before": "string", "after": "string"},
+  ShareLinePayload: {"line": "string", "total_ns": "number", "share": "number"},
+  SlicePayload: {"name": "string", "start_ns": "number", "duration_ns": "number", "program": "string", "origin": "string", "spots": ["string"]},
+  SourceLinePayload: {"file": "string", "line": "number", "text": "string", "equations": "number", "flops": "number"},
+  StageLine: {"text": "string", "file": "string", "line": "number"},
+  StagesPayload: {"jaxpr": "JaxprPayload", "stablehlo": ["StageLine"], "optimized": ["StageLine"], "left_out": "number"},
+  Status: {"package": "string", "platform": "string", "device": "string", "devices": ["Device"], "x64": "boolean", "recording": "boolean", "precision": "string", "teaching": "boolean", "type": {"is": ["status"]}, "version": "number"},
+  TablePayload: {"title": "string", "head": ["string"], "rows": [["string"]], "count": "number"},
+  TeachAnswer: {"on": "boolean"},
+  TimelinePayload: {"duration_ns": "number", "device_ns": "number", "cells": ["NamedTimePayload"], "lanes": ["LanePayload"], "lines": ["ShareLinePayload"], "files": ["string"]},
+  TimesPayload: {"trace": "number", "lower": "number", "compile": "number", "run": {"either": ["number", "null"]}},
+  TracedFunction: {"name": "string", "function_id": "number", "file": "string", "line": "number", "kept": "number", "builds": "number", "avoidable": "number", "cost_ns": "number", "latest": "string"},
+  Unloaded: {"type": {"is": ["unloaded"]}, "version": "number"},
+  Work: {"stage": "string", "fun": "string", "eqns": "number", "elapsed_ns": "number"},
+  Working: {"work": {"either": ["Work", "null"]}, "type": {"is": ["working"]}, "version": "number"},
+};
+
+/** The record that each kind of view's data is. */
+export const PAYLOAD_RECORDS: Readonly<Record<string, string>> = {"jit": "JitPayload", "jaxpr": "JaxprPayload", "stages": "StagesPayload", "diff": "DiffPayload", "provenance": "ProvenancePayload", "ledger": "LedgerPayload", "memory": "MemoryPayload", "timeline": "TimelinePayload", "table": "TablePayload"};
+
+/** The record that each type of message is. */
+export const MESSAGE_RECORDS: Readonly<Record<string, string>> = {"loaded": "Loaded", "unloaded": "Unloaded", "status": "Status", "working": "Working", "batch": "Batch", "history": "History", "reply": "Reply"};

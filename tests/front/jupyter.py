@@ -42,8 +42,61 @@ APPS = {"lab": "LabApp", "notebook": "JupyterNotebookApp"}
 """Command -> the application that is configured."""
 
 
+HELP = """
+(() => {
+  const link = { sockets: [], sent: [], held: null };
+  link.cut = () => link.sockets.forEach(one => one.close());
+  link.hold = () => { link.held = []; };
+  link.release = () => {
+    const held = link.held;
+    link.held = null;
+    held.forEach(deliver => deliver());
+  };
+  window.link = link;
+  const Real = window.WebSocket;
+  window.WebSocket = class extends Real {
+    constructor(...all) {
+      super(...all);
+      if (this.url.includes('/api/kernels/')) {
+        link.sockets.push(this);
+      }
+    }
+    send(data) {
+      const text = typeof data === 'string' ? data : new TextDecoder().decode(data);
+      link.sent.push(/"msg_type": ?"(\\w+)"/.exec(text)?.[1] ?? 'unknown');
+      super.send(data);
+    }
+    get onmessage() {
+      return super.onmessage;
+    }
+    set onmessage(listen) {
+      super.onmessage = event => {
+        link.held ? link.held.push(() => listen.call(this, event)) : listen.call(this, event);
+      };
+    }
+  };
+  window.session = () => {
+    const services = jupyterapp.pluginRegistry._services;
+    const token = [...services.keys()].find(one => one.name === 'jxkernel:ISessions');
+    const sessions = jupyterapp.pluginRegistry._plugins.get(services.get(token)).service;
+    return sessions.of(jupyterapp.shell.currentWidget.sessionContext);
+  };
+})();
+"""
+"""Run in the page before all else.
+
+`link` cuts the kernels' sockets, holds back what comes and keeps the types of what is sent;
+`session()` is the shown notebook's session as plugins have it.
+"""
+
+
 class Server:
     """A running Jupyter server.
+
+    Args:
+      app: `lab` or `notebook`.
+      home: a folder for all that it writes.
+      extension: whether the lab extension is installed.
 
     Attributes:
       folder: where its notebooks lie.
@@ -51,7 +104,7 @@ class Server:
       app: `lab` or `notebook`.
     """
 
-    def __init__(self, app: str, home: Path) -> None:
+    def __init__(self, app: str, home: Path, *, extension: bool = True) -> None:
         self.app = app
         self.folder = home / "notebooks"
         self.folder.mkdir(parents=True)
@@ -61,7 +114,13 @@ class Server:
         (settings / "notification.jupyterlab-settings").write_text(json.dumps(quiet))
         extensions = home / "data/labextensions"
         extensions.mkdir(parents=True)
-        (extensions / "jxkernel").symlink_to(ROOT / "labextension/dist/jxkernel")
+        if extension:
+            (extensions / "jxkernel").symlink_to(ROOT / "labextension/dist/jxkernel")
+        echo = home / "data/kernels/echo"
+        echo.mkdir(parents=True)
+        command = [sys.executable, "-m", "tests.front.echo_kernel", "-f", "{connection_file}"]
+        spec = {"argv": command, "display_name": "Echo", "language": "echo"}
+        (echo / "kernel.json").write_text(json.dumps(spec))
         self.log = home / "server.log"
         self.url = ""
         with self.log.open("w") as log:
@@ -98,14 +157,17 @@ class Server:
             time.sleep(0.1)
         raise TimeoutError(self.log.read_text())
 
-    def write(self, name: str, *cells: str, outputs: Any = ()) -> Path:
+    def write(
+        self, name: str, *cells: str, outputs: Any = (), kernel: str | None = "python3"
+    ) -> Path:
         """Writes a notebook of code cells."""
         notebook = nbformat.v4.new_notebook()
-        notebook.metadata["kernelspec"] = {
-            "name": "python3",
-            "display_name": "Python 3",
-            "language": "python",
-        }
+        if kernel is not None:
+            notebook.metadata["kernelspec"] = {
+                "name": kernel,
+                "display_name": kernel,
+                "language": "python",
+            }
         notebook.cells = [nbformat.v4.new_code_cell(cell) for cell in cells]
         for cell, shown in zip(notebook.cells, outputs, strict=False):
             cell.outputs = shown
@@ -148,9 +210,9 @@ def _environment(home: Path) -> dict[str, str]:
 
 
 @contextmanager
-def running_server(app: str, home: Path) -> Iterator[Server]:
+def running_server(app: str, home: Path, **options: Any) -> Iterator[Server]:
     """A server, stopped at the end of the block."""
-    server = Server(app, home)
+    server = Server(app, home, **options)
     try:
         server.wait()
         yield server
@@ -189,6 +251,12 @@ class Notebook:
       name: its file.
       dark: whether the page prefers a dark scheme, and JupyterLab has its dark theme.
       kernel: whether to wait for its kernel.
+
+    Attributes:
+      page: the page, as playwright drives it.
+      errors: what was raised in the page and caught by nobody.
+      complaints: what was written to its console as an error.
+      requests: the addresses that were asked for.
     """
 
     def __init__(
@@ -197,6 +265,7 @@ class Notebook:
         self.server = server
         self.name = name
         self.errors: list[str] = []
+        self.complaints: list[str] = []
         self.requests: list[str] = []
         self._context = browser.new_context(
             viewport={"width": 1400, "height": 1000}, color_scheme="dark" if dark else "light"
@@ -205,10 +274,16 @@ class Notebook:
         self.page.set_default_timeout(TIMEOUT)
         self.page.on("request", lambda one: self.requests.append(one.url))
         self.page.on("pageerror", lambda one: self.errors.append(str(one)))
+        self.page.on("console", self._written)
+        self.page.add_init_script(HELP)
         self.open(kernel=kernel)
         if dark:
             self.command("apputils:change-theme", theme="JupyterLab Dark")
             self.page.wait_for_selector("body[data-jp-theme-light=false]")
+
+    def _written(self, message: Any) -> None:
+        if message.type == "error":
+            self.complaints.append(f"{message.text} ({message.location.get('url', '')})")
 
     def open(self, *, kernel: bool = True) -> None:
         """Opens the page, or opens it again."""
@@ -225,16 +300,13 @@ class Notebook:
 
     def run(self, index: int) -> None:
         """Runs a cell by its place, and waits until it has ended."""
-        before = self.count(index)
-        self.select(index)
-        self.command("notebook:run-cell")
+        self.start(index)
         self.page.wait_for_function(
-            """([i, before]) => {
-              const cell = jupyterapp.shell.currentWidget.content.widgets[i];
-              return cell.model.executionCount !== null && cell.model.executionCount !== before
-                && cell.model.executionState !== 'running';
+            """i => {
+              const { model } = jupyterapp.shell.currentWidget.content.widgets[i];
+              return model.executionCount !== null && model.executionState !== 'running';
             }""",
-            arg=[index, before],
+            arg=index,
         )
         self.page.wait_for_function(READY)
 
@@ -247,18 +319,16 @@ class Notebook:
     def start(self, index: int) -> None:
         """Sends a cell to the kernel and does not wait for it."""
         self.select(index)
+        # A kernel that was restarted may give it the number that it has.
+        self.page.evaluate(
+            "i => jupyterapp.shell.currentWidget.content.widgets[i].model.clearExecution()", index
+        )
         self.command("notebook:run-cell")
 
     def select(self, index: int) -> None:
         """Makes a cell the active one."""
         self.page.evaluate(
             "i => { jupyterapp.shell.currentWidget.content.activeCellIndex = i }", index
-        )
-
-    def count(self, index: int) -> int | None:
-        """The execution count of a cell."""
-        return self.page.evaluate(
-            "i => jupyterapp.shell.currentWidget.content.widgets[i].model.executionCount", index
         )
 
     def cell(self, index: int) -> Any:
@@ -280,6 +350,16 @@ class Notebook:
         )
         self.page.wait_for_function(READY)
 
+    def status(self, text: str) -> None:
+        """Waits until the status item says something; nothing, for an empty text."""
+        self.page.wait_for_function(
+            """text => {
+              const said = document.querySelector('.jp-jxk-Status')?.textContent ?? '';
+              return text ? said.includes(text) : said === '';
+            }""",
+            arg=text,
+        )
+
     def save(self) -> None:
         """Saves it."""
         self.command("docmanager:save")
@@ -292,7 +372,9 @@ class Notebook:
         return [url for url in self.requests if not url.startswith(own)]
 
     def close(self) -> None:
-        """Closes the page and shuts its kernel down."""
+        """Closes the page, unless a test has, and shuts its kernel down."""
+        if self.page.is_closed():
+            return
         self.page.evaluate(
             "() => { void jupyterapp.shell.currentWidget?.sessionContext?.shutdown() }"
         )

@@ -105,12 +105,103 @@ def test_an_answer_is_sent_to_who_asked_and_its_failure_in_words(kernel: Kernel)
     assert front.hear("reply")["error"].startswith("ZeroDivisionError")
 
 
-def test_messages_of_a_newer_front_end_and_nonsense_are_left_alone(kernel: Kernel) -> None:
+def test_a_newer_front_end_is_told_this_version_and_its_requests_are_refused(
+    kernel: Kernel,
+) -> None:
     front = Front(kernel)
     front.say({"type": "sync", "version": VERSION + 1})
-    front.say({"type": "nonsense", "version": VERSION})
-    front.say(Request(id="10", name="nothing"))
-    assert front.hear("reply")["id"] == "10"
+    assert front.hear("status")["version"] == VERSION
+    front.say({**asdict(Request(id="10", name="half")), "version": VERSION + 1})
+    assert "another version" in front.hear("reply")["error"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"type": "nonsense", "version": VERSION},
+        {"type": ["sync"], "version": "new"},
+        {},
+        {"type": "request"},
+        {"type": "request", "version": VERSION, "name": {"a": 1}, "arguments": [1]},
+    ],
+)
+def test_nonsense_is_answered_or_left_alone(kernel: Kernel, message: dict[str, Any]) -> None:
+    front = Front(kernel)
+    front.say(message)
+    front.say(Request(id="11", name="nothing"))
+    while front.hear("reply")["id"] != "11":
+        pass
+
+
+def test_an_answer_that_cannot_be_sent_is_an_error_in_words(kernel: Kernel) -> None:
+    kernel.ok(
+        "from jxkernel.jupyter.extension import channel_of\n"
+        "channel_of(get_ipython()).answer('thing', lambda: {'what': object()})"
+    )
+    front = Front(kernel)
+    front.say(Request(id="12", name="thing"))
+    reply = front.hear("reply")
+    assert (reply["id"], reply["value"]) == ("12", None)
+    assert "cannot be sent" in reply["error"]
+
+
+def test_a_front_end_that_closes_the_comm_takes_it_from_no_other(kernel: Kernel) -> None:
+    front = Front(kernel)
+    session = kernel.client.session
+    content = {"comm_id": front.id, "data": {}}
+    kernel.client.shell_channel.send(session.msg("comm_close", content))
+    assert comms(kernel) == [front.id]
+    front.say(Sync())
+    assert front.hear("status")["version"] == VERSION
+
+
+def test_what_was_sent_left_out_and_dropped_is_all_that_happened(kernel: Kernel) -> None:
+    kernel.ok(
+        "from jxkernel import events\n"
+        "from jxkernel.jupyter.extension import session_of\n"
+        "recorder = session_of(get_ipython()).recorder\n"
+        "def happen(count):\n"
+        "    for line in range(count):\n"
+        "        events.emit(events.TraceTimeEffect, fun='f', effect='', file='', line=line)"
+    )
+    front = Front(kernel)
+    front.say(Sync())
+    history = front.hear("history")
+    before = len(history["events"]) + history["left_out"]
+    assert history["dropped"] == 0
+    kernel.send("happen(20_000)")
+    told = 0
+    while told + front_dropped(batch := front.hear("batch")) < 20_000:
+        told += len(batch["events"])
+    assert batch["dropped"] > 0
+
+    front.say(Sync())
+    history = front.hear("history")
+    assert history["dropped"] == 0
+    assert len(history["events"]) == 1_000
+    assert history["left_out"] >= before + 20_000 - 1_000
+
+
+def front_dropped(batch: dict[str, Any]) -> int:
+    """How many a batch says were dropped, with those that it brings."""
+    return batch["dropped"] + len(batch["events"])
+
+
+def test_loading_and_unloading_say_nothing_that_other_front_ends_complain_of(
+    kernel: Kernel,
+) -> None:
+    said = []
+    for line in ("%unload_ext jxkernel", "%load_ext jxkernel"):
+        request = kernel.send(line)
+        while True:
+            message = kernel.client.get_iopub_msg(timeout=TIMEOUT)
+            if message["parent_header"].get("msg_id") != request:
+                continue
+            said += [(message["msg_type"], message["content"].get("data", {}).get("type"))]
+            if message["content"].get("execution_state") == "idle":
+                break
+    told = [(kind, what) for kind, what in said if kind not in ("status", "execute_input")]
+    assert told == [("comm_msg", "unloaded"), ("comm_msg", "loaded")]
 
 
 def test_unloading_closes_the_comm_and_loading_opens_another(kernel: Kernel) -> None:

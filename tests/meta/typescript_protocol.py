@@ -1,10 +1,14 @@
 """The wire as TypeScript: `labextension/src/protocol.ts`, written from the Python vocabulary.
 
+Each record is written twice: as an interface, and as the shape by which data that comes from a file
+or a kernel is looked at before it is taken for one.
+
 Run as a program it writes the file; `test_typescript_protocol` tells when that was forgotten.
 """
 
 import dataclasses
 import inspect
+import json
 import re
 import types
 import typing
@@ -23,12 +27,23 @@ EXTENDED = {payloads.LedgerRowPayload: LedgerRow, **requests.EXTENDED}
 """Payload -> the dataclass whose fields it has besides its own."""
 
 MESSAGES = (protocol.Sync, protocol.Request)
-REPLIES = (protocol.Status, protocol.Working, protocol.Batch, protocol.History, protocol.Reply)
+REPLIES = (
+    protocol.Loaded,
+    protocol.Unloaded,
+    protocol.Status,
+    protocol.Working,
+    protocol.Batch,
+    protocol.History,
+    protocol.Reply,
+)
 KINDS = [
     one
     for one in vars(vocabulary).values()
     if isinstance(one, type) and issubclass(one, events.Event)
 ]
+UNREAD = {one.__name__ for one in (*KINDS, *MESSAGES)} - {events.Event.__name__}
+"""Records of which nobody reads one: what we send, and kinds of events, of which more may come."""
+
 SCALARS = {
     int: "number",
     float: "number",
@@ -52,6 +67,7 @@ class Writer:
 
     def __init__(self) -> None:
         self.written: dict[str, str] = {}
+        self.shapes: dict[str, dict[str, Any]] = {}
 
     def spelled(self, annotation: Any) -> str:
         """The TypeScript of an annotation."""
@@ -72,6 +88,23 @@ class Writer:
         self.interface(annotation)
         return annotation.__name__
 
+    def shape(self, annotation: Any) -> Any:
+        """An annotation as data: a name, `[item]`, `{values}`, `{tuple}`, `{is}` or `{either}`."""
+        if annotation in SCALARS:
+            return SCALARS[annotation]
+        origin, arguments = get_origin(annotation), get_args(annotation)
+        if origin is Literal:
+            return {"is": list(arguments)}
+        if origin in (Union, types.UnionType):
+            return {"either": [self.shape(one) for one in arguments]}
+        if origin is tuple and arguments[-1:] != (...,):
+            return {"tuple": [self.shape(one) for one in arguments]}
+        if origin in (tuple, list):
+            return [self.shape(arguments[0])]
+        if origin is dict:
+            return {"values": self.shape(arguments[1])}
+        return annotation.__name__
+
     def interface(self, kind: type, base: type | None = None) -> None:
         """Writes the interface of a dataclass or a TypedDict."""
         if kind.__name__ in self.written:
@@ -88,6 +121,9 @@ class Writer:
         )
         inherited = typing.get_type_hints(base) if base else {}
         told = [name for name in names if name not in inherited and name not in channel.UNSENT]
+        inherited_shape = self.shapes[base.__name__] if base else {}
+        own_shape = {name: self.shape(hints[name]) for name in told}
+        self.shapes[kind.__name__] = {**inherited_shape, **own_shape}
         body = "".join(f"  {name}: {self.spelled(hints[name])};\n" for name in told)
         extends = f" extends {base.__name__}" if base else ""
         sentence = re.split(r"(?<=[.])\s|\n\n", inspect.getdoc(kind) or "")[0]
@@ -141,7 +177,23 @@ def written() -> str:
     interfaces = [
         one.replace("Record<string, unknown>[]", "WireEvent[]") for one in writer.written.values()
     ]
-    return "\n".join([HEAD, *constants, *interfaces, *unions])
+    return "\n".join([HEAD, *constants, *interfaces, *unions, shapes(writer)])
+
+
+def shapes(writer: Writer) -> str:
+    """The shapes of all that is read: messages, what they hold, payloads; of events the common part."""
+    read = {name: one for name, one in writer.shapes.items() if name not in UNREAD}
+    lines = "".join(f"  {name}: {json.dumps(one)},\n" for name, one in sorted(read.items()))
+    kinds = {kind: one.__name__ for kind, one in payloads.PAYLOADS.items()}
+    messages = {typing.get_args(typing.get_type_hints(one)["type"])[0]: one.__name__ for one in REPLIES}
+    return (
+        "/** How data must be to be a record: see `shared/shapes.ts`. */\n"
+        f"export const SHAPES: Readonly<Record<string, unknown>> = {{\n{lines}}};\n\n"
+        "/** The record that each kind of view's data is. */\n"
+        f"export const PAYLOAD_RECORDS: Readonly<Record<string, string>> = {json.dumps(kinds)};\n\n"
+        "/** The record that each type of message is. */\n"
+        f"export const MESSAGE_RECORDS: Readonly<Record<string, string>> = {json.dumps(messages)};\n"
+    )
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
  * The plugin that joins the kernels' comms.
  */
 
-import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { IConsoleTracker } from '@jupyterlab/console';
 import { INotebookTracker } from '@jupyterlab/notebook';
 
@@ -15,13 +15,26 @@ export const sessionsPlugin: JupyterFrontEndPlugin<ISessions> = {
   autoStart: true,
   provides: ISessions,
   optional: [INotebookTracker, IConsoleTracker],
-  activate: (_, notebooks: INotebookTracker | null, consoles: IConsoleTracker | null) => {
+  activate: (
+    app: JupyterFrontEnd,
+    notebooks: INotebookTracker | null,
+    consoles: IConsoleTracker | null
+  ) => {
     const sessions = new Sessions();
+    const select = (): void => {
+      const widget = app.shell.currentWidget;
+      for (const tracker of [notebooks, consoles]) {
+        const panel = tracker?.find(one => one === widget);
+        if (panel) {
+          sessions.select(panel.sessionContext);
+        }
+      }
+    };
+    // The trackers tell of their own kind alone: not of coming back from a console.
+    app.shell.currentChanged?.connect(select);
     for (const tracker of [notebooks, consoles]) {
       tracker?.widgetAdded.connect((_, panel) => void sessions.of(panel.sessionContext));
-      tracker?.currentChanged.connect((_, panel) =>
-        sessions.select(panel?.sessionContext ?? null)
-      );
+      tracker?.currentChanged.connect(select);
     }
     return sessions;
   }

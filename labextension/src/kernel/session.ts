@@ -1,20 +1,26 @@
 /**
  * The front end's side of the comm, for one notebook or console.
  *
- * The kernel opens a comm when its extension is loaded. A front end that comes later finds it by
- * asking; where another front end closed it, it opens one of its own. Either way it says `sync`,
- * and is told how things are.
+ * The kernel has a comm while its extension is loaded, and says so when it is. A front end that
+ * comes later finds it by asking, or, while a cell runs and nothing is answered, by hearing the
+ * kernel talk. Either way it says `sync`, and is told how things are.
+ *
+ * The messages are read off the kernel's connection, not handed to a comm of the application's:
+ * that knows comms only for the first of a kernel's notebooks and consoles, and not whether one is
+ * still there when a lost connection comes back.
  */
 
 import type { ISessionContext } from '@jupyterlab/apputils';
-import type { Kernel, KernelMessage } from '@jupyterlab/services';
-import { PromiseDelegate, UUID } from '@lumino/coreutils';
+import type { Kernel } from '@jupyterlab/services';
+import { KernelMessage } from '@jupyterlab/services';
 import type { JSONObject } from '@lumino/coreutils';
+import { PromiseDelegate, UUID } from '@lumino/coreutils';
 import type { ISignal } from '@lumino/signaling';
 import { Signal } from '@lumino/signaling';
 
-import type { FromFront, FromKernel, Status, WireEvent, Work } from '../protocol';
+import type { FromFront, Status, WireEvent, Work } from '../protocol';
 import { TARGET, VERSION } from '../protocol';
+import { isEvent, isMessage, isObject } from '../shared/shapes';
 import type { ISession, SessionChange } from '../tokens';
 import { EventLog } from './events';
 
@@ -65,14 +71,16 @@ export class Session implements ISession {
   }
 
   async request<T>(name: string, arguments_: Record<string, unknown> = {}): Promise<T> {
-    const comm = this._comm;
-    if (comm === null || comm.isDisposed) {
+    if (this._comm === null) {
       throw new Error('jxkernel is not loaded in this kernel: run %load_ext jxkernel');
+    }
+    if (this._kernel?.connectionStatus !== 'connected') {
+      throw new Error('The kernel is not connected');
     }
     const id = UUID.uuid4();
     const answer = new PromiseDelegate<unknown>();
     this._waiting.set(id, answer);
-    this._send(comm, { type: 'request', version: VERSION, id, name, arguments: arguments_ });
+    this._send({ type: 'request', version: VERSION, id, name, arguments: arguments_ });
     return answer.promise as Promise<T>;
   }
 
@@ -94,7 +102,8 @@ export class Session implements ISession {
   }
 
   private _onStatusChanged(_: ISessionContext, status: Kernel.Status): void {
-    if (['restarting', 'autorestarting', 'terminating', 'dead', 'unknown'].includes(status)) {
+    // A kernel that is `unknown` is one that we lost sight of: it may go on, and so do we.
+    if (['restarting', 'autorestarting', 'terminating', 'dead'].includes(status)) {
       this._reset('The kernel has gone away');
     }
   }
@@ -102,6 +111,8 @@ export class Session implements ISession {
   private _onConnectionChanged(_: ISessionContext, status: Kernel.ConnectionStatus): void {
     if (status === 'connected') {
       void this._find();
+    } else {
+      this._refuse('The connection was lost before the answer came');
     }
   }
 
@@ -111,17 +122,15 @@ export class Session implements ISession {
     }
     this._detach();
     this._kernel = kernel;
-    if (kernel?.handleComms) {
-      kernel.registerCommTarget(TARGET, this._onOpened);
+    if (kernel) {
+      kernel.iopubMessage.connect(this._onMessage, this);
       void this._find();
     }
     this._changed.emit('status');
   }
 
   private _detach(): void {
-    if (this._kernel && !this._kernel.isDisposed) {
-      this._kernel.removeCommTarget(TARGET, this._onOpened);
-    }
+    this._kernel?.iopubMessage.disconnect(this._onMessage, this);
     this._kernel = null;
     this._reset('The notebook has another kernel');
   }
@@ -141,49 +150,68 @@ export class Session implements ISession {
     if (this._isDisposed || kernel !== this._kernel || reply.content.status !== 'ok') {
       return;
     }
-    for (const id of Object.keys(reply.content.comms)) {
-      if (this._comm?.commId === id) {
-        this._send(this._comm, { type: 'sync', version: VERSION });
-      } else if (!kernel.hasComm(id)) {
-        this._join(kernel.createComm(TARGET, id));
-      }
-      return;
+    const id = Object.keys(reply.content.comms).find(isOurs);
+    if (id === undefined) {
+      this._reset('jxkernel was unloaded');
+    } else {
+      this._join(id);
     }
   }
 
-  private readonly _onOpened = (comm: Kernel.IComm): void => {
-    this._reset('jxkernel was loaded again');
-    this._join(comm);
-  };
-
-  private _join(comm: Kernel.IComm): void {
-    this._comm = comm;
-    comm.onMsg = message => {
-      if (comm === this._comm) {
-        this._receive(message.content.data as unknown as FromKernel);
-      }
-    };
-    comm.onClose = () => {
-      if (comm === this._comm) {
+  /** Reads what the kernel says on our comm, whoever it says it to. */
+  private _onMessage(_: Kernel.IKernelConnection, message: KernelMessage.IIOPubMessage): void {
+    if (!KernelMessage.isCommMsgMsg(message) || !isOurs(message.content.comm_id)) {
+      return;
+    }
+    const { comm_id: id, data } = message.content;
+    if (isObject(data) && data.type === 'unloaded') {
+      if (id === this._comm) {
         this._reset('jxkernel was unloaded');
       }
-    };
-    this._send(comm, { type: 'sync', version: VERSION });
+      return;
+    }
+    if (id !== this._comm) {
+      this._join(id);
+    }
+    this._receive(data);
   }
 
-  private _send(comm: Kernel.IComm, message: FromFront): void {
+  /** Takes up a comm, or the same one again, and asks how things are. */
+  private _join(id: string): void {
+    if (id !== this._comm) {
+      this._reset('jxkernel was loaded again');
+      this._comm = id;
+    }
+    this._send({ type: 'sync', version: VERSION });
+  }
+
+  private _send(data: FromFront): void {
+    const kernel = this._kernel;
+    if (!kernel || this._comm === null) {
+      return;
+    }
+    const message = KernelMessage.createMessage<KernelMessage.ICommMsgMsg<'shell'>>({
+      msgType: 'comm_msg',
+      channel: 'shell',
+      username: kernel.username,
+      session: kernel.clientId,
+      content: { comm_id: this._comm, data: data as unknown as JSONObject }
+    });
     try {
-      comm.send(message as unknown as JSONObject);
+      kernel.sendShellMessage(message, false, true);
     } catch {
       this._reset('The kernel has gone away');
     }
   }
 
-  private _receive(message: FromKernel): void {
-    if (message.version > VERSION) {
+  private _receive(message: unknown): void {
+    if (isObject(message) && Number(message.version) > VERSION) {
       this._isNewer = true;
       this._changed.emit('status');
       return;
+    }
+    if (!isMessage(message)) {
+      return; // of a type that is not known, or not as it should be
     }
     switch (message.type) {
       case 'status':
@@ -195,18 +223,21 @@ export class Session implements ISession {
         this._changed.emit('work');
         break;
       case 'batch':
-        this._log.add(message.events);
+        this._log.add(message.events.filter(isEvent));
         this._dropped = message.dropped;
         this._changed.emit('events');
         break;
       case 'history':
-        this._log.replace(message.events, message.left_out);
+        this._log.replace(message.events.filter(isEvent), message.left_out);
         this._dropped = message.dropped;
         this._changed.emit('events');
         break;
       case 'reply':
         this._answer(message.id, message.value, message.error);
         break;
+      case 'loaded':
+      case 'unloaded':
+        break; // the comm was taken up or given up when the message came
     }
   }
 
@@ -220,11 +251,9 @@ export class Session implements ISession {
     }
   }
 
-  /** Forgets what the kernel said; those who wait for answers are told why there is none. */
+  /** Forgets what the kernel said. */
   private _reset(why: string): void {
-    const waiting = [...this._waiting.values()];
-    this._waiting.clear();
-    waiting.forEach(one => one.reject(new Error(why)));
+    this._refuse(why);
     const wasLoaded = this._comm !== null;
     this._comm = null;
     this._status = null;
@@ -239,15 +268,27 @@ export class Session implements ISession {
     }
   }
 
+  /** Those who wait for answers are told why there will be none. */
+  private _refuse(why: string): void {
+    const waiting = [...this._waiting.values()];
+    this._waiting.clear();
+    waiting.forEach(one => one.reject(new Error(why)));
+  }
+
   private readonly _changed = new Signal<this, SessionChange>(this);
   private readonly _disposed = new Signal<this, void>(this);
   private readonly _log = new EventLog();
   private readonly _waiting = new Map<string, PromiseDelegate<unknown>>();
   private _kernel: Kernel.IKernelConnection | null = null;
-  private _comm: Kernel.IComm | null = null;
+  private _comm: string | null = null;
   private _status: Status | null = null;
   private _work: Work | null = null;
   private _dropped = 0;
   private _isNewer = false;
   private _isDisposed = false;
+}
+
+/** Whether a comm's id says that it is jxkernel's. */
+function isOurs(id: string): boolean {
+  return id.startsWith(`${TARGET}-`);
 }

@@ -23,12 +23,13 @@ export function statusWords(session: StatusSource | null, queued: number): IStat
       isWorking: false
     };
   }
-  if (!session?.status) {
+  if (!session?.status && !session?.work) {
     return null;
   }
   const { status, work } = session;
-  const parts = [status.device || 'not started'];
-  if (status.x64) {
+  // One that joins while a cell runs may hear of its work before it is told anything else.
+  const parts = status ? [status.device || 'not started'] : [];
+  if (status?.x64) {
     parts.push('x64');
   }
   if (work) {
@@ -48,12 +49,12 @@ export function seconds(nanoseconds: number): string {
 
 function explained(session: StatusSource, queued: number): string {
   const { status, work, dropped } = session;
-  const lines = [`jxkernel ${status?.package}`];
+  const lines = [`jxkernel ${status?.package ?? ''}`.trim()];
   if (status?.device) {
     const kinds = status.devices.map(one => `${one.name} (${one.kind})`).join(', ');
     lines.push(`default device: ${status.device}`, `devices: ${kinds}`);
     lines.push(`64-bit dtypes are ${status.x64 ? 'on' : 'off'}`);
-  } else {
+  } else if (status) {
     lines.push('No platform runs yet: the first computation starts one.');
   }
   if (work) {

@@ -8,12 +8,15 @@ import { Panel, Widget } from '@lumino/widgets';
 
 import type { Payloads } from '../protocol';
 import { FORMAT, mimeType } from '../protocol';
+import { isObject, isPayload } from '../shared/shapes';
 import type { ViewFactory } from '../tokens';
 
-/** Whether data is of a format that this code knows. */
-export function isKnown(data: unknown): boolean {
-  const format = (data as { format?: unknown } | null)?.format;
-  return typeof format === 'number' && format <= FORMAT;
+/** Why data is not drawn; nothing where it can be. */
+function hindrance(kind: keyof Payloads, data: unknown): string {
+  if (isObject(data) && Number(data.format) > FORMAT) {
+    return NEWER;
+  }
+  return isObject(data) && data.format === FORMAT && isPayload(kind, data) ? '' : UNREADABLE;
 }
 
 /** Draws a mime bundle by a view's factory; falls back to its HTML and its text. */
@@ -28,9 +31,15 @@ export class ViewRenderer<K extends keyof Payloads> extends Panel implements IRe
   }
 
   async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
+    const turn = ++this._turn;
     const data = model.data[mimeType(this._kind)];
-    const widgets = isKnown(data) ? await this._drawn(data as unknown as Payloads[K], model) : null;
-    const shown = widgets ?? (await this._plain(model, isKnown(data) ? '' : NEWER));
+    const why = hindrance(this._kind, data);
+    const drawn = why ? null : await this._drawn(data as unknown as Payloads[K], model);
+    const shown = drawn ?? (await this._plain(model, why || UNREADABLE));
+    if (this.isDisposed || turn !== this._turn) {
+      shown.forEach(one => one.dispose());
+      return;
+    }
     while (this.widgets[0]) {
       this.widgets[0].dispose();
     }
@@ -56,15 +65,22 @@ export class ViewRenderer<K extends keyof Payloads> extends Panel implements IRe
       line.node.textContent = note;
       shown.push(line);
     }
-    const type = ['text/html', 'text/plain'].find(one => model.data[one] !== undefined);
-    if (type) {
+    for (const type of ['text/html', 'text/plain']) {
+      if (typeof model.data[type] !== 'string' && !Array.isArray(model.data[type])) {
+        continue;
+      }
       const renderer = this._rendermime.createRenderer(type);
       await renderer.renderModel(model);
       shown.push(renderer);
+      break;
     }
     return shown;
   }
+
+  private _turn = 0;
 }
 
 const NEWER =
   'This output was made by a newer jxkernel than the lab extension that is installed here: it is shown as it was saved.';
+const UNREADABLE =
+  'The data of this output cannot be drawn by the lab extension that is installed here: it is shown as it was saved.';
