@@ -830,7 +830,7 @@ export const SHAPES: Readonly<Record<string, unknown>> = {
   ExplainAnswer: {"title": "string", "text": "string"},
   FreeAnswer: {"arrays": "number", "bytes": "number", "also": ["string"], "names": ["string"]},
   Freeing: {"arrays": "number", "bytes": "number", "also": ["string"]},
-  FunctionMapPayload: {"name": "string", "file": "string", "first_line": "number", "source": ["string"], "names": ["NameFact"], "marks": ["Mark"], "loops": ["Loop"]},
+  FunctionMapPayload: {"name": "string", "file": "string", "first_line": "number", "source_line": "number", "source": ["string"], "names": ["NameFact"], "marks": ["Mark"], "loops": ["Loop"]},
   FunctionRow: {"name": "string", "function_id": "number", "file": "string", "line": "number", "kept": "number", "builds": "number", "avoidable": "number", "cost_ns": "number", "latest": "string", "place": "string", "path": "string"},
   FunctionsAnswer: {"rows": ["FunctionRow"], "left_out": "number", "cells": {"values": "string"}, "text": "string"},
   History: {"events": [{"values": "unknown"}], "left_out": "number", "dropped": "number", "type": {"is": ["history"]}, "version": "number"},

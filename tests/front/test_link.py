@@ -103,8 +103,13 @@ def test_a_slow_link_drops_events_and_says_how_many(
     notebook.run(0)
     notebook.run(1)
     notebook.status("jx cpu:0")
-    changes = "() => { window.told = 0; session().changed.connect(() => { told += 1; }); link.hold(); }"
-    notebook.page.evaluate(changes)
+    notebook.page.evaluate(
+        """() => {
+          window.told = 0;
+          session().changed.connect(() => { told += 1; });
+          link.hold();
+        }"""
+    )
     notebook.start(2)
     notebook.page.wait_for_function("() => link.held.length > 20")
     notebook.page.evaluate("() => link.release()")

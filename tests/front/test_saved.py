@@ -1,6 +1,6 @@
 """Saved outputs are data: they are drawn whatever they are, and run nothing."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import nbformat
@@ -24,7 +24,7 @@ SHOWING = {
 
 
 @pytest.fixture(scope="module")
-def bundles() -> Iterator[dict[str, dict[str, Any]]]:
+def bundles() -> dict[str, dict[str, Any]]:
     """Real outputs: a mimebundle of each kind of view."""
     found: dict[str, dict[str, Any]] = {}
     with running_kernel() as kernel:
@@ -36,7 +36,7 @@ def bundles() -> Iterator[dict[str, dict[str, Any]]]:
             for bundle in (*ran.displays, ran.result):
                 if MIME.format(kind) in bundle:
                     found[kind] = bundle
-    yield found
+    return found
 
 
 def saved(bundle: dict[str, Any]) -> list[Any]:
@@ -131,19 +131,16 @@ def test_an_untrusted_notebook_is_drawn_and_asks_the_kernel_for_nothing(
     assert not trusted
     notebook.page.wait_for_function(READY)
     notebook.page.evaluate("() => { link.sent = []; }")
-    for index, bundle in enumerate(bundles.values(), 1):
+    for index in range(1, len(bundles) + 1):
         cell = notebook.cell(index)
         cell.scroll_into_view_if_needed()
         assert cell.locator(".jp-OutputArea-output").inner_text().strip()
-        assert bundle["text/plain"]
-        clicked = cell.locator(".jp-OutputArea-output").evaluate(
+        cell.locator(".jp-OutputArea-output").evaluate(
             """node => {
-              const all = [...node.querySelectorAll('button, summary, [role], [tabindex], td, input')];
-              all.slice(0, 200).forEach(one => one.isConnected && one.click());
-              return all.length;
+              const all = node.querySelectorAll('button, summary, [role], [tabindex], td, input');
+              [...all].slice(0, 200).forEach(one => one.isConnected && one.click());
             }"""
         )
-        assert clicked >= 0
     notebook.page.wait_for_function(READY)
     assert notebook.page.evaluate("() => link.sent") == []
     assert notebook.strangers == []

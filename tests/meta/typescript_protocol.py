@@ -53,6 +53,8 @@ SCALARS = {
     Any: "unknown",
 }
 
+NAMES = "Readonly<Record<string, string>>"
+
 HEAD = """\
 /**
  * What the kernel sends: events, messages of the comm, and the data of views.
@@ -181,18 +183,21 @@ def written() -> str:
 
 
 def shapes(writer: Writer) -> str:
-    """The shapes of all that is read: messages, what they hold, payloads; of events the common part."""
+    """The shapes of what is read: messages, what they hold, payloads; of events the common part."""
     read = {name: one for name, one in writer.shapes.items() if name not in UNREAD}
     lines = "".join(f"  {name}: {json.dumps(one)},\n" for name, one in sorted(read.items()))
     kinds = {kind: one.__name__ for kind, one in payloads.PAYLOADS.items()}
-    messages = {typing.get_args(typing.get_type_hints(one)["type"])[0]: one.__name__ for one in REPLIES}
+    messages = {}
+    for one in REPLIES:
+        [kind] = get_args(typing.get_type_hints(one)["type"])
+        messages[kind] = one.__name__
     return (
         "/** How data must be to be a record: see `shared/shapes.ts`. */\n"
         f"export const SHAPES: Readonly<Record<string, unknown>> = {{\n{lines}}};\n\n"
         "/** The record that each kind of view's data is. */\n"
-        f"export const PAYLOAD_RECORDS: Readonly<Record<string, string>> = {json.dumps(kinds)};\n\n"
+        f"export const PAYLOAD_RECORDS: {NAMES} = {json.dumps(kinds)};\n\n"
         "/** The record that each type of message is. */\n"
-        f"export const MESSAGE_RECORDS: Readonly<Record<string, string>> = {json.dumps(messages)};\n"
+        f"export const MESSAGE_RECORDS: {NAMES} = {json.dumps(messages)};\n"
     )
 
 
