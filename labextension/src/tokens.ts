@@ -12,6 +12,7 @@ import type { ISignal } from '@lumino/signaling';
 import type { Widget } from '@lumino/widgets';
 
 import type { Payloads, Status, WireEvent, Work } from './protocol';
+import type { IPreferenceValues } from './settings/values';
 
 /** What has changed of a session. */
 export type SessionChange = 'status' | 'work' | 'events';
@@ -127,3 +128,30 @@ export const IPlaces = new Token<IPlaces>(
   'jxkernel:IPlaces',
   'The line of the user’s code that was chosen in a view.'
 );
+
+/** The settings, as they are now. */
+export interface IPreferences {
+  readonly values: IPreferenceValues;
+  /** Emits when any has changed. */
+  readonly changed: ISignal<IPreferences, IPreferenceValues>;
+  /** Changes one, for good. */
+  set<K extends keyof IPreferenceValues>(name: K, value: IPreferenceValues[K]): Promise<void>;
+}
+
+export const IPreferences = new Token<IPreferences>(
+  'jxkernel:IPreferences',
+  'The settings of jxkernel.'
+);
+
+/** The names of the commands. */
+export const CommandIDs = {
+  showPanel: 'jxkernel:show-panel',
+  showLedger: 'jxkernel:show-ledger',
+  explainCell: 'jxkernel:explain-cell',
+  explainName: 'jxkernel:explain-name',
+  clearCaches: 'jxkernel:clear-caches',
+  toggleTeaching: 'jxkernel:toggle-teaching',
+  toggleMarks: 'jxkernel:toggle-marks',
+  selectBackend: 'jxkernel:select-backend',
+  load: 'jxkernel:load'
+} as const;

@@ -2,3 +2,4 @@ import './base.css';
 import './marks.css';
 import './programs.css';
 import './graph.css';
+import './panel.css';

@@ -10,35 +10,42 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStatusBar } from '@jupyterlab/statusbar';
 import type { IDisposable } from '@lumino/disposable';
 
-import { ISessions } from '../tokens';
+import { CommandIDs, IPreferences, ISessions } from '../tokens';
 import { StatusItem, StatusModel } from './item';
 
 export const statusPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jxkernel:status',
   description: 'Shows the default device and what is under way.',
   autoStart: true,
-  requires: [ISessions],
+  requires: [ISessions, IPreferences],
   optional: [INotebookTracker, IStatusBar],
   activate: (
     app,
     sessions: ISessions,
+    preferences: IPreferences,
     notebooks: INotebookTracker | null,
     bar: IStatusBar | null
   ) => {
+    const select = (): void => void app.commands.execute(CommandIDs.selectBackend);
     if (bar) {
-      const item = new StatusItem(new StatusModel(sessions, notebooks));
+      const item = new StatusItem(new StatusModel(sessions, notebooks, null, preferences), select);
       bar.registerStatusItem('jxkernel:status', { item, align: 'left', rank: 5 });
     } else {
-      app.docRegistry.addWidgetExtension('Notebook', new ToolbarStatus(sessions));
+      app.docRegistry.addWidgetExtension('Notebook', new ToolbarStatus(sessions, preferences, select));
     }
   }
 };
 
 class ToolbarStatus implements DocumentRegistry.IWidgetExtension<NotebookPanel, INotebookModel> {
-  constructor(private readonly _sessions: ISessions) {}
+  constructor(
+    private readonly _sessions: ISessions,
+    private readonly _preferences: IPreferences,
+    private readonly _select: () => void
+  ) {}
 
   createNew(panel: NotebookPanel): IDisposable {
-    const item = new StatusItem(new StatusModel(this._sessions, null, panel));
+    const model = new StatusModel(this._sessions, null, panel, this._preferences);
+    const item = new StatusItem(model, this._select);
     item.addClass('jp-jxk-inToolbar');
     panel.toolbar.insertAfter('cellType', 'jxkernel-status', item);
     return item;

@@ -6,7 +6,7 @@ import { VDomModel, VDomRenderer } from '@jupyterlab/apputils';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import React from 'react';
 
-import type { ISession, ISessions } from '../tokens';
+import type { IPreferences, ISession, ISessions } from '../tokens';
 import type { IStatusWords } from './words';
 import { statusWords } from './words';
 
@@ -15,9 +15,11 @@ export class StatusModel extends VDomModel {
   constructor(
     private readonly _sessions: ISessions,
     private readonly _notebooks: INotebookTracker | null,
-    private readonly _panel: NotebookPanel | null = null
+    private readonly _panel: NotebookPanel | null,
+    private readonly _preferences: IPreferences
   ) {
     super();
+    _preferences.changed.connect(this._onChanged, this);
     if (_panel) {
       this._follow(_sessions.of(_panel.sessionContext));
     } else {
@@ -28,12 +30,15 @@ export class StatusModel extends VDomModel {
 
   /** What is to be shown; null for nothing. */
   get words(): IStatusWords | null {
-    return statusWords(this._session, this._queued());
+    return this._preferences.values.statusItem
+      ? statusWords(this._session, this._queued())
+      : null;
   }
 
   override dispose(): void {
     this._follow(null);
     this._sessions.currentChanged.disconnect(this._onCurrentChanged, this);
+    this._preferences.changed.disconnect(this._onChanged, this);
     super.dispose();
   }
 
@@ -77,9 +82,12 @@ export class StatusModel extends VDomModel {
   private _shown = '';
 }
 
-/** Draws the line. */
+/** Draws the line, as a button where a click does something. */
 export class StatusItem extends VDomRenderer<StatusModel> {
-  constructor(model: StatusModel) {
+  constructor(
+    model: StatusModel,
+    private readonly _select: () => void
+  ) {
     super(model);
     this.addClass('jp-jxk-Status');
   }
@@ -90,10 +98,17 @@ export class StatusItem extends VDomRenderer<StatusModel> {
       return null;
     }
     return (
-      <span className="jp-StatusBar-TextItem" role="status" title={words.title}>
+      <button
+        type="button"
+        className="jp-jxk-statusButton"
+        title={`${words.title}\n\nClick to select the backend`}
+        onClick={this._select}
+      >
         {words.isWorking && <span className="jp-jxk-dot" aria-hidden="true" />}
-        {words.text}
-      </span>
+        <span className="jp-StatusBar-TextItem" role="status">
+          {words.text}
+        </span>
+      </button>
     );
   }
 }
