@@ -1,0 +1,900 @@
+"use strict";(self.rspackChunkjxkernel=self.rspackChunkjxkernel||[]).push([[1],{33(r,o,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([r.id,`/* What all features share. Colours are JupyterLab's variables, so that every theme fits. */
+
+.jp-jxk-View {
+  padding: 2px 0;
+  color: var(--jp-ui-font-color1);
+}
+
+.jp-jxk-note {
+  padding: 4px 8px;
+  border-inline-start: 3px solid var(--jp-warn-color1);
+  color: var(--jp-ui-font-color1);
+}
+
+.jp-jxk-Status .jp-jxk-dot {
+  display: inline-block;
+  width: 7px;
+  height: 7px;
+  margin-inline-end: 5px;
+  border-radius: 50%;
+  background: var(--jp-brand-color1);
+}
+
+.jp-jxk-Status.jp-jxk-inToolbar {
+  display: flex;
+  align-items: center;
+  padding: 0 8px;
+  color: var(--jp-ui-font-color1);
+  font-size: var(--jp-ui-font-size1);
+}
+
+.jp-jxk-statusButton {
+  display: flex;
+  align-items: center;
+  padding: 0;
+  border: 0;
+  color: inherit;
+  background: none;
+  font: inherit;
+  cursor: pointer;
+}
+
+.jp-jxk-statusButton:focus-visible {
+  outline: 2px solid currentcolor;
+}
+`,""]),e.d(o,{},{A:p})},38(r,o,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([r.id,`/* The graph of a program. */
+
+.jp-jxk-canvas {
+  position: relative;
+  max-height: 494px;
+  overflow: auto;
+  border: 1px solid var(--jp-border-color2);
+  background: var(--jp-layout-color0);
+  resize: vertical;
+}
+
+.jp-jxk-section {
+  position: relative;
+  box-sizing: content-box;
+}
+
+.jp-jxk-section + .jp-jxk-section {
+  padding-top: 18px;
+  border-top: 1px dashed var(--jp-border-color1);
+}
+
+.jp-jxk-seam {
+  position: absolute;
+  top: 0;
+  inset-inline-start: 6px;
+  font-size: 11px;
+}
+
+.jp-jxk-way {
+  display: inline-flex;
+  align-items: center;
+  gap: 3px;
+}
+
+.jp-jxk-canvas svg {
+  display: block;
+}
+
+.jp-jxk-wire {
+  fill: none;
+  stroke: var(--jp-border-color0);
+  stroke-width: 1.2;
+}
+
+.jp-jxk-node {
+  cursor: pointer;
+}
+
+.jp-jxk-node rect {
+  fill: var(--jp-layout-color1);
+  stroke: var(--jp-border-color0);
+}
+
+.jp-jxk-node.jp-mod-input > rect,
+.jp-jxk-node.jp-mod-result > rect {
+  fill: var(--jp-layout-color2);
+}
+
+.jp-jxk-node rect.jp-jxk-inner {
+  fill: none;
+}
+
+.jp-jxk-node text {
+  fill: var(--jp-ui-font-color1);
+  font: 11px var(--jp-code-font-family);
+  text-anchor: middle;
+}
+
+.jp-jxk-node text.jp-jxk-small {
+  fill: var(--jp-ui-font-color2);
+  font-size: 10px;
+}
+
+.jp-jxk-node.jp-mod-lit > rect:first-of-type {
+  fill: color-mix(in srgb, var(--jp-warn-color1) 30%, var(--jp-layout-color1));
+  stroke: var(--jp-warn-color1);
+  stroke-width: 2;
+}
+
+.jp-jxk-node.jp-mod-active > rect:first-of-type {
+  stroke: var(--jp-brand-color1);
+  stroke-width: 3;
+}
+`,""]),e.d(o,{},{A:p})},36(r,o,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([r.id,`/* Marks in editors: a letter below, and an underline of a shape of its own; colour repeats it. */
+
+.cm-line.jp-jxk-markedLine {
+  padding-bottom: 9px;
+}
+
+.jp-jxk-mark {
+  position: relative;
+  text-decoration: underline 1.5px var(--jp-jxk-markColor);
+  text-decoration-skip-ink: none;
+  text-underline-offset: 2px;
+}
+
+.jp-jxk-mark::after {
+  content: attr(data-jxk);
+  position: absolute;
+  inset-inline-start: 0;
+  top: 100%;
+  margin-top: 1px;
+  color: var(--jp-jxk-markColor);
+  font: 700 8px/1 var(--jp-ui-font-family);
+  white-space: nowrap;
+  pointer-events: none;
+}
+
+.jp-jxk-traced {
+  --jp-jxk-markColor: var(--jp-brand-color0, var(--jp-brand-color1));
+}
+
+.jp-jxk-mark.jp-jxk-traced {
+  text-decoration-style: solid;
+}
+
+.jp-jxk-static {
+  --jp-jxk-markColor: var(--jp-ui-font-color2);
+}
+
+.jp-jxk-mark.jp-jxk-static {
+  text-decoration-style: dotted;
+}
+
+.jp-jxk-constant {
+  --jp-jxk-markColor: var(--jp-warn-color0, var(--jp-warn-color1));
+}
+
+.jp-jxk-mark.jp-jxk-constant {
+  text-decoration-style: dashed;
+}
+
+.jp-jxk-effect,
+.jp-jxk-loop {
+  --jp-jxk-markColor: var(--jp-error-color0, var(--jp-error-color1));
+}
+
+.jp-jxk-mark.jp-jxk-effect {
+  text-decoration-style: wavy;
+  text-decoration-thickness: 1px;
+}
+
+.jp-jxk-mark.jp-jxk-loop {
+  text-decoration-style: double;
+}
+
+.jp-jxk-mark.jp-jxk-stale {
+  --jp-jxk-markColor: var(--jp-ui-font-color3);
+
+  text-decoration-style: dotted;
+}
+
+.jp-jxk-mark.jp-jxk-stale::after {
+  font-weight: 400;
+  font-style: italic;
+}
+
+.cm-tooltip:has(> .jp-jxk-why) {
+  border: 1px solid var(--jp-border-color1);
+  border-radius: var(--jp-border-radius);
+  background: var(--jp-layout-color1);
+  box-shadow: var(--jp-elevation-z6);
+}
+
+.jp-jxk-why {
+  max-width: min(640px, 80vw);
+  max-height: 50vh;
+  overflow: auto;
+  padding: 4px 10px;
+  color: var(--jp-ui-font-color1);
+  font-size: var(--jp-ui-font-size1);
+  line-height: 1.45;
+}
+
+.jp-jxk-whyOne + .jp-jxk-whyOne {
+  margin-top: 4px;
+  padding-top: 4px;
+  border-top: 1px solid var(--jp-border-color2);
+}
+
+.jp-jxk-whyOne b {
+  color: var(--jp-jxk-markColor);
+}
+
+.jp-jxk-whyOne code {
+  font-family: var(--jp-code-font-family);
+  font-weight: 600;
+}
+
+.jp-jxk-whyOne > div + div {
+  font-family: var(--jp-code-font-family);
+  font-size: var(--jp-code-font-size);
+  white-space: pre-wrap;
+}
+`,""]),e.d(o,{},{A:p})},39(r,o,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([r.id,`/* The right panel. */
+
+.jp-jxk-Panel {
+  display: flex;
+  flex-direction: column;
+  min-width: 300px;
+  color: var(--jp-ui-font-color1);
+  background: var(--jp-layout-color1);
+  font-size: var(--jp-ui-font-size1);
+  line-height: 1.45;
+}
+
+.jp-jxk-Panel h3 {
+  margin: 12px 0 4px;
+  font-size: var(--jp-ui-font-size1);
+  font-weight: 600;
+}
+
+.jp-jxk-Panel p {
+  margin: 6px 0;
+}
+
+.jp-jxk-Panel :focus-visible,
+.jp-jxk-TextBody:focus-visible {
+  outline: 2px solid var(--jp-brand-color1);
+  outline-offset: 1px;
+}
+
+.jp-jxk-Panel .jp-jxk-panel-empty {
+  padding: 8px 0;
+  color: var(--jp-ui-font-color1);
+}
+
+.jp-jxk-Panel > .jp-jxk-panel-empty {
+  padding: 12px;
+}
+
+.jp-jxk-panel-head {
+  display: flex;
+  align-items: center;
+  gap: 4px;
+  padding: 6px 8px 4px 12px;
+}
+
+.jp-jxk-panel-device {
+  flex: 1;
+  overflow: hidden;
+  font-weight: 600;
+  text-overflow: ellipsis;
+  white-space: nowrap;
+}
+
+.jp-jxk-panel-tabs {
+  display: flex;
+  padding: 0 8px;
+  border-bottom: var(--jp-border-width) solid var(--jp-border-color1);
+}
+
+.jp-jxk-panel-tabs button {
+  flex: 1 1 auto;
+  padding: 5px 4px;
+  border: 0;
+  border-bottom: 3px solid transparent;
+  color: var(--jp-ui-font-color1);
+  background: none;
+  font: inherit;
+  cursor: pointer;
+}
+
+.jp-jxk-panel-tabs button:hover {
+  background: var(--jp-layout-color2);
+}
+
+.jp-jxk-panel-tabs button[aria-selected='true'] {
+  border-bottom-color: var(--jp-brand-color1);
+  font-weight: 600;
+}
+
+.jp-jxk-Panel .jp-jxk-panel-filter,
+.jp-jxk-panel-form select,
+.jp-jxk-panel-form input[type='number'] {
+  box-sizing: border-box;
+  height: 26px;
+  padding: 2px 6px;
+  border: var(--jp-border-width) solid var(--jp-border-color0);
+  border-radius: var(--jp-border-radius);
+  color: var(--jp-ui-font-color1);
+  background: var(--jp-layout-color1);
+  font: inherit;
+}
+
+.jp-jxk-Panel .jp-jxk-panel-filter {
+  margin: 8px 12px 0;
+}
+
+.jp-jxk-Panel .jp-jxk-panel-filter::placeholder {
+  color: var(--jp-ui-font-color2);
+}
+
+.jp-jxk-panel-content {
+  flex: 1;
+  overflow: auto;
+  padding: 4px 12px 16px;
+}
+
+.jp-jxk-panel-summary {
+  font-weight: 600;
+}
+
+.jp-jxk-Panel .jp-jxk-panel-dim {
+  color: var(--jp-ui-font-color2);
+}
+
+.jp-jxk-Panel code,
+.jp-jxk-panel-type {
+  padding: 0;
+  color: inherit;
+  background: none;
+  font-family: var(--jp-code-font-family);
+  font-size: var(--jp-code-font-size);
+}
+
+.jp-jxk-panel-list,
+.jp-jxk-panel-inner {
+  margin: 0;
+  padding: 0;
+  list-style: none;
+}
+
+.jp-jxk-panel-list > li {
+  padding: 7px 0;
+  border-bottom: var(--jp-border-width) solid var(--jp-border-color2);
+  overflow-wrap: anywhere;
+}
+
+.jp-jxk-panel-list > li:last-child {
+  border-bottom: 0;
+}
+
+.jp-jxk-panel-inner > li {
+  padding-inline-start: 14px;
+}
+
+.jp-jxk-panel-row {
+  display: flex;
+  align-items: center;
+  flex-wrap: wrap;
+  gap: 2px 8px;
+}
+
+.jp-jxk-panel-name {
+  font-weight: 600;
+}
+
+.jp-jxk-panel-cost {
+  margin-inline-start: auto;
+  font-variant-numeric: tabular-nums;
+  white-space: nowrap;
+}
+
+.jp-jxk-panel-held {
+  flex: 1;
+}
+
+.jp-jxk-panel-badge {
+  padding: 0 6px;
+  border: var(--jp-border-width) solid var(--jp-border-color0);
+  border-radius: 8px;
+  font-size: var(--jp-ui-font-size0);
+}
+
+.jp-mod-again .jp-jxk-panel-badge,
+.jp-jxk-panel-badge.jp-mod-slow,
+.jp-jxk-panel-badge.jp-mod-chosen {
+  border-color: currentcolor;
+  font-weight: 600;
+}
+
+.jp-jxk-panel-link {
+  padding: 0;
+  border: 0;
+  color: var(--jp-content-link-color);
+  background: none;
+  font: inherit;
+  text-align: start;
+  text-decoration: underline;
+  cursor: pointer;
+}
+
+.jp-jxk-panel-fix {
+  padding-inline-start: 8px;
+  border-inline-start: 3px solid var(--jp-success-color1);
+}
+
+.jp-jxk-Panel .jp-jxk-panel-failed {
+  padding-inline-start: 8px;
+  border-inline-start: 3px solid var(--jp-error-color1);
+  white-space: pre-line;
+}
+
+.jp-jxk-panel-outcome {
+  padding-inline-start: 8px;
+  border-inline-start: 3px solid var(--jp-success-color1);
+  white-space: pre-line;
+}
+
+.jp-jxk-panel-warning {
+  display: flex;
+  gap: 8px;
+  margin: 6px 0;
+  padding: 6px 8px;
+  border: var(--jp-border-width) solid var(--jp-warn-color1);
+  border-inline-start-width: 4px;
+  border-radius: var(--jp-border-radius);
+}
+
+.jp-jxk-Panel details {
+  margin: 4px 0;
+}
+
+.jp-jxk-Panel summary {
+  cursor: pointer;
+}
+
+.jp-jxk-panel-table {
+  width: 100%;
+  margin: 2px 0 4px;
+  border-collapse: collapse;
+  font-variant-numeric: tabular-nums;
+}
+
+.jp-jxk-panel-table th,
+.jp-jxk-panel-table td {
+  padding: 2px 4px;
+  text-align: end;
+  font-weight: normal;
+  white-space: nowrap;
+}
+
+.jp-jxk-panel-table th:first-child {
+  width: 40%;
+  text-align: start;
+  white-space: normal;
+  overflow-wrap: anywhere;
+}
+
+.jp-jxk-panel-table thead th {
+  color: var(--jp-ui-font-color2);
+  font-size: var(--jp-ui-font-size0);
+}
+
+.jp-jxk-panel-amount {
+  display: inline-flex;
+  align-items: center;
+  justify-content: flex-end;
+  gap: 6px;
+}
+
+.jp-jxk-panel-figure {
+  min-width: 4.6em;
+}
+
+.jp-jxk-panel-bar {
+  flex: none;
+  display: inline-block;
+  width: 44px;
+  height: 6px;
+  border-radius: 3px;
+  background: var(--jp-layout-color3);
+  overflow: hidden;
+}
+
+.jp-jxk-panel-bar > span {
+  display: block;
+  height: 100%;
+  background: var(--jp-brand-color1);
+}
+
+.jp-jxk-panel-button {
+  padding: 2px 8px;
+  border: var(--jp-border-width) solid var(--jp-border-color0);
+  border-radius: var(--jp-border-radius);
+  color: var(--jp-ui-font-color1);
+  background: var(--jp-layout-color1);
+  font: inherit;
+  font-size: var(--jp-ui-font-size0);
+  line-height: 18px;
+  cursor: pointer;
+}
+
+.jp-jxk-panel-button:hover:enabled {
+  background: var(--jp-layout-color2);
+}
+
+.jp-jxk-panel-button.jp-mod-main {
+  border-color: var(--jp-brand-color1);
+  border-width: 2px;
+  font-weight: 600;
+}
+
+.jp-jxk-panel-button:disabled {
+  color: var(--jp-ui-font-color2);
+  border-style: dashed;
+  cursor: default;
+}
+
+.jp-jxk-panel-iconButton {
+  display: inline-flex;
+  padding: 3px;
+  border: 0;
+  border-radius: var(--jp-border-radius);
+  background: none;
+  cursor: pointer;
+}
+
+.jp-jxk-panel-iconButton:hover {
+  background: var(--jp-layout-color2);
+}
+
+.jp-jxk-panel-iconButton span {
+  display: inline-flex;
+  width: 16px;
+}
+
+.jp-jxk-panel-unseen {
+  position: absolute;
+  width: 1px;
+  height: 1px;
+  overflow: hidden;
+  clip-path: inset(50%);
+}
+
+.jp-jxk-panel-check {
+  display: flex;
+  align-items: center;
+  gap: 6px;
+  margin: 2px 0;
+}
+
+.jp-jxk-panel-check input {
+  margin: 0;
+}
+
+.jp-jxk-panel-form {
+  display: flex;
+  flex-direction: column;
+  gap: 6px;
+  padding-top: 6px;
+}
+
+.jp-jxk-panel-form > label:not(.jp-jxk-panel-check) {
+  display: grid;
+  grid-template-columns: 7.5em 1fr;
+  align-items: center;
+  gap: 8px;
+}
+
+.jp-jxk-panel-form select,
+.jp-jxk-panel-form input[type='number'] {
+  width: 100%;
+}
+
+.jp-jxk-panel-preview {
+  margin-top: 4px;
+  padding: 8px;
+  border: var(--jp-border-width) solid var(--jp-brand-color1);
+  border-radius: var(--jp-border-radius);
+}
+
+.jp-jxk-panel-preview ul {
+  margin: 4px 0;
+  padding-inline-start: 18px;
+}
+
+.jp-jxk-panel-preview .jp-mod-old {
+  opacity: 0.6;
+}
+
+.jp-jxk-panel-buttons {
+  display: flex;
+  justify-content: flex-end;
+  gap: 8px;
+  margin-top: 6px;
+}
+
+.jp-jxk-panel-platform {
+  margin-bottom: 8px;
+}
+
+.jp-jxk-TextBody {
+  max-height: 60vh;
+  min-width: 30em;
+  margin: 0;
+  overflow: auto;
+  color: var(--jp-ui-font-color1);
+  font-family: var(--jp-code-font-family);
+  font-size: var(--jp-code-font-size);
+  white-space: pre-wrap;
+}
+
+.jp-Cell.jp-jxk-panel-lit {
+  outline: 2px solid var(--jp-brand-color1);
+  outline-offset: -2px;
+}
+`,""]),e.d(o,{},{A:p})},37(r,o,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([r.id,`/* Programs: jaxprs, stages, comparisons; and the lists and controls that views share. */
+
+.jp-jxk-View {
+  --jp-jxk-row: 20px;
+  --jp-jxk-lit: color-mix(in srgb, var(--jp-warn-color1) 24%, transparent);
+
+  font-family: var(--jp-ui-font-family);
+  font-size: var(--jp-ui-font-size1);
+}
+
+.jp-jxk-dim {
+  color: var(--jp-ui-font-color2);
+}
+
+.jp-jxk-hidden {
+  position: absolute;
+  width: 1px;
+  height: 1px;
+  overflow: hidden;
+  clip-path: inset(50%);
+}
+
+.jp-jxk-bar {
+  display: flex;
+  flex-wrap: wrap;
+  align-items: center;
+  gap: 4px 8px;
+  padding: 3px 0;
+}
+
+.jp-jxk-button {
+  padding: 1px 8px;
+  border: 1px solid var(--jp-border-color1);
+  border-radius: 3px;
+  background: var(--jp-layout-color1);
+  color: var(--jp-ui-font-color1);
+  font: inherit;
+  line-height: 18px;
+  cursor: pointer;
+}
+
+.jp-jxk-button:hover:not(:disabled) {
+  background: var(--jp-layout-color2);
+}
+
+.jp-jxk-button[aria-pressed='true'] {
+  border-color: var(--jp-brand-color1);
+  background: color-mix(in srgb, var(--jp-brand-color1) 16%, transparent);
+}
+
+.jp-jxk-button:disabled {
+  opacity: 0.5;
+  cursor: default;
+}
+
+.jp-jxk-search {
+  display: inline-flex;
+  align-items: center;
+  gap: 6px;
+}
+
+.jp-jxk-search input {
+  width: 14em;
+  padding: 2px 6px;
+  border: 1px solid var(--jp-border-color1);
+  border-radius: 3px;
+  background: var(--jp-layout-color0);
+  color: var(--jp-ui-font-color1);
+  font: inherit;
+}
+
+.jp-jxk-steps {
+  display: inline-flex;
+  align-items: center;
+  gap: 3px;
+}
+
+.jp-jxk-steps input[type='range'] {
+  width: 110px;
+  accent-color: var(--jp-brand-color1);
+}
+
+.jp-jxk-digits {
+  font-variant-numeric: tabular-nums;
+}
+
+.jp-jxk-View :is(button, input, .jp-jxk-list, .jp-jxk-canvas):focus-visible {
+  outline: 2px solid var(--jp-brand-color1);
+  outline-offset: 1px;
+}
+
+.jp-jxk-stack {
+  display: flex;
+  flex-wrap: wrap;
+  gap: 4px 0;
+  margin: 2px 0;
+  padding: 0;
+  list-style: none;
+}
+
+.jp-jxk-stack li {
+  padding: 0 9px;
+  border: 1px solid var(--jp-border-color1);
+  border-radius: 10px;
+  font-family: var(--jp-code-font-family);
+  font-size: 12px;
+}
+
+.jp-jxk-stack li + li {
+  margin-inline-start: 22px;
+  position: relative;
+}
+
+.jp-jxk-stack li + li::before {
+  content: '→';
+  position: absolute;
+  inset-inline-start: -18px;
+}
+
+.jp-jxk-panes {
+  display: flex;
+  flex-wrap: wrap;
+  gap: 6px 12px;
+}
+
+.jp-jxk-pane {
+  flex: 2 1 26em;
+  min-width: 0;
+}
+
+.jp-jxk-panes:not(.jp-mod-stages) > .jp-jxk-pane:first-child:not(:last-child) {
+  flex: 1 1 18em;
+}
+
+.jp-jxk-panes.jp-mod-stages > .jp-jxk-pane {
+  flex: 1 1 40%;
+}
+
+.jp-jxk-pane > header {
+  display: flex;
+  gap: 8px;
+  padding: 2px 0;
+}
+
+.jp-jxk-list {
+  position: relative;
+  overflow: auto;
+  box-sizing: border-box;
+  border: 1px solid var(--jp-border-color2);
+  background: var(--jp-layout-color0);
+  font-family: var(--jp-code-font-family);
+  font-size: 12px;
+  resize: vertical;
+}
+
+.jp-jxk-rows {
+  position: relative;
+}
+
+.jp-jxk-row {
+  position: absolute;
+  inset-inline: 0;
+  box-sizing: border-box;
+  border-inline-start: 3px solid transparent;
+  line-height: var(--jp-jxk-row);
+  white-space: pre;
+  cursor: default;
+}
+
+.jp-jxk-row:hover {
+  background: var(--jp-layout-color2);
+}
+
+.jp-jxk-row.jp-mod-lit {
+  border-inline-start-color: var(--jp-warn-color1);
+  background: var(--jp-jxk-lit);
+}
+
+.jp-jxk-row.jp-mod-active {
+  box-shadow: inset 0 0 0 1px var(--jp-border-color0);
+}
+
+.jp-jxk-list:focus-visible .jp-jxk-row.jp-mod-active {
+  box-shadow: inset 0 0 0 2px var(--jp-brand-color1);
+}
+
+.jp-jxk-row.jp-mod-current {
+  border-inline-start-color: var(--jp-brand-color1);
+}
+
+.jp-jxk-number {
+  display: inline-block;
+  width: 5ch;
+  padding-inline-end: 1ch;
+  color: var(--jp-ui-font-color2);
+  text-align: end;
+  user-select: none;
+}
+
+.jp-jxk-twist {
+  display: inline-block;
+  width: 2ch;
+  cursor: pointer;
+}
+
+.jp-jxk-name[data-named='true'] {
+  font-weight: 700;
+}
+
+.jp-jxk-type {
+  color: var(--jp-ui-font-color2);
+}
+
+.jp-jxk-primitive {
+  color: var(--jp-content-link-color);
+}
+
+.jp-jxk-notes {
+  margin-inline-start: 3ch;
+}
+
+.jp-jxk-row mark {
+  background: var(--jp-search-unselected-match-background-color, #ff0);
+  color: var(--jp-search-unselected-match-color, #000);
+}
+
+.jp-jxk-diff {
+  display: grid;
+  grid-template-columns: 3ch 1fr 1fr;
+}
+
+.jp-jxk-diff.jp-mod-head {
+  padding: 2px 0;
+}
+
+.jp-jxk-diff > b:first-child {
+  text-align: center;
+}
+
+.jp-jxk-diff > span {
+  overflow: hidden;
+  text-overflow: ellipsis;
+}
+
+.jp-jxk-diff[data-sign='-'] .jp-jxk-before,
+.jp-jxk-diff[data-sign='~'] .jp-jxk-before > b {
+  background: color-mix(in srgb, var(--jp-error-color1) 20%, transparent);
+}
+
+.jp-jxk-diff[data-sign='+'] .jp-jxk-after,
+.jp-jxk-diff[data-sign='~'] .jp-jxk-after > b {
+  background: color-mix(in srgb, var(--jp-brand-color1) 22%, transparent);
+}
+
+.jp-jxk-diff[data-sign='fold'] {
+  color: var(--jp-ui-font-color2);
+}
+`,""]),e.d(o,{},{A:p})},35(r){r.exports=function(r){var o=[];return o.toString=function(){return this.map(function(o){var e="",a=void 0!==o[5];return o[4]&&(e+="@supports (".concat(o[4],") {")),o[2]&&(e+="@media ".concat(o[2]," {")),a&&(e+="@layer".concat(o[5].length>0?" ".concat(o[5]):""," {")),e+=r(o),a&&(e+="}"),o[2]&&(e+="}"),o[4]&&(e+="}"),e}).join("")},o.i=function(r,e,a,t,n){"string"==typeof r&&(r=[[null,r,void 0]]);var p={};if(a)for(var i=0;i<this.length;i++){var l=this[i][0];null!=l&&(p[l]=!0)}for(var j=0;j<r.length;j++){var d=[].concat(r[j]);a&&p[d[0]]||(void 0!==n&&(void 0===d[5]||(d[1]="@layer".concat(d[5].length>0?" ".concat(d[5]):""," {").concat(d[1],"}")),d[5]=n),e&&(d[2]&&(d[1]="@media ".concat(d[2]," {").concat(d[1],"}")),d[2]=e),t&&(d[4]?(d[1]="@supports (".concat(d[4],") {").concat(d[1],"}"),d[4]=t):d[4]="".concat(t)),o.push(d))}},o}},34(r){r.exports=function(r){return r[1]}},27(r){var o=[];function e(r){for(var e=-1,a=0;a<o.length;a++)if(o[a].identifier===r){e=a;break}return e}function a(r,a){for(var t={},n=[],p=0;p<r.length;p++){var i=r[p],l=a.base?i[0]+a.base:i[0],j=t[l]||0,d="".concat(l," ").concat(j);t[l]=j+1;var s=e(d),x={css:i[1],media:i[2],sourceMap:i[3],supports:i[4],layer:i[5]};if(-1!==s)o[s].references++,o[s].updater(x);else{var c=function(r,o){var e=o.domAPI(o);return e.update(r),function(o){o?(o.css!==r.css||o.media!==r.media||o.sourceMap!==r.sourceMap||o.supports!==r.supports||o.layer!==r.layer)&&e.update(r=o):e.remove()}}(x,a);a.byIndex=p,o.splice(p,0,{identifier:d,updater:c,references:1})}n.push(d)}return n}r.exports=function(r,t){var n=a(r=r||[],t=t||{});return function(r){r=r||[];for(var p=0;p<n.length;p++){var i=e(n[p]);o[i].references--}for(var l=a(r,t),j=0;j<n.length;j++){var d=e(n[j]);0===o[d].references&&(o[d].updater(),o.splice(d,1))}n=l}}},29(r){var o={};r.exports=function(r,e){var a=function(r){if(void 0===o[r]){var e=document.querySelector(r);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(r){e=null}o[r]=e}return o[r]}(r);if(!a)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");a.appendChild(e)}},31(r){r.exports=function(r){var o=document.createElement("style");return r.setAttributes(o,r.attributes),r.insert(o,r.options),o}},30(r,o,e){r.exports=function(r){var o=e.nc;o&&r.setAttribute("nonce",o)}},28(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var o=r.insertStyleElement(r);return{update:function(e){var a,t,n;a="",e.supports&&(a+="@supports (".concat(e.supports,") {")),e.media&&(a+="@media ".concat(e.media," {")),(t=void 0!==e.layer)&&(a+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),a+=e.css,t&&(a+="}"),e.media&&(a+="}"),e.supports&&(a+="}"),(n=e.sourceMap)&&"u">typeof btoa&&(a+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(n))))," */")),r.styleTagTransform(a,o,r.options)},remove:function(){var r;null===(r=o).parentNode||r.parentNode.removeChild(r)}}}},32(r){r.exports=function(r,o){if(o.styleSheet)o.styleSheet.cssText=r;else{for(;o.firstChild;)o.removeChild(o.firstChild);o.appendChild(document.createTextNode(r))}}},26(r,o,e){var a=e(27),t=e.n(a),n=e(28),p=e.n(n),i=e(29),l=e.n(i),j=e(30),d=e.n(j),s=e(31),x=e.n(s),c=e(32),u=e.n(c),f=e(33),k={};k.styleTagTransform=u(),k.setAttributes=d(),k.insert=l().bind(null,"head"),k.domAPI=p(),k.insertStyleElement=x(),t()(f.A,k),f.A&&f.A.locals&&f.A.locals;var v=e(36),b={};b.styleTagTransform=u(),b.setAttributes=d(),b.insert=l().bind(null,"head"),b.domAPI=p(),b.insertStyleElement=x(),t()(v.A,b),v.A&&v.A.locals&&v.A.locals;var m=e(37),h={};h.styleTagTransform=u(),h.setAttributes=d(),h.insert=l().bind(null,"head"),h.domAPI=p(),h.insertStyleElement=x(),t()(m.A,h),m.A&&m.A.locals&&m.A.locals;var g=e(38),y={};y.styleTagTransform=u(),y.setAttributes=d(),y.insert=l().bind(null,"head"),y.domAPI=p(),y.insertStyleElement=x(),t()(g.A,y),g.A&&g.A.locals&&g.A.locals;var w=e(39),A={};A.styleTagTransform=u(),A.setAttributes=d(),A.insert=l().bind(null,"head"),A.domAPI=p(),A.insertStyleElement=x(),t()(w.A,A),w.A&&w.A.locals&&w.A.locals}}]);
