@@ -27,6 +27,7 @@ The tree (built-in base in parentheses):
     ├── ShapeError (TypeError)                         a shape or rank that cannot be
     │   └── ShapeMismatchError (ValueError)            shapes do not fit each other
     ├── ComplexOrderError (TypeError, ValueError)      complex numbers where an order is needed
+    ├── ShardingTypeError (TypeError)                  explicit mesh axes do not decide a result
     ├── CarryTypeError (TypeError)                     a loop's carry changes its type
     ├── ReverseModeError (ValueError)                  a loop of unknown length was run backwards
     ├── ImmutableArrayError (TypeError)                `x[i] = v` on an array
@@ -79,6 +80,7 @@ __all__ = [
     "ReverseModeError",
     "ShapeError",
     "ShapeMismatchError",
+    "ShardingTypeError",
     "TraceLimitError",
     "TracerArrayConversionError",
     "TracerBoolConversionError",
@@ -436,6 +438,22 @@ class ComplexOrderError(JXError, TypeError, ValueError):
         )
         self.operation = operation
         self.dtype = dtype
+
+
+class ShardingTypeError(JXError, TypeError):
+    """The types of operands do not decide how a result is divided over explicit mesh axes.
+
+    Args:
+      operation: the operation's name.
+      operands: their types, `f32[8@x,4], f32[4@x,2]`.
+      why: what is not decided, or decided in two ways, as the end of a sentence.
+    """
+
+    def __init__(self, operation: str, operands: str, why: str, **parts: Any) -> None:
+        super().__init__(f"{operation} got {operands}, {why}.", **parts)
+        self.operation = operation
+        self.operands = operands
+        self.why = why
 
 
 class CarryTypeError(JXError, TypeError):

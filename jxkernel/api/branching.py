@@ -247,5 +247,8 @@ def _joint_type(avals: Sequence[ShapedArray]) -> ShapedArray | None:
     dtype, weak = dtypes.lattice_result_type(*[(aval.dtype, aval.weak_type) for aval in avals])
     if any(aval.dtype != dtype and not aval.weak_type for aval in avals):
         return None
+    divisions = {aval.division for aval in avals if aval.division is not None}
+    if len(divisions) > 1:
+        return None
     vma = avals[0].vma.union(*[aval.vma for aval in avals])
-    return ShapedArray(avals[0].shape, dtype, weak, vma)
+    return ShapedArray(avals[0].shape, dtype, weak, vma, next(iter(divisions), None))

@@ -15,6 +15,7 @@ from jxkernel.core.trace import place_in_source
 from jxkernel.errors import CarryTypeError
 from jxkernel.higher_order.programs import remembered
 from jxkernel.ops.convert import convert_element_type
+from jxkernel.ops.placing import lie_like
 from jxkernel.ops.varying import vary
 from jxkernel.records import record
 from jxkernel.transforms.stage import trace_flat
@@ -51,7 +52,7 @@ def convert_to(value: Any, before: ShapedArray, after: ShapedArray) -> Any:
         return value
     if (before.dtype, before.weak_type) != (after.dtype, after.weak_type):
         value = convert_element_type(value, after.dtype, weak_type=after.weak_type)
-    return vary(value, after.vma)
+    return lie_like(vary(value, after.vma), after)
 
 
 def converting(closed: ClosedJaxpr, wanted: Sequence[ShapedArray]) -> ClosedJaxpr:
@@ -82,9 +83,11 @@ def converting(closed: ClosedJaxpr, wanted: Sequence[ShapedArray]) -> ClosedJaxp
 
 def yielding(before: ShapedArray, after: ShapedArray) -> ShapedArray | None:
     """Return the type that a carry is to begin with, or None where none will do."""
-    if before.shape != after.shape:
+    division = before.division or after.division
+    if before.shape != after.shape or after.division not in (None, division):
         return None
     vma = before.vma | after.vma
+    before = before.update(division=division)
     if before.dtype == after.dtype:
         return before.update(weak_type=before.weak_type and after.weak_type, vma=vma)
     if not before.weak_type:
@@ -130,6 +133,11 @@ def _type_error(loop: str, path: str, before: ShapedArray, after: ShapedArray) -
         instead = (
             f"begin with shape {after.shape}: jnp.broadcast_to(x, {after.shape})",
             f"or return shape {before.shape} from the body",
+        )
+    elif before.division != after.division and before.dtype == after.dtype:
+        spec = before.sharding.spec
+        instead = (
+            f"divide it as it came before returning it: jxkernel.sharding.reshard(x, {spec})",
         )
     else:
         instead = (

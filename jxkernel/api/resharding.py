@@ -1,21 +1,35 @@
 """Saying again how arrays lie: ``reshard``, ``auto_axes``, ``explicit_axes``, and ``smap``.
 
-Here XLA decides about all mesh axes of whatever type, guided by the shardings that are given: types
-of traced values hold none.  So a program written for explicit axes runs and gives the same
-values, and where it says how something lies, that is how it lies; but it is refused nothing, where
-real JAX asks for a decision.
+Over explicit mesh axes types say how values are divided.  ``reshard`` changes that; ``auto_axes``
+leaves a stretch of a program to XLA, and says at its end how the results are divided;
+``explicit_axes`` is its opposite.
 """
 
 from collections.abc import Callable, Hashable
+from contextlib import nullcontext
 from functools import partial, update_wrapper
 from typing import Any
 
+import numpy as np
+
 from jxkernel import tree
+from jxkernel._jaxlib import ArrayImpl
+from jxkernel.api.jit import jit
 from jxkernel.api.shard_map import shard_map
-from jxkernel.api.shardings import GivenShardings, naming_leaf
+from jxkernel.api.shardings import GivenShardings, as_sharding, naming_leaf
 from jxkernel.api.traced import check_callable
 from jxkernel.api.transfer import put_leaf
-from jxkernel.sharding import PartitionSpec
+from jxkernel.core.division import explicit_axes_of
+from jxkernel.core.trace import Tracer, evaluating
+from jxkernel.ops.placing import lie_as, mesh_cast
+from jxkernel.runtime import Array
+from jxkernel.sharding import (
+    AxisType,
+    NamedSharding,
+    PartitionSpec,
+    get_mesh,
+    set_mesh,
+)
 
 __all__ = ["auto_axes", "explicit_axes", "reshard", "smap"]
 
@@ -29,18 +43,24 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
         ``PartitionSpec`` under ``set_mesh``.
 
     Raises:
-      ValueError: an array cannot be divided so.
+      ValueError: an array cannot be divided so, or nothing is said.
       RuntimeError: a spec is given and no mesh is set.
 
-    The derivative is the identity; the cotangent is divided in the same way.
+    Over explicit axes the type changes with it.  The derivative is the identity; the cotangent is
+    divided as ``xs`` was.
 
     Example:
       >>> import jxkernel as jx, jxkernel.numpy as jnp
-      >>> mesh = jx.make_mesh((1,), ("x",))
+      >>> mesh = jx.make_mesh((1,), ("x",), axis_types=(jx.sharding.AxisType.Explicit,))
       >>> rows = jx.NamedSharding(mesh, jx.P("x"))
-      >>> jx.reshard(jnp.arange(3), rows).sharding.spec
-      P('x',)
+      >>> print(jx.typeof(jx.reshard(jnp.arange(3), rows)))
+      int32[3@x]
     """
+    if out_shardings is None:
+        raise ValueError(
+            "reshard got None in out_shardings, which says nothing: give a sharding, or under "
+            "set_mesh a PartitionSpec; P() is that of an array that is whole on every device"
+        )
     return _lying("reshard", "out_shardings", xs, out_shardings)
 
 
@@ -53,10 +73,17 @@ def _lying(who: str, parameter: str, xs: Any, shardings: Any) -> Any:
     with naming_leaf(who, leaves, flat, structure):
         return structure.unflatten(
             [
-                leaf if sharding is None else put_leaf(leaf, sharding)
+                leaf if sharding is None else _laid(leaf, sharding)
                 for leaf, sharding in zip(leaves, flat, strict=True)
             ]
         )
+
+
+def _laid(leaf: Any, sharding: Any) -> Any:
+    traced = isinstance(leaf, Tracer) or not evaluating()
+    if traced and isinstance(sharding, NamedSharding):
+        return lie_as(leaf, sharding)
+    return put_leaf(leaf, sharding)
 
 
 def auto_axes(
@@ -66,20 +93,20 @@ def auto_axes(
     axes: str | tuple[str, ...] | None = None,
     out_sharding: Any = None,
 ) -> Any:
-    """Return a function inside which XLA decides how values are divided, as it does everywhere.
+    """Return a function inside which XLA decides how values are divided over explicit axes.
 
     Args:
       f: the function; without it a decorator is returned.
-      axes: the mesh axes that are meant; all are left to XLA.
+      axes: the explicit axes that are left to XLA; all where not given.
       out_sharding: how the results lie: a tree of shardings or specs that is a prefix of the
         result.  A call may give its own as ``out_sharding=``.
 
     Returns:
-      a function whose results lie as asked.
+      a function whose results lie as asked.  Inside, types of values do not show these axes.
 
     Raises:
-      TypeError: ``f`` is not callable.
-      ValueError: a call has no ``out_sharding``, or a result cannot be divided so.
+      TypeError: ``f`` is not callable, or a call has no ``out_sharding``.
+      ValueError: a result cannot be divided so.
 
     Example:
       >>> import jxkernel as jx, jxkernel.numpy as jnp
@@ -90,15 +117,49 @@ def auto_axes(
     if f is None:
         return partial(auto_axes, axes=axes, out_sharding=out_sharding)
     check_callable("auto_axes", "f", f)
-    given = out_sharding
+    given, names = out_sharding, (axes,) if isinstance(axes, str) else axes
+
+    def inside(wanted: GivenShardings, args: Any, kwargs: Any) -> Any:
+        cast = tree.map(lambda x: mesh_cast(x, names), (args, kwargs))
+        with _retyped(names, AxisType.Auto):
+            outs = f(*cast[0], **cast[1])
+        leaves, structure = tree.flatten(outs)
+        flat = wanted.flat_for(structure, "auto_axes", "out_sharding")
+        with naming_leaf("auto_axes", leaves, flat, structure, "result"):
+            return structure.unflatten(
+                [
+                    leaf if sharding is None else lie_as(leaf, sharding)
+                    for leaf, sharding in zip(leaves, flat, strict=True)
+                ]
+            )
+
+    staged = jit(inside, static_argnums=0)
 
     def call(*args: Any, out_sharding: Any = None, **kwargs: Any) -> Any:
-        wanted = given if out_sharding is None else out_sharding
+        said = given if out_sharding is None else out_sharding
+        wanted = GivenShardings.of(said, "auto_axes", "out_sharding")
         if wanted is None:
-            raise ValueError("auto_axes needs to know how results lie: give it out_sharding=")
-        return _lying("auto_axes", "out_sharding", f(*args, **kwargs), wanted)
+            raise TypeError(
+                "auto_axes needs to know how results are divided: give it out_sharding=P(...)"
+            )
+        leaves = tree.leaves((args, kwargs))
+        if evaluating() and all(isinstance(leaf, _STAGED) for leaf in leaves):
+            return staged(wanted, args, kwargs)
+        return inside(wanted, args, kwargs)
 
     return update_wrapper(call, f)
+
+
+_STAGED = (ArrayImpl, int, float, complex, np.ndarray, np.generic)
+"""What a call that is evaluated as one program may have as arguments."""
+
+
+def _retyped(names: Any, kind: AxisType) -> Any:
+    """Return the block in which axes of the mesh of ``set_mesh`` are of another type."""
+    mesh = get_mesh()
+    if mesh is None:
+        return nullcontext()
+    return set_mesh(mesh.with_axis_types(mesh.axis_names if names is None else names, kind))
 
 
 def explicit_axes(
@@ -108,17 +169,20 @@ def explicit_axes(
     axes: str | tuple[str, ...] | None = None,
     in_sharding: Any = None,
 ) -> Any:
-    """Return a function whose arguments lie as asked when it begins.
+    """Return a function inside which types say how values are divided over mesh axes.
 
     Args:
       f: the function; without it a decorator is returned.
-      axes: the mesh axes that are meant; inside too XLA decides about all.
+      axes: the mesh axes that are explicit inside; all where not given.
       in_sharding: how the positional arguments lie: a tree of shardings or specs that is a prefix
         of their tuple.  A call may give its own as ``in_sharding=``.
 
+    Returns:
+      a function to whose results XLA's freedom is given back.
+
     Raises:
-      TypeError: ``f`` is not callable.
-      ValueError: a call has no ``in_sharding``, or an argument cannot be divided so.
+      TypeError: ``f`` is not callable, or a call has no ``in_sharding``.
+      ValueError: an argument cannot be divided so.
 
     Example:
       >>> import jxkernel as jx, jxkernel.numpy as jnp
@@ -129,15 +193,43 @@ def explicit_axes(
     if f is None:
         return partial(explicit_axes, axes=axes, in_sharding=in_sharding)
     check_callable("explicit_axes", "f", f)
-    given = in_sharding
+    given, names = in_sharding, (axes,) if isinstance(axes, str) else axes
 
     def call(*args: Any, in_sharding: Any = None, **kwargs: Any) -> Any:
         wanted = given if in_sharding is None else in_sharding
         if wanted is None:
-            raise ValueError("explicit_axes needs to know how arguments lie: give it in_sharding=")
-        return f(*_lying("explicit_axes", "in_sharding", args, wanted), **kwargs)
+            raise TypeError(
+                "explicit_axes needs to know how arguments are divided: give it in_sharding=P(...)"
+            )
+        shardings, given_back = _made_explicit(wanted, names)
+        with _retyped(names, AxisType.Explicit):
+            outs = f(*_lying("explicit_axes", "in_sharding", args, shardings), **kwargs)
+        return tree.map(
+            lambda out: mesh_cast(out, given_back) if isinstance(out, Array) else out, outs
+        )
 
     return update_wrapper(call, f)
+
+
+def _made_explicit(wanted: Any, names: tuple[Any, ...] | None) -> tuple[Any, tuple[Any, ...]]:
+    """Return shardings with axes explicit, and those of these axes that were not before."""
+    changed: dict[Any, None] = {}
+
+    def typed(leaf: Any) -> Any:
+        sharding = as_sharding(leaf, "explicit_axes", "in_sharding")
+        if not isinstance(sharding, NamedSharding):
+            return sharding
+        mesh = sharding.mesh
+        chosen = mesh.axis_names if names is None else names
+        explicit = explicit_axes_of(mesh)
+        changed.update(dict.fromkeys([name for name in chosen if name not in explicit]))
+        return sharding.update(mesh=mesh.with_axis_types(chosen, AxisType.Explicit))
+
+    def is_leaf(leaf: Any) -> bool:
+        return leaf is None or isinstance(leaf, PartitionSpec)
+
+    shardings = tree.map(typed, wanted, is_leaf=is_leaf)
+    return shardings, tuple(changed)
 
 
 def smap(

@@ -14,13 +14,16 @@ from jxkernel.api.vectorize import vmap
 from jxkernel.config import disable_jit
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.filtering import hide_internal_frames
-from jxkernel.core.trace import Tracer
+from jxkernel.core.trace import Tracer, place_in_source
+from jxkernel.errors import ShardingTypeError
 from jxkernel.higher_order.programs import hoist
 from jxkernel.higher_order.scan import bind_scan
 from jxkernel.ops.joining import concatenate, stack
 from jxkernel.ops.shape import reshape, rev
 from jxkernel.ops.slicing import index_in_dim, slice_in_dim
 from jxkernel.ops.structural import canonical_axis
+from jxkernel.sharding import PartitionSpec
+from jxkernel.transforms.batching import example_aval
 
 __all__ = ["associative_scan", "map", "run_scan", "scan"]
 
@@ -80,7 +83,7 @@ def run_scan(
     turns = _length(body.loop, xs_avals, xs_tree, length)
     if disable_jit.value and turns and not any(isinstance(x, Tracer) for x in flat_xs):
         return _scan_in_python(body, init, flat_xs, xs_tree, turns, reverse)
-    x_avals = [aval.update(shape=aval.shape[1:]) for aval in xs_avals]
+    x_avals = [_element(body.loop, aval) for aval in xs_avals]
     in_tree = tree.structure((init, xs))
     traced: TracedFunction | None = None
 
@@ -94,7 +97,7 @@ def run_scan(
     assert traced is not None, "the body has been traced"
     first = [convert_to(*each) for each in zip(flat_init, init_avals, carry_avals, strict=True)]
     last = zip(traced.out_avals, carry_avals, strict=False)
-    wanted = [out.update(vma=carry.vma) for out, carry in last]
+    wanted = [out.update(vma=carry.vma, division=carry.division) for out, carry in last]
     closed = converting(traced.closed, [*wanted, *traced.out_avals[len(wanted) :]])
     outs = bind_scan(
         hoist(closed),
@@ -106,6 +109,24 @@ def run_scan(
         unroll=_unroll(body.loop, unroll, turns),
     )
     return traced.out_tree.unflatten(outs)
+
+
+def _element(name: str, aval: ShapedArray) -> ShapedArray:
+    """Return the type of the elements of an array along its leading axis.
+
+    Raises:
+      ShardingTypeError: an explicit mesh axis divides that axis: the turns need its elements.
+    """
+    if aval.entries[0] is not None:
+        rest = PartitionSpec(None, *aval.entries[1:])
+        raise ShardingTypeError(
+            name,
+            aval.short(),
+            "and it takes elements along axis 0 one by one, which is divided",
+            instead=(f"make that axis whole first: jxkernel.sharding.reshard(xs, {rest})",),
+            **place_in_source(),
+        )
+    return example_aval(aval, 0)
 
 
 def _length(name: str, avals: Sequence[ShapedArray], structure: Any, length: Any) -> int:

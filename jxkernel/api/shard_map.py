@@ -17,7 +17,13 @@ from jxkernel.core.avals import ShapedArray, shape_of
 from jxkernel.core.axes import extend_axes, inside_shard_map
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.errors import AxisError
-from jxkernel.higher_order.shard_map import bind_shard_map, check_divides, local_aval, named_axes
+from jxkernel.higher_order.shard_map import (
+    bind_shard_map,
+    check_divides,
+    check_division,
+    local_aval,
+    named_axes,
+)
 from jxkernel.ops.shape import expand_dims, squeeze
 from jxkernel.sharding import AbstractMesh, Mesh, PartitionSpec, get_mesh
 from jxkernel.sharding.named import check_spec
@@ -174,6 +180,7 @@ def _apply(
     for index, (aval, spec) in enumerate(zip(avals, specs, strict=True)):
         where = f"args{tree.keystr(tree.leaf_paths(in_tree)[index])} of {function_name(f)}"
         check_divides(aval.shape, spec, mesh, f"shard_map in_specs, {where}")
+        check_division(aval, spec, mesh, manual, f"shard_map in_specs, {where}")
     pairs = zip(avals, specs, strict=True)
     local = [local_aval(aval.strip_weak_type(), spec, mesh, check_vma) for aval, spec in pairs]
     axes = [(name, mesh.shape[name]) for name in manual]

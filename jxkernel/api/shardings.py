@@ -7,7 +7,7 @@ from typing import Any
 from jxkernel import tree
 from jxkernel._jaxlib import ArrayImpl, Device
 from jxkernel.core.avals import abstractify, shape_of
-from jxkernel.ops.placing import constrain
+from jxkernel.ops.placing import constrain, lie_as
 from jxkernel.records import record
 from jxkernel.runtime.clients import sharding_on
 from jxkernel.sharding import NamedSharding, PartitionSpec, Sharding, get_mesh
@@ -29,13 +29,14 @@ def _is_leaf(value: Any) -> bool:
     return value is None or isinstance(value, (PartitionSpec, Sharding, _Unspecified, Device))
 
 
-def as_sharding(value: Any, who: str, where: str = "shardings") -> Any:
+def as_sharding(value: Any, who: str, where: str = "shardings", mesh: Any = None) -> Any:
     """Return a sharding for what a user gives: a sharding, a device, a spec; None for None.
 
     Args:
       value: what is given.
       who: the function that takes it, for messages.
       where: its parameter.
+      mesh: what a spec refers to where no mesh is set.
 
     Raises:
       RuntimeError: it is a spec, and there is no mesh that it refers to.
@@ -44,7 +45,7 @@ def as_sharding(value: Any, who: str, where: str = "shardings") -> Any:
     if value is None or isinstance(value, _Unspecified):
         return None
     if isinstance(value, PartitionSpec):
-        mesh = get_mesh()
+        mesh = get_mesh() or mesh
         if mesh is None:
             raise RuntimeError(
                 f"{who} requires a non-empty mesh in context if you are passing `PartitionSpec`s "
@@ -181,7 +182,7 @@ def constrained(values: Sequence[Any], shardings: Sequence[Any] | None) -> list[
     if shardings is None:
         return list(values)
     return [
-        value if sharding is None else constrain(value, sharding)
+        value if sharding is None else lie_as(value, sharding)
         for value, sharding in zip(values, shardings, strict=True)
     ]
 
@@ -218,7 +219,12 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
         return x
     flat = given.flat_for(structure, "with_sharding_constraint", "shardings")
     with naming_leaf("with_sharding_constraint", leaves, flat, structure):
-        return structure.unflatten(constrained(leaves, flat))
+        return structure.unflatten(
+            [
+                leaf if sharding is None else constrain(leaf, sharding)
+                for leaf, sharding in zip(leaves, flat, strict=True)
+            ]
+        )
 
 
 def _said(sharding: Any) -> Any:

@@ -11,7 +11,7 @@ from jxkernel.api.jit import jit
 from jxkernel.api.shardings import GivenShardings, naming_leaf
 from jxkernel.core.trace import Tracer
 from jxkernel.guards import explicit_device_get, explicit_device_put
-from jxkernel.ops.placing import constrain
+from jxkernel.ops.placing import lie_as
 from jxkernel.runtime.clients import sharding_on
 from jxkernel.sharding.named import Sharding, is_single
 
@@ -67,7 +67,7 @@ def device_put(
 def put_leaf(leaf: Any, target: Any) -> Any:
     """Return one array where a sharding says; inside a trace the sharding is a constraint."""
     if isinstance(leaf, Tracer):
-        return leaf if target is None or is_single(target) else constrain(leaf, target)
+        return leaf if target is None or is_single(target) else lie_as(leaf, target)
     if target is None:
         return runtime.as_device_array(leaf)
     if is_single(target):

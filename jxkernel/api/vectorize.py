@@ -1,6 +1,6 @@
 """``vmap``: a function of one example as a function of many."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
 from typing import Any
 
@@ -8,9 +8,11 @@ import numpy as np
 
 from jxkernel import tree
 from jxkernel.api.mapped_axes import input_axes, output_axes
+from jxkernel.core.avals import abstractify
 from jxkernel.core.axes import Axis
 from jxkernel.core.filtering import hide_internal_frames
-from jxkernel.errors import AxisError
+from jxkernel.core.trace import place_in_source
+from jxkernel.errors import AxisError, ShardingTypeError
 from jxkernel.transforms.batching import batch_flat, to_dim
 
 __all__ = ["vmap"]
@@ -83,7 +85,7 @@ def _apply(
     kwargs: dict[str, Any],
     in_axes: Any,
     out_axes: Any,
-    make_axis: Callable[[int], Axis],
+    make_axis: Callable[..., Axis],
     axis_size: int | None,
 ) -> Any:
     flat, in_tree, dims, size = input_axes("vmap", fun, args, kwargs, in_axes, axis_size)
@@ -95,12 +97,39 @@ def _apply(
         outs, out_tree = tree.flatten(fun(*inner_args, **inner_kwargs))
         return outs
 
-    outs, out_dims = batch_flat(flat_fun, flat, dims, make_axis(size))
+    mesh, entry = _explicit_entry(flat, dims)
+    outs, out_dims = batch_flat(flat_fun, flat, dims, make_axis(size, entry=entry, mesh=mesh))
     wanted = output_axes("vmap", out_axes, out_tree)
     results = [
         _place(out, dim, axis, size) for out, dim, axis in zip(outs, out_dims, wanted, strict=True)
     ]
     return out_tree.unflatten(results)
+
+
+def _explicit_entry(flat: Sequence[Any], dims: Sequence[int | None]) -> tuple[Any, Any]:
+    """Return the explicit mesh axis that divides the mapped axis of arguments, after its mesh.
+
+    Raises:
+      ShardingTypeError: two arguments are divided differently along it.
+    """
+    mesh, entry, first = None, None, ""
+    for arg, dim in zip(flat, dims, strict=True):
+        if dim is None:
+            continue
+        aval = abstractify(arg)
+        if aval.entries[dim] is None:
+            continue
+        assert aval.division is not None, "it has entries"
+        if entry is not None and entry != aval.entries[dim]:
+            raise ShardingTypeError(
+                "vmap",
+                f"{first}, {aval.short()}",
+                "whose mapped axes are divided differently",
+                instead=("divide one of them anew: jxkernel.sharding.reshard(x, P(...))",),
+                **place_in_source(),
+            )
+        mesh, entry, first = aval.division.mesh, aval.entries[dim], aval.short()
+    return mesh, entry
 
 
 def _place(out: Any, dim: int | None, axis: int | None, size: int) -> Any:

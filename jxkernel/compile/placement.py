@@ -21,11 +21,12 @@ from jxkernel._jaxlib import (
     HloSharding,
 )
 from jxkernel.core.avals import abstractify
+from jxkernel.core.division import explicit_axes_of
 from jxkernel.core.jaxpr import ClosedJaxpr, subjaxprs
 from jxkernel.errors import IncompatibleDevicesError
 from jxkernel.lowering import Partitioning
 from jxkernel.runtime import backends, default_device, lies_as, place, platform_of
-from jxkernel.sharding import Mesh, NamedSharding, PartitionSpec
+from jxkernel.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from jxkernel.sharding.named import is_single, positions_of
 
 __all__ = [
@@ -130,7 +131,7 @@ def placement_for(
         for given, arg in zip(asked, args, strict=True)
     ]
     involved = [sharding for sharding in (*placed, *wanted_results) if sharding is not None]
-    mesh = mesh_of(closed) or _mesh_among(involved, wanted)
+    mesh = _of_types(closed, mesh_of(closed), _mesh_among(involved, wanted))
     if mesh is None:
         device = involved[0]._device if involved else wanted
         for sharding in involved:
@@ -150,10 +151,36 @@ def placement_for(
     for sharding, aval in zip(ins, avals, strict=True):
         sharding.check_compatible_aval(aval.shape)
     outs = [
-        None if sharding is None else _on_mesh(sharding, mesh, aval.ndim)
+        _typed(aval, mesh) if sharding is None else _on_mesh(sharding, mesh, aval.ndim)
         for sharding, aval in zip(wanted_results, closed.out_avals, strict=True)
     ]
     return Placement(mesh, tuple(ins), tuple(outs)), True
+
+
+def _of_types(closed: ClosedJaxpr, own: Mesh | None, among: Mesh | None) -> Mesh | None:
+    """Return the mesh to run on: the program's own, else that of arguments.
+
+    Those axes are explicit that types of arguments and results speak of; where none does, those
+    that are in the mesh of the arguments.
+    """
+    mesh = own or among
+    if mesh is None:
+        return None
+    if own is not None and among is not None and own.shape == among.shape:
+        mesh = among if own.device_tuple == among.device_tuple else own
+    for aval in (*closed.in_avals, *closed.out_avals):
+        if aval.division is not None:
+            explicit = explicit_axes_of(aval.division.mesh).intersection(mesh.axis_names)
+            return mesh.with_axis_types(explicit, AxisType.Explicit)
+    return mesh
+
+
+def _typed(aval: Any, mesh: Mesh) -> NamedSharding | None:
+    """Return how a result lies as its type says; None where XLA decides about axes of the mesh."""
+    if AxisType.Explicit not in mesh.axis_types or AxisType.Auto in mesh.axis_types:
+        return None
+    spec = PartitionSpec() if aval.division is None else aval.division.spec
+    return NamedSharding(mesh, spec)
 
 
 def _side(placed: Sequence[Any], where: Any, besides: int | None = None) -> Side:
@@ -172,10 +199,9 @@ def _committed(arg: Any) -> Any:
 
 
 def _mesh_among(shardings: Sequence[Any], wanted: Any) -> Mesh | None:
-    for sharding in shardings:
-        if not is_single(sharding):
-            return sharding.mesh
-    return None
+    """Return the mesh of the shardings, rather one with explicit axes; None where none has one."""
+    meshes = [sharding.mesh for sharding in shardings if not is_single(sharding)]
+    return next((mesh for mesh in meshes if explicit_axes_of(mesh)), next(iter(meshes), None))
 
 
 def whole_on(mesh: Mesh) -> NamedSharding:

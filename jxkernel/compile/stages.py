@@ -20,6 +20,7 @@ from jxkernel.compile.executable import (
 from jxkernel.compile.nonfinite import checking_results, report_nonfinite
 from jxkernel.compile.placement import Placement, devices_of, target_device
 from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
+from jxkernel.core.division import division_of
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.printing import jaxpr_text
 from jxkernel.core.trace import Tracer
@@ -110,7 +111,9 @@ class ShapeDtypeStruct:
 
 
 def _abstract_struct(value: ShapeDtypeStruct) -> ShapedArray:
-    return ShapedArray(value.shape, dtypes.canonicalize_dtype(value.dtype), value.weak_type)
+    aval = ShapedArray(value.shape, dtypes.canonicalize_dtype(value.dtype), value.weak_type)
+    division = division_of(value.sharding, aval.ndim)
+    return aval if division is None else aval.update(division=division)
 
 
 register_abstractifier(ShapeDtypeStruct, _abstract_struct)
@@ -576,4 +579,6 @@ class Compiled(_Stage):
 
 
 def _struct(aval: ShapedArray) -> ShapeDtypeStruct:
-    return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
+    return ShapeDtypeStruct(
+        aval.shape, aval.dtype, sharding=aval.division, weak_type=aval.weak_type
+    )

@@ -13,6 +13,10 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.core.dimensions import Dimension
+from jxkernel.core.division import entry_text
+from jxkernel.sharding.mesh import get_abstract_mesh
+from jxkernel.sharding.named import NamedSharding
+from jxkernel.sharding.spec import PartitionSpec
 
 __all__ = [
     "ShapedArray",
@@ -34,14 +38,17 @@ class ShapedArray:
     Instances are interned and immutable.  ``weak_type`` marks a value that began as a Python
     scalar and so yields to the dtype it meets (see ``dtypes``).  ``vma``, inside a ``shard_map``
     that keeps track of it, holds the mesh axes along which the value may differ between devices.
+    ``division`` says how the value is divided over explicit mesh axes, None where it is not (see
+    ``core.division``).
     """
 
-    __slots__ = ("__weakref__", "dtype", "ndim", "shape", "size", "vma", "weak_type")
+    __slots__ = ("__weakref__", "division", "dtype", "ndim", "shape", "size", "vma", "weak_type")
 
     shape: tuple[int, ...]
     dtype: Any
     weak_type: bool
     vma: frozenset[Hashable]
+    division: NamedSharding | None
     ndim: int
     size: int
 
@@ -51,9 +58,12 @@ class ShapedArray:
         dtype: Any,
         weak_type: bool = False,
         vma: frozenset[Hashable] = _NO_AXES,
+        division: NamedSharding | None = None,
     ) -> "ShapedArray":
         """Return the one instance with these parts."""
-        key = (shape, dtype, weak_type, vma) if vma else (shape, dtype, weak_type)
+        key: tuple[Any, ...] = (shape, dtype, weak_type)
+        if vma or division is not None:
+            key = (shape, dtype, weak_type, vma, division)
         found = _INTERNED.get(key)
         if found is None:
             found = _INTERNED.setdefault(key, _make(key))
@@ -63,22 +73,46 @@ class ShapedArray:
         raise AttributeError(f"ShapedArray is immutable: cannot set {name!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (ShapedArray, (self.shape, self.dtype, self.weak_type, self.vma))
+        return (ShapedArray, (self.shape, self.dtype, self.weak_type, self.vma, self.division))
 
     def __repr__(self) -> str:
         return f"ShapedArray({self.short(weak=True)})"
 
     def __str__(self) -> str:
         mark = "~" if self.weak_type else ""
-        return f"{mark}{self.dtype.name}{shape_text(self.shape)}{self._axes()}"
+        return f"{mark}{self.dtype.name}{self._sizes()}{self._axes()}"
 
     def short(self, weak: bool = False) -> str:
         """Return the type as jaxprs print it, such as ``f32[3,4]``; ``*`` marks a weak dtype.
 
-        ``f32[3]{V:x}`` is the type of a value that varies along the mesh axis ``x``.
+        ``f32[3]{V:x}`` is the type of a value that varies along the mesh axis ``x``, and
+        ``f32[8@x,4]`` of one whose first axis is divided over the explicit mesh axis ``x``.
         """
         mark = "*" if weak and self.weak_type else ""
-        return f"{dtypes.short_name(self.dtype)}{mark}{shape_text(self.shape)}{self._axes()}"
+        return f"{dtypes.short_name(self.dtype)}{mark}{self._sizes()}{self._axes()}"
+
+    def _sizes(self) -> str:
+        if self.division is None:
+            return shape_text(self.shape)
+        pairs = zip(self.shape, self.entries, strict=True)
+        return f"[{','.join([f'{size}{entry_text(entry)}' for size, entry in pairs])}]"
+
+    @property
+    def entries(self) -> tuple[Any, ...]:
+        """For each axis, the explicit mesh axis (or a tuple of them) that divides it, or None."""
+        if self.division is None:
+            return (None,) * self.ndim
+        return self.division.spec.partitions
+
+    @property
+    def sharding(self) -> NamedSharding:
+        """How the value is divided over the explicit axes of its mesh, which is abstract.
+
+        For a value that is whole the mesh is that of ``set_mesh``, and empty without one.
+        """
+        if self.division is not None:
+            return self.division
+        return NamedSharding(get_abstract_mesh(), PartitionSpec(*self.entries))
 
     def _axes(self) -> str:
         return f"{{V:{','.join(sorted(map(str, self.vma)))}}}" if self.vma else ""
@@ -93,30 +127,35 @@ class ShapedArray:
         dtype: Any = None,
         weak_type: bool | None = None,
         vma: frozenset[Hashable] | None = None,
+        division: Any = ...,
     ) -> "ShapedArray":
-        """Return this type with the given parts replaced."""
+        """Return this type with parts replaced; a new shape has no division but one given."""
+        if division is ...:
+            division = self.division if shape is None else None
         return ShapedArray(
             self.shape if shape is None else shape,
             self.dtype if dtype is None else dtype,
             self.weak_type if weak_type is None else weak_type,
             self.vma if vma is None else vma,
+            division,
         )
 
     def tangent(self) -> "ShapedArray":
         """Return the type of a tangent of this: itself, or ``float0`` where not inexact."""
         if dtypes.issubdtype(self.dtype, np.inexact):
             return self
-        return ShapedArray(self.shape, dtypes.float0, False, self.vma)
+        return ShapedArray(self.shape, dtypes.float0, False, self.vma, self.division)
 
 
 def _make(key: tuple[Any, ...]) -> ShapedArray:
-    shape, dtype, weak_type, *axes = key
+    shape, dtype, weak_type, vma, division = key if len(key) > 3 else (*key, _NO_AXES, None)
     aval = object.__new__(ShapedArray)
     for name, value in (
         ("shape", shape),
         ("dtype", dtype),
         ("weak_type", weak_type),
-        ("vma", axes[0] if axes else _NO_AXES),
+        ("vma", vma),
+        ("division", division),
         ("ndim", len(shape)),
         ("size", prod(shape)),
     ):

@@ -30,11 +30,16 @@ class Axis:
       size: the number of elements along the axis.
       name: the name given by ``axis_name``, or None.
       spmd_name: the mesh axis given by ``spmd_axis_name``, or None.
+      entry: the explicit mesh axis (or a tuple of them) that divides the axis, or None; it divides
+        it in every value that has the axis.
+      mesh: the mesh of ``entry``, without its devices.
     """
 
     size: int
     name: Any = None
     spmd_name: Any = None
+    entry: Any = None
+    mesh: Any = None
 
 
 class _Bound(threading.local):

@@ -26,6 +26,8 @@ slot                      signature
 ``evaluate``              ``(*args, **params) -> result``; only where a cached executable
                           per (primitive, parameters) is not how it runs eagerly
 ``cost``                  ``(avals_in, avals_out, **params) -> flops``
+``sharding``              ``(out, *avals, **params) -> entries``: how results are divided where
+                          operands are divided over explicit mesh axes (see ``core.division``)
 ``unfold``                ``(*args, **params) -> generator``; only where a parameter is a program:
                           the calls of it, one by one (see ``core.unfolding``)
 ========================  ==================================================================
@@ -36,6 +38,7 @@ from typing import Any, ClassVar, TypeVar, cast
 
 from jxkernel.core import trace as _trace
 from jxkernel.core.avals import ShapedArray
+from jxkernel.core.division import divided_results
 from jxkernel.errors import UndefinedRuleError
 from jxkernel.source import called_by_user
 
@@ -97,6 +100,7 @@ class Primitive:
         "effects",
         "evaluate",
         "cost",
+        "sharding",
         "unfold",
     )
 
@@ -119,6 +123,7 @@ class Primitive:
         self.effects: Any = None
         self.evaluate: Any = None
         self.cost: Any = None
+        self.sharding: Any = None
         self.unfold: Any = None
         self.reference: Any = None
         self.accepted: tuple[tuple[type, ...], ...] | None = None
@@ -228,6 +233,9 @@ class Primitive:
             out = self.varies(avals, out, params)
         elif any(aval.vma for aval in avals):
             out = self._varying(avals, out)
+        if any(aval.division is not None for aval in avals):
+            place = _trace.place_in_source
+            out = divided_results(self.name, self.sharding, avals, out, params, place)
         if not self.multiple_results or all(_is_plain(value) for value in params.values()):
             if len(self._aval_cache) >= _CACHE_LIMIT:
                 self._aval_cache.clear()

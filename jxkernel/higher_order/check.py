@@ -15,6 +15,7 @@ import numpy as np
 
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
+from jxkernel.core.division import AS_TYPED
 from jxkernel.core.effects import Effect
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.errors import CheckError
@@ -23,7 +24,7 @@ from jxkernel.records import record
 
 __all__ = ["Message", "Text", "check_effect", "check_p", "failures"]
 
-check_p = Primitive("check", multiple_results=True)
+check_p = Primitive("check", multiple_results=True).define(sharding=AS_TYPED)
 
 check_effect = Effect("check")
 

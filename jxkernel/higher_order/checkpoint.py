@@ -14,6 +14,7 @@ import numpy as np
 
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
+from jxkernel.core.division import AS_TYPED
 from jxkernel.core.effects import acting_effects
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, Var, eval_jaxpr
 from jxkernel.core.primitive import Primitive
@@ -92,7 +93,7 @@ class Offloadable:
 Policy = Callable[..., Any]
 """From a primitive, its operands' types and its parameters to whether its results are kept."""
 
-checkpoint_p = Primitive("checkpoint", multiple_results=True)
+checkpoint_p = Primitive("checkpoint", multiple_results=True).define(sharding=AS_TYPED)
 checkpoint_p.varies = typed_by_programs
 
 # ---------------------------------------------------------------- name

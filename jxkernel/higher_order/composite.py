@@ -9,6 +9,7 @@ from typing import Any
 
 from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray
+from jxkernel.core.division import AS_TYPED
 from jxkernel.core.effects import effect_names
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.primitive import Primitive, Undefined
@@ -22,7 +23,7 @@ _OPAQUE = Undefined(
     "custom_vjp, custom_jvp or custom_vmap"
 )
 
-composite_p = Primitive("composite", multiple_results=True)
+composite_p = Primitive("composite", multiple_results=True).define(sharding=AS_TYPED)
 composite_p.varies = typed_by_programs
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
+from jxkernel.core.division import AS_TYPED
 from jxkernel.core.effects import acting_effects, effect_names, has_ordered
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, eval_jaxpr
 from jxkernel.core.primitive import Primitive
@@ -60,7 +61,7 @@ __all__ = ["bind_cond", "cond_p"]
 Flags = tuple[bool, ...]
 Branches = tuple[ClosedJaxpr, ...]
 
-cond_p = Primitive("cond", multiple_results=True)
+cond_p = Primitive("cond", multiple_results=True).define(sharding=AS_TYPED)
 
 
 def bind_cond(index: Any, branches: Sequence[ClosedJaxpr], operands: Sequence[Any]) -> list[Any]:

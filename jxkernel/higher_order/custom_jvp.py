@@ -18,6 +18,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
+from jxkernel.core.division import AS_TYPED
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import unfold_call
@@ -32,7 +33,7 @@ __all__ = ["JvpRule", "bind_custom_jvp", "custom_jvp_call_p", "has_tangent", "tr
 
 FlatFunction = Callable[..., Sequence[Any]]
 
-custom_jvp_call_p = Primitive("custom_jvp_call", multiple_results=True)
+custom_jvp_call_p = Primitive("custom_jvp_call", multiple_results=True).define(sharding=AS_TYPED)
 custom_jvp_call_p.varies = typed_by_programs
 
 

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
+from jxkernel.core.division import AS_TYPED
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import unfold_call
@@ -26,7 +27,7 @@ from jxkernel.higher_order.custom_jvp import (
 from jxkernel.higher_order.jit import transpose_call
 from jxkernel.higher_order.programs import chosen, compiled_when_repeated, placed, typed_by_programs
 from jxkernel.ops.broadcast import batch_to_front, instantiate, move_axis, reduce_sum
-from jxkernel.transforms.batching import batch_flat
+from jxkernel.transforms.batching import batch_flat, batched_aval, example_aval
 from jxkernel.transforms.stage import trace_flat
 
 __all__ = ["VjpRule", "bind_custom_vjp", "custom_vjp_call_p", "custom_vjp_linear_p"]
@@ -42,9 +43,11 @@ Forward = Callable[[Sequence[Any], Sequence[bool]], tuple[Sequence[Any], Sequenc
 the way back.
 """
 
-custom_vjp_call_p = Primitive("custom_vjp_call", multiple_results=True)
+custom_vjp_call_p = Primitive("custom_vjp_call", multiple_results=True).define(sharding=AS_TYPED)
 custom_vjp_call_p.varies = typed_by_programs
-custom_vjp_linear_p = Primitive("custom_vjp_linear", multiple_results=True)
+custom_vjp_linear_p = Primitive("custom_vjp_linear", multiple_results=True).define(
+    sharding=AS_TYPED
+)
 custom_vjp_linear_p.varies = typed_by_programs
 
 
@@ -306,7 +309,7 @@ def _batched_pull(pull: Pull, axis: Axis, stacked: tuple[bool, ...], has: tuple[
                 ct = next(pulled)
                 every.append(ct if flag else reduce_sum(ct, (0,)))
             elif flag:
-                every.append(Zero(zero.aval.update(shape=(axis.size, *zero.aval.shape))))
+                every.append(Zero(batched_aval(zero.aval, axis)))
             else:
                 every.append(zero)
         return every
@@ -316,7 +319,7 @@ def _batched_pull(pull: Pull, axis: Axis, stacked: tuple[bool, ...], has: tuple[
 
 def _of_one(zero: Zero) -> Zero:
     """Return the zero of one example, from that of all with the batch axis first."""
-    return Zero(zero.aval.update(shape=zero.shape[1:]))
+    return Zero(example_aval(zero.aval, 0))
 
 
 # ---------------------------------------------------------------- the linear map
@@ -390,7 +393,7 @@ def _linear_batch(
         active=active,
         name=name,
         num_residuals=num_residuals,
-        out_avals=tuple([a.update(shape=(axis.size, *a.shape)) for a in out_avals]),
+        out_avals=tuple([batched_aval(a, axis) for a in out_avals]),
         pull=_batched_pull(pull, axis, stacked, (True,) * len(active)),
     )
     return outs, [0] * len(outs)

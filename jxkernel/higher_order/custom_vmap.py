@@ -12,6 +12,7 @@ from typing import Any
 
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
+from jxkernel.core.division import AS_TYPED
 from jxkernel.core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import unfold_call
@@ -29,7 +30,7 @@ FlatRule = Callable[[int, Sequence[bool], Sequence[Any]], tuple[Sequence[Any], S
 which of them have it.
 """
 
-custom_vmap_call_p = Primitive("custom_vmap_call", multiple_results=True)
+custom_vmap_call_p = Primitive("custom_vmap_call", multiple_results=True).define(sharding=AS_TYPED)
 custom_vmap_call_p.varies = typed_by_programs
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from jxkernel.compile import make_callable
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
+from jxkernel.core.division import AS_TYPED
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import unfold_call
@@ -25,7 +26,7 @@ from jxkernel.transforms.transpose import transpose_program
 
 __all__ = ["call", "jit_p", "transpose_call"]
 
-jit_p = Primitive("jit", multiple_results=True)
+jit_p = Primitive("jit", multiple_results=True).define(sharding=AS_TYPED)
 jit_p.varies = typed_by_programs
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
+from jxkernel.core.division import AS_TYPED
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import unfold_call
@@ -20,7 +21,7 @@ from jxkernel.transforms.batching import batch_program
 
 __all__ = ["linear_call_p"]
 
-linear_call_p = Primitive("linear_call", multiple_results=True)
+linear_call_p = Primitive("linear_call", multiple_results=True).define(sharding=AS_TYPED)
 linear_call_p.varies = typed_by_programs
 
 

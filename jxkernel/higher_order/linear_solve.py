@@ -14,6 +14,7 @@ from typing import Any
 
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
+from jxkernel.core.division import AS_TYPED
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import Call, Unfolding
@@ -34,7 +35,7 @@ last are None where there is no way back.
 
 Counts = tuple[int, int, int, int]
 
-linear_solve_p = Primitive("custom_linear_solve", multiple_results=True)
+linear_solve_p = Primitive("custom_linear_solve", multiple_results=True).define(sharding=AS_TYPED)
 linear_solve_p.varies = typed_by_programs
 
 

@@ -17,6 +17,7 @@ from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.errors import ShapeMismatchError, UndefinedRuleError
 from jxkernel.higher_order.programs import compiled
+from jxkernel.ops import divisions
 from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, move_axis, reduced_shape
 from jxkernel.ops.index_lowering import lower_scatter
 from jxkernel.ops.index_numbers import ScatterDimensionNumbers
@@ -90,7 +91,7 @@ _NOT_LINEAR = Undefined("it is not known to be linear: its derivative is express
 
 # ---------------------------------------------------------------- reduce
 
-reduce_p = Primitive("reduce", multiple_results=True)
+reduce_p = Primitive("reduce", multiple_results=True).define(sharding=divisions.reducing)
 """``(*operands, *starts) -> results``: reduce arrays together over ``dimensions``."""
 
 
@@ -182,7 +183,9 @@ reduce_p.define(
 
 # ---------------------------------------------------------------- reduce_window
 
-reduce_window_p = Primitive("reduce_window", multiple_results=True)
+reduce_window_p = Primitive("reduce_window", multiple_results=True).define(
+    sharding=divisions.over_windows
+)
 """``(*operands, *starts) -> results``: reduce each window of arrays together."""
 
 

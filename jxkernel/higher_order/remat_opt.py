@@ -11,6 +11,7 @@ from typing import Any
 
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
+from jxkernel.core.division import AS_TYPED
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import unfold_call
@@ -33,7 +34,7 @@ from jxkernel.transforms.stage import trace_flat
 
 __all__ = ["optimized_forward", "remat_opt_p"]
 
-remat_opt_p = Primitive("remat_opt", multiple_results=True)
+remat_opt_p = Primitive("remat_opt", multiple_results=True).define(sharding=AS_TYPED)
 remat_opt_p.varies = typed_by_programs
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
+from jxkernel.core.division import AS_TYPED
 from jxkernel.core.jaxpr import NO_EFFECTS, ClosedJaxpr, Eqn, Literal, Var, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import Call, Unfolding
@@ -36,7 +37,7 @@ from jxkernel.ops.broadcast import add_any, batch_to_front, instantiate, move_ax
 from jxkernel.ops.dynamic_slicing import dynamic_index_in_dim
 from jxkernel.records import record
 from jxkernel.runtime import as_device_array
-from jxkernel.transforms.batching import batch_program
+from jxkernel.transforms.batching import batch_program, batched_aval
 from jxkernel.transforms.jvp import jvp_program
 from jxkernel.transforms.partial_eval import PartialTrace, partial_eval_program
 from jxkernel.transforms.stage import trace_flat
@@ -46,7 +47,7 @@ __all__ = ["bind_scan", "scan_p"]
 
 Flags = tuple[bool, ...]
 
-scan_p = Primitive("scan", multiple_results=True)
+scan_p = Primitive("scan", multiple_results=True).define(sharding=AS_TYPED)
 scan_p.varies = typed_by_programs
 
 
@@ -126,7 +127,7 @@ class _Scan:
 
 
 def _stacked(aval: ShapedArray, length: int) -> ShapedArray:
-    return aval.update(shape=(length, *aval.shape))
+    return batched_aval(aval, Axis(length))
 
 
 @scan_p.def_abstract_eval

@@ -22,6 +22,7 @@ from typing import Any
 
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis, extend_axes
+from jxkernel.core.division import AS_TYPED, division_of, explicit_axes_of
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr, program_names
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear, scalar_like
@@ -39,7 +40,7 @@ from jxkernel.ops.broadcast import move_axis
 from jxkernel.ops.collectives import psum_p
 from jxkernel.ops.shape import expand_dims, squeeze
 from jxkernel.ops.varying import agreeing
-from jxkernel.sharding import PartitionSpec
+from jxkernel.sharding import NamedSharding, PartitionSpec
 from jxkernel.sharding.spec import axes_of
 from jxkernel.transforms.batching import batch_program
 from jxkernel.transforms.jvp import jvp_program
@@ -51,7 +52,7 @@ __all__ = ["bind_shard_map", "global_aval", "local_aval", "named_axes", "shard_m
 
 Specs = tuple[PartitionSpec, ...]
 
-shard_map_p = Primitive("shard_map", multiple_results=True)
+shard_map_p = Primitive("shard_map", multiple_results=True).define(sharding=AS_TYPED)
 
 
 def bind_shard_map(
@@ -117,13 +118,33 @@ def local_aval(
     return aval.update(
         shape=tuple([s // c for s, c in zip(aval.shape, counts, strict=True)]),
         vma=aval.vma | named_axes(spec) if check_vma else frozenset(),
+        division=None if aval.division is None else _less_division(aval, named_axes(spec)),
     )
+
+
+def _less_division(aval: ShapedArray, names: frozenset[Any]) -> Any:
+    """Return how explicit axes but the given ones divide a value."""
+    assert aval.division is not None, "asked of types that have one"
+    left = [tuple([n for n in axes_of(entry) if n not in names]) for entry in aval.entries]
+    return division_of(aval.division.update(spec=PartitionSpec(*left)), aval.ndim)
 
 
 def global_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any) -> ShapedArray:
     """Return the type of the whole whose pieces have a type."""
     counts = _counts(spec, mesh, aval.ndim)
-    return aval.update(shape=tuple([s * c for s, c in zip(aval.shape, counts, strict=True)]))
+    return aval.update(
+        shape=tuple([s * c for s, c in zip(aval.shape, counts, strict=True)]),
+        division=_joint_division(aval, spec, mesh),
+    )
+
+
+def _joint_division(aval: ShapedArray, spec: PartitionSpec, mesh: Any) -> Any:
+    """Return how explicit axes divide the whole: those of the spec, then those of the pieces."""
+    if not explicit_axes_of(mesh):
+        return None
+    given = [*spec, *[None] * (aval.ndim - len(spec))]
+    both = [(*axes_of(a), *axes_of(b)) for a, b in zip(given, aval.entries, strict=True)]
+    return division_of(NamedSharding(mesh, PartitionSpec(*both)), aval.ndim)
 
 
 @shard_map_p.def_abstract_eval
@@ -361,7 +382,7 @@ def _shard_map_batch(
     axis: Axis, args: Sequence[Any], dims: Sequence[int | None], **params: Any
 ) -> tuple[list[Any], list[int | None]]:
     """The batch axis is whole on each device, or divided over the axis ``spmd_axis_name``."""
-    mesh, entry = params["mesh"], axis.spmd_name
+    mesh, entry = params["mesh"], axis.spmd_name or axis.entry
     if entry is not None and entry in params["manual_axes"]:
         local = Axis(axis.size // mesh.shape[entry], axis.name, entry)
     else:
@@ -411,3 +432,22 @@ def check_divides(shape: tuple[int, ...], spec: PartitionSpec, mesh: Any, what: 
                 f"{what}: axis {axis} of shape {shape} is divided over {spec[axis]!r}, which has "
                 f"{count} devices, and {size} is no multiple of {count}"
             )
+
+
+def check_division(
+    aval: ShapedArray, spec: PartitionSpec, mesh: Any, manual: Sequence[Any], what: str
+) -> None:
+    """Check that a spec divides an array as its type says: entering moves no data.
+
+    Raises:
+      ValueError: the type has it divided over explicit axes in another way.
+    """
+    if aval.division is None:
+        return
+    given = division_of(NamedSharding(mesh, spec), aval.ndim)
+    others = named_axes(aval.division.spec) - set(manual)
+    if given != _less_division(aval, others):
+        raise ValueError(
+            f"{what}: the spec {spec} is not how {aval.short()} is divided: give in_specs that "
+            f"are, or divide it so first, jxkernel.sharding.reshard(x, {spec})"
+        )

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from jxkernel import source
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
+from jxkernel.core.division import AS_TYPED
 from jxkernel.core.effects import TOKEN, acting_effects, effect_names, has_ordered
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, eval_jaxpr
 from jxkernel.core.primitive import Primitive
@@ -46,7 +47,7 @@ __all__ = ["bind_while", "while_p"]
 
 Flags = tuple[bool, ...]
 
-while_p = Primitive("while", multiple_results=True)
+while_p = Primitive("while", multiple_results=True).define(sharding=AS_TYPED)
 
 
 def bind_while(

@@ -17,6 +17,9 @@ from jxkernel.core.effects import TOKEN, has_ordered
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, nesting
 from jxkernel.lowering.partitioning import Meshes, Partitioning, partitioned_signature
 from jxkernel.lowering.program import LoweredProgram
+from jxkernel.ops.placing import mesh_cast_p
+from jxkernel.sharding.named import NamedSharding
+from jxkernel.sharding.spec import PartitionSpec
 from jxkernel.source import scope_of, user_frame
 
 __all__ = ["LoweringContext", "LoweringRule", "ModuleState", "lower_program"]
@@ -280,11 +283,30 @@ class LoweringContext(hlo.Builder):
                 env.update(zip(outvars, out, strict=True))
             else:
                 env[outvars[0]] = out
+            if self.module.partitioned and primitive is not mesh_cast_p:
+                self._divide(env, avals, outvars)
         self.loc = outer
         return [
             self._literal(literals, atom) if type(atom) is Literal else env[atom]
             for atom in jaxpr.outvars
         ]
+
+    def _divide(self, env: dict[Any, Any], avals: Sequence[ShapedArray], outvars: Any) -> None:
+        """Tell the partitioner how results lie, where types of the equation say it."""
+        outs = [var.aval for var in outvars]
+        found = next((a.division for a in (*outs, *avals) if a.division is not None), None)
+        if found is None:
+            return
+        for var, aval in zip(outvars, outs, strict=True):
+            if aval.ndim:
+                division = aval.division or NamedSharding(found.mesh, PartitionSpec())
+                attribute = self.module.meshes.division(division, aval.ndim)
+                env[var] = self.value(
+                    "sdy.sharding_constraint",
+                    hlo.tensor_type(aval.shape, aval.dtype),
+                    (env[var],),
+                    {"sharding": attribute},
+                )
 
     def _literal(self, made: dict[tuple[Any, Any], Any], literal: Literal) -> Any:
         """Return the constant of a literal, made once per block (NaN and -0.0 kept apart)."""

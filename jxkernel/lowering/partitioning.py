@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jxkernel import hlo
+from jxkernel.core.division import explicit_axes_of
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.records import record
 from jxkernel.sharding.mesh import Mesh
@@ -110,6 +111,13 @@ class Meshes:
         """Return the attribute that says how a value of a rank is divided."""
         symbol = self.symbol(sharding.mesh)
         return hlo.sharding_attribute(symbol, entries_of(sharding.spec, rank))
+
+    def division(self, sharding: NamedSharding, rank: int) -> Any:
+        """Return the attribute of a division over explicit axes; over others XLA may divide."""
+        entries: Any = entries_of(sharding.spec, rank)
+        if len(explicit_axes_of(sharding.mesh)) < len(sharding.mesh.axis_names):
+            entries = [(*names, ...) for names in entries]
+        return hlo.sharding_attribute(self.symbol(sharding.mesh), entries)
 
 
 def constant_sharding(const: Any, mesh: Mesh) -> NamedSharding:

@@ -33,6 +33,7 @@ from jxkernel.ops.complex import sign as sign_of
 from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.exponential import exp, log, rsqrt
 from jxkernel.ops.identity import stop_gradient
+from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.reduce import reduce_max
 from jxkernel.ops.rounding import is_finite
 from jxkernel.ops.select import select
@@ -292,7 +293,9 @@ def _one_hot(x: Any, count: int, dtype: Any, axis: int) -> Any:
     return cast(eq(codes, broadcasted_iota(aval.dtype, shape, axis)), dtype)
 
 
-def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> Any:
+def one_hot(
+    x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1, out_sharding: Any = None
+) -> Any:
     """Return vectors with 1 at the place of each class and 0 elsewhere.
 
     Args:
@@ -300,6 +303,7 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> A
       num_classes: the number of classes.
       dtype: the result's dtype; the default float one where not given.
       axis: where the axis of the classes stands in the result.
+      out_sharding: how the result is divided over explicit mesh axes.
 
     Raises:
       ValueError: the axis does not exist.
@@ -312,6 +316,8 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> A
            [0., 0., 1.]], dtype=float32)
     """
     x = asarray(x)
+    if out_sharding is not None:
+        return with_out_sharding(one_hot, (x,), out_sharding, num_classes, dtype=dtype, axis=axis)
     rank = x.ndim
     place = canonical_axis("one_hot", axis, rank + 1)
     found = dtypes.default_float_dtype() if dtype is None else user_dtype(dtype, "one_hot")

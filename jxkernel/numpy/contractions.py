@@ -21,6 +21,7 @@ from jxkernel.ops.broadcast import broadcast_in_dim, reduce_sum, transpose
 from jxkernel.ops.complex import conj as conjugated
 from jxkernel.ops.contract import dot_general
 from jxkernel.ops.joining import stack
+from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.shape import reshape, squeeze
 from jxkernel.ops.slicing import index_in_dim
 from jxkernel.ops.structural import canonical_axes, canonical_axis, listed, whole_number
@@ -178,8 +179,15 @@ def _check_core(
         raise ShapeMismatchError(name, [left, right], "the leading axes broadcast")
 
 
-@fused(static=_how)
-def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+@fused(static=(*_how, "out_sharding"))
+def matmul(
+    a: Any,
+    b: Any,
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: Any = None,
+) -> Any:
     """Return the matrix product.
 
     Args:
@@ -187,6 +195,7 @@ def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any
       b: an array of shape (..., k, n), or (k,); leading axes broadcast.
       precision: how precisely to multiply; see ``lax.Precision``.
       preferred_element_type: the dtype to sum in and return.
+      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
 
     Returns:
       an array of shape (..., m, n), without m or n where an operand is a vector.
@@ -201,6 +210,9 @@ def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any
     >>> jnp.matmul(jnp.eye(2), jnp.ones(2))
     Array([1., 1.], dtype=float32)
     """
+    if out_sharding is not None:
+        how = {"precision": precision, "preferred_element_type": preferred_element_type}
+        return with_out_sharding(matmul, (a, b), out_sharding, **how)
     rank_a, rank_b = argument_aval("matmul", a).ndim, argument_aval("matmul", b, 1).ndim
     left = "k" if rank_a == 1 else "mk"
     right = "k" if rank_b == 1 else "kn"
@@ -306,8 +318,15 @@ def _paired(
     return dot_general(x, y, ((left, right), ((), ())), precision, preferred)
 
 
-@fused(static=_how)
-def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+@fused(static=(*_how, "out_sharding"))
+def dot(
+    a: Any,
+    b: Any,
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: Any = None,
+) -> Any:
     """Return the product summed over the last axis of ``a`` and the last but one of ``b``.
 
     Scalars multiply.  Unlike ``matmul``, leading axes do not broadcast but all stand in the
@@ -318,6 +337,7 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
       b: an array.
       precision: how precisely to multiply; see ``lax.Precision``.
       preferred_element_type: the dtype to sum in and return.
+      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
 
     Raises:
       ShapeMismatchError: the two sizes differ.
@@ -325,6 +345,9 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
     >>> jnp.dot(jnp.array([[1, 2], [3, 4]]), jnp.array([10, 1]))
     Array([12, 34], dtype=int32)
     """
+    if out_sharding is not None:
+        how = {"precision": precision, "preferred_element_type": preferred_element_type}
+        return with_out_sharding(dot, (a, b), out_sharding, **how)
     x, y, preferred = _operands("dot", a, b, preferred_element_type)
     if not np.ndim(x) or not np.ndim(y):
         product = mul(x, y)
@@ -408,6 +431,7 @@ def tensordot(
     *,
     precision: Any = None,
     preferred_element_type: Any = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Return the product summed over pairs of axes.
 
@@ -418,6 +442,7 @@ def tensordot(
         axes that pair.
       precision: how precisely to multiply; see ``lax.Precision``.
       preferred_element_type: the dtype to sum in and return.
+      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
 
     Returns:
       an array with the other axes of ``a``, then those of ``b``.
@@ -429,6 +454,9 @@ def tensordot(
     >>> jnp.tensordot(jnp.ones((2, 3, 4)), jnp.ones((4, 3)), axes=([1, 2], [1, 0]))
     Array([12., 12.], dtype=float32)
     """
+    if out_sharding is not None:
+        how = {"precision": precision, "preferred_element_type": preferred_element_type}
+        return with_out_sharding(tensordot, (a, b), out_sharding, axes, **how)
     left, right = _summed_axes(
         axes, argument_aval("tensordot", a), argument_aval("tensordot", b, 1)
     )

@@ -12,7 +12,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.api.shardings import as_sharding
 from jxkernel.api.transfer import put_leaf
-from jxkernel.core.avals import ShapedArray
+from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.errors import ShapeError
@@ -30,7 +30,7 @@ from jxkernel.ops.compare import eq
 from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.joining import stack as stack_arrays
 from jxkernel.ops.structural import whole_number, whole_numbers
-from jxkernel.runtime import ArrayImpl, array_from_host, note_narrowing
+from jxkernel.runtime import Array, ArrayImpl, array_from_host, note_narrowing
 from jxkernel.runtime.dlpack import from_dlpack as share_memory
 
 __all__ = [
@@ -79,9 +79,21 @@ def user_dtype(dtype: Any, name: str) -> Any:
     return None if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, name)
 
 
-def placed(x: Any, device: Any) -> Any:
+def placed(x: Any, device: Any, out_sharding: Any = None) -> Any:
     """Return an array on a device, or divided as a sharding says, if one is named."""
+    if out_sharding is not None:
+        return put_leaf(x, as_sharding(out_sharding, "jxkernel.numpy", "out_sharding"))
     return x if device is None else put_leaf(x, as_sharding(device, "jxkernel.numpy", "device"))
+
+
+def placed_like(x: Any, a: Any, device: Any, out_sharding: Any, shape: Any) -> Any:
+    """Return an array on a device or divided as said; else over explicit axes as another is."""
+    if device is None and out_sharding is None and shape is None and isinstance(a, Array):
+        other: Any = a
+        division = abstractify(other).division
+        if division is not None:
+            return put_leaf(x, division if isinstance(a, Tracer) else other.sharding)
+    return placed(x, device, out_sharding)
 
 
 # ---------------------------------------------------------------- from data
@@ -96,6 +108,7 @@ def array(
     ndmin: int = 0,
     *,
     device: Any = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Return an array on the device with the given data.
 
@@ -107,6 +120,7 @@ def array(
       order: ``"K"`` or ``"C"``; device arrays have no other.
       ndmin: the least rank; axes of size 1 are added in front.
       device: a device or a sharding to commit the result to.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     Raises:
       TypeError: the data is not numeric.
@@ -124,7 +138,7 @@ def array(
     result = _from_object(object, user_dtype(dtype, "array"), copy)
     if ndmin > result.ndim:
         result = broadcast_to_shape(result, (1,) * (ndmin - result.ndim) + result.shape)
-    return placed(result, device)
+    return placed(result, device, out_sharding)
 
 
 @moves_elements
@@ -135,6 +149,7 @@ def asarray(
     *,
     copy: bool | None = None,
     device: Any = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Return the data as an array; an array of the right dtype is returned as it is.
 
@@ -144,6 +159,7 @@ def asarray(
       order: ``"K"`` or ``"C"``.
       copy: True to copy always, False to refuse a copy.
       device: a device or a sharding to commit the result to.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     Raises:
       TypeError, ValueError, OverflowError: as ``array``.
@@ -156,7 +172,7 @@ def asarray(
     """
     if copy is False and not isinstance(a, (ArrayImpl, Tracer)):
         raise ValueError("asarray(copy=False): data on the host must be copied to the device")
-    return array(a, dtype, bool(copy), order, device=device)
+    return array(a, dtype, bool(copy), order, device=device, out_sharding=out_sharding)
 
 
 def _from_object(value: Any, dtype: Any, copy: bool) -> Any:
@@ -355,13 +371,14 @@ def _filled(value: Any, shape: tuple[int, ...], dtype: Any, weak_type: bool) -> 
     return broadcast_to_shape(cast(value, dtype, weak_type), shape)
 
 
-def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """Return an array of zeros.
 
     Args:
       shape: an int or a sequence of ints.
       dtype: the default float dtype where not given.
       device: a device or a sharding to commit the result to.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     >>> import jxkernel.numpy as jnp
     >>> jnp.zeros(2)
@@ -369,10 +386,10 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     """
     found = dtypes.default_float_dtype() if dtype is None else user_dtype(dtype, "zeros")
     result = _constant(0, canonical_shape(shape, "zeros"), found)
-    return result if device is None else placed(result, device)
+    return placed(result, device, out_sharding)
 
 
-def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """Return an array of ones; arguments are those of ``zeros``.
 
     >>> jnp.ones((2, 2))
@@ -381,24 +398,27 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     """
     found = dtypes.default_float_dtype() if dtype is None else user_dtype(dtype, "ones")
     result = _constant(1, canonical_shape(shape, "ones"), found)
-    return result if device is None else placed(result, device)
+    return placed(result, device, out_sharding)
 
 
-def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """Return an array whose elements are not specified (they are zeros).
 
     Args:
       shape: an int or a sequence of ints.
       dtype: the default float dtype where not given.
       device: a device or a sharding to commit the result to.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     >>> jnp.empty((2, 3)).shape
     (2, 3)
     """
-    return zeros(canonical_shape(shape, "empty"), dtype, device=device)
+    return zeros(canonical_shape(shape, "empty"), dtype, device=device, out_sharding=out_sharding)
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
+def full(
+    shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None
+) -> Any:
     """Return an array filled with a value.
 
     Args:
@@ -406,6 +426,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
       fill_value: a number, or an array that broadcasts to the shape.
       dtype: that of ``fill_value`` where not given (weak, if that is).
       device: a device or a sharding to commit the result to.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     Linear in ``fill_value``.
 
@@ -416,7 +437,9 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
     aval = argument_aval("full", fill_value, 1)
     found = aval.dtype if dtype is None else user_dtype(dtype, "full")
     weak = dtype is None and aval.weak_type
-    return placed(_filled(fill_value, canonical_shape(shape, "full"), found, weak), device)
+    return placed(
+        _filled(fill_value, canonical_shape(shape, "full"), found, weak), device, out_sharding
+    )
 
 
 def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[Any, tuple[int, ...], bool]:
@@ -432,7 +455,13 @@ def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[Any, tuple[int, ..
 
 
 def full_like(
-    a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    shape: Any = None,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Return an array of the shape and dtype of another, filled with a value.
 
@@ -442,16 +471,20 @@ def full_like(
       dtype: in place of that of ``a``.
       shape: in place of that of ``a``.
       device: a device or a sharding to commit the result to.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     >>> jnp.full_like(jnp.zeros(2), 7)
     Array([7., 7.], dtype=float32)
     """
     found, sizes, weak = _like("full_like", a, dtype, shape)
     argument_aval("full_like", fill_value, 1)
-    return placed(_filled(fill_value, sizes, found, weak), device)
+    result = _filled(fill_value, sizes, found, weak)
+    return placed_like(result, a, device, out_sharding, shape)
 
 
-def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+def zeros_like(
+    a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
+) -> Any:
     """Return zeros of the shape and dtype of another array; see ``full_like``.
 
     >>> jnp.zeros_like(jnp.array([5, 6]))
@@ -459,10 +492,12 @@ def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = No
     """
     found, sizes, weak = _like("zeros_like", a, dtype, shape)
     result = _filled(0, sizes, found, True) if weak else _constant(0, sizes, found)
-    return result if device is None else placed(result, device)
+    return placed_like(result, a, device, out_sharding, shape)
 
 
-def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+def ones_like(
+    a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
+) -> Any:
     """Return ones of the shape and dtype of another array; see ``full_like``.
 
     >>> jnp.ones_like(jnp.array([5, 6]))
@@ -470,10 +505,17 @@ def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = Non
     """
     found, sizes, weak = _like("ones_like", a, dtype, shape)
     result = _filled(1, sizes, found, True) if weak else _constant(1, sizes, found)
-    return result if device is None else placed(result, device)
+    return placed_like(result, a, device, out_sharding, shape)
 
 
-def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+def empty_like(
+    prototype: Any,
+    dtype: Any = None,
+    shape: Any = None,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Any:
     """Return an array of the shape and dtype of another; its elements are zeros.
 
     Args:
@@ -481,12 +523,13 @@ def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: 
       dtype: in place of that of ``prototype``.
       shape: in place of that of ``prototype``.
       device: a device or a sharding to commit the result to.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     >>> jnp.empty_like(jnp.ones((2, 3), jnp.int8)).dtype
     dtype('int8')
     """
     argument_aval("empty_like", prototype)
-    return zeros_like(prototype, dtype, shape, device=device)
+    return zeros_like(prototype, dtype, shape, device=device, out_sharding=out_sharding)
 
 
 @fused(static=("rows", "columns", "offset", "dtype"))

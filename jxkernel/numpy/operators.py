@@ -196,9 +196,12 @@ def _astype(self: Any, dtype: Any, copy: bool = False, device: Any = None) -> An
     return creation.astype(self, dtype, copy=copy, device=device)
 
 
-def _reshape(self: Any, *args: Any, order: str = "C", copy: bool | None = None) -> Any:
+def _reshape(
+    self: Any, *args: Any, order: str = "C", copy: bool | None = None, out_sharding: Any = None
+) -> Any:
     """Return the elements in another shape, given as several ints or as one sequence."""
-    return shapes.reshape(self, args[0] if len(args) == 1 else args, order, copy=copy)
+    shape = args[0] if len(args) == 1 else args
+    return shapes.reshape(self, shape, order, copy=copy, out_sharding=out_sharding)
 
 
 def _transpose(self: Any, *args: Any) -> Any:

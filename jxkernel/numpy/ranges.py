@@ -41,7 +41,13 @@ def _counted_from_zero(size: int, dtype: Any) -> Any:
 
 
 def arange(
-    start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None
+    start: Any,
+    stop: Any = None,
+    step: Any = None,
+    dtype: Any = None,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Return evenly spaced numbers from ``start`` up to, not including, ``stop``.
 
@@ -51,6 +57,7 @@ def arange(
       step: the distance; 1 where not given.
       dtype: that of the arguments by promotion where not given.
       device: a device to commit the result to.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     Raises:
       ConcretizationTypeError: an argument is traced, so the length is not known.
@@ -78,7 +85,7 @@ def arange(
         size = greater(-((first - last) // distance), 0)
     else:
         size = max(0, ceil((last - first) / distance))
-    return placed(_range(first, last, distance, size, found), device)
+    return placed(_range(first, last, distance, size, found), device, out_sharding)
 
 
 def _range(first: Any, last: Any, distance: Any, size: Any, dtype: Any) -> Any:

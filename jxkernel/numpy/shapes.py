@@ -21,6 +21,7 @@ from jxkernel.numpy.promotion import (
 from jxkernel.numpy.words import moves_elements
 from jxkernel.ops import shape as ops
 from jxkernel.ops.broadcast import transpose as permuted
+from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.structural import (
     canonical_axes,
     canonical_axis,
@@ -123,7 +124,9 @@ def _reshaped(a: Any, sizes: tuple[int, ...], order: str) -> Any:
 
 
 @moves_elements
-def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
+def reshape(
+    a: Any, shape: Any, order: str = "C", *, copy: bool | None = None, out_sharding: Any = None
+) -> Any:
     """Return the elements of an array in another shape.
 
     Args:
@@ -131,6 +134,7 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
       shape: an int or a sequence of ints with the same number of elements; one may be -1.
       order: ``"C"`` reads and writes the last axis fastest, ``"F"`` the first.
       copy: False is accepted only where nothing changes.
+      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
 
     Raises:
       TypeError: the number of elements differs.
@@ -141,6 +145,8 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
     Array([[0, 1, 2],
            [3, 4, 5]], dtype=int32)
     """
+    if out_sharding is not None:
+        return with_out_sharding(reshape, (a,), out_sharding, shape, order, copy=copy)
     if order not in ("C", "F"):
         if order == "A":
             raise NotImplementedError("reshape(order='A'): device arrays have no memory order")
@@ -150,13 +156,15 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
 
 
 @moves_elements
-@fused(static=("order",))
-def ravel(a: Any, order: str = "C") -> Any:
+@fused(static=("order", "out_sharding"))
+def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     """Return the elements of an array along one axis; arguments are those of ``reshape``.
 
     >>> jnp.ravel(jnp.array([[1, 2], [3, 4]]), order="F")
     Array([1, 3, 2, 4], dtype=int32)
     """
+    if out_sharding is not None:
+        return with_out_sharding(ravel, (a,), out_sharding, order)
     argument_aval("ravel", a)
     return reshape(a, -1 if np.size(a) else 0, "C" if order == "K" else order)
 
@@ -409,8 +417,13 @@ def _broadcast(a: Any, sizes: tuple[int, ...]) -> Any:
 
 
 @moves_elements
-def broadcast_to(array: Any, shape: Any) -> Any:
+def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
     """Return an array repeated to a shape, axes matched from the last.
+
+    Args:
+      array: an array or number.
+      shape: an int or a sequence of ints.
+      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
 
     Raises:
       ValueError: its shape does not broadcast to that one.
@@ -419,6 +432,8 @@ def broadcast_to(array: Any, shape: Any) -> Any:
     Array([[1, 2],
            [1, 2]], dtype=int32)
     """
+    if out_sharding is not None:
+        return with_out_sharding(broadcast_to, (array,), out_sharding, shape)
     argument_aval("broadcast_to", array)
     sizes = whole_numbers("broadcast_to", "shape", shape)
     return _broadcast(array, sizes)

@@ -18,6 +18,7 @@ from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.matrices import diagonal
 from jxkernel.numpy.promotion import argument_aval, check_arguments, promote_dtypes, refuse_out
 from jxkernel.ops.broadcast import reduce_sum, transpose
+from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.shape import squeeze
 
 __all__ = ["einsum", "einsum_path"]
@@ -209,6 +210,7 @@ def einsum(
     optimize: Any = "auto",
     precision: Any = None,
     preferred_element_type: Any = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Return a sum of products of arrays over axes that share labels.
 
@@ -221,6 +223,7 @@ def einsum(
         the one that suits the number of operands, False for left to right, or a path.
       precision: how precisely to multiply; see ``lax.Precision``.
       preferred_element_type: the dtype to sum in and return.
+      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
 
     Raises:
       ValueError: the subscripts do not fit the operands, or sizes differ.
@@ -237,7 +240,15 @@ def einsum(
     if not isinstance(optimize, (str, bool)):
         optimize = tuple(step if isinstance(step, str) else tuple(step) for step in optimize)
     preferred = user_dtype(preferred_element_type, "einsum")
-    return _einsum(arrays, text, optimize, precision, preferred)
+    how = (text, optimize, precision, preferred)
+    if out_sharding is not None:
+        return with_out_sharding(_einsum_of, arrays, out_sharding, *how)
+    return _einsum(arrays, *how)
+
+
+def _einsum_of(*given: Any) -> Any:
+    """Return an einsum of arrays that come before how to do it."""
+    return _einsum(list(given[:-4]), *given[-4:])
 
 
 def einsum_path(

@@ -26,6 +26,7 @@ from jxkernel.ops.indexing import (
     scatter_add,
     scatter_sub,
 )
+from jxkernel.ops.placing import mesh_cast, with_out_sharding
 from jxkernel.ops.scatter import scatter_max, scatter_min, scatter_mul
 from jxkernel.ops.shape import expand_dims, rev, squeeze
 
@@ -92,16 +93,18 @@ class IndexedUpdate:
         fill_value: Any = None,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
+        out_sharding: Any = None,
     ) -> Any:
         """Return the part that is indexed; ``mode="fill"`` reads ``fill_value`` out of bounds."""
-        return getitem(
-            self.array,
-            self.index,
-            mode=mode,
-            fill_value=fill_value,
-            indices_are_sorted=indices_are_sorted,
-            unique_indices=unique_indices,
-        )
+        how: dict[str, Any] = {
+            "mode": mode,
+            "fill_value": fill_value,
+            "indices_are_sorted": indices_are_sorted,
+            "unique_indices": unique_indices,
+        }
+        if out_sharding is not None:
+            return with_out_sharding(getitem, (self.array,), out_sharding, self.index, **how)
+        return getitem(self.array, self.index, **how)
 
     def set(self, values: Any, **how: Any) -> Any:
         """Return a copy with the part replaced by ``values``."""
@@ -158,6 +161,7 @@ def updated(
     mode: Any = None,
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
+    out_sharding: Any = None,
 ) -> Any:
     """Return a copy of an array with a part replaced or combined with values.
 
@@ -169,6 +173,7 @@ def updated(
       mode: what happens out of bounds; see ``IndexedUpdate``.
       indices_are_sorted: the caller's promise about index arrays.
       unique_indices: the caller's promise about index arrays.
+      out_sharding: how the result is divided over explicit mesh axes.
 
     Raises:
       IndexError: there are too many indices, or a mask does not fit.
@@ -176,6 +181,14 @@ def updated(
       TypeError: an index is none, or ``values`` is no array.
       ValueError: the values do not broadcast to the part.
     """
+    if out_sharding is not None:
+        promises: dict[str, Any] = {
+            "indices_are_sorted": indices_are_sorted,
+            "unique_indices": unique_indices,
+        }
+        values = mesh_cast(values)
+        how = (index, values, operation)
+        return with_out_sharding(updated, (x,), out_sharding, *how, mode=mode, **promises)
     aval = argument_aval(operation, values)
     mode = GatherScatterMode.from_any(mode)
     _warn_of_loss(x, aval)

@@ -17,6 +17,8 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
 from jxkernel.errors import ShapeError, ShapeMismatchError
+from jxkernel.ops import divisions
+from jxkernel.ops.placing import lie_like, with_out_sharding
 
 __all__ = [
     "add_any",
@@ -38,11 +40,15 @@ __all__ = [
 
 # ---------------------------------------------------------------- broadcast_in_dim
 
-broadcast_in_dim_p = Primitive("broadcast_in_dim")
+broadcast_in_dim_p = Primitive("broadcast_in_dim").define(sharding=divisions.broadcasting)
 
 
 def broadcast_in_dim(
-    operand: Any, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]
+    operand: Any,
+    shape: tuple[int, ...],
+    broadcast_dimensions: tuple[int, ...],
+    *,
+    out_sharding: Any = None,
 ) -> Any:
     """Place the axes of an array among the axes of a larger shape and repeat it along the rest.
 
@@ -51,6 +57,7 @@ def broadcast_in_dim(
       shape: the result's shape.
       broadcast_dimensions: for each axis of ``operand``, the axis of the result it becomes,
         strictly increasing; its size is 1 or that of the result's axis.
+      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
 
     Raises:
       ValueError: the dimensions do not fit.
@@ -64,6 +71,9 @@ def broadcast_in_dim(
     >>> lax.broadcast_in_dim(jnp.array([4, 5]), (2, 3), (0,)).tolist()
     [[4, 4, 4], [5, 5, 5]]
     """
+    if out_sharding is not None:
+        how = (shape, broadcast_dimensions)
+        return with_out_sharding(broadcast_in_dim, (operand,), out_sharding, *how)
     return broadcast_in_dim_p.bind(
         operand, shape=tuple(shape), broadcast_dimensions=tuple(broadcast_dimensions)
     )
@@ -146,7 +156,7 @@ def _broadcast_in_dim_batch(
 
 # ---------------------------------------------------------------- reduce_sum
 
-reduce_sum_p = Primitive("reduce_sum")
+reduce_sum_p = Primitive("reduce_sum").define(sharding=divisions.reducing)
 
 
 def reduce_sum(operand: Any, axes: tuple[int, ...]) -> Any:
@@ -271,7 +281,7 @@ reduce_sum_p.define(batch=batch_reduction(reduce_sum_p))
 
 # ---------------------------------------------------------------- transpose (of axes)
 
-transpose_p = Primitive("transpose")
+transpose_p = Primitive("transpose").define(sharding=divisions.permuting)
 
 
 def transpose(operand: Any, permutation: tuple[int, ...]) -> Any:
@@ -356,7 +366,7 @@ def move_axis(operand: Any, source: int, destination: int) -> Any:
 
 # ---------------------------------------------------------------- add_any
 
-add_any_p = Primitive("add_any")
+add_any_p = Primitive("add_any").define(sharding=divisions.elementwise)
 
 
 def add_any(x: Any, y: Any) -> Any:
@@ -418,7 +428,7 @@ def instantiate(tangent: Any) -> Any:
     aval = tangent.aval
     if aval.dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0)
-    return broadcast_in_dim(zero_scalar(aval), aval.shape, ())
+    return lie_like(broadcast_in_dim(zero_scalar(aval), aval.shape, ()), aval)
 
 
 def add_tangents(x: Any, y: Any) -> Any:

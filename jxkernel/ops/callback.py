@@ -19,6 +19,7 @@ from jxkernel.core.avals import ShapedArray, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.effects import DEBUG, IO, ORDERED_DEBUG, ORDERED_IO, TOKEN
 from jxkernel.core.primitive import Primitive, Undefined
+from jxkernel.ops import divisions
 from jxkernel.ops.broadcast import batch_to_front, move_axis
 from jxkernel.ops.shape import reshape
 from jxkernel.runtime import (
@@ -54,9 +55,13 @@ _TARGETS = {
     "rocm": "xla_ffi_python_gpu_callback",
 }
 
-pure_callback_p = Primitive("pure_callback", multiple_results=True)
-io_callback_p = Primitive("io_callback", multiple_results=True)
-debug_callback_p = Primitive("debug_callback", multiple_results=True)
+pure_callback_p = Primitive("pure_callback", multiple_results=True).define(
+    sharding=divisions.gathered
+)
+io_callback_p = Primitive("io_callback", multiple_results=True).define(sharding=divisions.gathered)
+debug_callback_p = Primitive("debug_callback", multiple_results=True).define(
+    sharding=divisions.gathered
+)
 
 _DEBUG = (frozenset({DEBUG}), frozenset({ORDERED_DEBUG}))
 _IO = (frozenset({IO}), frozenset({ORDERED_IO}))

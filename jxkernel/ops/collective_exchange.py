@@ -12,6 +12,7 @@ from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero
+from jxkernel.ops import divisions
 from jxkernel.ops.broadcast import batch_to_front, move_axis
 from jxkernel.ops.collective_lowering import lower_all_to_all, lower_ppermute
 from jxkernel.ops.collective_moves import (
@@ -245,7 +246,7 @@ def pswapaxes(x: Any, axis_name: AxisNames, axis: int, *, axis_index_groups: Any
 
 # ---------------------------------------------------------------- ppermute
 
-ppermute_p = Primitive("ppermute")
+ppermute_p = Primitive("ppermute").define(sharding=divisions.same)
 ppermute_p.axis_names = named_params
 
 Pairs = tuple[tuple[int, int], ...]

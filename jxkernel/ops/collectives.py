@@ -20,6 +20,7 @@ from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis, bound_axis_size
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import UndefinedPrimal, Zero, scalar_like
+from jxkernel.ops import divisions
 from jxkernel.ops.arithmetic import add, div, mul
 from jxkernel.ops.broadcast import (
     batch_to_front,
@@ -152,7 +153,10 @@ def _reduction(name: str, operation: str, reduce: Reduction) -> Primitive:
         return y, None
 
     return primitive.define(
-        abstract_eval=_same_type, lower=lower_all_reduce(operation), batch=batch
+        abstract_eval=_same_type,
+        lower=lower_all_reduce(operation),
+        batch=batch,
+        sharding=divisions.same,
     )
 
 
@@ -477,7 +481,7 @@ def axis_size(axis_name: Any) -> int:
 
 # ---------------------------------------------------------------- pbroadcast
 
-pbroadcast_p = Primitive("pbroadcast")
+pbroadcast_p = Primitive("pbroadcast").define(sharding=divisions.same)
 pbroadcast_p.axis_names = named_params
 
 

@@ -17,9 +17,11 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.errors import ShapeMismatchError
+from jxkernel.ops import divisions
 from jxkernel.ops.broadcast import inverse_permutation, transpose
 from jxkernel.ops.complex import real
 from jxkernel.ops.convert import convert_element_type
+from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.precision import (
     Canonical,
     PrecisionLike,
@@ -33,7 +35,7 @@ __all__ = ["DotDimensionNumbers", "batch_matmul", "dot", "dot_general", "dot_gen
 Axes = tuple[int, ...]
 DotDimensionNumbers = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
 
-dot_general_p = Primitive("dot_general")
+dot_general_p = Primitive("dot_general").define(sharding=divisions.contracting)
 
 
 def dot_general(
@@ -42,6 +44,8 @@ def dot_general(
     dimension_numbers: Any,
     precision: PrecisionLike = None,
     preferred_element_type: Any = None,
+    *,
+    out_sharding: Any = None,
 ) -> Any:
     """Multiply two arrays and sum over pairs of axes.
 
@@ -51,6 +55,7 @@ def dot_general(
       dimension_numbers: ``((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))``.
       precision: how precisely float32 is multiplied on hardware that could be less precise.
       preferred_element_type: the dtype of sums and result; the operands' where not given.
+      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
 
     Returns:
       an array with the batch axes, then the left operand's other axes, then the right's.
@@ -66,6 +71,9 @@ def dot_general(
     >>> lax.dot_general(x, y, (((2,), (1,)), ((0,), (0,)))).shape
     (7, 2, 4)
     """
+    if out_sharding is not None:
+        how = (dimension_numbers, precision, preferred_element_type)
+        return with_out_sharding(dot_general, (lhs, rhs), out_sharding, *how)
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
     numbers = (
         (tuple(map(index, lhs_contract)), tuple(map(index, rhs_contract))),

@@ -17,6 +17,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear, typed_scalar
 from jxkernel.errors import ShapeError
+from jxkernel.ops import divisions
 from jxkernel.ops.broadcast import filled, move_axis
 from jxkernel.ops.conv_numbers import (
     ConvDimensionNumbers,
@@ -86,7 +87,7 @@ class _Span(NamedTuple):
     high: int
 
 
-conv_general_dilated_p = Primitive("conv_general_dilated")
+conv_general_dilated_p = Primitive("conv_general_dilated").define(sharding=divisions.convolving)
 
 
 def _check_counts(count: int, **steps: tuple[int, ...]) -> None:

@@ -11,6 +11,7 @@ from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import UndefinedPrimal, Zero
+from jxkernel.ops import divisions
 from jxkernel.ops.broadcast import move_axis
 from jxkernel.ops.compare import comparison_kind
 from jxkernel.ops.families import FLOATING, elementwise_batch, transpose_of_terms, unary
@@ -28,7 +29,7 @@ __all__ = [
 
 # ---------------------------------------------------------------- convert_element_type
 
-convert_element_type_p = Primitive("convert_element_type")
+convert_element_type_p = Primitive("convert_element_type").define(sharding=divisions.elementwise)
 
 
 def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) -> Any:
@@ -198,7 +199,7 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> An
 
 # ---------------------------------------------------------------- bitcast_convert_type
 
-bitcast_convert_type_p = Primitive("bitcast_convert_type")
+bitcast_convert_type_p = Primitive("bitcast_convert_type").define(sharding=divisions.splitting_bits)
 
 
 def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:

@@ -16,6 +16,7 @@ from jxkernel.core.avals import ShapedArray, abstractify, rank_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import UndefinedPrimal, Zero, typed_scalar, zero_scalar
+from jxkernel.ops import divisions
 from jxkernel.ops.arithmetic import add, max, mul, neg, sub
 from jxkernel.ops.associative import scan_associatively
 from jxkernel.ops.broadcast import accumulation_dtype, add_any
@@ -82,7 +83,12 @@ def _cumulative(
         return primitive.bind(args[0], axis=axis + (axis >= dim), reverse=reverse), dim
 
     primitive.reference = reference
-    return primitive.define(abstract_eval=abstract_eval, lower=lower, batch=batch)
+    return primitive.define(
+        abstract_eval=abstract_eval,
+        lower=lower,
+        batch=batch,
+        sharding=divisions.along("axis", "it accumulates along"),
+    )
 
 
 def _bind(primitive: Primitive, operand: Any, axis: int, reverse: bool) -> Any:

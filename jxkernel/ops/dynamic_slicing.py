@@ -16,6 +16,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
 from jxkernel.errors import ShapeMismatchError
+from jxkernel.ops import divisions
 from jxkernel.ops.arithmetic import add
 from jxkernel.ops.broadcast import batch_to_front, filled, instantiate, move_axis
 from jxkernel.ops.compare import lt
@@ -143,7 +144,7 @@ def _lower_starts(context: Any, starts: Sequence[Any], avals: Sequence[ShapedArr
 
 # ---------------------------------------------------------------- dynamic_slice
 
-dynamic_slice_p = Primitive("dynamic_slice")
+dynamic_slice_p = Primitive("dynamic_slice").define(sharding=divisions.cutting)
 
 
 def dynamic_slice(
@@ -256,7 +257,7 @@ def _index_vectors(starts: Sequence[Any], dims: Sequence[int | None], size: int)
 
 # ---------------------------------------------------------------- dynamic_update_slice
 
-dynamic_update_slice_p = Primitive("dynamic_update_slice")
+dynamic_update_slice_p = Primitive("dynamic_update_slice").define(sharding=divisions.updating)
 
 
 def dynamic_update_slice(

@@ -12,6 +12,7 @@ import numpy as np
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.primitive import Primitive, Undefined
+from jxkernel.ops import divisions
 from jxkernel.ops.accuracy import Accuracy, accuracy_attributes, bind_accurate
 from jxkernel.ops.arithmetic import add, div, integer_pow, mul, sub
 from jxkernel.ops.compare import eq, ge
@@ -363,7 +364,7 @@ def _pow_jvp_exponent(t: Any, x: Any, y: Any, z: Any) -> Any:
     return mul(t, mul(log(_without_zero(x)), z))
 
 
-pow_p = Primitive("pow")
+pow_p = Primitive("pow").define(sharding=divisions.elementwise)
 pow_p.reference = np.power
 
 

@@ -19,6 +19,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, scalar_like
 from jxkernel.errors import ShapeMismatchError, UndefinedRuleError
+from jxkernel.ops import divisions
 from jxkernel.ops.accuracy import Accuracy, accuracy_attributes
 from jxkernel.ops.broadcast import (
     add_any,
@@ -190,6 +191,7 @@ def nary(
         jvp=_linear_jvp(primitive) if linear else _jvp_rule(primitive, jvp),
         transpose=transpose or Undefined("it is not linear in any operand"),
         batch=elementwise_batch(primitive),
+        sharding=divisions.elementwise,
     )
     primitive.accepted = tuple(accepted)
     return primitive

@@ -16,6 +16,7 @@ from jxkernel.core.avals import ShapedArray, abstractify, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, typed_scalar, zero_scalar
+from jxkernel.ops import divisions
 from jxkernel.ops.arithmetic import mul
 from jxkernel.ops.broadcast import broadcast_in_dim, move_axis
 from jxkernel.ops.complex import complex, conj, real
@@ -42,7 +43,7 @@ class FftType(enum.Enum):
         return cls.__members__.get(value.upper()) if isinstance(value, str) else None
 
 
-fft_p = Primitive("fft")
+fft_p = Primitive("fft").define(sharding=divisions.cutting)
 
 _COMPLEX_OF = {"float32": np.dtype(np.complex64), "float64": np.dtype(np.complex128)}
 _REAL_OF = {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64)}

@@ -14,6 +14,7 @@ from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear
+from jxkernel.ops import divisions
 from jxkernel.ops.families import ANY, NOT_DIFFERENTIABLE, transpose_of_terms, unary
 
 __all__ = [
@@ -75,7 +76,9 @@ copy_p = unary(
 
 # ---------------------------------------------------------------- optimization_barrier
 
-optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True)
+optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True).define(
+    sharding=divisions.same
+)
 
 
 def optimization_barrier(operand: TreeT) -> TreeT:

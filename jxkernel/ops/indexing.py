@@ -16,6 +16,7 @@ from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear, zero_scalar
+from jxkernel.ops import divisions
 from jxkernel.ops.arithmetic import neg
 from jxkernel.ops.broadcast import (
     batch_to_front,
@@ -53,7 +54,7 @@ __all__ = [
 
 # ---------------------------------------------------------------- gather
 
-gather_p = Primitive("gather")
+gather_p = Primitive("gather").define(sharding=divisions.gathering)
 
 
 def gather(
@@ -267,7 +268,12 @@ def scatter_primitive(
             params["indices_are_sorted"] = False
         return primitive.bind(*operands, dimension_numbers=numbers, **params), 0
 
-    return primitive.define(abstract_eval=abstract_eval, lower=lower, batch=batch)
+    return primitive.define(
+        abstract_eval=abstract_eval,
+        lower=lower,
+        batch=batch,
+        sharding=divisions.scattering,
+    )
 
 
 def batch_scatter(

@@ -12,6 +12,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.errors import ShapeMismatchError
+from jxkernel.ops import divisions
 from jxkernel.ops.broadcast import instantiate
 from jxkernel.ops.shape import squeeze
 from jxkernel.ops.slicing import index_in_dim, slice_in_dim
@@ -38,7 +39,7 @@ __all__ = [
 
 # ---------------------------------------------------------------- concatenate
 
-concatenate_p = Primitive("concatenate")
+concatenate_p = Primitive("concatenate").define(sharding=divisions.concatenating)
 
 
 def concatenate(operands: Sequence[Any], dimension: int) -> Any:
@@ -123,7 +124,7 @@ concatenate_p.define(jvp=linear_jvp(concatenate_p))
 
 # ---------------------------------------------------------------- stack
 
-stack_p = Primitive("stack")
+stack_p = Primitive("stack").define(sharding=divisions.stacking)
 
 
 def stack(operands: Sequence[Any], axis: int = 0) -> Any:
@@ -209,7 +210,7 @@ def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
 
 # ---------------------------------------------------------------- split
 
-split_p = Primitive("split", multiple_results=True)
+split_p = Primitive("split", multiple_results=True).define(sharding=divisions.splitting)
 
 
 def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:

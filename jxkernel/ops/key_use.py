@@ -11,10 +11,11 @@ from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero
+from jxkernel.ops import divisions
 
 __all__ = ["key_use_p"]
 
-key_use_p = Primitive("key_use")
+key_use_p = Primitive("key_use").define(sharding=divisions.same)
 
 
 @key_use_p.def_abstract_eval

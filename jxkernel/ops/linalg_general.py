@@ -11,6 +11,7 @@ from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import typed_scalar
 from jxkernel.errors import UndefinedRuleError
+from jxkernel.ops import divisions
 from jxkernel.ops.arithmetic import div, mul, sub
 from jxkernel.ops.broadcast import broadcast_in_dim, reduce_sum
 from jxkernel.ops.compare import eq
@@ -52,7 +53,7 @@ def complex_dtype(dtype: Any) -> Any:
 
 # ---------------------------------------------------------------- eig
 
-eig_p = Primitive("eig", multiple_results=True)
+eig_p = Primitive("eig", multiple_results=True).define(sharding=divisions.leading(2, "it works on"))
 
 
 def eig(
@@ -227,7 +228,9 @@ eig_p.define(transpose=NOT_LINEAR, batch=batch_in_front(eig_p))
 
 # ---------------------------------------------------------------- schur
 
-schur_p = Primitive("schur", multiple_results=True)
+schur_p = Primitive("schur", multiple_results=True).define(
+    sharding=divisions.leading(2, "it works on")
+)
 
 
 def schur(

@@ -9,6 +9,7 @@ from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero, zero_scalar
+from jxkernel.ops import divisions
 from jxkernel.ops.arithmetic import add
 from jxkernel.ops.bits import bitwise_and
 from jxkernel.ops.broadcast import broadcast_in_dim
@@ -40,7 +41,9 @@ _INT = np.dtype(np.int32)
 
 # ---------------------------------------------------------------- lu_pivots_to_permutation
 
-lu_pivots_to_permutation_p = Primitive("lu_pivots_to_permutation")
+lu_pivots_to_permutation_p = Primitive("lu_pivots_to_permutation").define(
+    sharding=divisions.leading(1, "it works on")
+)
 
 
 def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
@@ -147,7 +150,7 @@ lu_pivots_to_permutation_p.define(
 
 # ---------------------------------------------------------------- lu
 
-lu_p = Primitive("lu", multiple_results=True)
+lu_p = Primitive("lu", multiple_results=True).define(sharding=divisions.leading(2, "it works on"))
 
 
 def lu(x: Any) -> tuple[Any, Any, Any]:

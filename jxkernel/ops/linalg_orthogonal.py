@@ -10,6 +10,7 @@ from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero, is_linear, typed_scalar
 from jxkernel.errors import ShapeMismatchError, UndefinedRuleError
+from jxkernel.ops import divisions
 from jxkernel.ops.arithmetic import add, mul, sub
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.complex import conj
@@ -41,7 +42,7 @@ _INT = np.dtype(np.int32)
 
 # ---------------------------------------------------------------- qr
 
-qr_p = Primitive("qr", multiple_results=True)
+qr_p = Primitive("qr", multiple_results=True).define(sharding=divisions.leading(2, "it works on"))
 
 
 def qr(
@@ -231,7 +232,9 @@ qr_p.define(transpose=Undefined("it is not linear in its operand"), batch=batch_
 
 _NO_DERIVATIVE = "it has no derivative rule: differentiate qr, whose parts it is"
 
-geqrf_p = Primitive("geqrf", multiple_results=True)
+geqrf_p = Primitive("geqrf", multiple_results=True).define(
+    sharding=divisions.leading(2, "it works on")
+)
 
 
 def geqrf(x: Any, *, pivoting: bool = False) -> tuple[Any, ...]:
@@ -277,7 +280,9 @@ geqrf_p.define(
     batch=batch_in_front(geqrf_p),
 )
 
-householder_product_p = Primitive("householder_product")
+householder_product_p = Primitive("householder_product").define(
+    sharding=divisions.leading(2, "it works on")
+)
 
 
 def householder_product(a: Any, taus: Any) -> Any:
@@ -333,7 +338,7 @@ householder_product_p.define(
     batch=batch_in_front(householder_product_p),
 )
 
-ormqr_p = Primitive("ormqr")
+ormqr_p = Primitive("ormqr").define(sharding=divisions.leading(2, "it works on"))
 
 
 def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Any:

@@ -11,6 +11,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero, is_linear, typed_scalar
 from jxkernel.errors import ShapeMismatchError
+from jxkernel.ops import divisions
 from jxkernel.ops.arithmetic import add, mul, neg
 from jxkernel.ops.broadcast import add_any, batch_to_front, move_axis
 from jxkernel.ops.complex import conj
@@ -76,7 +77,9 @@ def symmetrized(name: str, x: Any) -> Any:
 
 # ---------------------------------------------------------------- triangular_solve
 
-triangular_solve_p = Primitive("triangular_solve")
+triangular_solve_p = Primitive("triangular_solve").define(
+    sharding=divisions.leading(2, "it works on")
+)
 
 
 def triangular_solve(
@@ -253,7 +256,7 @@ def _triangular_solve_batch(
 
 # ---------------------------------------------------------------- cholesky
 
-cholesky_p = Primitive("cholesky")
+cholesky_p = Primitive("cholesky").define(sharding=divisions.leading(2, "it works on"))
 
 
 def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:

@@ -10,6 +10,7 @@ from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import typed_scalar
 from jxkernel.errors import UndefinedRuleError
+from jxkernel.ops import divisions
 from jxkernel.ops.arithmetic import add, div, mul, sub
 from jxkernel.ops.compare import eq
 from jxkernel.ops.convert import convert_element_type
@@ -76,7 +77,9 @@ def check_subset(name: str, subset: tuple[int, int] | None, count: int) -> None:
 
 # ---------------------------------------------------------------- eigh
 
-eigh_p = Primitive("eigh", multiple_results=True)
+eigh_p = Primitive("eigh", multiple_results=True).define(
+    sharding=divisions.leading(2, "it works on")
+)
 
 
 def eigh(
@@ -185,7 +188,7 @@ eigh_p.define(transpose=NOT_LINEAR, batch=batch_in_front(eigh_p))
 
 # ---------------------------------------------------------------- svd
 
-svd_p = Primitive("svd", multiple_results=True)
+svd_p = Primitive("svd", multiple_results=True).define(sharding=divisions.leading(2, "it works on"))
 
 
 def svd(

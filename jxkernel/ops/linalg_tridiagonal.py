@@ -9,6 +9,7 @@ from jxkernel.core.avals import ShapedArray, abstractify, rank_of
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero, is_linear, zero_scalar
 from jxkernel.errors import ShapeMismatchError
+from jxkernel.ops import divisions
 from jxkernel.ops.arithmetic import sub
 from jxkernel.ops.broadcast import add_any, instantiate
 from jxkernel.ops.lapack_lowering import (
@@ -35,7 +36,9 @@ _INT = np.dtype(np.int32)
 
 # ---------------------------------------------------------------- tridiagonal_solve
 
-tridiagonal_solve_p = Primitive("tridiagonal_solve")
+tridiagonal_solve_p = Primitive("tridiagonal_solve").define(
+    sharding=divisions.leading(1, "it works on")
+)
 
 
 def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False) -> Any:
@@ -147,7 +150,9 @@ tridiagonal_solve_p.define(batch=batch_in_front(tridiagonal_solve_p))
 
 NO_DERIVATIVE = "it has no derivative rule: reflectors are not a smooth function of the matrix"
 
-hessenberg_p = Primitive("hessenberg", multiple_results=True)
+hessenberg_p = Primitive("hessenberg", multiple_results=True).define(
+    sharding=divisions.leading(2, "it works on")
+)
 
 
 def hessenberg(a: Any) -> tuple[Any, Any]:
@@ -206,7 +211,9 @@ hessenberg_p.define(
     batch=batch_in_front(hessenberg_p),
 )
 
-tridiagonal_p = Primitive("tridiagonal", multiple_results=True)
+tridiagonal_p = Primitive("tridiagonal", multiple_results=True).define(
+    sharding=divisions.leading(2, "it works on")
+)
 
 
 def tridiagonal(a: Any, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:

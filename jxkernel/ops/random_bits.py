@@ -19,6 +19,7 @@ from jxkernel.core.avals import ShapedArray, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero
+from jxkernel.ops import divisions
 from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim
 from jxkernel.ops.joining import stack
 from jxkernel.ops.slicing import index_in_dim
@@ -38,7 +39,9 @@ _UINT32 = np.dtype(np.uint32)
 
 # ---------------------------------------------------------------- threefry2x32
 
-threefry2x32_p = Primitive("threefry2x32", multiple_results=True)
+threefry2x32_p = Primitive("threefry2x32", multiple_results=True).define(
+    sharding=divisions.each_alike
+)
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA
@@ -165,7 +168,9 @@ threefry2x32_p.define(transpose=Undefined("it is not linear in any operand"))
 
 # ---------------------------------------------------------------- rng_bit_generator
 
-rng_bit_generator_p = Primitive("rng_bit_generator", multiple_results=True)
+rng_bit_generator_p = Primitive("rng_bit_generator", multiple_results=True).define(
+    sharding=divisions.whole
+)
 
 
 class RandomAlgorithm(IntEnum):
@@ -298,7 +303,7 @@ rng_bit_generator_p.define(transpose=Undefined("it is not linear in any operand"
 
 # ---------------------------------------------------------------- rng_uniform
 
-rng_uniform_p = Primitive("rng_uniform")
+rng_uniform_p = Primitive("rng_uniform").define(sharding=divisions.whole)
 
 
 def rng_uniform(a: Any, b: Any, shape: Sequence[int]) -> Any:

@@ -14,6 +14,7 @@ from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import typed_scalar, zero_scalar
+from jxkernel.ops import divisions
 from jxkernel.ops.arithmetic import div, mul
 from jxkernel.ops.broadcast import (
     accumulation_dtype,
@@ -76,6 +77,7 @@ def _reduction(name: str, accepted: tuple[type, ...], lower: Any, reference: Any
         lower=lower,
         batch=batch_reduction(primitive),
         transpose=NOT_LINEAR,
+        sharding=divisions.reducing,
     )
 
 
@@ -386,6 +388,7 @@ def _position(name: str, operation: str, start: Any, reference: Any) -> Primitiv
         jvp=without_derivative(primitive),
         transpose=NOT_LINEAR,
         batch=batch_reduction(primitive),
+        sharding=divisions.reducing,
     )
 
 

@@ -13,6 +13,7 @@ from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear, zero_scalar
+from jxkernel.ops import divisions
 from jxkernel.ops.broadcast import broadcast_like, sum_to_shape
 from jxkernel.ops.families import (
     broadcast_values,
@@ -24,7 +25,7 @@ from jxkernel.ops.reference import untyped_numpy
 
 __all__ = ["select", "select_n", "select_n_p"]
 
-select_n_p = Primitive("select_n")
+select_n_p = Primitive("select_n").define(sharding=divisions.elementwise)
 
 
 def select_n(which: Any, *cases: Any) -> Any:

@@ -16,7 +16,9 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero
 from jxkernel.errors import ShapeError
+from jxkernel.ops import divisions
 from jxkernel.ops.broadcast import broadcast_in_dim, move_axis, transpose
+from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.structural import (
     canonical_axes,
     integers,
@@ -43,16 +45,23 @@ __all__ = [
 
 # ---------------------------------------------------------------- reshape
 
-reshape_p = Primitive("reshape")
+reshape_p = Primitive("reshape").define(sharding=divisions.reshaping)
 
 
-def reshape(operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None) -> Any:
+def reshape(
+    operand: Any,
+    new_sizes: Sequence[int],
+    dimensions: Sequence[int] | None = None,
+    *,
+    out_sharding: Any = None,
+) -> Any:
     """Return the elements of an array, in row-major order, in another shape of the same size.
 
     Args:
       operand: an array of any dtype.
       new_sizes: the result's shape.
       dimensions: an order of the operand's axes in which to read it, if not its own.
+      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
 
     Raises:
       TypeError: the sizes differ, or ``dimensions`` is no permutation.
@@ -65,6 +74,8 @@ def reshape(operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | 
     >>> lax.reshape(jnp.arange(6).reshape(2, 3), (6,), dimensions=(1, 0)).tolist()
     [0, 3, 1, 4, 2, 5]
     """
+    if out_sharding is not None:
+        return with_out_sharding(reshape, (operand,), out_sharding, new_sizes, dimensions)
     shape = integers(listed(new_sizes))
     if dimensions is not None:
         operand = transpose(operand, integers(dimensions))
@@ -131,7 +142,7 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
 
 # ---------------------------------------------------------------- squeeze, expand_dims
 
-squeeze_p = Primitive("squeeze")
+squeeze_p = Primitive("squeeze").define(sharding=divisions.squeezing)
 
 
 def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
@@ -287,7 +298,7 @@ def tile(operand: Any, reps: Sequence[int]) -> Any:
 
 # ---------------------------------------------------------------- rev
 
-rev_p = Primitive("rev")
+rev_p = Primitive("rev").define(sharding=divisions.same)
 
 
 def rev(operand: Any, dimensions: Sequence[int]) -> Any:

@@ -15,6 +15,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
 from jxkernel.errors import ShapeError
+from jxkernel.ops import divisions
 from jxkernel.ops.arithmetic import sub
 from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, move_axis, reduce_sum
 from jxkernel.ops.select import select_n
@@ -35,7 +36,7 @@ PaddingConfig = tuple[tuple[int, int, int], ...]
 
 # ---------------------------------------------------------------- slice
 
-slice_p = Primitive("slice")
+slice_p = Primitive("slice").define(sharding=divisions.cutting)
 
 
 def slice(
@@ -219,7 +220,7 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
 
 # ---------------------------------------------------------------- pad
 
-pad_p = Primitive("pad")
+pad_p = Primitive("pad").define(sharding=divisions.cutting)
 
 
 def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:

@@ -16,6 +16,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.errors import ShapeMismatchError
+from jxkernel.ops import divisions
 from jxkernel.ops.arithmetic import neg
 from jxkernel.ops.broadcast import move_axis
 from jxkernel.ops.creation import broadcasted_iota
@@ -38,7 +39,9 @@ _SEQUENCE: Any = (tuple, list)
 
 # ---------------------------------------------------------------- sort
 
-sort_p = Primitive("sort", multiple_results=True)
+sort_p = Primitive("sort", multiple_results=True).define(
+    sharding=divisions.along("dimension", "it sorts along")
+)
 
 
 def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
@@ -172,7 +175,9 @@ def _sort_batch(
 
 # ---------------------------------------------------------------- top_k
 
-top_k_p = Primitive("top_k", multiple_results=True)
+top_k_p = Primitive("top_k", multiple_results=True).define(
+    sharding=divisions.leading(1, "it chooses along")
+)
 
 
 def top_k(operand: Any, k: int, *, axis: int = -1, is_stable: bool = True) -> tuple[Any, Any]:

@@ -23,6 +23,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import Tracer, state
 from jxkernel.core.zeros import UndefinedPrimal, Zero
+from jxkernel.ops import divisions
 from jxkernel.ops.collective_lowering import lower_all_reduce
 
 __all__ = [
@@ -78,7 +79,7 @@ def _linear(name: str, varies: Any) -> Primitive:
     ) -> tuple[Any, int | None]:
         return primitive.bind(*args, **params), dims[0]
 
-    return primitive.define(abstract_eval=_same, jvp=jvp, batch=batch)
+    return primitive.define(abstract_eval=_same, jvp=jvp, batch=batch, sharding=divisions.same)
 
 
 pvary_p = _linear("pvary", _more_axes)

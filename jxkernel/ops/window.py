@@ -16,6 +16,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
 from jxkernel.errors import ShapeError, ShapeMismatchError
+from jxkernel.ops import divisions
 from jxkernel.ops.broadcast import accumulation_dtype, instantiate
 from jxkernel.ops.compare import comparison_kind
 from jxkernel.ops.conv_numbers import Pads, dilated, padtype_to_pads, window_count
@@ -183,7 +184,12 @@ def _reduction(name: str, accepted: tuple[type, ...], operation: str, start: Any
         moved = Window(**window).with_axis(dims[0])
         return primitive.bind(args[0], **moved._asdict()), dims[0]
 
-    return primitive.define(abstract_eval=abstract_eval, lower=lower, batch=batch)
+    return primitive.define(
+        abstract_eval=abstract_eval,
+        lower=lower,
+        batch=batch,
+        sharding=divisions.over_windows,
+    )
 
 
 def _lower_window(
@@ -427,7 +433,7 @@ def _jvp_select(primitive: Primitive) -> Any:
 
 # ---------------------------------------------------------------- select_and_gather_add
 
-select_and_gather_add_p = Primitive("select_and_gather_add")
+select_and_gather_add_p = Primitive("select_and_gather_add").define(sharding=divisions.over_windows)
 """``(x, operand) -> y``: for each window, the element of x where the operand's extreme is."""
 
 
@@ -485,7 +491,9 @@ select_and_gather_add_p.define(
 
 # ---------------------------------------------------------------- select_and_scatter_add
 
-select_and_scatter_add_p = Primitive("select_and_scatter_add")
+select_and_scatter_add_p = Primitive("select_and_scatter_add").define(
+    sharding=divisions.over_windows
+)
 """``(source, operand) -> y``: each source added to zeros where its window's extreme is."""
 
 

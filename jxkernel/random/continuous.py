@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.numpy.creation import canonical_shape
+from jxkernel.numpy.creation import canonical_shape, placed
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import broadcast_to_shape, cast
 from jxkernel.ops.arithmetic import max, min
@@ -103,13 +103,20 @@ def _normal(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
     return with_parts(first, second) / dtype.type(part.type(sqrt(2)))
 
 
-def normal(key: Any, shape: int | Sequence[int] = (), dtype: Any = None) -> Any:
+def normal(
+    key: Any,
+    shape: int | Sequence[int] = (),
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Any:
     """Return random numbers of the standard normal distribution.
 
     Args:
       key: a key.
       shape: the result's shape.
       dtype: a floating dtype, or a complex one, for parts of variance one half.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     Raises:
       ValueError: the dtype is neither.
@@ -123,7 +130,8 @@ def normal(key: Any, shape: int | Sequence[int] = (), dtype: Any = None) -> Any:
         found = dtypes.check_and_canonicalize_user_dtype(dtype, "random.normal")
     else:
         found = float_dtype("normal", dtype)
-    return _normal(words, generator.name, canonical_shape(shape), found)
+    result = _normal(words, generator.name, canonical_shape(shape), found)
+    return placed(result, None, out_sharding)
 
 
 def _truncated(words: Any, name: str, shape: Shape, dtype: Any, lower: Any, upper: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 import jxkernel.numpy as jnp
 from jxkernel import dtypes
-from jxkernel.numpy.creation import canonical_shape
+from jxkernel.numpy.creation import canonical_shape, placed
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
     argument_aval,
@@ -167,7 +167,13 @@ def _clipped(x: Any, least: int, most: int, dtype: Any) -> Any:
 
 
 def randint(
-    key: Any, shape: int | Sequence[int], minval: Any, maxval: Any, dtype: Any = None
+    key: Any,
+    shape: int | Sequence[int],
+    minval: Any,
+    maxval: Any,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
 ) -> Any:
     """Return random integers, uniform from ``minval`` up to, not including, ``maxval``.
 
@@ -178,6 +184,7 @@ def randint(
         fractions.
       maxval: the bound, likewise; where it is not above ``minval`` the result is ``minval``.
       dtype: an integer dtype; a bound past its end stands for the end.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     Raises:
       TypeError: a bound is boolean or complex, or ``dtype`` is no integer dtype.
@@ -190,7 +197,8 @@ def randint(
     found = integer_dtype("randint", dtype, TypeError)
     low, high = _bound(minval), _bound(maxval)
     sizes = joint_shape("randint", shape, low, high)
-    return _randint(words, low, high, generator.name, sizes, found)
+    result = _randint(words, low, high, generator.name, sizes, found)
+    return placed(result, None, out_sharding)
 
 
 def _bound(x: Any) -> Any:

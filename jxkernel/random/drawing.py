@@ -11,7 +11,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.errors import ShapeMismatchError
-from jxkernel.numpy.creation import canonical_shape
+from jxkernel.numpy.creation import canonical_shape, placed
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, broadcast_shapes, broadcast_to_shape, cast
 from jxkernel.ops.arithmetic import add, max, mul, sub
@@ -33,13 +33,20 @@ def _bits(words: Any, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
     return random_bits(words, name, dtypes.itemsize_bits(dtype), shape)
 
 
-def bits(key: Any, shape: int | Sequence[int] = (), dtype: Any = None) -> Any:
+def bits(
+    key: Any,
+    shape: int | Sequence[int] = (),
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Any:
     """Return random bits as unsigned integers.
 
     Args:
       key: a key.
       shape: the result's shape.
       dtype: an unsigned dtype; the default one where not given.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     Raises:
       ValueError: the dtype is not unsigned.
@@ -55,7 +62,8 @@ def bits(key: Any, shape: int | Sequence[int] = (), dtype: Any = None) -> Any:
         found = dtypes.check_and_canonicalize_user_dtype(dtype, "random.bits")
     if found not in dtypes.UNSIGNED:
         raise ValueError(f"random.bits makes unsigned integers, got dtype {found.name}")
-    return _bits(words, generator.name, canonical_shape(shape), found)
+    result = _bits(words, generator.name, canonical_shape(shape), found)
+    return placed(result, None, out_sharding)
 
 
 def float_dtype(name: str, dtype: Any) -> Any:
@@ -127,6 +135,8 @@ def uniform(
     dtype: Any = None,
     minval: Any = 0.0,
     maxval: Any = 1.0,
+    *,
+    out_sharding: Any = None,
 ) -> Any:
     """Return random floats, uniform in [minval, maxval).
 
@@ -136,6 +146,7 @@ def uniform(
       dtype: a floating dtype; the default one where not given.
       minval: the least value, a number or an array that broadcasts to the shape.
       maxval: the bound, likewise.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     Raises:
       ValueError: the dtype is not floating.
@@ -149,4 +160,5 @@ def uniform(
     words, generator = checked_words("uniform", key)
     found = float_dtype("uniform", dtype)
     sizes = joint_shape("uniform", shape, minval, maxval)
-    return _uniform(words, minval, maxval, generator.name, sizes, found)
+    result = _uniform(words, minval, maxval, generator.name, sizes, found)
+    return placed(result, None, out_sharding)

@@ -21,6 +21,7 @@ from jxkernel._jaxlib import (
 )
 from jxkernel.config import wait_runner
 from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
+from jxkernel.core.division import division_of
 from jxkernel.core.trace import Tracer, unexpected_tracer
 from jxkernel.errors import DeletedArrayError
 from jxkernel.runtime.clients import default_device, sharding_on
@@ -64,7 +65,10 @@ class Array(metaclass=_ArrayMeta):
 
 
 def _aval(array: Any) -> ShapedArray:
-    return array.aval
+    """Return the type of an array: where it lies says how explicit axes divide it."""
+    aval, sharding = array.aval, array._sharding
+    division = None if is_single(sharding) else division_of(sharding, aval.ndim)
+    return aval if aval.division is division else aval.update(division=division)
 
 
 register_abstractifier(ArrayImpl, _aval)

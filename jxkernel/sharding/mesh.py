@@ -3,11 +3,12 @@
 import enum
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
-from functools import cached_property
+from collections.abc import Hashable, Iterable, Sequence
+from functools import cached_property, lru_cache
 from math import prod
 from types import TracebackType
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -33,9 +34,9 @@ context_mesh: Any = Config(
 class AxisType(enum.Enum):
     """Who decides how arrays are divided over a mesh axis.
 
-    ``Auto`` leaves it to XLA, guided by the shardings given.  ``Explicit`` is recorded and handled
-    as ``Auto``: types of traced values hold no shardings, so nothing is refused, and where a
-    result lies is XLA's choice unless ``reshard`` or ``out_shardings`` say it.  ``Manual`` is what
+    ``Auto`` leaves it to XLA, guided by the shardings given.  ``Explicit`` makes it a part of
+    types: ``f32[8@x,4]`` is divided over ``x``, each operation says how its result is divided, and
+    what is open is an error that asks (see ``docs/explicit-axes.md``).  ``Manual`` is what
     ``shard_map`` makes of its axes inside its function.
     """
 
@@ -45,6 +46,18 @@ class AxisType(enum.Enum):
 
     def __repr__(self) -> str:
         return self.name
+
+
+_concrete: WeakValueDictionary[Any, Any] = WeakValueDictionary()
+"""For a mesh without devices the newest living one with devices that has its axes."""
+
+
+def concrete_mesh(mesh: Any) -> Any:
+    """Return a mesh with devices for one without: that of ``set_mesh``, else the newest."""
+    if isinstance(mesh, Mesh):
+        return mesh
+    current = get_mesh()
+    return current if current is not None and current.abstract_mesh == mesh else _concrete.get(mesh)
 
 
 class _Entered(threading.local):
@@ -105,9 +118,20 @@ class _Axes:
         """Whether there are no axes."""
         return not self.axis_names
 
+    def with_axis_types(self, names: Iterable[Hashable], kind: AxisType) -> Any:
+        """Return the mesh with some axes of another type."""
+        return _retyped(self, frozenset(names), kind)
+
     def _description(self) -> str:
         axes = "".join(f"{name!r}: {size}, " for name, size in self.shape_tuple)
         return f"{axes}axis_types={self.axis_types}" if axes else ""
+
+
+@lru_cache(maxsize=256)
+def _retyped(mesh: Any, names: frozenset[Hashable], kind: AxisType) -> Any:
+    pairs = zip(mesh.axis_names, mesh.axis_types, strict=True)
+    types = tuple([kind if name in names else own for name, own in pairs])
+    return mesh if types == mesh.axis_types else mesh.update(axis_types=types)
 
 
 class Mesh(_Axes):
@@ -206,7 +230,9 @@ class Mesh(_Axes):
     @cached_property
     def abstract_mesh(self) -> "AbstractMesh":
         """The mesh without its devices."""
-        return AbstractMesh(self.axis_sizes, self.axis_names, self.axis_types)
+        abstract = AbstractMesh(self.axis_sizes, self.axis_names, self.axis_types)
+        _concrete[abstract] = self
+        return abstract
 
     def update(self, *, axis_names: Any = None, axis_types: Any = None) -> "Mesh":
         """Return the mesh with other names or types."""
@@ -278,6 +304,11 @@ class AbstractMesh(_Axes):
     def abstract_mesh(self) -> "AbstractMesh":
         """The mesh itself."""
         return self
+
+    def update(self, *, axis_names: Any = None, axis_types: Any = None) -> "AbstractMesh":
+        """Return the mesh with other names or types."""
+        names, types = axis_names or self.axis_names, axis_types or self.axis_types
+        return AbstractMesh(self.axis_sizes, names, types)
 
     def _key(self) -> tuple[Any, ...]:
         return self.axis_names, self.axis_sizes, self.axis_types

@@ -9,11 +9,14 @@ from typing import Any
 
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis, extend_axes
+from jxkernel.core.division import division_of
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr, names_in
 from jxkernel.core.leaks import check_leaks
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import Trace, Tracer, state, swap_current
 from jxkernel.ops.broadcast import batch_to_front, move_axis
+from jxkernel.ops.placing import lie_like
+from jxkernel.sharding import NamedSharding, PartitionSpec
 from jxkernel.transforms.stage import trace_flat
 
 __all__ = ["BatchTrace", "BatchTracer", "batch_flat", "batch_program"]
@@ -26,13 +29,37 @@ class BatchTracer(Tracer):
 
     def __init__(self, trace: "BatchTrace", value: Any, dim: int) -> None:
         aval = abstractify(value)
-        shape = aval.shape
         self.owner = trace
-        self.aval = ShapedArray(
-            shape[:dim] + shape[dim + 1 :], aval.dtype, aval.weak_type, aval.vma
-        )
+        self.aval = example_aval(aval, dim)
         self.value = value
         self.dim = dim
+
+
+def example_aval(aval: ShapedArray, dim: int) -> ShapedArray:
+    """Return the type of one example of many that lie along an axis."""
+    shape = aval.shape
+    division = aval.division
+    if division is not None:
+        spec = PartitionSpec(*division.spec[:dim], *division.spec[dim + 1 :])
+        division = division_of(division.update(spec=spec), aval.ndim - 1)
+    return ShapedArray(
+        shape[:dim] + shape[dim + 1 :], aval.dtype, aval.weak_type, aval.vma, division
+    )
+
+
+def batched_aval(aval: ShapedArray, axis: Axis, dim: int = 0) -> ShapedArray:
+    """Return the type of as many values of a type as a batch axis has examples."""
+    shape = (*aval.shape[:dim], axis.size, *aval.shape[dim:])
+    return aval.update(shape=shape, division=_wider(aval, axis, dim))
+
+
+def _wider(aval: ShapedArray, axis: Axis, dim: int) -> Any:
+    mesh = axis.mesh if aval.division is None else aval.division.mesh
+    if mesh is None:
+        return None
+    entries = list(aval.entries)
+    entries.insert(dim, axis.entry)
+    return division_of(NamedSharding(mesh, PartitionSpec(*entries)), aval.ndim + 1)
 
 
 class BatchTrace(Trace):
@@ -74,7 +101,20 @@ class BatchTrace(Trace):
 
     def wrap(self, value: Any, dim: int | None) -> Any:
         """Return a value as a tracer of this trace, or as it is without a batch dimension."""
-        return value if dim is None else BatchTracer(self, value, dim)
+        if dim is None:
+            return value
+        if self.axis.entry is not None and abstractify(value).entries[dim] != self.axis.entry:
+            value = self._divided(value, dim)
+        return BatchTracer(self, value, dim)
+
+    def _divided(self, value: Any, dim: int) -> Any:
+        """Return a value whose batch axis is divided as that of all values is."""
+        aval = batched_aval(example_aval(abstractify(value), dim), self.axis, dim)
+        previous = swap_current(self.parent)
+        try:
+            return lie_like(value, aval)
+        finally:
+            swap_current(previous)
 
     def describe(self, tracer: Tracer) -> tuple[str, ...]:
         """Say that the value is one example of many, and describe the whole of it."""
@@ -135,7 +175,7 @@ def _make_batched(
     jaxpr = closed.jaxpr
     forced = (force,) * len(jaxpr.outvars) if isinstance(force, bool) else force
     avals = [
-        aval.update(shape=(axis.size, *aval.shape)) if has else aval
+        batched_aval(aval, axis) if has else aval
         for aval, has in zip(jaxpr.in_avals, batched, strict=True)
     ]
     out_batched: list[bool] = []

@@ -14,6 +14,7 @@ from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import Trace, Tracer, state, swap_current
 from jxkernel.core.zeros import Zero
 from jxkernel.ops.broadcast import instantiate
+from jxkernel.ops.placing import lie_like
 from jxkernel.ops.varying import vary_like
 from jxkernel.transforms.stage import trace_flat
 
@@ -78,7 +79,16 @@ class JvpTrace(Trace):
 
     def pair(self, primal: Any, tangent: Any) -> Any:
         """Return a value with its tangent as a tracer, or the value where that is zero."""
-        return primal if type(tangent) is Zero else JvpTracer(self, primal, tangent)
+        if type(tangent) is Zero:
+            return primal
+        tracer = JvpTracer(self, primal, tangent)
+        if tracer.aval.division is not None:
+            previous = swap_current(self.parent)
+            try:
+                tracer.tangent = lie_like(tangent, tracer.aval)
+            finally:
+                swap_current(previous)
+        return tracer
 
     def describe(self, tracer: Tracer) -> tuple[str, ...]:
         """Describe the value that the tracer stands for in the trace below."""

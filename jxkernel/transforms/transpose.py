@@ -10,11 +10,16 @@ it comes from there.
 from collections.abc import Sequence
 from typing import Any
 
+from jxkernel.core.avals import abstractify
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, Var, eval_jaxpr
+from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import state
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear
+from jxkernel.errors import ShardingTypeError
 from jxkernel.ops.broadcast import add_tangents, instantiate
+from jxkernel.ops.placing import lie_as, lie_like, without_division
 from jxkernel.ops.varying import vary_like
+from jxkernel.sharding import NamedSharding, PartitionSpec
 from jxkernel.source import turned_back
 from jxkernel.transforms.partial_eval import is_split, partial_eval_program
 from jxkernel.transforms.stage import trace_flat
@@ -111,15 +116,48 @@ def _transpose_equation(
         else (atom.val if type(atom) is Literal else known[atom])
         for atom in eqn.invars
     ]
-    out = primitive.rule("transpose")(ct, *args, **eqn.params)
+    out = _pulled_back(primitive, ct, args, eqn.params)
     for atom, part in zip(eqn.invars, out, strict=True):
         if part is not None and type(atom) is Var and atom in linear:
             _accumulate(cts, atom, part)
 
 
+def _pulled_back(
+    primitive: Primitive, ct: Any, args: Sequence[Any], params: dict[str, Any]
+) -> Sequence[Any]:
+    """Apply a transpose rule; where types leave open how a cotangent is divided, XLA decides.
+
+    Its type is that of what it belongs to: there is nothing to ask the user.
+    """
+    rule = primitive.rule("transpose")
+    try:
+        return rule(ct, *args, **params)
+    except ShardingTypeError:
+        many = primitive.multiple_results
+        mesh = _explicit_mesh([*args, *(ct if many else [ct])])
+        freed: Any = [without_division(arg) for arg in args]
+        ct = [without_division(part) for part in ct] if many else without_division(ct)
+        pulled = rule(ct, *freed, **params)
+        whole = NamedSharding(mesh, PartitionSpec())
+        return [
+            lie_as(part, arg.aval.division or whole)
+            if is_linear(arg) and part is not None and type(part) is not Zero
+            else part
+            for part, arg in zip(pulled, args, strict=True)
+        ]
+
+
+def _explicit_mesh(args: Sequence[Any]) -> Any:
+    """Return the mesh over which one of the arguments of a rule is divided."""
+    placeholders = (UndefinedPrimal, Zero)
+    avals = [arg.aval if isinstance(arg, placeholders) else abstractify(arg) for arg in args]
+    return next(aval.division.mesh for aval in avals if aval.division is not None)
+
+
 def _accumulate(cts: dict[Var, Any], var: Var, ct: Any) -> None:
     if type(ct) is Zero:
         return
+    ct = lie_like(ct, var.aval)
     found = cts.get(var)
     cts[var] = ct if found is None else add_tangents(found, ct)
 

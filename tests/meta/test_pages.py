@@ -14,6 +14,7 @@ from tests.meta.checkout import ROOT
     [
         # The first error shows what to write.
         ("adding-a-primitive", 10, "no abstract_eval rule"),
+        ("explicit-axes", 6, "accumulates along axis 0, which @x divides"),
         ("timing", 2, "until the result exists; median of"),
     ],
 )

@@ -56,7 +56,7 @@ def tensordot(
     axes: int | tuple[Sequence[int], Sequence[int]] = 2,
     precision: Any = None,
     preferred_element_type: Any = None,
-    out_sharding: None = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Return the product summed over pairs of axes; see ``jxkernel.numpy.tensordot``.
 
@@ -64,10 +64,13 @@ def tensordot(
     >>> jnp.linalg.tensordot(jnp.ones((2, 3)), jnp.ones((2, 3)))
     Array(6., dtype=float32)
     """
-    if out_sharding is not None:
-        raise NotImplementedError("tensordot(out_sharding=...): constrain the result instead")
     return contractions.tensordot(
-        x1, x2, axes, precision=precision, preferred_element_type=preferred_element_type
+        x1,
+        x2,
+        axes,
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+        out_sharding=out_sharding,
     )
 
 

@@ -1,0 +1,207 @@
+"""How a value is divided over explicit mesh axes, as a part of its type.
+
+Over a mesh axis of type ``AxisType.Explicit`` it is not XLA that decides how a value is divided.
+Its type says it (``ShapedArray.division``), ``f32[8@x,4]``, and each primitive has a rule,
+``sharding``, that says how its result is divided where its operands are::
+
+    rule(out, *avals, **params) -> entries
+
+``out`` is the result's type without a division (a list of types where there are several results)
+and ``entries`` holds for each of its axes the mesh axis, a tuple of them or None (a list of such).
+A rule is asked only where an operand is divided.  Where the operands leave it open it raises
+``Undecided`` with what to write, which becomes the user's ``ShardingTypeError``.
+
+The one canonical form: a value that no explicit axis divides has no division, whatever mesh it
+lies on.  So "whole" and "of no mesh" are one type, and a value of it agrees with every other: each
+device has all of it, and cutting it takes no communication.
+
+This module must not know of primitives or traces.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+from jxkernel.errors import ShardingTypeError
+from jxkernel.sharding.mesh import AxisType
+from jxkernel.sharding.named import NamedSharding
+from jxkernel.sharding.spec import PartitionSpec, axes_of
+
+__all__ = [
+    "AS_TYPED",
+    "Entries",
+    "Undecided",
+    "divided_results",
+    "division_of",
+    "entry_count",
+    "entry_text",
+    "explicit_axes_of",
+]
+
+Entries = tuple[Any, ...]
+"""For each axis of a value: a mesh axis, a tuple of them, or None."""
+
+
+class Undecided(Exception):
+    """The operands of an operation do not say how its result is divided.
+
+    Args:
+      why: what is not decided, as the end of a sentence about the operation.
+      instead: what the user may write.
+    """
+
+    def __init__(self, why: str, *instead: str) -> None:
+        super().__init__(why)
+        self.why = why
+        self.instead = instead
+
+
+def AS_TYPED(out: Any, *avals: Any, **params: Any) -> Any:  # it stands for a rule
+    """Stand for the rule of a primitive whose ``abstract_eval`` gives types with their divisions.
+
+    Such are calls of programs, which are typed already, and what changes a division itself.
+    """
+    raise AssertionError("never called: results keep the types they have")
+
+
+@lru_cache(maxsize=4096)
+def explicit_axes_of(mesh: Any) -> frozenset[Any]:
+    """Return the axes of a mesh that are explicit."""
+    pairs = zip(mesh.axis_names, mesh.axis_types, strict=True)
+    return frozenset([name for name, kind in pairs if kind is AxisType.Explicit])
+
+
+@lru_cache(maxsize=4096)
+def division_of(sharding: Any, rank: int) -> NamedSharding | None:
+    """Return what a sharding says of explicit axes, in the form that types hold; None for nothing.
+
+    Args:
+      sharding: any sharding; only a ``NamedSharding`` has such axes.
+      rank: the rank of the value.
+    """
+    if not isinstance(sharding, NamedSharding):
+        return None
+    explicit = explicit_axes_of(sharding.mesh)
+    if not explicit:
+        return None
+    given = [
+        tuple([name for name in axes_of(entry) if name in explicit]) for entry in sharding.spec
+    ]
+    if not any(given):
+        return None
+    spec = PartitionSpec(*given, *[None] * (rank - len(given)))
+    return NamedSharding(sharding.mesh.abstract_mesh, spec)
+
+
+def entry_count(mesh: Any, entry: Any) -> int:
+    """Return into how many pieces an entry divides an axis."""
+    sizes = mesh.shape
+    return prod([sizes[name] for name in axes_of(entry)])
+
+
+def entry_text(entry: Any) -> str:
+    """Return an entry as types print it after a size: ``@x``, ``@(x,y)``, nothing for None."""
+    names = axes_of(entry)
+    if not names:
+        return ""
+    return f"@{names[0]}" if len(names) == 1 else f"@({','.join(map(str, names))})"
+
+
+def divided_results(
+    name: str,
+    rule: Callable[..., Any] | None,
+    avals: Sequence[Any],
+    out: Any,
+    params: dict[str, Any],
+    place: Callable[[], dict[str, Any]] = dict,
+) -> Any:
+    """Return result types with their divisions; some operand is divided.
+
+    Args:
+      name: the primitive's name, for messages.
+      rule: its rule; None where it has none.
+      avals: the operands' types.
+      out: the result's type, or a list of types.
+      params: the primitive's parameters.
+      place: gives where in the user's code this is, for errors.
+
+    Raises:
+      ShardingTypeError: the operands do not decide it, or decide it in two ways.
+    """
+    if rule is AS_TYPED:
+        return out
+    single = hasattr(out, "division")
+    results: list[Any] = [out] if single else [*out]
+    if not results:
+        return out
+    try:
+        mesh = _one_mesh(avals)
+        if rule is None:
+            raise Undecided(
+                "and it has no rule that says how its result is divided",
+                "leave it to XLA: jxkernel.sharding.auto_axes(f, out_sharding=P(...))(x)",
+                "or make its operands whole: jxkernel.sharding.reshard(x, P())",
+            )
+        plain = [aval.update(division=None) for aval in results]
+        entries: Any = rule(plain[0] if single else plain, *avals, **params)
+        results = [
+            _with_entries(mesh, aval, each)
+            for aval, each in zip(plain, [entries] if single else entries, strict=True)
+        ]
+    except Undecided as error:
+        operands = ", ".join([aval.short() for aval in avals])
+        parts = {"instead": error.instead} if error.instead else {}
+        raise ShardingTypeError(name, operands, error.why, **parts, **place()) from None
+    return results[0] if single else results
+
+
+def _one_mesh(avals: Sequence[Any]) -> Any:
+    """Return the mesh of the operands.
+
+    Raises:
+      Undecided: there are two.
+    """
+    mesh: Any = None
+    for aval in avals:
+        if aval.division is None:
+            continue
+        if mesh is None:
+            mesh = aval.division.mesh
+        elif aval.division.mesh != mesh:
+            raise Undecided(
+                f"and these are over two meshes, {mesh!r} and {aval.division.mesh!r}",
+                "move one of them: jxkernel.device_put(x, NamedSharding(mesh, P(...)))",
+            )
+    return mesh
+
+
+def _with_entries(mesh: Any, aval: Any, entries: Entries) -> Any:
+    """Return a type divided as the entries say.
+
+    Raises:
+      Undecided: a mesh axis divides two axes, or a size is no multiple of its pieces.
+    """
+    assert len(entries) == aval.ndim, "one entry for each axis"
+    names = [name for entry in entries for name in axes_of(entry)]
+    if not names:
+        return aval
+    shown = ",".join(
+        [f"{size}{entry_text(e)}" for size, e in zip(aval.shape, entries, strict=True)]
+    )
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise Undecided(
+            f"so that the mesh axis {twice!r} would divide two axes of the result, [{shown}]",
+            f"divide one operand without {twice!r} first: jxkernel.sharding.reshard(x, P(...))",
+            "or say what the result shall be: out_sharding=P(...)",
+        )
+    for size, entry in zip(aval.shape, entries, strict=True):
+        count = entry_count(mesh, entry)
+        if size % count:
+            raise Undecided(
+                f"so that an axis of size {size} of the result would be divided into {count} "
+                f"pieces, [{shown}]",
+                "make that axis whole first: jxkernel.sharding.reshard(x, P(...))",
+            )
+    return aval.update(division=NamedSharding(mesh, PartitionSpec(*entries)))
