@@ -9,6 +9,9 @@ Facts it holds:
 * The ``jax`` package attaches its methods to the same array class: whoever comes second must stop.
 * C++ INFO lines reach stderr unless ``TF_CPP_MIN_LOG_LEVEL`` is set before the first import.
 * jaxlib 0.10's sharding classes lack ``_to_xla_hlo_sharding``, which placing an array asks for.
+* jaxlib's ``NamedSharding`` hashes and compares in C++, so dispatch of a call on many devices need
+  not enter Python.  Making the first one, it looks in a module of ``jax`` for the function that
+  checks a spec; it is given one of ours for that moment, and keeps it.
 * ``array_result_handler`` took ``_skip_checks`` up to 0.10 and lost it later.
 """
 
@@ -26,6 +29,7 @@ if "jax" in sys.modules:
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
+from types import ModuleType
 from typing import Any
 
 import jaxlib.version
@@ -52,6 +56,7 @@ __all__ = [
     "HloSharding",
     "JaxRuntimeError",
     "LoadedExecutable",
+    "NamedShardingBase",
     "PjitFunction",
     "PjitFunctionCache",
     "Sharding",
@@ -112,6 +117,36 @@ LoadedExecutable: Any = _jax.LoadedExecutable
 PjitFunction: Any = _jax.PjitFunction
 PjitFunctionCache: Any = _jax.PjitFunctionCache
 Sharding: Any = _jax.Sharding
+NamedShardingBase: Any = _jax.NamedSharding
+"""The C++ class of shardings over meshes; ours is a subclass."""
+
+
+class _NoMesh:
+    """What the first sharding is made of: what C++ reads of a mesh, and no devices."""
+
+    size = 1
+    _internal_device_list = None
+
+
+def _no_check(mesh: Any, spec: Any) -> None:
+    """Accept a spec: our subclass has checked it."""
+
+
+def _settle_spec_check() -> None:
+    """Have C++ keep our check of specs; no module of that name stays behind."""
+    names = ("jax", "jax._src", "jax._src.named_sharding")
+    for name in names:
+        sys.modules[name] = ModuleType(name)
+    setattr(sys.modules[names[-1]], "check_pspec", _no_check)  # noqa: B010  # modules are untyped
+    try:
+        NamedShardingBase(_NoMesh(), ())
+    finally:
+        for name in names:
+            del sys.modules[name]
+
+
+_settle_spec_check()
+
 SingleDeviceSharding: Any = _jax.SingleDeviceSharding
 Traceback: Any = _jax.Traceback
 batched_block_until_ready: Any = _jax.batched_block_until_ready

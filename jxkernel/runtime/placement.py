@@ -80,7 +80,7 @@ def shard_argument(value: Any, sharding: Any, layout: Any = None) -> Any:
     The C++ dispatch path calls this for arguments it cannot place itself (NumPy arrays, Python
     numbers of unusual dtypes, arrays elsewhere).
     """
-    if type(value) is ArrayImpl and value._sharding == sharding:
+    if type(value) is ArrayImpl and (value._sharding is sharding or value._sharding == sharding):
         return value
     if is_single(sharding):
         return device_put_single(value, sharding._device)

@@ -204,6 +204,11 @@ class Mesh(_Axes):
         return DeviceList(self.device_tuple)
 
     @property
+    def _internal_device_list(self) -> Any:
+        """The devices, by the name that jaxlib reads."""
+        return self.device_list
+
+    @property
     def device_ids(self) -> np.ndarray[Any, Any]:
         """The numbers of the devices, arranged as they are."""
         return np.vectorize(lambda device: device.id, otypes=[int])(self.devices)
@@ -299,6 +304,9 @@ class AbstractMesh(_Axes):
                 "axis_names"
             )
         self.axis_types = _types(axis_types, len(self.axis_names))
+
+    _internal_device_list = None
+    """There are none, by the name that jaxlib reads."""
 
     @property
     def abstract_mesh(self) -> "AbstractMesh":

@@ -2,8 +2,7 @@
 
 ``NamedSharding`` divides axes of an array over axes of a mesh; ``SingleDeviceSharding`` (jaxlib's
 class, with our methods) puts the whole array on one device.  ``NamedSharding`` is a Python class
-over jaxlib's base: its dispatch compares shardings by identity first, and calls of a compiled
-function return arrays with one sharding object, so comparing costs nothing on the fast path.
+over jaxlib's, which hashes and compares in C++: dispatch enters Python for neither.
 """
 
 from collections import Counter
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel._jaxlib import HloSharding, Sharding, SingleDeviceSharding
+from jxkernel._jaxlib import HloSharding, NamedShardingBase, Sharding, SingleDeviceSharding
 from jxkernel.sharding.mesh import AbstractMesh, Mesh
 from jxkernel.sharding.spec import PartitionSpec, axes_of
 
@@ -29,7 +28,7 @@ __all__ = [
 Index = tuple[slice, ...]
 
 
-class NamedSharding(Sharding):
+class NamedSharding(NamedShardingBase):
     """The sharding that divides axes of an array over named axes of a mesh.
 
     Args:
@@ -63,26 +62,12 @@ class NamedSharding(Sharding):
                 f"NamedSharding needs a PartitionSpec, got {spec!r:.100}: write P(*entries)"
             )
         check_spec(mesh, spec)
-        super().__init__()
-        self.mesh = mesh
-        self.spec = spec
-        self.memory_kind = memory_kind
-        self._hash = hash((mesh, spec, memory_kind))
+        super().__init__(mesh, spec, memory_kind)
 
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if not isinstance(other, NamedSharding):
-            return NotImplemented
-        return (
-            self._hash == other._hash
-            and self.spec == other.spec
-            and self.mesh == other.mesh
-            and self.memory_kind == other.memory_kind
-        )
-
-    def __hash__(self) -> int:
-        return self._hash
+    @property
+    def memory_kind(self) -> str | None:
+        """The kind of the devices' memory, where not the default."""
+        return self._memory_kind
 
     def __repr__(self) -> str:
         return (
@@ -96,7 +81,7 @@ class NamedSharding(Sharding):
             "axis names, sizes and the spec instead"
         )
 
-    @cached_property
+    @property
     def _internal_device_list(self) -> Any:
         if isinstance(self.mesh, AbstractMesh):
             raise ValueError(f"{self!r} has no devices: its mesh is abstract")

@@ -1,8 +1,12 @@
 """Shardings: which device holds which part, equivalence, and bad input."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
+import jxkernel as jx
 from jxkernel.sharding import Mesh, NamedSharding, SingleDeviceSharding
 from jxkernel.sharding import PartitionSpec as P
 from tests.many_devices import over
@@ -87,3 +91,27 @@ def test_xla_sees_the_same_division(mesh):
                 row * 8 // dims[0],
                 column * 8 // dims[1],
             ]
+
+
+def test_no_module_of_jax_is_left_behind():
+    code = (
+        "import sys, jxkernel; print([name for name in sys.modules if name.split('.')[0] == 'jax'])"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_repeated_calls_on_a_mesh_run_no_python(eight_devices):
+    rows = NamedSharding(Mesh(eight_devices, ("x",)), P("x"))
+    xs = [jx.device_put(np.ones((8, 2)), rows) for _ in range(3)]
+    double = jx.jit(lambda *xs: [x * 2 for x in xs])
+    for _ in range(3):
+        double(*xs)
+    entered = []
+    sys.setprofile(lambda frame, event, arg: entered.append((event, frame.f_code.co_name)))
+    try:
+        double(*xs)
+    finally:
+        sys.setprofile(None)
+    assert [name for event, name in entered if event == "call"] == []
