@@ -14,6 +14,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+from collections.abc import Collection
 from glob import glob
 from pathlib import Path
 from types import TracebackType
@@ -101,9 +102,9 @@ class Profile:
         self._recorder.stop()
         data = self._session.stop()
         records = self._recorder.records()
-        programs = _Programs(self._session.space).named
+        find = _Programs(self._session.space).find
         executions = self._executions.records()
-        timeline = timeline_of(data, programs, records, executions, files=self._files())
+        timeline = timeline_of(data, find, records, executions, files=self._files())
         self.timeline = timeline
         if self.folder is not None:
             Path(self.folder, TIMELINE).write_text(
@@ -143,13 +144,12 @@ class _Programs:
             f"jit_{one.name}": one.lowered for one in gc.get_objects() if type(one) is Executable
         }
 
-    def named(self, name: str) -> dict[int, Program]:
-        """Returns the programs of a name, by number."""
-        found = self._profiled.named(name)
-        if not found or name not in self._lowered:
+    def find(self, name: str, number: int, operations: Collection[str]) -> Program | None:
+        """Returns the program that events of this name, number and operations belong to."""
+        found = self._profiled.find(name, number, operations)
+        if found is None or name not in self._lowered:
             return found
-        here = program_in(located_hlo(self._lowered[name].module))
-        return {number: program.relocated(here) for number, program in found.items()}
+        return found.relocated(program_in(located_hlo(self._lowered[name].module)))
 
 
 def _wait_for_all(outputs: list[Any]) -> None:

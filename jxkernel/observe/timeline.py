@@ -12,7 +12,7 @@ Must not know: notebooks or display: a cell is a label.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,8 +23,8 @@ from jxkernel.observe.xspace import Program
 
 __all__ = ["Lane", "Slice", "Timeline", "Total", "Window", "timeline_of"]
 
-ProgramsOfName = Callable[[str], dict[int, Program]]
-"""Gives the programs of a name, by the numbers that events call them by."""
+FindProgram = Callable[[str, int, Collection[str]], Program | None]
+"""Finds the program of a name, a number and operations, all as events tell them."""
 
 _MOST_SLICES = 100_000
 _SHOWN = 15
@@ -236,14 +236,13 @@ class Timeline:
         return "\n".join([*lines, *(f"written: {file}" for file in self.files)])
 
 
-def _no_programs(name: str) -> dict[int, Program]:
-    """Knows no program of any name."""
-    return {}
+def _no_program(name: str, number: int, operations: Collection[str]) -> Program | None:
+    return None
 
 
 def timeline_of(
     data: Any,
-    programs: ProgramsOfName = _no_programs,
+    find: FindProgram = _no_program,
     records: Sequence[Record] = (),
     executions: Sequence[Record] = (),
     *,
@@ -253,13 +252,13 @@ def timeline_of(
 
     Args:
       data: the profile, a `ProfileData`.
-      programs: gives the programs of a name, by number.
+      find: finds the program that operations belong to.
       records: what the recorder saw meanwhile: stages of compiling, and cells.
       executions: the executions that were seen, in order.
       files: where the profile was written.
     """
     began_ns, ended_ns = _extent(data)
-    lanes, dropped = _device_lanes(data, programs)
+    lanes, dropped = _device_lanes(data, find)
     stages = _stage_lane(records, began_ns)
     lanes = _started_by(lanes, executions)
     lanes = [lane for lane in (stages, _annotation_lane(data), *lanes) if lane.slices]
@@ -310,7 +309,7 @@ def _annotation_lane(data: Any) -> Lane:
     return Lane("annotations", "annotation", _ordered(slices))
 
 
-def _device_lanes(data: Any, programs: ProgramsOfName) -> tuple[list[Lane], int]:
+def _device_lanes(data: Any, find: FindProgram) -> tuple[list[Lane], int]:
     """The lanes of operations: of a CPU device one, of another device one for each stream."""
     found: dict[str, list[Slice]] = {}
     names: dict[tuple[str, int], set[str]] = {}
@@ -332,11 +331,7 @@ def _device_lanes(data: Any, programs: ProgramsOfName) -> tuple[list[Lane], int]
         # Only what ran in one thread or stream can be inside each other.
         for lane, slices in lines.items():
             found.setdefault(lane, []).extend(_with_self_times(slices))
-    known = {name: programs(name) for name, _ in names}
-    chosen = {
-        (name, number): _program_of(number, ops, known[name])
-        for (name, number), ops in names.items()
-    }
+    chosen = {key: find(*key, operations) for key, operations in names.items()}
     lanes = [
         Lane(name, "device", _ordered([_placed(one, chosen) for one in found[name]]))
         for name in sorted(found)
@@ -396,19 +391,6 @@ def _as_number(value: Any) -> int:
         return int(value)
     except (TypeError, ValueError):
         return 0
-
-
-def _program_of(number: int, operations: set[str], programs: dict[int, Program]) -> Program | None:
-    """The program that events belong to, of those of its name.
-
-    The number that they give is another one than the program's where it was loaded from a cache,
-    so the program is known by its name and by the operations that it has.
-    """
-    fitting = [
-        (len(operations & one.operations.keys()), key == number, key, one)
-        for key, one in programs.items()
-    ]
-    return max(fitting, key=lambda entry: entry[:3])[3] if fitting else None
 
 
 def _placed(one: Slice, programs: dict[tuple[str, int], Program | None]) -> Slice:

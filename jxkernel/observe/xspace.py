@@ -15,7 +15,7 @@ published `xplane.proto` and `hlo.proto`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -190,13 +190,30 @@ class ProfiledPrograms:
                     named = self._modules.setdefault(_text(module, 1), [])
                     named.append((_program_number(entry), module))
 
-    def named(self, name: str) -> dict[int, Program]:
-        """Returns the programs of a name, `jit_f`, by the number that events call them by."""
-        found: dict[int, Program] = {}
-        for number, module in self._modules.get(name, ()):
+    def find(self, name: str, number: int, operations: Collection[str]) -> Program | None:
+        """Returns the program that events belong to.
+
+        The number that they give is another one than the program's where it was loaded from a
+        cache, so the program is known by its name and by the operations that it has.
+
+        Args:
+          name: its name, `jit_f`.
+          number: the number that the events give.
+          operations: the operations that they tell.
+        """
+        best: Program | None = None
+        most = -1
+        # The one of that number, then the latest: the first with all operations is it.
+        named = self._modules.get(name, ())
+        for _, module in sorted(named, key=lambda one: (one[0] != number, -one[0])):
             with suppress(ValueError):
-                found[number] = _Module(module).program()
-        return found
+                program = _Module(module).program()
+                common = sum(one in program.operations for one in operations)
+                if common > most:
+                    best, most = program, common
+                if common == len(operations):
+                    break
+        return best
 
 
 def _program_number(entry: memoryview) -> int:

@@ -64,23 +64,32 @@ def space(module: bytes, name: str = "jit_f(300)") -> bytes:
 
 def test_operations_have_the_lines_of_what_was_fused() -> None:
     programs = ProfiledPrograms(space(MODULE))
-    ((number, program),) = programs.named("jit_f").items()
-    assert programs.named("jit_g") == {}
-    assert number == 300
+    program = programs.find("jit_f", 300, {"fusion"})
+    assert program is not None
+    assert programs.find("jit_g", 300, {"fusion"}) is None
     assert program.name == "jit_f"
     assert program.operations["fusion"] == Operation("fusion", "add", (1, 2))
     assert program.places("fusion") == ("a.py:300", "a.py:7")
     assert program.places("copy") == ()
 
 
+def test_of_programs_of_one_name_the_number_tells_and_else_the_operations() -> None:
+    other = field(1, "jit_f") + field(3, field(1, "main") + instruction("sort", "sort"))
+    programs = ProfiledPrograms(space(MODULE) + space(other, "jit_f(301)"))
+    for number, operation in ((300, "fusion"), (301, "sort"), (999, "sort"), (300, "sort")):
+        found = programs.find("jit_f", number, {operation})
+        assert found is not None
+        assert operation in found.operations
+
+
 @pytest.mark.parametrize("cut", [1, 5, 20, 60, len(space(MODULE)) - 1])
 def test_what_is_cut_short_gives_no_program(cut: int) -> None:
-    assert ProfiledPrograms(space(MODULE)[:cut]).named("jit_f") == {}
+    assert ProfiledPrograms(space(MODULE)[:cut]).find("jit_f", 300, ()) is None
 
 
 def test_what_cannot_be_read_is_left_out() -> None:
-    assert ProfiledPrograms(space(b"\xff\xff\xff")).named("jit_f") == {}
-    assert ProfiledPrograms(b"").named("jit_f") == {}
+    assert ProfiledPrograms(space(b"\xff\xff\xff")).find("jit_f", 300, ()) is None
+    assert ProfiledPrograms(b"").find("jit_f", 300, ()) is None
     with pytest.raises(ValueError, match="unknown wire type 3"):
         list(fields_of(memoryview(b"\x0b")))
 
