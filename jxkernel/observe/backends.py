@@ -64,6 +64,7 @@ _COUNT = "jax_num_cpu_devices"
 _X64 = "jax_enable_x64"
 _PRECISION = "jax_default_matmul_precision"
 _LISTED = 6
+_OWN = __name__.partition(".")[0]
 _WIDE = frozenset({"float64", "int64", "uint64", "complex128"})
 
 
@@ -285,8 +286,12 @@ class _Plan:
         return tuple(largest(moves)), tuple(largest(stays))
 
     def _retraced(self) -> tuple[str, ...]:
-        names = [getattr(fun, "__name__", type(fun).__name__) for fun, _ in traced_functions()]
-        return tuple(sorted(set(names)))
+        names = {
+            getattr(fun, "__name__", type(fun).__name__)
+            for fun, _ in traced_functions()
+            if str(getattr(fun, "__module__", "")).partition(".")[0] != _OWN
+        }
+        return tuple(sorted(names))
 
     def _restarts(self) -> Iterator[str]:
         if self._renews_cpu and _group():

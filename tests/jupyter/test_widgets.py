@@ -357,7 +357,7 @@ def test_benchmark_measures_at_a_click_only() -> None:
     dashes = [line["line"]["dash"] for line in figure["data"]]
     assert len(set(dashes)) == 2
     bench.figure.value = "first call"
-    assert figure_of(bench)["layout"]["yaxis"]["title"]["text"] == "first call, seconds"
+    assert figure_of(bench)["layout"]["yaxis"]["title"]["text"] == "first call"
     assert "first call" in repr(bench)
     assert not bench.run_button.disabled
     bench.close()

@@ -46,14 +46,17 @@ def comparison_view(found: Comparison, figure: str = "latency", note: str = "") 
 
 
 def _table(found: Comparison, figure: str) -> Html:
-    longest = max([row.seconds(figure) or 0.0 for row in found.rows]) or 1.0
+    longest = {
+        label: max(row.seconds(figure) or 0.0 for row in found.rows if row.label == label) or 1.0
+        for label in found.labels
+    }
     head = ("function", "arguments", *FIGURES, figure, "")
     body = [
         (
             element("code", escape(row.name, 80)),
             escape(row.label, 80),
             *(row.text(one) for one in FIGURES),
-            _bar((row.seconds(figure) or 0.0) / longest),
+            _bar((row.seconds(figure) or 0.0) / longest[row.label]),
             _remark(found, row, figure),
         )
         for row in found.rows
@@ -77,5 +80,7 @@ def _remark(found: Comparison, row: Measured, figure: str) -> Html:
     if factor is not None and len(found.names) > 1:
         told.append("the best" if factor == 1.0 else f"{factor:.3g} × the best")
     if row.benchmark is not None and row.benchmark.efficiency is not None:
-        told.append(f"{row.benchmark.efficiency:.0%} of what the device can do")
+        part = row.benchmark.efficiency
+        share = f"{part:.0%}" if part >= 0.01 else "under 1%"
+        told.append(f"{share} of what the device can do")
     return escape(" · ".join(told))

@@ -44,8 +44,8 @@ _STYLE = """
 .jxk table{border-collapse:collapse;font-size:12px;margin:.3em 0;color:inherit}
 .jxk th,.jxk td{text-align:left!important;padding:.1em .7em .1em 0;border:0;vertical-align:top;
 border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent);background:none}
-.jxk .n{text-align:right!important;font-variant-numeric:tabular-nums}
-.jxk .dim{opacity:.68}.jxk .warn{border-left:3px solid #c98500;padding-left:.5em}
+.jxk .n{text-align:right!important;font-variant-numeric:tabular-nums;white-space:nowrap}
+.jxk .why{min-width:14em}.jxk .dim{opacity:.68}.jxk .warn{border-left:3px solid #c98500;padding-left:.5em}
 .jxk .in{padding-left:1.1em;border-left:1px solid color-mix(in srgb,currentColor 18%,transparent)}
 .jxk .row{display:block;white-space:pre}.jxk summary .row{display:inline}
 .jxk summary:has(.row){white-space:nowrap}
@@ -163,7 +163,8 @@ def table(
 
     def cells(tag: str, row: Sequence[object]) -> Html:
         written = (
-            element(tag, cell, class_="n" if column in right else "")
+            # A column without a name has no heading: an empty one would be read out.
+            element(tag if cell != "" else "td", cell, class_="n" if column in right else "")
             for column, cell in enumerate(row)
         )
         return element("tr", *written)

@@ -109,7 +109,7 @@ def _why(row: LedgerRow) -> Html:
         lines.append(element("div", "fix: ", escape(row.fix, 200), class_="dim"))
     for warning in row.warnings():
         lines.append(element("div", "warning: ", escape(warning, 300), class_="warn"))
-    return element("div", *lines)
+    return element("div", *lines, class_="why")
 
 
 def _row_data(row: LedgerRow) -> dict[str, Any]:

@@ -16,14 +16,15 @@ import ipywidgets
 
 from jxkernel import events
 from jxkernel.jupyter.display import View, table_view
-from jxkernel.jupyter.display.html import element, page, pre
-from jxkernel.jupyter.widgets.live import INTERVAL, LiveView, current_session
+from jxkernel.jupyter.display.html import element, join
+from jxkernel.jupyter.widgets.live import INTERVAL, LiveView, current_session, question
 from jxkernel.observe import BackendPreview, BackendState, BackendSwitch
 from jxkernel.observe.backends import MOST_CPU_DEVICES, PRECISIONS
 from jxkernel.observe.explain import format_size
 
 __all__ = ["BackendSelector"]
 
+_APPLY = element("b", "apply")
 _SETTINGS = ("device", "cpu_devices", "x64", "precision")
 
 
@@ -56,7 +57,7 @@ class BackendSelector(LiveView):
         wide = ipywidgets.Layout(width="auto")
         self.device = ipywidgets.Dropdown(description="device", layout=wide)
         self.cpu_devices = ipywidgets.BoundedIntText(
-            description="CPU devices", min=1, max=MOST_CPU_DEVICES, layout={"width": "11em"}
+            description="CPU devices", min=1, max=MOST_CPU_DEVICES, layout={"width": "10em"}
         )
         self.x64 = ipywidgets.Checkbox(description="64-bit dtypes", indent=False)
         self.precision = ipywidgets.Dropdown(
@@ -66,7 +67,7 @@ class BackendSelector(LiveView):
             description="move arrays of variables along", indent=False, layout=wide
         )
         self.apply_button = ipywidgets.Button(description="apply", disabled=True)
-        self.undo_button = ipywidgets.Button(description="do not", disabled=True)
+        self.undo_button = ipywidgets.Button(description="discard", disabled=True)
         self._asked = ipywidgets.HTML()
         self._done = ""
         self._last_told = ("", "")
@@ -191,16 +192,15 @@ class BackendSelector(LiveView):
         told = self._told()
         if told != self._last_told:
             self._last_told = told
-            question, text = told
-            shown = element("div", question, role="status")
-            self._asked.value = page(shown, pre(text)) if text else ""
+            heading, text = told
+            self._asked.value = question(heading, text) if text else ""
 
     def _told(self) -> tuple[str, str]:
         """What stands above the devices: a heading, and what would be or was done."""
         if self.preview.restart:
             return "This cannot be done in this process:", self.preview.text
         if self.preview.changes:
-            return "Nothing has changed yet. `apply` does this:", self.preview.text
+            return join(["Nothing has changed yet; ", _APPLY, " does this:"]), self.preview.text
         return "Done:", self._done
 
 

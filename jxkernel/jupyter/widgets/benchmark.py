@@ -160,7 +160,11 @@ def comparison_figure(found: Comparison, figure: str) -> go.Figure:
         trace = _line(rows, figure, number) if over_sizes else _bars(rows, figure, number)
         if rows:
             drawn.add_trace(trace)
-    over = {"title": "size", "type": "log"} if over_sizes else {"type": "category"}
+    over: dict[str, Any] = {"type": "category"}
+    if over_sizes:
+        ticks = sorted({row.size for row in found.rows if row.size is not None})
+        labels = [f"{tick:g}" for tick in ticks]
+        over = {"title": "size", "type": "log", "tickvals": ticks, "ticktext": labels}
     drawn.update_layout(
         **PLAIN_LAYOUT,
         barmode="group",
@@ -168,10 +172,12 @@ def comparison_figure(found: Comparison, figure: str) -> go.Figure:
         margin={"l": 10, "r": 10, "t": 30, "b": 40},
         xaxis=over,
         yaxis={
-            "title": f"{figure}, seconds",
+            "title": figure,
             "type": "log" if over_sizes else "linear",
             "automargin": True,
-            "exponentformat": "SI",
+            "tickformat": "~s",
+            "ticksuffix": "s",
+            **({"dtick": 1} if over_sizes else {}),
         },
         showlegend=True,
     )

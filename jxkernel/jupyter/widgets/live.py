@@ -41,7 +41,7 @@ from jxkernel.jupyter.extension import session_of
 from jxkernel.jupyter.session import Session
 from jxkernel.jupyter.tracebacks import with_cell_names
 
-__all__ = ["LiveView", "Throttle", "current_session"]
+__all__ = ["LiveView", "Throttle", "current_session", "question"]
 
 INTERVAL = 0.25
 """Seconds between two redrawings at the least."""
@@ -134,6 +134,8 @@ class LiveView(ipywidgets.VBox):
         self._as_text = ipywidgets.Checkbox(
             description="as text", tooltip="show the view as text to copy", indent=False
         )
+        for control in (*controls, self._as_text):
+            _fit(control)
         self._text = ipywidgets.Textarea(
             description="text copy", rows=12, layout=ipywidgets.Layout(width="auto", display="none")
         )
@@ -305,6 +307,21 @@ class LiveView(ipywidgets.VBox):
 
     def __repr__(self) -> str:
         return self.view().text
+
+
+def question(heading: object, text: str) -> str:
+    """Returns a text that asks or tells, under a heading; its lines break where they must."""
+    body = element("div", text, class_="m", style="white-space:pre-wrap")
+    return page(element("div", heading, role="status"), *([body] if text else []))
+
+
+def _fit(control: Any) -> None:
+    """Makes a control as wide as its words; a label is never cut short."""
+    if "description_width" in control.style.trait_names():
+        control.style.description_width = "initial"
+    if isinstance(control, ipywidgets.Checkbox) and control.layout.width is None:
+        control.layout.width = "auto"
+    control.layout.margin = "2px 10px 2px 0"
 
 
 def _parts(widget: Any) -> list[Any]:

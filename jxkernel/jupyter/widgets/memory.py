@@ -20,8 +20,8 @@ import ipywidgets
 from jxkernel import events
 from jxkernel.jupyter.answers.expressions import traced
 from jxkernel.jupyter.display import View, estimate_view, memory_view, stacked_view
-from jxkernel.jupyter.display.html import element, page, pre
-from jxkernel.jupyter.widgets.live import INTERVAL, LiveView, current_session
+from jxkernel.jupyter.display.html import Html, element, join
+from jxkernel.jupyter.widgets.live import INTERVAL, LiveView, current_session, question
 from jxkernel.observe import (
     Freeing,
     Holding,
@@ -116,7 +116,7 @@ class MemoryPanel(LiveView):
         self.call = ipywidgets.Text(description="estimate", placeholder="f(x): it is not run")
         self.estimate_button = ipywidgets.Button(description="estimate the call", layout=narrow)
         self.held = ipywidgets.SelectMultiple(
-            description="held", rows=5, layout=ipywidgets.Layout(width="26em", max_width="100%")
+            description="holders", rows=5, layout=ipywidgets.Layout(width="26em", max_width="100%")
         )
         self.release_button = ipywidgets.Button(description="release …", layout=narrow)
         self.delete_button = ipywidgets.Button(description="delete", button_style="danger")
@@ -222,12 +222,11 @@ class MemoryPanel(LiveView):
 
     def _ask(self) -> None:
         """Shows the question, or what was done; the buttons only where there is a question."""
-        told = self._done
+        heading, told = Html("Done:"), self._done
         if self._asked is not None:
-            told = f"Nothing is deleted yet. `delete` deletes:\n{self._told}"
-        heading, _, rest = told.partition("\n")
-        shown = page(element("div", heading, role="status"), *([pre(rest)] if rest else []))
-        self._question.value = shown if told else ""
+            heading = join(["Nothing is deleted yet; ", element("b", "delete"), " deletes:"])
+            told = self._told
+        self._question.value = question(heading, told) if told else ""
         for button in (self.delete_button, self.keep_button):
             button.layout.display = None if self._asked is not None else "none"
 
