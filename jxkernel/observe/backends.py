@@ -31,6 +31,7 @@ import threading
 from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import replace
 from functools import partial
+from types import FunctionType
 from typing import Any
 
 from jxkernel import events, runtime, tree
@@ -45,6 +46,7 @@ from jxkernel.observe.backend_states import (
     PlatformState,
     SettingStep,
 )
+from jxkernel.observe.explain import function_label
 from jxkernel.observe.memory import device_label, device_memory, ways_in
 
 __all__ = [
@@ -286,12 +288,9 @@ class _Plan:
         return tuple(largest(moves)), tuple(largest(stays))
 
     def _retraced(self) -> tuple[str, ...]:
-        names = {
-            getattr(fun, "__name__", type(fun).__name__)
-            for fun, _ in traced_functions()
-            if str(getattr(fun, "__module__", "")).partition(".")[0] != _OWN
-        }
-        return tuple(sorted(names))
+        return tuple(
+            sorted({function_label(fun) for fun, _ in traced_functions() if not _is_own(fun)})
+        )
 
     def _restarts(self) -> Iterator[str]:
         if self._renews_cpu and _group():
@@ -406,6 +405,11 @@ def _where(array: Any) -> str:
     devices = sorted(array.sharding.device_set, key=lambda one: one.id)
     names = [device_label(one) for one in devices]
     return names[0] if len(names) == 1 else f"{len(names)} devices, {names[0]} to {names[-1]}"
+
+
+def _is_own(fun: Any) -> bool:
+    """Whether a function is this package's: not an object, such as a cell, that it made."""
+    return isinstance(fun, FunctionType) and fun.__module__.partition(".")[0] == _OWN
 
 
 def _is_current(array: Any) -> bool:
