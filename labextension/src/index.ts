@@ -9,6 +9,7 @@ import { marksPlugin } from './marks';
 import { panelPlugin } from './panel';
 import { placesPlugin, programsPlugin } from './programs';
 import { settingsPlugin } from './settings';
+import { runsPlugin } from './runs';
 import { statusPlugin } from './status';
 import { viewsPlugin } from './views';
 
@@ -20,7 +21,8 @@ const plugins: JupyterFrontEndPlugin<unknown>[] = [
   marksPlugin,
   placesPlugin,
   programsPlugin,
-  panelPlugin
+  panelPlugin,
+  runsPlugin
 ];
 
 export default plugins;

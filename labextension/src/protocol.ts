@@ -255,6 +255,7 @@ export interface JitPayload {
   static: Record<string, string>;
   assigned: string[];
   warnings: string[];
+  open: string[];
   jaxpr: JaxprPayload | null;
   provenance: ProvenancePayload | null;
   sections: SectionPayload[];
@@ -836,7 +837,7 @@ export const SHAPES: Readonly<Record<string, unknown>> = {
   History: {"events": [{"values": "unknown"}], "left_out": "number", "dropped": "number", "type": {"is": ["history"]}, "version": "number"},
   IdleTime: {"at": "number", "when": "number", "seconds": "number"},
   JaxprPayload: {"title": "string", "token": "string", "stack": ["string"], "count": "number", "flops": "number", "bytes": "number", "inputs": "string", "equations": ["EquationPayload"], "programs": ["ProgramPayload"], "results": "string", "source": ["SourceLinePayload"]},
-  JitPayload: {"cell": "string", "function": "string", "defined": ["string"], "version": "number", "summary": "string", "hit": "boolean", "why": "string", "times_ns": "TimesPayload", "device": "string", "traced": {"values": "string"}, "static": {"values": "string"}, "assigned": ["string"], "warnings": ["string"], "jaxpr": {"either": ["JaxprPayload", "null"]}, "provenance": {"either": ["ProvenancePayload", "null"]}, "sections": ["SectionPayload"]},
+  JitPayload: {"cell": "string", "function": "string", "defined": ["string"], "version": "number", "summary": "string", "hit": "boolean", "why": "string", "times_ns": "TimesPayload", "device": "string", "traced": {"values": "string"}, "static": {"values": "string"}, "assigned": ["string"], "warnings": ["string"], "open": ["string"], "jaxpr": {"either": ["JaxprPayload", "null"]}, "provenance": {"either": ["ProvenancePayload", "null"]}, "sections": ["SectionPayload"]},
   LanePayload: {"name": "string", "kind": "string", "count": "number", "slices": ["SlicePayload"]},
   LedgerAnswer: {"rows": ["LedgerRowPayload"], "left_out": "number", "dropped": "number", "outside": "LedgerTotal", "by_cell": ["LedgerTotal"], "by_site": ["LedgerTotal"], "by_function": ["LedgerTotal"], "cells": {"values": "string"}, "text": "string"},
   LedgerPayload: {"rows": ["LedgerRowPayload"], "left_out": "number", "dropped": "number", "timeline": "BuildTimeline"},

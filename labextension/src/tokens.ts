@@ -86,6 +86,8 @@ export interface IViews {
    * this extension.
    */
   add<K extends keyof Payloads>(kind: K, factory: ViewFactory<K>): IDisposable;
+  /** Draws a view that is part of another; null where nobody draws its kind. */
+  draw<K extends keyof Payloads>(kind: K, options: IViewOptions<K>): Promise<Widget> | null;
 }
 
 export const IViews = new Token<IViews>('jxkernel:IViews', 'Draws the outputs of jxkernel.');

@@ -3,3 +3,4 @@ import './marks.css';
 import './programs.css';
 import './graph.css';
 import './panel.css';
+import './runs.css';

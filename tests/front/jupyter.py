@@ -279,7 +279,7 @@ class Notebook:
         self.open(kernel=kernel)
         if dark:
             self.command("apputils:change-theme", theme="JupyterLab Dark")
-            self.page.wait_for_selector("body[data-jp-theme-light=false]")
+            self.page.wait_for_selector("body[data-jp-theme-light=false]", state="attached")
 
     def _written(self, message: Any) -> None:
         if message.type == "error":

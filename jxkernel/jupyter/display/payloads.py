@@ -196,6 +196,7 @@ class JitPayload(TypedDict):
     static: dict[str, str]
     assigned: list[str]
     warnings: list[str]
+    open: list[str]
     jaxpr: JaxprPayload | None
     provenance: ProvenancePayload | None
     sections: list[SectionPayload]

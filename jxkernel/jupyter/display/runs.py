@@ -294,6 +294,7 @@ def _data(report: RunReport) -> dict[str, Any]:
         "static": _first(report.static),
         "assigned": list(report.assigned[:_NAMES]),
         "warnings": list(report.warnings),
+        "open": sorted(report.open),
         "jaxpr": _once_as_data(report, "jaxpr data", outline_data, report.outline()),
         "provenance": _once_as_data(report, "map data", map_data, report.provenance),
         "sections": [

@@ -6,7 +6,9 @@ import type { WireEvent } from '../protocol';
 
 /** Keeps the latest events by their numbers, which are unique in a kernel. */
 export class EventLog {
-  constructor(private readonly _capacity = 5_000) {}
+  constructor(capacity = 5_000) {
+    this._capacity = capacity;
+  }
 
   /** The events kept, oldest first. */
   get events(): readonly WireEvent[] {
@@ -47,6 +49,7 @@ export class EventLog {
     }
   }
 
+  private readonly _capacity: number;
   private readonly _byNumber = new Map<number, WireEvent>();
   private _listed: readonly WireEvent[] | null = null;
   private _leftOut = 0;

@@ -33,7 +33,7 @@ export function Explorer(props: {
         <span className="jp-jxk-dim">{costOf(model)}</span>
       </div>
       <Stack names={model.data.stack} />
-      <Controls model={model} text={() => (isWhole ? props.text : model.listing.text())}>
+      <Controls model={model} text={() => (isWhole && props.text) || model.listing.text()}>
         <Button text="graph" isOn={hasGraph} onClick={() => setGraph(!hasGraph)} />
       </Controls>
       <div className="jp-jxk-panes">

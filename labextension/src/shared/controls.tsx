@@ -20,6 +20,7 @@ export function Button(props: {
       type="button"
       className="jp-jxk-button"
       title={props.title}
+      aria-label={/[a-z]/i.test(props.text) ? undefined : props.title}
       aria-pressed={props.isOn}
       disabled={props.isDisabled}
       onClick={props.onClick}

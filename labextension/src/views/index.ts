@@ -6,10 +6,11 @@ import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import type { IDisposable } from '@lumino/disposable';
 import { DisposableDelegate } from '@lumino/disposable';
+import type { Widget } from '@lumino/widgets';
 
 import type { Payloads } from '../protocol';
 import { mimeType } from '../protocol';
-import type { ViewFactory } from '../tokens';
+import type { IViewOptions, ViewFactory } from '../tokens';
 import { IViews } from '../tokens';
 import { ViewRenderer } from './renderer';
 
@@ -27,8 +28,19 @@ class Views implements IViews {
       createRenderer: () => new ViewRenderer(kind, factory, this._rendermime)
     };
     this._rendermime.addFactory(mimeFactory, RANK);
-    return new DisposableDelegate(() => this._rendermime.removeMimeType(type));
+    this._factories.set(kind, factory);
+    return new DisposableDelegate(() => {
+      this._factories.delete(kind);
+      this._rendermime.removeMimeType(type);
+    });
   }
+
+  draw<K extends keyof Payloads>(kind: K, options: IViewOptions<K>): Promise<Widget> | null {
+    const factory = this._factories.get(kind) as ViewFactory<K> | undefined;
+    return factory ? Promise.resolve(factory(options)) : null;
+  }
+
+  private readonly _factories = new Map<keyof Payloads, unknown>();
 }
 
 export const viewsPlugin: JupyterFrontEndPlugin<IViews> = {

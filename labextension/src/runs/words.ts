@@ -1,0 +1,48 @@
+/**
+ * What is told of a run, in rows.
+ */
+
+import type { JitPayload } from '../protocol';
+
+/** A time with three digits, as the kernel writes it. */
+export function duration(nanoseconds: number): string {
+  for (const [size, unit] of [
+    [1e9, 's'],
+    [1e6, 'ms'],
+    [1e3, 'µs']
+  ] as const) {
+    if (nanoseconds >= size) {
+      return `${Number((nanoseconds / size).toPrecision(3))} ${unit}`;
+    }
+  }
+  return `${nanoseconds} ns`;
+}
+
+/** The stages that took time. */
+export function timesOf(data: Pick<JitPayload, 'times_ns'>): [string, string][] {
+  return Object.entries(data.times_ns)
+    .filter((one): one is [string, number] => !!one[1])
+    .map(([stage, time]) => [stage, duration(time)]);
+}
+
+/** The inputs: traced ones with their types, static ones with their values. */
+export function inputsOf(data: Pick<JitPayload, 'traced' | 'static'>): [string, string, string][] {
+  const rows = (inputs: Record<string, string>, mark: string): [string, string, string][] =>
+    Object.entries(inputs).map(([name, what]) => [name, mark, what]);
+  return [...rows(data.traced, 'T traced'), ...rows(data.static, 'S static')];
+}
+
+/** A warning's sentence, and the code that it gives. */
+export function warningOf(warning: string): { sentence: string; code: string } {
+  const end = warning.indexOf('\n');
+  return end < 0
+    ? { sentence: warning, code: '' }
+    : { sentence: warning.slice(0, end), code: undented(warning.slice(end + 1)) };
+}
+
+function undented(code: string): string {
+  const lines = code.split('\n');
+  const indents = lines.filter(one => one.trim()).map(one => /^ */.exec(one)?.[0].length ?? 0);
+  const least = Math.min(...indents, 80);
+  return lines.map(one => one.slice(least)).join('\n');
+}
