@@ -86,7 +86,7 @@ export interface IViews {
    * this extension.
    */
   add<K extends keyof Payloads>(kind: K, factory: ViewFactory<K>): IDisposable;
-  /** Draws a view that is part of another; null where nobody draws its kind. */
+  /** Draws a view that is part of another; null where nobody draws its kind, or such data. */
   draw<K extends keyof Payloads>(kind: K, options: IViewOptions<K>): Promise<Widget> | null;
 }
 

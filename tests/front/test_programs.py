@@ -77,7 +77,7 @@ def test_an_explorer_is_linked_searched_folded_and_stepped_through(
     node.wait_for()
     view.get_by_role("button", name="one equation on").click()
     view.get_by_role("option", name="h·2 = scan").dblclick()
-    view.get_by_role("option", name="cond").wait_for()
+    view.get_by_role("option", name="c = cond").wait_for()
     assert notebook.strangers == []
     assert notebook.errors == []
 

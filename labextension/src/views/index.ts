@@ -10,6 +10,7 @@ import type { Widget } from '@lumino/widgets';
 
 import type { Payloads } from '../protocol';
 import { mimeType } from '../protocol';
+import { isPayload } from '../shared/shapes';
 import type { IViewOptions, ViewFactory } from '../tokens';
 import { IViews } from '../tokens';
 import { ViewRenderer } from './renderer';
@@ -37,7 +38,9 @@ class Views implements IViews {
 
   draw<K extends keyof Payloads>(kind: K, options: IViewOptions<K>): Promise<Widget> | null {
     const factory = this._factories.get(kind) as ViewFactory<K> | undefined;
-    return factory ? Promise.resolve(factory(options)) : null;
+    // What comes from within other data may bear fields of the view around it as well.
+    const isKnown = isPayload(kind, options.data);
+    return factory && isKnown ? Promise.resolve(factory(options)) : null;
   }
 
   private readonly _factories = new Map<keyof Payloads, unknown>();
