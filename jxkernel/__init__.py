@@ -256,6 +256,7 @@ __all__ = [
 
 # Rarely used: imported at their first use.
 ad_checkpoint: ModuleType
+api_util: ModuleType
 custom_batching: ModuleType
 custom_derivatives: ModuleType
 debug: ModuleType
@@ -274,7 +275,7 @@ test_util: ModuleType
 widgets: ModuleType
 _LATE = (
     *("ad_checkpoint", "custom_batching", "custom_derivatives", "debug", "experimental", "export"),
-    *("extend", "ffi", "flatten_util", "image", "interpreters", "profiler"),
+    *("api_util", "extend", "ffi", "flatten_util", "image", "interpreters", "profiler"),
     *("nn", "observe", "scipy", "test_util", "widgets"),
 )
 assert_max_traces: Callable[..., Any]

@@ -18,7 +18,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from jxkernel import dtypes
+from jxkernel import dtypes, source
 from jxkernel.runtime.arrays import rebuild
 from jxkernel.tree import registry
 
@@ -47,13 +47,49 @@ _VERSION = {
     "__version__": INTERFACE_VERSION,
     "__version_info__": tuple(int(part) for part in INTERFACE_VERSION.split(".")),
 }
-# What an alias has besides jxkernel's modules: its version, and what pickles refer to.
+
+
+def _as_it_is(function: Any = None, **_: Any) -> Any:
+    """Return a function as it is: frames of this package are hidden by their files."""
+    return _as_it_is if function is None else function
+
+
+class _StandIn:
+    """A primitive of the reference that is done otherwise here: rules given to it do nothing."""
+
+    def replace_rule(self, name: str, rule: Any) -> None:
+        """Keep nothing."""
+
+
+# What an alias has besides jxkernel's modules: its version, what pickles refer to, and the few
+# internal names without which widely used libraries cannot be imported.  A value (module, name)
+# is looked up when its module is made.  See docs/decisions/0019.
 _PRIVATE: dict[str, dict[str, Any]] = {
     "version": _VERSION,
     "_src": {"__path__": []},
+    "_src.ad_util": {"stop_gradient_p": _StandIn()},
     "_src.array": {"_reconstruct_array": _rebuilt},
+    "_src.compiler": {},
+    "_src.core": {"trace_state_clean": ("core.trace", "evaluating")},
+    "_src.dispatch": {"wait_for_tokens": ("", "effects_barrier")},
+    "_src.dtypes": {"TypePromotionError": ("dtypes", "TypePromotionError")},
+    "_src.flatten_util": {"ravel_pytree": ("flatten_util", "ravel_pytree")},
+    "_src.traceback_util": {
+        "_exclude_paths": [],
+        "api_boundary": _as_it_is,
+        "include_frame": lambda frame: source.is_user_code(frame.f_code),
+        "register_exclusion": source.exclude,
+    },
     "_src.tree_util": {"default_registry": registry},
+    "_src.xla_bridge": {"_backends": {}},
 }
+
+
+def _found(value: Any) -> Any:
+    if isinstance(value, tuple) and all(isinstance(part, str) for part in value):
+        home, name = value
+        return getattr(importlib.import_module(f"{_OWN}.{home}".rstrip(".")), name)
+    return value
 
 
 class _Front(ModuleType):
@@ -101,7 +137,7 @@ class _Opening:
         private = _PRIVATE.get(self._target)
         if private is not None:
             module = ModuleType(spec.name, "What an alias has of its own.")
-            vars(module).update(private)
+            vars(module).update({name: _found(value) for name, value in private.items()})
         elif not self._target:
             module = _Front(spec.name)
         else:
@@ -148,6 +184,13 @@ class _Hook:
         top, _, below = fullname.partition(".")
         if top in self.names:
             found = not below or below in _PRIVATE or _own_spec(below) is not None
+            if not found and below.startswith("_src."):
+                raise ModuleNotFoundError(
+                    f"{fullname!r} is internal to the reference implementation, which is not here: "
+                    f"{top} is an alias of {_OWN}. What it has that is public is under the public "
+                    f"names; {_OWN}.core and {_OWN}.extend.core have the like of its internals.",
+                    name=fullname,
+                )
             opening: Any = _Opening(below)
             return ModuleSpec(fullname, opening, is_package=True) if found else None
         if fullname == _PEER and self._found_elsewhere(fullname, path, target):

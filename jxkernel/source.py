@@ -22,6 +22,7 @@ __all__ = [
     "called_by_user",
     "capture",
     "current_user_frame",
+    "exclude",
     "hide_internal_frames",
     "is_internal",
     "is_package_file",
@@ -61,6 +62,22 @@ class Frame:
         return f"{self.file}:{self.line}:{self.column} ({self.function})"
 
 
+_EXCLUDED: set[str] = set()
+
+
+def exclude(path: str) -> None:
+    """Count a file, or a folder of files, as none of the user's: messages name its callers.
+
+    Args:
+      path: the file's name, or the folder's.
+
+    >>> from jxkernel.extend import source_info_util
+    >>> source_info_util.register_exclusion("/srv/library/layers.py")
+    """
+    _EXCLUDED.add(path)
+    _KNOWN.clear()
+
+
 def is_user_code(code: CodeType) -> bool:
     """Say whether code is the user's: not this package's, NumPy's or the notebook's."""
     return is_user_file(code.co_filename)
@@ -68,7 +85,7 @@ def is_user_code(code: CodeType) -> bool:
 
 def is_user_file(name: str) -> bool:
     """Say whether a file holds the user's code, by its name."""
-    if name.startswith((_PACKAGE, _NUMPY, "<frozen ")):
+    if name.startswith((_PACKAGE, _NUMPY, "<frozen ", *_EXCLUDED)):
         return False
     if name.startswith("<ipython-input"):
         return True

@@ -24,6 +24,7 @@ __all__ = [
     "RuleTable",
     "apply_primitive",
     "aval_to_ir_type",
+    "axis_primitive_batchers",
     "defbilinear",
     "defbroadcasting",
     "defjvp",
@@ -32,6 +33,7 @@ __all__ = [
     "deflinear2",
     "defvectorized",
     "dtype_to_ir_type",
+    "fancy_primitive_batchers",
     "ir_constant",
     "lower_fun",
     "primitive_batchers",
@@ -207,6 +209,29 @@ def _batch_size(args: Sequence[Any], dims: Sequence[int | None]) -> int:
 
 primitive_batchers = RuleTable("batch", _batch_inwards, _batch_outwards)
 """Rules ``(args, dims, **params) -> (result, dim)``; a dim is None for what has no batch axis."""
+
+
+def _batch_of_axis_inwards(rule: Rule) -> Rule:
+    def batch(axis: Axis, args: Sequence[Any], dims: Sequence[int | None], **params: Any) -> Any:
+        return rule(axis.size, axis.name, None, tuple(args), tuple(dims), **params)
+
+    return batch
+
+
+def _batch_of_axis_outwards(rule: Rule) -> Rule:
+    def batcher(size: int, name: Any, kind: Any, args: Any, dims: Any, **params: Any) -> Any:
+        return rule(Axis(size, name), args, dims, **params)
+
+    return batcher
+
+
+axis_primitive_batchers = RuleTable("batch", _batch_of_axis_inwards, _batch_of_axis_outwards)
+"""Rules ``(size, name, kind, args, dims, **params) -> (result, dim)``, which see the new axis; the
+kind of the trace is None."""
+
+fancy_primitive_batchers = RuleTable("batch")
+"""Rules ``(axis, args, dims, **params) -> (result, dim)``, as primitives here have them: the axis
+has a ``size``, a ``name`` and an ``spmd_name``."""
 
 
 def defvectorized(prim: Primitive) -> None:

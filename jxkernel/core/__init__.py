@@ -8,6 +8,7 @@ same names.
 """
 
 from jxkernel.core.avals import ShapedArray
+from jxkernel.core.avals import ShapedArray as AbstractValue
 from jxkernel.core.checking import check_jaxpr
 from jxkernel.core.jaxpr import (
     Atom,
@@ -23,6 +24,7 @@ from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.trace import Trace, Tracer
 
 __all__ = [
+    "AbstractValue",
     "Atom",
     "ClosedJaxpr",
     "Eqn",

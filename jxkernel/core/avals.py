@@ -140,6 +140,10 @@ class ShapedArray:
             division,
         )
 
+    def to_tangent_aval(self) -> "ShapedArray":
+        """Return the type of a tangent of this, under the field's name: see ``tangent``."""
+        return self.tangent()
+
     def tangent(self) -> "ShapedArray":
         """Return the type of a tangent of this: itself, or ``float0`` where not inexact."""
         if dtypes.issubdtype(self.dtype, np.inexact):

@@ -187,9 +187,13 @@ class Primitive:
     def def_impl(self, rule: RuleT) -> RuleT:
         """Declare, as a decorator, how arrays are computed while nothing is traced.
 
-        Without it the primitive is compiled by its ``lower`` rule, eagerly too.
+        Without it the primitive is compiled by its ``lower`` rule, eagerly too.  A primitive that
+        is not this package's may be given another: libraries do so on purpose.
         """
-        self._declare("evaluate", rule)
+        if self.built_in:
+            self._declare("evaluate", rule)
+        else:
+            self.replace_rule("evaluate", rule)
         return rule
 
     def def_abstract_eval(self, rule: RuleT) -> RuleT:

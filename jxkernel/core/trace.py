@@ -55,10 +55,15 @@ class Trace:
       function_name: the function being traced, for messages.
     """
 
-    __slots__ = ("parent",)
+    __slots__ = ("__weakref__", "parent")
 
     parent: "Trace"
     function_name = ""
+
+    @property
+    def main(self) -> "Trace":
+        """This trace, by the name that libraries know it by: one object for all its tracers."""
+        return self
 
     def process(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Apply a primitive to arguments, tracers of this trace or values foreign to it."""
@@ -161,6 +166,11 @@ class Tracer:
 
     owner: Trace
     aval: ShapedArray
+
+    @property
+    def _trace(self) -> Trace:
+        """The trace, by the name that libraries know it by."""
+        return self.owner
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -3,6 +3,6 @@
 A façade: it re-exports and holds nothing of its own.
 """
 
-from jxkernel.extend import core
+from jxkernel.extend import core, linear_util, source_info_util
 
-__all__ = ["core"]
+__all__ = ["core", "linear_util", "source_info_util"]

@@ -16,8 +16,12 @@ from jxkernel.core.zeros import UndefinedPrimal, Zero
 from jxkernel.core.zeros import is_linear as is_undefined_primal
 from jxkernel.ops.broadcast import add_tangents
 from jxkernel.ops.broadcast import instantiate as instantiate_zeros
+from jxkernel.transforms.jvp import JvpTrace as JVPTrace
+from jxkernel.transforms.jvp import JvpTracer as JVPTracer
 
 __all__ = [
+    "JVPTrace",
+    "JVPTracer",
     "UndefinedPrimal",
     "Zero",
     "add_tangents",

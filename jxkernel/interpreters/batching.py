@@ -3,7 +3,20 @@
 A façade: it re-exports and holds nothing of its own.
 """
 
-from jxkernel.api.extending import defbroadcasting, defvectorized, primitive_batchers
+from jxkernel.api.extending import (
+    axis_primitive_batchers,
+    defbroadcasting,
+    defvectorized,
+    fancy_primitive_batchers,
+    primitive_batchers,
+)
 from jxkernel.ops.broadcast import batch_to_front as bdim_at_front
 
-__all__ = ["bdim_at_front", "defbroadcasting", "defvectorized", "primitive_batchers"]
+__all__ = [
+    "axis_primitive_batchers",
+    "bdim_at_front",
+    "defbroadcasting",
+    "defvectorized",
+    "fancy_primitive_batchers",
+    "primitive_batchers",
+]

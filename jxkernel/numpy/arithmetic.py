@@ -27,6 +27,7 @@ from jxkernel.ops.compare import eq, gt, lt, ne
 from jxkernel.ops.complex import abs as absolute_value
 from jxkernel.ops.complex import sign as sign_of
 from jxkernel.ops.exponential import pow as power_of
+from jxkernel.ops.exponential import pow_p
 from jxkernel.ops.identity import stop_gradient
 from jxkernel.ops.rounding import RoundingMethod
 from jxkernel.ops.rounding import nextafter as next_number
@@ -316,7 +317,8 @@ def array_power(x: Any, y: Any) -> Any:
         if base.shape and exponent.shape and base.shape != exponent.shape:
             shape = broadcast_shapes(base.shape, exponent.shape)
             x, y = broadcast_to_shape(x, shape), broadcast_to_shape(y, shape)
-        return power_of(x, y)
+        # Bound as they are: a Python number stays of its own dtype beside an integer exponent.
+        return pow_p.bind(x, y)
     x, y = promote_operands("power", x, y, rule=numeric_dtype)
     if dtype_of(x) in dtypes.INEXACT:
         return power_of(x, y)

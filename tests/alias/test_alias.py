@@ -178,3 +178,13 @@ def test_jxkernel_cannot_be_imported_after_the_real_package(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "jax is loaded: restart" in done.stdout
+
+
+def test_internal_names_that_libraries_need_are_there_and_others_say_why_not(alias):
+    from jax._src import traceback_util
+    from jax._src.flatten_util import ravel_pytree
+
+    assert ravel_pytree is jxkernel.flatten_util.ravel_pytree
+    assert traceback_util.api_boundary(len) is len
+    with pytest.raises(ModuleNotFoundError, match=r"'jax._src.pjit' is internal .*alias of jxk"):
+        importlib.import_module("jax._src.pjit")

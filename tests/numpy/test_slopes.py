@@ -193,3 +193,10 @@ def test_a_literal_out_of_range_is_an_error(call):
 def test_floor_division_by_floating_zero_is_infinite(run, function):
     x, y = np.float32([1, -1, 2, 0, INF]), np.float32([0, 0, -0.0, 0, 0])
     np.testing.assert_array_equal(run(function)(x, y), [INF, -INF, -INF, NAN, INF])
+
+
+@pytest.mark.parametrize("run", [lambda f: f, jx.jit])
+def test_a_python_float_to_the_power_of_a_python_integer(run):
+    power = run(lambda n: 0.5**-n)
+    assert (power(3), power(jnp.asarray(2))) == (8.0, 4.0)
+    assert run(jx.grad(lambda x, n: x * 0.5**n))(1.0, 2) == 0.25

@@ -1,0 +1,8 @@
+"""Tracing to a program, by the field's older name.
+
+A façade: it re-exports and holds nothing of its own.
+"""
+
+from jxkernel.api.wrapped_functions import dce_jaxpr, trace_to_jaxpr_dynamic
+
+__all__ = ["dce_jaxpr", "trace_to_jaxpr_dynamic"]

@@ -1,0 +1,97 @@
+"""What packages that extend the system import: traces, types, programs, functions of leaves."""
+
+import numpy as np
+import pytest
+
+import jxkernel as jx
+import jxkernel.numpy as jnp
+from jxkernel import api_util
+from jxkernel.extend import core, linear_util, source_info_util
+from jxkernel.interpreters import ad, batching, mlir, partial_eval
+
+
+def test_traces_are_told_apart_by_their_state():
+    outside = core.get_opaque_trace_state(convention="test")
+    states = []
+
+    @jx.jit
+    def outer(x):
+        states.append(core.get_opaque_trace_state())
+        states.append(core.get_opaque_trace_state())
+        jx.vmap(lambda y: states.append(core.get_opaque_trace_state()) or y)(x)
+        return x
+
+    outer(jnp.ones(3))
+    assert states[0] == states[1]
+    assert states[2] != states[0]
+    assert outside == core.get_opaque_trace_state() != states[0]
+
+
+def test_a_taken_trace_can_be_made_current_again():
+    def f(x):
+        with core.take_current_trace() as trace:
+            constant = jnp.sin(1.0)
+            assert not isinstance(constant, jx.core.Tracer)
+            with core.set_current_trace(trace):
+                assert core.find_top_trace([x]) is trace
+                return x * constant
+
+    np.testing.assert_allclose(jx.jit(f)(2.0), 2 * np.sin(1.0), rtol=1e-6)
+
+
+def test_tracers_of_a_derivative_know_their_trace():
+    def f(x):
+        assert isinstance(x, ad.JVPTracer)
+        assert x._trace.main is core.find_top_trace([x]).main
+        return x
+
+    jx.jvp(f, (1.0,), (1.0,))
+
+
+def test_types_lose_and_gain_an_axis():
+    aval = jx.typeof(jnp.ones((2, 3, 4), jnp.int8))
+    assert core.mapped_aval(4, -1, aval).shape == (2, 3)
+    assert core.unmapped_aval(5, 3, aval).shape == (2, 3, 4, 5)
+    assert core.mapped_aval(4, None, aval) is core.unmapped_aval(4, None, aval) is aval
+    assert aval.to_tangent_aval().dtype == core.primal_dtype_to_tangent_dtype(aval.dtype)
+
+
+def test_functions_of_leaves_are_traced_and_pruned():
+    captured = jnp.arange(3.0)
+    leaves, structure = jx.tree.flatten((1.0, {"k": 2.0}))
+    fun = linear_util.wrap_init(lambda x, d: {"a": x * captured, "b": d["k"] + 1.0})
+    flat, out = api_util.flatten_fun_nokwargs(fun, structure)
+    with pytest.raises(linear_util.StoreException):
+        out()
+    jaxpr, avals, consts = partial_eval.trace_to_jaxpr_dynamic(flat, [jx.typeof(1.0)] * 2)
+    assert [aval.shape for aval in avals] == [(3,), ()]
+    assert out() == jx.tree.structure({"a": 0, "b": 0})
+    pruned, used = partial_eval.dce_jaxpr(jaxpr, [False, True])
+    assert used == [False, True]
+    assert jx.core.eval_jaxpr(pruned, consts, leaves[1]) == [3.0]
+
+
+def test_rules_that_see_the_new_axis():
+    seen = []
+    p = core.Primitive("test_axis_of_batch")
+    p.multiple_results = True
+    p.def_impl(lambda x: [x])
+    p.def_impl(lambda x: [x + 1])
+    p.def_abstract_eval(lambda x: [x])
+    mlir.register_lowering(p, mlir.lower_fun(lambda x: [x + 1], multiple_results=True))
+
+    def rule(size, name, kind, args, dims):
+        seen.append((size, name, dims))
+        return p.bind(*args), dims
+
+    batching.axis_primitive_batchers[p] = rule
+    found = jx.vmap(lambda x: p.bind(x)[0], axis_name="i", in_axes=1)(jnp.ones((2, 3)))
+    np.testing.assert_array_equal(found, np.full((3, 2), 2.0))
+    assert seen == [(3, "i", (1,))]
+
+
+def test_excluded_files_are_not_the_users():
+    file = "/nowhere/library/layers.py"
+    assert jx.source.is_user_file(file)
+    source_info_util.register_exclusion("/nowhere/library")
+    assert not jx.source.is_user_file(file)
