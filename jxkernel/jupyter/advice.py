@@ -10,13 +10,23 @@ Must not know: tracebacks, cells or IPython. Messages in, sentences out.
 
 from __future__ import annotations
 
+import ast
 import difflib
 import re
 from collections.abc import Iterable
 
+from jxkernel import numpy as jnp
 from jxkernel.runtime import ArrayImpl
 
-__all__ = ["advice", "plain_words", "with_static_name"]
+__all__ = [
+    "advice",
+    "at_update",
+    "for_loops_first",
+    "in_place_of",
+    "plain_words",
+    "with_argument_name",
+    "with_static_name",
+]
 
 _TRACER = r"'?\w*Tracer'?"
 _ROWS: tuple[tuple[type[Exception], str, str], ...] = (
@@ -89,6 +99,79 @@ _ELSEWHERE = {
     "fill": "jnp.full_like(x, value)",
     "add_": "x = x + y",
 }
+
+
+_UPDATES: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.Div: "divide",
+    ast.Pow: "power",
+}
+_COMPARING = {
+    "min": "the smaller of two values: jnp.minimum(a, b); of an array: jnp.min(x)",
+    "max": "the larger of two values: jnp.maximum(a, b); of an array: jnp.max(x)",
+    "sorted": "jnp.sort(x)",
+    "any": "jnp.any(x)",
+    "all": "jnp.all(x)",
+    "filter": "choose between values: jnp.where(condition, x, 0)",
+}
+
+
+def at_update(code: str) -> str:
+    """Returns an assignment to a part of an array as the update to write; empty where it is none.
+
+    Args:
+      code: the statement: `u[50] = 1.0`.
+    """
+    try:
+        (statement,) = ast.parse(code.strip()).body
+    except (SyntaxError, ValueError):
+        return ""
+    match statement:
+        case ast.Assign(targets=[ast.Subscript() as part]):
+            method = "set"
+        case ast.AugAssign(target=ast.Subscript() as part) if type(statement.op) in _UPDATES:
+            method = _UPDATES[type(statement.op)]
+        case _:
+            return ""
+    array, index, value = map(ast.unparse, (part.value, part.slice, statement.value))
+    if isinstance(part.slice, ast.Tuple):
+        index = index.removeprefix("(").removesuffix(")")
+    return f"{array} = {array}.at[{index}].{method}({value})"
+
+
+def in_place_of(code: str) -> str:
+    """Returns what to write in place of a loop or call of Python's or NumPy's; else nothing.
+
+    Args:
+      code: what needed a traced value's data, a call or the head of a loop: `min(x, 1.0)`,
+        `np.abs(x)`, `while x > 0:`.
+    """
+    if code.startswith("while "):
+        return "loop while a traced condition holds: lax.while_loop(condition, body, start)"
+    called = re.match(r"(?:(np|numpy)\.)?([\w.]+)\(", code)
+    if called is None:
+        return ""
+    module, name = called.groups()
+    if not module:
+        return _COMPARING.get(name, "")
+    found: object = jnp
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return f"jnp.{name}(...) in place of {module}.{name}(...)" if callable(found) else ""
+
+
+def for_loops_first(instead: Iterable[str]) -> tuple[str, ...]:
+    """Returns advice on an integer that a loop needs, the loop's own first."""
+    return tuple(sorted(instead, key=lambda line: not line.startswith("to loop")))
+
+
+def with_argument_name(instead: Iterable[str], name: str) -> tuple[str, ...]:
+    """Returns advice that names a function's argument to keep static."""
+    return tuple(
+        line.replace("static_argnames=...", f"static_argnames={name!r}") for line in instead
+    )
 
 
 def advice(error: Exception) -> tuple[str, ...]:

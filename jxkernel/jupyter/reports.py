@@ -209,8 +209,8 @@ def _map_warnings(provenance: Provenance) -> Iterator[str]:
             if loop.equations > 100:
                 code = "".join(f"\n    {line}" for line in loop.rewrite.splitlines())
                 yield (
-                    f"line {loop.line}: tracing unrolled {loop.times} rounds into "
-                    f"{loop.equations} equations; instead:{code or f' {loop.instead}'}"
+                    f"line {loop.line}: tracing unrolled {loop.times:,} rounds into "
+                    f"{loop.equations:,} equations; instead:{code or f' {loop.instead}'}"
                 )
 
 

@@ -30,8 +30,22 @@ import executing
 import IPython
 
 from jxkernel import source
-from jxkernel.errors import JXError
-from jxkernel.jupyter.advice import advice, plain_words, with_static_name
+from jxkernel.errors import (
+    ImmutableArrayError,
+    JXError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
+)
+from jxkernel.jupyter.advice import (
+    advice,
+    at_update,
+    for_loops_first,
+    in_place_of,
+    plain_words,
+    with_argument_name,
+    with_static_name,
+)
 from jxkernel.jupyter.display import View
 from jxkernel.jupyter.display.html import escape
 from jxkernel.runtime import exception_behind
@@ -43,6 +57,7 @@ _IPYTHON = os.path.dirname(os.path.abspath(IPython.__file__)) + os.sep
 _CHAIN = 20
 _FILE_BEGINS = re.compile(r"<[a-z-]+-(?=\d)|.*[/\\]")
 _FUNCTION = re.compile(r"of the function 'cell_\d+_*'")
+_OF_FUNCTION = re.compile(r"the traced argument (\w+) of the function '(?!cell_\d)")
 _ARGUMENT = re.compile(r"traced argument (\w+)")
 _ABOUT_VALUES = (TypeError, ValueError, IndexError, AttributeError, NotImplementedError)
 _UNBOUND = re.compile(r"cannot access (?:local|free) variable '(\w+)' where")
@@ -109,17 +124,37 @@ def _advise(error: Exception) -> None:
 
 
 def locate(error: BaseException) -> None:
-    """Fills in the code and underline of an error of jxkernel's that lacks them."""
-    if not isinstance(error, JXError) or error.underline is not None:
+    """Fills in the code and underline of an error of jxkernel's, and the rewrite of that code."""
+    if not isinstance(error, JXError):
         return
-    place = _place(error)
-    if place is None:
+    place = _place(error) if error.underline is None else None
+    if place is not None:
+        where, code, underline = place
+        error.where = error.where or where
+        error.code = error.code or code
+        if error.code == code:
+            error.underline = underline
+    _advise_in_users_words(error)
+
+
+def _advise_in_users_words(error: JXError) -> None:
+    """Puts the rewrite of the user's own line first."""
+    if isinstance(error, ImmutableArrayError):
+        update = at_update(error.code)
+        error.instead = (update,) if update else error.instead
         return
-    where, code, underline = place
-    error.where = error.where or where
-    error.code = error.code or code
-    if error.code == code:
-        error.underline = underline
+    start, end = error.underline or (0, 0)
+    underlined = error.code[start:end]
+    if isinstance(error, TracerBoolConversionError | TracerArrayConversionError):
+        line = error.code.strip()
+        instead = in_place_of(line if line.startswith("while ") else underlined)
+        if instead and instead not in error.instead:
+            error.instead = (instead, *error.instead)
+    elif isinstance(error, TracerIntegerConversionError) and underlined.startswith("range("):
+        error.instead = for_loops_first(error.instead)
+    named = [found.group(1) for line in error.origin if (found := _OF_FUNCTION.search(line))]
+    if len(named) == 1:
+        error.instead = with_argument_name(error.instead, named[0])
 
 
 def _place(error: BaseException) -> tuple[str, str, tuple[int, int]] | None:

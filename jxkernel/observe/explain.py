@@ -160,7 +160,7 @@ def explain(function: object, recorder: Recorder) -> str:
     for row in rows:
         lines.append(f"  {row.number}. {_place(row)}{row.sentence()} ({_cost(row)})")
         lines += [f"     fix: {row.fix}"] * bool(row.fix)
-        lines += [f"     failed: {row.error}"] * bool(row.error)
+        lines += [f"     failed: {_first_line(row.error)}"] * bool(row.error)
         lines += [f"     warning: {warning}" for warning in row.warnings()]
     lines += _constant_lines(recorder, name)
     lines += _effect_lines(recorder, name)
@@ -317,6 +317,11 @@ def _storm(fun: str, builds: Sequence[LedgerRow]) -> str:
     cause = f"{times} times for {kind.replace('_', ' ')}: {what}"
     advice = f"; {fix}" if fix else ""
     return f"{fun} was built again {count} times, {cost} in all; {cause}{advice}"
+
+
+def _first_line(error: str | None) -> str:
+    """What went wrong, without the lines that say where and what to write instead."""
+    return (error or "").partition("\n")[0]
 
 
 def _summary(name: str, rows: Sequence[LedgerRow], hits: int) -> str:

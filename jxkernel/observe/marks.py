@@ -232,8 +232,8 @@ def _map_lines(function: FunctionMap) -> Iterator[str]:
         yield f"  ! line {mark.line}: {mark.code} {mark.detail}"
     for loop in function.loops:
         yield (
-            f"  ! line {loop.line}: {loop.code} was unrolled {loop.times} times into "
-            f"{loop.equations} equations; to keep it a loop: {loop.instead}"
+            f"  ! line {loop.line}: {loop.code} was unrolled {loop.times:,} times into "
+            f"{loop.equations:,} equations; to keep it a loop: {loop.instead}"
         )
         for line in loop.rewrite.splitlines():
             yield f"      {line}"

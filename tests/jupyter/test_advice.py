@@ -3,7 +3,13 @@
 import pytest
 from IPython.core.error import UsageError
 
-from jxkernel.jupyter.advice import advice, plain_words, with_static_name
+from jxkernel.jupyter.advice import (
+    advice,
+    at_update,
+    in_place_of,
+    plain_words,
+    with_static_name,
+)
 from tests.jupyter.conftest import Notebook
 
 
@@ -80,3 +86,59 @@ def test_a_leaked_tracer_names_its_function_and_cell(notebook: Notebook) -> None
     printed = notebook.fails("kept[0] + 1", Exception).printed
     assert "Cell In[2], line 4" in printed
     assert "of the function 'f'" in printed
+
+
+@pytest.mark.parametrize(
+    ("code", "update"),
+    [
+        ("u[50] = 1.0", "u = u.at[50].set(1.0)"),
+        ("  u[1:-1, 0] += v", "u = u.at[1:-1, 0].add(v)"),
+        ("params['w'][0] *= 2", "params['w'] = params['w'].at[0].multiply(2)"),
+        ("self.x[i, :] = f(y)", "self.x = self.x.at[i, :].set(f(y))"),
+        ("u[0] //= 2", ""),
+        ("u = 1", ""),
+        ("u[0] = (1,", ""),
+    ],
+)
+def test_an_assignment_to_a_part_is_told_as_the_update_to_write(code: str, update: str) -> None:
+    assert at_update(code) == update
+
+
+@pytest.mark.parametrize(
+    ("code", "instead"),
+    [
+        ("min(x, 1.0)", "jnp.minimum(a, b)"),
+        ("sorted(x)", "jnp.sort(x)"),
+        ("np.abs(x)", "jnp.abs(...) in place of np.abs(...)"),
+        ("np.linalg.norm(x)", "jnp.linalg.norm(...) in place of np.linalg.norm(...)"),
+        ("while x > 0:", "lax.while_loop"),
+        ("np.no_such(x)", ""),
+        ("mine(x)", ""),
+        ("x > 0", ""),
+    ],
+)
+def test_calls_that_need_a_value_are_told_their_traced_form(code: str, instead: str) -> None:
+    assert instead in in_place_of(code)
+    assert bool(in_place_of(code)) == bool(instead)
+
+
+def test_errors_tell_the_rewrite_of_the_users_own_line(notebook: Notebook) -> None:
+    notebook.run("u = jnp.zeros(4)")
+    assert "    u = u.at[2].add(x[0])" in notebook.attempt("%%jit\nu[2] += x[0]").printed
+    assert "    u = u.at[2].set(1.0)" in notebook.attempt("u[2] = 1.0").printed
+    printed = notebook.attempt("%%jit\nbest = max(x[0], 1.0)").printed
+    assert "instead:\n    the larger of two values: jnp.maximum(a, b)" in printed
+    printed = notebook.attempt("%%jit\nlargest = np.abs(x).max()").printed
+    assert "instead:\n    jnp.abs(...) in place of np.abs(...)" in printed
+
+
+def test_a_range_over_an_argument_is_told_with_the_arguments_name(notebook: Notebook) -> None:
+    notebook.run(
+        "@jx.jit\ndef power(x, n):\n    for _ in range(n):\n        x = x * x\n    return x"
+    )
+    printed = notebook.attempt("power(x, 3)").printed
+    assert "instead:\n    to loop a traced number of times" in printed
+    assert "make the argument static: jit(f, static_argnames='n')" in printed
+    told = str(notebook.run("%jx explain power").value)
+    assert "failed: TracerIntegerConversionError: indexing, range or a shape needs" in told
+    assert "Where the value comes from" not in told

@@ -184,3 +184,11 @@ def test_flags_and_names_complete_with_tab(
     with provisionalcompleter():
         completions = list(notebook.shell.Completer.completions(f"{line}\n{body}", len(line)))
     assert sorted(one.text for one in completions) == sorted(found)
+
+
+@pytest.mark.parametrize("flag", ["--static n", "--donate n", "--grad n", "--vmap n:0"])
+def test_a_flag_for_a_name_that_is_not_defined_says_so(notebook: Notebook, flag: str) -> None:
+    ran = notebook.fails(f"%%jit {flag}\n(x * n).sum()", UsageError)
+    assert (
+        f"{flag.split()[0]}: the name 'n' is not defined; assign it in a cell before" in ran.printed
+    )

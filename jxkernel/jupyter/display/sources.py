@@ -185,7 +185,7 @@ def _text_lines(function: FunctionMap) -> Iterator[str]:
 
 
 def _loop_text(times: int, equations: int) -> str:
-    return f"{times} rounds made {equations} equations"
+    return f"{times:,} rounds made {equations:,} equations"
 
 
 def _function_html(function: FunctionMap, shown: set[str]) -> Html:

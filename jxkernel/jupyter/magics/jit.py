@@ -322,6 +322,27 @@ def _check_awaiting(version: Version, request: Request) -> None:
         )
 
 
+def _check_defined(version: Version) -> None:
+    """Refuses flags for names that the cell reads and the notebook does not have.
+
+    Raises:
+      UsageError: there is one.
+    """
+    options = version.options
+    wanted = {
+        "--static": options.static,
+        "--donate": options.donate,
+        "--grad": options.grad,
+        "--vmap": [name for name, _ in options.axes],
+    }
+    for flag, names in wanted.items():
+        for name in names:
+            if name in version.source.names.reads and name not in version.namespace:
+                raise UsageError(
+                    f"{flag}: the name {name!r} is not defined; assign it in a cell before"
+                )
+
+
 def _check_request(version: Version, inputs: Inputs) -> None:
     """Checks the flags that name inputs and results against the cell.
 
@@ -329,6 +350,7 @@ def _check_request(version: Version, inputs: Inputs) -> None:
       UsageError: one names something that the cell does not read or assign.
     """
     options = version.options
+    _check_defined(version)
     reads = [*inputs.traced, *inputs.static]
     check_names("--static", options.static, reads, "reads")
     traced = list(inputs.traced)
