@@ -321,7 +321,9 @@ class Requests:
           ValueError: it makes no sense.
           RuntimeError: it needs a restart, or a platform does not start.
         """
-        return tidied(_bounded(self._switch().apply(change).to_data()))
+        done = self._switch().apply(change)
+        runtime.default_device()  # with another number of devices the CPU's client is made anew
+        return tidied(_bounded(done.to_data()))
 
     def explain(self, cell: str, number: int | None = None) -> dict[str, Any]:
         """Returns what was built in a cell, and why.

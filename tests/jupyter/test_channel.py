@@ -85,6 +85,18 @@ def test_status_is_told_when_code_changes_it(kernel: Kernel) -> None:
     assert front.hear("status")["x64"] is False
 
 
+def test_status_is_told_when_a_front_end_changes_it(kernel: Kernel) -> None:
+    front = Front(kernel)
+    front.say(Sync())
+    front.hear("history")
+    for count in (2, 1):
+        change = {"cpu_devices": count, "x64": count == 2}
+        front.say(Request(id=str(count), name="apply", arguments={"change": change}))
+        assert front.hear("reply")["value"]["changes"]
+        status = front.hear("status")
+        assert (len(status["devices"]), status["x64"]) == (count, count == 2)
+
+
 def test_a_request_that_nobody_answers_is_told_so(kernel: Kernel) -> None:
     front = Front(kernel)
     front.say(Request(id="7", name="the weather"))

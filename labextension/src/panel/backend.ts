@@ -18,13 +18,12 @@ const PACE = 200;
 
 /** Keeps a choice, asks what it would do, and applies it. */
 export class BackendModel {
-  constructor(
-    private readonly _ask: Ask,
-    private readonly _changed: () => void
-  ) {
-    const ask = (): Promise<BackendAnswer> => _ask('backend', { start: this._starts });
-    this.state = new Feed(ask, () => this._onState());
-    this.preview = new Feed(() => this._preview(), _changed);
+  constructor(ask: Ask, changed: () => void) {
+    this._ask = ask;
+    this._changed = changed;
+    const state = (): Promise<BackendAnswer> => ask('backend', { start: this._starts });
+    this.state = new Feed(state, () => this._onState());
+    this.preview = new Feed(() => this._preview(), changed);
   }
 
   /** What computes now. */
@@ -149,6 +148,8 @@ export class BackendModel {
     return this._ask('preview', { change });
   }
 
+  private readonly _ask: Ask;
+  private readonly _changed: () => void;
   private readonly _pace = new Pace(() => void this.preview.refresh());
   private _chosen: Partial<IChoice> = {};
   private _starts = false;

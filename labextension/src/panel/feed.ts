@@ -5,13 +5,13 @@
 /** Asks one question at a time, and keeps the latest answer. */
 export class Feed<A> {
   /**
-   * @param _ask asks the kernel.
-   * @param _changed is called when anything here has changed.
+   * @param ask asks the kernel.
+   * @param changed is called when anything here has changed.
    */
-  constructor(
-    private readonly _ask: () => Promise<A>,
-    private readonly _changed: () => void
-  ) {}
+  constructor(ask: () => Promise<A>, changed: () => void) {
+    this._ask = ask;
+    this._changed = changed;
+  }
 
   /** The latest answer; null until there is one. */
   get answer(): A | null {
@@ -79,6 +79,8 @@ export class Feed<A> {
     this._changed();
   }
 
+  private readonly _ask: () => Promise<A>;
+  private readonly _changed: () => void;
   private _answer: A | null = null;
   private _error = '';
   private _isAsking = false;
@@ -89,15 +91,14 @@ export class Feed<A> {
 
 /** Calls an action soon, at most once in an interval. */
 export class Pace {
-  constructor(
-    private readonly _action: () => void,
-    private readonly _now: () => number = () => Date.now()
-  ) {}
+  constructor(action: () => void) {
+    this._action = action;
+  }
 
   /** Asks for a call, so many milliseconds after the one before at the earliest. */
   request(interval: number): void {
     if (this._timer === null) {
-      const wait = Math.max(this._latest + interval - this._now(), 0);
+      const wait = Math.max(this._latest + interval - Date.now(), 0);
       this._timer = setTimeout(() => this._call(), wait);
     }
   }
@@ -112,10 +113,11 @@ export class Pace {
 
   private _call(): void {
     this._timer = null;
-    this._latest = this._now();
+    this._latest = Date.now();
     this._action();
   }
 
+  private readonly _action: () => void;
   private _latest = Number.NEGATIVE_INFINITY;
   private _timer: ReturnType<typeof setTimeout> | null = null;
 }
