@@ -95,6 +95,23 @@ class Kernel:
                 reply.content = message["content"]
         return reply
 
+    def subshell(self) -> str:
+        """Makes a thread that handles messages beside the running cell, and returns its id."""
+        message = self.client.session.msg("create_subshell_request", {})
+        self.client.control_channel.send(message)
+        while True:
+            reply = self.client.get_control_msg(timeout=TIMEOUT)
+            if reply["parent_header"].get("msg_id") == message["header"]["msg_id"]:
+                return reply["content"]["subshell_id"]
+
+    def send_beside(self, source: str, subshell: str) -> str:
+        """Sends code to a subshell, out of the history, and returns the number of the request."""
+        content = {"code": source, "silent": True, "store_history": False, "allow_stdin": False}
+        message = self.client.session.msg("execute_request", content)
+        message["header"]["subshell_id"] = subshell
+        self.client.shell_channel.send(message)
+        return message["header"]["msg_id"]
+
     def receive_comm(self, request: str) -> None:
         """Waits until a comm's message has been handled."""
         while True:

@@ -111,3 +111,38 @@ def test_in_a_kernel_the_selector_is_set_by_messages(kernel: Kernel) -> None:
     request = click(kernel, "selector.apply_button")
     updates(kernel, request, "did not work: AttributeError")
     kernel.ok("selector.close()")
+
+
+def test_in_a_kernel_the_memory_panel_deletes_after_two_clicks(kernel: Kernel) -> None:
+    kernel.ok("panel = jx.widgets.MemoryPanel(interval=0.01)\nbig = jnp.ones((100, 100))")
+    place = kernel.value("[name for _, name in panel.held.options].index('big')")
+    kernel.receive_comm(set_control(kernel, "panel.held", index=[int(place)]))
+    updates(kernel, click(kernel, "panel.release_button"), "Nothing is deleted yet")
+    assert kernel.value("big.is_deleted()") == "False"
+    updates(kernel, click(kernel, "panel.delete_button"), "big deleted: 40 KB")
+    assert kernel.value("'big' in globals()") == "False"
+    kernel.ok("panel.close()")
+
+
+def test_in_a_kernel_a_benchmark_runs_at_a_click(kernel: Kernel) -> None:
+    kernel.ok("bench = jx.widgets.Benchmark(jx.jit(lambda a: a * 2), x)\nbench")
+    (saved,) = left_by(kernel, click(kernel, "bench.run_button")).values()
+    assert "1 measurement" in saved["text/plain"]
+    assert "f32[8]" in saved["text/plain"]
+    assert kernel.value("len(bench._chart.outputs)") == "1"
+    kernel.ok("bench.close()")
+
+
+def test_in_a_kernel_a_control_acts_beside_a_running_cell(kernel: Kernel) -> None:
+    kernel.ok("selector = jx.widgets.BackendSelector(interval=0.01)\nselector")
+    kernel.ok("import threading\ngo = threading.Event()")
+    subshell = kernel.subshell()
+    running = kernel.send("reached = True\ngo.wait(60)\nmade = jnp.ones(2)")
+    beside = "while 'reached' not in globals(): pass\nselector.x64.value = True"
+    updates(kernel, kernel.send_beside(beside, subshell), "is running: what it does")
+    request = kernel.send_beside("selector.apply_button.click()", subshell)
+    updates(kernel, request, "64-bit dtypes on")
+    kernel.send_beside("go.set()", subshell)
+    kernel.receive_comm(running)
+    assert kernel.value("made.dtype.name") == "'float64'"
+    kernel.ok("selector.close()\njx.config.update('jax_enable_x64', False)")
