@@ -3,6 +3,7 @@
 Public as ``jxkernel.ops.segment_sum`` and its kin.
 """
 
+from functools import partial
 from operator import index
 from typing import Any
 
@@ -19,6 +20,7 @@ from jxkernel.numpy.reductions import min as least
 from jxkernel.numpy.reductions import prod, sum
 from jxkernel.ops.indexing import GatherScatterMode, ScatterDimensionNumbers, scatter_add
 from jxkernel.ops.joining import concatenate
+from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.scatter import scatter_max, scatter_min, scatter_mul
 from jxkernel.ops.shape import expand_dims, reshape
 
@@ -145,7 +147,7 @@ def segment_sum(
     unique_indices: bool = False,
     bucket_size: int | None = None,
     mode: Any = None,
-    out_sharding: None = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Return the sums of the rows that share an id.
 
@@ -160,7 +162,7 @@ def segment_sum(
         many rows.
       mode: what becomes of rows whose id is no segment: they are dropped where it is None,
         ``"drop"`` or ``"fill"``; ``"clip"`` moves them to the nearest; see ``.at``.
-      out_sharding: must be None.
+      out_sharding: how the result is divided over explicit mesh axes.
 
     Returns:
       an array of shape (num_segments, *row), with 0 for an empty segment.
@@ -177,9 +179,8 @@ def segment_sum(
     >>> jx.ops.segment_sum(jnp.array([1, 2, 3]), jnp.array([0, 0, 1]), num_segments=3)
     Array([3, 3, 0], dtype=int32)
     """
-    _refuse_sharding("segment_sum", out_sharding)
     how = (num_segments, indices_are_sorted, unique_indices, bucket_size, mode)
-    return _segments("segment_sum", data, segment_ids, *how)
+    return _divided("segment_sum", data, segment_ids, out_sharding, how)
 
 
 def segment_prod(
@@ -190,7 +191,7 @@ def segment_prod(
     unique_indices: bool = False,
     bucket_size: int | None = None,
     mode: Any = None,
-    out_sharding: None = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Return the products of the rows that share an id; 1 for an empty segment.
 
@@ -202,9 +203,8 @@ def segment_prod(
     >>> jx.ops.segment_prod(jnp.array([2, 3, 4]), jnp.array([0, 0, 1]), num_segments=3)
     Array([6, 4, 1], dtype=int32)
     """
-    _refuse_sharding("segment_prod", out_sharding)
     how = (num_segments, indices_are_sorted, unique_indices, bucket_size, mode)
-    return _segments("segment_prod", data, segment_ids, *how)
+    return _divided("segment_prod", data, segment_ids, out_sharding, how)
 
 
 def segment_max(
@@ -215,7 +215,7 @@ def segment_max(
     unique_indices: bool = False,
     bucket_size: int | None = None,
     mode: Any = None,
-    out_sharding: None = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Return the greatest of the rows that share an id, element by element.
 
@@ -227,9 +227,8 @@ def segment_max(
     >>> jx.ops.segment_max(jnp.array([2.0, 3.0, 4.0]), jnp.array([0, 0, 1]), num_segments=3)
     Array([  3.,   4., -inf], dtype=float32)
     """
-    _refuse_sharding("segment_max", out_sharding)
     how = (num_segments, indices_are_sorted, unique_indices, bucket_size, mode)
-    return _segments("segment_max", data, segment_ids, *how)
+    return _divided("segment_max", data, segment_ids, out_sharding, how)
 
 
 def segment_min(
@@ -240,7 +239,7 @@ def segment_min(
     unique_indices: bool = False,
     bucket_size: int | None = None,
     mode: Any = None,
-    out_sharding: None = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Return the least of the rows that share an id, element by element.
 
@@ -252,13 +251,12 @@ def segment_min(
     >>> jx.ops.segment_min(jnp.array([2.0, 3.0, 4.0]), jnp.array([0, 0, 1]), num_segments=3)
     Array([ 2.,  4., inf], dtype=float32)
     """
-    _refuse_sharding("segment_min", out_sharding)
     how = (num_segments, indices_are_sorted, unique_indices, bucket_size, mode)
-    return _segments("segment_min", data, segment_ids, *how)
+    return _divided("segment_min", data, segment_ids, out_sharding, how)
 
 
-def _refuse_sharding(name: str, out_sharding: Any) -> None:
-    if out_sharding is not None:
-        raise NotImplementedError(
-            f"{name}(out_sharding=...) is not supported: constrain the result instead"
-        )
+def _divided(name: str, data: Any, ids: Any, out_sharding: Any, how: tuple[Any, ...]) -> Any:
+    """Return a reduction of segments, its result divided as asked, if that is."""
+    if out_sharding is None:
+        return _segments(name, data, ids, *how)
+    return with_out_sharding(partial(_segments, name), (data, ids), out_sharding, *how)

@@ -327,11 +327,13 @@ def dot(
     dimension_numbers: Any = None,
     precision: PrecisionLike = None,
     preferred_element_type: Any = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Return the product of vectors or matrices, or of arrays by dimension numbers.
 
     Without ``dimension_numbers`` both operands are vectors or matrices, and the last axis of the
-    left is summed over with the first of the right.
+    left is summed over with the first of the right.  The other arguments are those of
+    ``dot_general``.
 
     Raises:
       TypeError: an operand is neither vector nor matrix.
@@ -351,7 +353,8 @@ def dot(
                 "matrices; dot_general takes others"
             )
         dimension_numbers = (((ranks[0] - 1,), (0,)), ((), ()))
-    return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
+    how = (dimension_numbers, precision, preferred_element_type)
+    return dot_general(lhs, rhs, *how, out_sharding=out_sharding)
 
 
 def batch_matmul(lhs: Any, rhs: Any, precision: PrecisionLike = None) -> Any:

@@ -15,6 +15,7 @@ from jxkernel.core.zeros import scalar_like
 from jxkernel.errors import ShapeError
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.convert import convert_element_type
+from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.structural import canonical_axis, integers, is_array, listed, without_derivative
 
 __all__ = ["broadcasted_iota", "empty", "full", "full_like", "iota", "iota_p"]
@@ -34,13 +35,16 @@ def iota(dtype: Any, size: int) -> Any:
     return broadcasted_iota(dtype, (size,), 0)
 
 
-def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Any:
+def broadcasted_iota(
+    dtype: Any, shape: Sequence[int], dimension: int, *, out_sharding: Any = None
+) -> Any:
     """Return an array whose elements are their own positions along one axis.
 
     Args:
       dtype: a numeric dtype.
       shape: the result's shape.
       dimension: the axis along which it counts.
+      out_sharding: how the result is divided over explicit mesh axes.
 
     Raises:
       TypeError: the dtype is not numeric.
@@ -52,6 +56,8 @@ def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Any:
     >>> lax.broadcasted_iota("int32", (2, 3), 1).tolist()
     [[0, 1, 2], [0, 1, 2]]
     """
+    if out_sharding is not None:
+        return with_out_sharding(broadcasted_iota, (), out_sharding, dtype, shape, dimension)
     return iota_p.bind(
         dtype=dtypes.check_and_canonicalize_user_dtype(dtype, "iota"),
         shape=integers(shape),

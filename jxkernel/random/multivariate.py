@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.numpy.creation import canonical_shape
+from jxkernel.numpy.creation import canonical_shape, placed
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
     argument_aval,
@@ -28,13 +28,6 @@ from jxkernel.random.keys import split
 __all__ = ["ball", "multivariate_normal", "orthogonal"]
 
 _METHODS = ("cholesky", "eigh", "svd")
-
-
-def _refuse_sharding(name: str, out_sharding: Any) -> None:
-    if out_sharding is not None:
-        raise NotImplementedError(
-            f"random.{name}(out_sharding=...) is not supported: constrain the result instead"
-        )
 
 
 # ---------------------------------------------------------------- multivariate_normal
@@ -70,7 +63,7 @@ def multivariate_normal(
     dtype: Any = None,
     method: str = "cholesky",
     *,
-    out_sharding: None = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Return random vectors of normal distributions with given means and covariances.
 
@@ -82,7 +75,7 @@ def multivariate_normal(
       dtype: a floating dtype; that of the parameters if not given.
       method: how to take the root of ``cov``: ``"cholesky"``, or ``"eigh"`` or ``"svd"``, which
         take singular matrices too.
-      out_sharding: must be None.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     Raises:
       TypeError: a parameter is no array.
@@ -96,7 +89,6 @@ def multivariate_normal(
     (3, 2)
     """
     name = "multivariate_normal"
-    _refuse_sharding(name, out_sharding)
     if method not in _METHODS:
         raise ValueError(f"random.{name} got method={method!r}: it is one of {_METHODS}")
     center, spread = argument_aval(f"random.{name}", mean), argument_aval(f"random.{name}", cov, 1)
@@ -112,7 +104,7 @@ def multivariate_normal(
     if broadcast_shapes(lead, joint) != lead:
         raise ValueError(f"random.{name} got parameters of shape {joint} for shape {lead}")
     z = normal(key, (*lead, center.shape[-1]), found)
-    return _transformed(z, mean, cov, method=method)
+    return placed(_transformed(z, mean, cov, method=method), None, out_sharding)
 
 
 # ---------------------------------------------------------------- orthogonal
@@ -137,7 +129,7 @@ def orthogonal(
     dtype: Any = None,
     m: int | None = None,
     *,
-    out_sharding: None = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Return random orthogonal (unitary, for a complex dtype) matrices, uniformly distributed.
 
@@ -147,7 +139,7 @@ def orthogonal(
       shape: how many matrices.
       dtype: a floating or complex dtype; the default float dtype if not given.
       m: the number of columns; ``n`` if not given.
-      out_sharding: must be None.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     Returns:
       an array of shape (*shape, n, m), with orthonormal columns, or rows if m > n.
@@ -163,13 +155,12 @@ def orthogonal(
     >>> bool(jnp.allclose(q @ q.T, jnp.eye(3), atol=1e-5))
     True
     """
-    _refuse_sharding("orthogonal", out_sharding)
     rows, columns = index(n), index(n if m is None else m)
     if min(rows, columns) < 0:
         raise ValueError(f"random.orthogonal got n={n} and m={m}: sizes are not negative")
     sizes = (max(rows, columns), min(rows, columns))
     z = normal(key, (*canonical_shape(shape), *sizes), dtype)
-    return _with_positive_diagonal(z, columns > rows)
+    return placed(_with_positive_diagonal(z, columns > rows), None, out_sharding)
 
 
 # ---------------------------------------------------------------- ball
@@ -189,7 +180,7 @@ def ball(
     shape: int | Sequence[int] = (),
     dtype: Any = None,
     *,
-    out_sharding: None = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Return random points, uniformly distributed in the unit ball of a p-norm.
 
@@ -199,7 +190,7 @@ def ball(
       p: which norm, a positive number.
       shape: how many points.
       dtype: a floating dtype; the default one if not given.
-      out_sharding: must be None.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     Returns:
       an array of shape (*shape, d).
@@ -213,8 +204,7 @@ def ball(
     >>> bool((random.ball(random.key(0), 3) ** 2).sum() <= 1)
     True
     """
-    _refuse_sharding("ball", out_sharding)
     found, lead = float_dtype("ball", dtype), canonical_shape(shape)
     keys = split(key)
     g = generalized_normal(keys[0], p, (*lead, index(d)), found)
-    return _inside(g, exponential(keys[1], lead, found), p)
+    return placed(_inside(g, exponential(keys[1], lead, found), p), None, out_sharding)

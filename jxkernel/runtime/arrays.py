@@ -67,7 +67,9 @@ class Array(metaclass=_ArrayMeta):
 def _aval(array: Any) -> ShapedArray:
     """Return the type of an array: where it lies says how explicit axes divide it."""
     aval, sharding = array.aval, array._sharding
-    division = None if is_single(sharding) else division_of(sharding, aval.ndim)
+    if type(sharding) is SingleDeviceSharding:
+        return aval if aval.division is None else aval.update(division=None)
+    division = division_of(sharding, aval.ndim)
     return aval if aval.division is division else aval.update(division=division)
 
 

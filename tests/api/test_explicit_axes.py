@@ -442,6 +442,9 @@ def test_creation_and_drawing_divide_results_as_asked(explicit):
             lambda how: jnp.array(np.ones((8, 2)), out_sharding=how),
             lambda how: jx.random.normal(jx.random.key(0), (8, 2), out_sharding=how),
             lambda how: jx.nn.one_hot(jnp.arange(8), 2, out_sharding=how),
+            lambda how: lax.broadcasted_iota(int, (8, 2), 0, out_sharding=how),
+            lambda how: lax.dot(np.ones((8, 3)), np.ones((3, 2)), out_sharding=how),
+            lambda how: jx.ops.segment_sum(np.ones((3, 2)), np.arange(3), 8, out_sharding=how),
         ):
             assert typed(make(P("x"))) == "8@x,2"
         with pytest.raises(TypeError, match="out_sharding got 3"):
