@@ -10,12 +10,16 @@ export class LinkedLines {
     this.lines = lines;
     lines.forEach((one, index) => {
       if (one.line) {
-        const key = keyOf(one);
-        const known = this._byPlace.get(key);
+        let ofFile = this._byPlace.get(one.file);
+        if (!ofFile) {
+          ofFile = new Map();
+          this._byPlace.set(one.file, ofFile);
+        }
+        const known = ofFile.get(one.line);
         if (known) {
           known.push(index);
         } else {
-          this._byPlace.set(key, [index]);
+          ofFile.set(one.line, [index]);
         }
       }
     });
@@ -25,7 +29,7 @@ export class LinkedLines {
 
   /** The lines that came from a line of source. */
   of(place: { file: string; line: number } | null): readonly number[] {
-    return (place && this._byPlace.get(keyOf(place))) ?? [];
+    return (place && this._byPlace.get(place.file)?.get(place.line)) ?? [];
   }
 
   /** The lines that have the words. */
@@ -49,7 +53,7 @@ export class LinkedLines {
     return (this._width ??= this.lines.reduce((most, one) => Math.max(most, one.text.length), 0));
   }
 
-  private readonly _byPlace = new Map<string, number[]>();
+  private readonly _byPlace = new Map<string, Map<number, number[]>>();
   private _lower: string[] | null = null;
   private _width: number | null = null;
 }

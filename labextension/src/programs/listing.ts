@@ -23,6 +23,14 @@ export class Listing {
   /** How many equations are listed. */
   readonly count: number;
 
+  /** The length of the longest row, in characters. */
+  get width(): number {
+    return (this._width ??= this.rows.reduce(
+      (most, one) => Math.max(most, one.text.length + 2 * indent(one)),
+      0
+    ));
+  }
+
   /** The indexes of the rows that are shown. */
   get shown(): readonly number[] {
     return (this._shown ??= this._find());
@@ -189,6 +197,7 @@ export class Listing {
   private _lower: string[] | null = null;
   private _shown: number[] | null = null;
   private _found = 0;
+  private _width: number | null = null;
   private _words = '';
   private _step: number;
 }

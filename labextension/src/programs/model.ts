@@ -9,7 +9,7 @@ import { Signal } from '@lumino/signaling';
 import type { JaxprPayload, ProgramPart } from '../protocol';
 import type { IPlaces, ISessions } from '../tokens';
 import { LinkedLines } from './linked.ts';
-import { Listing, indent } from './listing.ts';
+import { Listing } from './listing.ts';
 import { rowsOf } from './rows.ts';
 
 /** Holds a program, and what is shown of it. */
@@ -156,7 +156,7 @@ export class ProgramModel implements IDisposable {
     this._source = new LinkedLines(this._data.source);
     this._equations = new LinkedLines(
       this._listing.rows.map(one => ({
-        text: ' '.repeat(2 * indent(one)) + one.text,
+        text: one.text,
         file: one.equation?.file ?? '',
         line: one.equation?.line ?? 0
       }))

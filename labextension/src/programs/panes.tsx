@@ -77,7 +77,7 @@ export function Equations(props: {
       onKey={onKey}
       reveal={{ index: active, request: model.request }}
       rows={props.rows}
-      width={model.equations.width + 24}
+      width={listing.width + 24}
       row={(position, id, style) => {
         const index = shown[position] as number;
         const row = listing.rows[index] as IRow;
