@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType, ModuleType
 from typing import Any
@@ -88,6 +88,7 @@ class TraceInfo:
       watching: what was seen of the names while it ran, or None.
       rendered: what was drawn of it, so that a hit draws nothing again.
       names: the cell's names for variables of the program, as far as `provenance` saw them.
+      texts: names whose texts were made of traced values, and tell their types only.
     """
 
     structure: Any
@@ -100,6 +101,7 @@ class TraceInfo:
     watching: Watching | None = None
     rendered: dict[str, Any] = field(default_factory=dict)
     names: dict[Any, str] = field(default_factory=dict)
+    texts: tuple[str, ...] = ()
     _provenance: Provenance | None = None
 
     @property
@@ -386,6 +388,7 @@ class Version:
         )
         self.check_leaks(_leaks_of_names(bound))
         info = TraceInfo(structure, kept, deleted, rebuilt, tuple(changes), self.cell.name)
+        info.texts = tuple(_texts_of_traced({**bound, "the result": value}))
         return CellResult(arrays, info)
 
     def _is_rebuilt(self, name: str, value: Any) -> bool:
@@ -500,6 +503,13 @@ def _leaks_of_names(bound: Mapping[str, Any]) -> list[tuple[str, str]]:
         for leaf in tree.leaves(value)
         if not isinstance(leaf, Tracer | ArrayImpl) and (holder := _traced_inside(leaf))
     ]
+
+
+def _texts_of_traced(bound: Mapping[str, Any]) -> Iterator[str]:
+    """The names that hold texts in which a traced value stands by its type."""
+    for name, value in bound.items():
+        if any(isinstance(leaf, str) and "Traced<" in leaf for leaf in tree.leaves(value)):
+            yield name
 
 
 def _own(leaf: Any) -> Any:

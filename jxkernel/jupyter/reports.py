@@ -86,6 +86,7 @@ def report_of(
         warnings=(
             *_slow(steps, name),
             *_warnings(version, inputs, info.provenance if traced else None, traced),
+            *map(_text_warning, info.texts),
         ),
     )
 
@@ -198,6 +199,13 @@ def _warnings(
     if len(found) > _WARNINGS:
         found[_WARNINGS:] = [f"… {len(found) - _WARNINGS} more; see the map of the source"]
     return found
+
+
+def _text_warning(name: str) -> str:
+    return (
+        f"{name} holds a text made of a traced value, which tells its type and not its value; make "
+        "the text in a cell after this one"
+    )
 
 
 def _map_warnings(provenance: Provenance) -> Iterator[str]:

@@ -48,6 +48,7 @@ from jxkernel.jupyter.advice import (
 )
 from jxkernel.jupyter.display import View
 from jxkernel.jupyter.display.html import escape
+from jxkernel.observe.names import is_library_file
 from jxkernel.runtime import exception_behind
 
 __all__ = ["Filter", "is_placed", "locate", "name_cells", "tidy", "with_cell_names"]
@@ -128,6 +129,11 @@ def locate(error: BaseException) -> None:
     if not isinstance(error, JXError):
         return
     place = _place(error) if error.underline is None else None
+    if is_library_file(error.where):
+        # A library that the user called: the call is theirs to change.
+        place = _place(error)
+        if place is not None and not is_library_file(place[0]):
+            error.where = error.code = ""
     if place is not None:
         where, code, underline = place
         error.where = error.where or where
@@ -264,7 +270,7 @@ class Filter:
             return self._original(etype, evalue, etb, *args, **kwargs)
         with _thin_causes(evalue):
             if isinstance(etb, TracebackType):
-                etb = without_machinery(etb)
+                etb = without_machinery(etb, libraries=isinstance(evalue, JXError))
             elif isinstance(evalue, SyntaxError) and self._is_cell(evalue.filename):
                 etb = []  # the frames that led to the cell, of which the user wrote none
             return self._original(etype, evalue, etb, *args, **kwargs)
@@ -321,13 +327,23 @@ def _thin_causes(error: BaseException | None) -> Generator[None]:
             one.__traceback__ = traceback
 
 
-def without_machinery(traceback: TracebackType) -> TracebackType:
+def without_machinery(traceback: TracebackType, *, libraries: bool = False) -> TracebackType:
     """Returns a traceback without the frames of this package and those between cell and magic.
 
     The first entry is IPython's own, which its printer drops; it stays.
+
+    Args:
+      traceback: the traceback.
+      libraries: whether to leave out the frames of installed libraries too: what they met is told
+        by the user's line that called them.
     """
     entries = _entries(traceback)
-    kept = [one for one in entries[1:] if not _is_machinery(one.tb_frame.f_code.co_filename)]
+    files = [one.tb_frame.f_code.co_filename for one in entries]
+    kept = [
+        one
+        for one, file in zip(entries[1:], files[1:], strict=True)
+        if not (_is_machinery(file) or (libraries and is_library_file(file)))
+    ]
     known = bool(kept)
     if kept and _called_a_magic(entries, kept[0]):
         kept = kept[1:]
@@ -349,14 +365,18 @@ def _is_machinery(file: str) -> bool:
 
 
 def _innermost_user_frame(traceback: TracebackType | None) -> tuple[FrameType | None, int]:
+    """The innermost frame of the user's own code, or else of a library's."""
     found: tuple[FrameType | None, int] = (None, 0)
+    own: tuple[FrameType | None, int] = (None, 0)
     while traceback is not None:
         called = traceback.tb_next
         is_call = called is not None and called.tb_frame.f_code.co_name == "run_cell_magic"
         if source.is_user_code(traceback.tb_frame.f_code) and not is_call:
             found = (traceback.tb_frame, traceback.tb_lasti)
+            if not is_library_file(traceback.tb_frame.f_code.co_filename):
+                own = found
         traceback = traceback.tb_next
-    return found
+    return own if own[0] is not None else found
 
 
 def _node_at(frame: FrameType, offset: int) -> Any:

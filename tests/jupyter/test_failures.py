@@ -194,3 +194,20 @@ def test_nothing_is_kept_of_a_failed_wait(notebook: Notebook) -> None:
     notebook.fails("%%jit --max-traces 0\ny = x + 1", AssertionError)
     assert notebook.names["y"] == "kept"
     np.testing.assert_array_equal(notebook.names["x"], np.arange(8.0))
+
+
+@pytest.mark.parametrize(
+    ("call", "frame"),
+    [("np.mean([x, x])", "fromnumeric.py"), ("scipy.linalg.norm(x)", "_misc.py")],
+)
+def test_a_library_that_needs_a_value_is_told_by_the_line_that_called_it(
+    notebook: Notebook, call: str, frame: str
+) -> None:
+    notebook.run("import scipy.linalg")
+    ran = notebook.fails(f"%%jit\ny = x * 2\nz = {call}", TracerArrayConversionError)
+    assert f"line 3:\n    z = {call}\n        {'^' * len(call)}" in ran.printed
+    assert frame not in ran.printed
+    notebook.run("%xmode Verbose")
+    ran = notebook.fails(f"%%jit\ny = x * 2\nz = {call}", TracerArrayConversionError)
+    notebook.run("%xmode Context")
+    assert frame in ran.printed

@@ -207,3 +207,18 @@ def test_a_long_unrolled_loop_is_told_with_the_loop_to_write(notebook: Notebook)
     assert "warning" not in notebook.run(f"%%jit\n{lines}").shown[0]["text/plain"]
     shown = notebook.run("%jx map").value
     assert "unrolled" not in shown.text
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        ("s = 'sum: ' + str(x.sum())", "s"),
+        ("s = {'told': f'{x.sum()}'}", "s"),
+        ("f'{x.sum()}'", "the result"),
+    ],
+)
+def test_a_text_made_of_a_traced_value_is_told(notebook: Notebook, body: str, name: str) -> None:
+    for _ in range(2):  # it is as wrong at a hit
+        ran = notebook.run(f"%%jit\n{body}")
+        assert f"warning: {name} holds a text made of a traced value" in ran.shown[0]["text/plain"]
+    assert "warning" not in notebook.run("%%jit\ns = f'{x.shape}'").shown[0]["text/plain"]
