@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
+from weakref import WeakSet
 
 from jxkernel import events
 from jxkernel.events import Reason
@@ -70,6 +71,7 @@ class Session:
       profile: the profile that `%jx trace start` began, or None.
       program: gives the outline of the cell traced last.
       teaching: teaching mode, on while `settings.teach` is.
+      displayed: the live widgets that cells have displayed.
       maps: what was traced and what was static in the latest traces, oldest first.
       identities: the front end's id of each cell that ran, by label.
     """
@@ -89,6 +91,7 @@ class Session:
         self._origins = Origins(shell.user_ns)
         self._running: list[tuple[RunningCell, events.SpanHandle]] = []
         self.teaching = CellTeaching(shell)
+        self.displayed: WeakSet[Any] = WeakSet()
         self.settings.observe(self._record_or_not, "record")
         self.settings.observe(self._teach_or_not, "teach")
 

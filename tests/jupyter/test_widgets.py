@@ -194,6 +194,22 @@ def test_widgets_of_a_session_follow_its_cells(notebook: Notebook) -> None:
         widget.close()
 
 
+def test_a_widget_of_an_earlier_run_of_its_cell_rests(notebook: Notebook) -> None:
+    source = "seen = jx.widgets.SourceMap(interval=0.01); seen"
+    notebook.run(source, cell_id="a")
+    first = notebook.names["seen"]
+    notebook.run(source, cell_id="a")
+    second = notebook.names["seen"]
+    notebook.run("%%jit\nz = jnp.sin(x)", cell_id="b")
+    assert "jnp.sin" in shown(second)
+    assert "no cell was traced yet" in shown(first)
+    notebook.names["first"] = first
+    notebook.run("first", cell_id="c")
+    assert "jnp.sin" in shown(first)
+    for widget in (first, second):
+        widget.close()
+
+
 def test_a_figure_takes_any_name_as_text() -> None:
     row = LedgerRow(1, 0.0, "<i>", "<b>\x00" + "n" * 100_000, 1, trace_ns=5)
     (bars,) = timeline_figure(build_timeline([row])).data

@@ -50,6 +50,7 @@ class JaxprExplorer(LiveView):
     ) -> None:
         self._latest = _source_of(program, args, kwargs)
         self._outline: Outline | None = None
+        self._made: tuple[tuple[Any, ...], View] | None = None
         self.found = ""
         self.search = ipywidgets.Text(description="search", placeholder="primitive, name, type")
         self.folded = ipywidgets.Checkbox(description="fold inner programs", indent=False)
@@ -79,6 +80,13 @@ class JaxprExplorer(LiveView):
             return text_view("", "nothing was traced yet")
         shown, self.found = self._chosen(self._outline)
         return outline_view(shown, is_open=True, current=self._current(self._outline))
+
+    def live_view(self) -> View:
+        """Returns the same, made anew only where something else is to be shown."""
+        key = (self._outline, self.search.value, self.folded.value, self.step.value)
+        if self._made is None or any(a is not b for a, b in zip(self._made[0], key, strict=True)):
+            self._made = key, self.view()
+        return self._made[1]
 
     def _draw(self) -> None:
         """Looks for the latest trace, and draws anew."""

@@ -15,6 +15,9 @@ A front end's messages may be handled in the main thread or in one beside the ru
 that touches the widget's state holds one lock; nothing waits for another thread while it is held.
 What a handler raises is shown in the widget: raised, it would end in the kernel's log.
 
+A cell that is run again clears what it displayed before. A widget that was displayed there alone is
+on no page any more: it rests until it is displayed again.
+
 A front end that finds no kernel shows of a widget that it cannot be found. So beside the widget
 stands its static view as an output of its own, which hides itself while the widget is on the page.
 """
@@ -28,6 +31,7 @@ import traceback
 from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 import ipywidgets
@@ -103,6 +107,25 @@ class Throttle:
         self._action()
 
 
+@dataclass(frozen=True, slots=True)
+class _Display:
+    """Where a widget was displayed: both its outputs, the cell, and which run of it."""
+
+    live: DisplayHandle
+    beside: DisplayHandle
+    cell: str
+    number: int
+
+
+def _place() -> tuple[str, int]:
+    """The front end's id of the cell that runs, and the number of this run; empty where unknown."""
+    session = current_session()
+    running = session.running if session else None
+    if running is None or running.identity is None or running.number is None:
+        return "", 0
+    return running.identity, running.number
+
+
 class LiveView(ipywidgets.VBox):
     """A widget that shows a view of what jxkernel does, and keeps it up to date.
 
@@ -128,7 +151,8 @@ class LiveView(ipywidgets.VBox):
         self._problems: dict[str, Html] = {}
         self._drawn = self._saved = ""
         self._saved_at = 0.0
-        self._displays: list[tuple[DisplayHandle, DisplayHandle]] = []
+        self._displays: list[_Display] = []
+        self._is_resting = False
         self._problem = ipywidgets.HTML()
         self._shown = ipywidgets.HTML()
         self._as_text = ipywidgets.Checkbox(
@@ -199,9 +223,10 @@ class LiveView(ipywidgets.VBox):
             self._close_parts()
             # ipywidgets leaves None in its place.
             self._repr_mimebundle_ = lambda **keywords: static
-            for live, beside in self._displays:
-                live.update(static, raw=True)
-                beside.update({"text/plain": "", "text/html": "<span hidden></span>"}, raw=True)
+            for shown in self._displays:
+                shown.live.update(static, raw=True)
+                nothing = {"text/plain": "", "text/html": "<span hidden></span>"}
+                shown.beside.update(nothing, raw=True)
 
     def _close_parts(self) -> None:
         self._is_closed = True
@@ -212,6 +237,8 @@ class LiveView(ipywidgets.VBox):
         super().close()
 
     def _hear(self, event: events.Event) -> None:
+        if self._is_resting:
+            return
         if not isinstance(event, events.CellFinished):
             self._is_due = True
             self._throttle.request()
@@ -269,7 +296,28 @@ class LiveView(ipywidgets.VBox):
             live = display(bundle, raw=True, display_id=True)
             beside = display(self._beside(), raw=True, display_id=True)
             if live is not None and beside is not None:
-                self._displays.append((live, beside))
+                self._displays.append(_Display(live, beside, *_place()))
+            self._wake()
+
+    def _wake(self) -> None:
+        """Draws again, and lets those rest that the cell displayed when it ran before."""
+        session = current_session()
+        if session is None:
+            return
+        session.displayed.add(self)
+        cell, number = _place()
+        for other in list(session.displayed):
+            if other is not self:
+                other._rest(cell, number)
+        if self._is_resting:
+            self._is_resting = False
+            self._draw()
+
+    def _rest(self, cell: str, number: int) -> None:
+        """Draws no more, where it was displayed only by an earlier run of a cell."""
+        if cell and self._displays:
+            gone = [one.cell == cell and one.number != number for one in self._displays]
+            self._is_resting = self._is_resting or all(gone)
 
     def _repr_mimebundle_(self, **keywords: Any) -> dict[str, Any]:
         """The widget, with its static view for pages where no widget can live."""
@@ -302,8 +350,8 @@ class LiveView(ipywidgets.VBox):
         self._saved, self._saved_at = self._drawn, time.monotonic()
         if self._displays:
             bundle = self._beside()
-            for _, beside in self._displays:
-                beside.update(bundle, raw=True)
+            for shown in self._displays:
+                shown.beside.update(bundle, raw=True)
 
     def __repr__(self) -> str:
         return self.view().text
