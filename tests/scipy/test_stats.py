@@ -273,3 +273,24 @@ def test_what_is_not_a_number_has_no_probability(name: str) -> None:
     for function in functions.split():
         found = getattr(distribution, function)(np.float32([np.nan, 1.0]), *parameters)
         assert np.isnan(found).tolist() == [True, False], function
+
+
+SLOPES: dict[str, tuple[Any, list[tuple[float, float]]]] = {
+    "laplace.cdf": (stats.laplace.cdf, [(0.0, 0.5), (-np.inf, 0.0)]),
+    "expon.sf at its end": (stats.expon.sf, [(0.0, -1.0), (-1.0, 0.0)]),
+    "pareto.cdf at its end": (lambda x: stats.pareto.cdf(x, 2.0), [(1.0, 2.0), (0.5, 0.0)]),
+    "vonmises.logpdf in kappa": (lambda k: stats.vonmises.logpdf(2.0, k), [(0.0, np.cos(2.0))]),
+    "gamma.sf": (lambda x: stats.gamma.sf(x, 0.5), [(-1.0, 0.0), (np.inf, 0.0)]),
+    "gamma.logcdf": (lambda x: stats.gamma.logcdf(x, 2.0), [(np.inf, 0.0)]),
+    "chi2.cdf": (lambda x: stats.chi2.cdf(x, 3.0), [(-1.0, 0.0), (np.inf, 0.0)]),
+}
+
+
+def test_slopes_at_edges() -> None:
+    points = {name: np.float32([x for x, _ in rows]) for name, (_, rows) in SLOPES.items()}
+    found = jx.jit(
+        lambda points: {k: jx.vmap(jx.grad(SLOPES[k][0]))(x) for k, x in points.items()}
+    )(points)
+    for name, (_, rows) in SLOPES.items():
+        wanted = [slope for _, slope in rows]
+        np.testing.assert_allclose(found[name], wanted, rtol=1e-5, atol=1e-6, err_msg=name)

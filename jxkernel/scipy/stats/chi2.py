@@ -10,6 +10,7 @@ from jxkernel.numpy.fusing import fused
 from jxkernel.scipy.special import gammainc, gammaincc, gammaln, xlogy
 from jxkernel.scipy.stats.families import (
     at_standard,
+    between_ends,
     density,
     log_density,
 )
@@ -32,7 +33,7 @@ def _logpdf(z: Any, df: Any) -> Any:
 
 
 def _cdf(z: Any, df: Any) -> Any:
-    return gammainc(df / 2, jnp.maximum(z, 0) / 2)
+    return between_ends(gammainc, df / 2, z / 2, 0, 1)
 
 
 def _logcdf(z: Any, df: Any) -> Any:
@@ -40,7 +41,7 @@ def _logcdf(z: Any, df: Any) -> Any:
 
 
 def _sf(z: Any, df: Any) -> Any:
-    return gammaincc(df / 2, jnp.maximum(z, 0) / 2)
+    return between_ends(gammaincc, df / 2, z / 2, 1, 0)
 
 
 def _logsf(z: Any, df: Any) -> Any:

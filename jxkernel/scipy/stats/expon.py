@@ -43,7 +43,7 @@ def _sf(z: Any) -> Any:
 
 
 def _logsf(z: Any) -> Any:
-    return -jnp.maximum(z, 0)
+    return -jnp.where(z < 0, 0, z)
 
 
 def _ppf(q: Any) -> Any:

@@ -14,6 +14,7 @@ from jxkernel.scipy.special.elementwise import computed
 
 __all__ = [
     "at_standard",
+    "between_ends",
     "density",
     "log_density",
     "log_of_rest",
@@ -92,6 +93,17 @@ def probabilities(
 def whole(k: Any) -> Any:
     """Return where a number is whole."""
     return k == jnp.floor(k)
+
+
+def between_ends(function: Callable[..., Any], a: Any, z: Any, low: float, high: float) -> Any:
+    """Return function(a, z) for 0 < z < ∞, and its limits where z lies beyond.
+
+    There the function's derivative may be infinite, so it is not applied.
+    """
+    inside = (z > 0) & (z < np.inf)
+    value = function(a, jnp.where(inside, z, 1))
+    ends = jnp.where(a > 0, jnp.where(z > 0, high, low), np.nan)
+    return jnp.where(inside, value, ends)
 
 
 def log_of_rest(log_p: Any) -> Any:

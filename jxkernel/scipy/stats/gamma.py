@@ -9,6 +9,7 @@ from jxkernel.numpy.fusing import fused
 from jxkernel.scipy.special import gammainc, gammaincc, gammaln, xlogy
 from jxkernel.scipy.stats.families import (
     at_standard,
+    between_ends,
     density,
     log_density,
 )
@@ -30,7 +31,7 @@ def _logpdf(z: Any, a: Any) -> Any:
 
 
 def _cdf(z: Any, a: Any) -> Any:
-    return gammainc(a, jnp.maximum(z, 0))
+    return between_ends(gammainc, a, z, 0, 1)
 
 
 def _logcdf(z: Any, a: Any) -> Any:
@@ -38,7 +39,7 @@ def _logcdf(z: Any, a: Any) -> Any:
 
 
 def _sf(z: Any, a: Any) -> Any:
-    return gammaincc(a, jnp.maximum(z, 0))
+    return between_ends(gammaincc, a, z, 1, 0)
 
 
 def _logsf(z: Any, a: Any) -> Any:

@@ -31,7 +31,7 @@ def _logpdf(z: Any, b: Any) -> Any:
 
 
 def _logsf(z: Any, b: Any) -> Any:
-    return -b * jnp.log(jnp.maximum(z, 1))
+    return -b * jnp.log(jnp.where(z < 1, 1, z))
 
 
 def _sf(z: Any, b: Any) -> Any:

@@ -18,8 +18,12 @@ __all__ = [
 
 
 def _logpdf(z: Any, kappa: Any) -> Any:
-    """With cos x - 1 = -2 sin²(x/2) and the scaled I₀, nothing overflows."""
-    return -2 * kappa * jnp.sin(z / 2) ** 2 - log(2 * pi) - jnp.log(i0e(kappa))
+    """With cos x - 1 = -2 sin²(x/2) and the scaled I₀, nothing overflows.
+
+    κ - |κ|, which is 0, gives the derivative at κ = 0 what the scaled I₀ has not there.
+    """
+    exponent = kappa - abs(kappa) - 2 * kappa * jnp.sin(z / 2) ** 2
+    return exponent - log(2 * pi) - jnp.log(i0e(kappa))
 
 
 @fused
