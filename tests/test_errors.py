@@ -32,6 +32,7 @@ from jxkernel.errors import (
     ReverseModeError,
     ShapeError,
     ShapeMismatchError,
+    ShardingTypeError,
     TraceLimitError,
     TracerArrayConversionError,
     TracerBoolConversionError,
@@ -125,6 +126,13 @@ EXAMPLES: list[tuple[JXError, type[Exception], list[str]]] = [
         ["qr got shape (2,), which does not fit: a is of shape (..., m, n)"],
     ),
     (ComplexOrderError("clip", "complex64"), ValueError, ["clip does not accept dtype complex64"]),
+    (
+        ShardingTypeError(
+            "add", "f32[8@x], f32[8@y]", "which divide axis 0 differently, @x and @y"
+        ),
+        TypeError,
+        ["add got f32[8@x], f32[8@y], which divide axis 0 differently"],
+    ),
     (
         CarryTypeError("scan", "carry[0]", "i32[]", "f32[]"),
         TypeError,
