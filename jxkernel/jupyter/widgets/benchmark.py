@@ -17,7 +17,7 @@ import plotly.graph_objects as go
 
 from jxkernel import events
 from jxkernel.jupyter.display import View, comparison_view
-from jxkernel.jupyter.widgets.figures import PLAIN_LAYOUT, figure_output, plain
+from jxkernel.jupyter.widgets.figures import PLAIN_AXIS, PLAIN_LAYOUT, figure_output, plain
 from jxkernel.jupyter.widgets.live import LiveView
 from jxkernel.observe.backends import cell_elsewhere
 from jxkernel.observe.comparisons import FIGURES, Comparison, Measured, cases_of, measured
@@ -170,8 +170,9 @@ def comparison_figure(found: Comparison, figure: str) -> go.Figure:
         barmode="group",
         height=320,
         margin={"l": 10, "r": 10, "t": 30, "b": 40},
-        xaxis=over,
+        xaxis={**PLAIN_AXIS, **over},
         yaxis={
+            **PLAIN_AXIS,
             "title": figure,
             "type": "log" if over_sizes else "linear",
             "automargin": True,

@@ -15,7 +15,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-__all__ = ["PLAIN_LAYOUT", "figure_output", "plain"]
+__all__ = ["PLAIN_AXIS", "PLAIN_LAYOUT", "figure_output", "plain"]
 
 _FIGURE = "application/vnd.plotly.v1+json"
 
@@ -26,6 +26,12 @@ PLAIN_LAYOUT: dict[str, Any] = {
     "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
 }
 """What makes a figure fit a light and a dark page."""
+
+PLAIN_AXIS: dict[str, Any] = {
+    "gridcolor": "rgba(128,128,128,0.3)",
+    "zerolinecolor": "rgba(128,128,128,0.6)",
+}
+"""The same for each of its axes."""
 
 
 def figure_output(figure: go.Figure, text: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 
 from jxkernel.jupyter.display import View, ledger_view
 from jxkernel.jupyter.display.ledgers import ROWS
-from jxkernel.jupyter.widgets.figures import PLAIN_LAYOUT, figure_output, plain
+from jxkernel.jupyter.widgets.figures import PLAIN_AXIS, PLAIN_LAYOUT, figure_output, plain
 from jxkernel.jupyter.widgets.live import INTERVAL, LiveView, current_session
 from jxkernel.observe import LedgerRow, Recorder, ledger
 from jxkernel.observe.builds import STAGES, BuildTimeline, build_timeline
@@ -144,8 +144,8 @@ def timeline_figure(found: BuildTimeline) -> go.Figure:
         height=110 + 30 * len(found.lanes),
         margin={"l": 10, "r": 10, "t": 30, "b": 40},
         **PLAIN_LAYOUT,
-        xaxis={"title": "ms of work; idle time left out at the dotted lines"},
-        yaxis={"autorange": "reversed", "automargin": True},
+        xaxis={**PLAIN_AXIS, "title": "ms of work; idle time left out at the dotted lines"},
+        yaxis={**PLAIN_AXIS, "autorange": "reversed", "automargin": True},
     )
     return figure
 
