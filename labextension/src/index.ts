@@ -5,12 +5,17 @@
 import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
 
 import { sessionsPlugin } from './kernel';
+import { ledgerPlugin } from './ledger';
+import { linksPlugin } from './links';
 import { marksPlugin } from './marks';
+import { memoryPlugin } from './memory';
 import { panelPlugin } from './panel';
 import { placesPlugin, programsPlugin } from './programs';
-import { settingsPlugin } from './settings';
+import { provenancePlugin } from './provenance';
 import { runsPlugin } from './runs';
+import { settingsPlugin } from './settings';
 import { statusPlugin } from './status';
+import { timelinePlugin } from './timeline';
 import { viewsPlugin } from './views';
 
 const plugins: JupyterFrontEndPlugin<unknown>[] = [
@@ -22,7 +27,12 @@ const plugins: JupyterFrontEndPlugin<unknown>[] = [
   placesPlugin,
   programsPlugin,
   panelPlugin,
-  runsPlugin
+  runsPlugin,
+  ledgerPlugin,
+  linksPlugin,
+  memoryPlugin,
+  provenancePlugin,
+  timelinePlugin
 ];
 
 export default plugins;

@@ -4,3 +4,5 @@ import './programs.css';
 import './graph.css';
 import './panel.css';
 import './runs.css';
+import './tables.css';
+import './provenance.css';

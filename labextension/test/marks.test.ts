@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { aligned } from '../src/marks/align.ts';
+import { aligned } from '../src/shared/align.ts';
 import { assigned } from '../src/marks/notebook.ts';
-import type { IPlacedMark } from '../src/marks/place.ts';
-import { marksAt, place, sourcesOf } from '../src/marks/place.ts';
-import { explained, spoken } from '../src/marks/words.ts';
+import type { IPlacedMark } from '../src/shared/marks.ts';
+import { marksAt, place, sourcesOf } from '../src/shared/marks.ts';
+import { explained, spoken } from '../src/shared/explaining.ts';
 import type { FunctionMapPayload, Mark, NameFact } from '../src/protocol.ts';
 
 const SOURCE = ['h = x * w', 'k = n + 1', 'h'];
@@ -117,7 +117,7 @@ test('a constant has its size where there is room', () => {
   ];
   assert.deepEqual(shown(source.join('\n'), [map({ source, marks })]), [
     'tableC 400 B',
-    'wC',
+    'wC 4 KB',
     'vT'
   ]);
 });

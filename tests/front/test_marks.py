@@ -1,8 +1,11 @@
 """Marks in the cells' editors: they appear when a cell ran, and say what they mean."""
 
+import shutil
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
-from tests.front.jupyter import Notebook, Server
+from tests.front.jupyter import Notebook, Server, running_server
 
 SETUP = """\
 %load_ext jxkernel
@@ -59,7 +62,7 @@ def test_a_cell_that_ran_is_marked_in_its_editor(
     wait_for_marks(notebook, 2)
     first = [["y", "T"], ["x", "T"], ["for", "↻"], ["i", "S"], ["n", "S"]]
     assert marks(notebook, 2)[:5] == first
-    assert ["w", "C 3.20 kB"] in marks(notebook, 1) or ["w", "C"] in marks(notebook, 1)
+    assert ["w", "C 3.2 KB"] in marks(notebook, 1) or ["w", "C"] in marks(notebook, 1)
     assert ["print('tracing')", "!"] in marks(notebook, 1)
     assert marks(notebook, 0) == []
 
@@ -91,3 +94,20 @@ def test_a_cell_that_ran_is_marked_in_its_editor(
     assert marks(notebook, 2) == []
     assert notebook.errors == []
     assert notebook.strangers == []
+
+
+def test_a_saved_notebook_is_marked_in_notebook_7_without_a_kernel(
+    lab: Server, browser: Any, tmp_path: Path
+) -> None:
+    lab.write("saved.ipynb", SETUP, LAYER, BODY)
+    first = Notebook(browser, lab, "saved.ipynb")
+    first.run_all()
+    first.save()
+    first.close()
+    with running_server("notebook", tmp_path / "notebook") as server:
+        shutil.copy(lab.folder / "saved.ipynb", server.folder)
+        second = Notebook(browser, server, "saved.ipynb", kernel=False)
+        wait_for_marks(second, 2)
+        assert ["x", "T"] in marks(second, 2)
+        assert second.errors == []
+        second.close()

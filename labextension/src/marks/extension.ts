@@ -4,7 +4,7 @@
 
 import type { EditorState, Extension, Range } from '@codemirror/state';
 import { Prec, StateEffect, StateField } from '@codemirror/state';
-import type { DecorationSet, Tooltip } from '@codemirror/view';
+import type { DecorationSet, Tooltip, ViewUpdate } from '@codemirror/view';
 import {
   Decoration,
   EditorView,
@@ -16,68 +16,88 @@ import {
 } from '@codemirror/view';
 import type { ISignal } from '@lumino/signaling';
 
-import type { IMarkedSource, IPlacedMark, IPlacement } from './place';
-import { marksAt, place } from './place';
-import type { IExplanation } from './words';
-import { explained, spoken } from './words';
+import type { IMarkedSource, IPlacedMark, IPlacement } from '../shared/marks.ts';
+import { marksAt, place } from '../shared/marks.ts';
+import type { IPlace } from '../tokens';
+import type { IExplanation } from '../shared/explaining.ts';
+import { explained, spoken } from '../shared/explaining.ts';
 
 /** What an editor shows marks of. */
 export interface IMarkedCell {
   readonly sources: readonly IMarkedSource[];
   readonly isOn: boolean;
+  /** The line of the user's code that is lit up. */
+  readonly lit: IPlace | null;
   readonly changed: ISignal<unknown, void>;
+  /** Lights up a line. */
+  light(place: IPlace): void;
 }
 
-interface IShown {
-  readonly sources: readonly IMarkedSource[];
-  readonly isOn: boolean;
+type Followed = Pick<IMarkedCell, 'sources' | 'isOn' | 'lit'>;
+
+interface IShown extends Followed {
   readonly placement: IPlacement;
   /** Names, and below them, in the order of nesting, side effects. */
   readonly names: DecorationSet;
   readonly effects: DecorationSet;
 }
 
-const follow = StateEffect.define<Pick<IMarkedCell, 'sources' | 'isOn'>>();
+const follow = StateEffect.define<Followed>();
 const explainAt = StateEffect.define<number | null>();
-const NOTHING: IPlacement = { marks: [], edited: 0 };
+const NOTHING: IPlacement = { marks: [], edited: 0, lines: new Map() };
+const OFF: Followed = { sources: [], isOn: false, lit: null };
 
 const shownMarks = StateField.define<IShown>({
-  create: () => shown([], false, ''),
+  create: () => shown(OFF, ''),
   update(value, transaction) {
-    let { sources, isOn } = value;
-    let isNew = transaction.docChanged && sources.length > 0;
+    let followed: Followed = value;
+    let isNew = transaction.docChanged && value.sources.length > 0;
     for (const effect of transaction.effects) {
       if (effect.is(follow)) {
-        ({ sources, isOn } = effect.value);
+        followed = effect.value;
         isNew = true;
       }
     }
-    return isNew ? shown(sources, isOn, transaction.newDoc.toString()) : value;
+    return isNew ? shown(followed, transaction.newDoc.toString()) : value;
   },
   provide: field => [
     EditorView.decorations.from(field, value => value.names),
     Prec.lowest(EditorView.decorations.from(field, value => value.effects)),
     EditorView.editorAttributes.from(field, value =>
-      value.placement.marks.length ? { class: 'jp-jxk-marked' } : { class: '' }
+      value.isOn && value.placement.marks.length ? { class: 'jp-jxk-marked' } : { class: '' }
     )
   ]
 });
 
-function shown(sources: readonly IMarkedSource[], isOn: boolean, text: string): IShown {
-  const placement = isOn && sources.length ? place(sources, text) : NOTHING;
-  const drawn = placement.marks.filter(one => one.isDrawn);
+function shown({ sources, isOn, lit }: Followed, text: string): IShown {
+  const placement = sources.length ? place(sources, text) : NOTHING;
+  const drawn = isOn ? placement.marks.filter(one => one.isDrawn) : [];
   const lines = lineStarts(drawn, text).map(at => LINE.range(at));
   const names = drawn.filter(one => one.mark.isName).map(decorated);
   const effects = drawn.filter(one => !one.mark.isName).map(decorated);
+  const litLines = litStarts(placement, lit, text).map(at => LIT.range(at));
   return {
     sources,
     isOn,
+    lit,
     placement,
-    names: Decoration.set([...lines, ...names], true),
+    names: Decoration.set([...lines, ...litLines, ...names], true),
     effects: Decoration.set(effects, true)
   };
 }
 
+/** Where the line begins that is lit up. */
+function litStarts(placement: IPlacement, lit: IPlace | null, text: string): number[] {
+  const lines = lit && placement.lines.get(lit.file);
+  const index = lines ? lines.indices[lit.line - lines.first] : null;
+  if (index === null || index === undefined) {
+    return [];
+  }
+  const before = text.split('\n').slice(0, index);
+  return [before.reduce((sum, line) => sum + line.length + 1, 0)];
+}
+
+const LIT = Decoration.line({ class: 'jp-jxk-litLine' });
 const LINE = Decoration.line({ class: 'jp-jxk-markedLine' });
 const decorations = new Map<string, Decoration>();
 
@@ -114,7 +134,8 @@ const asked = StateField.define<Tooltip | null>({
 });
 
 function explanationsAt(state: EditorState, position: number): readonly IPlacedMark[] {
-  return marksAt(state.field(shownMarks).placement.marks, position).slice(0, 3);
+  const { isOn, placement } = state.field(shownMarks);
+  return isOn ? marksAt(placement.marks, position).slice(0, 3) : [];
 }
 
 function tooltipAt(state: EditorState, position: number): Tooltip | null {
@@ -192,11 +213,30 @@ class Follower {
     this._cell.changed.disconnect(this._onChanged, this);
   }
 
+  /** Lights up the line that the cursor was put in. */
+  update(update: ViewUpdate): void {
+    if (!update.selectionSet || update.docChanged || !update.view.hasFocus) {
+      return;
+    }
+    const { state } = update;
+    const index = state.doc.lineAt(state.selection.main.head).number - 1;
+    for (const [file, lines] of state.field(shownMarks).placement.lines) {
+      const at = lines.indices.indexOf(index);
+      if (at >= 0) {
+        // Not within an update: the other editors and this one are told.
+        window.setTimeout(() => this._cell.light({ file, line: lines.first + at }));
+        return;
+      }
+    }
+  }
+
   private _onChanged(): void {
-    const { sources, isOn } = this._cell;
+    const { sources, isOn, lit } = this._cell;
     const now = this._view.state.field(shownMarks);
-    if (now.sources !== sources || now.isOn !== isOn) {
-      this._view.dispatch({ effects: follow.of({ sources, isOn }) });
+    const isLit = (one: IPlace | null): boolean => sources.some(source => source.file === one?.file);
+    const isRelit = lit !== now.lit && (isLit(lit) || isLit(now.lit));
+    if (now.sources !== sources || now.isOn !== isOn || isRelit) {
+      this._view.dispatch({ effects: follow.of({ sources, isOn, lit }) });
     }
   }
 }
@@ -204,7 +244,7 @@ class Follower {
 /** The extension of a cell's editor. */
 export function marksOf(cell: IMarkedCell): Extension {
   return [
-    shownMarks.init(state => shown(cell.sources, cell.isOn, state.doc.toString())),
+    shownMarks.init(state => shown(cell, state.doc.toString())),
     asked,
     ViewPlugin.define(view => new Follower(view, cell)),
     hoverTooltip((view, position) => tooltipAt(view.state, position), { hideOnChange: true }),

@@ -7,7 +7,7 @@ import type { ICellModel } from '@jupyterlab/cells';
 import { EditorExtensionRegistry, IEditorExtensionRegistry } from '@jupyterlab/codemirror';
 import { INotebookTracker } from '@jupyterlab/notebook';
 
-import { IMarks } from '../tokens';
+import { IMarks, IPlaces } from '../tokens';
 import { marksOf } from './extension';
 import { Marks } from './notebooks';
 
@@ -17,9 +17,14 @@ export const marksPlugin: JupyterFrontEndPlugin<IMarks> = {
   autoStart: true,
   provides: IMarks,
   requires: [IEditorExtensionRegistry],
-  optional: [INotebookTracker],
-  activate: (_, editors: IEditorExtensionRegistry, notebooks: INotebookTracker | null) => {
-    const marks = new Marks();
+  optional: [INotebookTracker, IPlaces],
+  activate: (
+    _,
+    editors: IEditorExtensionRegistry,
+    notebooks: INotebookTracker | null,
+    places: IPlaces | null
+  ) => {
+    const marks = new Marks(places);
     editors.addExtension({
       name: 'jxkernel:marks',
       factory: ({ model }) =>

@@ -4,9 +4,9 @@
 
 import type { FunctionMapPayload, JitPayload, ProvenancePayload } from '../protocol.ts';
 import { FORMAT, mimeType } from '../protocol.ts';
-import { likeness, startsLike } from './align.ts';
-import type { IMarkedSource } from './place.ts';
-import { sourcesOf } from './place.ts';
+import { likeness, startsLike } from '../shared/align.ts';
+import type { IMarkedSource } from '../shared/marks.ts';
+import { sourcesOf } from '../shared/marks.ts';
 
 /** A cell as this needs it. */
 export interface ICellSource {

@@ -8,12 +8,12 @@ import type { INotebookModel, INotebookTracker } from '@jupyterlab/notebook';
 import type { ISignal } from '@lumino/signaling';
 import { Signal } from '@lumino/signaling';
 
-import type { IMarks } from '../tokens';
+import type { IMarks, IPlace, IPlaces } from '../tokens';
 import type { IMarkedCell } from './extension';
 import { explainAtCursor } from './extension';
 import type { ICellSource } from './notebook';
 import { assigned } from './notebook';
-import type { IMarkedSource } from './place';
+import type { IMarkedSource } from '../shared/marks.ts';
 
 /** Outputs come in bursts: they are read once for each. */
 const PAUSE_MS = 40;
@@ -21,7 +21,7 @@ const NONE: readonly IMarkedSource[] = [];
 
 /** A cell's marks. */
 class CellMarks implements IMarkedCell {
-  constructor(private readonly _marks: IMarks) {}
+  constructor(private readonly _marks: Marks) {}
 
   get sources(): readonly IMarkedSource[] {
     return this._sources;
@@ -31,8 +31,16 @@ class CellMarks implements IMarkedCell {
     return this._marks.isOn;
   }
 
+  get lit(): IPlace | null {
+    return this._marks.places?.current ?? null;
+  }
+
   get changed(): ISignal<this, void> {
     return this._changed;
+  }
+
+  light(place: IPlace): void {
+    this._marks.places?.select(place);
   }
 
   show(sources: readonly IMarkedSource[]): void {
@@ -50,6 +58,10 @@ class CellMarks implements IMarkedCell {
 
 /** The marks of all cells, and whether they are shown. */
 export class Marks implements IMarks {
+  constructor(readonly places: IPlaces | null) {
+    places?.changed.connect(this._redraw, this);
+  }
+
   get isOn(): boolean {
     return this._isOn;
   }
@@ -57,7 +69,7 @@ export class Marks implements IMarks {
   set isOn(value: boolean) {
     if (value !== this._isOn) {
       this._isOn = value;
-      this._all.forEach(one => one.deref()?.redraw());
+      this._redraw();
       this._changed.emit();
     }
   }
@@ -91,6 +103,17 @@ export class Marks implements IMarks {
 
   explain(editor: Cell['editor']): boolean {
     return editor instanceof CodeMirrorEditor && explainAtCursor(editor.editor);
+  }
+
+  private _redraw(): void {
+    for (const one of this._all) {
+      const cell = one.deref();
+      if (cell) {
+        cell.redraw();
+      } else {
+        this._all.delete(one);
+      }
+    }
   }
 
   private readonly _changed = new Signal<this, void>(this);

@@ -35,19 +35,34 @@ export function flops(count: number): string {
   return `${count} FLOP`;
 }
 
-/** A number of bytes. */
+/** A number of bytes, as the kernel writes it: a MB is a million. */
 export function bytes(count: number): string {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-  let unit = 0;
+  return scaled(count, ['B', 'KB', 'MB', 'GB']);
+}
+
+/** A time, as the kernel writes it. */
+export function duration(nanoseconds: number): string {
+  return scaled(nanoseconds, ['ns', 'µs', 'ms', 's']);
+}
+
+/** A number with three figures, in the unit that fits. */
+function scaled(count: number, units: readonly string[]): string {
   let size = count;
-  while (size >= 1024 && unit < units.length - 1) {
-    size /= 1024;
+  let unit = 0;
+  while (size >= 999.5 && unit < units.length - 1) {
+    size /= 1000;
     unit += 1;
   }
-  return `${unit ? size.toPrecision(3) : size} ${units[unit]}`;
+  const figures = size >= 1000 ? Math.round(size) : Number(size.toPrecision(3));
+  return `${figures} ${units[unit]}`;
 }
 
 /** A count with its noun. */
 export function counted(count: number, noun: string): string {
   return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** The time of the day, in the reader's own zone. */
+export function clock(seconds: number): string {
+  return new Date(seconds * 1000).toTimeString().slice(0, 8);
 }

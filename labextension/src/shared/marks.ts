@@ -4,6 +4,7 @@
 
 import type { FunctionMapPayload, Loop, Mark, NameFact } from '../protocol.ts';
 import { aligned } from './align.ts';
+import { bytes } from './words.ts';
 
 /** What a mark may say. */
 export type MarkKind = Mark['kind'] | 'loop';
@@ -60,6 +61,14 @@ export interface IPlacedMark {
 export interface IPlacement {
   readonly marks: readonly IPlacedMark[];
   readonly edited: number;
+  /** For each file the number of its first line, and what its lines are now. */
+  readonly lines: ReadonlyMap<string, IPlacedLines>;
+}
+
+/** The lines of a file that ran: their indices in the text, or null where they are gone. */
+export interface IPlacedLines {
+  readonly first: number;
+  readonly indices: readonly (number | null)[];
 }
 
 /** Functions by file: a function within a cell is on the cell's lines. */
@@ -147,10 +156,13 @@ export function place(sources: readonly IMarkedSource[], text: string): IPlaceme
     offset += line.length + 1;
   }
   let edited = 0;
+  const lines = new Map<string, IPlacedLines>();
   const found: IPlacedMark[] = [];
   for (const source of sources) {
     const matches = aligned(source.lines, now);
     edited += matches.filter((one, line) => one?.isEdited ?? source.lines[line] !== '\0').length;
+    const indices = matches.map(one => (one && !one.isEdited ? one.index : null));
+    lines.set(source.file, { first: source.first, indices });
     for (const mark of source.marks) {
       const placedMark = placeMark(mark, source, matches, now, starts);
       if (placedMark) {
@@ -159,7 +171,7 @@ export function place(sources: readonly IMarkedSource[], text: string): IPlaceme
     }
   }
   found.sort((one, other) => one.from - other.from || other.to - one.to);
-  return { marks: labelled(found), edited };
+  return { marks: labelled(found), edited, lines };
 }
 
 function placeMark(
@@ -252,22 +264,10 @@ function labelled(marks: readonly IPlacedMark[]): IPlacedMark[] {
     if (one.mark.kind !== 'constant' || !one.mark.bytes) {
       return one;
     }
-    const label = `C ${formatBytes(one.mark.bytes)}`;
+    const label = `C ${bytes(one.mark.bytes)}`;
     const room = (next.get(one) ?? Infinity) - one.from;
     return room >= label.length ? { ...one, label } : one;
   });
-}
-
-/** A size as people read it. */
-export function formatBytes(bytes: number): string {
-  let size = bytes;
-  for (const unit of ['B', 'kB', 'MB', 'GB']) {
-    if (size < 1000) {
-      return `${unit === 'B' || size >= 100 ? Math.round(size) : size.toPrecision(3)} ${unit}`;
-    }
-    size /= 1000;
-  }
-  return `${size.toPrecision(3)} TB`;
 }
 
 /** The marks that cover a place, innermost first. */

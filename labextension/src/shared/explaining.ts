@@ -3,8 +3,9 @@
  */
 
 import type { Link, NameFact } from '../protocol.ts';
-import type { IPlacedMark, ISourceMark, MarkKind } from './place.ts';
-import { formatBytes, LETTERS } from './place.ts';
+import type { IPlacedMark, ISourceMark, MarkKind } from './marks.ts';
+import { LETTERS } from './marks.ts';
+import { bytes } from './words.ts';
 
 const NAMES: Record<MarkKind, string> = {
   traced: 'traced',
@@ -52,7 +53,7 @@ function detailLines(mark: ISourceMark): string[] {
   if (mark.kind === 'traced') {
     return [];
   }
-  const size = mark.bytes ? `, ${formatBytes(mark.bytes)}` : '';
+  const size = mark.bytes ? `, ${bytes(mark.bytes)}` : '';
   return mark.detail ? [...`${mark.detail}${size}`.split('\n')] : [];
 }
 

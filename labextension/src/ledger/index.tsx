@@ -1,0 +1,66 @@
+/**
+ * The plugin that draws the recompilation ledger.
+ */
+
+import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ReactWidget } from '@jupyterlab/apputils';
+import { IRenderMimeRegistry, MimeModel } from '@jupyterlab/rendermime';
+import type { JSONObject } from '@lumino/coreutils';
+import { Widget } from '@lumino/widgets';
+import React, { useLayoutEffect, useRef } from 'react';
+
+import type { BuildTimeline } from '../protocol';
+import { IViews } from '../tokens';
+import { figure, PLOTLY } from './figure.ts';
+import { Ledger } from './ledger.tsx';
+
+export const ledgerPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'jxkernel:ledger',
+  description: 'Draws the recompilation ledger.',
+  autoStart: true,
+  requires: [IViews, IRenderMimeRegistry],
+  activate: (_, views: IViews, rendermime: IRenderMimeRegistry) => {
+    views.add('ledger', ({ data, text }) => {
+      const has = rendermime.mimeTypes.includes(PLOTLY);
+      const plotly = has ? () => <Plotly found={data.timeline} rendermime={rendermime} /> : null;
+      return ReactWidget.create(<Ledger data={data} text={text} plotly={plotly} />);
+    });
+  }
+};
+
+/** The figure by plotly's own renderer, which plotly brings to JupyterLab. */
+function Plotly(props: {
+  readonly found: BuildTimeline;
+  readonly rendermime: IRenderMimeRegistry;
+}): React.JSX.Element {
+  const box = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const node = box.current;
+    if (!node) {
+      return;
+    }
+    const style = getComputedStyle(node);
+    const colour = (name: string): string => style.getPropertyValue(name).trim();
+    const colours = {
+      text: colour('--jp-ui-font-color1'),
+      line: colour('--jp-border-color2'),
+      stages: {
+        trace: colour('--jp-brand-color2'),
+        lower: colour('--jp-warn-color1'),
+        compile: colour('--jp-brand-color1')
+      }
+    };
+    const data = { [PLOTLY]: figure(props.found, colours) as JSONObject };
+    const renderer = props.rendermime.createRenderer(PLOTLY);
+    Widget.attach(renderer, node);
+    void renderer.renderModel(new MimeModel({ data, trusted: true }));
+    return () => {
+      if (!node.isConnected) {
+        // The output has gone before: it is no longer attached, and was not told.
+        renderer.clearFlag(Widget.Flag.IsAttached);
+      }
+      renderer.dispose();
+    };
+  }, [props.found]);
+  return <div ref={box} className="jp-jxk-plotly" />;
+}

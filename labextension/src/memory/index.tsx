@@ -1,0 +1,50 @@
+/**
+ * The plugin that draws live memory, and tables.
+ */
+
+import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ReactWidget } from '@jupyterlab/apputils';
+import React, { useMemo } from 'react';
+
+import type { TablePayload } from '../protocol';
+import { Table } from '../shared/table.tsx';
+import { IViews } from '../tokens';
+import { columnsOf, leftOut } from './tables.ts';
+
+const BARS = ['size', 'their size', 'in use'];
+
+export const memoryPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'jxkernel:memory',
+  description: 'Draws live arrays and tables.',
+  autoStart: true,
+  requires: [IViews],
+  activate: (_, views: IViews) => {
+    views.add('memory', ({ data }) =>
+      ReactWidget.create(
+        <>
+          <Texts table={data.arrays} />
+          <Texts table={data.devices} />
+        </>
+      )
+    );
+    views.add('table', ({ data }) => ReactWidget.create(<Texts table={data} />));
+  }
+};
+
+/** A table of texts. */
+function Texts(props: { readonly table: TablePayload }): React.JSX.Element {
+  const { table } = props;
+  const columns = useMemo(() => columnsOf(table, BARS), [table]);
+  const more = leftOut(table);
+  return (
+    <>
+      <Table
+        label={table.title}
+        rows={table.rows}
+        columns={columns}
+        heading={<b>{table.title}</b>}
+      />
+      {more && <div className="jp-jxk-dim">{more}</div>}
+    </>
+  );
+}

@@ -1,0 +1,72 @@
+"""The ledger, the map, memory and the timeline as the lab extension draws them."""
+
+from collections.abc import Callable
+
+from tests.front.jupyter import Notebook, Server
+from tests.front.test_marks import BODY, LAYER, SETUP
+
+SMALLER = "x = jnp.arange(4.0)\nw = jnp.ones((100, 4))"
+LINK = """\
+from IPython.display import HTML
+HTML('<div class="jxk"><a href="#there">go</a><details><p id="there">here</p></details></div>')"""
+CELLS = (
+    f"{SETUP}\n{LAYER}",
+    BODY,
+    "%jx ledger",
+    "%jx map",
+    "%jx live",
+    "%jx trace start",
+    "jnp.sin(x)",
+    "%jx trace stop",
+    LINK,
+    SMALLER,
+)
+LEDGER, MAP, LIVE, STOP, LINKED = 2, 3, 4, 7, 8
+
+
+def test_views_are_drawn_and_linked(lab: Server, opened: Callable[..., Notebook]) -> None:
+    lab.write("tables.ipynb", *CELLS)
+    notebook = opened(lab, "tables.ipynb", dark=True)
+    notebook.run_all()
+    notebook.run(1)
+    notebook.run(LEDGER)
+
+    ledger = notebook.cell(LEDGER)
+    again = ledger.locator(".jp-jxk-row", has_text="f32[8] → f32[4]")
+    again.click()
+    facts = ledger.locator(".jp-jxk-facts")
+    facts.get_by_text("pad x along axis 0 to a few fixed sizes").wait_for()
+    assert ledger.locator("rect.jp-mod-current").count() >= 2
+    ledger.get_by_role("button", name="sort by cost").click()
+    ledger.get_by_role("searchbox").fill("first call")
+    ledger.get_by_text("1 found", exact=True).wait_for()
+    ledger.get_by_label("builds: by").select_option("reason")
+    ledger.locator(".jp-jxk-row", has_text="first call").wait_for()
+    if ledger.get_by_role("button", name="plotly").count():
+        ledger.get_by_role("button", name="plotly").click()
+        ledger.locator(".js-plotly-plot").wait_for()
+        ledger.get_by_role("button", name="plotly").click()
+        ledger.locator("svg.jp-jxk-chart").wait_for()
+
+    source = notebook.cell(MAP)
+    source.locator(".jp-jxk-sourceLine .jp-jxk-mark", has_text="loss").first.click()
+    source.locator(".jp-jxk-facts").get_by_text("← x: f32[8], argument").wait_for()
+    source.locator(".jp-jxk-row.jp-mod-active", has_text="loss").wait_for()
+    lit = notebook.cell(1).locator(".jp-jxk-litLine")
+    lit.wait_for()
+    assert lit.inner_text() == "loss = y.sum()"
+
+    live = notebook.cell(LIVE)
+    live.get_by_role("button", name="sort by size").first.click()
+    live.get_by_role("listbox").first.press("End")
+    live.locator(".jp-jxk-row.jp-mod-active", has_text="f32[100,8]").wait_for()
+
+    timeline = notebook.cell(STOP)
+    timeline.locator(".jp-jxk-row", has_text="Cell In[7], line 1").click()
+    timeline.locator("rect.jp-mod-lit").first.wait_for()
+    timeline.locator("svg.jp-jxk-chart").press("+")
+
+    notebook.cell(LINKED).get_by_role("link", name="go").click()
+    notebook.cell(LINKED).get_by_text("here").wait_for()
+    assert notebook.errors == []
+    assert notebook.strangers == []
