@@ -7,6 +7,9 @@ from typing import Any
 
 from tests.front.jupyter import Notebook, Server, running_server
 
+OF_NOTEBOOK = "Cannot read properties of undefined (reading 'schema')"
+"""What Notebook 7 itself reports when its settings load."""
+
 SETUP = """\
 %load_ext jxkernel
 import jxkernel.numpy as jnp
@@ -109,5 +112,5 @@ def test_a_saved_notebook_is_marked_in_notebook_7_without_a_kernel(
         second = Notebook(browser, server, "saved.ipynb", kernel=False)
         wait_for_marks(second, 2)
         assert ["x", "T"] in marks(second, 2)
-        assert second.errors == []
+        assert [one for one in second.errors if one != OF_NOTEBOOK] == []
         second.close()

@@ -67,6 +67,6 @@ def test_views_are_drawn_and_linked(lab: Server, opened: Callable[..., Notebook]
     timeline.locator("svg.jp-jxk-chart").press("+")
 
     notebook.cell(LINKED).get_by_role("link", name="go").click()
-    notebook.cell(LINKED).get_by_text("here").wait_for()
+    notebook.cell(LINKED).locator("#there.hot").wait_for()
     assert notebook.errors == []
     assert notebook.strangers == []
