@@ -11,9 +11,10 @@ import shutil
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -151,9 +152,13 @@ class Server:
             assert self._process.poll() is None, self.log.read_text()
             for path in self._runtime.glob("jpserver-*.json"):
                 self.url = json.loads(path.read_text())["url"]
-                with urllib.request.urlopen(f"{self.url}api/status", timeout=30) as answer:
+                # The file is written before the server listens.
+                with (
+                    suppress(urllib.error.URLError),
+                    urllib.request.urlopen(f"{self.url}api/status", timeout=30) as answer,
+                ):
                     assert answer.status == 200
-                return
+                    return
             time.sleep(0.1)
         raise TimeoutError(self.log.read_text())
 
