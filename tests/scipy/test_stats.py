@@ -282,6 +282,11 @@ SLOPES: dict[str, tuple[Any, list[tuple[float, float]]]] = {
     "vonmises.logpdf in kappa": (lambda k: stats.vonmises.logpdf(2.0, k), [(0.0, np.cos(2.0))]),
     "gamma.sf": (lambda x: stats.gamma.sf(x, 0.5), [(-1.0, 0.0), (np.inf, 0.0)]),
     "gamma.logcdf": (lambda x: stats.gamma.logcdf(x, 2.0), [(np.inf, 0.0)]),
+    "truncnorm.logpdf in a": (
+        lambda a: stats.truncnorm.logpdf(0.0, a, 0.5),
+        [(-np.inf, 0.0), (-30.0, 0.0)],
+    ),
+    "truncnorm.sf in b": (lambda b: stats.truncnorm.sf(1.0, 0.5, b), [(np.inf, 0.0)]),
     "chi2.cdf": (lambda x: stats.chi2.cdf(x, 3.0), [(-1.0, 0.0), (np.inf, 0.0)]),
 }
 

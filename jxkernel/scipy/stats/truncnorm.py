@@ -34,8 +34,11 @@ def _log_weight(low: Any, high: Any) -> Any:
     low, high = jnp.where(mirrored, -high, low), jnp.where(mirrored, -low, high)
     apart = low < high
     top = log_ndtr(high)
-    ratio = jnp.where(apart, log_ndtr(low) - top, -1)
-    return jnp.where(apart, top + log_of_rest(ratio), -np.inf)
+    # Below -inf there is nothing, and log Φ has no slope there.
+    bounded = apart & (low > -np.inf)
+    ratio = jnp.where(bounded, log_ndtr(jnp.where(bounded, low, 0)) - top, -1)
+    value = top + jnp.where(bounded, log_of_rest(ratio), 0)
+    return jnp.where(apart, value, -np.inf)
 
 
 def _bounded(z: Any, a: Any, b: Any, value: Any, below: float, above: float) -> Any:
