@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ipykernel
 import pytest
 
 from tests.jupyter.kernels import TIMEOUT, Kernel, running_kernel
@@ -133,6 +134,7 @@ def test_in_a_kernel_a_benchmark_runs_at_a_click(kernel: Kernel) -> None:
     kernel.ok("bench.close()")
 
 
+@pytest.mark.skipif(ipykernel.version_info < (7,), reason="ipykernel 6 has no subshells")
 def test_in_a_kernel_a_control_acts_beside_a_running_cell(kernel: Kernel) -> None:
     kernel.ok("selector = jx.widgets.BackendSelector(interval=0.01)\nselector")
     kernel.ok("import threading\ngo = threading.Event()")
