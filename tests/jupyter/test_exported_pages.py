@@ -1,4 +1,4 @@
-"""Pages that nbconvert makes of saved outputs: links within a view lead somewhere, by HTML alone."""
+"""Pages that nbconvert makes of saved outputs: links in a view lead somewhere, by HTML alone."""
 
 import re
 
