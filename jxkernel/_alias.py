@@ -63,7 +63,7 @@ class _StandIn:
 
 # What an alias has besides jxkernel's modules: its version, what pickles refer to, and the few
 # internal names without which widely used libraries cannot be imported.  A value (module, name)
-# is looked up when its module is made.  See docs/decisions/0019.
+# is looked up when its module is made.  See docs/decisions/0021.
 _PRIVATE: dict[str, dict[str, Any]] = {
     "version": _VERSION,
     "_src": {"__path__": []},
