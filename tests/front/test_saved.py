@@ -61,6 +61,10 @@ DRAW = """async ([bundles, format]) => {
       await view.renderModel(model);
       panel.contentHeader.addWidget(view);
       drawn += 1;
+      // What is drawn by React is drawn a little later.
+      for (let frame = 0; frame < 100 && !view.node.textContent.trim(); frame++) {
+        await new Promise(requestAnimationFrame);
+      }
       if (!view.node.textContent.trim()) {
         failed.push(`${what}: nothing is shown`);
       }
