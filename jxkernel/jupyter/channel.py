@@ -30,6 +30,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable
+from contextvars import copy_context
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -232,7 +233,10 @@ class Channel:
             if self._thread is not None or not self._is_open:
                 return
             self._handle = self._session.recorder.follow(self._recorded)
-            self._thread = threading.Thread(target=self._run, name="jxkernel-front", daemon=True)
+            # In this context, or ipykernel 7.0 does not find the message that it answers.
+            self._thread = threading.Thread(
+                target=copy_context().run, args=(self._run,), name="jxkernel-front", daemon=True
+            )
             self._thread.start()
 
     def _deafen(self) -> None:

@@ -21,6 +21,9 @@ from typing import Any
 import nbformat
 
 ROOT = Path(__file__).resolve().parents[2]
+PICTURES = ROOT / "build/front"
+"""Where tests leave pictures, for people to look at."""
+
 TIMEOUT = 60_000
 CHROMIUM = next(
     (
@@ -238,6 +241,9 @@ def running_browser() -> Iterator[Any]:
             browser.close()
 
 
+NOT_OURS = {"Cannot read properties of undefined (reading 'schema')"}
+"""What Notebook 7.6 raises as it loads its settings, without our extension too."""
+
 READY = """() => {
   const panel = window.jupyterapp?.shell.currentWidget;
   const context = panel?.sessionContext;
@@ -278,13 +284,17 @@ class Notebook:
         self.page = self._context.new_page()
         self.page.set_default_timeout(TIMEOUT)
         self.page.on("request", lambda one: self.requests.append(one.url))
-        self.page.on("pageerror", lambda one: self.errors.append(str(one)))
+        self.page.on("pageerror", self._raised)
         self.page.on("console", self._written)
         self.page.add_init_script(HELP)
         self.open(kernel=kernel)
         if dark:
             self.command("apputils:change-theme", theme="JupyterLab Dark")
             self.page.wait_for_selector("body[data-jp-theme-light=false]", state="attached")
+
+    def _raised(self, error: Any) -> None:
+        if str(error) not in NOT_OURS:
+            self.errors.append(f"{error}\n{getattr(error, 'stack', '')}")
 
     def _written(self, message: Any) -> None:
         if message.type == "error":

@@ -164,7 +164,9 @@ def test_kernels_of_other_languages_and_none_at_all_are_left_in_peace(
     lab.write("alone.ipynb", *cells, outputs=map(saved, bundles.values()), kernel=None)
     notebook.name = "alone.ipynb"
     notebook.open(kernel=False)
-    notebook.page.get_by_role("button", name="No Kernel", exact=True).click()
+    dialog = notebook.page.locator(".jp-Dialog")
+    dialog.get_by_role("button", name="No Kernel", exact=True).click()
+    dialog.wait_for(state="detached")
     for index in range(len(bundles)):
         notebook.cell(index).scroll_into_view_if_needed()
         assert notebook.cell(index).locator(".jp-OutputArea-output").inner_text().strip()

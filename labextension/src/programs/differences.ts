@@ -3,6 +3,7 @@
  */
 
 import type { DiffPayload, DiffRow, SamePayload } from '../protocol';
+import { levels } from '../shared/words.ts';
 
 /** A row of the comparison, or a number of rows that are the same. */
 export type DiffLine = DiffRow | SamePayload;
@@ -65,7 +66,7 @@ const WORDS = /(?<=[\s:,[\]])|(?=[\s:,[\]])/;
 
 /** A row's two sides, indented. */
 export function sidesOf(row: DiffRow): { before: string; after: string } {
-  const indent = '  '.repeat(row.depth);
+  const indent = '  '.repeat(levels(row.depth));
   const side = (text: string): string => (text ? indent + text : '');
   return { before: side(row.before), after: side(row.after || (row.sign === '=' ? row.before : '')) };
 }

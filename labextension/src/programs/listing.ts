@@ -2,6 +2,7 @@
  * Which rows of a program are shown: folded, searched, and up to a step of the trace.
  */
 
+import { levels } from '../shared/words.ts';
 import type { IRow } from './rows.ts';
 
 /** From how many rows on inner programs are folded at first. */
@@ -204,5 +205,5 @@ export class Listing {
 
 /** How far in a row stands: equations one step within their program's head and tail. */
 export function indent(row: IRow): number {
-  return 2 * row.depth + (row.kind === 'equation' || row.kind === 'more' ? 1 : 0);
+  return 2 * levels(row.depth) + (row.kind === 'equation' || row.kind === 'more' ? 1 : 0);
 }

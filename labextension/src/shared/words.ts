@@ -66,3 +66,8 @@ export function counted(count: number, noun: string): string {
 export function clock(seconds: number): string {
   return new Date(seconds * 1000).toTimeString().slice(0, 8);
 }
+
+/** A depth that can be drawn, whatever a file says. */
+export function levels(depth: number): number {
+  return Math.min(Math.max(Math.floor(depth) || 0, 0), 100);
+}
