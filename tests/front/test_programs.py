@@ -85,7 +85,8 @@ def test_an_explorer_is_linked_searched_folded_and_stepped_through(
 def test_stages_and_comparisons_are_linked_and_searched(
     lab: Server, opened: Callable[..., Notebook]
 ) -> None:
-    lab.write("stages.ipynb", SETUP, "%jx stages f(x)", "%jx diff f(x), f(x[:2])")
+    jitted = "%%jit\ny = f(x)"
+    lab.write("stages.ipynb", SETUP, "%jx stages f(x)", "%jx diff f(x), f(x[:2])", jitted)
     notebook = opened(lab, "stages.ipynb")
     notebook.run_all()
     view = notebook.cell(1).locator(".jp-jxk-Program")
@@ -104,6 +105,12 @@ def test_stages_and_comparisons_are_linked_and_searched(
     before = diff.get_by_role("option").count()
     diff.get_by_role("button", name="changes only").click()
     assert diff.get_by_role("option").count() < before
+
+    run = notebook.cell(3).locator(".jp-jxk-Run")
+    assert run.get_by_role("tree").count() == 0
+    run.get_by_role("button", name="jit").click()
+    run.get_by_role("button", name="jaxpr", exact=True).click()
+    row(run, "treeitem", "tanh").wait_for()
     assert notebook.errors == []
 
 

@@ -10,7 +10,7 @@ import type { JitPayload, SectionPayload, StagesPayload } from '../protocol';
 import type { IViewOptions } from '../tokens';
 import { IViews } from '../tokens';
 import { Folded, plain, tabled } from './folded';
-import { inputsOf, timesOf, warningOf } from './words';
+import { factsOf, inputsOf, timesOf, warningOf } from './words';
 
 export const runsPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jxkernel:runs',
@@ -67,7 +67,8 @@ class RunView extends Panel {
       const text = provenance.functions.map(one => one.source.join('\n')).join('\n\n');
       const draw = (): Promise<Widget> | null =>
         this._views.draw('provenance', { ...this._options, data: provenance, text });
-      this._add(details, 'traced and static', 'source', () => draw() ?? plain(text));
+      const facts = (): Widget => tabled(['name', 'what it is', 'in detail'], factsOf(provenance));
+      this._add(details, 'traced and static', 'source', () => draw() ?? facts());
     }
   }
 

@@ -2,7 +2,7 @@
  * What is told of a run, in rows.
  */
 
-import type { JitPayload } from '../protocol';
+import type { JitPayload, ProvenancePayload } from '../protocol';
 
 /** A time with three digits, as the kernel writes it. */
 export function duration(nanoseconds: number): string {
@@ -30,6 +30,13 @@ export function inputsOf(data: Pick<JitPayload, 'traced' | 'static'>): [string, 
   const rows = (inputs: Record<string, string>, mark: string): [string, string, string][] =>
     Object.entries(inputs).map(([name, what]) => [name, mark, what]);
   return [...rows(data.traced, 'T traced'), ...rows(data.static, 'S static')];
+}
+
+/** The names of what was traced, what each is, and its type or value. */
+export function factsOf(data: ProvenancePayload): [string, string, string][] {
+  return data.functions.flatMap(one =>
+    one.names.map((name): [string, string, string] => [name.name, name.kind, name.detail])
+  );
 }
 
 /** A warning's sentence, and the code that it gives. */
