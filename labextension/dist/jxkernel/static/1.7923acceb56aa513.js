@@ -960,10 +960,12 @@
   display: inline-block;
   width: 1.4em;
   content: '▸';
+  content: '▸' / '';
 }
 
 .jp-jxk-fold[aria-expanded='true']::before {
   content: '▾';
+  content: '▾' / '';
 }
 
 .jp-jxk-fold:hover {
