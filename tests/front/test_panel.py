@@ -15,6 +15,13 @@ def scaled(a):
     return jnp.tanh(a) * 2
 params = {'w': jnp.ones((300, 400))}
 alias = params['w']"""
+MODULE = """\
+import jxkernel as jx
+
+@jx.jit
+def halved(a):
+    return a / 2
+"""
 CALL = "for n in range(1, 8):\n    y = scaled(jnp.ones(n))"
 COUNT = "print(len(jx.devices()), jnp.arange(3.0).dtype, 'params' in globals())"
 BY_CODE = "jx.config.update('jax_default_matmul_precision', 'highest')"
@@ -25,10 +32,6 @@ def enabled(notebook: Notebook, name: str) -> bool:
         "c => [jupyterapp.commands.isEnabled(c), jupyterapp.commands.isVisible(c)].every(Boolean)",
         f"jxkernel:{name}",
     )
-
-
-def active(notebook: Notebook) -> int:
-    return notebook.page.evaluate("() => jupyterapp.shell.currentWidget.content.activeCellIndex")
 
 
 def goes_to(notebook: Notebook, link: Any, index: int) -> None:
@@ -62,7 +65,8 @@ def choose_and_apply(notebook: Notebook, content: Any) -> None:
 def test_the_panel_shows_a_session_and_acts_on_it(
     lab: Server, opened: Callable[..., Notebook]
 ) -> None:
-    lab.write("panel.ipynb", DEFINE, CALL, COUNT, BY_CODE)
+    (lab.folder / "halving.py").write_text(MODULE)
+    lab.write("panel.ipynb", DEFINE, CALL, COUNT, "import halving\nhalving.halved(2.0)")
     notebook = opened(lab, "panel.ipynb")
     page = notebook.page
     panel = page.locator(".jp-jxk-Panel")
@@ -71,7 +75,7 @@ def test_the_panel_shows_a_session_and_acts_on_it(
     assert enabled(notebook, "load")
     page.evaluate("() => jupyterapp.shell.activateById('jxkernel-panel')")
     panel.get_by_text("jxkernel is not loaded in this kernel").wait_for()
-    panel.get_by_role("button", name="Run %load_ext jxkernel").click()
+    panel.get_by_role("button", name="Load it: run %load_ext jxkernel").click()
     panel.get_by_text("not started").wait_for()
     assert enabled(notebook, "show-ledger")
     tab(notebook, "Devices").get_by_text("No platform runs yet").wait_for()
@@ -86,7 +90,7 @@ def test_the_panel_shows_a_session_and_acts_on_it(
     newest.get_by_text("a: f32[6] → f32[7]").wait_for()
     newest.get_by_text("Fix: pad a along axis 0").wait_for()
     # The label is of an execution before the latest; the cell is known by its id.
-    goes_to(notebook, newest.get_by_role("button", name="In[2]:2"), 1)
+    goes_to(notebook, ledger.get_by_role("button", name="In[2]", exact=True).first, 1)
     page.get_by_label("Filter the ledger").fill("nothing like it")
     ledger.get_by_text("None fits").wait_for()
     page.get_by_label("Filter the ledger").fill("")
@@ -108,6 +112,13 @@ def test_the_panel_shows_a_session_and_acts_on_it(
     released.wait_for(state="detached")
     notebook.run(2)
     assert notebook.cell(2).locator(".jp-OutputArea").inner_text().strip() == "1 float32 False"
+
+    notebook.run(3)
+    tab(notebook, "Functions").get_by_role("button", name="halving.py:3").click()
+    page.wait_for_function(
+        "() => jupyterapp.shell.currentWidget.context?.path === 'halving.py'"
+        " && jupyterapp.shell.currentWidget.content.editor?.getCursorPosition().line === 2"
+    )
     assert notebook.errors == []
     assert notebook.strangers == []
 
@@ -136,7 +147,7 @@ def test_the_backend_is_previewed_and_changed_by_form_and_by_code(
     content.get_by_role("button", name="Undo").click()
     choose_and_apply(notebook, content)
     status.get_by_text("jx cpu:0 · x64").wait_for()
-    content.get_by_role("button", name="Choose cpu:3 as the default device").click()
+    content.get_by_role("button", name="Use cpu:3 as the default device").click()
     content.get_by_text("change default device from cpu:0 to cpu:3").wait_for()
     content.get_by_role("button", name="Undo").click()
     notebook.run(2)

@@ -2,7 +2,7 @@
  * What the panel and the commands do to a session, with the questions before it.
  */
 
-import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
+import { Clipboard, Dialog, Notification, showDialog } from '@jupyterlab/apputils';
 import type { KernelMessage } from '@jupyterlab/services';
 import { Widget } from '@lumino/widgets';
 
@@ -72,7 +72,7 @@ export async function explainCell(
     buttons: [Dialog.createButton({ label: copy, accept: false }), Dialog.okButton({ label: 'Close' })]
   });
   if (answer.button.label === copy) {
-    await navigator.clipboard.writeText(text);
+    Clipboard.copyToSystem(text);
   }
 }
 

@@ -3,7 +3,9 @@
  */
 
 import type { JupyterFrontEnd } from '@jupyterlab/application';
+import type { CodeEditor } from '@jupyterlab/codeeditor';
 import { PathExt } from '@jupyterlab/coreutils';
+import type { IDocumentWidget } from '@jupyterlab/docregistry';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 
 import type { ISession } from '../tokens';
@@ -84,9 +86,16 @@ export class Cells {
     } catch {
       throw new Error(`${path} is not where Jupyter can open it`);
     }
-    await this._app.commands.execute('docmanager:open', { path: full });
-    if (this._app.commands.hasCommand('fileeditor:go-to-line')) {
-      await this._app.commands.execute('fileeditor:go-to-line', { line });
+    const opened = (await this._app.commands.execute('docmanager:open', {
+      path: full
+    })) as Partial<IDocumentWidget> | undefined;
+    await opened?.context?.ready;
+    const editor = (opened?.content as { readonly editor?: CodeEditor.IEditor } | undefined)?.editor;
+    if (editor && line > 0 && line <= editor.lineCount) {
+      const position = { line: line - 1, column: 0 };
+      editor.setCursorPosition(position);
+      editor.revealPosition(position);
+      editor.focus();
     }
   }
 }

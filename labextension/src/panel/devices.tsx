@@ -247,7 +247,7 @@ function Device(props: {
           {!device.is_default && (
             <PanelButton
               label="Use…"
-              title={`Choose ${device.name} as the default device…`}
+              title={`Use ${device.name} as the default device…`}
               onClick={() => model.choose({ device: device.name })}
             />
           )}

@@ -87,7 +87,7 @@ export class JxPanel extends VDomRenderer<PanelModel> {
           role="tabpanel"
           aria-labelledby={`jp-jxk-panel-tab-${model.section}`}
           aria-busy={model.feed.isAsking}
-          tabIndex={-1}
+          tabIndex={0}
         >
           {model.feed.error && (
             <p className="jp-jxk-panel-failed" role="alert">
@@ -166,7 +166,7 @@ function Nothing(props: {
       {kernel ? (
         <>
           <p>jxkernel is not loaded in this kernel.</p>
-          <PanelButton label="Load it" title="Run %load_ext jxkernel" onClick={props.load} />
+          <PanelButton label="Load it" title="Load it: run %load_ext jxkernel" onClick={props.load} />
         </>
       ) : (
         <p>Open a notebook with a Python kernel to see what jxkernel does in it.</p>
