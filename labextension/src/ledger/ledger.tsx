@@ -51,17 +51,15 @@ export function Ledger(props: {
     <div className="jp-jxk-Ledger">
       {data.timeline.bars.length > 0 && (
         <details open>
-          <summary>
-            timeline{' '}
-            {Plotly && (
-              <Button
-                text="plotly"
-                title="Draw it with plotly, which zooms"
-                isOn={isPlotly}
-                onClick={() => setPlotly(!isPlotly)}
-              />
-            )}
-          </summary>
+          <summary>timeline</summary>
+          {Plotly && (
+            <Button
+              text="plotly"
+              title="Draw it with plotly, which zooms"
+              isOn={isPlotly}
+              onClick={() => setPlotly(!isPlotly)}
+            />
+          )}
           {isPlotly && Plotly ? (
             <Plotly />
           ) : (
