@@ -153,7 +153,8 @@ class Channel:
         # As if a front end had closed it: a front end that never knew the comm would complain of
         # the message that the comm sends when we close it.
         message = {"content": {"comm_id": self._identity, "data": {}}}
-        comm.get_comm_manager().comm_close(None, "", message)
+        manager: Any = comm.get_comm_manager()
+        manager.comm_close(None, "", message)
 
     def answer(self, name: str, function: Answer) -> None:
         """Lets front ends ask for something.

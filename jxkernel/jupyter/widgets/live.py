@@ -145,6 +145,8 @@ class LiveView(ipywidgets.VBox):
     _is_closed = True
     """Until it is made: one whose making failed has nothing to close."""
 
+    children: Any  # a tuple, as a trait without types
+
     def __init__(self, controls: list[Any], interval: float = INTERVAL) -> None:
         self._drawing = threading.RLock()
         self._is_due = False
