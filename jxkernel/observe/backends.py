@@ -409,7 +409,7 @@ def _where(array: Any) -> str:
 
 def _is_own(fun: Any) -> bool:
     """Whether a function is this package's: not an object, such as a cell, that it made."""
-    return isinstance(fun, FunctionType) and fun.__module__.partition(".")[0] == _OWN
+    return isinstance(fun, FunctionType) and (fun.__module__ or "").partition(".")[0] == _OWN
 
 
 def _is_current(array: Any) -> bool:

@@ -1,4 +1,7 @@
-"""One server and one browser for all tests here; without Chromium they are skipped, and say so."""
+"""One server for all tests here, and a browser for those of a file.
+
+Without Chromium they are skipped, and say so.
+"""
 
 import importlib.util
 from collections.abc import Callable, Iterator
@@ -19,6 +22,7 @@ MISSING = (
 )
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
@@ -28,8 +32,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=MISSING))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    # Not for the session: until it is closed, the process has an event loop that runs.
     with running_browser() as browser:
         yield browser
 

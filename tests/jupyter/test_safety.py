@@ -33,7 +33,8 @@ from jxkernel.jupyter.display import View, text_view
 from jxkernel.jupyter.display.html import Html, escape
 from jxkernel.jupyter.overview import page_of
 from jxkernel.jupyter.widgets.live import LiveView
-from jxkernel.observe import Exercise, LedgerRow, Recorder, provenance
+from jxkernel.observe import Comparison, Exercise, LedgerRow, Recorder, provenance
+from jxkernel.observe.comparisons import FIGURES
 from jxkernel.observe.marks import FunctionMap, Mark, NameFact, Provenance
 from jxkernel.observe.quiz import Quiz
 from tests.jupyter.conftest import Notebook
@@ -78,7 +79,8 @@ def filled(kind: Any, text: str, depth: int = 0) -> Any:
     if origin is tuple and (len(parts) < 2 or parts[1] is not ...):
         return tuple(filled(part, text, depth) for part in parts)
     if origin in (tuple, list, Sequence, Collection, frozenset):
-        items = [] if depth > 4 else [filled(parts[0], text, depth + 1)]
+        ends = depth > 4 and parts[0] not in _PLAIN
+        items = [] if ends else [filled(parts[0], text, depth + 1)]
         return (origin if origin in (list, frozenset) else tuple)(items)
     if origin in (dict, Mapping):
         return {} if depth > 4 else {filled(parts[0], text): filled(parts[1], text, depth + 1)}
@@ -171,8 +173,8 @@ def drawn(function: Callable[..., View], text: str) -> View:
     """The view with the text in every argument."""
     hints = typing.get_type_hints(function)
     names = inspection.signature(function).parameters
-    # What a view is, its type says: no text of the user's.
-    given = {name: "view" if name == "kind" else text for name in names}
+    # What a view is, and which figure it draws, is no text of the user's.
+    given = {name: {"kind": "view", "figure": FIGURES[0]}.get(name, text) for name in names}
     return function(**{name: filled(hints[name], given[name]) for name in names})
 
 
@@ -259,6 +261,8 @@ WIDGETS: dict[str, Callable[[str], LiveView]] = {
     "JaxprExplorer": lambda text: widgets.JaxprExplorer(nasty_program(text)),
     "SourceMap": lambda text: widgets.SourceMap(nasty_provenance(text)),
     "Ledger": lambda text: widgets.Ledger(_Told(text)),
+    "MemoryPanel": lambda text: widgets.MemoryPanel(_named(text), 1.0),
+    "Benchmark": lambda text: _measured(text),
 }
 
 
@@ -267,11 +271,23 @@ class _Told(Recorder):
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        name = text or "f"
-        function = lambda x: x + 1.0  # noqa: E731
-        function.__name__ = function.__qualname__ = _encodable(name)
         with self, jx.named_scope("cell"):
-            jx.jit(function).trace(1.0)
+            jx.jit(_named(text)).trace(1.0)
+
+
+def _named(text: str) -> Callable[[float], float]:
+    """A function whose name is the text."""
+    function = lambda x: x + 1.0  # noqa: E731
+    function.__name__ = function.__qualname__ = _encodable(text or "f")
+    return function
+
+
+def _measured(text: str) -> LiveView:
+    """A benchmark whose names, cases and errors are the text."""
+    widget = widgets.Benchmark([_named(text)], cases={text: (1.0,)})
+    widget.found = filled(Comparison, text)
+    widget.refresh()
+    return widget
 
 
 def _encodable(text: str) -> str:
