@@ -142,7 +142,8 @@ def test_an_untrusted_notebook_is_drawn_and_asks_the_kernel_for_nothing(
         cell.locator(".jp-OutputArea-output").evaluate(
             """node => {
               const all = node.querySelectorAll('button, summary, [role], [tabindex], td, input');
-              [...all].slice(0, 200).forEach(one => one.isConnected && one.click());
+              const click = () => new MouseEvent('click', { bubbles: true, cancelable: true });
+              [...all].slice(0, 200).forEach(one => one.isConnected && one.dispatchEvent(click()));
             }"""
         )
     notebook.page.wait_for_function(READY)

@@ -34,7 +34,7 @@ NEVER_SEEN = 1 + time.time() % 1
 def kernel() -> Iterator[Kernel]:
     with running_kernel() as kernel:
         kernel.ok("from jxkernel import lax\nfrom jxkernel.jupyter import interrupts")
-        kernel.ok("interrupts._SILENT_SECONDS = 0.2")
+        kernel.ok("interrupts._SILENT_SECONDS = 0.2; kept = jnp.arange(3.0)")
         yield kernel
 
 
