@@ -1,6 +1,7 @@
 """The right panel, the commands and the settings, as a user has them."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -155,9 +156,16 @@ def test_the_backend_is_previewed_and_changed_by_form_and_by_code(
     assert notebook.errors == []
 
 
-def test_commands_shortcuts_and_settings(lab: Server, opened: Callable[..., Notebook]) -> None:
-    lab.write("commands.ipynb", LOAD, DEFINE, CALL)
-    notebook = opened(lab, "commands.ipynb")
+@pytest.fixture
+def own_lab(tmp_path: Path) -> Iterator[Server]:
+    """A JupyterLab whose settings may be changed."""
+    with running_server("lab", tmp_path) as server:
+        yield server
+
+
+def test_commands_shortcuts_and_settings(own_lab: Server, opened: Callable[..., Notebook]) -> None:
+    own_lab.write("commands.ipynb", LOAD, DEFINE, CALL)
+    notebook = opened(own_lab, "commands.ipynb")
     page = notebook.page
     notebook.run_all()
     page.keyboard.press("Escape")

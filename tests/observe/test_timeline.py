@@ -93,6 +93,27 @@ def test_one_profile_at_a_time_and_an_error_ends_it() -> None:
         profile.stop()
 
 
+def test_a_result_that_failed_before_does_not_end_a_profile(tmp_path: Path) -> None:
+    def fails(x: Any) -> Any:
+        raise LookupError("before")
+
+    work = jx.jit(lambda a: jx.lax.fori_loop(0, 20, lambda _, b: (b @ a) * 1e-3, a)[0, 0])
+    call = jx.jit(lambda x: jx.pure_callback(fails, jx.ShapeDtypeStruct((), "float32"), x))
+    failed = None
+    for _ in range(50):
+        try:
+            failed = call(work(jnp.ones((500, 500))))
+            break
+        except LookupError:  # the work had ended already, so the call itself failed
+            continue
+    assert failed is not None
+    with Profile(tmp_path) as profile:
+        pass
+    assert profile.timeline is not None
+    with pytest.raises(LookupError):
+        failed.block_until_ready()
+
+
 def test_warnings_as_errors_do_not_end_the_process() -> None:
     for _ in range(2):  # jaxlib's classes would be made anew after a collection
         with warnings.catch_warnings(), Profile() as profile:
