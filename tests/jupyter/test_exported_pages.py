@@ -3,12 +3,10 @@
 import re
 
 import nbformat
-import pytest
+from nbconvert import exporters
 from nbformat import v4
 
 from tests.jupyter.conftest import Notebook
-
-exporters = pytest.importorskip("nbconvert.exporters")
 
 CELLS = (
     "%%jit\ny = jnp.tanh(x) * 2\nz = (y + x).sum()\nz",
