@@ -76,6 +76,7 @@ front: .venv/.dev labextension/node_modules/.installed ## build the lab extensio
 	cd labextension
 	rm -rf dist lib *.tsbuildinfo
 	node_modules/.bin/tsc
+	node_modules/.bin/tsc -p test
 	$(BUILDER) build .
 	cp install.json dist/jxkernel
 	../.venv/bin/python ../tests/meta/labextension_stamp.py

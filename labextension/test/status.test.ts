@@ -13,7 +13,9 @@ const status: Status = {
   device: 'cpu:0',
   devices: [{ name: 'cpu:0', kind: 'cpu' }],
   x64: false,
-  recording: true
+  recording: true,
+  precision: 'default',
+  teaching: false
 };
 const session = { status, work: null, isNewer: false, dropped: 0 };
 
