@@ -84,20 +84,20 @@ export default function Graph(props: { readonly model: ProgramModel }): React.JS
         </nav>
         <Button
           text="−"
-          title="smaller"
+          title="Smaller"
           isDisabled={zoom === 0}
           onClick={() => setZoom(zoom - 1)}
         />
         <Button
           text="+"
-          title="larger"
+          title="Larger"
           isDisabled={zoom === ZOOMS.length - 1}
           onClick={() => setZoom(zoom + 1)}
         />
         {inside.map((one, index) => (
           <Button
             key={index}
-            text={`open ${nameOf(model, one)}`}
+            text={`Open ${nameOf(model, one)}`}
             onClick={() => open(active, index)}
           />
         ))}

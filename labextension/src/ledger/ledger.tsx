@@ -54,8 +54,8 @@ export function Ledger(props: {
           <summary>timeline</summary>
           {Plotly && (
             <Button
-              text="plotly"
-              title="Draw it with plotly, which zooms"
+              text="Plotly"
+              title="Draw it with Plotly, which zooms"
               isOn={isPlotly}
               onClick={() => setPlotly(!isPlotly)}
             />

@@ -5,10 +5,11 @@
 import React from 'react';
 
 import type { BackendAnswer, DeviceState, PlatformState, PreviewAnswer } from '../protocol';
+import { Button } from '../shared/controls.tsx';
 import type { BackendModel } from './backend';
 import type { IChoice } from './choice.ts';
 import { offers } from './choice.ts';
-import { Bar, PanelButton, Warning } from './parts';
+import { Bar, Warning } from './parts';
 import { counted, heldBy, size } from './words.ts';
 
 /** Draws the form, then each platform with its devices and what lives there. */
@@ -21,7 +22,7 @@ export function DevicesSection(props: {
     return (
       <>
         <p className="jp-jxk-panel-empty">No platform runs yet: the first computation starts one.</p>
-        <PanelButton label="Start it now" onClick={() => model.start()} />
+        <Button text="Start it now" onClick={() => model.start()} />
       </>
     );
   }
@@ -140,14 +141,12 @@ function Preview(props: { readonly model: BackendModel }): React.JSX.Element {
         )}
       </div>
       <div className="jp-jxk-panel-buttons">
-        <PanelButton label="Undo" onClick={() => model.undo()} />
-        <button
-          type="submit"
-          className="jp-jxk-panel-button jp-mod-main"
-          disabled={!model.canApply}
-        >
-          {model.isApplying ? 'Applying…' : 'Apply'}
-        </button>
+        <Button text="Undo" onClick={() => model.undo()} />
+        <Button
+          text={model.isApplying ? 'Applying…' : 'Apply'}
+          isDisabled={!model.canApply}
+          isSubmit
+        />
       </div>
     </div>
   );
@@ -245,8 +244,8 @@ function Device(props: {
         {device.is_default && <span className="jp-jxk-panel-badge jp-mod-chosen">● default</span>}
         <span className="jp-jxk-panel-cost">
           {!device.is_default && (
-            <PanelButton
-              label="Use…"
+            <Button
+              text="Use…"
               title={`Use ${device.name} as the default device…`}
               onClick={() => model.choose({ device: device.name })}
             />

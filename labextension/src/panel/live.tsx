@@ -5,9 +5,10 @@
 import React from 'react';
 
 import type { LiveAnswer, LiveRow } from '../protocol';
+import { Button } from '../shared/controls.tsx';
 import type { PanelModel } from './model';
 import type { IActs } from './parts';
-import { Bar, PanelButton } from './parts';
+import { Bar } from './parts';
 import { bySize, counted, fits, heldBy, size } from './words.ts';
 
 /** How many holders are listed at once. */
@@ -94,8 +95,8 @@ function LiveItem(props: {
           {more > 0 && ` and ${more} more`}
         </span>
         {row.roots.length > 0 && !row.deleted && (
-          <PanelButton
-            label="Release…"
+          <Button
+            text="Release…"
             title={`Release ${row.roots.join(', ')}…`}
             onClick={() => acts.release(row.roots)}
           />

@@ -2,7 +2,6 @@
  * Small parts that the panel's sections are made of.
  */
 
-import { Clipboard } from '@jupyterlab/apputils';
 import React from 'react';
 
 import { shortPlace } from './words.ts';
@@ -14,52 +13,6 @@ export interface IActs {
   readonly go: (text: string, cells: Record<string, string>) => void;
   readonly open: (path: string, line: number) => void;
   readonly release: (names: readonly string[]) => void;
-}
-
-/** A button of the panel. */
-export function PanelButton(props: {
-  readonly label: string;
-  readonly title?: string;
-  readonly isMain?: boolean;
-  readonly isDisabled?: boolean;
-  readonly onClick: () => void;
-}): React.JSX.Element {
-  return (
-    <button
-      type="button"
-      className={props.isMain ? 'jp-jxk-panel-button jp-mod-main' : 'jp-jxk-panel-button'}
-      title={props.title}
-      aria-label={props.title}
-      disabled={props.isDisabled}
-      onClick={props.onClick}
-    >
-      {props.label}
-    </button>
-  );
-}
-
-/** Copies a text, and says that it did. */
-export function CopyText(props: { readonly text: string; readonly what: string }): React.JSX.Element {
-  const [isDone, setDone] = React.useState(false);
-  React.useEffect(() => {
-    const timer = isDone ? window.setTimeout(() => setDone(false), 2000) : 0;
-    return () => window.clearTimeout(timer);
-  }, [isDone]);
-  return (
-    <>
-      <PanelButton
-        label={isDone ? 'Copied' : 'Copy'}
-        title={`Copy ${props.what} as text`}
-        onClick={() => {
-          Clipboard.copyToSystem(props.text);
-          setDone(true);
-        }}
-      />
-      <span className="jp-jxk-panel-unseen" role="status">
-        {isDone ? 'Copied' : ''}
-      </span>
-    </>
-  );
 }
 
 /** The name of a cell or a line: a link where one can go there. */

@@ -7,6 +7,7 @@ import { refreshIcon } from '@jupyterlab/ui-components';
 import type { Message } from '@lumino/messaging';
 import React from 'react';
 
+import { Button, CopyButton } from '../shared/controls.tsx';
 import { DevicesSection } from './devices';
 import { FunctionsSection } from './functions';
 import { LedgerSection } from './ledger';
@@ -14,7 +15,6 @@ import { LiveSection } from './live';
 import type { PanelModel, Section } from './model';
 import { SECTIONS } from './model';
 import type { IActs } from './parts';
-import { CopyText, PanelButton } from './parts';
 
 /** What the panel does besides what sections do. */
 export interface IPanelActs extends IActs {
@@ -166,7 +166,7 @@ function Nothing(props: {
       {kernel ? (
         <>
           <p>jxkernel is not loaded in this kernel.</p>
-          <PanelButton label="Load it" title="Load it: run %load_ext jxkernel" onClick={props.load} />
+          <Button text="Load it" title="Load it: run %load_ext jxkernel" onClick={props.load} />
         </>
       ) : (
         <p>Open a notebook with a Python kernel to see what jxkernel does in it.</p>
@@ -196,7 +196,7 @@ function Head(props: { readonly model: PanelModel }): React.JSX.Element {
         {status?.x64 && ' · 64 bit'}
         {status?.teaching && ' · teaching'}
       </span>
-      <CopyText text={text} what={name} />
+      <CopyButton text={() => text} what={name} />
       <button
         type="button"
         className="jp-jxk-panel-iconButton"

@@ -42,10 +42,10 @@ export function Diff(props: {
     <div className="jp-jxk-Program">
       <div className="jp-jxk-bar" role="group" aria-label="controls">
         <b>{data.summary}</b>
-        <Button text="◂ change" title="the change before" onClick={() => go(-1)} />
-        <Button text="change ▸" title="the next change" onClick={() => go(1)} />
+        <Button text="◂ Change" title="The change before" onClick={() => go(-1)} />
+        <Button text="Change ▸" title="The next change" onClick={() => go(1)} />
         <Button
-          text="changes only"
+          text="Changes only"
           isOn={onlyChanges}
           onClick={() => {
             setOnly(!onlyChanges);

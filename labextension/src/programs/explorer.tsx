@@ -34,7 +34,7 @@ export function Explorer(props: {
       </div>
       <Stack names={model.data.stack} />
       <Controls model={model} text={() => (isWhole && props.text) || model.listing.text()}>
-        <Button text="graph" isOn={hasGraph} onClick={() => setGraph(!hasGraph)} />
+        <Button text="Graph" isOn={hasGraph} onClick={() => setGraph(!hasGraph)} />
       </Controls>
       <div className="jp-jxk-panes">
         {model.data.source.length > 0 && (
@@ -87,7 +87,7 @@ export function Rest(props: { readonly model: ProgramModel }): React.JSX.Element
             `${model.data.count.toLocaleString('en')} equations are kept in the notebook.`}
         </span>
       )}
-      {model.canLoad && <Button text="show all" onClick={() => void model.load()} />}
+      {model.canLoad && <Button text="Show all" onClick={() => void model.load()} />}
       <span className="jp-jxk-dim">{model.notice}</span>
     </div>
   );
@@ -110,8 +110,8 @@ function Controls(props: {
         found={isFiltered ? `${listing.found} of ${listing.count}` : ''}
         onWords={words => model.change(one => (one.words = words))}
       />
-      <Button text="fold" onClick={() => model.change(one => one.foldAll())} />
-      <Button text="unfold" onClick={() => model.change(one => one.unfoldAll())} />
+      <Button text="Fold" onClick={() => model.change(one => one.foldAll())} />
+      <Button text="Unfold" onClick={() => model.change(one => one.unfoldAll())} />
       <Steps model={model} />
       {props.children}
       <CopyButton text={props.text} />
@@ -147,13 +147,13 @@ function Steps(props: { readonly model: ProgramModel }): React.JSX.Element {
   };
   return (
     <span className="jp-jxk-steps" role="group" aria-label="steps of the trace">
-      <Button text="◂" title="one equation back" onClick={() => go(listing.step - 1)} />
+      <Button text="◂" title="One equation back" onClick={() => go(listing.step - 1)} />
       <Button
         text={isPlaying ? '❚❚' : '▶'}
-        title={isPlaying ? 'stop' : 'play the trace'}
+        title={isPlaying ? 'Stop' : 'Play the trace'}
         onClick={play}
       />
-      <Button text="▸" title="one equation on" onClick={() => go(listing.step + 1)} />
+      <Button text="▸" title="One equation on" onClick={() => go(listing.step + 1)} />
       <input
         type="range"
         aria-label="equations traced"

@@ -27,17 +27,21 @@ export function Stages(props: {
   const [at, setAt] = useState(0);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   useSignal(model.changed);
-  const stablehlo = useMemo(() => new LinkedLines(data.stablehlo), [data]);
-  const optimized = useMemo(() => new LinkedLines(data.optimized), [data]);
-  const places = useMemo(
+  const modules = useMemo(
     () => [
-      ...stablehlo.matching(words).map(index => ({ pane: 'StableHLO', index })),
-      ...optimized.matching(words).map(index => ({ pane: 'optimized HLO', index }))
+      { name: 'StableHLO', lines: new LinkedLines(data.stablehlo) },
+      { name: 'optimized HLO', lines: new LinkedLines(data.optimized) }
     ],
-    [words, stablehlo, optimized]
+    [data]
+  );
+  const places = useMemo(
+    () =>
+      modules.flatMap(({ name, lines }) =>
+        lines.matching(words).map(index => ({ pane: name, index }))
+      ),
+    [words, modules]
   );
   const current = places[at];
-  const sought = (pane: string): number => (current?.pane === pane ? current.index : -1);
   const toggle = (name: string): void => {
     const next = new Set(hidden);
     if (!next.delete(name)) {
@@ -81,31 +85,21 @@ export function Stages(props: {
             <Equations model={model} rows={ROWS} />
           </Pane>
         )}
-        {!hidden.has('StableHLO') && (
-          <Pane title="StableHLO" note={counted(data.stablehlo.length, 'line')}>
-            <Lines
-              label="StableHLO"
-              lines={stablehlo}
-              places={model.places}
-              rows={ROWS}
-              words={words}
-              sought={sought('StableHLO')}
-              gutter={index => lineOf(stablehlo, index)}
-            />
-          </Pane>
-        )}
-        {!hidden.has('optimized HLO') && (
-          <Pane title="optimized HLO" note={counted(data.optimized.length, 'line')}>
-            <Lines
-              label="optimized HLO"
-              lines={optimized}
-              places={model.places}
-              rows={ROWS}
-              words={words}
-              sought={sought('optimized HLO')}
-              gutter={index => lineOf(optimized, index)}
-            />
-          </Pane>
+        {modules.map(
+          ({ name, lines }) =>
+            !hidden.has(name) && (
+              <Pane key={name} title={name} note={counted(lines.lines.length, 'line')}>
+                <Lines
+                  label={name}
+                  lines={lines}
+                  places={model.places}
+                  rows={ROWS}
+                  words={words}
+                  sought={current?.pane === name ? current.index : -1}
+                  gutter={index => String(lines.lines[index]?.line || '')}
+                />
+              </Pane>
+            )
         )}
       </div>
       {data.left_out > 0 && (
@@ -114,8 +108,4 @@ export function Stages(props: {
       <Rest model={model} />
     </div>
   );
-}
-
-function lineOf(lines: LinkedLines, index: number): string {
-  return String(lines.lines[index]?.line || '');
 }

@@ -7,20 +7,22 @@ import React, { useEffect, useState } from 'react';
 
 import { found } from './words.ts';
 
-/** A button with words. */
+/** A button with words, or with a sign and a title that says it in words. */
 export function Button(props: {
   readonly text: string;
   readonly title?: string;
   readonly isOn?: boolean;
   readonly isDisabled?: boolean;
-  readonly onClick: () => void;
+  /** Whether it sends the form that it is in. */
+  readonly isSubmit?: boolean;
+  readonly onClick?: () => void;
 }): React.JSX.Element {
   return (
     <button
-      type="button"
+      type={props.isSubmit ? 'submit' : 'button'}
       className="jp-jxk-button"
       title={props.title}
-      aria-label={/[a-z]/i.test(props.text) ? undefined : props.title}
+      aria-label={props.title}
       aria-pressed={props.isOn}
       disabled={props.isDisabled}
       onClick={props.onClick}
@@ -30,8 +32,11 @@ export function Button(props: {
   );
 }
 
-/** A button that copies a text, and says that it did. */
-export function CopyButton(props: { readonly text: () => string }): React.JSX.Element {
+/** A button that copies what it is told as text, and says that it did. */
+export function CopyButton(props: {
+  readonly text: () => string;
+  readonly what?: string;
+}): React.JSX.Element {
   const [isDone, setDone] = useState(false);
   useEffect(() => {
     if (!isDone) {
@@ -46,9 +51,13 @@ export function CopyButton(props: { readonly text: () => string }): React.JSX.El
   };
   return (
     <>
-      <Button text={isDone ? 'copied' : 'copy'} title="Copy all as text" onClick={copy} />
+      <Button
+        text={isDone ? 'Copied' : 'Copy'}
+        title={`Copy ${props.what ?? 'all'} as text`}
+        onClick={copy}
+      />
       <span className="jp-jxk-hidden" role="status">
-        {isDone ? 'copied as text' : ''}
+        {isDone ? 'Copied as text' : ''}
       </span>
     </>
   );

@@ -60,7 +60,7 @@ export function Timeline(props: {
         <Button text="←" title="Earlier (left arrow)" onClick={() => move(-0.4)} />
         <Button text="→" title="Later (right arrow)" onClick={() => move(0.4)} />
         <Button
-          text="all"
+          text="All"
           title="All of it (0)"
           onClick={() => setWindow({ start: 0, length: drawn.length })}
         />
