@@ -517,34 +517,6 @@
   background: var(--jp-brand-color1);
 }
 
-.jp-jxk-panel-button {
-  padding: 2px 8px;
-  border: var(--jp-border-width) solid var(--jp-border-color0);
-  border-radius: var(--jp-border-radius);
-  color: var(--jp-ui-font-color1);
-  background: var(--jp-layout-color1);
-  font: inherit;
-  font-size: var(--jp-ui-font-size0);
-  line-height: 18px;
-  cursor: pointer;
-}
-
-.jp-jxk-panel-button:hover:enabled {
-  background: var(--jp-layout-color2);
-}
-
-.jp-jxk-panel-button.jp-mod-main {
-  border-color: var(--jp-brand-color1);
-  border-width: 2px;
-  font-weight: 600;
-}
-
-.jp-jxk-panel-button:disabled {
-  color: var(--jp-ui-font-color2);
-  border-style: dashed;
-  cursor: default;
-}
-
 .jp-jxk-panel-iconButton {
   display: inline-flex;
   padding: 3px;
@@ -561,14 +533,6 @@
 .jp-jxk-panel-iconButton span {
   display: inline-flex;
   width: 16px;
-}
-
-.jp-jxk-panel-unseen {
-  position: absolute;
-  width: 1px;
-  height: 1px;
-  overflow: hidden;
-  clip-path: inset(50%);
 }
 
 .jp-jxk-panel-check {
@@ -675,13 +639,18 @@
 
 .jp-jxk-button {
   padding: 1px 8px;
-  border: 1px solid var(--jp-border-color1);
+  border: 1px solid var(--jp-border-color0);
   border-radius: 3px;
   background: var(--jp-layout-color1);
   color: var(--jp-ui-font-color1);
   font: inherit;
   line-height: 18px;
   cursor: pointer;
+}
+
+.jp-jxk-button[type='submit'] {
+  border: 2px solid var(--jp-brand-color1);
+  font-weight: 600;
 }
 
 .jp-jxk-button:hover:not(:disabled) {
@@ -694,7 +663,8 @@
 }
 
 .jp-jxk-button:disabled {
-  opacity: 0.5;
+  border: 1px dashed var(--jp-border-color0);
+  color: var(--jp-ui-font-color2);
   cursor: default;
 }
 
@@ -1174,4 +1144,4 @@
   outline: 2px solid var(--jp-brand-color1);
   outline-offset: 1px;
 }
-`,""]),e.d(o,{},{A:p})},35(r){r.exports=function(r){var o=[];return o.toString=function(){return this.map(function(o){var e="",a=void 0!==o[5];return o[4]&&(e+="@supports (".concat(o[4],") {")),o[2]&&(e+="@media ".concat(o[2]," {")),a&&(e+="@layer".concat(o[5].length>0?" ".concat(o[5]):""," {")),e+=r(o),a&&(e+="}"),o[2]&&(e+="}"),o[4]&&(e+="}"),e}).join("")},o.i=function(r,e,a,t,n){"string"==typeof r&&(r=[[null,r,void 0]]);var p={};if(a)for(var i=0;i<this.length;i++){var l=this[i][0];null!=l&&(p[l]=!0)}for(var j=0;j<r.length;j++){var d=[].concat(r[j]);a&&p[d[0]]||(void 0!==n&&(void 0===d[5]||(d[1]="@layer".concat(d[5].length>0?" ".concat(d[5]):""," {").concat(d[1],"}")),d[5]=n),e&&(d[2]&&(d[1]="@media ".concat(d[2]," {").concat(d[1],"}")),d[2]=e),t&&(d[4]?(d[1]="@supports (".concat(d[4],") {").concat(d[1],"}"),d[4]=t):d[4]="".concat(t)),o.push(d))}},o}},34(r){r.exports=function(r){return r[1]}},27(r){var o=[];function e(r){for(var e=-1,a=0;a<o.length;a++)if(o[a].identifier===r){e=a;break}return e}function a(r,a){for(var t={},n=[],p=0;p<r.length;p++){var i=r[p],l=a.base?i[0]+a.base:i[0],j=t[l]||0,d="".concat(l," ").concat(j);t[l]=j+1;var s=e(d),c={css:i[1],media:i[2],sourceMap:i[3],supports:i[4],layer:i[5]};if(-1!==s)o[s].references++,o[s].updater(c);else{var x=function(r,o){var e=o.domAPI(o);return e.update(r),function(o){o?(o.css!==r.css||o.media!==r.media||o.sourceMap!==r.sourceMap||o.supports!==r.supports||o.layer!==r.layer)&&e.update(r=o):e.remove()}}(c,a);a.byIndex=p,o.splice(p,0,{identifier:d,updater:x,references:1})}n.push(d)}return n}r.exports=function(r,t){var n=a(r=r||[],t=t||{});return function(r){r=r||[];for(var p=0;p<n.length;p++){var i=e(n[p]);o[i].references--}for(var l=a(r,t),j=0;j<n.length;j++){var d=e(n[j]);0===o[d].references&&(o[d].updater(),o.splice(d,1))}n=l}}},29(r){var o={};r.exports=function(r,e){var a=function(r){if(void 0===o[r]){var e=document.querySelector(r);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(r){e=null}o[r]=e}return o[r]}(r);if(!a)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");a.appendChild(e)}},31(r){r.exports=function(r){var o=document.createElement("style");return r.setAttributes(o,r.attributes),r.insert(o,r.options),o}},30(r,o,e){r.exports=function(r){var o=e.nc;o&&r.setAttribute("nonce",o)}},28(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var o=r.insertStyleElement(r);return{update:function(e){var a,t,n;a="",e.supports&&(a+="@supports (".concat(e.supports,") {")),e.media&&(a+="@media ".concat(e.media," {")),(t=void 0!==e.layer)&&(a+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),a+=e.css,t&&(a+="}"),e.media&&(a+="}"),e.supports&&(a+="}"),(n=e.sourceMap)&&"u">typeof btoa&&(a+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(n))))," */")),r.styleTagTransform(a,o,r.options)},remove:function(){var r;null===(r=o).parentNode||r.parentNode.removeChild(r)}}}},32(r){r.exports=function(r,o){if(o.styleSheet)o.styleSheet.cssText=r;else{for(;o.firstChild;)o.removeChild(o.firstChild);o.appendChild(document.createTextNode(r))}}},26(r,o,e){var a=e(27),t=e.n(a),n=e(28),p=e.n(n),i=e(29),l=e.n(i),j=e(30),d=e.n(j),s=e(31),c=e.n(s),x=e(32),f=e.n(x),k=e(33),u={};u.styleTagTransform=f(),u.setAttributes=d(),u.insert=l().bind(null,"head"),u.domAPI=p(),u.insertStyleElement=c(),t()(k.A,u),k.A&&k.A.locals&&k.A.locals;var b=e(36),v={};v.styleTagTransform=f(),v.setAttributes=d(),v.insert=l().bind(null,"head"),v.domAPI=p(),v.insertStyleElement=c(),t()(b.A,v),b.A&&b.A.locals&&b.A.locals;var m=e(37),h={};h.styleTagTransform=f(),h.setAttributes=d(),h.insert=l().bind(null,"head"),h.domAPI=p(),h.insertStyleElement=c(),t()(m.A,h),m.A&&m.A.locals&&m.A.locals;var g=e(38),y={};y.styleTagTransform=f(),y.setAttributes=d(),y.insert=l().bind(null,"head"),y.domAPI=p(),y.insertStyleElement=c(),t()(g.A,y),g.A&&g.A.locals&&g.A.locals;var w=e(39),A={};A.styleTagTransform=f(),A.setAttributes=d(),A.insert=l().bind(null,"head"),A.domAPI=p(),A.insertStyleElement=c(),t()(w.A,A),w.A&&w.A.locals&&w.A.locals;var z=e(40),T={};T.styleTagTransform=f(),T.setAttributes=d(),T.insert=l().bind(null,"head"),T.domAPI=p(),T.insertStyleElement=c(),t()(z.A,T),z.A&&z.A.locals&&z.A.locals;var P=e(41),C={};C.styleTagTransform=f(),C.setAttributes=d(),C.insert=l().bind(null,"head"),C.domAPI=p(),C.insertStyleElement=c(),t()(P.A,C),P.A&&P.A.locals&&P.A.locals;var S=e(42),E={};E.styleTagTransform=f(),E.setAttributes=d(),E.insert=l().bind(null,"head"),E.domAPI=p(),E.insertStyleElement=c(),t()(S.A,E),S.A&&S.A.locals&&S.A.locals}}]);
+`,""]),e.d(o,{},{A:p})},35(r){r.exports=function(r){var o=[];return o.toString=function(){return this.map(function(o){var e="",a=void 0!==o[5];return o[4]&&(e+="@supports (".concat(o[4],") {")),o[2]&&(e+="@media ".concat(o[2]," {")),a&&(e+="@layer".concat(o[5].length>0?" ".concat(o[5]):""," {")),e+=r(o),a&&(e+="}"),o[2]&&(e+="}"),o[4]&&(e+="}"),e}).join("")},o.i=function(r,e,a,t,n){"string"==typeof r&&(r=[[null,r,void 0]]);var p={};if(a)for(var i=0;i<this.length;i++){var l=this[i][0];null!=l&&(p[l]=!0)}for(var j=0;j<r.length;j++){var d=[].concat(r[j]);a&&p[d[0]]||(void 0!==n&&(void 0===d[5]||(d[1]="@layer".concat(d[5].length>0?" ".concat(d[5]):""," {").concat(d[1],"}")),d[5]=n),e&&(d[2]&&(d[1]="@media ".concat(d[2]," {").concat(d[1],"}")),d[2]=e),t&&(d[4]?(d[1]="@supports (".concat(d[4],") {").concat(d[1],"}"),d[4]=t):d[4]="".concat(t)),o.push(d))}},o}},34(r){r.exports=function(r){return r[1]}},27(r){var o=[];function e(r){for(var e=-1,a=0;a<o.length;a++)if(o[a].identifier===r){e=a;break}return e}function a(r,a){for(var t={},n=[],p=0;p<r.length;p++){var i=r[p],l=a.base?i[0]+a.base:i[0],j=t[l]||0,d="".concat(l," ").concat(j);t[l]=j+1;var s=e(d),c={css:i[1],media:i[2],sourceMap:i[3],supports:i[4],layer:i[5]};if(-1!==s)o[s].references++,o[s].updater(c);else{var x=function(r,o){var e=o.domAPI(o);return e.update(r),function(o){o?(o.css!==r.css||o.media!==r.media||o.sourceMap!==r.sourceMap||o.supports!==r.supports||o.layer!==r.layer)&&e.update(r=o):e.remove()}}(c,a);a.byIndex=p,o.splice(p,0,{identifier:d,updater:x,references:1})}n.push(d)}return n}r.exports=function(r,t){var n=a(r=r||[],t=t||{});return function(r){r=r||[];for(var p=0;p<n.length;p++){var i=e(n[p]);o[i].references--}for(var l=a(r,t),j=0;j<n.length;j++){var d=e(n[j]);0===o[d].references&&(o[d].updater(),o.splice(d,1))}n=l}}},29(r){var o={};r.exports=function(r,e){var a=function(r){if(void 0===o[r]){var e=document.querySelector(r);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(r){e=null}o[r]=e}return o[r]}(r);if(!a)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");a.appendChild(e)}},31(r){r.exports=function(r){var o=document.createElement("style");return r.setAttributes(o,r.attributes),r.insert(o,r.options),o}},30(r,o,e){r.exports=function(r){var o=e.nc;o&&r.setAttribute("nonce",o)}},28(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var o=r.insertStyleElement(r);return{update:function(e){var a,t,n;a="",e.supports&&(a+="@supports (".concat(e.supports,") {")),e.media&&(a+="@media ".concat(e.media," {")),(t=void 0!==e.layer)&&(a+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),a+=e.css,t&&(a+="}"),e.media&&(a+="}"),e.supports&&(a+="}"),(n=e.sourceMap)&&"u">typeof btoa&&(a+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(n))))," */")),r.styleTagTransform(a,o,r.options)},remove:function(){var r;null===(r=o).parentNode||r.parentNode.removeChild(r)}}}},32(r){r.exports=function(r,o){if(o.styleSheet)o.styleSheet.cssText=r;else{for(;o.firstChild;)o.removeChild(o.firstChild);o.appendChild(document.createTextNode(r))}}},26(r,o,e){var a=e(27),t=e.n(a),n=e(28),p=e.n(n),i=e(29),l=e.n(i),j=e(30),d=e.n(j),s=e(31),c=e.n(s),x=e(32),f=e.n(x),k=e(33),u={};u.styleTagTransform=f(),u.setAttributes=d(),u.insert=l().bind(null,"head"),u.domAPI=p(),u.insertStyleElement=c(),t()(k.A,u),k.A&&k.A.locals&&k.A.locals;var v=e(36),b={};b.styleTagTransform=f(),b.setAttributes=d(),b.insert=l().bind(null,"head"),b.domAPI=p(),b.insertStyleElement=c(),t()(v.A,b),v.A&&v.A.locals&&v.A.locals;var m=e(37),h={};h.styleTagTransform=f(),h.setAttributes=d(),h.insert=l().bind(null,"head"),h.domAPI=p(),h.insertStyleElement=c(),t()(m.A,h),m.A&&m.A.locals&&m.A.locals;var g=e(38),y={};y.styleTagTransform=f(),y.setAttributes=d(),y.insert=l().bind(null,"head"),y.domAPI=p(),y.insertStyleElement=c(),t()(g.A,y),g.A&&g.A.locals&&g.A.locals;var w=e(39),A={};A.styleTagTransform=f(),A.setAttributes=d(),A.insert=l().bind(null,"head"),A.domAPI=p(),A.insertStyleElement=c(),t()(w.A,A),w.A&&w.A.locals&&w.A.locals;var z=e(40),T={};T.styleTagTransform=f(),T.setAttributes=d(),T.insert=l().bind(null,"head"),T.domAPI=p(),T.insertStyleElement=c(),t()(z.A,T),z.A&&z.A.locals&&z.A.locals;var P=e(41),C={};C.styleTagTransform=f(),C.setAttributes=d(),C.insert=l().bind(null,"head"),C.domAPI=p(),C.insertStyleElement=c(),t()(P.A,C),P.A&&P.A.locals&&P.A.locals;var S=e(42),E={};E.styleTagTransform=f(),E.setAttributes=d(),E.insert=l().bind(null,"head"),E.domAPI=p(),E.insertStyleElement=c(),t()(S.A,E),S.A&&S.A.locals&&S.A.locals}}]);
