@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import runtime
-from jxkernel.sharding import Mesh, Sharding
+from jxkernel.sharding import AxisType, Mesh, Sharding
 
 __all__ = [
     "create_device_mesh",
@@ -31,7 +31,7 @@ def make_mesh(
     Args:
       axis_sizes: the sizes of the axes.
       axis_names: their names.
-      axis_types: who decides about each; ``AxisType.Auto``.
+      axis_types: who decides about each; ``AxisType.Explicit``, which types show.
       devices: the devices to take; those of the default platform, all processes' included.
 
     Raises:
@@ -40,7 +40,7 @@ def make_mesh(
     Example:
       >>> import jxkernel as jx
       >>> jx.make_mesh((1, 1), ("data", "model"))
-      Mesh('data': 1, 'model': 1, axis_types=(Auto, Auto))
+      Mesh('data': 1, 'model': 1, axis_types=(Explicit, Explicit))
     """
     available = list(runtime.devices() if devices is None else devices)
     count = prod(axis_sizes)
@@ -52,7 +52,8 @@ def make_mesh(
         )
     chosen = np.empty(count, dtype=object)
     chosen[:] = available[:count]
-    return Mesh(chosen.reshape(tuple(axis_sizes)), axis_names, axis_types)
+    kinds = AxisType.Explicit if axis_types is None else axis_types
+    return Mesh(chosen.reshape(tuple(axis_sizes)), axis_names, kinds)
 
 
 def create_device_mesh(

@@ -51,7 +51,7 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
 
     Example:
       >>> import jxkernel as jx, jxkernel.numpy as jnp
-      >>> mesh = jx.make_mesh((1,), ("x",), axis_types=(jx.sharding.AxisType.Explicit,))
+      >>> mesh = jx.make_mesh((1,), ("x",))
       >>> rows = jx.NamedSharding(mesh, jx.P("x"))
       >>> print(jx.typeof(jx.reshard(jnp.arange(3), rows)))
       int32[3@x]

@@ -15,6 +15,7 @@ from jxkernel.api.traced import check_callable, leaf_avals, trace_function
 from jxkernel.api.vectorize import vmap
 from jxkernel.core.avals import ShapedArray, shape_of
 from jxkernel.core.axes import extend_axes, inside_shard_map
+from jxkernel.core.division import explicit_axes_of
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.errors import AxisError
 from jxkernel.higher_order.shard_map import (
@@ -32,12 +33,22 @@ from jxkernel.sharding.spec import axes_of
 __all__ = ["pmap", "shard_map"]
 
 
+class _Infer:
+    """The default of ``in_specs``: the arguments' types say how they are divided."""
+
+    def __repr__(self) -> str:
+        return "INFER"
+
+
+_INFER = _Infer()
+
+
 def shard_map(
     f: Callable[..., Any] | None = None,
     /,
     *,
     out_specs: Any,
-    in_specs: Any,
+    in_specs: Any = _INFER,
     mesh: Any = None,
     axis_names: AbstractSet[Hashable] = frozenset(),
     check_vma: bool = True,
@@ -49,7 +60,8 @@ def shard_map(
         decorator is returned.
       out_specs: how the results' pieces are put together: a tree of ``PartitionSpec`` that is a
         prefix of the result.  Over mesh axes that a spec does not name the pieces must be equal.
-      in_specs: how the positional arguments are divided, as a prefix of their tuple.
+      in_specs: how the positional arguments are divided, as a prefix of their tuple.  Where it is
+        not given, and all axes that ``f`` handles are explicit, it is what their types say.
       mesh: the mesh; None for the one of ``set_mesh``.
       axis_names: the mesh axes that ``f`` handles; all by default.  Over the others XLA divides.
       check_vma: whether types say along which axes values vary (see below), and ``out_specs``
@@ -61,7 +73,8 @@ def shard_map(
     Raises:
       ValueError: a size does not divide, a spec is too long or names no axis of the mesh, there
         is no mesh, or a result varies over an axis that its spec does not name.
-      TypeError: ``f`` is not callable, or a spec is no ``PartitionSpec``.
+      TypeError: ``f`` is not callable, a spec is no ``PartitionSpec``, or there are no ``in_specs``
+        and types do not say them.
 
     The derivative is that of the function of whole arrays.  So is one taken *inside* ``f``: the
     gradient by an argument that is whole on all devices is the sum of all their shares.  With
@@ -146,6 +159,26 @@ def _flat_specs(specs: Any, structure: Any, what: str) -> list[PartitionSpec]:
     return flat
 
 
+def _typed_specs(
+    avals: Sequence[ShapedArray], mesh: Any, manual: tuple[Any, ...]
+) -> list[PartitionSpec]:
+    """Return how types divide values over the axes that are handled.
+
+    Raises:
+      TypeError: some axis is XLA's, of which types say nothing.
+    """
+    free = [name for name in manual if name not in explicit_axes_of(mesh)]
+    if free:
+        raise TypeError(
+            f"shard_map needs in_specs: the mesh axes {free} are not Explicit, so types do not say "
+            "how the arguments are divided over them; write in_specs=P(...)"
+        )
+    return [
+        PartitionSpec(*[tuple([n for n in axes_of(e) if n in manual]) for e in aval.entries])
+        for aval in avals
+    ]
+
+
 def _checked(specs: Sequence[PartitionSpec], mesh: Any, manual: tuple[Any, ...], what: str) -> None:
     for spec in specs:
         try:
@@ -175,7 +208,10 @@ def _apply(
     manual = tuple([n for n in mesh.axis_names if not axis_names or n in axis_names])
     leaves, in_tree = tree.flatten(args)
     avals = leaf_avals("shard_map", "args", leaves, in_tree)
-    specs = _flat_specs(in_specs, in_tree, "in_specs")
+    if in_specs is _INFER:
+        specs = _typed_specs(avals, mesh, manual)
+    else:
+        specs = _flat_specs(in_specs, in_tree, "in_specs")
     _checked(specs, mesh, manual, "in_specs")
     for index, (aval, spec) in enumerate(zip(avals, specs, strict=True)):
         where = f"args{tree.keystr(tree.leaf_paths(in_tree)[index])} of {function_name(f)}"

@@ -58,10 +58,6 @@ _COST: dict[ReasonKind, int] = {
 _SHORT_DTYPES = (("complex", "c"), ("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("int", "i"))
 
 
-_EXECUTABLE_KINDS: frozenset[ReasonKind] = frozenset({"donated", "sharding"})
-"""Differences that no trace depends on: they only ask for another executable."""
-
-
 def diff(
     new: CallSignature, earlier: CallSignature, cache: CacheName = "memory"
 ) -> tuple[Reason, ...]:
@@ -70,19 +66,18 @@ def diff(
     Args:
       new: the call that missed.
       earlier: a call before it.
-      cache: which cache missed: of traces only what shapes a trace counts.
+      cache: which cache missed: of traces only what shapes a trace counts, and neither donation
+        nor where arrays lie does, but for how explicit axes divide them.
     """
     reasons = [
         *_function_reasons(new, earlier),
-        *_structure_reasons(new, earlier),
+        *_structure_reasons(new, earlier, cache),
         *_named_reasons("static_value", new.static, earlier.static, partial(_static_fix, new)),
         *_named_reasons("context", new.context, earlier.context, _context_fix),
         *_named_reasons("constant_changed", new.constants, earlier.constants, _constant_fix),
-        *_donation_reasons(new, earlier),
+        *([] if cache == "trace" else _donation_reasons(new, earlier)),
     ]
-    ignored = _EXECUTABLE_KINDS if cache == "trace" else frozenset[ReasonKind]()
-    counted = (reason for reason in reasons if reason.kind not in ignored)
-    return tuple(sorted(counted, key=lambda reason: _COST[reason.kind]))
+    return tuple(sorted(reasons, key=lambda reason: _COST[reason.kind]))
 
 
 def closest(
@@ -211,15 +206,17 @@ def _function_reasons(new: CallSignature, earlier: CallSignature) -> list[Reason
     return [Reason("new_function_object", what, earlier.code_location, new.code_location, fix)]
 
 
-def _structure_reasons(new: CallSignature, earlier: CallSignature) -> list[Reason]:
+def _structure_reasons(
+    new: CallSignature, earlier: CallSignature, cache: CacheName
+) -> list[Reason]:
     """Differences of the arguments: their structure, or else leaf by leaf."""
     paths = [leaf.path for leaf in new.leaves]
     earlier_paths = [leaf.path for leaf in earlier.leaves]
     if new.keyword_names != earlier.keyword_names:
-        return [_keyword_reason(new, earlier), *_leaf_reasons_by_path(new, earlier)]
+        return [_keyword_reason(new, earlier), *_leaf_reasons_by_path(new, earlier, cache)]
     if paths != earlier_paths or new.structure != earlier.structure:
-        return [_tree_reason(new, earlier), *_leaf_reasons_by_path(new, earlier)]
-    return _leaf_reasons_by_path(new, earlier)
+        return [_tree_reason(new, earlier), *_leaf_reasons_by_path(new, earlier, cache)]
+    return _leaf_reasons_by_path(new, earlier, cache)
 
 
 def _keyword_reason(new: CallSignature, earlier: CallSignature) -> Reason:
@@ -256,17 +253,19 @@ def _tree_reason(new: CallSignature, earlier: CallSignature) -> Reason:
     return Reason("tree_structure", what, earlier.structure, new.structure, fix)
 
 
-def _leaf_reasons_by_path(new: CallSignature, earlier: CallSignature) -> list[Reason]:
+def _leaf_reasons_by_path(
+    new: CallSignature, earlier: CallSignature, cache: CacheName
+) -> list[Reason]:
     before = {leaf.path: leaf for leaf in earlier.leaves}
     return [
         reason
         for leaf in new.leaves
         if leaf.path in before
-        for reason in _leaf_reasons(leaf, before[leaf.path])
+        for reason in _leaf_reasons(leaf, before[leaf.path], cache)
     ]
 
 
-def _leaf_reasons(new: LeafSignature, earlier: LeafSignature) -> list[Reason]:
+def _leaf_reasons(new: LeafSignature, earlier: LeafSignature, cache: CacheName) -> list[Reason]:
     kinds: list[tuple[ReasonKind, str]] = []
     if new.shape != earlier.shape:
         kinds.append(("shape", _shape_fix(new, earlier)))
@@ -278,9 +277,14 @@ def _leaf_reasons(new: LeafSignature, earlier: LeafSignature) -> list[Reason]:
         Reason(kind, new.path, describe_leaf(earlier), describe_leaf(new), fix)
         for kind, fix in kinds
     ]
-    if (new.sharding, new.committed) != (earlier.sharding, earlier.committed):
+    if _placement(new, cache) != _placement(earlier, cache):
         reasons.append(_sharding_reason(new, earlier))
     return reasons
+
+
+def _placement(leaf: LeafSignature, cache: CacheName) -> tuple[object, ...]:
+    """What a cache's keys hold of where a leaf lies."""
+    return (leaf.division,) if cache == "trace" else (leaf.division, leaf.sharding, leaf.committed)
 
 
 def _shape_fix(new: LeafSignature, earlier: LeafSignature) -> str:

@@ -76,9 +76,9 @@ def _names(axis_names: Any) -> tuple[Hashable, ...]:
     return names
 
 
-def _types(axis_types: Any, count: int) -> tuple[AxisType, ...]:
+def _types(axis_types: Any, count: int, default: AxisType) -> tuple[AxisType, ...]:
     if axis_types is None:
-        return (AxisType.Auto,) * count
+        return (default,) * count
     types = (axis_types,) * count if isinstance(axis_types, AxisType) else tuple(axis_types)
     if len(types) != count:
         raise ValueError(f"A mesh of {count} axes needs as many axis_types, got {types}")
@@ -174,7 +174,7 @@ class Mesh(_Axes):
         self.devices = array
         self.axis_names = names
         self.axis_sizes = tuple(array.shape)
-        self.axis_types = _types(axis_types, len(names))
+        self.axis_types = _types(axis_types, len(names), AxisType.Auto)
         self._check_devices()
         self._hash = hash((self.axis_names, self.axis_sizes, self.axis_types, self.device_tuple))
 
@@ -284,7 +284,7 @@ class AbstractMesh(_Axes):
     Args:
       axis_sizes: the sizes of the axes.
       axis_names: their names.
-      axis_types: who decides about each.
+      axis_types: who decides about each; ``AxisType.Explicit``.
 
     Raises:
       ValueError: the numbers of sizes, names and types differ.
@@ -303,7 +303,7 @@ class AbstractMesh(_Axes):
                 f"AbstractMesh got {len(self.axis_sizes)} axis_sizes and {len(self.axis_names)} "
                 "axis_names"
             )
-        self.axis_types = _types(axis_types, len(self.axis_names))
+        self.axis_types = _types(axis_types, len(self.axis_names), AxisType.Explicit)
 
     _internal_device_list = None
     """There are none, by the name that jaxlib reads."""

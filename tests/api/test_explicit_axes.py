@@ -23,8 +23,7 @@ def data(*shape):
 
 @pytest.fixture(scope="module")
 def explicit(eight_devices):
-    kinds = (AxisType.Explicit,) * 2
-    return jx.make_mesh((4, 2), ("x", "y"), axis_types=kinds)
+    return jx.make_mesh((4, 2), ("x", "y"))
 
 
 @pytest.fixture
@@ -366,7 +365,7 @@ def test_calls_without_set_mesh_know_the_mesh_from_their_arguments(put, explicit
 
 
 def test_two_meshes_in_one_operation_are_refused(put, eight_devices):
-    other = jx.make_mesh((2, 4), ("a", "b"), axis_types=(AxisType.Explicit,) * 2)
+    other = jx.make_mesh((2, 4), ("a", "b"))
     y = jx.device_put(data(8, 4), NamedSharding(other, P("a")))
     with pytest.raises(ShardingTypeError, match="over two meshes"):
         put(*XY) + y
@@ -392,6 +391,30 @@ def test_constraints_only_check_explicit_axes(put, explicit):
     assert out.sharding == NamedSharding(mixed, P("y", "x"))
     with pytest.raises(ValueError, match="names the explicit axes"):
         lax.with_sharding_constraint(y, NamedSharding(mixed, P("x")))
+
+
+def test_types_say_the_in_specs_of_shard_map(put, explicit):
+    seen = []
+
+    def inside(tree):
+        seen.append((str(jx.typeof(tree["a"])), tree["b"].shape))
+        return {"a": tree["a"] + tree["b"], "n": lax.psum(1, "x")}
+
+    @jx.shard_map(out_specs={"a": P("x", "y"), "n": P()})
+    def mapped(tree):
+        return inside(tree)
+
+    arguments = {"a": put(*XY), "b": 2.0}
+    with jx.set_mesh(explicit):
+        out = mapped(arguments)
+        np.testing.assert_allclose(out["a"], data(8, 4) + 2)
+        assert (str(jx.typeof(out["a"])), out["n"]) == ("float32[8@x,4@y]", 4)
+        one_axis = jx.shard_map(inside, out_specs={"a": P("x"), "n": P()}, axis_names={"x"})
+        assert str(jx.typeof(jx.jit(one_axis)(arguments)["a"])) == "float32[8@x,4@y]"
+    assert seen == [("float32[2,2]{V:x,y}", ()), ("float32[2,4@y]{V:x}", ())]
+    mixed = jx.make_mesh((4, 2), ("x", "y"), (AxisType.Explicit, AxisType.Auto))
+    with pytest.raises(TypeError, match=r"needs in_specs: the mesh axes \['y'\] are not Explicit"):
+        jx.shard_map(inside, mesh=mixed, out_specs=P())(arguments)
 
 
 def test_auto_and_explicit_axes_hide_and_show_divisions(put, explicit):

@@ -8,7 +8,7 @@ import pytest
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import lax
-from jxkernel.sharding import AbstractMesh, Mesh
+from jxkernel.sharding import AbstractMesh, AxisType, Mesh
 from jxkernel.sharding import PartitionSpec as P
 from tests.many_devices import over
 from tests.ops.test_collectives import EXTREME, LINEAR, ROWS, SIZE
@@ -176,7 +176,7 @@ def test_mesh_of_the_context_and_abstract_meshes_serve(mesh):
         np.testing.assert_allclose(mapped(np.ones(4)), [4.0])
         abstract = jx.shard_map(
             lambda x: x + 1,
-            mesh=AbstractMesh((4, 2), ("x", "y")),
+            mesh=AbstractMesh((4, 2), ("x", "y"), AxisType.Auto),
             in_specs=P("x"),
             out_specs=P("x"),
         )

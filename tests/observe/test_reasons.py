@@ -16,6 +16,7 @@ from jxkernel import numpy as jnp
 from jxkernel.events import CellFinished, span
 from jxkernel.events.vocabulary import ReasonKind
 from jxkernel.observe import Recorder, explain, format_ledger, format_totals, ledger, ledger_totals
+from jxkernel.sharding import AxisType
 
 EIGHT = np.ones(8, np.float32)
 pytestmark = pytest.mark.usefixtures("eight_devices", "no_earlier_calls")
@@ -106,11 +107,21 @@ def static_keyword() -> None:
     f(EIGHT, n=2)
 
 
+def rows_of(kind: AxisType) -> Any:
+    mesh = jx.make_mesh((2,), ("i",), (kind,), devices=jx.devices()[:2])
+    return jx.device_put(EIGHT, jx.NamedSharding(mesh, jx.P("i")))
+
+
 def sharding() -> None:
     f = jx.jit(double)
     f(EIGHT)
-    mesh = jx.make_mesh((2,), ("i",), devices=jx.devices()[:2])
-    f(jx.device_put(EIGHT, jx.NamedSharding(mesh, jx.P("i"))))
+    f(rows_of(AxisType.Auto))
+
+
+def explicit_sharding() -> None:
+    f = jx.jit(double)
+    f(EIGHT)
+    f(rows_of(AxisType.Explicit))
 
 
 def device() -> None:
@@ -191,6 +202,7 @@ REASONS: list[tuple[Callable[[], None], str, str, str]] = [
     (keyword, "kwargs_form", "by keyword: none → x", "pass x the same way"),
     (static_keyword, "kwargs_form", "by keyword: none → n", "pass n the same way"),
     (sharding, "sharding", "over {'i': 2} (committed)", "jax.device_put"),
+    (explicit_sharding, "sharding", "over {'i': 2} (committed)", "jax.device_put"),
     (device, "sharding", "→ cpu:1 (committed)", "place x the same way"),
     (donated, "donated", "donated arguments: none → x", "with one donate_argnums"),
     (context, "context", "precision: None → highest", "set jax_default_matmul_precision once"),
@@ -221,7 +233,7 @@ def test_reason_of_real_calls(
     assert sentence in row.sentence()
     assert fix in row.fix
     assert bool(row.fix) == bool(fix)
-    executables_alone = kind in ("sharding", "donated") or calls is options
+    executables_alone = calls in (sharding, device, donated, options)
     assert row.cache == ("memory" if executables_alone else "trace")
     assert (row.eqns is None) == executables_alone
     assert row.cost_ns > 0

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import jxkernel as jx
 from jxkernel.sharding import (
     AbstractMesh,
     AxisType,
@@ -37,9 +38,17 @@ def test_meshes_are_compared_by_devices_names_and_types(mesh, eight_devices):
         Mesh(mesh.devices.reshape(2, 4), ("x", "y")),
     ):
         assert other != mesh
-    assert mesh.abstract_mesh == AbstractMesh((4, 2), ("x", "y"))
+    assert mesh.abstract_mesh == AbstractMesh((4, 2), ("x", "y"), AxisType.Auto)
     assert mesh.abstract_mesh != mesh
     assert repr(mesh.abstract_mesh) == "AbstractMesh('x': 4, 'y': 2, axis_types=(Auto, Auto))"
+
+
+def test_axes_are_explicit_but_those_of_given_devices(eight_devices):
+    assert jx.make_mesh((4, 2), ("x", "y")).axis_types == (AxisType.Explicit,) * 2
+    assert AbstractMesh((4, 2), ("x", "y")).axis_types == (AxisType.Explicit,) * 2
+    assert Mesh(eight_devices, "x").axis_types == (AxisType.Auto,)
+    auto = jx.make_mesh((8,), ("x",), (AxisType.Auto,))
+    assert auto == Mesh(eight_devices, "x")
 
 
 def test_current_mesh_is_that_of_the_innermost_block(mesh):
