@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.numpy.promotion import dtype_of, numeric_dtype, refuse_complex
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    cast,
+    dtype_of,
+    numeric_dtype,
+    refuse_complex,
+    refuse_out,
+)
 from jxkernel.numpy.ufuncs import binary_function, unary_function
 from jxkernel.ops import bits, compare
 from jxkernel.ops.broadcast import broadcast_in_dim
@@ -282,30 +290,42 @@ isnan = unary_function(
 )
 
 
-def _equals_infinity(infinity: float) -> Any:
-    def compared(x: Any) -> Any:
-        dtype = dtype_of(x)
-        if dtype in dtypes.COMPLEX:
-            raise TypeError(f"complex numbers have no sign, got dtype {dtype.name}")
-        if dtype not in dtypes.FLOATING:
-            return _everywhere(x, False)
-        return compare.eq(x, infinity)
-
-    return compared
+def _equals_infinity(name: str, x: Any, infinity: float) -> Any:
+    aval = argument_aval(name, x)
+    if aval.dtype in dtypes.COMPLEX:
+        raise TypeError(f"{name}: complex numbers have no sign, got dtype {aval.dtype.name}")
+    if aval.dtype not in dtypes.FLOATING:
+        return _everywhere(x, False)
+    return compare.eq(cast(x, aval.dtype, aval.weak_type), infinity)
 
 
-isposinf = unary_function(
-    "isposinf",
-    _equals_infinity(np.inf),
-    "Return whether x is +inf.\n\nRaises:\n  TypeError: x is complex.",
-    example=("jnp.isposinf(jnp.array([-jnp.inf, jnp.inf]))", "Array([False,  True], dtype=bool)"),
-)
-isneginf = unary_function(
-    "isneginf",
-    _equals_infinity(-np.inf),
-    "Return whether x is -inf.\n\nRaises:\n  TypeError: x is complex.",
-    example=("jnp.isneginf(jnp.array([-jnp.inf, jnp.inf]))", "Array([ True, False], dtype=bool)"),
-)
+@fused
+def isposinf(x: Any, /, out: None = None) -> Any:
+    """Return whether x is +inf.
+
+    Args:
+      x: an array or number.
+      out: must be None.
+
+    Raises:
+      TypeError: x is complex.
+
+    >>> jnp.isposinf(jnp.array([-jnp.inf, jnp.inf]))
+    Array([False,  True], dtype=bool)
+    """
+    refuse_out("isposinf", out)
+    return _equals_infinity("isposinf", x, np.inf)
+
+
+@fused
+def isneginf(x: Any, /, out: None = None) -> Any:
+    """Return whether x is -inf; see ``isposinf``.
+
+    >>> jnp.isneginf(jnp.array([-jnp.inf, jnp.inf]))
+    Array([ True, False], dtype=bool)
+    """
+    refuse_out("isneginf", out)
+    return _equals_infinity("isneginf", x, -np.inf)
 
 
 def _iscomplex(x: Any) -> Any:

@@ -533,8 +533,12 @@ def angle(z: Any, deg: bool = False) -> Any:
 
 
 @fused
-def modf(x: Any, /) -> Any:
+def modf(x: Any, /, out: None = None) -> Any:
     """Return the pair of the fraction and the whole part of x, both with its sign.
+
+    Args:
+      x: an array or number; integers are taken as floats.
+      out: must be None.
 
     Raises:
       TypeError: x is no array or number, or is complex.
@@ -542,6 +546,7 @@ def modf(x: Any, /) -> Any:
     >>> [part.tolist() for part in jnp.modf(jnp.array([1.5, -2.25]))]
     [[0.5, -0.25], [1.0, -2.0]]
     """
+    refuse_out("modf", out)
     (x,) = promote_inexact("modf", x)
     refuse_complex("modf", dtype_of(x))
     whole = _toward_zero(x)

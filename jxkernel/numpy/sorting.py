@@ -21,7 +21,7 @@ from jxkernel.numpy.promotion import (
     static_axis,
 )
 from jxkernel.numpy.shapes import ravel
-from jxkernel.numpy.taking import take
+from jxkernel.numpy.taking import take, take_along_axis
 from jxkernel.ops import arithmetic as ops
 from jxkernel.ops.bits import bitwise_and, bitwise_not, bitwise_or
 from jxkernel.ops.broadcast import broadcast_in_dim
@@ -133,22 +133,30 @@ def argsort(
     return places if dtype is None else cast(places, user_dtype(dtype, "argsort"))
 
 
-@fused(static=("axis",), name="lexsort")
-def _lexsorted(keys: Sequence[Any], axis: int) -> Any:
+@fused(static=("axis", "most"), name="lexsort")
+def _lexsorted(keys: Sequence[Any], axis: int, most: int) -> Any:
+    """Sort by ``most`` keys at a time, the least significant first: every sort is stable."""
     places = broadcasted_iota(dtypes.default_int_dtype(), np.shape(keys[0]), axis)
-    return sorted_along((*reversed(keys), places), axis, True, len(keys))[-1]
+    for start in range(0, len(keys), most):
+        batch = keys[start : start + most]
+        if start:
+            batch = [take_along_axis(key, places, axis) for key in batch]
+        places = sorted_along((*reversed(batch), places), axis, True, len(batch))[-1]
+    return places
 
 
-def lexsort(keys: Any, axis: int = -1) -> Any:
+def lexsort(keys: Any, axis: int = -1, *, batch_size: int = 16) -> Any:
     """Return the positions that sort by several keys, the last the most significant.
 
     Args:
       keys: arrays of one shape, or one array whose first axis is that of the keys.
       axis: the axis to sort along.
+      batch_size: how many keys one sort compares; more take several sorts, which XLA compiles
+        faster than one that compares them all.
 
     Raises:
       TypeError: there is no key.
-      ValueError: shapes differ.
+      ValueError: shapes differ, or ``batch_size`` is below 1.
 
     >>> surnames, names = jnp.array([2, 1, 2]), jnp.array([5, 9, 4])
     >>> jnp.lexsort((names, surnames))
@@ -159,9 +167,11 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
         raise TypeError("lexsort needs at least one key")
     if len({part.shape for part in parts}) > 1:
         raise ValueError(f"lexsort needs keys of one shape, got {[p.shape for p in parts]}")
+    if batch_size < 1:
+        raise ValueError(f"lexsort sorts by batches of at least one key, got {batch_size=}")
     if not parts[0].ndim:
         return asarray(0, dtypes.default_int_dtype())
-    return _lexsorted(parts, canonical_axis("lexsort", axis, parts[0].ndim))
+    return _lexsorted(parts, canonical_axis("lexsort", axis, parts[0].ndim), batch_size)
 
 
 def partition(a: Any, kth: int, axis: int = -1) -> Any:

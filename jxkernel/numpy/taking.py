@@ -141,8 +141,8 @@ def _taken(
     return getitem(a, place, mode or "fill", fill_value, indices_are_sorted, unique_indices)
 
 
-@fused(static=("fill_value", "axis", "mode"), name="take_along_axis")
-def _along(arr: Any, indices: Any, fill_value: Any, axis: int, mode: str) -> Any:
+@fused(static=("fill_value", "axis", "mode", "wrap"), name="take_along_axis")
+def _along(arr: Any, indices: Any, fill_value: Any, axis: int, mode: str, wrap: bool) -> Any:
     shape, places = list(np.shape(arr)), list(np.shape(indices))
     size, count = shape[axis], places[axis]
     rest = broadcast_shapes(
@@ -151,7 +151,7 @@ def _along(arr: Any, indices: Any, fill_value: Any, axis: int, mode: str) -> Any
     )
     arr = broadcast_to_shape(arr, (*rest[:axis], size, *rest[axis:]))
     indices = broadcast_to_shape(indices, (*rest[:axis], count, *rest[axis:]))
-    if dtype_of(indices) not in dtypes.UNSIGNED:
+    if wrap and dtype_of(indices) not in dtypes.UNSIGNED:
         indices = select(lt(indices, 0), ops.add(indices, size), indices)
     if not size and 0 not in np.shape(indices):
         raise IndexError(f"take_along_axis has no positions along axis {axis}, which is of size 0")
@@ -171,6 +171,8 @@ def take_along_axis(
     axis: int | None = -1,
     mode: str | None = None,
     fill_value: Any = None,
+    *,
+    wrap_negative_indices: bool = True,
 ) -> Any:
     """Return the elements at positions along an axis, each row with positions of its own.
 
@@ -180,6 +182,8 @@ def take_along_axis(
       axis: the axis; None for the flattened array.
       mode: what happens out of bounds; ``"fill"`` where not given.
       fill_value: what ``"fill"`` reads.
+      wrap_negative_indices: whether negative positions count from the end; they are out of bounds
+        otherwise.
 
     Raises:
       TypeError: ``indices`` are not integers.
@@ -200,9 +204,8 @@ def take_along_axis(
         raise ValueError(
             f"take_along_axis needs indices of the array's rank {rank}, got shape {kind.shape}"
         )
-    return _along(
-        arr, indices, fill_value, canonical_axis("take_along_axis", axis, rank), mode or "fill"
-    )
+    axis = canonical_axis("take_along_axis", axis, rank)
+    return _along(arr, indices, fill_value, axis, mode or "fill", wrap_negative_indices)
 
 
 def put_along_axis(

@@ -77,7 +77,7 @@ def unary_function(
       module: where users find it, for pickles.
     """
 
-    def function(x: Any, /) -> Any:
+    def function(x: Any) -> Any:
         try:
             if x.aval.dtype in ready:
                 return operation(x)

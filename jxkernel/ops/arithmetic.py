@@ -16,6 +16,7 @@ from jxkernel import dtypes
 from jxkernel.core.avals import abstractify
 from jxkernel.core.zeros import Zero
 from jxkernel.ops.compare import eq, gt, lt
+from jxkernel.ops.convert import convert_element_type
 from jxkernel.ops.extreme_lowering import lower_extreme
 from jxkernel.ops.families import (
     ANY,
@@ -166,12 +167,13 @@ mul_p = nary(
 )
 
 
-def mul(x: Any, y: Any) -> Any:
+def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
     """Return x · y; integers wrap, booleans are and-ed.  Bilinear.  StableHLO ``multiply``.
 
     Args:
       x: an array of any dtype, or a number.
       y: another of the same dtype and shape; a scalar may stand beside any shape.
+      out_dtype: the dtype to multiply in, and of the result, if not that of x.
 
     Raises:
       TypeError: the dtypes differ.
@@ -181,6 +183,8 @@ def mul(x: Any, y: Any) -> Any:
     >>> lax.mul(jnp.array([0.5, -3.0]), jnp.array([8.0, 2.0])).tolist()
     [4.0, -6.0]
     """
+    if out_dtype is not None:
+        x, y = convert_element_type(x, out_dtype), convert_element_type(y, out_dtype)
     return bind_binary(mul_p, x, y)
 
 
@@ -402,13 +406,14 @@ def mulhi(x: Any, y: Any) -> Any:
     return bind_binary(mulhi_p, x, y)
 
 
-def polynomial(x: Any, coeffs: Sequence[Any]) -> Any:
+def polynomial(x: Any, coeffs: Sequence[Any], *, unroll: int | None = None) -> Any:
     """Return c₀ + c₁ x + c₂ x² + ... by Horner's scheme.
 
     Args:
       x: an array of a numeric dtype.
       coeffs: at least one coefficient, the constant first: arrays of that dtype and of the shape
         of x, scalars, or Python numbers.
+      unroll: accepted; every term stands in the program, there is no loop to unroll.
 
     Raises:
       ValueError: there is no coefficient.
