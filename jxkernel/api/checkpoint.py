@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial, update_wrapper
 from typing import Any
 
+from numpy import ndarray
+
 from jxkernel import tree
 from jxkernel.api.arguments import (
     Parameters,
@@ -17,6 +19,7 @@ from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import evaluating
 from jxkernel.higher_order.checkpoint import Offloadable, Policy, bind_checkpoint, name_p
 from jxkernel.ops.contract import dot_general_p
+from jxkernel.runtime import as_device_array
 
 __all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies", "remat"]
 
@@ -68,9 +71,10 @@ def checkpoint(
 
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         try:
-            if evaluating():
-                return fun(*args, **kwargs)
             call = split_call(args, kwargs, static)
+            if evaluating():
+                given, keywords = rebuild(call.in_tree, call.static, _as_traced(call.flat))
+                return fun(*given, **keywords)
             check_hashable(fun, call)
             avals = leaf_avals(f"checkpoint of {name}", "args", call.flat, call.in_tree)
 
@@ -93,6 +97,11 @@ def checkpoint(
 
 
 remat = checkpoint
+
+
+def _as_traced(leaves: Iterable[Any]) -> list[Any]:
+    """Make NumPy arrays ours: a function that is evaluated may rely on what it may when traced."""
+    return [as_device_array(leaf) if type(leaf) is ndarray else leaf for leaf in leaves]
 
 
 def checkpoint_name(x: Any, name: str) -> Any:

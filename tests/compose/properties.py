@@ -23,9 +23,13 @@ Function = Callable[..., Any]
 
 
 def points(program: Program, seed: int = 0, batch: tuple[int, ...] = ()) -> tuple[Any, ...]:
-    """Return arguments in general position: no two elements are equal, none is at a kink."""
+    """Return arguments in general position: no two elements are equal, none is at a kink.
+
+    They are arrays of ours: of NumPy's, programs that run eagerly would ask for methods that only
+    ours have.
+    """
     random = np.random.default_rng(seed)
-    return tuple(random.uniform(-1, 1, (*batch, *shape)) for shape in program.shapes)
+    return tuple(jnp.asarray(random.uniform(-1, 1, (*batch, *shape))) for shape in program.shapes)
 
 
 def close(actual: Any, expected: Any, tolerance: float = 1e-9) -> None:
@@ -177,7 +181,7 @@ def an_exported_program_gives_the_same(program: Program) -> None:
     f, args = program.function(), points(program)
     exported = export.export(jx.jit(f))(*args)
     again = export.deserialize(exported.serialize())
-    close(again.call(*args), f(*map(jnp.asarray, args)))
+    close(again.call(*args), f(*args))
     smooth = scalar(f)
     blob = export.export(jx.jit(smooth))(*args).serialize(vjp_order=1)
     every = tuple(range(len(args)))

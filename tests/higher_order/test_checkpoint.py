@@ -187,3 +187,10 @@ def test_remat_is_checkpoint_and_decorates():
 def test_wrong_use_says_what_to_write_instead(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_function_sees_arrays_that_have_updates_also_when_evaluated():
+    added = jx.checkpoint(lambda x, n: x.at[0].add(n), static_argnums=1)
+    x = np.arange(3.0, dtype=np.float32)
+    np.testing.assert_array_equal(added(x, 2), [2.0, 1.0, 2.0])
+    np.testing.assert_array_equal(jx.jit(lambda v: added(v, 2))(x), [2.0, 1.0, 2.0])
