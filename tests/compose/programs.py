@@ -289,11 +289,6 @@ def _indices(w: Writer, size: int) -> str:
     return f"jnp.array({chosen})"
 
 
-def _array(a: Value) -> str:
-    """Return a value as an array of the system: an argument may be one of NumPy's."""
-    return f"jnp.asarray({a.text})" if a.text in ("x", "y") else a.text
-
-
 def _index(w: Writer) -> Value | None:
     a = w.pick(lambda v: bool(v.shape))
     if a is None:
@@ -302,19 +297,19 @@ def _index(w: Writer) -> Value | None:
     place = w.draw(st.integers(-size, size - 1))
     kind = w.draw(st.integers(0, 4))
     if kind == 0:
-        return Value(f"{_array(a)}[{place}]", rest, a.bound)
+        return Value(f"{a.text}[{place}]", rest, a.bound)
     if kind == 1:
-        return Value(f"{_array(a)}[::-1, None]", (size, 1, *rest), a.bound)
+        return Value(f"{a.text}[::-1, None]", (size, 1, *rest), a.bound)
     if kind == 2:
         indices = _indices(w, size)
         count = indices.count(",") + 1
         if count * prod(rest) > LARGEST_SIZE:
             return None
-        return Value(f"{_array(a)}[{indices}]", (count, *rest), a.bound)
+        return Value(f"{a.text}[{indices}]", (count, *rest), a.bound)
     if kind == 3:
-        text = f"{_array(a)}[convert_element_type(floor(mul(total(sin({a.text})), 2.0)), 'int32')]"
+        text = f"{a.text}[convert_element_type(floor(mul(total(sin({a.text})), 2.0)), 'int32')]"
         return Value(text, rest, a.bound)
-    return Value(f"{_array(a)}[..., :1]", (*a.shape[:-1], 1), a.bound)
+    return Value(f"{a.text}[..., :1]", (*a.shape[:-1], 1), a.bound)
 
 
 def _update(w: Writer) -> Value | None:
@@ -329,7 +324,7 @@ def _update(w: Writer) -> Value | None:
     if method == "set":
         # Of several values for one place it is not said which stays.
         where = str(w.draw(st.integers(-a.shape[0], a.shape[0] - 1)))
-    text = f"{_array(a)}.at[{where}].{method}({b.text})"
+    text = f"{a.text}.at[{where}].{method}({b.text})"
     limit = a.bound + 3 * b.bound
     return Value(text, a.shape, limit) if limit <= LARGEST_BOUND else None
 
