@@ -27,6 +27,7 @@ The tree (built-in base in parentheses):
     ├── ShapeError (TypeError)                         a shape or rank that cannot be
     │   └── ShapeMismatchError (ValueError)            shapes do not fit each other
     ├── ComplexOrderError (TypeError, ValueError)      complex numbers where an order is needed
+    ├── KeyTypeError (TypeError, ValueError)           random keys where numbers are needed
     ├── ShardingTypeError (TypeError)                  explicit mesh axes do not decide a result
     ├── CarryTypeError (TypeError)                     a loop's carry changes its type
     ├── ReverseModeError (ValueError)                  a loop of unknown length was run backwards
@@ -73,6 +74,7 @@ __all__ = [
     "JaxRuntimeError",
     "JaxprTypeError",
     "KeyReuseError",
+    "KeyTypeError",
     "LeakError",
     "NonConcreteBooleanIndexError",
     "NonFiniteError",
@@ -438,6 +440,34 @@ class ComplexOrderError(JXError, TypeError, ValueError):
         )
         self.operation = operation
         self.dtype = dtype
+
+
+class KeyTypeError(JXError, TypeError, ValueError):
+    """Random keys were given to an operation on numbers, or keys of two kinds to one operation.
+
+    It is a ``TypeError`` and a ``ValueError``, since the field's functions raise the one or the
+    other.
+
+    Args:
+      operation: the operation's name.
+      given: the types of its operands, `key<fry>[3], f32[3]`.
+    """
+
+    def __init__(self, operation: str, given: str, **parts: Any) -> None:
+        parts.setdefault(
+            "instead",
+            (
+                "take the words of keys: jax.random.key_data(keys)",
+                "draw numbers from a key: jax.random.normal(key), uniform, randint, ...",
+            ),
+        )
+        super().__init__(
+            f"{operation} got {given}: keys are no numbers, and only move among keys of their "
+            "kind.",
+            **parts,
+        )
+        self.operation = operation
+        self.given = given
 
 
 class ShardingTypeError(JXError, TypeError):

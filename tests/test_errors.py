@@ -25,6 +25,7 @@ from jxkernel.errors import (
     JAXTypeError,
     JXError,
     KeyReuseError,
+    KeyTypeError,
     LeakError,
     NonConcreteBooleanIndexError,
     NonFiniteError,
@@ -126,6 +127,11 @@ EXAMPLES: list[tuple[JXError, type[Exception], list[str]]] = [
         ["qr got shape (2,), which does not fit: a is of shape (..., m, n)"],
     ),
     (ComplexOrderError("clip", "complex64"), ValueError, ["clip does not accept dtype complex64"]),
+    (
+        KeyTypeError("add", "key<fry>[3], f32[3]"),
+        ValueError,
+        ["add got key<fry>[3], f32[3]: keys are no numbers", "random.key_data(keys)"],
+    ),
     (
         ShardingTypeError(
             "add", "f32[8@x], f32[8@y]", "which divide axis 0 differently, @x and @y"

@@ -14,6 +14,7 @@ from jxkernel.api.perturbations import CustomVJPPrimal
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import evaluating
+from jxkernel.core.words import word_axes
 from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.custom_jvp import JvpRule, bind_custom_jvp, has_tangent
 from jxkernel.higher_order.custom_vjp import Forward, Pull, VjpRule, bind_custom_vjp
@@ -515,6 +516,9 @@ def _with_zeros(structure: Any, cotangents: Any) -> Any:
     if cotangents is None:
         return structure.unflatten([_ZERO] * structure.num_leaves)
     node = structure.node_data()
+    if getattr(cotangents, "dtype", None) == dtypes.float0 and word_axes(structure) == [1]:
+        # What has no tangent, such as keys, may be one array of them or a tree of its words.
+        return structure.unflatten([_ZERO])
     if node is None or type(cotangents) is not node[0]:
         return cotangents
     parts, level = tree.flatten(cotangents, is_leaf=lambda x: x is not cotangents)

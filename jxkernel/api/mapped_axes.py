@@ -9,6 +9,7 @@ from jxkernel import tree
 from jxkernel.api.arguments import function_name
 from jxkernel.core.avals import abstractify
 from jxkernel.core.dimensions import sizes as sizes_of
+from jxkernel.core.words import word_axes
 from jxkernel.errors import ArgumentTypeError, AxisError
 
 __all__ = ["input_axes", "output_axes"]
@@ -46,8 +47,9 @@ def input_axes(
     """
     flat, in_tree = tree.flatten((args, kwargs))
     axes = _leaf_axes(who, fun, in_axes, args, kwargs)
+    words = word_axes(in_tree)
     dims = [
-        _normal(who, axis, leaf, in_tree, i)
+        _normal(who, axis, leaf, words[i], in_tree, i)
         for i, (axis, leaf) in enumerate(zip(axes, flat, strict=True))
     ]
     return flat, in_tree, dims, _axis_size(who, fun, flat, dims, axis_size, in_tree)
@@ -88,11 +90,13 @@ def _leaf_path(in_tree: Any, index: int) -> str:
     return root + tree.keystr(tuple(rest))
 
 
-def _normal(who: str, axis: int | None, leaf: Any, in_tree: Any, index: int) -> int | None:
+def _normal(
+    who: str, axis: int | None, leaf: Any, words: int, in_tree: Any, index: int
+) -> int | None:
     if axis is None:
         return None
     try:
-        rank = abstractify(leaf).ndim
+        rank = abstractify(leaf).ndim - words
     except TypeError:
         raise ArgumentTypeError(
             who,
@@ -104,7 +108,7 @@ def _normal(who: str, axis: int | None, leaf: Any, in_tree: Any, index: int) -> 
         raise AxisError(
             f"{who} in_axes",
             f"axis {axis} is out of range for {_leaf_path(in_tree, index)}, an array of shape "
-            f"{np.shape(leaf)}: use an axis from {-rank} to {rank - 1}, or None"
+            f"{np.shape(leaf)[:rank]}: use an axis from {-rank} to {rank - 1}, or None"
             if rank
             else f"{_leaf_path(in_tree, index)} is a scalar and has no axis {axis} to map over: "
             "use None",

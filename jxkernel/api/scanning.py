@@ -15,6 +15,7 @@ from jxkernel.config import disable_jit
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import Tracer, place_in_source
+from jxkernel.core.words import word_axes
 from jxkernel.errors import ShardingTypeError
 from jxkernel.higher_order.programs import hoist
 from jxkernel.higher_order.scan import bind_scan
@@ -135,8 +136,9 @@ def _length(name: str, avals: Sequence[ShapedArray], structure: Any, length: Any
     Raises:
       ValueError: leading sizes differ, are missing, or are not the length given.
     """
-    if any(not aval.shape for aval in avals):
-        leaf = next(i for i, aval in enumerate(avals) if not aval.shape)
+    ranks = [aval.ndim - words for aval, words in zip(avals, word_axes(structure), strict=True)]
+    if 0 in ranks:
+        leaf = ranks.index(0)
         path = tree.keystr(tree.leaf_paths(structure)[leaf])
         raise ValueError(
             f"{name} scans over the leading axis of arrays, and xs{path} is a scalar, which has "
@@ -286,7 +288,8 @@ def associative_scan(
     check_callable("associative_scan", "fn", fn)
     flat, structure = tree.flatten(elems)
     avals = leaf_avals("associative_scan", "elems", flat, structure)
-    axes = [canonical_axis("associative_scan", axis, aval.ndim) for aval in avals]
+    ranks = [aval.ndim - words for aval, words in zip(avals, word_axes(structure), strict=True)]
+    axes = [canonical_axis("associative_scan", axis, rank) for rank in ranks]
     sizes = [aval.shape[place] for aval, place in zip(avals, axes, strict=True)]
     if len(set(sizes)) > 1:
         raise ValueError(f"associative_scan got sizes {sizes} along axis {axis}: they are equal")

@@ -12,6 +12,7 @@ from jxkernel.core.avals import abstractify
 from jxkernel.core.axes import Axis
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import place_in_source
+from jxkernel.core.words import word_axes
 from jxkernel.errors import AxisError, ShardingTypeError
 from jxkernel.transforms.batching import batch_flat, to_dim
 
@@ -101,7 +102,8 @@ def _apply(
     outs, out_dims = batch_flat(flat_fun, flat, dims, make_axis(size, entry=entry, mesh=mesh))
     wanted = output_axes("vmap", out_axes, out_tree)
     results = [
-        _place(out, dim, axis, size) for out, dim, axis in zip(outs, out_dims, wanted, strict=True)
+        _place(*each, size)
+        for each in zip(outs, out_dims, wanted, word_axes(out_tree), strict=True)
     ]
     return out_tree.unflatten(results)
 
@@ -132,7 +134,7 @@ def _explicit_entry(flat: Sequence[Any], dims: Sequence[int | None]) -> tuple[An
     return mesh, entry
 
 
-def _place(out: Any, dim: int | None, axis: int | None, size: int) -> Any:
+def _place(out: Any, dim: int | None, axis: int | None, words: int, size: int) -> Any:
     if axis is None:
         if dim is not None:
             raise AxisError(
@@ -141,7 +143,7 @@ def _place(out: Any, dim: int | None, axis: int | None, size: int) -> Any:
                 "reduce over the mapped axis first",
             )
         return out
-    rank = np.ndim(out) + (dim is None)
+    rank = np.ndim(out) + (dim is None) - words
     if not -rank <= axis < rank:
         raise AxisError("vmap out_axes", f"axis {axis} is out of range for a result of rank {rank}")
     return to_dim(out, dim, axis % rank, size)

@@ -61,13 +61,20 @@ class ShapeDtypeStruct:
 
     __slots__ = ("dtype", "shape", "sharding", "weak_type")
 
+    def __new__(cls, shape: Sequence[int], dtype: Any, **how: Any) -> Any:
+        """Return a description; of keys, keys whose words are one, as tracing sees keys."""
+        if not isinstance(dtype, dtypes.ExtendedDType):
+            return super().__new__(cls)
+        key = dtype.scalar(0)
+        return key.with_words(cls((*shape, *key.words.shape), key.words.dtype, **how))
+
     def __init__(
         self, shape: Sequence[int], dtype: Any, *, sharding: Any = None, weak_type: bool = False
     ) -> None:
         if dtype is None:
             raise ValueError("ShapeDtypeStruct needs a dtype, got None: write the one you mean")
         self.shape = tuple(shape)
-        self.dtype = dtype if isinstance(dtype, dtypes.ExtendedDType) else np.dtype(dtype)
+        self.dtype = np.dtype(dtype)
         self.sharding = sharding
         self.weak_type = weak_type
 

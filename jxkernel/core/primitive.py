@@ -39,7 +39,8 @@ from typing import Any, ClassVar, TypeVar, cast
 from jxkernel.core import trace as _trace
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.division import divided_results
-from jxkernel.errors import UndefinedRuleError
+from jxkernel.dtypes import ExtendedDType
+from jxkernel.errors import KeyTypeError, UndefinedRuleError
 from jxkernel.source import called_by_user
 
 __all__ = ["Primitive", "Undefined", "clear_primitive_caches"]
@@ -88,6 +89,7 @@ class Primitive:
     """
 
     registry: ClassVar[dict[str, "Primitive"]] = {}
+    takes_words: ClassVar[bool] = False
     RULES: ClassVar[tuple[str, ...]] = (
         "abstract_eval",
         "lower",
@@ -232,6 +234,8 @@ class Primitive:
             return self._aval_cache[key]
         except KeyError:
             pass
+        if not self.takes_words and any(isinstance(a.dtype, ExtendedDType) for a in avals):
+            raise KeyTypeError(self.name, ", ".join([aval.short() for aval in avals]))
         out = self.rule("abstract_eval")(*avals, **params)
         if self.varies is not None:
             out = self.varies(avals, out, params)

@@ -74,9 +74,15 @@ class ExtendedDType:
         type: its scalar type, a subclass of :class:`extended`, which ``issubdtype`` judges by.
         name: its name in messages and jaxprs, such as ``key<fry>``.
         itemsize: bytes per element.
+
+    ``scalar(number)`` gives an element, of rank 0, every word of which is that number.
     """
 
     __slots__ = ()
+
+    def scalar(self, number: Any) -> Any:
+        """Return an element every word of which is a number."""
+        raise NotImplementedError(f"{type(self).__name__} must define `scalar`.")
 
     @property
     def type(self) -> type[extended]:

@@ -55,7 +55,7 @@ from jxkernel.dtypes.kinds import (
     as_dtype,
     float0,
 )
-from jxkernel.errors import TypePromotionError
+from jxkernel.errors import KeyTypeError, TypePromotionError
 
 __all__ = ["lattice_result_type", "promote_types", "result_type"]
 
@@ -138,7 +138,9 @@ def _node(dtype: DType, weak: bool) -> str:
         return (
             _WEAK_INT if dtype in INTEGRAL else _WEAK_COMPLEX if dtype in COMPLEX else _WEAK_FLOAT
         )
-    if isinstance(dtype, ExtendedDType) or dtype == float0:
+    if isinstance(dtype, ExtendedDType):
+        raise KeyTypeError("promotion", f"{dtype.name} beside another dtype")
+    if dtype == float0:
         raise ValueError(f"The dtype {dtype} takes no part in promotion.")
     return dtype.name
 
@@ -173,7 +175,8 @@ def lattice_result_type(*pairs: tuple[DType, bool]) -> tuple[DType, bool]:
     Raises:
         TypePromotionError: if the operands have no common dtype.
         TypeError: if a dtype is none that arrays can have.
-        ValueError: if there is no operand, or if an extended dtype or ``float0`` meets another.
+        ValueError: if there is no operand, or if ``float0`` meets another dtype.
+        KeyTypeError: if an extended dtype does.
     """
     return _joined(enable_x64.value, numpy_dtype_promotion.value, pairs)
 

@@ -13,7 +13,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.lowering import LoweringContext
-from jxkernel.ops.broadcast import move_axis
+from jxkernel.ops.moving import move_axis
 from jxkernel.runtime import prepare_lapack
 
 __all__ = ["call_exported_p", "shape_at"]

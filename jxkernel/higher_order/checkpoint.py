@@ -32,8 +32,8 @@ from jxkernel.higher_order.programs import (
     typed_by_programs,
     with_tangents,
 )
-from jxkernel.ops.broadcast import move_axis
 from jxkernel.ops.families import ANY, transpose_of_terms, unary
+from jxkernel.ops.moving import move_axis
 from jxkernel.records import record
 from jxkernel.transforms.batching import batch_program
 from jxkernel.transforms.dce import dce_jaxpr

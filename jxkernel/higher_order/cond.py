@@ -43,10 +43,11 @@ from jxkernel.higher_order.programs import (
 )
 from jxkernel.higher_order.while_loop import while_p
 from jxkernel.ops.bits import bitwise_not
-from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, instantiate, move_axis
+from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, instantiate
 from jxkernel.ops.compare import eq
 from jxkernel.ops.dynamic_slicing import dynamic_index_in_dim
 from jxkernel.ops.identity import stop_gradient
+from jxkernel.ops.moving import move_axis
 from jxkernel.ops.reduce import argmax, reduce_or
 from jxkernel.ops.select import select, select_n
 from jxkernel.ops.varying import vary

@@ -25,7 +25,8 @@ from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.jit import transpose_call
 from jxkernel.higher_order.programs import compiled_when_repeated, placed, typed_by_programs
-from jxkernel.ops.broadcast import batch_to_front, instantiate, move_axis
+from jxkernel.ops.broadcast import batch_to_front, instantiate
+from jxkernel.ops.moving import move_axis
 from jxkernel.transforms.batching import batch_flat, batch_program
 from jxkernel.transforms.stage import trace_flat
 

@@ -20,7 +20,8 @@ from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.custom_jvp import has_tangent, traced_operands
 from jxkernel.higher_order.jit import transpose_call
 from jxkernel.higher_order.programs import chosen, compiled_when_repeated, typed_by_programs
-from jxkernel.ops.broadcast import batch_to_front, instantiate, move_axis
+from jxkernel.ops.broadcast import batch_to_front, instantiate
+from jxkernel.ops.moving import move_axis
 from jxkernel.transforms.jvp import jvp_flat
 
 __all__ = ["BatchRule", "bind_custom_vmap", "custom_vmap_call_p"]

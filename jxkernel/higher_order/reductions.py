@@ -18,11 +18,12 @@ from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.errors import ShapeMismatchError, UndefinedRuleError
 from jxkernel.higher_order.programs import compiled
 from jxkernel.ops import divisions
-from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, move_axis, reduced_shape
+from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, reduced_shape
 from jxkernel.ops.index_lowering import lower_scatter
 from jxkernel.ops.index_numbers import ScatterDimensionNumbers
 from jxkernel.ops.indexing import batch_scatter, gather_of_scatter, scatter_p
 from jxkernel.ops.joining import concatenate
+from jxkernel.ops.moving import move_axis
 from jxkernel.ops.shape import reshape
 from jxkernel.ops.slicing import pad, slice, slice_in_dim
 from jxkernel.ops.window import Window

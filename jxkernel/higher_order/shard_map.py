@@ -36,8 +36,8 @@ from jxkernel.higher_order.programs import (
     with_tangents,
 )
 from jxkernel.ops.arithmetic import div
-from jxkernel.ops.broadcast import move_axis
 from jxkernel.ops.collectives import psum_p
+from jxkernel.ops.moving import move_axis
 from jxkernel.ops.shape import expand_dims, squeeze
 from jxkernel.ops.varying import agreeing
 from jxkernel.sharding import NamedSharding, PartitionSpec

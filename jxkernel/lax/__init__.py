@@ -116,8 +116,6 @@ from jxkernel.ops.broadcast import (
     broadcast_like,
     reduce_sum,
     reduce_sum_p,
-    transpose,
-    transpose_p,
 )
 from jxkernel.ops.collective_exchange import (
     all_to_all,
@@ -318,6 +316,7 @@ from jxkernel.ops.joining import (
     stack_p,
     unstack,
 )
+from jxkernel.ops.moving import transpose, transpose_p
 from jxkernel.ops.placing import (
     sharding_constraint_p,
 )

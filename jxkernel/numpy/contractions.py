@@ -17,10 +17,11 @@ from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, cast, promote_dtypes
 from jxkernel.numpy.shapes import broadcast_arrays, moveaxis, ravel
 from jxkernel.ops.arithmetic import mul, neg, sub
-from jxkernel.ops.broadcast import broadcast_in_dim, reduce_sum, transpose
+from jxkernel.ops.broadcast import broadcast_in_dim, reduce_sum
 from jxkernel.ops.complex import conj as conjugated
 from jxkernel.ops.contract import dot_general
 from jxkernel.ops.joining import stack
+from jxkernel.ops.moving import transpose
 from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.shape import reshape, squeeze
 from jxkernel.ops.slicing import index_in_dim

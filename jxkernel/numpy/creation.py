@@ -15,6 +15,7 @@ from jxkernel.api.transfer import put_leaf
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.trace import Tracer, evaluating
+from jxkernel.core.words import WordArray
 from jxkernel.errors import ShapeError
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
@@ -22,8 +23,8 @@ from jxkernel.numpy.promotion import (
     broadcast_to_shape,
     cast,
     promote_dtypes,
+    scalar_of,
 )
-from jxkernel.numpy.words import moves_elements
 from jxkernel.ops.arithmetic import add
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.compare import eq
@@ -52,6 +53,7 @@ __all__ = [
     "zeros_like",
 ]
 
+_ARRAYS = (ArrayImpl, Tracer, WordArray)
 _PYTHON_SCALARS = frozenset((bool, int, float, complex))
 _KIND_ORDER = (bool, int, float, complex)
 
@@ -99,7 +101,6 @@ def placed_like(x: Any, a: Any, device: Any, out_sharding: Any, shape: Any) -> A
 # ---------------------------------------------------------------- from data
 
 
-@moves_elements
 def array(
     object: Any,
     dtype: Any = None,
@@ -141,7 +142,6 @@ def array(
     return placed(result, device, out_sharding)
 
 
-@moves_elements
 def asarray(
     a: Any,
     dtype: Any = None,
@@ -170,13 +170,13 @@ def asarray(
     >>> jnp.asarray(True, dtype=jnp.float32)
     Array(1., dtype=float32)
     """
-    if copy is False and not isinstance(a, (ArrayImpl, Tracer)):
+    if copy is False and not isinstance(a, _ARRAYS):
         raise ValueError("asarray(copy=False): data on the host must be copied to the device")
     return array(a, dtype, bool(copy), order, device=device, out_sharding=out_sharding)
 
 
 def _from_object(value: Any, dtype: Any, copy: bool) -> Any:
-    if isinstance(value, (ArrayImpl, Tracer)):
+    if isinstance(value, _ARRAYS):
         return _from_array(value, dtype, copy)
     if type(value) in _PYTHON_SCALARS:
         return _from_number(value, dtype)
@@ -196,9 +196,9 @@ def _from_object(value: Any, dtype: Any, copy: bool) -> Any:
 
 
 def _from_array(x: Any, dtype: Any, copy: bool) -> Any:
-    if dtype is not None and (x.dtype != dtype or x.weak_type):
+    if dtype is not None and (x.dtype != dtype or x.aval.weak_type):
         return astype(x, dtype)
-    return _copied(x) if copy and isinstance(x, ArrayImpl) else x
+    return _copied(x) if copy and not isinstance(x, Tracer) else x
 
 
 @fused
@@ -237,7 +237,7 @@ def _from_sequence(value: Any, dtype: Any) -> Any:
             dtype = dtypes.canonicalize_dtype(widest)
         host = np.array(value, dtype)
         return array_from_host(host, ShapedArray(host.shape, dtype))
-    if any(issubclass(kind, (ArrayImpl, Tracer)) for kind in kinds):
+    if any(issubclass(kind, _ARRAYS) for kind in kinds):
         parts = promote_dtypes("array", *[_from_object(item, None, False) for item in value])
         _check_equal_shapes(parts)
         stacked = stack_arrays(parts, 0)
@@ -363,11 +363,13 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
 
 @fused(static=("value", "shape", "dtype"))
 def _constant(value: int, shape: tuple[int, ...], dtype: Any) -> Any:
-    return broadcast_in_dim(dtype.type(value), shape, ())
+    return broadcast_in_dim(scalar_of(dtype, value), shape, ())
 
 
 @fused(static=("shape", "dtype", "weak_type"))
 def _filled(value: Any, shape: tuple[int, ...], dtype: Any, weak_type: bool) -> Any:
+    if isinstance(dtype, dtypes.ExtendedDType) and not isinstance(value, WordArray):
+        value = dtype.scalar(value)
     return broadcast_to_shape(cast(value, dtype, weak_type), shape)
 
 

@@ -30,13 +30,14 @@ from jxkernel.core.dimensions import Dimension
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer, evaluating
+from jxkernel.core.words import WordArray
 from jxkernel.errors import IncompatibleDevicesError, UnexpectedTracerError
 from jxkernel.runtime import ArrayImpl, as_device_array, shard_argument
 from jxkernel.transforms.stage import trace_flat
 
 __all__ = ["OPERANDS", "clear", "fused"]
 
-OPERANDS = (ArrayImpl, Tracer, int, float, complex, np.ndarray, np.generic, Dimension)
+OPERANDS = (ArrayImpl, Tracer, int, float, complex, np.ndarray, np.generic, WordArray, Dimension)
 """What a binary operator takes; operands of other types are left to their own methods."""
 
 _CACHE = PjitFunctionCache(capacity=8192)

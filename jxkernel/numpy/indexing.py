@@ -15,7 +15,7 @@ from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.trace import evaluating
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.index_parsing import Spec, parse
-from jxkernel.numpy.promotion import cast, dtype_of
+from jxkernel.numpy.promotion import cast, dtype_of, scalar_of
 from jxkernel.ops.arithmetic import add, min
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.compare import lt
@@ -129,7 +129,7 @@ def _nothing(x: Any, found: "Addresses") -> Any:
     shape = list(found.shape)
     for place in found.new:
         shape.insert(place, 1)
-    return broadcast_in_dim(dtype_of(x).type(0), tuple(shape), ())
+    return broadcast_in_dim(scalar_of(dtype_of(x), 0), tuple(shape), ())
 
 
 # ---------------------------------------------------------------- slices and single positions

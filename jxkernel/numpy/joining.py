@@ -12,7 +12,6 @@ from jxkernel.numpy.creation import user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, cast, check_arguments, promote_dtypes
 from jxkernel.numpy.shapes import atleast_1d, atleast_2d, atleast_3d, moveaxis, ravel, reshape
-from jxkernel.numpy.words import moves_elements
 from jxkernel.ops import shape as ops
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.joining import concatenate as joined
@@ -71,7 +70,6 @@ def _concatenated(arrays: Sequence[Any], axis: int, dtype: Any) -> Any:
     return whole if dtype is None else cast(whole, dtype)
 
 
-@moves_elements
 def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
     """Join arrays along an axis they have.
 
@@ -95,7 +93,6 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
     return _concatenated(parts, whole_number("concatenate", "axis", axis), dtype)
 
 
-@moves_elements
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
     """Join arrays along an axis: ``concatenate`` under the array API standard's name.
 
@@ -112,7 +109,6 @@ def _stacked(arrays: Sequence[Any], axis: int, dtype: Any) -> Any:
     return whole if dtype is None else cast(whole, dtype)
 
 
-@moves_elements
 def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
     """Join arrays of one shape along a new axis.
 
@@ -140,7 +136,6 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> An
     return _stacked(parts, whole_number("stack", "axis", axis), user_dtype(dtype, "stack"))
 
 
-@moves_elements
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     """Return the parts of an array along an axis, which they no longer have.
 
@@ -155,7 +150,6 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     return tuple([moved[i] for i in range(moved.shape[0])])
 
 
-@moves_elements
 def vstack(tup: Any, dtype: Any = None) -> Any:
     """Join arrays along axis 0, those of rank 1 as rows.
 
@@ -166,7 +160,6 @@ def vstack(tup: Any, dtype: Any = None) -> Any:
     return concatenate(_at_least(tup, "vstack", atleast_2d), 0, dtype)
 
 
-@moves_elements
 def hstack(tup: Any, dtype: Any = None) -> Any:
     """Join arrays along axis 1, or 0 if they are of rank 1.
 
@@ -177,7 +170,6 @@ def hstack(tup: Any, dtype: Any = None) -> Any:
     return concatenate(parts, 0 if np.ndim(parts[0]) == 1 else 1, dtype)
 
 
-@moves_elements
 def dstack(tup: Any, dtype: Any = None) -> Any:
     """Join arrays along axis 2, those of lower rank made rank 3.
 
@@ -188,7 +180,6 @@ def dstack(tup: Any, dtype: Any = None) -> Any:
     return concatenate(_at_least(tup, "dstack", atleast_3d), 2, dtype)
 
 
-@moves_elements
 def column_stack(tup: Any) -> Any:
     """Join arrays along axis 1, those of rank 1 as columns.
 
@@ -207,7 +198,6 @@ def _at_least(arrays: Any, name: str, convert: Any) -> list[Any]:
     return [convert(part) for part in parts]
 
 
-@moves_elements
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     """Return two arrays joined along an axis, or flattened where none is given.
 
@@ -296,7 +286,6 @@ def _split(name: str, ary: Any, sections: Any, axis: int, *, exact: bool) -> lis
     return _parts(ary, bounds, axis)
 
 
-@moves_elements
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """Return the parts of an array along an axis.
 
@@ -314,7 +303,6 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return _split("split", ary, indices_or_sections, axis, exact=True)
 
 
-@moves_elements
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """Return the parts of an array along an axis; the first ones are larger if it must be.
 
@@ -329,7 +317,6 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return _split("array_split", ary, indices_or_sections, axis, exact=False)
 
 
-@moves_elements
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """Return the parts of an array along axis 0; see ``split``.
 
@@ -339,7 +326,6 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     return _split("vsplit", ary, indices_or_sections, 0, exact=True)
 
 
-@moves_elements
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """Return the parts of an array along axis 1, or 0 for rank 1; see ``split``.
 
@@ -349,7 +335,6 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     return _split("hsplit", ary, indices_or_sections, min(1, np.ndim(ary) - 1), exact=True)
 
 
-@moves_elements
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """Return the parts of an array along axis 2; see ``split``.
 
@@ -373,7 +358,6 @@ def _tiled(a: Any, reps: tuple[int, ...]) -> Any:
     return ops.reshape(spread, tuple(n * r for n, r in zip(sizes, reps, strict=True)))
 
 
-@moves_elements
 def tile(A: Any, reps: int | Sequence[int]) -> Any:
     """Return an array laid out several times along each axis.
 
@@ -404,7 +388,6 @@ def _repeated_equally(a: Any, count: int, axis: int) -> Any:
     return ops.reshape(broadcast_in_dim(a, spread, kept), result)
 
 
-@moves_elements
 def resize(a: Any, new_shape: Any) -> Any:
     """Return the elements of an array in a shape of any size, repeated from the start as needed.
 

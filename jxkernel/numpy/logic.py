@@ -79,7 +79,7 @@ _ORDER = "complex numbers order by real part, then by imaginary part."
 
 equal = binary_function(
     "equal",
-    compare.eq_p.bind,
+    compare.eq,
     "Return whether x = y; NaN equals nothing.",
     example=(
         "jnp.equal(jnp.array([1.0, 2.0, jnp.nan]), jnp.array([1.0, 3.0, jnp.nan]))",
@@ -88,7 +88,7 @@ equal = binary_function(
 )
 not_equal = binary_function(
     "not_equal",
-    compare.ne_p.bind,
+    compare.ne,
     "Return whether x ≠ y; NaN differs from everything.",
     example=(
         "jnp.not_equal(jnp.array([1.0, 2.0, jnp.nan]), jnp.array([1.0, 3.0, jnp.nan]))",

@@ -8,13 +8,19 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.numpy.creation import asarray, canonical_shape, user_dtype
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast, dtype_of, refuse_out
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    broadcast_to_shape,
+    cast,
+    dtype_of,
+    refuse_out,
+    scalar_of,
+)
 from jxkernel.numpy.reductions import any as any_of
 from jxkernel.numpy.reductions import sum as total
 from jxkernel.numpy.shapes import moveaxis, ravel, reshape
 from jxkernel.numpy.taking import nonzero
 from jxkernel.numpy.updating import IndexUpdater
-from jxkernel.numpy.words import moves_elements
 from jxkernel.ops import arithmetic as ops
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.compare import ge
@@ -83,7 +89,7 @@ def _triangle(m: Any, k: int, lower: bool) -> Any:
         raise ValueError(f"a triangle is of matrices, got shape {shape}")
     distance = _distance(*shape[-2:])
     keep = ge(np.int32(k), distance) if lower else ge(distance, np.int32(k))
-    zero = dtype_of(m).type(0)
+    zero = scalar_of(dtype_of(m), 0)
     return select(broadcast_to_shape(keep, shape), cast(m, dtype_of(m)), zero)
 
 
@@ -130,11 +136,10 @@ def _diagonal(a: Any, offset: int, axis1: int, axis2: int) -> Any:
     rank = len(lead)
     numbers = GatherDimensionNumbers(tuple(range(rank)), (rank, rank + 1), (rank, rank + 1))
     if not count:
-        return broadcast_in_dim(dtype_of(a).type(0), (*lead, 0), ())
+        return broadcast_in_dim(scalar_of(dtype_of(a), 0), (*lead, 0), ())
     return gather(a, vectors, numbers, (*lead, 1, 1), mode="promise_in_bounds")
 
 
-@moves_elements
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """Return the diagonals of matrices, along a last axis.
 
@@ -159,7 +164,7 @@ def _matrix_of(v: Any, k: int) -> Any:
     """Pad a vector to the rows of a matrix, and let the rows run on by one more."""
     size = np.shape(v)[0]
     whole = size + abs(k)
-    zero = dtype_of(v).type(0)
+    zero = scalar_of(dtype_of(v), 0)
     spread = pad(v, zero, ((0, 0, whole),))
     before = max(k, 0) + whole * max(-k, 0)
     after = whole * whole - before - np.shape(spread)[0] if size else whole * whole

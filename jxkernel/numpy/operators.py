@@ -1,6 +1,7 @@
 """The second port: what ``x + y``, ``x[i]`` and ``x.sum()`` mean.
 
-``install_operators`` attaches the methods once to jaxlib's array class and to tracers.  On
+``install_operators`` attaches the methods once to jaxlib's array class, to tracers, and to arrays
+made of words: of keys those that move elements work, and the others say why they do not.  On
 arrays a binary operator *is* a C++ callable, so that a repeated ``x + y`` does not enter Python;
 on tracers it is the Python function of the same body.  An operand of a foreign type gives
 ``NotImplemented``, and Python asks the other operand.
@@ -13,6 +14,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.core.trace import Tracer, evaluating
+from jxkernel.core.words import WordArray
 from jxkernel.errors import ImmutableArrayError
 from jxkernel.numpy import (
     arithmetic,
@@ -360,14 +362,16 @@ _COMMON: dict[str, Any] = {
 
 
 def install_operators() -> None:
-    """Give arrays and tracers their operators, indexing and methods; called once."""
+    """Give arrays, tracers and keys their operators, indexing and methods; called once."""
     for name, method in _binary_methods():
         setattr(Tracer, name, named(method, name, f"See the operator module's ``{name}``."))
         setattr(ArrayImpl, name, fused(method, operator=True, name=name.strip("_")))
+        setattr(WordArray, name, getattr(ArrayImpl, name))
     for name, method in {**_COMMON, **_METHODS, **_UNARY}.items():
-        setattr(Tracer, name, method)
-        setattr(ArrayImpl, name, method)
+        for kind in (Tracer, ArrayImpl, WordArray):
+            setattr(kind, name, method)
     for name, method in _TRACED.items():
         setattr(Tracer, name, method)
+        setattr(WordArray, name, method)
     ArrayImpl.__pow__ = _array_pow
     ArrayImpl.__getitem__ = _array_getitem

@@ -6,6 +6,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.core.trace import Tracer
+from jxkernel.core.words import WordArray
 from jxkernel.dtypes import (
     finfo,
     iinfo,
@@ -155,6 +156,6 @@ def isscalar(element: Any) -> bool:
     >>> jnp.isscalar(3.5), jnp.isscalar(jnp.array(3)), jnp.isscalar(jnp.array([3]))
     (True, True, False)
     """
-    if isinstance(element, (ArrayImpl, Tracer)):
+    if isinstance(element, (ArrayImpl, Tracer, WordArray)):
         return element.ndim == 0
     return bool(np.isscalar(element))

@@ -14,7 +14,8 @@ from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.trace import Tracer
-from jxkernel.errors import ComplexOrderError, ShapeMismatchError
+from jxkernel.core.words import WordArray
+from jxkernel.errors import ComplexOrderError, KeyTypeError, ShapeMismatchError
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.convert import convert_element_type_p
 from jxkernel.ops.structural import whole_number, whole_numbers
@@ -36,6 +37,8 @@ __all__ = [
     "refuse_complex",
     "refuse_out",
     "result_dtype",
+    "ruled_dtype",
+    "scalar_of",
     "static_axes",
     "static_axis",
 ]
@@ -89,10 +92,12 @@ def cast(x: Any, dtype: Any, weak_type: bool = False) -> Any:
     Raises:
       OverflowError: a Python integer does not fit the default integer dtype.
     """
-    if isinstance(x, (Tracer, ArrayImpl)):
+    if isinstance(x, (Tracer, ArrayImpl, WordArray)):
         aval = x.aval
         if aval.dtype == dtype and aval.weak_type == weak_type:
             return x
+        if isinstance(x, WordArray) or isinstance(dtype, dtypes.ExtendedDType):
+            raise KeyTypeError(f"a conversion to {dtype.name}", aval.short())
     elif np.ndim(x) == 0 and not is_symbolic(x):
         return _cast_scalar(x, dtype, weak_type)
     elif not weak_type and not is_symbolic(x) and x.dtype == dtype:
@@ -111,6 +116,11 @@ def _cast_scalar(x: Any, dtype: Any, weak_type: bool) -> Any:
     return _PYTHON_KINDS[dtype](scalar) if weak_type else scalar
 
 
+def scalar_of(dtype: Any, number: Any) -> Any:
+    """Return a number as a scalar of a dtype; of keys, the one whose words are all that number."""
+    return dtype.scalar(number) if isinstance(dtype, dtypes.ExtendedDType) else dtype.type(number)
+
+
 def result_dtype(name: str, args: Sequence[Any]) -> tuple[Any, bool]:
     """Return the dtype (and whether it is weak) that results when the arguments meet.
 
@@ -118,11 +128,24 @@ def result_dtype(name: str, args: Sequence[Any]) -> tuple[Any, bool]:
       TypeError: one is no array and no number.
       TypePromotionError: their dtypes have no common one.
     """
-    pairs: list[tuple[Any, bool]] = []
-    for position, arg in enumerate(args):
-        aval = argument_aval(name, arg, position)
-        pairs.append((aval.dtype, aval.weak_type))
-    return dtypes.lattice_result_type(*pairs)
+    return _joint_dtype(name, [argument_aval(name, arg, i) for i, arg in enumerate(args)])
+
+
+def _joint_dtype(name: str, avals: Sequence[ShapedArray]) -> tuple[Any, bool]:
+    """Return the common dtype (and whether it is weak) of types.
+
+    Raises:
+      KeyTypeError: there are keys among them, and others.
+      TypePromotionError: they have none.
+    """
+    try:
+        return dtypes.lattice_result_type(*[(aval.dtype, aval.weak_type) for aval in avals])
+    except KeyTypeError:
+        raise _key_error(name, avals) from None
+
+
+def _key_error(name: str, avals: Sequence[ShapedArray]) -> KeyTypeError:
+    return KeyTypeError(name, ", ".join([aval.short() for aval in avals]))
 
 
 def promote_dtypes(name: str, *args: Any) -> list[Any]:
@@ -138,7 +161,7 @@ def promote_dtypes(name: str, *args: Any) -> list[Any]:
 
 def _promote_to(name: str, args: Sequence[Any], rule: Any) -> list[Any]:
     dtype, weak = result_dtype(name, args)
-    return [cast(arg, rule(dtype), weak) for arg in args]
+    return [cast(arg, ruled_dtype(name, rule, dtype), weak) for arg in args]
 
 
 def promote_inexact(name: str, *args: Any) -> list[Any]:
@@ -149,6 +172,17 @@ def promote_inexact(name: str, *args: Any) -> list[Any]:
 def promote_numeric(name: str, *args: Any) -> list[Any]:
     """Return the arguments in their common dtype, booleans made integers."""
     return _promote_to(name, args, numeric_dtype)
+
+
+def ruled_dtype(name: str, rule: Any, dtype: Any) -> Any:
+    """Return what a rule for numbers makes of a dtype.
+
+    Raises:
+      KeyTypeError: it is one of keys.
+    """
+    if isinstance(dtype, dtypes.ExtendedDType):
+        raise KeyTypeError(name, dtype.name)
+    return rule(dtype)
 
 
 def inexact_dtype(dtype: Any) -> Any:
@@ -179,9 +213,9 @@ def promote_operands(name: str, *args: Any, rule: Any = None) -> Sequence[Any]:
       ShapeMismatchError: their shapes do not broadcast.
     """
     avals = [argument_aval(name, arg, position) for position, arg in enumerate(args)]
-    dtype, weak = dtypes.lattice_result_type(*[(a.dtype, a.weak_type) for a in avals])
+    dtype, weak = _joint_dtype(name, avals)
     if rule is not None:
-        dtype = rule(dtype)
+        dtype = ruled_dtype(name, rule, dtype)
     shapes = [aval.shape for aval in avals if aval.shape]
     agreed = [
         arg

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.errors import KeyTypeError
 from jxkernel.numpy.creation import user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import isnan, truth
@@ -50,9 +51,13 @@ def reduced_axes(name: str, a: Any, axis: Axis) -> tuple[int, ...]:
 
     Raises:
       TypeError: ``a`` is no array and no number.
+      KeyTypeError: it is one of keys.
       ValueError: an axis does not exist or is named twice.
     """
-    rank = argument_aval(name, a).ndim
+    aval = argument_aval(name, a)
+    if isinstance(aval.dtype, dtypes.ExtendedDType):
+        raise KeyTypeError(name, aval.short())
+    rank = aval.ndim
     if axis is None:
         return tuple(range(rank))
     if type(axis) is int and -rank <= axis < rank:

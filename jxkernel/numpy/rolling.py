@@ -10,7 +10,6 @@ from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import cast, check_arguments, static_axes
 from jxkernel.numpy.shapes import ravel, reshape
-from jxkernel.numpy.words import moves_elements
 from jxkernel.ops.dynamic_slicing import dynamic_slice_in_dim
 from jxkernel.ops.joining import concatenate as joined
 from jxkernel.ops.structural import canonical_axis, listed
@@ -41,7 +40,6 @@ _rolled = fused(_moved_around, static=("axis",), name="roll")
 _rolled_by_numbers = fused(_moved_around, static=("shift", "axis"), name="roll")
 
 
-@moves_elements
 def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
     """Return an array with its elements moved along axes, those pushed out coming in again.
 

@@ -25,7 +25,6 @@ from jxkernel.numpy.promotion import (
 )
 from jxkernel.numpy.shapes import atleast_1d
 from jxkernel.numpy.taking import nonzero
-from jxkernel.numpy.words import moves_elements
 from jxkernel.ops.complex import complex as with_parts
 from jxkernel.ops.select import select as selected
 from jxkernel.ops.select import select_n
@@ -48,7 +47,6 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     return selected(condition, x, y)
 
 
-@moves_elements
 def where(
     condition: Any,
     x: Any = None,
@@ -100,7 +98,6 @@ def _first_case(conditions: Sequence[Any], choices: Sequence[Any], default: Any)
     return result
 
 
-@moves_elements
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
     """Return, for each element, that of the first array whose condition holds.
 
@@ -124,7 +121,6 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     return _first_case(conditions, choices, default)
 
 
-@moves_elements
 def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
     """Return, for each element of ``a``, the element of the choice of that number.
 

@@ -18,9 +18,8 @@ from jxkernel.numpy.promotion import (
     check_arguments,
     static_axes,
 )
-from jxkernel.numpy.words import moves_elements
 from jxkernel.ops import shape as ops
-from jxkernel.ops.broadcast import transpose as permuted
+from jxkernel.ops.moving import transpose as permuted
 from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.structural import (
     canonical_axes,
@@ -123,7 +122,6 @@ def _reshaped(a: Any, sizes: tuple[int, ...], order: str) -> Any:
     return ops.reshape(a, sizes)
 
 
-@moves_elements
 def reshape(
     a: Any, shape: Any, order: str = "C", *, copy: bool | None = None, out_sharding: Any = None
 ) -> Any:
@@ -155,7 +153,6 @@ def reshape(
     return _reshaped(a, _sizes("reshape", aval, shape), order)
 
 
-@moves_elements
 @fused(static=("order", "out_sharding"))
 def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     """Return the elements of an array along one axis; arguments are those of ``reshape``.
@@ -174,7 +171,6 @@ def _squeezed(a: Any, axis: tuple[int, ...]) -> Any:
     return ops.squeeze(a, axis)
 
 
-@moves_elements
 def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
     """Return an array without axes of size 1.
 
@@ -201,7 +197,6 @@ def _expanded(a: Any, axis: tuple[int, ...]) -> Any:
     return ops.expand_dims(a, axis)
 
 
-@moves_elements
 def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
     """Return an array with axes of size 1 put in.
 
@@ -225,7 +220,6 @@ def _transposed(a: Any, axes: tuple[int, ...]) -> Any:
     return permuted(a, axes)
 
 
-@moves_elements
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
     """Return an array with its axes permuted.
 
@@ -254,7 +248,6 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
 permute_dims = transpose
 
 
-@moves_elements
 def matrix_transpose(x: Any, /) -> Any:
     """Return an array with its last two axes exchanged.
 
@@ -269,7 +262,6 @@ def matrix_transpose(x: Any, /) -> Any:
     return swapaxes(x, -1, -2)
 
 
-@moves_elements
 @fused(static=("axis1", "axis2"))
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """Return an array with two axes exchanged.
@@ -287,7 +279,6 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     return permuted(a, tuple(order))
 
 
-@moves_elements
 def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
     """Return an array with axes moved to other places; the others keep their order.
 
@@ -313,7 +304,6 @@ def _moved(a: Any, source: Any, destination: Any) -> Any:
     return permuted(a, tuple(order))
 
 
-@moves_elements
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     """Return an array with one axis moved before another.
 
@@ -336,7 +326,6 @@ def _flipped(m: Any, axes: tuple[int, ...]) -> Any:
     return ops.rev(m, axes)
 
 
-@moves_elements
 def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
     """Return an array with the elements along axes (all, where not given) reversed.
 
@@ -349,7 +338,6 @@ def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
     return _flipped(m, canonical_axes("flip", axes, rank))
 
 
-@moves_elements
 def flipud(m: Any) -> Any:
     """Return an array reversed along axis 0.
 
@@ -365,7 +353,6 @@ def flipud(m: Any) -> Any:
     return flip(m, 0)
 
 
-@moves_elements
 def fliplr(m: Any) -> Any:
     """Return an array reversed along axis 1.
 
@@ -381,7 +368,6 @@ def fliplr(m: Any) -> Any:
     return flip(m, 1)
 
 
-@moves_elements
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """Return an array turned by 90 degrees in a plane.
 
@@ -416,7 +402,6 @@ def _broadcast(a: Any, sizes: tuple[int, ...]) -> Any:
     return broadcast_to_shape(a, sizes)
 
 
-@moves_elements
 def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
     """Return an array repeated to a shape, axes matched from the last.
 
@@ -439,7 +424,6 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
     return _broadcast(array, sizes)
 
 
-@moves_elements
 def broadcast_arrays(*args: Any) -> tuple[Any, ...]:
     """Return the arrays repeated to the shape they broadcast to.
 
@@ -463,7 +447,6 @@ def _each(name: str, arrays: tuple[Any, ...], convert: Any) -> Any:
     return results[0] if len(results) == 1 else results
 
 
-@moves_elements
 def atleast_1d(*arys: Any) -> Any:
     """Return each array (one alone, or a tuple), scalars as arrays of rank 1.
 
@@ -473,7 +456,6 @@ def atleast_1d(*arys: Any) -> Any:
     return _each("atleast_1d", arys, lambda a: reshape(a, np.shape(a) if np.ndim(a) else (1,)))
 
 
-@moves_elements
 def atleast_2d(*arys: Any) -> Any:
     """Return each array (one alone, or a tuple) with axes put in front up to rank 2.
 
@@ -483,7 +465,6 @@ def atleast_2d(*arys: Any) -> Any:
     return _each("atleast_2d", arys, lambda a: reshape(a, (1,) * (2 - np.ndim(a)) + np.shape(a)))
 
 
-@moves_elements
 def atleast_3d(*arys: Any) -> Any:
     """Return each array (one alone, or a tuple) made rank 3; rank 2 gets its axis at the end.
 

@@ -17,7 +17,8 @@ from jxkernel.numpy.einsum_labels import from_lists, parse_subscripts
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.matrices import diagonal
 from jxkernel.numpy.promotion import argument_aval, check_arguments, promote_dtypes, refuse_out
-from jxkernel.ops.broadcast import reduce_sum, transpose
+from jxkernel.ops.broadcast import reduce_sum
+from jxkernel.ops.moving import transpose
 from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.shape import squeeze
 

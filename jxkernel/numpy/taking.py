@@ -26,12 +26,12 @@ from jxkernel.numpy.promotion import (
     check_arguments,
     dtype_of,
     refuse_out,
+    scalar_of,
     static_axis,
 )
 from jxkernel.numpy.ranges import arange
 from jxkernel.numpy.shapes import moveaxis, ravel, reshape
 from jxkernel.numpy.updating import IndexUpdater
-from jxkernel.numpy.words import moves_elements
 from jxkernel.ops import arithmetic as ops
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.compare import lt
@@ -61,7 +61,6 @@ __all__ = [
 # ---------------------------------------------------------------- take
 
 
-@moves_elements
 def take(
     a: Any,
     indices: Any,
@@ -156,7 +155,7 @@ def _along(arr: Any, indices: Any, fill_value: Any, axis: int, mode: str, wrap: 
     if not size and 0 not in np.shape(indices):
         raise IndexError(f"take_along_axis has no positions along axis {axis}, which is of size 0")
     if 0 in np.shape(indices):
-        return broadcast_in_dim(dtype_of(arr).type(0), np.shape(indices), ())
+        return broadcast_in_dim(scalar_of(dtype_of(arr), 0), np.shape(indices), ())
     others = tuple(i for i in range(len(shape)) if i != axis)
     sizes = (1,) * len(shape)
     numbers = GatherDimensionNumbers((), (axis,), (axis,), others, others)
@@ -164,7 +163,6 @@ def _along(arr: Any, indices: Any, fill_value: Any, axis: int, mode: str, wrap: 
     return gather(arr, vectors, numbers, sizes, mode=mode, fill_value=fill_value)
 
 
-@moves_elements
 def take_along_axis(
     arr: Any,
     indices: Any,
@@ -382,7 +380,6 @@ def _refuse_beyond(condition: Any, length: int) -> None:
         )
 
 
-@moves_elements
 def compress(
     condition: Any,
     a: Any,
@@ -433,7 +430,6 @@ def _repeated_equally(a: Any, count: int, axis: int) -> Any:
     return reshape(broadcast_in_dim(a, spread, kept), result)
 
 
-@moves_elements
 def repeat(
     a: Any,
     repeats: Any,
@@ -487,7 +483,6 @@ def _repeated_to_length(a: Any, repeats: Any, axis: int, length: int) -> Any:
 # ---------------------------------------------------------------- delete and insert
 
 
-@moves_elements
 def delete(
     arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False
 ) -> Any:
@@ -536,7 +531,6 @@ def _deleted(arr: Any, places: Any, axis: int) -> Any:
     return take(arr, kept, axis, mode="promise_in_bounds")
 
 
-@moves_elements
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """Return an array with values put before positions along an axis.
 

@@ -16,6 +16,7 @@ from jxkernel.numpy.promotion import (
     inexact_dtype,
     promote_operands,
     result_dtype,
+    ruled_dtype,
 )
 
 __all__ = ["Example", "binary_function", "inexact", "named", "public", "unary_function"]
@@ -100,7 +101,7 @@ def _prepared(
     if aval.dtype in ready:
         return cast(x, aval.dtype, aval.weak_type)
     dtype, weak = result_dtype(name, (x,) if beside is None else (x, beside))
-    return cast(x, rule(dtype), weak)
+    return cast(x, ruled_dtype(name, rule, dtype), weak)
 
 
 def binary_function(

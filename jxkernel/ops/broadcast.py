@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, hlo
-from jxkernel.core.avals import ShapedArray, rank_of, shape_of
+from jxkernel.core.avals import ShapedArray, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
 from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.ops import divisions
+from jxkernel.ops.moving import MovingPrimitive, move_axis
 from jxkernel.ops.placing import lie_like, with_out_sharding
 
 __all__ = [
@@ -29,18 +30,14 @@ __all__ = [
     "broadcast_like",
     "filled",
     "instantiate",
-    "inverse_permutation",
-    "move_axis",
     "reduce_sum",
     "reduce_sum_p",
     "sum_to_shape",
-    "transpose",
-    "transpose_p",
 ]
 
 # ---------------------------------------------------------------- broadcast_in_dim
 
-broadcast_in_dim_p = Primitive("broadcast_in_dim").define(sharding=divisions.broadcasting)
+broadcast_in_dim_p = MovingPrimitive("broadcast_in_dim").define(sharding=divisions.broadcasting)
 
 
 def broadcast_in_dim(
@@ -277,91 +274,6 @@ def batch_reduction(primitive: Primitive) -> Any:
 
 
 reduce_sum_p.define(batch=batch_reduction(reduce_sum_p))
-
-
-# ---------------------------------------------------------------- transpose (of axes)
-
-transpose_p = Primitive("transpose").define(sharding=divisions.permuting)
-
-
-def transpose(operand: Any, permutation: tuple[int, ...]) -> Any:
-    """Permute the axes of an array: axis i of the result is axis ``permutation[i]`` of the operand.
-
-    Raises:
-      TypeError: ``permutation`` is not a permutation of the axes.
-
-    The derivative is linear: cotangents are permuted back.  StableHLO ``transpose``.
-
-    >>> from jxkernel import lax, numpy as jnp
-    >>> lax.transpose(jnp.array([[1, 2, 3], [4, 5, 6]]), (1, 0)).tolist()
-    [[1, 4], [2, 5], [3, 6]]
-    """
-    permutation = tuple(permutation)
-    if permutation == tuple(range(len(permutation))) and rank_of(operand) == len(permutation):
-        return operand
-    return transpose_p.bind(operand, permutation=permutation)
-
-
-@transpose_p.def_abstract_eval
-def _transpose_abstract_eval(operand: ShapedArray, *, permutation: tuple[int, ...]) -> ShapedArray:
-    if sorted(permutation) != list(range(operand.ndim)):
-        raise ShapeError(
-            f"transpose got permutation {permutation} for an array of rank {operand.ndim}: each "
-            "axis must appear once"
-        )
-    return operand.update(shape=tuple(operand.shape[axis] for axis in permutation))
-
-
-@transpose_p.def_lower
-def _transpose_lower(context: Any, x: Any, *, permutation: tuple[int, ...]) -> Any:
-    return context.value(
-        "stablehlo.transpose",
-        context.out_type,
-        (x,),
-        {"permutation": hlo.dense_i64_array(permutation)},
-    )
-
-
-@transpose_p.def_jvp
-def _transpose_jvp(
-    primals: Sequence[Any], tangents: Sequence[Any], *, permutation: tuple[int, ...]
-) -> tuple[Any, Any]:
-    return (
-        transpose_p.bind(*primals, permutation=permutation),
-        transpose_p.bind(*tangents, permutation=permutation),
-    )
-
-
-def inverse_permutation(permutation: Sequence[int]) -> tuple[int, ...]:
-    """Return the permutation that undoes another."""
-    return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
-
-
-@transpose_p.def_transpose
-def _transpose_transpose(
-    ct: Any, operand: UndefinedPrimal, *, permutation: tuple[int, ...]
-) -> list[Any]:
-    if type(ct) is Zero:
-        return [Zero(operand.aval)]
-    return [transpose(ct, inverse_permutation(permutation))]
-
-
-@transpose_p.def_batch
-def _transpose_batch(
-    axis: Axis, args: Sequence[Any], dims: Sequence[int], *, permutation: tuple[int, ...]
-) -> tuple[Any, int]:
-    dim = dims[0]
-    moved = tuple(a + (a >= dim) for a in permutation)
-    return transpose_p.bind(args[0], permutation=(dim, *moved)), 0
-
-
-def move_axis(operand: Any, source: int, destination: int) -> Any:
-    """Move one axis to another place; the others keep their order."""
-    if source == destination:
-        return operand
-    order = [axis for axis in range(rank_of(operand)) if axis != source]
-    order.insert(destination, source)
-    return transpose(operand, tuple(order))
 
 
 # ---------------------------------------------------------------- add_any

@@ -20,7 +20,8 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.effects import DEBUG, IO, ORDERED_DEBUG, ORDERED_IO, TOKEN
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.ops import divisions
-from jxkernel.ops.broadcast import batch_to_front, move_axis
+from jxkernel.ops.broadcast import batch_to_front
+from jxkernel.ops.moving import move_axis
 from jxkernel.ops.shape import reshape
 from jxkernel.runtime import (
     HostCall,

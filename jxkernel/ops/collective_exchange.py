@@ -13,7 +13,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero
 from jxkernel.ops import divisions
-from jxkernel.ops.broadcast import batch_to_front, move_axis
+from jxkernel.ops.broadcast import batch_to_front
 from jxkernel.ops.collective_lowering import lower_all_to_all, lower_ppermute
 from jxkernel.ops.collective_moves import (
     check_divides,
@@ -36,6 +36,7 @@ from jxkernel.ops.collectives import (
 )
 from jxkernel.ops.creation import full
 from jxkernel.ops.joining import concatenate
+from jxkernel.ops.moving import move_axis
 from jxkernel.ops.varying import vary
 
 __all__ = [

@@ -15,7 +15,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero
 from jxkernel.ops.arithmetic import mul
-from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, move_axis, reduce_sum
+from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, reduce_sum
 from jxkernel.ops.collective_lowering import (
     lower_all_gather,
     lower_psum_scatter,
@@ -32,6 +32,7 @@ from jxkernel.ops.collectives import (
     ungrouped,
 )
 from jxkernel.ops.dynamic_slicing import dynamic_index_in_dim, dynamic_slice_in_dim
+from jxkernel.ops.moving import move_axis
 from jxkernel.ops.shape import reshape
 from jxkernel.ops.varying import tracked_names, vary
 

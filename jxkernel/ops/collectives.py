@@ -22,13 +22,7 @@ from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import UndefinedPrimal, Zero, scalar_like
 from jxkernel.ops import divisions
 from jxkernel.ops.arithmetic import add, div, mul
-from jxkernel.ops.broadcast import (
-    batch_to_front,
-    broadcast_in_dim,
-    inverse_permutation,
-    move_axis,
-    reduce_sum,
-)
+from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, reduce_sum
 from jxkernel.ops.collective_lowering import (
     lower_all_reduce,
     lower_axis_index,
@@ -39,6 +33,7 @@ from jxkernel.ops.convert import convert_element_type
 from jxkernel.ops.creation import full_like, iota
 from jxkernel.ops.indexing import GatherDimensionNumbers, gather
 from jxkernel.ops.joining import concatenate
+from jxkernel.ops.moving import inverse_permutation, move_axis
 from jxkernel.ops.reduce import reduce_max, reduce_min
 from jxkernel.ops.select import select_n
 from jxkernel.ops.structural import canonical_axes

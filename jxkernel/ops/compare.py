@@ -12,15 +12,20 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.core.primitive import Primitive
+from jxkernel.core.words import WordArray
+from jxkernel.errors import KeyTypeError
+from jxkernel.ops.broadcast import broadcast_in_dim, reduce_sum
 from jxkernel.ops.families import (
     ANY,
     NOT_DIFFERENTIABLE,
     ORDERED,
     bind_binary,
     broadcast_values,
+    joint_shape,
     nary,
 )
 from jxkernel.ops.reference import untyped_numpy
+from jxkernel.ops.select import select_n
 
 __all__ = [
     "comparison_kind",
@@ -114,7 +119,23 @@ def eq(x: Any, y: Any) -> Any:
     >>> lax.eq(jnp.array([1.0, 2.0, jnp.nan]), jnp.array([1.0, 3.0, jnp.nan])).tolist()
     [True, False, False]
     """
+    if isinstance(x, WordArray) and isinstance(y, WordArray):
+        return eq(_different_words("eq", x, y), 0)
     return bind_binary(eq_p, x, y)
+
+
+def _different_words(name: str, x: WordArray, y: WordArray) -> Any:
+    """Return in how many words elements made of words differ.
+
+    Raises:
+      KeyTypeError: the elements are of two kinds.
+      ShapeMismatchError: the shapes differ, and none is a scalar.
+    """
+    if x.dtype != y.dtype:
+        raise KeyTypeError(name, f"{x.aval.short()}, {y.aval.short()}")
+    shape = joint_shape(name, (x.aval, y.aval))
+    differ = ne(*[broadcast_in_dim(each, shape, tuple(range(each.ndim))).words for each in (x, y)])
+    return reduce_sum(select_n(differ, np.int32(0), np.int32(1)), axes=(len(shape),))
 
 
 def ne(x: Any, y: Any) -> Any:
@@ -132,6 +153,8 @@ def ne(x: Any, y: Any) -> Any:
     >>> lax.ne(jnp.array([1.0, 2.0, jnp.nan]), jnp.array([1.0, 3.0, jnp.nan])).tolist()
     [False, True, True]
     """
+    if isinstance(x, WordArray) and isinstance(y, WordArray):
+        return ne(_different_words("ne", x, y), 0)
     return bind_binary(ne_p, x, y)
 
 

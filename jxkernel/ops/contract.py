@@ -18,9 +18,9 @@ from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.ops import divisions
-from jxkernel.ops.broadcast import inverse_permutation, transpose
 from jxkernel.ops.complex import real
 from jxkernel.ops.convert import convert_element_type
+from jxkernel.ops.moving import inverse_permutation, transpose
 from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.precision import (
     Canonical,

@@ -18,7 +18,7 @@ from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear, typed_scalar
 from jxkernel.errors import ShapeError
 from jxkernel.ops import divisions
-from jxkernel.ops.broadcast import filled, move_axis
+from jxkernel.ops.broadcast import filled
 from jxkernel.ops.conv_numbers import (
     ConvDimensionNumbers,
     Pads,
@@ -29,6 +29,7 @@ from jxkernel.ops.conv_numbers import (
     window_count,
 )
 from jxkernel.ops.convert import convert_element_type
+from jxkernel.ops.moving import move_axis
 from jxkernel.ops.precision import Canonical, PrecisionLike, canonical_precision
 from jxkernel.ops.shape import reshape, rev
 from jxkernel.ops.structural import (

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from jxkernel.core.avals import abstractify, rank_of, shape_of
-from jxkernel.ops.broadcast import transpose
 from jxkernel.ops.contract import dot_general
 from jxkernel.ops.conv import conv_general_dilated
 from jxkernel.ops.conv_numbers import (
@@ -15,6 +14,7 @@ from jxkernel.ops.conv_numbers import (
     dilated,
     transposed_padding,
 )
+from jxkernel.ops.moving import transpose
 from jxkernel.ops.precision import PrecisionLike
 from jxkernel.ops.shape import rev
 from jxkernel.ops.structural import integers

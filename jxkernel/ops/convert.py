@@ -12,9 +12,9 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import UndefinedPrimal, Zero
 from jxkernel.ops import divisions
-from jxkernel.ops.broadcast import move_axis
 from jxkernel.ops.compare import comparison_kind
 from jxkernel.ops.families import FLOATING, elementwise_batch, transpose_of_terms, unary
+from jxkernel.ops.moving import move_axis
 from jxkernel.ops.reference import untyped_numpy
 from jxkernel.runtime import Array
 

@@ -11,6 +11,7 @@ import numpy as np
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, rank_of, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
+from jxkernel.core.words import WordArray
 from jxkernel.core.zeros import scalar_like
 from jxkernel.errors import ShapeError
 from jxkernel.ops.broadcast import broadcast_in_dim
@@ -121,6 +122,8 @@ def _scalar_of(value: Any, dtype: Any) -> Any:
     """Return a scalar in a dtype; in its own, weak if it was, where none is asked for."""
     if dtype is None:
         return value
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return value if isinstance(value, WordArray) else dtype.scalar(value)
     wanted = dtypes.check_and_canonicalize_user_dtype(dtype, "full")
     if is_array(value):
         return convert_element_type(value, wanted)

@@ -13,7 +13,7 @@ import numpy as np
 from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.dimensions import is_symbolic
-from jxkernel.ops.broadcast import inverse_permutation
+from jxkernel.ops.moving import inverse_permutation
 
 __all__ = ["Combine", "lower_cumulative"]
 

@@ -13,12 +13,11 @@ import numpy as np
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
-from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.ops import divisions
 from jxkernel.ops.arithmetic import add
-from jxkernel.ops.broadcast import batch_to_front, filled, instantiate, move_axis
+from jxkernel.ops.broadcast import batch_to_front, filled, instantiate
 from jxkernel.ops.compare import lt
 from jxkernel.ops.convert import convert_element_type
 from jxkernel.ops.indexing import (
@@ -28,6 +27,7 @@ from jxkernel.ops.indexing import (
     scatter,
 )
 from jxkernel.ops.joining import concatenate
+from jxkernel.ops.moving import MovingPrimitive, move_axis
 from jxkernel.ops.select import select_n
 from jxkernel.ops.shape import expand_dims, squeeze
 from jxkernel.ops.slicing import slice
@@ -144,7 +144,7 @@ def _lower_starts(context: Any, starts: Sequence[Any], avals: Sequence[ShapedArr
 
 # ---------------------------------------------------------------- dynamic_slice
 
-dynamic_slice_p = Primitive("dynamic_slice").define(sharding=divisions.cutting)
+dynamic_slice_p = MovingPrimitive("dynamic_slice").define(sharding=divisions.cutting)
 
 
 def dynamic_slice(
@@ -257,7 +257,7 @@ def _index_vectors(starts: Sequence[Any], dims: Sequence[int | None], size: int)
 
 # ---------------------------------------------------------------- dynamic_update_slice
 
-dynamic_update_slice_p = Primitive("dynamic_update_slice").define(sharding=divisions.updating)
+dynamic_update_slice_p = MovingPrimitive("dynamic_update_slice").define(sharding=divisions.updating)
 
 
 def dynamic_update_slice(

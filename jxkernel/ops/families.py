@@ -18,16 +18,11 @@ from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, scalar_like
-from jxkernel.errors import ShapeMismatchError, UndefinedRuleError
+from jxkernel.errors import KeyTypeError, ShapeMismatchError, UndefinedRuleError
 from jxkernel.ops import divisions
 from jxkernel.ops.accuracy import Accuracy, accuracy_attributes
-from jxkernel.ops.broadcast import (
-    add_any,
-    broadcast_in_dim,
-    broadcast_like,
-    move_axis,
-    sum_to_shape,
-)
+from jxkernel.ops.broadcast import add_any, broadcast_in_dim, broadcast_like, sum_to_shape
+from jxkernel.ops.moving import move_axis
 
 __all__ = [
     "ANY",
@@ -124,6 +119,8 @@ def number_like(name: str, operand: Any, number: complex) -> Any:
       TypeError: the number is of a richer kind than the dtype.
     """
     dtype = abstractify(operand).dtype
+    if isinstance(dtype, dtypes.ExtendedDType):
+        raise KeyTypeError(name, f"{abstractify(operand).short()}, {number!r}")
     kinds = _HOLDERS[type(number)]
     if not any(dtypes.issubdtype(dtype, kind) for kind in kinds):
         raise TypeError(

@@ -18,13 +18,7 @@ from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear, zero_scalar
 from jxkernel.ops import divisions
 from jxkernel.ops.arithmetic import neg
-from jxkernel.ops.broadcast import (
-    batch_to_front,
-    broadcast_in_dim,
-    filled,
-    instantiate,
-    move_axis,
-)
+from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, filled, instantiate
 from jxkernel.ops.compare import eq
 from jxkernel.ops.index_lowering import lower_gather, lower_scatter
 from jxkernel.ops.index_numbers import (
@@ -35,6 +29,7 @@ from jxkernel.ops.index_numbers import (
     gather_shape,
     scatter_slice_sizes,
 )
+from jxkernel.ops.moving import MovingPrimitive, move_axis
 from jxkernel.ops.select import select_n
 from jxkernel.ops.structural import integers, joint_weak_type, same_dtype, zero_cotangents
 
@@ -54,7 +49,7 @@ __all__ = [
 
 # ---------------------------------------------------------------- gather
 
-gather_p = Primitive("gather").define(sharding=divisions.gathering)
+gather_p = MovingPrimitive("gather").define(sharding=divisions.gathering)
 
 
 def gather(
@@ -230,7 +225,7 @@ def scatter_primitive(
         the element's type, a builder, and both; None replaces it.
       accepted: the kind of dtypes it takes.
     """
-    primitive = Primitive(name)
+    primitive = Primitive(name) if combine else MovingPrimitive(name)
 
     def abstract_eval(
         operand: ShapedArray,

@@ -9,11 +9,11 @@ from typing import Any
 from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray, rank_of, shape_of
 from jxkernel.core.axes import Axis
-from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.ops import divisions
 from jxkernel.ops.broadcast import instantiate
+from jxkernel.ops.moving import MovingPrimitive
 from jxkernel.ops.shape import squeeze
 from jxkernel.ops.slicing import index_in_dim, slice_in_dim
 from jxkernel.ops.structural import (
@@ -39,7 +39,7 @@ __all__ = [
 
 # ---------------------------------------------------------------- concatenate
 
-concatenate_p = Primitive("concatenate").define(sharding=divisions.concatenating)
+concatenate_p = MovingPrimitive("concatenate").define(sharding=divisions.concatenating)
 
 
 def concatenate(operands: Sequence[Any], dimension: int) -> Any:
@@ -124,7 +124,7 @@ concatenate_p.define(jvp=linear_jvp(concatenate_p))
 
 # ---------------------------------------------------------------- stack
 
-stack_p = Primitive("stack").define(sharding=divisions.stacking)
+stack_p = MovingPrimitive("stack").define(sharding=divisions.stacking)
 
 
 def stack(operands: Sequence[Any], axis: int = 0) -> Any:
@@ -210,7 +210,7 @@ def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
 
 # ---------------------------------------------------------------- split
 
-split_p = Primitive("split", multiple_results=True).define(sharding=divisions.splitting)
+split_p = MovingPrimitive("split", multiple_results=True).define(sharding=divisions.splitting)
 
 
 def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:

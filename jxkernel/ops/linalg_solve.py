@@ -13,7 +13,7 @@ from jxkernel.core.zeros import Zero, is_linear, typed_scalar
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.ops import divisions
 from jxkernel.ops.arithmetic import add, mul, neg
-from jxkernel.ops.broadcast import add_any, batch_to_front, move_axis
+from jxkernel.ops.broadcast import add_any, batch_to_front
 from jxkernel.ops.complex import conj
 from jxkernel.ops.lapack_lowering import (
     Argument,
@@ -31,6 +31,7 @@ from jxkernel.ops.matrix import (
     swapped,
     upper_part,
 )
+from jxkernel.ops.moving import move_axis
 from jxkernel.ops.select import select_n
 from jxkernel.ops.shape import expand_dims, reshape, squeeze
 from jxkernel.ops.structural import same_dtype, zero_cotangents

@@ -8,11 +8,12 @@ from jxkernel import dtypes
 from jxkernel.core.avals import abstractify, rank_of, shape_of
 from jxkernel.core.zeros import typed_scalar
 from jxkernel.ops.arithmetic import add, mul
-from jxkernel.ops.broadcast import broadcast_in_dim, filled, reduce_sum, transpose
+from jxkernel.ops.broadcast import broadcast_in_dim, filled, reduce_sum
 from jxkernel.ops.compare import eq, ge
 from jxkernel.ops.complex import conj, real
 from jxkernel.ops.contract import dot_general
 from jxkernel.ops.creation import broadcasted_iota
+from jxkernel.ops.moving import transpose
 from jxkernel.ops.precision import Precision
 from jxkernel.ops.select import select_n
 

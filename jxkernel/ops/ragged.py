@@ -14,12 +14,13 @@ from jxkernel.core.zeros import typed_scalar
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.ops.arithmetic import mul, sub
 from jxkernel.ops.bits import bitwise_and
-from jxkernel.ops.broadcast import broadcast_in_dim, move_axis
+from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.compare import ge, lt
 from jxkernel.ops.contract import dot_general
 from jxkernel.ops.convert import convert_element_type
 from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.cumulative import cumsum
+from jxkernel.ops.moving import move_axis
 from jxkernel.ops.precision import PrecisionLike
 from jxkernel.ops.select import select_n
 from jxkernel.ops.shape import reshape

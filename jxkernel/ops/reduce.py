@@ -22,13 +22,13 @@ from jxkernel.ops.broadcast import (
     batch_reduction,
     broadcast_in_dim,
     lower_reduction,
-    move_axis,
     reduce_sum,
     reduce_sum_p,
     reduced_shape,
 )
 from jxkernel.ops.compare import comparison_kind, eq
 from jxkernel.ops.joining import concatenate
+from jxkernel.ops.moving import move_axis
 from jxkernel.ops.reference import untyped_numpy
 from jxkernel.ops.select import select_n
 from jxkernel.ops.shape import reshape

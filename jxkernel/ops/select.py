@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray
-from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear, zero_scalar
 from jxkernel.ops import divisions
 from jxkernel.ops.broadcast import broadcast_like, sum_to_shape
@@ -21,11 +19,13 @@ from jxkernel.ops.families import (
     joint_shape,
     type_numbers,
 )
+from jxkernel.ops.moving import MovingPrimitive
 from jxkernel.ops.reference import untyped_numpy
+from jxkernel.ops.structural import joint_weak_type, same_dtype
 
 __all__ = ["select", "select_n", "select_n_p"]
 
-select_n_p = Primitive("select_n").define(sharding=divisions.elementwise)
+select_n_p = MovingPrimitive("select_n").define(sharding=divisions.elementwise)
 
 
 def select_n(which: Any, *cases: Any) -> Any:
@@ -68,12 +68,9 @@ def _select_n_abstract_eval(which: ShapedArray, *cases: ShapedArray) -> ShapedAr
         raise TypeError(f"select_n chooses by bool or int32, got dtype {which.dtype.name}")
     if which.dtype == np.bool_ and count > 2:
         raise TypeError(f"select_n got booleans to choose among {count} cases: use int32")
-    first = cases[0]
-    if any(case.dtype != first.dtype for case in cases):
-        names = " and ".join(dtypes.short_name(case.dtype) for case in cases)
-        raise TypeError(f"select_n needs cases of one dtype, got {names}")
+    dtype = same_dtype("select_n", cases)
     shape = joint_shape("select_n", (which, *cases))
-    return ShapedArray(shape, first.dtype, all(case.weak_type for case in cases))
+    return ShapedArray(shape, dtype, joint_weak_type(cases))
 
 
 def _select_n_reference(which: Any, *cases: Any) -> Any:

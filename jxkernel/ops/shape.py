@@ -13,11 +13,11 @@ import numpy as np
 from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray, rank_of, shape_of
 from jxkernel.core.axes import Axis
-from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero
 from jxkernel.errors import ShapeError
 from jxkernel.ops import divisions
-from jxkernel.ops.broadcast import broadcast_in_dim, move_axis, transpose
+from jxkernel.ops.broadcast import broadcast_in_dim
+from jxkernel.ops.moving import MovingPrimitive, move_axis, transpose
 from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.structural import (
     canonical_axes,
@@ -45,7 +45,7 @@ __all__ = [
 
 # ---------------------------------------------------------------- reshape
 
-reshape_p = Primitive("reshape").define(sharding=divisions.reshaping)
+reshape_p = MovingPrimitive("reshape").define(sharding=divisions.reshaping)
 
 
 def reshape(
@@ -142,7 +142,7 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
 
 # ---------------------------------------------------------------- squeeze, expand_dims
 
-squeeze_p = Primitive("squeeze").define(sharding=divisions.squeezing)
+squeeze_p = MovingPrimitive("squeeze").define(sharding=divisions.squeezing)
 
 
 def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
@@ -191,8 +191,9 @@ def _squeeze_transpose(
 def _squeeze_batch(
     axis: Axis, args: Sequence[Any], dims: Sequence[int], *, dimensions: tuple[int, ...]
 ) -> tuple[Any, int]:
-    operand = move_axis(args[0], dims[0], 0)
-    return squeeze(operand, [dim + 1 for dim in dimensions]), 0
+    dim = dims[0]
+    result = squeeze(args[0], [place + (place >= dim) for place in dimensions])
+    return result, dim - sum(place < dim for place in dimensions)
 
 
 squeeze_p.define(jvp=linear_jvp(squeeze_p))
@@ -298,7 +299,7 @@ def tile(operand: Any, reps: Sequence[int]) -> Any:
 
 # ---------------------------------------------------------------- rev
 
-rev_p = Primitive("rev").define(sharding=divisions.same)
+rev_p = MovingPrimitive("rev").define(sharding=divisions.same)
 
 
 def rev(operand: Any, dimensions: Sequence[int]) -> Any:

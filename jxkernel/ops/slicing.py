@@ -12,12 +12,12 @@ import numpy as np
 from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
-from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
 from jxkernel.errors import ShapeError
 from jxkernel.ops import divisions
 from jxkernel.ops.arithmetic import sub
-from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, move_axis, reduce_sum
+from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, reduce_sum
+from jxkernel.ops.moving import MovingPrimitive, move_axis
 from jxkernel.ops.select import select_n
 from jxkernel.ops.shape import squeeze
 from jxkernel.ops.structural import (
@@ -36,7 +36,7 @@ PaddingConfig = tuple[tuple[int, int, int], ...]
 
 # ---------------------------------------------------------------- slice
 
-slice_p = Primitive("slice").define(sharding=divisions.cutting)
+slice_p = MovingPrimitive("slice").define(sharding=divisions.cutting)
 
 
 def slice(
@@ -220,7 +220,7 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
 
 # ---------------------------------------------------------------- pad
 
-pad_p = Primitive("pad").define(sharding=divisions.cutting)
+pad_p = MovingPrimitive("pad").define(sharding=divisions.cutting)
 
 
 def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:

@@ -13,7 +13,8 @@ from jxkernel.core.avals import ShapedArray, rank_of, type_of
 from jxkernel.core.dimensions import is_symbolic, sizes
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, scalar_like
-from jxkernel.errors import TracerIntegerConversionError
+from jxkernel.dtypes import ExtendedDType
+from jxkernel.errors import KeyTypeError, TracerIntegerConversionError
 from jxkernel.ops.broadcast import add_tangents, batch_to_front, instantiate
 
 __all__ = [
@@ -213,6 +214,8 @@ def same_dtype(name: str, avals: Sequence[ShapedArray]) -> Any:
     """
     first = avals[0].dtype
     if any(aval.dtype != first for aval in avals):
+        if any(isinstance(aval.dtype, ExtendedDType) for aval in avals):
+            raise KeyTypeError(name, ", ".join([aval.short() for aval in avals]))
         raise TypeError(
             f"{name} needs operands of one dtype, got "
             f"{' and '.join(aval.short() for aval in avals)}: convert with x.astype(...), or use "

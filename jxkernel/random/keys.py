@@ -6,24 +6,24 @@ pytrees of their words, so that every transform takes them.
 """
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NewType
 
 import numpy as np
 
 from jxkernel import config, dtypes, tree
 from jxkernel.core.trace import Tracer
-from jxkernel.numpy import matrices, shapes, taking
+from jxkernel.core.words import WordArray
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.indexing import getitem
 from jxkernel.numpy.promotion import argument_aval, cast
-from jxkernel.numpy.updating import IndexUpdater
-from jxkernel.numpy.words import WordArray, moves_elements
 from jxkernel.ops.bits import bitwise_or
+from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.key_use import key_use_p
 from jxkernel.ops.structural import integers, listed
 from jxkernel.random.generators import GENERATORS, Generator
-from jxkernel.runtime import ArrayImpl
+from jxkernel.runtime import Array, ArrayImpl
 from jxkernel.transforms.key_reuse import checking_keys, note_view
 
 __all__ = [
@@ -86,6 +86,18 @@ class KeyDType(dtypes.ExtendedDType):
         """Bytes per key."""
         return 4 * self.generator.key_shape[0]
 
+    def scalar(self, number: Any) -> "KeyArray":
+        """Return the key whose words are all a number."""
+        shape = self.generator.key_shape
+        if isinstance(number, Tracer):
+            return KeyArray(
+                broadcast_in_dim(cast(number, np.dtype(np.uint32)), shape, ()), self.generator
+            )
+        return KeyArray(np.full(shape, number, np.uint32), self.generator)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return key_dtype, (self.generator.name,)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, KeyDType) and other.generator is self.generator
 
@@ -96,7 +108,12 @@ class KeyDType(dtypes.ExtendedDType):
         return self.name
 
 
-class KeyArray(WordArray):
+def _of_words(name: str) -> Any:
+    """Return a property, or a method, that is the words' own."""
+    return property(lambda keys: getattr(keys.words, name))
+
+
+class KeyArray(WordArray, Array):
     """An array of keys.
 
     It takes the functions of ``jxkernel.numpy`` that move elements, and has their methods.
@@ -114,24 +131,9 @@ class KeyArray(WordArray):
         self.generator = generator
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the array of keys."""
-        return np.shape(self.words)[:-1]
-
-    @property
     def dtype(self) -> KeyDType:
         """The dtype, which names the generator."""
         return _DTYPES[self.generator.name]
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of keys."""
-        return int(np.prod(self.shape, dtype=np.int64))
 
     @property
     def itemsize(self) -> int:
@@ -153,71 +155,23 @@ class KeyArray(WordArray):
         return self.shape[0]
 
     def __getitem__(self, place: Any) -> "KeyArray":
-        items = place if isinstance(place, tuple) else (place,)
-        if Ellipsis not in [item for item in items if item is Ellipsis]:
-            items = (*items, Ellipsis)
-        words = self.words[(*items, slice(None))]
+        keys: Any = getitem(self, place)
         if checking_keys():
-            note_view(self.words, words, str(place))
-        return KeyArray(words, self.generator)
+            note_view(self.words, keys.words, str(place))
+        return keys
 
-    def __iter__(self) -> Iterator["KeyArray"]:
-        if not self.shape:
-            raise TypeError("iteration over a single key")
-        return (self[i] for i in range(self.shape[0]))
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuilt, (self.generator.name, (self.words,))
 
-    def __eq__(self, other: object) -> Any:
-        if not isinstance(other, KeyArray) or other.generator is not self.generator:
-            return NotImplemented
-        return (self.words == other.words).all(axis=-1)
-
-    def __ne__(self, other: object) -> Any:
-        if not isinstance(other, KeyArray) or other.generator is not self.generator:
-            return NotImplemented
-        return (self.words != other.words).any(axis=-1)
-
-    def reshape(self, *shape: Any, order: str = "C") -> "KeyArray":
-        """Return the keys in another shape, given as several ints or as one sequence."""
-        return shapes.reshape(self, shape[0] if len(shape) == 1 else shape, order)
-
-    def ravel(self, order: str = "C") -> "KeyArray":
-        """Return the keys along one axis."""
-        return shapes.ravel(self, order)
-
-    def transpose(self, *axes: Any) -> "KeyArray":
-        """Return the keys with axes permuted, given as several ints or as one sequence."""
-        if not axes or axes == (None,):
-            return shapes.transpose(self)
-        return shapes.transpose(self, axes[0] if len(axes) == 1 and np.ndim(axes[0]) else axes)
-
-    def astype(self, dtype: Any, **_: Any) -> Any:
-        """Refuse: keys are no numbers."""
-        raise NotImplementedError(
-            f"keys cannot be converted to {dtype}: jax.random.key_data(keys) gives their words"
-        )
-
-    flatten = ravel
-    squeeze = shapes.squeeze
-    swapaxes = shapes.swapaxes
-    take = taking.take
-    repeat = taking.repeat
-    diagonal = matrices.diagonal
-    T = property(shapes.transpose)
-    mT = property(shapes.matrix_transpose)
-    at = property(lambda self: _KeyUpdater(self))
-    sharding = property(lambda self: self.words.sharding)
-    is_fully_addressable = property(lambda self: self.words.is_fully_addressable)
-    is_fully_replicated = property(lambda self: self.words.is_fully_replicated)
-    committed = property(lambda self: self.words.committed)
-    device = property(lambda self: self.words.device)
-
-    def devices(self) -> Any:
-        """Return the devices that the keys lie on."""
-        return self.words.devices()
-
-    def copy(self) -> "KeyArray":
-        """Return a copy."""
-        return self.with_words(self.words.copy())
+    sharding = _of_words("sharding")
+    is_fully_addressable = _of_words("is_fully_addressable")
+    is_fully_replicated = _of_words("is_fully_replicated")
+    committed = _of_words("committed")
+    device = _of_words("device")
+    devices = _of_words("devices")
+    delete = _of_words("delete")
+    is_deleted = _of_words("is_deleted")
+    on_device_size_in_bytes = _of_words("on_device_size_in_bytes")
 
     def block_until_ready(self) -> "KeyArray":
         """Wait until the words exist."""
@@ -229,37 +183,6 @@ class KeyArray(WordArray):
         if isinstance(self.words, ArrayImpl):
             return f"Array({self.shape}, dtype={self.dtype.name}) overlaying:\n{self.words}"
         return f"KeyArray({self.shape}, dtype={self.dtype.name}, words={self.words!r})"
-
-
-class _KeyUpdater:
-    """``keys.at[index]``: reads keys, or returns a copy in which they are set."""
-
-    __slots__ = ("_index", "_keys")
-
-    def __init__(self, keys: KeyArray, index: Any = None) -> None:
-        self._keys = keys
-        self._index = index
-
-    def __getitem__(self, index: Any) -> "_KeyUpdater":
-        return _KeyUpdater(self._keys, index)
-
-    def get(self, **how: Any) -> KeyArray:
-        """Return the keys that are indexed."""
-        return _read(self._keys, self._index, **how)
-
-    def set(self, values: KeyArray, **how: Any) -> KeyArray:
-        """Return a copy with the keys that are indexed replaced."""
-        return _changed(self._keys, self._index, values, **how)
-
-
-@moves_elements
-def _read(x: Any, index: Any, **how: Any) -> Any:
-    return IndexUpdater(x)[index].get(**how)
-
-
-@moves_elements
-def _changed(x: Any, index: Any, values: Any, **how: Any) -> Any:
-    return IndexUpdater(x)[index].set(values, **how)
 
 
 Key = NewType("Key", KeyArray)
@@ -274,10 +197,15 @@ Key.__doc__ = """A typed key, for annotations.
 
 _DTYPES = {name: KeyDType(generator) for name, generator in GENERATORS.items()}
 
+
+def _rebuilt(name: str, words: Sequence[Any]) -> KeyArray:
+    return KeyArray(words[0], GENERATORS[name])
+
+
 tree.register_pytree_with_keys(
     KeyArray,
     lambda keys: (((tree.GetAttrKey("words"), keys.words),), keys.generator.name),
-    lambda name, words: KeyArray(words[0], GENERATORS[name]),
+    _rebuilt,
     lambda keys: ((keys.words,), keys.generator.name),
 )
 

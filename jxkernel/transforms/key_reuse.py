@@ -26,7 +26,16 @@ __all__ = ["check_keys", "checking_keys", "clear", "consume_key", "note_view"]
 Path = tuple[Any, ...]
 
 _VIEWS = frozenset(
-    ["slice", "dynamic_slice", "squeeze", "reshape", "gather", "expand_dims", "broadcast_in_dim"]
+    [
+        "slice",
+        "dynamic_slice",
+        "squeeze",
+        "reshape",
+        "gather",
+        "expand_dims",
+        "broadcast_in_dim",
+        "transpose",
+    ]
 )
 _CALLS = frozenset(
     ["jit", "checkpoint", "custom_jvp_call", "custom_vjp_call", "custom_vmap_call", "remat"]

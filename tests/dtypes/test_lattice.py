@@ -17,6 +17,7 @@ from jxkernel.dtypes import (
     promote_types,
     result_type,
 )
+from jxkernel.errors import KeyTypeError
 from tests.dtypes.examples import FACTS, NAMES, NODES, SCALARS, Array, Choice, KeyDType
 
 MODES = [mode.split() for mode in FACTS["pairs"]]
@@ -181,8 +182,13 @@ def test_what_has_no_dtype_for_arrays_is_refused(operands: Any, message: str) ->
         result_type(*operands)
 
 
-@pytest.mark.parametrize("special", [float0, KeyDType()])
-def test_dtypes_outside_the_lattice_meet_only_themselves(special: Any) -> None:
+@pytest.mark.parametrize(
+    ("special", "error", "message"),
+    [(float0, ValueError, "takes no part"), (KeyDType(), KeyTypeError, "promotion got key")],
+)
+def test_dtypes_outside_the_lattice_meet_only_themselves(
+    special: Any, error: type[Exception], message: str
+) -> None:
     assert lattice_result_type((special, False), (special, False)) == (special, False)
-    with pytest.raises(ValueError, match="takes no part in promotion"):
+    with pytest.raises(error, match=message):
         lattice_result_type((special, False), (np.dtype("float32"), False))
