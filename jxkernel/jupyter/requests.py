@@ -22,7 +22,9 @@ from typing import Any, TypedDict
 from jxkernel import observe, runtime
 from jxkernel.api.jit import clear_caches
 from jxkernel.compile import clear_disk_cache, disk_cache_summary
-from jxkernel.jupyter.display.payloads import LedgerRowPayload, ProgramPart
+from jxkernel.jupyter.answers.ledger import chosen_rows, is_eager
+from jxkernel.jupyter.display.ledgers import ledger_data, row_data
+from jxkernel.jupyter.display.payloads import LedgerPayload, LedgerRowPayload, ProgramPart
 from jxkernel.jupyter.display.view import tidied
 from jxkernel.jupyter.session import Session
 from jxkernel.jupyter.tracebacks import name_cells
@@ -64,11 +66,15 @@ _LABEL = re.compile(r"In\[\d+\]")
 
 
 class LedgerAnswer(TypedDict):
-    """The ledger for the panel: builds of functions, newest first; `cells` are ids by label."""
+    """The ledger for the panel: builds of functions, newest first; `cells` are ids by label.
+
+    `token` is what `builds` knows it by.
+    """
 
     rows: list[LedgerRowPayload]
     left_out: int
     dropped: int
+    token: str
     outside: LedgerTotal
     by_cell: list[LedgerTotal]
     by_site: list[LedgerTotal]
@@ -160,6 +166,7 @@ class TeachAnswer(TypedDict):
 
 ANSWERS: dict[str, type] = {
     "ledger": LedgerAnswer,
+    "builds": LedgerPayload,
     "functions": FunctionsAnswer,
     "live": LiveAnswer,
     "freeing": FreeAnswer,
@@ -206,9 +213,7 @@ class Requests:
 
     def ledger(self) -> dict[str, Any]:
         """Returns the builds of functions, and where the time of building went."""
-        rows = self._session.ledger()
-        shown = [row for row in rows if not _is_eager(row)]
-        eager = [row for row in rows if _is_eager(row)]
+        shown, eager = chosen_rows(self._session, "")
         newest = shown[: -_ROWS - 1 : -1]
         totals = {
             f"by_{by}": [asdict(one) for one in observe.ledger_totals(shown, by)[:_ROWS]]
@@ -216,9 +221,10 @@ class Requests:
         }
         outside = observe.ledger_totals(eager, "function")
         data = {
-            "rows": [_row(row) for row in newest],
+            "rows": [row_data(row) for row in newest],
             "left_out": len(shown) - len(newest),
             "dropped": self._session.recorder.dropped,
+            "token": f"{self._session.token} ",
             "outside": asdict(
                 LedgerTotal(
                     "operations outside jit",
@@ -231,6 +237,18 @@ class Requests:
             "cells": self._identities(text for row in newest for text in (row.cell, row.site)),
         }
         return tidied({**data, **totals})
+
+    def builds(self, token: str) -> dict[str, Any]:
+        """Returns all of a ledger that the recorder holds.
+
+        Raises:
+          LookupError: it is another session's.
+        """
+        session, _, words = token.partition(" ")
+        if session != self._session.token:
+            raise LookupError("the session that it is of is over: run its cell again")
+        rows, _ = chosen_rows(self._session, words)
+        return tidied(ledger_data(rows, self._session.recorder.dropped, token))
 
     def functions(self) -> dict[str, Any]:
         """Returns the functions that jit has traced, with their places."""
@@ -412,11 +430,11 @@ class Requests:
     def _told(self, labels: Sequence[str], rows: Sequence[LedgerRow]) -> list[str]:
         if not labels:
             return ["This cell has not been run since jxkernel was loaded."]
-        built = list(dict.fromkeys(row.fun for row in rows if not _is_eager(row)))
+        built = list(dict.fromkeys(row.fun for row in rows if not is_eager(row)))
         parts = [
             self._with_cell_names(observe.explain(name, self._session.recorder)) for name in built
         ]
-        eager = [row for row in rows if _is_eager(row)]
+        eager = [row for row in rows if is_eager(row)]
         if eager:
             names = ", ".join(dict.fromkeys(row.fun for row in eager))
             parts.append(f"operations outside jit that were compiled: {names}")
@@ -428,15 +446,6 @@ class Requests:
 
 
 _NOT_STARTED = BackendState("", False, 0, False, "default", ())
-
-
-def _is_eager(row: LedgerRow) -> bool:
-    """Whether a row is of an operation that ran by itself."""
-    return row.cache is None and row.eqns is None
-
-
-def _row(row: LedgerRow) -> dict[str, Any]:
-    return {**asdict(row), "why": row.sentence(), "fix": row.fix, "cost_ns": row.cost_ns}
 
 
 def _roots(one: LiveArray) -> list[str]:

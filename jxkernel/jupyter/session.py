@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import difflib
 import linecache
+import secrets
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -67,6 +68,7 @@ class Session:
       shell: the IPython shell.
       settings: what `%config JX` sets.
       recorder: records while `settings.record` is on.
+      token: tells it from the sessions of other kernels, whose outputs a notebook may hold.
       cells: the cells that ran under `%%jit`, by front-end id or text.
       profile: the profile that `%jx trace start` began, or None.
       program: gives the outline of the cell traced last.
@@ -80,6 +82,7 @@ class Session:
         self.shell = shell
         self.settings = JX(parent=shell)
         self.recorder = Recorder()
+        self.token = secrets.token_hex(4)
         self.cells: dict[Any, Cell] = {}
         self.profile: Profile | None = None
         self.maps: deque[tuple[str, Provenance]] = deque(maxlen=_REMEMBERED_MAPS)

@@ -12,29 +12,27 @@ A part may be asked for in any thread, in the midst of a cell.
 from __future__ import annotations
 
 import threading
-from typing import Any
+from collections.abc import Iterator
 
-from jxkernel.jupyter.display.jaxprs import outline_data
+from jxkernel.jupyter.display.jaxprs import equation_data, program_data
 from jxkernel.jupyter.display.payloads import ProgramPart
 from jxkernel.jupyter.display.view import tidied
-from jxkernel.observe import Outline
-from jxkernel.observe.programs import whole_outline
+from jxkernel.observe.programs import Equation, Placed, walk_kept
 
 __all__ = ["Programs"]
 
-_EQUATIONS = 200_000
 _PART = 5_000
 
 
 class Programs:
-    """Whole programs, part by part: a message of a hundred thousand equations would stop others."""
+    """Whole programs, part by part: the first comes soon, and no message keeps others waiting."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._made: tuple[str, dict[str, Any]] | None = None
+        self._forget()
 
     def part(self, token: str, start: int) -> ProgramPart:
-        """Returns a part of the equations of a program; with the first of them all the rest of it.
+        """Returns a part of the equations of a program, and the programs that begin or end in it.
 
         Args:
           token: the outline's token.
@@ -44,16 +42,32 @@ class Programs:
           LookupError: the program is gone.
         """
         with self._lock:
-            if self._made is None or self._made[0] != token or start == 0:
-                self._made = None
-                self._made = (token, dict(_data(whole_outline(token, _EQUATIONS))))
-            data = self._made[1]
-            equations = data["equations"][start : start + _PART]
-            if start + _PART >= len(data["equations"]):
-                self._made = None
-        rest = {**data, "equations": []} if start == 0 else None
-        return {"program": rest, "equations": equations}  # type: ignore[typeddict-item]  # as made
+            if start == 0 or (token, start) != self._next:
+                self._rest = walk_kept(token)
+                _taken(self._rest, start)
+            part, is_last = _taken(self._rest, _PART)
+            self._next = (token, start + _PART)
+            if is_last:
+                self._forget()
+        programs = [program_data(one) for one in part if isinstance(one, Placed)]
+        equations = [equation_data(*one) for one in part if isinstance(one, tuple)]
+        data = tidied({"programs": programs, "equations": equations, "is_last": is_last})
+        return data  # type: ignore[return-value]  # as made
+
+    def _forget(self) -> None:
+        self._next = ("", 0)
+        self._rest: Iterator[Placed | tuple[int, Equation]] = iter(())
 
 
-def _data(program: Outline) -> dict[str, Any]:
-    return tidied(outline_data(program))
+def _taken(
+    rest: Iterator[Placed | tuple[int, Equation]], count: int
+) -> tuple[list[Placed | tuple[int, Equation]], bool]:
+    """The next so many equations with the programs between them; whether they are the last."""
+    part: list[Placed | tuple[int, Equation]] = []
+    while count > 0:
+        one = next(rest, None)
+        if one is None:
+            return part, True
+        part.append(one)
+        count -= isinstance(one, tuple)
+    return part, False

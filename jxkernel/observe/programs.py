@@ -15,9 +15,10 @@ from __future__ import annotations
 import itertools
 import linecache
 import secrets
+import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -32,6 +33,7 @@ from jxkernel.observe.costs import Cost, equation_cost
 __all__ = [
     "Equation",
     "Outline",
+    "Placed",
     "Program",
     "SourceLine",
     "Variable",
@@ -40,7 +42,7 @@ __all__ = [
     "line_of",
     "outline",
     "transforms_of",
-    "whole_outline",
+    "walk_kept",
 ]
 
 EQUATIONS = 400
@@ -141,6 +143,27 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
+class Placed:
+    """A program among the equations of a listing.
+
+    Attributes:
+      program: the program, without its equations.
+      equation: the number of the equation that it lies in; 0 for the whole program.
+      depth: how many programs it lies in.
+      first: the number of its first equation.
+      end: the number after that of the last equation in it; `first` where it has none.
+      is_whole: whether its results are known: they are named after its equations.
+    """
+
+    program: Program
+    equation: int
+    depth: int
+    first: int
+    end: int
+    is_whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class SourceLine:
     """A line of the user's code and what became of it: equations, and their cost."""
 
@@ -163,7 +186,7 @@ class Outline:
       cost: its estimated cost.
       source: the lines of the user's code from the first to the last that made an equation, file
         by file.
-      token: what `whole_outline` knows the program by; empty where all its equations are listed.
+      token: what `walk_kept` knows the program by; empty where all its equations are listed.
     """
 
     title: str
@@ -177,6 +200,10 @@ class Outline:
     def walk(self) -> Iterator[tuple[int, Equation]]:
         """Every listed equation with its depth, in order."""
         return _walked(self.program, 0)
+
+    def programs(self) -> Iterator[Placed]:
+        """Every listed program, in the order of their equations."""
+        return _placed(self.program, 0, 0, 1)
 
     @property
     def is_transformed(self) -> bool:
@@ -235,22 +262,32 @@ def outline(
     count = count_equations(closed.jaxpr)
     token = ""
     if builder.listed < count:
-        again = partial(outline, title=title, stack=stack, arguments=arguments, names=names)
-        token = _kept.keep(closed, again)
+        token = _kept.keep(closed, partial(_walk, arguments=arguments, names=names or {}))
     return Outline(title, tuple(stack), listed, count, cost, lines, token)
 
 
-def whole_outline(token: str, limit: int) -> Outline:
-    """Returns the outline of a program again, with more of its equations.
+def walk_kept(token: str) -> Iterator[Placed | tuple[int, Equation]]:
+    """Walks through all of a program of which an outline lists the beginning.
+
+    Nothing is made before it is asked for, so the beginning of a program of any length comes soon.
 
     Args:
-      token: that of an outline.
-      limit: how many equations to list.
+      token: that of the outline.
+
+    Yields:
+      each equation with its depth, in order; each program as it begins, and again when it is
+      whole.
 
     Raises:
       LookupError: the program is gone, or was another process's.
     """
-    return _kept.again(token, limit)
+    return _kept.walk(token)
+
+
+def _walk(
+    closed: ClosedJaxpr, arguments: Sequence[str], names: Mapping[Any, str]
+) -> Iterator[Placed | tuple[int, Equation]]:
+    return _Builder(names, sys.maxsize).walk(closed.jaxpr, arguments=arguments)
 
 
 def clear_outlines() -> None:
@@ -264,23 +301,23 @@ class _Kept:
     def __init__(self) -> None:
         self._process = secrets.token_hex(4)
         self._numbers = itertools.count(1)
-        self._programs: dict[str, tuple[weakref.ref[ClosedJaxpr], Callable[..., Outline]]] = {}
+        self._programs: dict[str, tuple[weakref.ref[ClosedJaxpr], Callable[..., Any]]] = {}
 
-    def keep(self, closed: ClosedJaxpr, again: Callable[..., Outline]) -> str:
-        """Keeps how an outline was made, and returns its token."""
+    def keep(self, closed: ClosedJaxpr, walk: Callable[..., Any]) -> str:
+        """Keeps how to walk through a program, and returns its token."""
         token = f"{self._process}-{next(self._numbers)}"
-        self._programs[token] = (weakref.ref(closed), again)
+        self._programs[token] = (weakref.ref(closed), walk)
         while len(self._programs) > _OUTLINES:
             self._programs.pop(next(iter(self._programs)))
         return token
 
-    def again(self, token: str, limit: int) -> Outline:
-        """Makes an outline again, with more equations."""
+    def walk(self, token: str) -> Iterator[Placed | tuple[int, Equation]]:
+        """Walks through a program."""
         kept = self._programs.get(token)
         closed = kept[0]() if kept else None
         if kept is None or closed is None:
             raise LookupError("the program is no longer in the kernel: run its cell again")
-        return kept[1](closed, limit=limit)
+        return kept[1](closed)
 
     def clear(self) -> None:
         """Forgets all."""
@@ -380,21 +417,38 @@ class _Builder:
     def program(self, jaxpr: Jaxpr, label: str, arguments: Sequence[str] = ()) -> Program:
         """One program, and those inside its equations, as far as there is room."""
         names = self._names(jaxpr, arguments)
-        constants = tuple(_variable(var, names) for var in jaxpr.constvars)
-        inputs = tuple(_variable(var, names) for var in jaxpr.invars)
+        begun = _begun(jaxpr, label, names)
         equations: list[Equation] = []
         for eqn in jaxpr.eqns:
             if self._left <= 0 or self._characters <= 0:
                 break
-            equations.append(self._equation(eqn, names))
-        return Program(
-            label,
-            constants,
-            inputs,
-            tuple(equations),
-            tuple(atom_text(atom, names) for atom in jaxpr.outvars),
-            len(jaxpr.eqns) - len(equations),
-        )
+            one = self._equation(eqn, names)
+            programs = tuple(self.program(inner.jaxpr, label) for label, inner in _programs(eqn))
+            equations.append(replace(one, programs=programs) if programs else one)
+        left_out = len(jaxpr.eqns) - len(equations)
+        results = _results(jaxpr, names)
+        return replace(begun, equations=tuple(equations), results=results, left_out=left_out)
+
+    def walk(
+        self,
+        jaxpr: Jaxpr,
+        label: str = "",
+        arguments: Sequence[str] = (),
+        equation: int = 0,
+        depth: int = 0,
+    ) -> Iterator[Placed | tuple[int, Equation]]:
+        """One program and those inside its equations, one by one."""
+        names = self._names(jaxpr, arguments)
+        first = self._number + 1
+        program, end = _begun(jaxpr, label, names), first + count_equations(jaxpr)
+        yield Placed(program, equation, depth, first, end, is_whole=False)
+        for eqn in jaxpr.eqns:
+            one = self._equation(eqn, names)
+            yield depth, one
+            for inner_label, inner in _programs(eqn):
+                yield from self.walk(inner.jaxpr, inner_label, (), one.number, depth + 1)
+        program = replace(program, results=_results(jaxpr, names))
+        yield Placed(program, equation, depth, first, end)
 
     def _names(self, jaxpr: Jaxpr, arguments: Sequence[str]) -> _UserNames:
         names = _UserNames()
@@ -419,7 +473,6 @@ class _Builder:
         frame = source.user_frame(eqn.source)
         operands = tuple(atom_text(atom, names) for atom in eqn.invars)
         results = tuple(_variable(var, names) for var in eqn.outvars)
-        programs = tuple(self.program(one.jaxpr, label) for label, one in _programs(eqn))
         parameters = _parameters(eqn)
         self._characters -= len(parameters) + sum(map(len, operands)) + 20 * len(results)
         return Equation(
@@ -432,8 +485,7 @@ class _Builder:
             frame.file if frame else "",
             frame.line if frame else 0,
             equation_cost(eqn),
-            programs,
-            _count_inside(eqn),
+            inside=_count_inside(eqn),
         )
 
     def source_lines(self, jaxpr: Jaxpr) -> tuple[tuple[SourceLine, ...], Cost]:
@@ -482,6 +534,38 @@ def _equations(jaxpr: Jaxpr, depth: int) -> Iterator[tuple[int, Eqn]]:
         yield depth, eqn
         for inner in subjaxprs(eqn.params):
             yield from _equations(inner.jaxpr, depth + 1)
+
+
+def _begun(jaxpr: Jaxpr, label: str, names: _UserNames) -> Program:
+    """A program of which the equations and the results are to come."""
+    constants = tuple(_variable(var, names) for var in jaxpr.constvars)
+    inputs = tuple(_variable(var, names) for var in jaxpr.invars)
+    return Program(label, constants, inputs, (), ())
+
+
+def _results(jaxpr: Jaxpr, names: _UserNames) -> tuple[str, ...]:
+    return tuple(atom_text(atom, names) for atom in jaxpr.outvars)
+
+
+def _placed(program: Program, equation: int, depth: int, first: int) -> Iterator[Placed]:
+    """A program and those inside it, in the order of their equations."""
+    yield Placed(program, equation, depth, first, _end(program, first))
+    for one in program.equations:
+        begin = one.number + 1
+        for each in one.programs:
+            yield from _placed(each, one.number, depth + 1, begin)
+            begin = _end(each, begin)
+
+
+def _end(program: Program, first: int) -> int:
+    """The number after that of the last equation in a program; `first` where it has none."""
+    if not program.equations:
+        return first
+    last = program.equations[-1]
+    end = last.number + 1
+    for each in last.programs:
+        end = _end(each, end)
+    return end
 
 
 def _walked(program: Program, depth: int) -> Iterator[tuple[int, Equation]]:

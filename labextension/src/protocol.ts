@@ -430,12 +430,13 @@ export interface DiffRow {
   line: number;
 }
 
-/** The recompilation ledger. */
+/** The recompilation ledger; the timeline is of the latest rows, where there are many. */
 export interface LedgerPayload {
   rows: LedgerRowPayload[];
   left_out: number;
   dropped: number;
   timeline: BuildTimeline;
+  token: string;
 }
 
 /** One build of a program: the fields of `observe.LedgerRow`, and what they come to. */
@@ -555,6 +556,7 @@ export interface LedgerAnswer {
   rows: LedgerRowPayload[];
   left_out: number;
   dropped: number;
+  token: string;
   outside: LedgerTotal;
   by_cell: LedgerTotal[];
   by_site: LedgerTotal[];
@@ -744,10 +746,11 @@ export interface TeachAnswer {
   on: boolean;
 }
 
-/** The answer to the request `program`: all but the equations, once, and some equations. */
+/** The answer to the request `program`: some equations, and the programs that begin or end. */
 export interface ProgramPart {
-  program: JaxprPayload | null;
+  programs: ProgramPayload[];
   equations: EquationPayload[];
+  is_last: boolean;
 }
 
 /** What the recorder adds to an event: its cell, and times in s and ns. */
@@ -792,6 +795,7 @@ export interface Payloads {
 /** The answer to each request. */
 export interface Answers {
   ledger: LedgerAnswer;
+  builds: LedgerPayload;
   functions: FunctionsAnswer;
   live: LiveAnswer;
   freeing: FreeAnswer;
@@ -839,8 +843,8 @@ export const SHAPES: Readonly<Record<string, unknown>> = {
   JaxprPayload: {"title": "string", "token": "string", "stack": ["string"], "count": "number", "flops": "number", "bytes": "number", "inputs": "string", "equations": ["EquationPayload"], "programs": ["ProgramPayload"], "results": "string", "source": ["SourceLinePayload"]},
   JitPayload: {"cell": "string", "function": "string", "defined": ["string"], "version": "number", "summary": "string", "hit": "boolean", "why": "string", "times_ns": "TimesPayload", "device": "string", "traced": {"values": "string"}, "static": {"values": "string"}, "assigned": ["string"], "warnings": ["string"], "open": ["string"], "jaxpr": {"either": ["JaxprPayload", "null"]}, "provenance": {"either": ["ProvenancePayload", "null"]}, "sections": ["SectionPayload"]},
   LanePayload: {"name": "string", "kind": "string", "count": "number", "slices": ["SlicePayload"]},
-  LedgerAnswer: {"rows": ["LedgerRowPayload"], "left_out": "number", "dropped": "number", "outside": "LedgerTotal", "by_cell": ["LedgerTotal"], "by_site": ["LedgerTotal"], "by_function": ["LedgerTotal"], "cells": {"values": "string"}, "text": "string"},
-  LedgerPayload: {"rows": ["LedgerRowPayload"], "left_out": "number", "dropped": "number", "timeline": "BuildTimeline"},
+  LedgerAnswer: {"rows": ["LedgerRowPayload"], "left_out": "number", "dropped": "number", "token": "string", "outside": "LedgerTotal", "by_cell": ["LedgerTotal"], "by_site": ["LedgerTotal"], "by_function": ["LedgerTotal"], "cells": {"values": "string"}, "text": "string"},
+  LedgerPayload: {"rows": ["LedgerRowPayload"], "left_out": "number", "dropped": "number", "timeline": "BuildTimeline", "token": "string"},
   LedgerRow: {"number": "number", "when": "number", "cell": {"either": ["string", "null"]}, "fun": "string", "function_id": "number", "cache": {"either": [{"is": ["trace", "memory", "disk"]}, "null"]}, "reasons": ["Reason"], "eqns": {"either": ["number", "null"]}, "trace_ns": "number", "lower_ns": "number", "compile_ns": "number", "from_disk": "boolean", "disk": {"is": ["", "hit", "miss"]}, "saved_ns": "number", "site": "string", "slow": "string", "error": {"either": ["string", "null"]}, "total_ns": "number", "storm": "string"},
   LedgerRowPayload: {"number": "number", "when": "number", "cell": {"either": ["string", "null"]}, "fun": "string", "function_id": "number", "cache": {"either": [{"is": ["trace", "memory", "disk"]}, "null"]}, "reasons": ["Reason"], "eqns": {"either": ["number", "null"]}, "trace_ns": "number", "lower_ns": "number", "compile_ns": "number", "from_disk": "boolean", "disk": {"is": ["", "hit", "miss"]}, "saved_ns": "number", "site": "string", "slow": "string", "error": {"either": ["string", "null"]}, "total_ns": "number", "storm": "string", "why": "string", "fix": "string", "cost_ns": "number"},
   LedgerTotal: {"label": "string", "builds": "number", "traces": "number", "compiles": "number", "from_disk": "number", "avoidable": "number", "cost_ns": "number"},
@@ -857,7 +861,7 @@ export const SHAPES: Readonly<Record<string, unknown>> = {
   Placed: {"names": ["string"], "type": "string", "bytes": "number", "source": "string", "target": "string", "committed": "boolean"},
   PlatformState: {"name": "string", "status": "string", "plugin": "string", "devices": ["DeviceState"]},
   PreviewAnswer: {"steps": ["SettingStep"], "moves": ["Placed"], "stays": ["Placed"], "retraced": ["string"], "notes": ["string"], "restart": ["string"], "changes": "boolean", "asks": "boolean", "text": "string"},
-  ProgramPart: {"program": {"either": ["JaxprPayload", "null"]}, "equations": ["EquationPayload"]},
+  ProgramPart: {"programs": ["ProgramPayload"], "equations": ["EquationPayload"], "is_last": "boolean"},
   ProgramPayload: {"label": "string", "head": "string", "tail": "string", "inputs": ["string"], "results": ["string"], "equation": "number", "depth": "number", "first": "number", "end": "number", "left_out": "number"},
   ProvenancePayload: {"legend": "string", "functions": ["FunctionMapPayload"]},
   Reason: {"kind": {"is": ["first_call", "new_function_object", "tree_structure", "kwargs_form", "shape", "dtype", "weak_type", "static_value", "sharding", "donated", "context", "constant_changed", "evicted"]}, "what": "string", "before": "string", "after": "string", "fix": "string"},

@@ -78,3 +78,19 @@ test('a program whose equations were not sent is listed as far as they were', ()
 test('the text is the rows, indented', () => {
   assert.match(new Listing(rowsOf(nested())).text(), /^λ ; v0:f32\[\]\n {2}v1:f32/);
 });
+
+test('a listing that grows stays searched, folded and stepped', () => {
+  const { equations, programs } = nested();
+  const data = nested();
+  const under = programs.map(one => (one.end > 5 ? { ...one, tail: '' } : one));
+  const part = { ...data, equations: equations.slice(0, 5), programs: under.slice(0, 3) };
+  const before = new Listing(rowsOf(part));
+  assert.equal(kinds(before).join(' '), 'head 1 2 head 3 tail head 4 5 more');
+  before.fold(before.rowOf(2), true);
+  const after = new Listing(rowsOf(data), before);
+  assert.equal(kinds(after).join(' '), 'head 1 2 7 tail');
+  assert.equal(after.step, 7);
+  before.words = 'scan';
+  before.step = 5;
+  assert.deepEqual(kinds(new Listing(rowsOf(data), before)), ['2', '5']);
+});

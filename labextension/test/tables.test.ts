@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { columns, filtered, heading, kindOf, totals } from '../src/ledger/builds.ts';
+import { columns, filtered, heading, kindOf, timelineTitle, totals } from '../src/ledger/builds.ts';
 import { figure } from '../src/ledger/figure.ts';
 import { columnsOf } from '../src/memory/tables.ts';
 import type { LedgerRowPayload, Reason, SlicePayload } from '../src/protocol.ts';
@@ -76,8 +76,13 @@ test('the ledger counts what was built again', () => {
     rows: ROWS,
     left_out: 0,
     dropped: 0,
+    token: '',
     timeline: { lanes: [], bars: [], breaks: [], start: 0, seconds: 0 }
   };
+  const bar = { row: 2, lane: 'f', stage: 'trace', start: 0, seconds: 1, fun: 'f', cell: '' };
+  const timeline = { ...data.timeline, bars: [bar] };
+  assert.equal(timelineTitle({ ...data, timeline }), 'timeline from build 2 on');
+  assert.equal(timelineTitle({ ...data, timeline, rows: ROWS.slice(1) }), 'timeline');
   assert.equal(heading(data), '3 builds · 45 ms in all · 1 again (30 ms)');
   assert.deepEqual(
     filtered(ROWS, 'again').map(one => one.number),

@@ -47,6 +47,21 @@ def test_the_ledger_names_cells_lines_reasons_and_totals(
     assert (told["left_out"], told["dropped"]) == (0, 0)
 
 
+def test_all_builds_of_a_ledger_are_given_to_its_own_session(
+    notebook: Notebook, requests: Requests
+) -> None:
+    notebook.run("for size in range(308):\n    jx.jit(lambda v: v * 2).trace(1.0)")
+    answer = plain(requests.ledger())
+    assert (len(answer["rows"]), answer["left_out"]) == (200, 108)
+    told = plain(requests.builds(answer["token"]))
+    assert [row["number"] for row in told["rows"]] == list(range(1, 309))
+    assert (told["left_out"], told["timeline"]["bars"][0]["row"]) == (0, 9)
+    view = notebook.run("%jx ledger", "asks").value.data
+    assert (len(view["rows"]), view["left_out"], view["token"]) == (300, 8, told["token"])
+    with pytest.raises(LookupError, match="is over: run its cell again"):
+        requests.builds("0123 f")
+
+
 def test_functions_lead_to_the_cells_that_define_them(
     notebook: Notebook, requests: Requests
 ) -> None:

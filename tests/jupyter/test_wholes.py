@@ -1,12 +1,20 @@
 """Whole programs, part by part, for the lab extension."""
 
+import json
+from typing import Any
+
 import pytest
 
 import jxkernel as jx
 from jxkernel.jupyter import wholes
+from jxkernel.jupyter.display.jaxprs import outline_data
 from jxkernel.jupyter.wholes import Programs
 from jxkernel.observe import outline
 from jxkernel.observe.programs import clear_outlines
+
+
+def plain(data: Any) -> Any:
+    return json.loads(json.dumps(data))
 
 
 def long_program(x: float) -> object:
@@ -20,18 +28,42 @@ def test_a_program_comes_in_parts_that_make_it_whole(monkeypatch: pytest.MonkeyP
     closed = jx.make_jaxpr(long_program)(1.0)
     token = outline(closed, title="long", limit=10).token
     programs = Programs()
-    first = programs.part(token, 0)
-    assert first["program"] is not None
-    assert (first["program"]["title"], first["program"]["count"]) == ("long", 60)
-    assert first["program"]["equations"] == []
-    [whole] = first["program"]["programs"]
-    assert (whole["first"], whole["end"], whole["left_out"]) == (1, 61, 0)
-    equations = first["equations"]
-    while len(equations) < 60:
+    part = programs.part(token, 0)
+    assert not part["is_last"]
+    [begun] = part["programs"]
+    assert (begun["first"], begun["end"], begun["tail"]) == (1, 61, "")
+    equations = part["equations"]
+    assert len(equations) == 25
+    while not part["is_last"]:
         part = programs.part(token, len(equations))
-        assert part["program"] is None
         equations = equations + part["equations"]
+    [whole] = part["programs"]
+    assert (whole["first"], whole["end"], whole["left_out"]) == (1, 61, 0)
+    assert whole == {**begun, "tail": whole["tail"], "results": [equations[-1]["results"][0]]}
     assert [one["number"] for one in equations] == list(range(1, 61))
+
+
+def test_parts_are_the_outline_and_may_be_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def halves(x: float) -> object:
+        return jx.lax.cond(x > 0, jx.numpy.sin, lambda one: jx.numpy.cos(one) * 2, x)
+
+    monkeypatch.setattr(wholes, "_PART", 2)
+    closed = jx.make_jaxpr(jx.jit(halves))(1.0)
+    whole = plain(outline_data(outline(closed)))
+    token = outline(closed, limit=1).token
+    programs, others = Programs(), Programs()
+    told: dict[tuple[int, str], object] = {}
+    equations: list[object] = []
+    is_last = False
+    while not is_last:
+        others.part(token, 0)
+        part = plain(programs.part(token, len(equations)))
+        assert part == plain(others.part(token, len(equations)))
+        equations += part["equations"]
+        told |= {(one["equation"], one["label"]): one for one in part["programs"]}
+        is_last = part["is_last"]
+    assert equations == whole["equations"]
+    assert list(told.values()) == whole["programs"]
 
 
 def test_a_program_that_is_listed_whole_has_no_token() -> None:

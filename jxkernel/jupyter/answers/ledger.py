@@ -21,7 +21,7 @@ from jxkernel.observe import LedgerRow, explain, ledger_totals
 from jxkernel.observe.explain import format_duration
 from jxkernel.observe.totals import GROUPS
 
-__all__ = ["events", "explain_function", "ledger_rows"]
+__all__ = ["chosen_rows", "events", "explain_function", "is_eager", "ledger_rows"]
 
 
 def explain_function(session: Session, words: str) -> View:
@@ -47,16 +47,29 @@ def ledger_rows(session: Session, words: str) -> View:
     """
     if words.split()[:1] == ["by"]:
         return _totals(session, words.split()[1:])
-    rows = session.ledger(fun=None if words == "all" else words or None)
-    eager = [row for row in rows if row.cache is None and row.eqns is None]
-    if not words:
-        rows = _counted_anew(row for row in rows if row not in eager)
+    rows, eager = chosen_rows(session, words)
     notes = []
     if eager and not words:
         took = format_duration(sum(row.cost_ns for row in eager))
         what = f"{len(eager)} operation{'' if len(eager) == 1 else 's'} outside jit"
         notes.append(f"and {what}, compiled in {took}: %jx ledger all")
-    return ledger_view(rows, session.recorder.dropped, notes)
+    return ledger_view(rows, session.recorder.dropped, notes, token=f"{session.token} {words}")
+
+
+def chosen_rows(
+    session: Session, words: str
+) -> tuple[tuple[LedgerRow, ...], tuple[LedgerRow, ...]]:
+    """Returns the rows of one function, of `all`, or of functions; and the eager operations."""
+    rows = session.ledger(fun=None if words == "all" else words or None)
+    eager = tuple(row for row in rows if is_eager(row))
+    if not words:
+        rows = _counted_anew(row for row in rows if not is_eager(row))
+    return rows, eager
+
+
+def is_eager(row: LedgerRow) -> bool:
+    """Whether a row is of an operation that ran by itself."""
+    return row.cache is None and row.eqns is None
 
 
 def _totals(session: Session, words: list[str]) -> View:

@@ -12,7 +12,7 @@ pointing at one lights up the other; inner programs fold; one click selects the 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from jxkernel.core.jaxpr import ClosedJaxpr
@@ -32,13 +32,15 @@ from jxkernel.jupyter.display.html import (
 from jxkernel.jupyter.display.view import View, capped
 from jxkernel.observe.costs import Cost, format_flops
 from jxkernel.observe.explain import format_size
-from jxkernel.observe.programs import Equation, Outline, Program, SourceLine, outline
+from jxkernel.observe.programs import Equation, Outline, Placed, Program, SourceLine, outline
 
 __all__ = [
+    "equation_data",
     "jaxpr_view",
     "outline_data",
     "outline_html",
     "outline_view",
+    "program_data",
     "source_html",
     "stack_html",
 ]
@@ -117,8 +119,8 @@ def outline_data(program: Outline) -> dict[str, Any]:
         "flops": program.cost.flops,
         "bytes": program.cost.bytes,
         "inputs": capped(program.program.head, _ENDS),
-        "equations": [_equation_data(depth, one) for depth, one in program.walk()],
-        "programs": list(_programs_data(program.program, 0, 0, 1)),
+        "equations": [equation_data(depth, one) for depth, one in program.walk()],
+        "programs": [program_data(one) for one in program.programs()],
         "results": capped(program.program.tail, _ENDS),
         "source": [
             {
@@ -130,6 +132,40 @@ def outline_data(program: Outline) -> dict[str, Any]:
             }
             for one in program.source
         ],
+    }
+
+
+def equation_data(depth: int, one: Equation) -> dict[str, Any]:
+    """Returns an equation of an outline as data."""
+    return {
+        "number": one.number,
+        "depth": depth,
+        "named": one.is_named,
+        "text": one.text,
+        "primitive": one.primitive,
+        "operands": list(one.operands),
+        "results": [result.name for result in one.results],
+        "file": one.file,
+        "line": one.line,
+        "flops": one.cost.flops,
+        "bytes": one.cost.bytes,
+    }
+
+
+def program_data(placed: Placed) -> dict[str, Any]:
+    """Returns a program of an outline as data, without its equations."""
+    program = placed.program
+    return {
+        "label": program.label,
+        "head": capped(program.head, _ENDS),
+        "tail": capped(program.tail, _ENDS) if placed.is_whole else "",
+        "inputs": [one.name for one in (*program.constants, *program.inputs)],
+        "results": list(program.results),
+        "equation": placed.equation,
+        "depth": placed.depth,
+        "first": placed.first,
+        "end": placed.end,
+        "left_out": program.left_out,
     }
 
 
@@ -255,56 +291,6 @@ def _node(one: Equation) -> Node:
     kind = "program" if one.programs else "operation"
     mark = line_class(one.file, one.line) if one.line else ""
     return Node(f"{name}{one.primitive}", types, kind, mark, one.text)
-
-
-def _equation_data(depth: int, one: Equation) -> dict[str, Any]:
-    return {
-        "number": one.number,
-        "depth": depth,
-        "named": one.is_named,
-        "text": one.text,
-        "primitive": one.primitive,
-        "operands": list(one.operands),
-        "results": [result.name for result in one.results],
-        "file": one.file,
-        "line": one.line,
-        "flops": one.cost.flops,
-        "bytes": one.cost.bytes,
-    }
-
-
-def _programs_data(
-    program: Program, equation: int, depth: int, first: int
-) -> Iterator[dict[str, Any]]:
-    """A program and those inside it, in the order of their equations."""
-    yield {
-        "label": program.label,
-        "head": capped(program.head, _ENDS),
-        "tail": capped(program.tail, _ENDS),
-        "inputs": [one.name for one in (*program.constants, *program.inputs)],
-        "results": list(program.results),
-        "equation": equation,
-        "depth": depth,
-        "first": first,
-        "end": _end(program, first),
-        "left_out": program.left_out,
-    }
-    for one in program.equations:
-        begin = one.number + 1
-        for each in one.programs:
-            yield from _programs_data(each, one.number, depth + 1, begin)
-            begin = _end(each, begin)
-
-
-def _end(program: Program, first: int) -> int:
-    """The number after that of the last equation in a program; `first` where it has none."""
-    if not program.equations:
-        return first
-    last = program.equations[-1]
-    end = last.number + 1
-    for each in last.programs:
-        end = _end(each, end)
-    return end
 
 
 def _cost_text(cost: Cost) -> str:

@@ -21,7 +21,7 @@ from jxkernel.observe.builds import build_timeline
 from jxkernel.observe.explain import LedgerRow, format_duration, format_ledger
 from jxkernel.observe.totals import Group, ledger_totals
 
-__all__ = ["ledger_view"]
+__all__ = ["ledger_data", "ledger_view", "row_data"]
 
 ROWS = 300
 """How many rows a view holds; the latest ones."""
@@ -33,6 +33,7 @@ def ledger_view(
     notes: Sequence[str] = (),
     *,
     with_timeline: bool = True,
+    token: str = "",
 ) -> View:
     """Returns the ledger.
 
@@ -41,19 +42,29 @@ def ledger_view(
       dropped: how many events the recorder had to drop before them.
       notes: lines to add.
       with_timeline: whether to draw the timeline.
+      token: what the session knows the whole of it by; empty where it cannot be asked for.
     """
     shown = rows[-ROWS:]
     left_out = len(rows) - len(shown)
     notes = [*notes, *[f"{left_out} earlier rows are not shown"] * bool(left_out)]
     notes += [f"{dropped} earlier events were dropped"] * bool(dropped)
     text = "\n".join([format_ledger(shown), *notes])
-    data = {
-        "rows": [_row_data(row) for row in shown],
-        "left_out": left_out,
-        "dropped": dropped,
-        "timeline": timeline_data(build_timeline(shown)),
-    }
+    data = ledger_data(rows, dropped, token, ROWS)
     return View("ledger", text, page(_html(shown, notes, with_timeline)), data)
+
+
+def ledger_data(
+    rows: Sequence[LedgerRow], dropped: int, token: str, most: int | None = None
+) -> dict[str, Any]:
+    """Returns the ledger as data: the latest `most` rows, or all; the timeline is of the latest."""
+    shown = rows[-most:] if most else rows
+    return {
+        "rows": [row_data(row) for row in shown],
+        "left_out": len(rows) - len(shown),
+        "dropped": dropped,
+        "timeline": timeline_data(build_timeline(rows[-ROWS:])),
+        "token": token,
+    }
 
 
 def _html(rows: Sequence[LedgerRow], notes: Sequence[str], with_timeline: bool) -> Html:
@@ -112,5 +123,6 @@ def _why(row: LedgerRow) -> Html:
     return element("div", *lines, class_="why")
 
 
-def _row_data(row: LedgerRow) -> dict[str, Any]:
+def row_data(row: LedgerRow) -> dict[str, Any]:
+    """Returns a row as data, with what it comes to."""
     return {**asdict(row), "why": row.sentence(), "fix": row.fix, "cost_ns": row.cost_ns}

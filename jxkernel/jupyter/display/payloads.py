@@ -112,10 +112,14 @@ class JaxprPayload(TypedDict):
 
 
 class ProgramPart(TypedDict):
-    """The answer to the request `program`: all but the equations, once, and some equations."""
+    """The answer to the request `program`: some equations, and the programs that begin or end.
 
-    program: JaxprPayload | None
+    A program comes as it begins, without its tail and results, and again when it is whole.
+    """
+
+    programs: list[ProgramPayload]
     equations: list[EquationPayload]
+    is_last: bool
 
 
 class StagesPayload(TypedDict):
@@ -211,12 +215,16 @@ class LedgerRowPayload(TypedDict):
 
 
 class LedgerPayload(TypedDict):
-    """The recompilation ledger."""
+    """The recompilation ledger; the timeline is of the latest rows, where there are many.
+
+    `token` is what the request `builds` knows it by; empty where it cannot be asked for.
+    """
 
     rows: list[LedgerRowPayload]
     left_out: int
     dropped: int
     timeline: BuildTimeline
+    token: str
 
 
 class TablePayload(TypedDict):

@@ -76,10 +76,13 @@ def tidied(data: Mapping[str, Any]) -> Tidied:
 
 def _plain(data: Any) -> Any:
     """Data as JSON knows it, its texts without control characters and cut to a length."""
-    if isinstance(data, Tidied):
-        return data
+    # Long programs are millions of these: what is frequent comes first.
     if isinstance(data, str):
-        return capped(data, STRING_LIMIT)
+        return (
+            data if data.isprintable() and len(data) <= STRING_LIMIT else capped(data, STRING_LIMIT)
+        )
+    if data is None or isinstance(data, int | float | Tidied):
+        return data
     if isinstance(data, Mapping):
         return {_plain(key): _plain(value) for key, value in data.items()}
     if isinstance(data, list | tuple):

@@ -97,6 +97,13 @@ export function leftOut(data: LedgerPayload): string[] {
     .map(([count, what]) => `${count.toLocaleString('en')} ${what}`);
 }
 
+/** What the timeline shows: of a long ledger the latest builds. */
+export function timelineTitle({ rows, timeline }: LedgerPayload): string {
+  const first = timeline.bars.reduce((least, bar) => Math.min(least, bar.row), Infinity);
+  const before = rows.some(row => row.number < first && row.cost_ns > 0);
+  return before ? `timeline from build ${first.toLocaleString('en')} on` : 'timeline';
+}
+
 /** The columns of the builds. */
 export function columns(rows: readonly LedgerRowPayload[]): IColumn<LedgerRowPayload>[] {
   const most = rows.reduce((found, row) => Math.max(found, row.cost_ns), 1);

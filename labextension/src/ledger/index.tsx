@@ -9,8 +9,8 @@ import type { JSONObject } from '@lumino/coreutils';
 import { Widget } from '@lumino/widgets';
 import React, { useLayoutEffect, useRef } from 'react';
 
-import type { BuildTimeline } from '../protocol';
-import { IViews } from '../tokens';
+import type { BuildTimeline, LedgerPayload } from '../protocol';
+import { ISessions, IViews } from '../tokens';
 import { figure, PLOTLY } from './figure.ts';
 import { Ledger } from './ledger.tsx';
 
@@ -19,14 +19,25 @@ export const ledgerPlugin: JupyterFrontEndPlugin<void> = {
   description: 'Draws the recompilation ledger.',
   autoStart: true,
   requires: [IViews, IRenderMimeRegistry],
-  activate: (_, views: IViews, rendermime: IRenderMimeRegistry) => {
-    views.add('ledger', ({ data, text }) => {
+  optional: [ISessions],
+  activate: (_, views: IViews, rendermime: IRenderMimeRegistry, sessions: ISessions | null) => {
+    views.add('ledger', ({ data, text, trusted }) => {
       const has = rendermime.mimeTypes.includes(PLOTLY);
       const plotly = has ? () => <Plotly found={data.timeline} rendermime={rendermime} /> : null;
-      return ReactWidget.create(<Ledger data={data} text={text} plotly={plotly} />);
+      const all = trusted && sessions && data.token ? () => allBuilds(sessions, data.token) : null;
+      return ReactWidget.create(<Ledger data={data} text={text} plotly={plotly} all={all} />);
     });
   }
 };
+
+/** Asks the kernel for all builds that it holds. */
+async function allBuilds(sessions: ISessions, token: string): Promise<LedgerPayload> {
+  const session = sessions.current;
+  if (!session?.status) {
+    throw new Error('No kernel with jxkernel is running that could be asked for the rest.');
+  }
+  return session.request<LedgerPayload>('builds', { token });
+}
 
 /** The figure by plotly's own renderer, which plotly brings to JupyterLab. */
 function Plotly(props: {

@@ -17,18 +17,22 @@ import {
   heading,
   kindOf,
   leftOut,
+  timelineTitle,
   totalColumns,
   totals
 } from './builds.ts';
 import { Chart } from './chart.tsx';
 
-/** Draws the ledger; `plotly` is there where plotly's renderer is. */
+/** Draws the ledger; `plotly` is there where plotly's renderer is, `all` where a kernel can be asked. */
 export function Ledger(props: {
   readonly data: LedgerPayload;
   readonly text: string;
   readonly plotly: React.ComponentType | null;
+  readonly all: (() => Promise<LedgerPayload>) | null;
 }): React.JSX.Element {
-  const { data, plotly: Plotly } = props;
+  const { plotly: Plotly, all } = props;
+  const [data, setData] = useState(props.data);
+  const [notice, setNotice] = useState('');
   const [group, setGroup] = useState<Group>('build');
   const [filter, setFilter] = useState<Filter>('all');
   const [chosen, setChosen] = useState<LedgerRowPayload | null>(null);
@@ -40,6 +44,15 @@ export function Ledger(props: {
   }
   const choose = (number: number): void =>
     setChosen(data.rows.find(row => row.number === number) ?? null);
+  const showAll = async (): Promise<void> => {
+    try {
+      setData(all ? await all() : data);
+      setChosen(null);
+      setNotice('');
+    } catch (error) {
+      setNotice(error instanceof Error ? error.message : String(error));
+    }
+  };
   const controls = (
     <>
       <b>{heading(data)}</b>
@@ -51,7 +64,7 @@ export function Ledger(props: {
     <div className="jp-jxk-Ledger">
       {data.timeline.bars.length > 0 && (
         <details open>
-          <summary>timeline</summary>
+          <summary>{timelineTitle(data)}</summary>
           {Plotly && (
             <Button
               text="Plotly"
@@ -81,11 +94,10 @@ export function Ledger(props: {
         <Totals key={group} rows={rows} group={group} heading={controls} />
       )}
       <div aria-live="polite">{chosen && <Facts row={chosen} />}</div>
-      {leftOut(data).map(note => (
-        <div key={note} className="jp-jxk-dim">
-          {note}
-        </div>
-      ))}
+      <div className="jp-jxk-bar jp-jxk-dim" role="status">
+        {[...leftOut(data), notice].filter(Boolean).join(' · ')}
+        {all && data.left_out > 0 && <Button text="Show all" onClick={() => void showAll()} />}
+      </div>
     </div>
   );
 }

@@ -2,11 +2,13 @@
  * What the panel and the commands do to a session, with the questions before it.
  */
 
-import { Clipboard, Dialog, Notification, showDialog } from '@jupyterlab/apputils';
+import { Clipboard, Dialog, MainAreaWidget, Notification, showDialog } from '@jupyterlab/apputils';
+import { MimeModel } from '@jupyterlab/rendermime';
 import type { KernelMessage } from '@jupyterlab/services';
 import { Widget } from '@lumino/widgets';
 
-import type { ISession } from '../tokens';
+import type { ISession, IViews } from '../tokens';
+import { jxIcon } from './icon';
 import { ask } from './model';
 import { counted, releaseQuestion, size } from './words.ts';
 
@@ -74,6 +76,26 @@ export async function explainCell(
   if (answer.button.label === copy) {
     Clipboard.copyToSystem(text);
   }
+}
+
+/** The whole ledger of a session, as a tab; null where nobody draws ledgers. */
+export async function ledgerTab(
+  views: IViews,
+  session: ISession,
+  token: string
+): Promise<MainAreaWidget | null> {
+  const data = await ask(session, 'builds', { token });
+  const model = new MimeModel({ trusted: true });
+  const content = await views.draw('ledger', { data, text: '', model, trusted: true });
+  if (!content) {
+    return null;
+  }
+  const tab = new MainAreaWidget({ content });
+  content.addClass('jp-jxk-View');
+  content.addClass('jp-jxk-inTab');
+  tab.title.label = `Ledger: ${session.context.name}`;
+  tab.title.icon = jxIcon;
+  return tab;
 }
 
 /** Loads the extension into the kernel, as a cell with `%load_ext jxkernel` would. */

@@ -8,8 +8,8 @@ import { ICommandPalette } from '@jupyterlab/apputils';
 import { INotebookTracker } from '@jupyterlab/notebook';
 
 import type { ISession } from '../tokens';
-import { IMarks, IPreferences, ISessions } from '../tokens';
-import { load, release, telling } from './actions';
+import { IMarks, IPreferences, ISessions, IViews } from '../tokens';
+import { ledgerTab, load, release, telling } from './actions';
 import { Cells } from './cells';
 import { addCommands } from './commands';
 import { jxIcon } from './icon';
@@ -18,7 +18,11 @@ import type { IPanelActs } from './widget';
 import { JxPanel } from './widget';
 
 /** What the panel and its sections do. */
-function actsOf(model: PanelModel, cells: Cells): IPanelActs {
+function actsOf(
+  model: PanelModel,
+  cells: Cells,
+  show: (session: ISession, token: string) => Promise<void>
+): IPanelActs {
   const act = (does: (session: ISession) => Promise<unknown>) => {
     const { session } = model;
     if (session) {
@@ -35,6 +39,7 @@ function actsOf(model: PanelModel, cells: Cells): IPanelActs {
           model.expire();
         }
       }),
+    openLedger: token => act(session => show(session, token)),
     load: () => act(load)
   };
 }
@@ -44,7 +49,7 @@ export const panelPlugin: JupyterFrontEndPlugin<void> = {
   description: 'The panel with ledger, functions, arrays and devices, and the commands.',
   autoStart: true,
   requires: [ISessions, IPreferences],
-  optional: [INotebookTracker, ICommandPalette, ILayoutRestorer, IMarks],
+  optional: [INotebookTracker, ICommandPalette, ILayoutRestorer, IMarks, IViews],
   activate: (
     app: JupyterFrontEnd,
     sessions: ISessions,
@@ -52,11 +57,20 @@ export const panelPlugin: JupyterFrontEndPlugin<void> = {
     notebooks: INotebookTracker | null,
     palette: ICommandPalette | null,
     restorer: ILayoutRestorer | null,
-    marks: IMarks | null
+    marks: IMarks | null,
+    views: IViews | null
   ) => {
     const model = new PanelModel(sessions, preferences);
     const cells = new Cells(app, notebooks);
-    const panel = new JxPanel(model, actsOf(model, cells));
+    const panel = new JxPanel(
+      model,
+      actsOf(model, cells, async (session, token) => {
+        const tab = views && (await ledgerTab(views, session, token));
+        if (tab) {
+          app.shell.add(tab, 'main');
+        }
+      })
+    );
     panel.id = 'jxkernel-panel';
     panel.title.icon = jxIcon;
     panel.title.caption = 'jxkernel';

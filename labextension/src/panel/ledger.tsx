@@ -6,6 +6,7 @@ import React from 'react';
 
 import type { LedgerAnswer, LedgerRowPayload, LedgerTotal } from '../protocol';
 import type { IPreferenceValues } from '../settings/values';
+import { Button } from '../shared/controls.tsx';
 import type { IActs } from './parts';
 import { Bar, Place, Warning } from './parts';
 import { clock, counted, duration, fits, ledgerSummary, stagesOf, storms } from './words.ts';
@@ -47,7 +48,10 @@ export function LedgerSection(props: ILedgerProps): React.JSX.Element {
       </ul>
       {!rows.length && <p className="jp-jxk-panel-empty">None fits “{filter}”.</p>}
       {answer.left_out > 0 && (
-        <p className="jp-jxk-panel-dim">{counted(answer.left_out, 'earlier build')} not listed.</p>
+        <p className="jp-jxk-panel-dim">
+          {counted(answer.left_out, 'earlier build')} not listed.{' '}
+          <Button text="Show all" onClick={() => acts.openLedger(answer.token)} />
+        </p>
       )}
       {answer.dropped > 0 && (
         <p className="jp-jxk-panel-dim">

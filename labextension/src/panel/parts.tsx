@@ -13,6 +13,8 @@ export interface IActs {
   readonly go: (text: string, cells: Record<string, string>) => void;
   readonly open: (path: string, line: number) => void;
   readonly release: (names: readonly string[]) => void;
+  /** Opens the whole ledger in a tab of its own. */
+  readonly openLedger: (token: string) => void;
 }
 
 /** The name of a cell or a line: a link where one can go there. */

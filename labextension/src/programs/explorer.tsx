@@ -84,7 +84,8 @@ export function Rest(props: { readonly model: ProgramModel }): React.JSX.Element
       {model.leftOut > 0 && (
         <span>
           {`${model.listing.count.toLocaleString('en')} of ` +
-            `${model.data.count.toLocaleString('en')} equations are kept in the notebook.`}
+            `${model.data.count.toLocaleString('en')} equations are ` +
+            (model.isLoaded ? 'listed.' : 'kept in the notebook.')}
         </span>
       )}
       {model.canLoad && <Button text="Show all" onClick={() => void model.load()} />}

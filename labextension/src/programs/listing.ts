@@ -10,12 +10,22 @@ const MANY = 200;
 
 /** The rows of a program and which of them are shown. */
 export class Listing {
-  constructor(rows: readonly IRow[]) {
+  /** Lists rows; folded, searched and stepped as those `before` where they are more of the same. */
+  constructor(rows: readonly IRow[], before: Listing | null = null) {
     this.rows = rows;
     this.count = rows.reduce((sum, one) => sum + (one.kind === 'equation' ? 1 : 0), 0);
     this._step = this.count;
     if (rows.length > MANY) {
       this.foldAll();
+    }
+    if (before) {
+      this._words = before.words;
+      this._step = before.step < before.count ? before.step : this.count;
+      before.rows.forEach((one, index) => {
+        if (one.kind === 'equation' && before.isFoldable(index)) {
+          this.fold(this.rowOf(one.number), before._folded.has(index));
+        }
+      });
     }
   }
 

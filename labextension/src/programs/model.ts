@@ -6,11 +6,14 @@ import type { IDisposable } from '@lumino/disposable';
 import type { ISignal } from '@lumino/signaling';
 import { Signal } from '@lumino/signaling';
 
-import type { JaxprPayload, ProgramPart } from '../protocol';
+import type { EquationPayload, JaxprPayload, ProgramPart, ProgramPayload } from '../protocol';
 import type { IPlaces, ISessions } from '../tokens';
 import { LinkedLines } from './linked.ts';
 import { Listing } from './listing.ts';
 import { rowsOf } from './rows.ts';
+
+/** How many equations of a program are listed at most. */
+const MOST = 200_000;
 
 /** Holds a program, and what is shown of it. */
 export class ProgramModel implements IDisposable {
@@ -65,6 +68,11 @@ export class ProgramModel implements IDisposable {
     return this._data.count - this._listing.count;
   }
 
+  /** Whether what is listed came from the kernel, not from the notebook. */
+  get isLoaded(): boolean {
+    return this._isLoaded;
+  }
+
   /** What is said of loading the rest; empty where nothing is to be said. */
   get notice(): string {
     return this._notice;
@@ -72,7 +80,8 @@ export class ProgramModel implements IDisposable {
 
   /** Whether the rest can be asked for: some equations are left out, and a kernel may have them. */
   get canLoad(): boolean {
-    return this.leftOut > 0 && !!this._data.token && !!this._sessions && !this._isLoading;
+    const isMore = this.leftOut > 0 && this._listing.count < MOST;
+    return isMore && !!this._data.token && !!this._sessions && !this._isLoading;
   }
 
   /** Changes what is listed, and draws anew. */
@@ -131,28 +140,30 @@ export class ProgramModel implements IDisposable {
     }
   }
 
+  /** Lists the first part as soon as it is there, and more whenever there is twice as much. */
   private async _load(ask: (start: number) => Promise<ProgramPart>): Promise<void> {
-    const first = await ask(0);
-    const whole = first.program;
-    if (!whole) {
-      return;
-    }
-    const equations = [...first.equations];
-    const last = Math.max(0, ...whole.programs.map(one => one.end - 1));
-    while (equations.length < last && !this._isDisposed) {
-      this._say(`${equations.length.toLocaleString('en')} of ${last.toLocaleString('en')} …`);
+    const equations: EquationPayload[] = [];
+    const programs = new Map<string, ProgramPayload>();
+    let isLast = false;
+    let listed = 0;
+    while (!isLast && equations.length < MOST && !this._isDisposed) {
       const part = await ask(equations.length);
-      if (!part.equations.length) {
-        break;
+      isLast = part.is_last;
+      part.equations.forEach(one => equations.push(one));
+      part.programs.forEach(one => programs.set(`${one.equation} ${one.label}`, one));
+      if (isLast || equations.length >= Math.min(2 * listed, MOST)) {
+        listed = equations.length;
+        this._isLoaded = true;
+        this._data = { ...this._data, equations: [...equations], programs: [...programs.values()] };
+        this._take();
       }
-      equations.push(...part.equations);
+      this._say('the rest comes …');
     }
-    this._data = { ...whole, equations };
-    this._take();
   }
 
   private _take(): void {
-    this._listing = new Listing(rowsOf(this._data));
+    const active = this._listing?.rows[this._active]?.number ?? 0;
+    this._listing = new Listing(rowsOf(this._data), this._listing);
     this._source = new LinkedLines(this._data.source);
     this._equations = new LinkedLines(
       this._listing.rows.map(one => ({
@@ -161,7 +172,7 @@ export class ProgramModel implements IDisposable {
         line: one.equation?.line ?? 0
       }))
     );
-    this._active = -1;
+    this._active = this._listing.rowOf(active);
   }
 
   private _say(notice: string): void {
@@ -201,6 +212,7 @@ export class ProgramModel implements IDisposable {
   private _active = -1;
   private _request = 0;
   private _notice = '';
+  private _isLoaded = false;
   private _isLoading = false;
   private _isLighting = false;
   private _isDisposed = false;

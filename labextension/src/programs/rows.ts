@@ -51,7 +51,10 @@ class Builder {
       const more = `… ${program.left_out.toLocaleString('en')} more equations`;
       this._add('more', equation, depth, more, parent);
     }
-    this._add('tail', equation, depth, `in ${program.tail}`, parent);
+    // The results of a program that is still under way are not known.
+    if (program.tail) {
+      this._add('tail', equation, depth, `in ${program.tail}`, parent);
+    }
   }
 
   /** Adds an equation with what lies in it, and returns the number of the next one. */
