@@ -22,9 +22,15 @@ from typing import Any, TypedDict
 from jxkernel import observe, runtime
 from jxkernel.api.jit import clear_caches
 from jxkernel.compile import clear_disk_cache, disk_cache_summary
+from jxkernel.jupyter.answers.differences import comparable, compared
 from jxkernel.jupyter.answers.ledger import chosen_rows, is_eager
 from jxkernel.jupyter.display.ledgers import ledger_data, row_data
-from jxkernel.jupyter.display.payloads import LedgerPayload, LedgerRowPayload, ProgramPart
+from jxkernel.jupyter.display.payloads import (
+    DiffPayload,
+    LedgerPayload,
+    LedgerRowPayload,
+    ProgramPart,
+)
 from jxkernel.jupyter.display.view import tidied
 from jxkernel.jupyter.session import Session
 from jxkernel.jupyter.tracebacks import name_cells
@@ -48,6 +54,7 @@ __all__ = [
     "EXTENDED",
     "BackendAnswer",
     "CachesAnswer",
+    "CompareAnswer",
     "ExplainAnswer",
     "FreeAnswer",
     "FunctionRow",
@@ -55,6 +62,7 @@ __all__ = [
     "LedgerAnswer",
     "LiveAnswer",
     "LiveRow",
+    "OthersAnswer",
     "PreviewAnswer",
     "Requests",
     "TeachAnswer",
@@ -158,6 +166,19 @@ class CachesAnswer(TypedDict):
     text: str
 
 
+class OthersAnswer(TypedDict):
+    """The titles of programs that one can be compared with, those of its function first."""
+
+    titles: list[str]
+
+
+class CompareAnswer(TypedDict):
+    """Two programs compared, as data and as text."""
+
+    diff: DiffPayload
+    text: str
+
+
 class TeachAnswer(TypedDict):
     """Whether teaching mode is on."""
 
@@ -179,6 +200,8 @@ ANSWERS: dict[str, type] = {
     "clear_caches": CachesAnswer,
     "teach": TeachAnswer,
     "program": ProgramPart,
+    "others": OthersAnswer,
+    "compare": CompareAnswer,
 }
 """The answer to each request."""
 
@@ -210,6 +233,23 @@ class Requests:
     def program(self, token: str, start: int) -> ProgramPart:
         """Returns a part of a program that a view shows the beginning of."""
         return self._programs.part(token, start)
+
+    def others(self, token: str) -> dict[str, Any]:
+        """Returns what a program can be compared with.
+
+        Raises:
+          LookupError: the program is gone.
+        """
+        return tidied({"titles": comparable(token)})
+
+    def compare(self, token: str, other: str) -> dict[str, Any]:
+        """Returns what differs between a program and another one, given by its title.
+
+        Raises:
+          LookupError: one of them is gone.
+        """
+        view = compared(token, other)
+        return tidied({"diff": view.data, "text": view.text})
 
     def ledger(self) -> dict[str, Any]:
         """Returns the builds of functions, and where the time of building went."""

@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from jxkernel.jupyter.display.jaxprs import equation_data, program_data
 from jxkernel.jupyter.display.payloads import ProgramPart
 from jxkernel.jupyter.display.view import tidied
-from jxkernel.observe.programs import Equation, Placed, walk_kept
+from jxkernel.observe.kept import walk_kept
+from jxkernel.observe.programs import Equation, Placed
 
 __all__ = ["Programs"]
 

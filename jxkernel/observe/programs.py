@@ -14,9 +14,7 @@ from __future__ import annotations
 
 import itertools
 import linecache
-import secrets
 import sys
-import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -29,6 +27,7 @@ from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Var, subjaxprs
 from jxkernel.core.printing import atom_text, letters, parameters_text
 from jxkernel.observe.bindings import Bindings
 from jxkernel.observe.costs import Cost, equation_cost
+from jxkernel.observe.kept import keep
 
 __all__ = [
     "Equation",
@@ -37,12 +36,10 @@ __all__ = [
     "Program",
     "SourceLine",
     "Variable",
-    "clear_outlines",
     "count_equations",
     "line_of",
     "outline",
     "transforms_of",
-    "walk_kept",
 ]
 
 EQUATIONS = 400
@@ -52,7 +49,6 @@ _TEXT = 300
 _SOURCE_LINES = 400
 _WRAPPERS = 50
 _WIDTH = 80
-_OUTLINES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +182,7 @@ class Outline:
       cost: its estimated cost.
       source: the lines of the user's code from the first to the last that made an equation, file
         by file.
-      token: what `walk_kept` knows the program by; empty where all its equations are listed.
+      token: what `walk_kept` and `kept_program` know the program by; empty where nobody does.
     """
 
     title: str
@@ -260,71 +256,15 @@ def outline(
     listed = builder.program(closed.jaxpr, "", arguments)
     lines, cost = builder.source_lines(closed.jaxpr)
     count = count_equations(closed.jaxpr)
-    token = ""
-    if builder.listed < count:
-        token = _kept.keep(closed, partial(_walk, arguments=arguments, names=names or {}))
+    walk = partial(_walk, arguments=arguments, names=names or {})
+    token = keep(closed, title, walk)
     return Outline(title, tuple(stack), listed, count, cost, lines, token)
-
-
-def walk_kept(token: str) -> Iterator[Placed | tuple[int, Equation]]:
-    """Walks through all of a program of which an outline lists the beginning.
-
-    Nothing is made before it is asked for, so the beginning of a program of any length comes soon.
-
-    Args:
-      token: that of the outline.
-
-    Yields:
-      each equation with its depth, in order; each program as it begins, and again when it is
-      whole.
-
-    Raises:
-      LookupError: the program is gone, or was another process's.
-    """
-    return _kept.walk(token)
 
 
 def _walk(
     closed: ClosedJaxpr, arguments: Sequence[str], names: Mapping[Any, str]
 ) -> Iterator[Placed | tuple[int, Equation]]:
     return _Builder(names, sys.maxsize).walk(closed.jaxpr, arguments=arguments)
-
-
-def clear_outlines() -> None:
-    """Forgets which programs outlines were made of."""
-    _kept.clear()
-
-
-class _Kept:
-    """Programs of which outlines were made, for as long as anyone else has them."""
-
-    def __init__(self) -> None:
-        self._process = secrets.token_hex(4)
-        self._numbers = itertools.count(1)
-        self._programs: dict[str, tuple[weakref.ref[ClosedJaxpr], Callable[..., Any]]] = {}
-
-    def keep(self, closed: ClosedJaxpr, walk: Callable[..., Any]) -> str:
-        """Keeps how to walk through a program, and returns its token."""
-        token = f"{self._process}-{next(self._numbers)}"
-        self._programs[token] = (weakref.ref(closed), walk)
-        while len(self._programs) > _OUTLINES:
-            self._programs.pop(next(iter(self._programs)))
-        return token
-
-    def walk(self, token: str) -> Iterator[Placed | tuple[int, Equation]]:
-        """Walks through a program."""
-        kept = self._programs.get(token)
-        closed = kept[0]() if kept else None
-        if kept is None or closed is None:
-            raise LookupError("the program is no longer in the kernel: run its cell again")
-        return kept[1](closed)
-
-    def clear(self) -> None:
-        """Forgets all."""
-        self._programs.clear()
-
-
-_kept = _Kept()
 
 
 def count_equations(jaxpr: Jaxpr) -> int:

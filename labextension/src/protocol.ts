@@ -753,6 +753,17 @@ export interface ProgramPart {
   is_last: boolean;
 }
 
+/** The titles of programs that one can be compared with, those of its function first. */
+export interface OthersAnswer {
+  titles: string[];
+}
+
+/** Two programs compared, as data and as text. */
+export interface CompareAnswer {
+  diff: DiffPayload;
+  text: string;
+}
+
 /** What the recorder adds to an event: its cell, and times in s and ns. */
 export interface Recorded<K extends string> {
   kind: K;
@@ -808,6 +819,8 @@ export interface Answers {
   clear_caches: CachesAnswer;
   teach: TeachAnswer;
   program: ProgramPart;
+  others: OthersAnswer;
+  compare: CompareAnswer;
 }
 
 /** What goes over the comm. */
@@ -825,6 +838,7 @@ export const SHAPES: Readonly<Record<string, unknown>> = {
   Batch: {"events": [{"values": "unknown"}], "dropped": "number", "type": {"is": ["batch"]}, "version": "number"},
   BuildTimeline: {"lanes": ["string"], "bars": ["Bar"], "breaks": ["IdleTime"], "start": "number", "seconds": "number"},
   CachesAnswer: {"functions": "number", "disk_entries": "number", "disk_size": "string", "disk_folder": "string", "text": "string"},
+  CompareAnswer: {"diff": "DiffPayload", "text": "string"},
   Device: {"name": "string", "kind": "string"},
   DeviceMemory: {"device": "string", "arrays": "number", "array_bytes": "number", "in_use": {"either": ["number", "null"]}, "limit": {"either": ["number", "null"]}, "free": {"either": ["number", "null"]}},
   DeviceState: {"name": "string", "kind": "string", "is_default": "boolean", "arrays": "number", "array_bytes": "number", "in_use": {"either": ["number", "null"]}, "limit": {"either": ["number", "null"]}, "free": {"either": ["number", "null"]}},
@@ -858,6 +872,7 @@ export const SHAPES: Readonly<Record<string, unknown>> = {
   MemoryPayload: {"arrays": "TablePayload", "devices": "TablePayload"},
   NameFact: {"name": "string", "function": "string", "kind": {"is": ["traced", "static", "constant", "effect"]}, "detail": "string", "line": "number", "code": "string", "chain": ["Link"], "depends_on": ["string"], "bytes": "number", "is_argument": "boolean"},
   NamedTimePayload: {"name": "string", "device_ns": "number"},
+  OthersAnswer: {"titles": ["string"]},
   Placed: {"names": ["string"], "type": "string", "bytes": "number", "source": "string", "target": "string", "committed": "boolean"},
   PlatformState: {"name": "string", "status": "string", "plugin": "string", "devices": ["DeviceState"]},
   PreviewAnswer: {"steps": ["SettingStep"], "moves": ["Placed"], "stays": ["Placed"], "retraced": ["string"], "notes": ["string"], "restart": ["string"], "changes": "boolean", "asks": "boolean", "text": "string"},

@@ -114,6 +114,22 @@ def test_stages_and_comparisons_are_linked_and_searched(
     assert notebook.errors == []
 
 
+def test_a_program_is_compared_with_another_that_the_kernel_keeps(
+    lab: Server, opened: Callable[..., Notebook]
+) -> None:
+    lab.write("others.ipynb", SETUP, "g = jx.jit(f)\n_ = g(x), g(x[:2])", "%jaxpr g(x)")
+    notebook = opened(lab, "others.ipynb")
+    notebook.run_all()
+    view = notebook.cell(2).locator(".jp-jxk-Program").first
+    view.get_by_role("button", name="Compare").click()
+    view.get_by_label("program to compare with").select_option("f(f32[2])")
+    view.get_by_label("f(f32[4]) compared with f(f32[2])").wait_for()
+    view.get_by_text("changed").first.wait_for()
+    view.get_by_role("button", name="Compare").click()
+    view.get_by_label("f(f32[4]) compared with f(f32[2])").wait_for(state="detached")
+    assert notebook.errors == []
+
+
 def test_the_rest_of_a_long_program_comes_when_it_is_asked_for(
     lab: Server, opened: Callable[..., Notebook]
 ) -> None:

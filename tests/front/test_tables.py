@@ -70,3 +70,28 @@ def test_views_are_drawn_and_linked(lab: Server, opened: Callable[..., Notebook]
     notebook.cell(LINKED).locator("#there.hot").wait_for()
     assert notebook.errors == []
     assert notebook.strangers == []
+
+
+def test_a_long_ledger_is_shown_whole_when_it_is_asked_for(
+    lab: Server, opened: Callable[..., Notebook]
+) -> None:
+    many = "for _ in range(308):\n    jx.jit(lambda v: v * 2).trace(1.0)"
+    lab.write("builds.ipynb", f"%load_ext jxkernel\nimport jxkernel as jx\n{many}", "%jx ledger")
+    notebook = opened(lab, "builds.ipynb")
+    notebook.run_all()
+    ledger = notebook.cell(1)
+    ledger.get_by_text("8 earlier builds are not shown").wait_for()
+    ledger.get_by_role("button", name="Show all").click()
+    ledger.get_by_text("timeline from build 9 on").wait_for()
+    ledger.get_by_text("308 builds").wait_for()
+    assert ledger.get_by_role("option").count() < 60
+
+    notebook.page.evaluate("() => jupyterapp.shell.activateById('jxkernel-panel')")
+    panel = notebook.page.locator(".jp-jxk-Panel")
+    panel.get_by_text("108 earlier builds not listed").wait_for()
+    panel.get_by_role("button", name="Show all").click()
+    tab = notebook.page.locator(".jp-jxk-inTab")
+    tab.get_by_text("308 builds").wait_for()
+    tab.get_by_role("listbox", name="builds").press("End")
+    tab.locator(".jp-jxk-row.jp-mod-active", has_text="308").wait_for()
+    assert notebook.errors == []

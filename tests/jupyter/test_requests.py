@@ -62,6 +62,23 @@ def test_all_builds_of_a_ledger_are_given_to_its_own_session(
         requests.builds("0123 f")
 
 
+def test_a_program_is_compared_with_another_that_is_kept(
+    notebook: Notebook, requests: Requests
+) -> None:
+    notebook.run("@jx.jit\ndef first(a):\n    return jnp.sin(a)\ng = jx.jit(lambda a: a * 2)")
+    notebook.run("_ = g(x), first(x), first(x[:4]), g(x[:2])")
+    token = notebook.run("%jaxpr first(x)").value.data["token"]
+    titles = requests.others(token)["titles"]
+    assert titles[0] == "first(f32[4])"
+    assert "first(f32[8])" not in titles
+    assert {"<lambda>(f32[8])", "<lambda>(f32[2])"} <= set(titles)
+    told = plain(requests.compare(token, "<lambda>(f32[8])"))
+    assert (told["diff"]["before"], told["diff"]["after"]) == ("first(f32[8])", "<lambda>(f32[8])")
+    assert "sin a" in told["text"]
+    with pytest.raises(LookupError, match="other is no longer in the kernel"):
+        requests.compare(token, "other")
+
+
 def test_functions_lead_to_the_cells_that_define_them(
     notebook: Notebook, requests: Requests
 ) -> None:

@@ -10,7 +10,7 @@ from jxkernel.jupyter import wholes
 from jxkernel.jupyter.display.jaxprs import outline_data
 from jxkernel.jupyter.wholes import Programs
 from jxkernel.observe import outline
-from jxkernel.observe.programs import clear_outlines
+from jxkernel.observe.kept import clear_outlines
 
 
 def plain(data: Any) -> Any:
@@ -64,10 +64,6 @@ def test_parts_are_the_outline_and_may_be_asked_for_again(monkeypatch: pytest.Mo
         is_last = part["is_last"]
     assert equations == whole["equations"]
     assert list(told.values()) == whole["programs"]
-
-
-def test_a_program_that_is_listed_whole_has_no_token() -> None:
-    assert outline(jx.make_jaxpr(long_program)(1.0)).token == ""
 
 
 def test_a_program_that_is_gone_is_told_so() -> None:

@@ -75,6 +75,7 @@ function Totals(props: {
   readonly acts: IActs;
   readonly isOpen?: boolean;
 }): React.JSX.Element | null {
+  const { answer, acts } = props;
   const most = Math.max(...props.totals.map(one => one.cost_ns), 1);
   if (!props.totals.length) {
     return null;
@@ -84,34 +85,25 @@ function Totals(props: {
       <summary>
         {props.title} <span className="jp-jxk-panel-dim">({props.totals.length})</span>
       </summary>
-      <table className="jp-jxk-panel-table">
-        <thead>
-          <tr>
-            <th scope="col">{props.title.replace('By ', '')}</th>
-            <th scope="col">builds</th>
-            <th scope="col" title="Builds for another reason than being the first call">
-              again
-            </th>
-            <th scope="col">cost</th>
-          </tr>
-        </thead>
-        <tbody>
-          {props.totals.map(one => (
-            <tr key={one.label}>
-              <th scope="row">
-                <Place text={one.label} cells={props.answer.cells} acts={props.acts} />
-              </th>
-              <td>{one.builds}</td>
-              <td>{one.avoidable || ''}</td>
-              <td>
-                <Bar part={one.cost_ns / most} text={duration(one.cost_ns)} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <ul className="jp-jxk-panel-list">
+        {props.totals.map(one => (
+          <li key={one.label} className="jp-jxk-panel-row">
+            <Place text={one.label} cells={answer.cells} acts={acts} />
+            <span className="jp-jxk-panel-dim">{buildsOf(one)}</span>
+            <span className="jp-jxk-panel-cost">
+              <Bar part={one.cost_ns / most} text={duration(one.cost_ns)} />
+            </span>
+          </li>
+        ))}
+      </ul>
     </details>
   );
+}
+
+/** How many builds there were, and how many for another reason than being the first call. */
+function buildsOf(one: LedgerTotal): string {
+  const again = one.avoidable ? `, ${one.avoidable.toLocaleString('en')} again` : '';
+  return counted(one.builds, 'build') + again;
 }
 
 function Build(props: ILedgerProps & { readonly row: LedgerRowPayload }): React.JSX.Element {

@@ -6,6 +6,7 @@ import React, { Suspense, lazy, useEffect, useState } from 'react';
 
 import { Button, CopyButton, SearchBox } from '../shared/controls.tsx';
 import { useSignal } from '../shared/hooks.ts';
+import { Diff } from './diff.tsx';
 import type { ProgramModel } from './model.ts';
 import { Equations, Pane, Source, costOf } from './panes.tsx';
 
@@ -35,7 +36,16 @@ export function Explorer(props: {
       <Stack names={model.data.stack} />
       <Controls model={model} text={() => (isWhole && props.text) || model.listing.text()}>
         <Button text="Graph" isOn={hasGraph} onClick={() => setGraph(!hasGraph)} />
+        {model.canCompare && (
+          <Button
+            text="Compare…"
+            title="Compare… with another program that the kernel keeps"
+            isOn={model.others !== null}
+            onClick={() => void model.offer()}
+          />
+        )}
       </Controls>
+      <Others model={model} />
       <div className="jp-jxk-panes">
         {model.data.source.length > 0 && (
           <Pane title="source">
@@ -53,7 +63,35 @@ export function Explorer(props: {
           </Pane>
         )}
       </div>
+      {model.comparison && (
+        <Diff data={model.comparison.diff} text={model.comparison.text} key={model.comparison.text} />
+      )}
       <Rest model={model} />
+    </div>
+  );
+}
+
+/** Chooses the program to compare with. */
+function Others(props: { readonly model: ProgramModel }): React.JSX.Element | null {
+  const { model } = props;
+  if (!model.others) {
+    return null;
+  }
+  return (
+    <div className="jp-jxk-bar" data-lm-suppress-shortcuts="true">
+      <label>
+        {'with '}
+        <select
+          aria-label="program to compare with"
+          value={model.comparison?.diff.after ?? ''}
+          onChange={event => void model.compare(event.target.value)}
+        >
+          <option value="">choose a program</option>
+          {model.others.map(title => (
+            <option key={title}>{title}</option>
+          ))}
+        </select>
+      </label>
     </div>
   );
 }

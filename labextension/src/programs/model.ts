@@ -6,7 +6,14 @@ import type { IDisposable } from '@lumino/disposable';
 import type { ISignal } from '@lumino/signaling';
 import { Signal } from '@lumino/signaling';
 
-import type { EquationPayload, JaxprPayload, ProgramPart, ProgramPayload } from '../protocol';
+import type {
+  Answers,
+  CompareAnswer,
+  EquationPayload,
+  JaxprPayload,
+  ProgramPart,
+  ProgramPayload
+} from '../protocol';
 import type { IPlaces, ISessions } from '../tokens';
 import { LinkedLines } from './linked.ts';
 import { Listing } from './listing.ts';
@@ -14,6 +21,12 @@ import { rowsOf } from './rows.ts';
 
 /** How many equations of a program are listed at most. */
 const MOST = 200_000;
+
+/** Asks the kernel about a program. */
+type Ask = <K extends keyof Answers>(
+  name: K,
+  more: Record<string, unknown>
+) => Promise<Answers[K]>;
 
 /** Holds a program, and what is shown of it. */
 export class ProgramModel implements IDisposable {
@@ -84,6 +97,40 @@ export class ProgramModel implements IDisposable {
     return isMore && !!this._data.token && !!this._sessions && !this._isLoading;
   }
 
+  /** Whether it can be compared: a kernel may have it, and others. */
+  get canCompare(): boolean {
+    return !!this._data.token && !!this._sessions;
+  }
+
+  /** The titles of programs to compare it with; null until they are asked for. */
+  get others(): readonly string[] | null {
+    return this._others;
+  }
+
+  /** What was compared; null where nothing was. */
+  get comparison(): CompareAnswer | null {
+    return this._comparison;
+  }
+
+  /** Asks what there is to compare with, because the user clicked; ends a comparison. */
+  async offer(): Promise<void> {
+    const isOffered = this._others !== null;
+    this._others = this._comparison = null;
+    await this._ask(async ask => {
+      const titles = isOffered ? null : (await ask('others', {})).titles;
+      this._others = titles?.length ? titles : null;
+      this._say(titles?.length === 0 ? 'The kernel keeps no other program to compare with.' : '');
+    });
+  }
+
+  /** Compares it with another program, by its title. */
+  async compare(other: string): Promise<void> {
+    await this._ask(async ask => {
+      this._comparison = other ? await ask('compare', { other }) : null;
+      this._say('');
+    });
+  }
+
   /** Changes what is listed, and draws anew. */
   change(how: (listing: Listing) => void): void {
     how(this._listing);
@@ -112,24 +159,14 @@ export class ProgramModel implements IDisposable {
 
   /** Asks the kernel for all equations, because the user clicked. */
   async load(): Promise<void> {
-    const session = this._sessions?.current;
-    if (!session?.status) {
-      this._say('No kernel with jxkernel is running that could be asked for the rest.');
-      return;
-    }
     this._isLoading = true;
     this._say('asking the kernel …');
-    try {
-      await this._load((start: number) =>
-        session.request<ProgramPart>('program', { token: this._data.token, start })
-      );
+    await this._ask(async ask => {
+      await this._load(start => ask('program', { start }));
       this._say('');
-    } catch (error) {
-      this._say(error instanceof Error ? error.message : String(error));
-    } finally {
-      this._isLoading = false;
-      this._changed.emit();
-    }
+    });
+    this._isLoading = false;
+    this._changed.emit();
   }
 
   dispose(): void {
@@ -137,6 +174,21 @@ export class ProgramModel implements IDisposable {
       this._isDisposed = true;
       this.places.changed.disconnect(this._onPlace, this);
       Signal.clearData(this);
+    }
+  }
+
+  /** Asks the kernel about the program, and says what went wrong. */
+  private async _ask(act: (ask: Ask) => Promise<void>): Promise<void> {
+    const session = this._sessions?.current;
+    if (!session?.status) {
+      this._say('No kernel with jxkernel is running that could be asked.');
+      return;
+    }
+    const { token } = this._data;
+    try {
+      await act((name, more) => session.request(name, { token, ...more }));
+    } catch (error) {
+      this._say(error instanceof Error ? error.message : String(error));
     }
   }
 
@@ -212,6 +264,8 @@ export class ProgramModel implements IDisposable {
   private _active = -1;
   private _request = 0;
   private _notice = '';
+  private _others: readonly string[] | null = null;
+  private _comparison: CompareAnswer | null = null;
   private _isLoaded = false;
   private _isLoading = false;
   private _isLighting = false;
