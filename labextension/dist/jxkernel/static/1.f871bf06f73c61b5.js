@@ -5,6 +5,11 @@
   color: var(--jp-ui-font-color1);
 }
 
+.jp-jxk-View.jp-jxk-inTab {
+  padding: 12px;
+  overflow: auto;
+}
+
 .jp-jxk-note {
   padding: 4px 8px;
   border-inline-start: 3px solid var(--jp-warn-color1);
@@ -375,6 +380,10 @@
   overflow-wrap: anywhere;
 }
 
+.jp-jxk-panel-list > li.jp-jxk-panel-row {
+  padding: 3px 0;
+}
+
 .jp-jxk-panel-list > li:last-child {
   border-bottom: 0;
 }
@@ -464,32 +473,6 @@
   cursor: pointer;
 }
 
-.jp-jxk-panel-table {
-  width: 100%;
-  margin: 2px 0 4px;
-  border-collapse: collapse;
-  font-variant-numeric: tabular-nums;
-}
-
-.jp-jxk-panel-table th,
-.jp-jxk-panel-table td {
-  padding: 2px 4px;
-  text-align: end;
-  font-weight: normal;
-  white-space: nowrap;
-}
-
-.jp-jxk-panel-table th:first-child {
-  text-align: start;
-  white-space: normal;
-  overflow-wrap: break-word;
-}
-
-.jp-jxk-panel-table thead th {
-  color: var(--jp-ui-font-color2);
-  font-size: var(--jp-ui-font-size0);
-}
-
 .jp-jxk-panel-amount {
   display: inline-flex;
   align-items: center;
@@ -499,6 +482,7 @@
 
 .jp-jxk-panel-figure {
   min-width: 4.6em;
+  text-align: end;
 }
 
 .jp-jxk-panel-bar {
@@ -982,8 +966,8 @@
 .jp-jxk-head,
 .jp-jxk-cells {
   display: grid;
-  gap: 0 1ch;
-  padding-inline: 4px;
+  gap: 0 2ch;
+  padding-inline: 4px 16px;
 }
 
 .jp-jxk-head {
