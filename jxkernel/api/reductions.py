@@ -20,6 +20,7 @@ from jxkernel.core.zeros import zero_scalar
 from jxkernel.higher_order.reductions import reduce_p, reduce_window_p, scatter_apply_p
 from jxkernel.ops.broadcast import broadcast_like, filled
 from jxkernel.ops.index_numbers import GatherScatterMode, ScatterDimensionNumbers
+from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.reduce import (
     greatest,
     least,
@@ -121,6 +122,7 @@ def reduce(
     init_values: Any,
     computation: Callable[[Any, Any], Any],
     dimensions: Sequence[int],
+    out_sharding: Any = None,
 ) -> Any:
     """Reduce arrays together over axes by a function of the user's.
 
@@ -130,6 +132,7 @@ def reduce(
       computation: combines two values (or trees of values); associative and commutative, for the
         order of combination is not defined.
       dimensions: the axes to reduce; negative ones count from the end.
+      out_sharding: how the results are divided over explicit mesh axes; what operands leave open.
 
     Returns:
       a tree like ``operands`` of arrays without the axes.
@@ -144,6 +147,10 @@ def reduce(
     >>> lax.reduce(jnp.array([[1, 2], [3, 4]]), 0, lax.add, (1,)).tolist()
     [3, 7]
     """
+    if out_sharding is not None:
+        return with_out_sharding(
+            reduce, (operands, init_values), out_sharding, computation, dimensions
+        )
     flat, inits, structure, avals = _with_starts("reduce", operands, init_values)
     axes = canonical_axes("reduce", dimensions, avals[0].ndim)
     closed = _traced("reduce", computation, structure, avals)

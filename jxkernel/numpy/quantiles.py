@@ -25,6 +25,7 @@ from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import broadcast_to, expand_dims, moveaxis, ravel, reshape
 from jxkernel.numpy.sorting import sort
 from jxkernel.numpy.taking import take_along_axis
+from jxkernel.ops.placing import with_out_sharding
 
 __all__ = [
     "median",
@@ -271,12 +272,18 @@ def percentile(
     keepdims: bool = False,
     *,
     weights: None = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Return quantiles for ``q`` in percent; other arguments are those of ``quantile``.
+
+    ``out_sharding`` says how the result is divided over explicit mesh axes.
 
     >>> jnp.percentile(jnp.array([1.0, 3.0, 5.0]), jnp.array([25, 50]))
     Array([2., 3.], dtype=float32)
     """
+    if out_sharding is not None:
+        how = {"method": method, "keepdims": keepdims, "weights": weights}
+        return with_out_sharding(percentile, (a, q), out_sharding, axis, out, **how)
     return _percentile(a, q, axis, out, method, keepdims, weights)
 
 

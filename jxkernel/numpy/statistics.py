@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import dtypes
+from jxkernel import dtypes, tree
 from jxkernel.core.trace import Tracer
 from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.arithmetic import clip
@@ -32,6 +32,7 @@ from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import broadcast_to, expand_dims, ravel, reshape
 from jxkernel.numpy.sorting import searchsorted
 from jxkernel.numpy.updating import IndexUpdater
+from jxkernel.ops.placing import asked_sharding, lie_as, mesh_cast, with_out_sharding
 from jxkernel.ops.structural import whole_number
 
 __all__ = [
@@ -221,7 +222,14 @@ def _counted(x: Any, weights: Any, length: int) -> Any:
     return IndexUpdater(zeros(length, dtype))[places].add(values, mode="drop")
 
 
-def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
+def bincount(
+    x: Any,
+    weights: Any = None,
+    minlength: int = 0,
+    *,
+    length: int | None = None,
+    out_sharding: Any = None,
+) -> Any:
     """Return how often each number from 0 on occurs.
 
     Args:
@@ -229,6 +237,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
       weights: what each counts, in place of 1.
       minlength: the least length of the result.
       length: the length, needed while ``x`` is traced; greater numbers are dropped.
+      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
 
     Raises:
       TypeError: ``x`` is not of integers.
@@ -238,6 +247,9 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     >>> jnp.bincount(jnp.array([0, 2, 2]), minlength=4)
     Array([1, 0, 2, 0], dtype=int32)
     """
+    if out_sharding is not None:
+        how = {"length": length}
+        return with_out_sharding(bincount, (x, weights), out_sharding, minlength, **how)
     aval = argument_aval("bincount", x)
     if aval.dtype not in dtypes.INTEGRAL and aval.dtype not in dtypes.BOOLEAN:
         raise TypeError(f"bincount counts integers, got dtype {aval.dtype.name}")
@@ -337,6 +349,7 @@ def histogram(
     range: Any = None,
     weights: Any = None,
     density: bool | None = None,
+    out_sharding: Any = None,
 ) -> tuple[Any, Any]:
     """Return how many values fall into each bin, and the bins' edges.
 
@@ -346,6 +359,7 @@ def histogram(
       range: the least and the greatest edge; those of the values where not given.
       weights: what each value counts, in place of 1.
       density: whether to divide so that the integral is 1.
+      out_sharding: how the counts are divided over explicit mesh axes.
 
     Raises:
       ValueError: the weights' shape is another.
@@ -354,6 +368,10 @@ def histogram(
     >>> counts.tolist(), edges.tolist()
     ([3.0, 1.0], [0.0, 2.0, 4.0])
     """
+    if out_sharding is not None:
+        sharding = asked_sharding(out_sharding, (a,))
+        counts, edges = histogram(*tree.map(mesh_cast, (a, bins, range, weights)), density)
+        return lie_as(counts, sharding), edges
     check_arguments("histogram", a, *(() if weights is None else (weights,)))
     if weights is not None and np.shape(weights) != np.shape(a):
         raise ValueError(

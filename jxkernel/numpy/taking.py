@@ -38,6 +38,7 @@ from jxkernel.ops.compare import lt
 from jxkernel.ops.cumulative import cumsum
 from jxkernel.ops.indexing import GatherDimensionNumbers, gather
 from jxkernel.ops.joining import concatenate as joined
+from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.select import select
 from jxkernel.ops.shape import expand_dims
 from jxkernel.ops.structural import canonical_axis, whole_number
@@ -436,6 +437,7 @@ def repeat(
     axis: int | None = None,
     *,
     total_repeat_length: int | None = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Return an array with each part along an axis repeated.
 
@@ -445,6 +447,7 @@ def repeat(
       axis: the axis; None for the flattened array.
       total_repeat_length: the result's length, needed while ``repeats`` is traced: what is beyond
         is cut off, what is missing repeats the last part.
+      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
 
     Raises:
       ConcretizationTypeError: ``repeats`` is traced and no length given.
@@ -453,6 +456,9 @@ def repeat(
     >>> jnp.repeat(jnp.array([5, 6]), jnp.array([1, 3]))
     Array([5, 6, 6, 6], dtype=int32)
     """
+    if out_sharding is not None:
+        how = {"total_repeat_length": total_repeat_length}
+        return with_out_sharding(repeat, (a,), out_sharding, repeats, axis, **how)
     argument_aval("repeat", a)
     a, axis = (ravel(a), 0) if axis is None else (asarray(a), axis)
     if not a.ndim:

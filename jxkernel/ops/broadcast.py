@@ -156,12 +156,13 @@ def _broadcast_in_dim_batch(
 reduce_sum_p = Primitive("reduce_sum").define(sharding=divisions.reducing)
 
 
-def reduce_sum(operand: Any, axes: tuple[int, ...]) -> Any:
+def reduce_sum(operand: Any, axes: tuple[int, ...], *, out_sharding: Any = None) -> Any:
     """Sum an array over axes, in its own dtype (16-bit floats accumulate in float32).
 
     Args:
       operand: an array of a numeric dtype.
       axes: the axes to sum over, non-negative and distinct.
+      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
 
     Raises:
       ValueError: an axis is out of range or repeated.
@@ -173,6 +174,8 @@ def reduce_sum(operand: Any, axes: tuple[int, ...]) -> Any:
     >>> lax.reduce_sum(jnp.array([[1, 2], [30, 40]]), (0,)).tolist()
     [31, 42]
     """
+    if out_sharding is not None:
+        return with_out_sharding(reduce_sum, (operand,), out_sharding, axes)
     return reduce_sum_p.bind(operand, axes=tuple(axes)) if axes else operand
 
 

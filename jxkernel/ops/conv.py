@@ -30,6 +30,7 @@ from jxkernel.ops.conv_numbers import (
 )
 from jxkernel.ops.convert import convert_element_type
 from jxkernel.ops.moving import move_axis
+from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.precision import Canonical, PrecisionLike, canonical_precision
 from jxkernel.ops.shape import reshape, rev
 from jxkernel.ops.structural import (
@@ -116,6 +117,7 @@ def conv_general_dilated(
     batch_group_count: int = 1,
     precision: PrecisionLike = None,
     preferred_element_type: Any = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Convolve (correlate) an array with a kernel over any number of spatial axes.
 
@@ -133,6 +135,7 @@ def conv_general_dilated(
         the kernel's output features.
       precision: how precisely float32 is multiplied on hardware that could be less precise.
       preferred_element_type: the dtype of sums and result; the operands' where not given.
+      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
 
     Raises:
       TypeError: dtypes differ, or a count does not divide its axis.
@@ -145,6 +148,10 @@ def conv_general_dilated(
     >>> lax.conv_general_dilated(x, kernel, (2,), [(0, 1)]).tolist()
     [[[10.0, 32.0, 4.0]]]
     """
+    if out_sharding is not None:
+        how = (window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers)
+        counts = (feature_group_count, batch_group_count, precision, preferred_element_type)
+        return with_out_sharding(conv_general_dilated, (lhs, rhs), out_sharding, *how, *counts)
     lhs_shape, rhs_shape = shape_of(lhs), shape_of(rhs)
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
     count = len(lhs_shape) - 2

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, hlo
-from jxkernel.core.avals import ShapedArray, rank_of, shape_of
+from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.words import WordArray
 from jxkernel.core.zeros import scalar_like
@@ -91,13 +91,16 @@ iota_p.define(
 # ---------------------------------------------------------------- full
 
 
-def full(shape: int | Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
+def full(
+    shape: int | Sequence[int], fill_value: Any, dtype: Any = None, *, sharding: Any = None
+) -> Any:
     """Return a scalar repeated over a shape.
 
     Args:
       shape: the result's shape.
       fill_value: a scalar array or a Python number.
       dtype: the result's dtype; that of ``fill_value`` where not given.
+      sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     Raises:
       TypeError: ``fill_value`` is no scalar, or ``shape`` holds no whole numbers.
@@ -109,6 +112,8 @@ def full(shape: int | Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
     >>> lax.full((2, 2), 6, "int8").tolist()
     [[6, 6], [6, 6]]
     """
+    if sharding is not None:
+        return with_out_sharding(full, (), sharding, shape, fill_value, dtype)
     sizes = integers(listed(shape))
     if rank_of(fill_value):
         raise TypeError(
@@ -133,7 +138,11 @@ def _scalar_of(value: Any, dtype: Any) -> Any:
 
 
 def full_like(
-    x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[int] | None = None
+    x: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    shape: Sequence[int] | None = None,
+    sharding: Any = None,
 ) -> Any:
     """Return a scalar repeated over the shape of ``x``, in its dtype.
 
@@ -142,6 +151,8 @@ def full_like(
       fill_value: a scalar array or a Python number.
       dtype: the result's dtype, if not that of ``x``.
       shape: the result's shape, if not that of ``x``.
+      sharding: how the result is divided: a sharding, or a spec under ``set_mesh``; over explicit
+        axes as ``x``, if not given and the shape is that of ``x``.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.full_like(jnp.ones((2, 2)), 7).tolist()
@@ -149,7 +160,11 @@ def full_like(
     >>> lax.full_like(jnp.ones(2), 3, dtype="int32", shape=(3,)).tolist()
     [3, 3, 3]
     """
+    if sharding is None and shape is None and is_array(x):
+        sharding = abstractify(x).division
     sizes = shape_of(x) if shape is None else shape
+    if sharding is not None:
+        return with_out_sharding(full_like, (), sharding, x, fill_value, dtype, sizes)
     if dtype is None:
         dtype = dtypes.dtype(x)
         if dtypes.is_weakly_typed(x) and not is_array(fill_value):
@@ -157,11 +172,16 @@ def full_like(
     return full(sizes, fill_value, dtype)
 
 
-def empty(shape: Sequence[int], dtype: Any) -> Any:
+def empty(shape: Sequence[int], dtype: Any, *, out_sharding: Any = None) -> Any:
     """Return an array of a shape and dtype; its elements are zeros.
+
+    Args:
+      shape: the shape.
+      dtype: the dtype.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     >>> from jxkernel import lax
     >>> lax.empty((2,), "float32").shape
     (2,)
     """
-    return full(shape, 0, dtype)
+    return full(shape, 0, dtype, sharding=out_sharding)

@@ -13,7 +13,7 @@ The transpose of ``reshard`` brings a cotangent back to the type of the operand;
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from jxkernel import runtime
+from jxkernel import runtime, tree
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.division import AS_TYPED, division_of, explicit_axes_of
@@ -25,6 +25,7 @@ from jxkernel.sharding.mesh import concrete_mesh
 from jxkernel.sharding.spec import axes_of
 
 __all__ = [
+    "asked_sharding",
     "constrain",
     "lie_as",
     "lie_like",
@@ -256,13 +257,13 @@ def without_division(x: Any) -> Any:
 def with_out_sharding(
     function: Any, operands: Sequence[Any], out_sharding: Any, *args: Any, **params: Any
 ) -> Any:
-    """Return what a function of arrays gives, its one result divided as asked: ``out_sharding=``.
+    """Return what a function of arrays gives, its result divided as asked: ``out_sharding=``.
 
     XLA decides what happens between, as it does where nothing is explicit.
 
     Args:
       function: the function.
-      operands: its arrays, which come first.
+      operands: its arrays, or trees of them, which come first.
       out_sharding: a sharding, or a spec for the mesh of ``set_mesh`` or of an operand.
       *args: its other arguments.
       **params: its keyword arguments.
@@ -272,13 +273,13 @@ def with_out_sharding(
       ValueError: the result cannot be divided so.
       RuntimeError: a spec is given and there is no mesh that it refers to.
     """
-    avals = [abstractify(operand) for operand in operands]
-    sharding = _resolved(out_sharding, avals)
-    return lie_as(function(*map(mesh_cast, operands), *args, **params), sharding)
+    sharding = asked_sharding(out_sharding, operands)
+    out = function(*tree.map(mesh_cast, tuple(operands)), *args, **params)
+    return tree.map(lambda leaf: lie_as(leaf, sharding), out)
 
 
-def _resolved(out_sharding: Any, avals: Sequence[ShapedArray]) -> NamedSharding:
-    """Return a sharding for what a user gives as ``out_sharding``."""
+def asked_sharding(out_sharding: Any, operands: Sequence[Any] = ()) -> NamedSharding:
+    """Return a sharding for what a user gives as ``out_sharding``; see ``with_out_sharding``."""
     if isinstance(out_sharding, NamedSharding):
         return out_sharding
     if not isinstance(out_sharding, PartitionSpec):
@@ -286,8 +287,8 @@ def _resolved(out_sharding: Any, avals: Sequence[ShapedArray]) -> NamedSharding:
             f"out_sharding got {out_sharding!r:.100} of type {type(out_sharding).__name__}: give a "
             "NamedSharding, or under set_mesh a PartitionSpec"
         )
-    divisions = [aval.division for aval in avals if aval.division is not None]
-    mesh = get_mesh() or (divisions[0].mesh if divisions else None)
+    found = [abstractify(operand).division for operand in tree.leaves(tuple(operands))]
+    mesh = get_mesh() or next((each.mesh for each in found if each is not None), None)
     if mesh is None:
         raise RuntimeError(
             f"out_sharding={out_sharding} refers to no mesh: call it under "

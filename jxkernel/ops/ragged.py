@@ -21,6 +21,7 @@ from jxkernel.ops.convert import convert_element_type
 from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.cumulative import cumsum
 from jxkernel.ops.moving import move_axis
+from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.precision import PrecisionLike
 from jxkernel.ops.select import select_n
 from jxkernel.ops.shape import reshape
@@ -52,6 +53,7 @@ def ragged_dot(
     precision: PrecisionLike = None,
     preferred_element_type: Any = None,
     group_offset: Any = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Multiply each group of rows of a matrix with a matrix of its own.
 
@@ -62,6 +64,7 @@ def ragged_dot(
       precision: how precisely float32 is multiplied on hardware that could be less precise.
       preferred_element_type: the dtype of sums and result; the operands' where not given.
       group_offset: the first group to compute; not supported.
+      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
 
     Returns:
       an (m, n) matrix.
@@ -79,7 +82,14 @@ def ragged_dot(
     """
     numbers = RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,))
     return ragged_dot_general(
-        lhs, rhs, group_sizes, numbers, precision, preferred_element_type, group_offset
+        lhs,
+        rhs,
+        group_sizes,
+        numbers,
+        precision,
+        preferred_element_type,
+        group_offset,
+        out_sharding,
     )
 
 
@@ -91,6 +101,7 @@ def ragged_dot_general(
     precision: PrecisionLike = None,
     preferred_element_type: Any = None,
     group_offset: Any = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Contract arrays of which one axis of the left falls into groups.
 
@@ -106,6 +117,7 @@ def ragged_dot_general(
       precision: how precisely float32 is multiplied on hardware that could be less precise.
       preferred_element_type: the dtype of sums and result; the operands' where not given.
       group_offset: the first group to compute; not supported.
+      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
 
     Raises:
       TypeError: shapes, dtypes or dimension numbers do not fit.
@@ -118,6 +130,10 @@ def ragged_dot_general(
     >>> lax.ragged_dot_general(jnp.ones((3, 2)), jnp.ones((3, 4)), jnp.array([2, 1]), numbers).shape
     (2, 2, 4)
     """
+    if out_sharding is not None:
+        how = (ragged_dot_dimension_numbers, precision, preferred_element_type, group_offset)
+        operands = (lhs, rhs, group_sizes)
+        return with_out_sharding(ragged_dot_general, operands, out_sharding, *how)
     if group_offset is not None:
         raise NotImplementedError("ragged_dot with group_offset: cut the groups off beforehand")
     sizes = abstractify(group_sizes)

@@ -22,6 +22,7 @@ from jxkernel.core.zeros import Zero
 from jxkernel.ops import divisions
 from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim
 from jxkernel.ops.joining import stack
+from jxkernel.ops.placing import asked_sharding, lie_as
 from jxkernel.ops.slicing import index_in_dim
 from jxkernel.ops.structural import example_ndim, front, integers
 
@@ -195,6 +196,8 @@ def rng_bit_generator(
     shape: Sequence[int],
     dtype: Any = np.uint32,
     algorithm: RandomAlgorithm | int = RandomAlgorithm.RNG_DEFAULT,
+    *,
+    out_sharding: Any = None,
 ) -> list[Any]:
     """Return the next state of a generator of XLA's, and random bits.
 
@@ -203,6 +206,7 @@ def rng_bit_generator(
       shape: the shape of the bits.
       dtype: an unsigned dtype.
       algorithm: a ``RandomAlgorithm``, or its number.
+      out_sharding: how the bits are divided over explicit mesh axes.
 
     Returns:
       the new state and the bits.
@@ -220,12 +224,15 @@ def rng_bit_generator(
     >>> bits.shape
     (3,)
     """
-    return rng_bit_generator_p.bind(
+    state, bits = rng_bit_generator_p.bind(
         key,
         shape=integers(shape),
         dtype=dtypes.check_and_canonicalize_user_dtype(dtype, "rng_bit_generator"),
         algorithm=_algorithm(algorithm),
     )
+    if out_sharding is not None:
+        bits = lie_as(bits, asked_sharding(out_sharding))
+    return [state, bits]
 
 
 def _algorithm(algorithm: RandomAlgorithm | int) -> RandomAlgorithm:

@@ -29,6 +29,7 @@ from jxkernel.ops.broadcast import (
 from jxkernel.ops.compare import comparison_kind, eq
 from jxkernel.ops.joining import concatenate
 from jxkernel.ops.moving import move_axis
+from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.reference import untyped_numpy
 from jxkernel.ops.select import select_n
 from jxkernel.ops.shape import reshape
@@ -202,13 +203,14 @@ reduce_min_p = _reduction(
 reduce_min_p.define(jvp=_extreme_jvp(reduce_min_p))
 
 
-def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
+def reduce_max(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
     """Return the greatest element along axes; NaN where there is one.
 
     Args:
       operand: an array of a number dtype or of booleans; complex numbers are ordered by their
         real, then their imaginary parts.
       axes: the axes to reduce, non-negative and distinct.
+      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
 
     Raises:
       ValueError: an axis does not exist or is named twice.
@@ -220,10 +222,12 @@ def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
     >>> lax.reduce_max(jnp.array([[1.0, 8.0], [5.0, -2.0]]), (0,)).tolist()
     [5.0, 8.0]
     """
+    if out_sharding is not None:
+        return with_out_sharding(reduce_max, (operand,), out_sharding, axes)
     return reduce_max_p.bind(operand, axes=integers(axes))
 
 
-def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
+def reduce_min(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
     """Return the least element along axes; NaN where there is one.
 
     Arguments, errors and derivative are like those of ``reduce_max``.  StableHLO ``reduce`` with
@@ -233,6 +237,8 @@ def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
     >>> lax.reduce_min(jnp.array([[1.0, 8.0], [5.0, -2.0]]), (0,)).tolist()
     [1.0, -2.0]
     """
+    if out_sharding is not None:
+        return with_out_sharding(reduce_min, (operand,), out_sharding, axes)
     return reduce_min_p.bind(operand, axes=integers(axes))
 
 

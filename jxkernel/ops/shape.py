@@ -226,13 +226,20 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
 # ---------------------------------------------------------------- broadcasting as NumPy does
 
 
-def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
+def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -> Any:
     """Add leading axes of the given sizes, along which the array is repeated.
+
+    Args:
+      operand: an array.
+      sizes: the sizes of the new axes.
+      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.broadcast(jnp.array([1, 2]), (2,)).tolist()
     [[1, 2], [1, 2]]
     """
+    if out_sharding is not None:
+        return with_out_sharding(broadcast, (operand,), out_sharding, sizes)
     shape = shape_of(operand)
     new = integers(sizes)
     places = tuple(range(len(new), len(new) + len(shape)))

@@ -150,6 +150,7 @@ Args:
   key: a key.
   shape: the result's shape.
   dtype: a floating dtype; the default one where not given.
+  out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
 >>> from jxkernel import random
 >>> random.{0}(random.key(0), (3,)).shape
@@ -165,9 +166,12 @@ def _without_parameters(name: str, transform: Callable[[Any], Any], low: Any, do
     def drawn(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
         return transform(uniform_floats(words, name, shape, dtype, low(dtype), 1.0))
 
-    def distribution(key: Any, shape: int | Sequence[int] = (), dtype: Any = None) -> Any:
+    def distribution(
+        key: Any, shape: int | Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None
+    ) -> Any:
         words, generator = checked_words(name, key)
-        return drawn(words, generator.name, canonical_shape(shape), float_dtype(name, dtype))
+        result = drawn(words, generator.name, canonical_shape(shape), float_dtype(name, dtype))
+        return placed(result, None, out_sharding)
 
     distribution.__name__ = distribution.__qualname__ = name
     distribution.__doc__ = f"{doc}\n{_PLAIN.format(name)}"
@@ -269,6 +273,8 @@ def gumbel(
     shape: int | Sequence[int] = (),
     dtype: Any = None,
     mode: str | None = None,
+    *,
+    out_sharding: Any = None,
 ) -> Any:
     """Return random numbers of the standard Gumbel distribution.
 
@@ -278,6 +284,7 @@ def gumbel(
       dtype: a floating dtype; the default one where not given.
       mode: ``"low"``, the default, for one word of bits each, or ``"high"`` for two, which resolve
         the upper tail finely.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     Raises:
       ValueError: another mode.
@@ -287,10 +294,12 @@ def gumbel(
     (2,)
     """
     if not finely("gumbel", mode):
-        return _gumbel(key, shape, dtype)
+        return placed(_gumbel(key, shape, dtype), None, out_sharding)
     words, generator = checked_words("gumbel", key)
     found = float_dtype("gumbel", dtype)
-    return _fine_gumbel(words, generator.name, canonical_shape(shape), found)
+    return placed(
+        _fine_gumbel(words, generator.name, canonical_shape(shape), found), None, out_sharding
+    )
 
 
 # ---------------------------------------------------------------- with parameters
@@ -367,7 +376,15 @@ _draw_wald = drawing_with("wald", _wald)
 _draw_triangular = drawing_with("triangular", _triangular)
 
 
-def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None) -> Any:
+def truncated_normal(
+    key: Any,
+    lower: Any,
+    upper: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Any:
     """Return standard normal numbers on the condition that they lie between two bounds.
 
     Args:
@@ -376,16 +393,19 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
       upper: the upper bound; all results lie strictly between the two.
       shape: the result's shape; that of the bounds where not given.
       dtype: a floating dtype.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     >>> from jxkernel import random
     >>> x = random.truncated_normal(random.key(2), -1.0, 0.5, (100,))
     >>> bool((x > -1).all() and (x < 0.5).all())
     True
     """
-    return _draw_truncated(key, shape, dtype, lower, upper)
+    return placed(_draw_truncated(key, shape, dtype, lower, upper), None, out_sharding)
 
 
-def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Any:
+def rayleigh(
+    key: Any, scale: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
     """Return random numbers of the Rayleigh distribution: lengths of normal vectors in a plane.
 
     Args:
@@ -393,16 +413,19 @@ def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Any:
       scale: the standard deviation of the components.
       shape: the result's shape; that of ``scale`` where not given.
       dtype: a floating dtype.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     >>> from jxkernel import random
     >>> x = random.rayleigh(random.key(0), 2.0, (4,))
     >>> x.shape, bool((x > 0).all())
     ((4,), True)
     """
-    return _draw_rayleigh(key, shape, dtype, scale)
+    return placed(_draw_rayleigh(key, shape, dtype, scale), None, out_sharding)
 
 
-def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
+def pareto(
+    key: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
     """Return random numbers of the Pareto distribution of density b / x^(b+1) for x ≥ 1.
 
     Args:
@@ -410,13 +433,14 @@ def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
       b: the exponent, positive.
       shape: the result's shape; that of ``b`` where not given.
       dtype: a floating dtype.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     >>> from jxkernel import random
     >>> x = random.pareto(random.key(0), 3.0, (4,))
     >>> x.shape, bool((x >= 1).all())
     ((4,), True)
     """
-    return _draw_pareto(key, shape, dtype, b)
+    return placed(_draw_pareto(key, shape, dtype, b), None, out_sharding)
 
 
 def weibull_min(
@@ -439,7 +463,9 @@ def weibull_min(
     return _draw_weibull(key, shape, dtype, scale, concentration)
 
 
-def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None) -> Any:
+def lognormal(
+    key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
     """Return exp of normal numbers of standard deviation ``sigma``.
 
     Args:
@@ -447,24 +473,31 @@ def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None) 
       sigma: the standard deviation of the logarithm.
       shape: the result's shape; that of ``sigma`` where not given.
       dtype: a floating dtype.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     >>> from jxkernel import random
     >>> x = random.lognormal(random.key(0), 0.5, (4,))
     >>> x.shape, bool((x > 0).all())
     ((4,), True)
     """
-    return _draw_lognormal(key, shape, dtype, sigma)
+    return placed(_draw_lognormal(key, shape, dtype, sigma), None, out_sharding)
 
 
-def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Return lengths of standard normal vectors of three components.
+
+    Args:
+      key: a key.
+      shape: the result's shape.
+      dtype: a floating dtype.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     >>> from jxkernel import random
     >>> x = random.maxwell(random.key(0), (4,))
     >>> x.shape, bool((x > 0).all())
     ((4,), True)
     """
-    return _draw_maxwell(key, shape, dtype)
+    return placed(_draw_maxwell(key, shape, dtype), None, out_sharding)
 
 
 def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Any:
@@ -477,7 +510,9 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype:
     return _draw_double_maxwell(key, shape, dtype, loc, scale)
 
 
-def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Any:
+def wald(
+    key: Any, mean: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
     """Return random numbers of the inverse Gaussian distribution of a mean and scale 1.
 
     Args:
@@ -485,17 +520,25 @@ def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Any:
       mean: the mean, positive.
       shape: the result's shape; that of ``mean`` where not given.
       dtype: a floating dtype.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     >>> from jxkernel import random
     >>> x = random.wald(random.key(0), 1.5, (4,))
     >>> x.shape, bool((x > 0).all())
     ((4,), True)
     """
-    return _draw_wald(key, shape, dtype, mean)
+    return placed(_draw_wald(key, shape, dtype, mean), None, out_sharding)
 
 
 def triangular(
-    key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None
+    key: Any,
+    left: Any,
+    mode: Any,
+    right: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
 ) -> Any:
     """Return random numbers whose density rises from ``left`` to ``mode`` and falls to ``right``.
 
@@ -506,10 +549,11 @@ def triangular(
       right: the greatest.
       shape: the result's shape; that of the parameters where not given.
       dtype: a floating dtype.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     >>> from jxkernel import random
     >>> x = random.triangular(random.key(0), 1.0, 2.0, 4.0, (5,))
     >>> bool((x >= 1).all() and (x <= 4).all())
     True
     """
-    return _draw_triangular(key, shape, dtype, left, mode, right)
+    return placed(_draw_triangular(key, shape, dtype, left, mode, right), None, out_sharding)

@@ -10,6 +10,7 @@ import numpy as np
 import jxkernel.numpy as jnp
 from jxkernel import dtypes
 from jxkernel.api.scanning import scan
+from jxkernel.numpy.creation import placed
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
     argument_aval,
@@ -38,7 +39,13 @@ def _poisson(words: Any, rate: Any, name: str, shape: Shape, dtype: Any, exact: 
 
 
 def poisson(
-    key: Any, lam: Any, shape: Any = None, dtype: Any = None, *, method: str = "exact"
+    key: Any,
+    lam: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    method: str = "exact",
+    out_sharding: Any = None,
 ) -> Any:
     """Return numbers of events of which ``lam`` are expected.
 
@@ -49,6 +56,7 @@ def poisson(
       dtype: an integer dtype; numbers past its end become its end.
       method: ``"exact"``, or ``"approximate"``: without trial and error, by an expansion about
         the normal distribution for rates above 10.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     Raises:
       ValueError: the dtype is not an integer one, the rates do not broadcast to the shape, or
@@ -64,7 +72,11 @@ def poisson(
     exact = check_method("poisson", method)
     words, generator = checked_words("poisson", key)
     sizes = joint_shape("poisson", shape, lam)
-    return _poisson(words, lam, generator.name, sizes, integer_dtype("poisson", dtype), exact)
+    return placed(
+        _poisson(words, lam, generator.name, sizes, integer_dtype("poisson", dtype), exact),
+        None,
+        out_sharding,
+    )
 
 
 def _counts_dtype(name: str, dtype: Any, *parameters: Any) -> Any:

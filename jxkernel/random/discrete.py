@@ -72,7 +72,9 @@ def _bernoulli(words: Any, p: Any, name: str, shape: Shape, fine: bool) -> Any:
     return lt(drawn, broadcast_to_shape(cast(p, dtype), shape))
 
 
-def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> Any:
+def bernoulli(
+    key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *, out_sharding: Any = None
+) -> Any:
     """Return booleans that are true with a given probability.
 
     Args:
@@ -81,6 +83,7 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> A
       shape: the result's shape; that of ``p`` where not given.
       mode: ``"low"`` for one word of bits each, or ``"high"`` for two, which resolve probabilities
         near 0.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     Raises:
       TypeError: ``p`` is complex.
@@ -94,7 +97,11 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> A
     words, generator = checked_words("bernoulli", key)
     if argument_aval("random.bernoulli", p, 1).dtype in dtypes.COMPLEX:
         raise TypeError("random.bernoulli takes real probabilities")
-    return _bernoulli(words, p, generator.name, joint_shape("bernoulli", shape, p), fine)
+    return placed(
+        _bernoulli(words, p, generator.name, joint_shape("bernoulli", shape, p), fine),
+        None,
+        out_sharding,
+    )
 
 
 @fused(static=("name", "shape", "dtype"), name="rademacher")
@@ -103,8 +110,16 @@ def _rademacher(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
     return ops.sub(ops.mul(cast(chosen, dtype), 2), 1)
 
 
-def rademacher(key: Any, shape: int | Sequence[int] = (), dtype: Any = None) -> Any:
+def rademacher(
+    key: Any, shape: int | Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
     """Return -1 or 1, each with probability one half.
+
+    Args:
+      key: a key.
+      shape: the result's shape.
+      dtype: a signed dtype; the default integers where not given.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     >>> from jxkernel import random
     >>> set(random.rademacher(random.key(0), (50,)).tolist()) == {-1, 1}
@@ -115,7 +130,9 @@ def rademacher(key: Any, shape: int | Sequence[int] = (), dtype: Any = None) -> 
         found = dtypes.default_int_dtype()
     else:
         found = dtypes.check_and_canonicalize_user_dtype(dtype, "random.rademacher")
-    return _rademacher(words, generator.name, canonical_shape(shape), found)
+    return placed(
+        _rademacher(words, generator.name, canonical_shape(shape), found), None, out_sharding
+    )
 
 
 # ---------------------------------------------------------------- integers
@@ -249,6 +266,8 @@ def categorical(
     shape: Any = None,
     replace: bool = True,
     mode: str | None = None,
+    *,
+    out_sharding: Any = None,
 ) -> Any:
     """Return random positions along an axis, with probabilities in proportion to exp(logits).
 
@@ -259,6 +278,7 @@ def categorical(
       shape: the result's shape, which ends in that of ``logits`` without the axis.
       replace: whether a category may be drawn again along the shape's leading axes.
       mode: ``"low"``, the default, or ``"high"``; see ``gumbel``.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     Raises:
       ValueError: the shape does not end so, there are not enough categories to draw without
@@ -280,14 +300,16 @@ def categorical(
     ):
         raise ValueError(f"random.categorical got shape {sizes}, which does not end in {own}")
     if replace:
-        return _categorical(words, logits, generator.name, place, sizes, fine)
+        return placed(
+            _categorical(words, logits, generator.name, place, sizes, fine), None, out_sharding
+        )
     prefix = sizes[: len(sizes) - len(own)]
     if prod(prefix) > aval.shape[place]:
         raise ValueError(
             f"random.categorical cannot draw {prod(prefix)} of {aval.shape[place]} categories "
             "without replacement"
         )
-    return _distinct(words, logits, generator.name, place, prefix, fine)
+    return placed(_distinct(words, logits, generator.name, place, prefix, fine), None, out_sharding)
 
 
 # ---------------------------------------------------------------- waiting times
@@ -302,7 +324,9 @@ def _geometric(words: Any, p: Any, name: str, shape: Shape, dtype: Any) -> Any:
     return cast(ops.add(floor(ops.div(logarithm(drawn), rate)), 1), dtype)
 
 
-def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
+def geometric(
+    key: Any, p: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
     """Return the numbers of trials up to the first success, at least 1.
 
     Args:
@@ -310,6 +334,7 @@ def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
       p: the probability of success, a number or array in (0, 1].
       shape: the result's shape; that of ``p`` where not given.
       dtype: an integer dtype.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     >>> from jxkernel import random
     >>> x = random.geometric(random.key(0), 0.3, (5,))
@@ -318,4 +343,8 @@ def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
     """
     words, generator = checked_words("geometric", key)
     sizes = joint_shape("geometric", shape, p)
-    return _geometric(words, p, generator.name, sizes, integer_dtype("geometric", dtype))
+    return placed(
+        _geometric(words, p, generator.name, sizes, integer_dtype("geometric", dtype)),
+        None,
+        out_sharding,
+    )

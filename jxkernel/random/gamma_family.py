@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
-from jxkernel.numpy.creation import canonical_shape
+from jxkernel.numpy.creation import canonical_shape, placed
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, broadcast_shapes, broadcast_to_shape, cast
 from jxkernel.random.continuous import (
@@ -87,7 +87,15 @@ _draw_t = drawing_with("t", _t)
 _draw_generalized_normal = drawing_with("generalized_normal", _generalized_normal)
 
 
-def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, method: str = "exact") -> Any:
+def gamma(
+    key: Any,
+    a: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    method: str = "exact",
+    out_sharding: Any = None,
+) -> Any:
     """Return random numbers of the gamma distribution of density xᵃ⁻¹ e⁻ˣ / Γ(a).
 
     Args:
@@ -96,6 +104,7 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, method: str
       shape: the result's shape; that of ``a`` where not given.
       dtype: a floating dtype.
       method: ``"exact"``, or ``"approximate"``: in one step, from normal numbers.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     Raises:
       ValueError: the dtype is not floating, or there is no such method.
@@ -109,11 +118,17 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, method: str
     >>> random.gamma(random.key(0), 3.0, (2, 3)).shape
     (2, 3)
     """
-    return _draw_gamma(key, shape, dtype, a, method=method)
+    return placed(_draw_gamma(key, shape, dtype, a, method=method), None, out_sharding)
 
 
 def loggamma(
-    key: Any, a: Any, shape: Any = None, dtype: Any = None, *, method: str = "exact"
+    key: Any,
+    a: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    method: str = "exact",
+    out_sharding: Any = None,
 ) -> Any:
     """Return logarithms of numbers of the gamma distribution, which do not underflow.
 
@@ -123,6 +138,7 @@ def loggamma(
       shape: the result's shape; that of ``a`` where not given.
       dtype: a floating dtype.
       method: ``"exact"``, or ``"approximate"``: in one step, from normal numbers.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     Raises:
       ValueError: the dtype is not floating, or there is no such method.
@@ -131,11 +147,18 @@ def loggamma(
     >>> bool(random.loggamma(random.key(0), 1e-4) < 0)
     True
     """
-    return _draw_loggamma(key, shape, dtype, a, method=method)
+    return placed(_draw_loggamma(key, shape, dtype, a, method=method), None, out_sharding)
 
 
 def beta(
-    key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *, method: str = "exact"
+    key: Any,
+    a: Any,
+    b: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    method: str = "exact",
+    out_sharding: Any = None,
 ) -> Any:
     """Return random numbers of the beta distribution of density ∝ xᵃ⁻¹ (1 - x)ᵇ⁻¹.
 
@@ -146,6 +169,7 @@ def beta(
       shape: the result's shape; that of the parameters where not given.
       dtype: a floating dtype.
       method: ``"exact"``, or ``"approximate"``: in one step, from normal numbers.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     Raises:
       ValueError: the dtype is not floating, or there is no such method.
@@ -154,11 +178,17 @@ def beta(
     >>> random.beta(random.key(0), 2.0, 3.0, (4,)).shape
     (4,)
     """
-    return _draw_beta(key, shape, dtype, a, b, method=method)
+    return placed(_draw_beta(key, shape, dtype, a, b, method=method), None, out_sharding)
 
 
 def chisquare(
-    key: Any, df: Any, shape: Any = None, dtype: Any = None, *, method: str = "exact"
+    key: Any,
+    df: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    method: str = "exact",
+    out_sharding: Any = None,
 ) -> Any:
     """Return random numbers of the chi-square distribution.
 
@@ -168,6 +198,7 @@ def chisquare(
       shape: the result's shape; that of ``df`` where not given.
       dtype: a floating dtype.
       method: ``"exact"``, or ``"approximate"``: in one step, from normal numbers.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     Raises:
       ValueError: the dtype is not floating, or there is no such method.
@@ -176,10 +207,18 @@ def chisquare(
     >>> random.chisquare(random.key(0), 3.0).shape
     ()
     """
-    return _draw_chisquare(key, shape, dtype, df, method=method)
+    return placed(_draw_chisquare(key, shape, dtype, df, method=method), None, out_sharding)
 
 
-def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) -> Any:
+def f(
+    key: Any,
+    dfnum: Any,
+    dfden: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Any:
     """Return random numbers of the F distribution, the ratio of two mean squares.
 
     Args:
@@ -188,15 +227,16 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) ->
       dfden: the denominator's.
       shape: the result's shape; that of the parameters where not given.
       dtype: a floating dtype.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     >>> from jxkernel import random
     >>> random.f(random.key(0), 3.0, 4.0, (2,)).shape
     (2,)
     """
-    return _draw_f(key, shape, dtype, dfnum, dfden)
+    return placed(_draw_f(key, shape, dtype, dfnum, dfden), None, out_sharding)
 
 
-def t(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Any:
+def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Return random numbers of Student's t distribution.
 
     Args:
@@ -204,15 +244,23 @@ def t(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Any:
       df: the degrees of freedom, positive.
       shape: the result's shape; that of ``df`` where not given.
       dtype: a floating dtype.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     >>> from jxkernel import random
     >>> random.t(random.key(0), 3.0, (2,)).shape
     (2,)
     """
-    return _draw_t(key, shape, dtype, df)
+    return placed(_draw_t(key, shape, dtype, df), None, out_sharding)
 
 
-def generalized_normal(key: Any, p: Any, shape: int | Sequence[int] = (), dtype: Any = None) -> Any:
+def generalized_normal(
+    key: Any,
+    p: Any,
+    shape: int | Sequence[int] = (),
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Any:
     """Return random numbers of the generalized normal distribution of density ∝ exp(-|x|ᵖ).
 
     Args:
@@ -220,12 +268,13 @@ def generalized_normal(key: Any, p: Any, shape: int | Sequence[int] = (), dtype:
       p: the exponent, positive: 2 is normal of variance 1/2, 1 is Laplace.
       shape: the result's shape.
       dtype: a floating dtype.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     >>> from jxkernel import random
     >>> random.generalized_normal(random.key(0), 1.5, (2,)).shape
     (2,)
     """
-    return _draw_generalized_normal(key, shape, dtype, p)
+    return placed(_draw_generalized_normal(key, shape, dtype, p), None, out_sharding)
 
 
 @fused(static=("name", "shape", "dtype"), name="dirichlet")
@@ -236,7 +285,9 @@ def _dirichlet(words: Any, alpha: Any, name: str, shape: Shape, dtype: Any) -> A
     return shares / shares.sum(-1, keepdims=True)
 
 
-def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Any:
+def dirichlet(
+    key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
     """Return random points whose coordinates are positive and sum to 1.
 
     Args:
@@ -244,6 +295,7 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Any
       alpha: the concentrations, positive, along the last axis.
       shape: the result's shape without the last axis; that of ``alpha`` where not given.
       dtype: a floating dtype.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     Raises:
       ValueError: ``alpha`` has no axis, or its leading axes do not broadcast to the shape.
@@ -266,4 +318,8 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Any
             f"random.dirichlet got alpha of shape {aval.shape}, whose leading axes do not "
             f"broadcast to shape {wanted}"
         )
-    return _dirichlet(words, alpha, generator.name, wanted, float_dtype("dirichlet", dtype))
+    return placed(
+        _dirichlet(words, alpha, generator.name, wanted, float_dtype("dirichlet", dtype)),
+        None,
+        out_sharding,
+    )

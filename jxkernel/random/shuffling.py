@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel.numpy.creation import asarray, canonical_shape
+from jxkernel.numpy.creation import asarray, canonical_shape, placed
 from jxkernel.numpy.cumulation import cumsum
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.mathematics import log
@@ -51,7 +51,9 @@ def _shuffled(words: Any, x: Any, name: str, axis: int) -> Any:
     return x
 
 
-def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Any:
+def permutation(
+    key: Any, x: Any, axis: int = 0, independent: bool = False, *, out_sharding: Any = None
+) -> Any:
     """Return the elements of an array, or the integers below a number, in random order.
 
     Args:
@@ -59,6 +61,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
       x: an array, or an integer n for ``arange(n)``.
       axis: the axis to permute along.
       independent: whether each vector along the axis gets an order of its own.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     Raises:
       ValueError: the axis is out of range.
@@ -72,14 +75,14 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
     words, generator = checked_words("permutation", key)
     rank = argument_aval("random.permutation", x).ndim
     if not rank:
-        return _shuffled(words, arange(index(x)), generator.name, 0)
+        return placed(_shuffled(words, arange(index(x)), generator.name, 0), None, out_sharding)
     if not -rank <= axis < rank:
         raise ValueError(f"random.permutation got axis {axis} for an array of rank {rank}")
     axis %= rank
     if independent or rank == 1:
-        return _shuffled(words, x, generator.name, axis)
+        return placed(_shuffled(words, x, generator.name, axis), None, out_sharding)
     order = _shuffled(words, arange(np.shape(x)[axis]), generator.name, 0)
-    return take(x, order, axis)
+    return placed(take(x, order, axis), None, out_sharding)
 
 
 def choice(

@@ -199,6 +199,78 @@ PROGRAMS = {
         "8@x,4@y",
     ),
     "arange": (lambda a: jnp.arange(8.0, out_sharding=P("x")), [XY], "8@x"),
+    "repeat out_sharding": (
+        lambda a: jnp.repeat(a, 2, axis=0, out_sharding=P("y", "x")),
+        [XY],
+        "16@y,4@x",
+    ),
+    "broadcast out_sharding": (
+        lambda a: lax.broadcast(a[:, 0], (2,), out_sharding=P("y", "x")),
+        [X],
+        "2@y,8@x",
+    ),
+    "reduce_sum out_sharding": (
+        lambda a: lax.reduce_sum(a, (0,), out_sharding=P("x")),
+        [XY],
+        "4@x",
+    ),
+    "reduce_max out_sharding": (
+        lambda a: lax.reduce_max(a, (0,), out_sharding=P("x")),
+        [XY],
+        "4@x",
+    ),
+    "reduce_min out_sharding": (lambda a: lax.reduce_min(a, (0,), out_sharding=P()), [XY], "4"),
+    "reduce out_sharding": (
+        lambda a: lax.reduce(a, 0.0, lax.add, (1,), out_sharding=P("y")),
+        [XY],
+        "8@y",
+    ),
+    "conv out_sharding": (
+        lambda a: lax.conv(a[:, None], jnp.ones((2, 1, 2)), (1,), "SAME"),
+        [X],
+        "8@x,2,4",
+    ),
+    "conv of divided features out_sharding": (
+        lambda a, w: lax.conv_general_dilated(
+            a[..., None], w[..., None], (1,), "VALID", out_sharding=P("x")
+        ),
+        [XY, ((6, 4), None, "y")],
+        "8@x,6,1",
+    ),
+    "ragged_dot out_sharding": (
+        lambda a: lax.ragged_dot(a, jnp.ones((2, 4, 3)), jnp.array([5, 3]), out_sharding=P("x")),
+        [XY],
+        "8@x,3",
+    ),
+    "percentile out_sharding": (
+        lambda a: jnp.percentile(a, 50, axis=0, out_sharding=P("y")),
+        [XY],
+        "4@y",
+    ),
+    "bincount out_sharding": (
+        lambda a: jnp.bincount(jnp.arange(3), length=8, out_sharding=P("x")),
+        [XY],
+        "8@x",
+    ),
+    "histogram out_sharding": (
+        lambda a: jnp.histogram(a, bins=4, out_sharding=P("x"))[0],
+        [XY],
+        "4@x",
+    ),
+    "full sharding": (
+        lambda a: lax.full((8,), 2.0, sharding=NamedSharding(jx.sharding.get_mesh(), P("x"))),
+        [XY],
+        "8@x",
+    ),
+    "empty out_sharding": (lambda a: lax.empty((8,), np.float32, out_sharding=P("x")), [XY], "8@x"),
+    "full_like": (lambda a: lax.full_like(a, 2.0), [XY], "8@x,4@y"),
+    "bits out_sharding": (
+        lambda a: lax.rng_bit_generator(np.arange(4, dtype=np.uint32), (8,), out_sharding=P("x"))[
+            1
+        ],
+        [XY],
+        "8@x",
+    ),
     "grad of dot out_sharding": (
         jx.grad(lambda a, b: (jnp.dot(a, b, out_sharding=P("x")) ** 2).sum()),
         [XY, ((4, 8), "y")],
@@ -227,7 +299,7 @@ PROGRAMS = {
 }
 
 
-SPEC_NEEDED = re.compile("out_sharding|reshard|auto_axes|shard_map|arange")
+SPEC_NEEDED = re.compile("sharding|reshard|auto_axes|shard_map|arange")
 COMMON = ["sin", "sum axis", "ravel both", "gather", "dot", "scan carry", "cond", "grad of weights"]
 COMMON += ["vmap sum", "einsum out_sharding", "grad of dot out_sharding", "shard_map sum"]
 EAGER = ["sum axis", "dot", "grad of whole weights", "dot out_sharding"]
@@ -458,6 +530,20 @@ def test_primitives_without_a_rule_ask_to_leave_them_to_xla(put, explicit):
     assert halves_p.bind(put(*XY)).sharding == NamedSharding(explicit, P("x", "y"))
 
 
+DISTRIBUTIONS = [
+    *[(name,) for name in ("exponential", "gumbel", "laplace", "logistic", "cauchy", "maxwell")],
+    ("rademacher",),
+    *[
+        (name, 0.5)
+        for name in ("bernoulli", "rayleigh", "pareto", "lognormal", "wald", "geometric")
+    ],
+    *[(name, 2.0) for name in ("gamma", "loggamma", "chisquare", "t", "poisson")],
+    *[(name, 1.0, 2.0) for name in ("truncated_normal", "beta", "f")],
+    ("generalized_normal", 2.0),
+    ("triangular", 0.0, 1.0, 2.0),
+]
+
+
 def test_creation_and_drawing_divide_results_as_asked(explicit):
     with jx.set_mesh(explicit):
         for make in (
@@ -470,6 +556,18 @@ def test_creation_and_drawing_divide_results_as_asked(explicit):
             lambda how: jx.ops.segment_sum(np.ones((3, 2)), np.arange(3), 8, out_sharding=how),
         ):
             assert typed(make(P("x"))) == "8@x,2"
+        for distribution, *parameters in DISTRIBUTIONS:
+            draw = getattr(jx.random, distribution)
+
+            def drawn(key, *args, draw=draw):
+                return draw(key, *args, (8,), out_sharding=P("x"))
+
+            (aval,) = jx.make_jaxpr(drawn)(jx.random.key(0), *parameters).out_avals
+            assert aval.short().endswith("[8@x]"), distribution
+        order = jx.random.permutation(jx.random.key(0), 8, out_sharding=P("x"))
+        assert (typed(order), sorted(order.tolist())) == ("8@x", list(range(8)))
+        chosen = jx.random.categorical(jx.random.key(0), jnp.zeros((8, 3)), out_sharding=P("x"))
+        assert typed(chosen) == "8@x"
         with pytest.raises(TypeError, match="out_sharding got 3"):
             jnp.dot(np.ones(3), np.ones(3), out_sharding=3)
     with pytest.raises(RuntimeError, match="refers to no mesh"):
