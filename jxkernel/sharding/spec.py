@@ -1,6 +1,7 @@
 """``PartitionSpec``: which mesh axes each axis of an array is divided over."""
 
 from collections.abc import Hashable, Iterator
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 __all__ = ["PartitionSpec", "axes_of"]
@@ -26,6 +27,37 @@ def _entry(value: Any) -> Any:
     return value
 
 
+def _refuse_partial_sums(given: dict[str, Any], partitions: tuple[Any, ...]) -> None:
+    """Refuse ``unreduced`` and ``reduced``, with the reason that comes first.
+
+    Raises:
+      TypeError: one is no set.
+      ValueError: one holds None or a mesh axis that is named elsewhere.
+      NotImplementedError: they are as they should be.
+    """
+    seen = {name: "an entry" for entry in partitions for name in axes_of(entry)}
+    for parameter, names in given.items():
+        if not isinstance(names, (set, frozenset)):
+            raise TypeError(f"PartitionSpec needs a set of mesh axes as {parameter}, got {names!r}")
+        if None in names:
+            raise ValueError(f"PartitionSpec got None in {parameter}: name mesh axes")
+        for name in names:
+            if name in seen:
+                raise ValueError(
+                    f"PartitionSpec got {name!r} both in {parameter} and in {seen[name]}"
+                )
+            seen[name] = parameter
+    found = {parameter: set(names) for parameter, names in given.items() if names}
+    if found:
+        written = ", ".join([f"{parameter}={names}" for parameter, names in found.items()])
+        raise NotImplementedError(
+            f"PartitionSpec got {written}: values whose sums over devices are put off are not "
+            "supported. Leave it out, and devices sum where the result is made: "
+            "out_sharding=P('x'). To say yourself where they do, write the stretch as a "
+            "jxkernel.shard_map, in which jxkernel.lax.psum or psum_scatter sums"
+        )
+
+
 class PartitionSpec:
     """For each axis of an array, the mesh axis that it is divided over.
 
@@ -35,6 +67,13 @@ class PartitionSpec:
 
     Args:
       *partitions: the entries, in the order of the axes.
+      unreduced: an empty set: axes over which sums are put off are not supported.
+      reduced: an empty set; likewise.
+
+    Raises:
+      TypeError: ``unreduced`` or ``reduced`` is no set.
+      ValueError: it holds None or an axis that is named elsewhere.
+      NotImplementedError: it holds anything else.
 
     Example:
       >>> from jxkernel.sharding import PartitionSpec as P
@@ -48,8 +87,18 @@ class PartitionSpec:
 
     partitions: tuple[Any, ...]
 
-    def __init__(self, *partitions: Any) -> None:
+    unreduced: frozenset[Hashable] = frozenset()
+    reduced: frozenset[Hashable] = frozenset()
+
+    def __init__(
+        self,
+        *partitions: Any,
+        unreduced: AbstractSet[Hashable] = frozenset(),
+        reduced: AbstractSet[Hashable] = frozenset(),
+    ) -> None:
         self.partitions = tuple([_entry(value) for value in partitions])
+        if unreduced or reduced:
+            _refuse_partial_sums({"unreduced": unreduced, "reduced": reduced}, self.partitions)
         self._hash = hash(self.partitions)
 
     def __iter__(self) -> Iterator[Any]:

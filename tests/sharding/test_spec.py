@@ -45,6 +45,24 @@ def test_spec_is_a_sequence_compared_by_its_entries():
 
 
 @pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"unreduced": {"y"}}, NotImplementedError, r"unreduced=\{'y'\}.*out_sharding=P\('x'\)"),
+        ({"reduced": {"y"}}, NotImplementedError, r"reduced=\{'y'\}.*shard_map.*psum"),
+        ({"unreduced": {"x"}}, ValueError, "'x' both in unreduced and in an entry"),
+        ({"unreduced": {"y"}, "reduced": {"y"}}, ValueError, "both in reduced and in unreduced"),
+        ({"unreduced": "y"}, TypeError, "set of mesh axes as unreduced, got 'y'"),
+        ({"reduced": {None}}, ValueError, "None in reduced"),
+    ],
+)
+def test_sums_that_are_put_off_are_refused(given, error, message):
+    with pytest.raises(error, match=message):
+        P("x", **given)
+    assert P("x", unreduced=set(), reduced=frozenset()) == P("x")
+    assert (P("x").unreduced, P("x").reduced) == (frozenset(), frozenset())
+
+
+@pytest.mark.parametrize(
     ("entry", "names"),
     [(None, ()), ("x", ("x",)), (("x", "y"), ("x", "y")), (P.UNCONSTRAINED, ())],
 )
