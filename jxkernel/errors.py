@@ -34,6 +34,7 @@ The tree (built-in base in parentheses):
     ├── ImmutableArrayError (TypeError)                `x[i] = v` on an array
     ├── AxisError (ValueError)                         `in_axes`/`out_axes` do not fit
     ├── IncompatibleDevicesError (ValueError)          arguments of one call lie on other devices
+    ├── NoMeshError (RuntimeError, ValueError)         a spec is given, and no mesh is set
     ├── UnboundAxisError (NameError)                   a collective names an axis that is not there
     ├── NonHashableStaticArgumentError (ValueError)    a static argument cannot key a cache
     ├── TypePromotionError (ValueError)                two dtypes have no common one
@@ -76,6 +77,7 @@ __all__ = [
     "KeyReuseError",
     "KeyTypeError",
     "LeakError",
+    "NoMeshError",
     "NonConcreteBooleanIndexError",
     "NonFiniteError",
     "NonHashableStaticArgumentError",
@@ -484,6 +486,27 @@ class ShardingTypeError(JXError, TypeError):
         self.operation = operation
         self.operands = operands
         self.why = why
+
+
+class NoMeshError(JXError, RuntimeError, ValueError):
+    """A ``PartitionSpec`` is given where no mesh is set that it could refer to.
+
+    Args:
+      who: the function that got it, with the parameter.
+      spec: the spec, as it prints.
+    """
+
+    def __init__(self, who: str, spec: str, **parts: Any) -> None:
+        advice = (
+            "call it under `with jxkernel.set_mesh(mesh):`",
+            f"or give a sharding: NamedSharding(mesh, {spec})",
+        )
+        super().__init__(
+            f"{who} requires a non-empty mesh in context: {spec} refers to no mesh.",
+            **{"instead": advice, **parts},
+        )
+        self.who = who
+        self.spec = spec
 
 
 class CarryTypeError(JXError, TypeError):

@@ -27,6 +27,7 @@ from jxkernel.errors import (
     KeyReuseError,
     KeyTypeError,
     LeakError,
+    NoMeshError,
     NonConcreteBooleanIndexError,
     NonFiniteError,
     NonHashableStaticArgumentError,
@@ -138,6 +139,11 @@ EXAMPLES: list[tuple[JXError, type[Exception], list[str]]] = [
         ),
         TypeError,
         ["add got f32[8@x], f32[8@y], which divide axis 0 differently"],
+    ),
+    (
+        NoMeshError("reshard out_shardings", "P('x',)"),
+        ValueError,
+        ["reshard out_shardings", "P('x',) refers to no mesh", "set_mesh", "NamedSharding(mesh, P"],
     ),
     (
         CarryTypeError("scan", "carry[0]", "i32[]", "f32[]"),

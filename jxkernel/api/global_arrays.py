@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from math import prod
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,8 @@ def make_mesh(
       devices: the devices to take; those of the default platform, all processes' included.
 
     Raises:
-      ValueError: there are fewer devices than the mesh has places.
+      TypeError: a size is no whole number.
+      ValueError: there are fewer devices than the mesh has places, or a size is not positive.
 
     Example:
       >>> import jxkernel as jx
@@ -43,17 +45,20 @@ def make_mesh(
       Mesh('data': 1, 'model': 1, axis_types=(Explicit, Explicit))
     """
     available = list(runtime.devices() if devices is None else devices)
-    count = prod(axis_sizes)
+    sizes = tuple([index(size) for size in axis_sizes])
+    if any(size < 1 for size in sizes):
+        raise ValueError(f"make_mesh needs sizes of at least 1, got {sizes} for axes {axis_names}")
+    count = prod(sizes)
     if count > len(available):
         raise ValueError(
             f"Number of devices {len(available)} must be >= the product of mesh_shape "
-            f"{tuple(axis_sizes)}: on the CPU, ask for more with "
+            f"{sizes}: on the CPU, ask for more with "
             f"jxkernel.config.update('jax_num_cpu_devices', {count})"
         )
     chosen = np.empty(count, dtype=object)
     chosen[:] = available[:count]
     kinds = AxisType.Explicit if axis_types is None else axis_types
-    return Mesh(chosen.reshape(tuple(axis_sizes)), axis_names, kinds)
+    return Mesh(chosen.reshape(sizes), axis_names, kinds)
 
 
 def create_device_mesh(

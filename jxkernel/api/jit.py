@@ -230,8 +230,13 @@ class JitState:
         ins = outs = None
         if given is not None:
             positional, keyword = call.in_tree.children()
+            if keyword.num_leaves:
+                by_keyword = sorted(keyword.unflatten([None] * keyword.num_leaves))
+                raise ValueError(
+                    f"{self.name} has in_shardings, which are of positional arguments, and got "
+                    f"arguments by keyword: {by_keyword}; pass these by position"
+                )
             ins = given.flat_for(positional, "jit", "in_shardings")
-            ins += [None] * keyword.num_leaves
             names = partial(leaf_names, self.fun, call)
             check_arguments(call.flat, ins, names, self.name)
         if wanted is not None:

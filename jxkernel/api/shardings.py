@@ -7,6 +7,7 @@ from typing import Any
 from jxkernel import tree
 from jxkernel._jaxlib import ArrayImpl, Device
 from jxkernel.core.avals import abstractify, shape_of
+from jxkernel.errors import NoMeshError
 from jxkernel.ops.placing import constrain, lie_as
 from jxkernel.records import record
 from jxkernel.runtime.clients import sharding_on
@@ -47,11 +48,7 @@ def as_sharding(value: Any, who: str, where: str = "shardings", mesh: Any = None
     if isinstance(value, PartitionSpec):
         mesh = get_mesh() or mesh
         if mesh is None:
-            raise RuntimeError(
-                f"{who} requires a non-empty mesh in context if you are passing `PartitionSpec`s "
-                f"to {where}: call it under `with jxkernel.set_mesh(mesh):`, or pass "
-                "NamedSharding(mesh, spec)"
-            )
+            raise NoMeshError(f"{who} {where}", repr(value))
         return NamedSharding(mesh, value)
     if isinstance(value, Device):
         return sharding_on(value)

@@ -200,6 +200,11 @@ def _shard_map_lower(
     manual_axes: tuple[Any, ...],
     **params: Any,
 ) -> Sequence[Any]:
+    if mesh.size > 1 and not context.module.partitioned:
+        raise ValueError(
+            f"shard_map over {mesh} has no devices to run on: it is an abstract mesh, and no "
+            "argument lies on a mesh with these axes; call it under `with jxkernel.set_mesh(mesh):`"
+        )
     partial = set(manual_axes) != set(mesh.axis_names)
     ins = [
         _entries(spec, aval.ndim, open_axes=partial)

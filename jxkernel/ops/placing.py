@@ -19,6 +19,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.division import AS_TYPED, division_of, explicit_axes_of
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero
+from jxkernel.errors import NoMeshError
 from jxkernel.ops import divisions
 from jxkernel.sharding import AxisType, Mesh, NamedSharding, PartitionSpec, get_mesh
 from jxkernel.sharding.mesh import concrete_mesh
@@ -290,10 +291,7 @@ def asked_sharding(out_sharding: Any, operands: Sequence[Any] = ()) -> NamedShar
     found = [abstractify(operand).division for operand in tree.leaves(tuple(operands))]
     mesh = get_mesh() or next((each.mesh for each in found if each is not None), None)
     if mesh is None:
-        raise RuntimeError(
-            f"out_sharding={out_sharding} refers to no mesh: call it under "
-            "`with jxkernel.set_mesh(mesh):`, or give NamedSharding(mesh, spec)"
-        )
+        raise NoMeshError("out_sharding", repr(out_sharding))
     return NamedSharding(mesh, out_sharding)
 
 

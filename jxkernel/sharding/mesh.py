@@ -80,6 +80,8 @@ def _types(axis_types: Any, count: int, default: AxisType) -> tuple[AxisType, ..
     if axis_types is None:
         return (default,) * count
     types = (axis_types,) * count if isinstance(axis_types, AxisType) else tuple(axis_types)
+    if not all(isinstance(kind, AxisType) for kind in types):
+        raise TypeError(f"A mesh needs AxisTypes as axis_types, got {types}: AxisType.Auto")
     if len(types) != count:
         raise ValueError(f"A mesh of {count} axes needs as many axis_types, got {types}")
     return types
@@ -145,6 +147,7 @@ class Mesh(_Axes):
     As a context manager (``with mesh:``) it is the mesh that bare partition specs refer to.
 
     Raises:
+      TypeError: what stands for a device is none, or for an axis's type.
       ValueError: the ranks differ, a name is used twice, or a device appears twice.
 
     Example:
@@ -181,6 +184,8 @@ class Mesh(_Axes):
     def _check_devices(self) -> None:
         seen: set[Any] = set()
         for device in self.device_tuple:
+            if not hasattr(device, "client"):
+                raise TypeError(f"A mesh needs devices, as of jxkernel.devices(), got {device!r}")
             if device in seen:
                 raise ValueError(
                     f"A mesh cannot have a device twice: {device} is in {self.devices}"

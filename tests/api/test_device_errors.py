@@ -12,7 +12,7 @@ import pytest
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import lax
-from jxkernel.errors import IncompatibleDevicesError
+from jxkernel.errors import IncompatibleDevicesError, NoMeshError
 from jxkernel.sharding import AbstractMesh, Mesh, NamedSharding
 from jxkernel.sharding import PartitionSpec as P
 from tests.many_devices import over
@@ -199,6 +199,24 @@ def test_error_names_the_axis_the_size_and_the_argument(mesh, row, error):
         (lambda m: mapped(m, lambda v: v, P("z"))(EIGHT), ValueError, "in_specs: .*z"),
         (lambda m: mapped(m, lambda v: v, P("x"), P("z"))(EIGHT), ValueError, "out_specs: .*z"),
         (lambda m: jx.make_mesh((16,), "x"), ValueError, "8 must be >= .*16"),
+        (lambda m: Mesh(np.array([1, 2]), "x"), TypeError, "needs devices.* got 1"),
+        (lambda m: Mesh(m.devices, ("x", "y"), "auto"), TypeError, "needs AxisTypes"),
+        (lambda m: jx.make_mesh((0,), "x"), ValueError, r"at least 1, got \(0,\) for axes x"),
+        (lambda m: jx.make_mesh((-4, 2), ("x", "y")), ValueError, r"at least 1, got \(-4, 2\)"),
+        (lambda m: jx.make_mesh((2.5,), "x"), TypeError, "float.* integer"),
+        (lambda m: jx.device_put(EIGHT, P("x")), NoMeshError, "device_put device.*P\\('x',\\)"),
+        (lambda m: jx.reshard(EIGHT, P("x")), ValueError, "reshard out_shardings.*no mesh"),
+        (lambda m: jx.jit(jnp.sin, in_shardings=P("x"))(EIGHT), RuntimeError, "jit in_shardings"),
+        (
+            lambda m: jx.jit(lambda a, b: a, in_shardings=over(m, "x"))(EIGHT, b=EIGHT),
+            ValueError,
+            "arguments by keyword: ..b..; pass",
+        ),
+        (
+            lambda m: mapped(m.abstract_mesh, lambda a: a)(EIGHT),
+            ValueError,
+            "no devices to run on: it is an abstract mesh",
+        ),
         (lambda m: jx.devices("abacus"), RuntimeError, "Unknown backend 'abacus'.*cpu"),
     ],
 )
