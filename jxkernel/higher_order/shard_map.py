@@ -39,7 +39,7 @@ from jxkernel.ops.arithmetic import div
 from jxkernel.ops.collectives import psum_p
 from jxkernel.ops.moving import move_axis
 from jxkernel.ops.shape import expand_dims, squeeze
-from jxkernel.ops.varying import agreeing
+from jxkernel.ops.varying import agreeing, vary
 from jxkernel.sharding import NamedSharding, PartitionSpec
 from jxkernel.sharding.spec import axes_of
 from jxkernel.transforms.batching import batch_program
@@ -79,16 +79,39 @@ def bind_shard_map(
     if not check_vma:
         args = agreeing(args)
     whole = (PartitionSpec(),) * len(closed.consts)
-    return shard_map_p.bind(
-        *closed.consts,
-        *args,
-        jaxpr=hoist(closed),
-        mesh=mesh,
-        in_specs=(*whole, *in_specs),
-        out_specs=out_specs,
-        manual_axes=manual_axes,
-        check_vma=check_vma,
-    )
+    params = {
+        "mesh": mesh,
+        "in_specs": (*whole, *in_specs),
+        "out_specs": out_specs,
+        "manual_axes": manual_axes,
+        "check_vma": check_vma,
+    }
+    program = hoist(closed)
+    if check_vma:
+        program = _varying_results(program, params)
+    return shard_map_p.bind(*closed.consts, *args, jaxpr=program, **params)
+
+
+def _varying_results(program: ClosedJaxpr, params: dict[str, Any]) -> ClosedJaxpr:
+    """Return a program whose results vary over the axes that their specs name.
+
+    A result that is the same on all devices of such an axis stands in the whole once for each of
+    them: going backwards the cotangents of these copies are summed.
+    """
+    named = [named_axes(spec) for spec in params["out_specs"]]
+    pairs = zip(named, program.out_avals, strict=True)
+    if all(axes <= aval.vma for axes, aval in pairs):
+        return program
+
+    def run(*args: Any) -> list[Any]:
+        outs = eval_jaxpr(program.jaxpr, program.consts, *args)
+        return [vary(out, axes) for out, axes in zip(outs, named, strict=True)]
+
+    def make() -> ClosedJaxpr:
+        with _inside(params):
+            return trace_flat(run, program.in_avals, name=program.jaxpr.name)
+
+    return remembered(program, ("varying results", tuple(named)), make)
 
 
 def _inside(params: dict[str, Any]) -> AbstractContextManager[None]:

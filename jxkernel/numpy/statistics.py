@@ -370,7 +370,8 @@ def histogram(
     """
     if out_sharding is not None:
         sharding = asked_sharding(out_sharding, (a,))
-        counts, edges = histogram(*tree.map(mesh_cast, (a, bins, range, weights)), density)
+        a, bins, range, weights = tree.map(mesh_cast, (a, bins, range, weights))
+        counts, edges = histogram(a, bins, range, weights, density)
         return lie_as(counts, sharding), edges
     check_arguments("histogram", a, *(() if weights is None else (weights,)))
     if weights is not None and np.shape(weights) != np.shape(a):

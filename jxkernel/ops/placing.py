@@ -11,6 +11,7 @@ The transpose of ``reshard`` brings a cotangent back to the type of the operand;
 """
 
 from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import Any
 
 from jxkernel import runtime, tree
@@ -276,7 +277,7 @@ def with_out_sharding(
     """
     sharding = asked_sharding(out_sharding, operands)
     out = function(*tree.map(mesh_cast, tuple(operands)), *args, **params)
-    return tree.map(lambda leaf: lie_as(leaf, sharding), out)
+    return tree.map(partial(lie_as, sharding=sharding), out)
 
 
 def asked_sharding(out_sharding: Any, operands: Sequence[Any] = ()) -> NamedSharding:

@@ -243,3 +243,24 @@ def test_custom_cotangent_that_varies_where_its_value_does_not_is_refused(line):
     )
     with pytest.raises(ValueError, match=r"args\[0\], got f32\[3\]\{V:i\}.*lax.psum"):
         mapped(line, lambda w, x: jx.grad(lambda w: scaled(w, x).sum())(w))(W, X)
+
+
+@pytest.mark.parametrize("check_vma", [True, False])
+@pytest.mark.parametrize("inner", [False, True])
+def test_copies_that_a_spec_makes_of_one_value_each_count_backwards(line, check_vma, inner):
+    """A result that is the same on all devices, under a spec that stacks it once for each."""
+
+    def fun(w: Any, x: Any) -> Any:
+        return jnp.sin(jx.jit(lambda w: w * 2)(w) if inner else w * 2)
+
+    stacked = jx.shard_map(
+        fun, mesh=line, in_specs=(P(), P("i")), out_specs=P("i"), check_vma=check_vma
+    )
+    weights = np.arange(SIZE * 3, dtype=np.float32) + 1
+    plain = jnp.cos(2 * W) * 2
+    grad = jx.grad(lambda w: (stacked(w, X) * weights).sum())(W)
+    np.testing.assert_allclose(grad, plain * weights.reshape(SIZE, 3).sum(0), rtol=1e-5)
+    _, tangent = jx.jvp(lambda w: stacked(w, X), (W,), (W,))
+    np.testing.assert_allclose(tangent, np.tile(plain * W, SIZE), rtol=1e-5)
+    batched = jx.vmap(jx.grad(lambda w: stacked(w, X).sum()))(np.stack([W, 2 * W]))
+    np.testing.assert_allclose(batched[0], SIZE * plain, rtol=1e-5)
