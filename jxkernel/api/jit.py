@@ -37,6 +37,7 @@ from jxkernel.api.shardings import (
     constrained,
     lying,
     naming_leaf,
+    positional_shardings,
 )
 from jxkernel.api.traced import clear_traced
 from jxkernel.compile import (
@@ -229,14 +230,7 @@ class JitState:
             return None, None
         ins = outs = None
         if given is not None:
-            positional, keyword = call.in_tree.children()
-            if keyword.num_leaves:
-                by_keyword = sorted(keyword.unflatten([None] * keyword.num_leaves))
-                raise ValueError(
-                    f"{self.name} has in_shardings, which are of positional arguments, and got "
-                    f"arguments by keyword: {by_keyword}; pass these by position"
-                )
-            ins = given.flat_for(positional, "jit", "in_shardings")
+            ins = positional_shardings(given, call.in_tree, self.name)
             names = partial(leaf_names, self.fun, call)
             check_arguments(call.flat, ins, names, self.name)
         if wanted is not None:

@@ -104,6 +104,28 @@ class GivenShardings:
         return [as_sharding(leaf, who, where) for leaf in tree.leaves(full, is_leaf=_is_leaf)]
 
 
+def positional_shardings(given: GivenShardings, in_tree: Any, who: str) -> list[Any]:
+    """Return what ``jit`` was given for the leaves of a call's arguments, all positional.
+
+    Args:
+      given: the tree.
+      in_tree: the structure of the positional and the keyword arguments.
+      who: the function's name.
+
+    Raises:
+      ValueError: an argument came by keyword, or the tree is no prefix of theirs.
+      RuntimeError: a spec refers to no mesh.
+    """
+    positional, keyword = in_tree.children()
+    if keyword.num_leaves:
+        by_keyword = sorted(keyword.unflatten([None] * keyword.num_leaves))
+        raise ValueError(
+            f"{who} has in_shardings, which are of positional arguments, and got arguments by "
+            f"keyword: {by_keyword}; pass these by position"
+        )
+    return given.flat_for(positional, "jit", "in_shardings")
+
+
 def check_arguments(args: Sequence[Any], shardings: Sequence[Any], names: Any, who: str) -> None:
     """Check arguments against the shardings that ``jit`` was given for them.
 
