@@ -154,14 +154,12 @@ def conv_general_dilated(
         return with_out_sharding(conv_general_dilated, (lhs, rhs), out_sharding, *how, *counts)
     lhs_shape, rhs_shape = shape_of(lhs), shape_of(rhs)
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
-    count = len(lhs_shape) - 2
-    ones = (1,) * count
+    ones = (1,) * (len(lhs_shape) - 2)
     left_dilation = ones if lhs_dilation is None else integers(lhs_dilation)
     right_dilation = ones if rhs_dilation is None else integers(rhs_dilation)
     strides = integers(window_strides)
-    _check_counts(
-        count, window_strides=strides, lhs_dilation=left_dilation, rhs_dilation=right_dilation
-    )
+    steps = {"lhs_dilation": left_dilation, "rhs_dilation": right_dilation}
+    _check_counts(len(ones), window_strides=strides, **steps)
     if isinstance(padding, str):
         if any(step != 1 for step in left_dilation):
             raise ValueError(
@@ -169,15 +167,11 @@ def conv_general_dilated(
                 "(low, high) per axis, or use conv_transpose"
             )
         sizes = [lhs_shape[axis] for axis in numbers.lhs_spec[2:]]
-        windows = [
-            dilated(rhs_shape[axis], step)
-            for axis, step in zip(numbers.rhs_spec[2:], right_dilation, strict=True)
-        ]
-        padding = padtype_to_pads(sizes, windows, strides, padding)
-    if preferred_element_type is not None:
-        preferred_element_type = dtypes.check_and_canonicalize_user_dtype(
-            preferred_element_type, "conv_general_dilated"
-        )
+        windows = map(dilated, [rhs_shape[axis] for axis in numbers.rhs_spec[2:]], right_dilation)
+        padding = padtype_to_pads(sizes, list(windows), strides, padding)
+    wanted = preferred_element_type
+    if wanted is not None:
+        wanted = dtypes.check_and_canonicalize_user_dtype(wanted, "conv_general_dilated")
     return conv_general_dilated_p.bind(
         lhs,
         rhs,
@@ -189,7 +183,7 @@ def conv_general_dilated(
         feature_group_count=index(feature_group_count),
         batch_group_count=index(batch_group_count),
         precision=canonical_precision(precision),
-        preferred_element_type=preferred_element_type,
+        preferred_element_type=wanted,
     )
 
 
