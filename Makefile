@@ -31,8 +31,8 @@ python = $(shell for p in python$(1) python3 python \
   $${PYENV_ROOT:-$$HOME/.pyenv}/versions/$(1).*/bin/python; do \
   $$p -c '$(is_python); print(sys.executable)' 2>/dev/null && break; done)
 
-.PHONY: help lab lab-dev front demo test test-all test-matrix check format surface bench scaling \
-  chromium clean
+.PHONY: help lab lab-dev front screenshots demo test test-all test-matrix check format surface bench \
+  scaling chromium clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
@@ -85,8 +85,12 @@ lab-dev: .venv/.dev labextension/node_modules/.installed ## the same, built anew
 	@trap 'kill 0' EXIT
 	(cd labextension
 	node_modules/.bin/tsc --watch --preserveWatchOutput &
-	$(BUILDER) watch --development .) &
-	.venv/bin/jupyter lab --notebook-dir=demos $$([ "$$(id -u)" != 0 ] || echo --allow-root) $(LAB_ARGS)
+	$(BUILDER) watch --development=True .) &
+	.venv/bin/jupyter lab --LabApp.extra_labextensions_path=labextension/dist --notebook-dir=demos \
+	  $$([ "$$(id -u)" != 0 ] || echo --allow-root) $(LAB_ARGS)
+
+screenshots: .venv/.dev chromium ## take the pictures of docs/images/ in light and dark
+	.venv/bin/python -m tests.front.screenshots
 
 demo: .venv/.demo ## run demos/*.ipynb headless into build/demos/*.html
 	rm -rf build/demos

@@ -213,6 +213,8 @@ def _environment(home: Path) -> dict[str, str]:
         "JUPYTERLAB_WORKSPACES_DIR": home / "workspaces",
         "XDG_CACHE_HOME": home / "cache",
         "PYTHONPATH": ROOT,
+        # In a virtual environment Jupyter would take the lab extension that is installed there.
+        "JUPYTER_PREFER_ENV_PATH": 0,
     }
     return {**os.environ, **{name: str(path) for name, path in folders.items()}}
 
@@ -289,8 +291,7 @@ class Notebook:
         self.page.add_init_script(HELP)
         self.open(kernel=kernel)
         if dark:
-            self.command("apputils:change-theme", theme="JupyterLab Dark")
-            self.page.wait_for_selector("body[data-jp-theme-light=false]", state="attached")
+            use_theme(self, "JupyterLab Dark")
 
     def _raised(self, error: Any) -> None:
         if str(error) not in NOT_OURS:
@@ -394,3 +395,9 @@ class Notebook:
             "() => { void jupyterapp.shell.currentWidget?.sessionContext?.shutdown() }"
         )
         self._context.close()
+
+
+def use_theme(notebook: Notebook, theme: str) -> None:
+    """Changes the theme, and waits until it is there. The server keeps it."""
+    notebook.command("apputils:change-theme", theme=theme)
+    notebook.page.wait_for_selector(f"body[data-jp-theme-name='{theme}']", state="attached")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.front.jupyter import PICTURES, Notebook, Server
+from tests.front.jupyter import PICTURES, Notebook, Server, use_theme
 
 axe = pytest.importorskip("axe_playwright_python.base", reason="axe-playwright-python")
 
@@ -37,11 +37,6 @@ FOUND = """async ours => {
 def findings(notebook: Notebook) -> list[str]:
     """What axe-core calls serious or critical."""
     return notebook.page.evaluate(FOUND, OURS)
-
-
-def use_theme(notebook: Notebook, theme: str) -> None:
-    notebook.command("apputils:change-theme", theme=theme)
-    notebook.page.wait_for_selector(f"body[data-jp-theme-name='{theme}']", state="attached")
 
 
 def unfold(notebook: Notebook) -> None:
