@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, hlo
-from jxkernel.core.avals import abstractify
+from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.zeros import Zero, zero_scalar
 from jxkernel.ops.arithmetic import div, mul, neg
 from jxkernel.ops.compare import eq
@@ -156,12 +156,18 @@ def complex(x: Any, y: Any) -> Any:
 # ---------------------------------------------------------------- conj
 
 
-def _conj_lower(context: Any, x: Any) -> Any:
-    part = hlo.tensor_type(context.avals_in[0].shape, component_dtype(context.avals_in[0].dtype))
+def lower_conjugate(context: Any, x: Any, aval: ShapedArray) -> Any:
+    """Append the operations that negate the imaginary part of a value of a complex type."""
+    part = hlo.tensor_type(aval.shape, component_dtype(aval.dtype))
     real_part = context.value("stablehlo.real", part, (x,))
     imag_part = context.value("stablehlo.imag", part, (x,))
     negated = context.value("stablehlo.negate", part, (imag_part,))
-    return context.value("stablehlo.complex", context.out_type, (real_part, negated))
+    kind = hlo.tensor_type(aval.shape, aval.dtype)
+    return context.value("stablehlo.complex", kind, (real_part, negated))
+
+
+def _conj_lower(context: Any, x: Any) -> Any:
+    return lower_conjugate(context, x, context.avals_in[0])
 
 
 # Re(ct · conj z) = Re(conj ct · z).

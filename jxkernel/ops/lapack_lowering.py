@@ -1,7 +1,8 @@
-"""Calls of LAPACK kernels from CPU programs, with what their interface asks for.
+"""Calls of LAPACK kernels from CPU programs, and of their like on GPUs.
 
 Matrices are column-major and batch axes come first; a kernel's ``info`` says whether it
-succeeded, and where it did not the results are made NaN.
+succeeded, and where it did not the results are made NaN.  The kernels of GPUs come with the
+platform's plugin; they are named here and need not be there for a program to be lowered.
 """
 
 from collections.abc import Sequence
@@ -13,9 +14,24 @@ from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray
 from jxkernel.runtime import prepare_lapack
 
-__all__ = ["Argument", "call_lapack", "check_matrix_dtype", "nan_where_failed", "real_dtype"]
+__all__ = [
+    "Argument",
+    "call_gpu",
+    "call_lapack",
+    "check_matrix_dtype",
+    "nan_where_failed",
+    "on_gpu",
+    "real_dtype",
+]
 
 _PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+
+
+_LIBRARIES = {
+    "cuda": {"solver": "cusolver", "sparse": "cusparse", "hybrid": "cuhybrid", "own": "cu"},
+    "rocm": {"solver": "hipsolver", "sparse": "hipsparse", "hybrid": "hiphybrid", "own": "hip"},
+}
+"""For each platform of GPUs the prefixes of its kernels, by the library that they are from."""
 
 
 class Argument(NamedTuple):
@@ -25,11 +41,13 @@ class Argument(NamedTuple):
       shape: its shape, batch axes first.
       dtype: its dtype.
       core: how many of its last axes are the kernel's own: 2 for matrices, 1 for vectors.
+      by_rows: whether matrices lie by rows, which is their transpose by columns.
     """
 
     shape: tuple[int, ...]
     dtype: Any
     core: int
+    by_rows: bool = False
 
 
 def real_dtype(dtype: Any) -> Any:
@@ -54,7 +72,7 @@ def _layout(argument: Argument) -> Any:
     """Return the axes from the fastest to the slowest: matrices by columns, batches outermost."""
     rank = len(argument.shape)
     order = list(range(rank))[::-1]
-    if argument.core == 2:
+    if argument.core == 2 and not argument.by_rows:
         order[:2] = [rank - 2, rank - 1]
     body = "[]" if not order else str(order)
     return f"dense<{body}> : tensor<{rank}xindex>"
@@ -78,8 +96,9 @@ def call_lapack(
     dtype: Any,
     config: str = "",
     aliases: Sequence[tuple[int, int]] = (),
+    gpu: tuple[str, str] | None = None,
 ) -> list[Any]:
-    """Append the call of a kernel.
+    """Append the call of a kernel of LAPACK, or on a GPU of its like.
 
     Args:
       context: the lowering context.
@@ -89,6 +108,23 @@ def call_lapack(
       dtype: the dtype that chooses the kernel.
       config: the kernel's attributes as MLIR, such as ``uplo = 76 : ui8``.
       aliases: which (operand, result) pairs share a buffer.
+      gpu: the kernel for GPUs with the same operands and results, as for ``call_gpu``, and its
+        attributes; None where there is none.
+
+    Raises:
+      NotImplementedError: there is no kernel for the program's platform.
+    """
+    if gpu is not None and on_gpu(context):
+        kernel, attributes = gpu
+        return call_gpu(context, kernel, operands, results, config=attributes, aliases=aliases)
+    check_kernel(context)
+    prepare_lapack()
+    target = f"lapack_{_PREFIXES[dtype.name]}{routine}_ffi"
+    return _call(context, target, operands, results, config, aliases)
+
+
+def check_kernel(context: Any) -> None:
+    """Refuse a platform for which there is no kernel.
 
     Raises:
       NotImplementedError: the program is not for a CPU.
@@ -98,9 +134,48 @@ def call_lapack(
             f"{context.primitive_name} has no kernel for platform {context.module.platform!r}: "
             "move its operands to the CPU"
         )
-    prepare_lapack()
+
+
+def on_gpu(context: Any) -> bool:
+    """Whether a program is for a GPU of a maker whose kernels are known."""
+    return context.module.platform in _LIBRARIES
+
+
+def call_gpu(
+    context: Any,
+    kernel: str,
+    operands: Sequence[tuple[Any, Argument]],
+    results: Sequence[Argument],
+    *,
+    config: str = "",
+    aliases: Sequence[tuple[int, int]] = (),
+) -> list[Any]:
+    """Append the call of a kernel on a GPU.
+
+    Args:
+      context: the lowering context, of a program for a GPU.
+      kernel: its name, with the kind of its library in place of the maker's prefix:
+        ``solver_geqrf_ffi`` is ``cusolver_geqrf_ffi`` on CUDA.
+      operands: the operands' values and types.
+      results: the results' types.
+      config: the kernel's attributes as MLIR.
+      aliases: which (operand, result) pairs share a buffer.
+    """
+    kind, _, name = kernel.partition("_")
+    target = f"{_LIBRARIES[context.module.platform][kind]}_{name}"
+    return _call(context, target, operands, results, config, aliases)
+
+
+def _call(
+    context: Any,
+    target: str,
+    operands: Sequence[tuple[Any, Argument]],
+    results: Sequence[Argument],
+    config: str,
+    aliases: Sequence[tuple[int, int]],
+) -> list[Any]:
     attributes = {
-        "call_target_name": hlo.string_attr(f"lapack_{_PREFIXES[dtype.name]}{routine}_ffi"),
+        "call_target_name": hlo.string_attr(target),
         "has_side_effect": hlo.bool_attr(False),
         "api_version": hlo.i32_attr(4),
         "backend_config": hlo.parse_attribute(f"{{{config}}}"),

@@ -143,6 +143,10 @@ def _eig_lower(
         f"compute_{side} = {ord('V' if flag else 'N')} : ui8"
         for side, flag in zip(("left", "right"), wanted, strict=True)
     )
+    sides = ", ".join(
+        f"{side} = {str(flag).lower()}"
+        for side, flag in zip(("left", "right"), wanted, strict=True)
+    )
     results = call_lapack(
         context,
         "geev",
@@ -155,6 +159,7 @@ def _eig_lower(
         ],
         dtype=aval.dtype,
         config=config,
+        gpu=("hybrid_eig_real" if split else "hybrid_eig_comp", f'{sides}, magma = "auto"'),
     )
     *found, left, right, info = results
     w = found[0]

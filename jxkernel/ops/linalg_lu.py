@@ -15,7 +15,7 @@ from jxkernel.ops.bits import bitwise_and
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.compare import ge
 from jxkernel.ops.indexing import take_along
-from jxkernel.ops.lapack_lowering import Argument, call_lapack, nan_where_failed
+from jxkernel.ops.lapack_lowering import Argument, call_gpu, call_lapack, nan_where_failed, on_gpu
 from jxkernel.ops.linalg_solve import batch_in_front, check_matrices, triangular_solve
 from jxkernel.ops.matrix import (
     identity_like,
@@ -86,6 +86,9 @@ def _permutation_lower(context: Any, pivots: Any, *, permutation_size: int) -> A
     places = context.value("stablehlo.iota", kind, (), along)
     if not given.size:
         return places
+    if on_gpu(context):
+        operand, result = Argument(given.shape, _INT, 1), Argument(out.shape, _INT, 1)
+        return call_gpu(context, "own_lu_pivots_to_permutation", [(pivots, operand)], [result])[0]
     types = (counter, kind, hlo.tensor_type(given.shape, _INT), kind)
     start = (context.constant(0, _INT), places, pivots, places)
     loop = context.op("stablehlo.while", types, start, None, 2)
@@ -202,6 +205,7 @@ def _lu_lower(context: Any, x: Any) -> list[Any]:
         [matrix, Argument(pivots_aval.shape, _INT, 1), Argument(out.shape[:-2], _INT, 0)],
         dtype=out.dtype,
         aliases=[(0, 0)],
+        gpu=("solver_getrf_ffi", ""),
     )
     factors = nan_where_failed(context, factors, matrix, info, "GE")
     # LAPACK counts from 1.

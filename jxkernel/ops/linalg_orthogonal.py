@@ -108,7 +108,13 @@ def _reflected(
     matrix = Argument(aval.shape, aval.dtype, 2)
     if not pivoting:
         return call_lapack(
-            context, "geqrf", [(x, matrix)], [matrix, vector], dtype=aval.dtype, aliases=[(0, 0)]
+            context,
+            "geqrf",
+            [(x, matrix)],
+            [matrix, vector],
+            dtype=aval.dtype,
+            aliases=[(0, 0)],
+            gpu=("solver_geqrf_ffi", ""),
         )
     order = Argument((*aval.shape[:-2], aval.shape[-1]), _INT, 1)
     free = context.splat(0, order.shape, _INT)
@@ -119,6 +125,7 @@ def _reflected(
         [matrix, order, vector],
         dtype=aval.dtype,
         aliases=[(0, 0), (1, 1)],
+        gpu=("hybrid_geqp3", 'magma = "auto"'),
     )
     # LAPACK counts from 1.
     kind = hlo.tensor_type(order.shape, _INT)
@@ -170,6 +177,7 @@ def _orgqr(context: Any, reflectors: Any, taus: Any, out: ShapedArray, vector: A
         [matrix],
         dtype=out.dtype,
         aliases=[(0, 0)],
+        gpu=("solver_orgqr_ffi", ""),
     )[0]
 
 
@@ -389,17 +397,19 @@ def _ormqr_lower(context: Any, a: Any, taus: Any, c: Any, *, left: bool, transpo
         Argument(aval.shape, aval.dtype, core)
         for aval, core in zip(context.avals_in, (2, 1, 2), strict=True)
     ]
+    config = ", ".join(
+        f"{name} = {'true' if value else 'false'}"
+        for name, value in (("left", left), ("transpose", transpose))
+    )
     return call_lapack(
         context,
         "unmqr" if is_complex_dtype(out.dtype) else "ormqr",
         list(zip((a, taus, c), arguments, strict=True)),
         [arguments[2]],
         dtype=out.dtype,
-        config=", ".join(
-            f"{name} = {'true' if value else 'false'}"
-            for name, value in (("left", left), ("transpose", transpose))
-        ),
+        config=config,
         aliases=[(2, 0)],
+        gpu=("solver_ormqr_ffi", config),
     )[0]
 
 

@@ -13,14 +13,18 @@ from jxkernel.errors import UndefinedRuleError
 from jxkernel.ops import divisions
 from jxkernel.ops.arithmetic import add, div, mul, sub
 from jxkernel.ops.compare import eq
+from jxkernel.ops.complex import lower_conjugate
 from jxkernel.ops.convert import convert_element_type
 from jxkernel.ops.lapack_lowering import (
     Argument,
+    call_gpu,
     call_lapack,
     is_complex_dtype,
     nan_where_failed,
+    on_gpu,
     real_dtype,
 )
+from jxkernel.ops.linalg_orthogonal import resized
 from jxkernel.ops.linalg_solve import batch_in_front, check_matrices, symmetrized
 from jxkernel.ops.matrix import (
     adjoint,
@@ -156,6 +160,7 @@ def _eigh_lower(context: Any, x: Any, *, lower: bool, **params: Any) -> list[Any
         dtype=out.dtype,
         config=f"mode = {ord('V')} : ui8, uplo = {ord('L' if lower else 'U')} : ui8",
         aliases=[(0, 0)],
+        gpu=("solver_syevd_ffi", f"algorithm = 0 : ui8, lower = {str(lower).lower()}"),
     )
     return [
         nan_where_failed(context, vectors, matrix, info),
@@ -271,6 +276,8 @@ def _svd_lower(
     aval = context.avals_in[0]
     if not aval.size:
         return [_part_of_identity(context, out, i) for i, out in enumerate(context.avals_out)]
+    if on_gpu(context):
+        return _svd_gpu_lower(context, x, full_matrices, compute_uv, routine)
     *batch, m, n = aval.shape
     k = min(m, n)
     matrix = Argument(aval.shape, aval.dtype, 2)
@@ -291,6 +298,90 @@ def _svd_lower(
     )
     results = [(s, vector), (u, left), (vh, right)][: len(context.avals_out)]
     return [nan_where_failed(context, value, argument, info) for value, argument in results]
+
+
+_JACOBI_SIZE = 1024
+"""Up to this size GPUs rotate pairs of columns (``gesvdj``), beyond it they iterate (``gesvd``)."""
+
+
+def _svd_gpu_lower(
+    context: Any, x: Any, full_matrices: bool, compute_uv: bool, routine: str
+) -> list[Any]:
+    aval = context.avals_in[0]
+    rotates = routine == "gesdd" and max(aval.shape[-2:]) <= _JACOBI_SIZE
+    parts = _rotated if rotates else _iterated
+    *values, info = parts(context, x, full_matrices, compute_uv)
+    return [
+        nan_where_failed(context, value, Argument(out.shape, out.dtype, core), info)
+        for value, out, core in zip(values, context.avals_out, (1, 2, 2), strict=False)
+    ]
+
+
+def _rotated(context: Any, x: Any, full_matrices: bool, compute_uv: bool) -> list[Any]:
+    """Return s, u, vᴴ and ``info`` of the kernel that gives whole u and v.
+
+    It gives v by columns, which read by rows is its transpose.
+    """
+    aval = context.avals_in[0]
+    *batch, m, n = aval.shape
+    matrix = Argument(aval.shape, aval.dtype, 2)
+    s_aval, *outs = context.avals_out
+    left = ShapedArray((*batch, m, m), aval.dtype)
+    right = ShapedArray((*batch, n, n), aval.dtype)
+    _, s, u, vh, info = call_gpu(
+        context,
+        "solver_gesvdj_ffi",
+        [(x, matrix)],
+        [
+            matrix,
+            Argument(s_aval.shape, s_aval.dtype, 1),
+            Argument(left.shape, aval.dtype, 2),
+            Argument(right.shape, aval.dtype, 2, by_rows=True),
+            Argument(tuple(batch), _INT, 0),
+        ],
+        config=f"compute_uv = {str(compute_uv).lower()}, full_matrices = true",
+        aliases=[(0, 0)],
+    )
+    if not compute_uv:
+        return [s, info]
+    if is_complex_dtype(aval.dtype):
+        vh = lower_conjugate(context, vh, right)
+    u = resized(context, u, left, outs[0].shape[-2:])
+    return [s, u, resized(context, vh, right, outs[1].shape[-2:]), info]
+
+
+def _iterated(context: Any, x: Any, full_matrices: bool, compute_uv: bool) -> list[Any]:
+    """Return s, u, vᴴ and ``info`` of the kernel that wants at least as many rows as columns.
+
+    A wider matrix lies by rows, so that the kernel sees its transpose: vᴴ and u change places.
+    """
+    aval = context.avals_in[0]
+    *batch, m, n = aval.shape
+    wide = m < n
+    matrix = Argument(aval.shape, aval.dtype, 2, wide)
+    s_aval, *outs = context.avals_out
+    if compute_uv:
+        factors = [Argument(out.shape, out.dtype, 2, wide) for out in outs]
+    else:
+        factors = [Argument(tuple(batch), aval.dtype, 0)] * 2
+    vector = Argument(s_aval.shape, s_aval.dtype, 1)
+    whole = full_matrices or not compute_uv
+    _, s, *found, info = call_gpu(
+        context,
+        "solver_gesvd_ffi",
+        [(x, matrix)],
+        [matrix, vector, *(factors[::-1] if wide else factors), Argument(tuple(batch), _INT, 0)],
+        config=", ".join(
+            f"{name} = {str(flag).lower()}"
+            for name, flag in (
+                ("compute_uv", compute_uv),
+                ("full_matrices", whole),
+                ("transposed", wide),
+            )
+        ),
+        aliases=[(0, 0)],
+    )
+    return [s, *((found[::-1] if wide else found) if compute_uv else ()), info]
 
 
 def _part_of_identity(context: Any, aval: ShapedArray, position: int) -> Any:

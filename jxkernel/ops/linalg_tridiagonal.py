@@ -14,8 +14,10 @@ from jxkernel.ops.arithmetic import sub
 from jxkernel.ops.broadcast import add_any, instantiate
 from jxkernel.ops.lapack_lowering import (
     Argument,
+    call_gpu,
     call_lapack,
     nan_where_failed,
+    on_gpu,
     real_dtype,
 )
 from jxkernel.ops.linalg_solve import batch_in_front, check_matrices
@@ -98,6 +100,8 @@ def _tridiagonal_solve_lower(context: Any, dl: Any, d: Any, du: Any, b: Any) -> 
     diagonal = Argument((*batch, rows), out.dtype, 1)
     matrix = Argument(out.shape, out.dtype, 2)
     operands = [(dl, diagonal), (d, diagonal), (du, diagonal), (b, matrix)]
+    if on_gpu(context):
+        return call_gpu(context, "sparse_gtsv2_ffi", operands, [matrix], aliases=[(3, 0)])[0]
     *_, x, info = call_lapack(
         context,
         "gtsv",
@@ -273,6 +277,7 @@ def _tridiagonal_lower(context: Any, a: Any, *, lower: bool) -> list[Any]:
         dtype=outs[0].dtype,
         config=f"uplo = {ord('L' if lower else 'U')} : ui8",
         aliases=[(0, 0)],
+        gpu=("solver_sytrd_ffi", f"lower = {str(lower).lower()}"),
     )
     return [
         nan_where_failed(context, value, argument, info)
