@@ -10,6 +10,7 @@ import numpy as np
 from jxkernel import dtypes, tree
 from jxkernel.api.arguments import function_name
 from jxkernel.api.jit import check_result, jit
+from jxkernel.api.traced import leaf_avals
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.jaxpr import eval_jaxpr
@@ -116,8 +117,8 @@ def _value_and_grad(
 ) -> Any:
     positions = argument_positions(fun, argnums, len(args))
     flat, in_tree = tree.flatten(tuple([args[position] for position in positions]))
-    for leaf in flat:
-        _check_input(abstractify(leaf), holomorphic, allow_int)
+    for aval in leaf_avals(f"the gradient of {function_name(fun)}", "args", flat, in_tree):
+        _check_input(aval, holomorphic, allow_int)
 
     def of_chosen(*chosen: Any) -> Any:
         given = list(args)

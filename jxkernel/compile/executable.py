@@ -498,7 +498,7 @@ def make_callable(
     """
 
     def cache_miss(*args: Any) -> tuple[Any, Any, bool]:
-        closed = program_for(tuple([_checked_aval(arg) for arg in args]))
+        closed = program_for(tuple([_checked_aval(name, arg) for arg in args]))
         if checking_keys():
             check_keys(closed, args, name)
         if checking_results():
@@ -523,7 +523,10 @@ def make_callable(
     return function
 
 
-def _checked_aval(arg: Any) -> ShapedArray:
+def _checked_aval(name: str, arg: Any) -> ShapedArray:
     if isinstance(arg, Tracer):
         raise unexpected_tracer(arg)
-    return abstractify(arg)
+    try:
+        return abstractify(arg)
+    except TypeError as error:
+        raise TypeError(f"{name}: {error}") from None

@@ -262,8 +262,11 @@ def check_and_canonicalize_user_dtype(dtype: DTypeLike, function: str = "") -> D
     Raises:
         TypeError: if it is no dtype that arrays can have.
     """
-    asked = as_dtype(dtype)
-    check_valid_dtype(asked)
+    try:
+        asked = as_dtype(dtype)
+        check_valid_dtype(asked)
+    except TypeError as error:
+        raise TypeError(f"{function} got dtype={dtype!r:.60}: {error}") from None
     # Python's own scalar types ask for "the usual one", which narrowing gives.
     found = _canonical(asked, enable_x64.value)
     if found != asked and dtype not in python_scalar_dtypes:

@@ -179,7 +179,7 @@ def _method(name: str, method: Any) -> ResizeMethod:
 
 def _checked(name: str, image: Any, shape: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the image's shape and the one wanted."""
-    own, wanted = argument_aval(name, image).shape, canonical_shape(shape)
+    own, wanted = argument_aval(name, image).shape, canonical_shape(shape, name)
     if len(own) != len(wanted):
         raise ValueError(f"{name} got shape={wanted} for an image of shape {own}: as many axes")
     return own, wanted

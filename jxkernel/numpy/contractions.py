@@ -11,7 +11,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray
-from jxkernel.errors import ShapeMismatchError
+from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.numpy.creation import user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, cast, promote_dtypes
@@ -416,7 +416,7 @@ def outer(a: Any, b: Any, out: None = None) -> Any:
     Array([[ 3,  4,  5],
            [ 6,  8, 10]], dtype=int32)
     """
-    x, y = promote_dtypes("outer", ravel(a), ravel(b))
+    x, y = map(ravel, promote_dtypes("outer", a, b))
     shape = (np.shape(x)[0], np.shape(y)[0])
     return mul(_spread(x, shape, 0), _spread(y, shape, 1))
 
@@ -477,7 +477,7 @@ def _summed_axes(
     if np.ndim(axes) == 0:
         count = whole_number("tensordot", "axes", axes)
         if count > min(a.ndim, b.ndim):
-            raise ValueError(
+            raise ShapeError(
                 f"tensordot(axes={count}) needs as many axes, got shapes {a.shape} and {b.shape}"
             )
         return tuple(range(a.ndim - count, a.ndim)), tuple(range(count))

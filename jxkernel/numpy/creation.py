@@ -58,7 +58,7 @@ _PYTHON_SCALARS = frozenset((bool, int, float, complex))
 _KIND_ORDER = (bool, int, float, complex)
 
 
-def canonical_shape(shape: Any, name: str = "the function", argument: str = "shape") -> Any:
+def canonical_shape(shape: Any, name: str, argument: str = "shape") -> Any:
     """Return a shape as a tuple of ints; one number is the shape of rank 1.
 
     Args:
@@ -250,7 +250,7 @@ def _from_sequence(value: Any, dtype: Any) -> Any:
 def _check_equal_shapes(parts: Sequence[Any]) -> None:
     shapes = [part.shape for part in parts]
     if len(set(shapes)) > 1:
-        raise ValueError(f"array got a list of arrays of unequal shapes {shapes}")
+        raise ShapeError(f"array got a list of arrays of unequal shapes {shapes}")
 
 
 def _leaf_kinds(value: Any) -> set[type]:
@@ -452,7 +452,7 @@ def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[Any, tuple[int, ..
     else:
         aval = argument_aval(name, a)
         own_shape, own_dtype, own_weak = aval.shape, aval.dtype, aval.weak_type
-    sizes = own_shape if shape is None else canonical_shape(shape)
+    sizes = own_shape if shape is None else canonical_shape(shape, name)
     return user_dtype(dtype, name) or own_dtype, sizes, own_weak and dtype is None
 
 

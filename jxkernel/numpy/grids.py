@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.api.traced import check_callable
 from jxkernel.core.trace import Tracer
 from jxkernel.numpy.creation import asarray, canonical_shape, user_dtype
 from jxkernel.numpy.fusing import fused
@@ -126,6 +127,7 @@ def fromfunction(
     """
     sizes = canonical_shape(shape, "fromfunction")
     found = user_dtype(dtype, "fromfunction")
+    check_callable("fromfunction", "function", function)
     return function(*_positions(sizes, found, False), **kwargs)
 
 

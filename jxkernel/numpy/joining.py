@@ -405,6 +405,7 @@ def resize(a: Any, new_shape: Any) -> Any:
     sizes = whole_numbers("resize", "new_shape", new_shape)
     if any(n < 0 for n in sizes):
         raise ValueError(f"resize got shape {sizes}: sizes are not negative")
+    argument_aval("resize", a)
     flat = ravel(a)
     wanted, given = prod(sizes), flat.size
     if not given and wanted:

@@ -34,6 +34,7 @@ from jxkernel.ops.complex import real as real_part
 from jxkernel.ops.identity import stop_gradient
 from jxkernel.ops.select import select
 from jxkernel.ops.special import bessel_i0e
+from jxkernel.ops.structural import whole_number
 
 __all__ = [
     "acos",
@@ -447,6 +448,7 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     """
     refuse_out("round", out)
     aval = argument_aval("round", a)
+    decimals = whole_number("round", "decimals", decimals)
     if aval.dtype not in dtypes.INEXACT:
         if decimals >= 0:
             return cast(a, aval.dtype, aval.weak_type)

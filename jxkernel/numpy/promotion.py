@@ -29,6 +29,7 @@ __all__ = [
     "check_arguments",
     "dtype_of",
     "inexact_dtype",
+    "joint_shape",
     "numeric_dtype",
     "promote_dtypes",
     "promote_inexact",
@@ -225,11 +226,16 @@ def promote_operands(name: str, *args: Any, rule: Any = None) -> Sequence[Any]:
     ]
     if len(shapes) < 2 or all(shape == shapes[0] for shape in shapes):
         return agreed
-    shape = _joint_shape(name, [aval.shape for aval in avals])
+    shape = joint_shape(name, [aval.shape for aval in avals])
     return [arg if np.ndim(arg) == 0 else broadcast_to_shape(arg, shape) for arg in agreed]
 
 
-def _joint_shape(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+def joint_shape(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the shape that operands broadcast to.
+
+    Raises:
+      ShapeMismatchError: they do not.
+    """
     try:
         return broadcast_shapes(*shapes)
     except ValueError:

@@ -68,6 +68,8 @@ def arange(
     >>> jnp.arange(3)
     Array([0, 1, 2], dtype=int32)
     """
+    if start is None:
+        raise TypeError("arange got start=None: it takes a number")
     given = [x for x in (start, stop, step) if x is not None]
     names = ("start", "stop", "step")
     first, last, distance = map(_concrete_number, names, (start, stop, step))
@@ -123,7 +125,7 @@ def _concrete_number(argument: str, x: Any) -> Any:
         ) from None
 
 
-@fused(static=("num", "endpoint", "dtype", "axis"))
+@fused(static=("num", "endpoint", "dtype", "axis"), name="linspace")
 def _spaced(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> Any:
     """Interpolate in an inexact dtype: both ends are met exactly.  Integers are rounded down."""
     start, stop, inner = _ends(start, stop, dtype)

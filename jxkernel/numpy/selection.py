@@ -20,6 +20,7 @@ from jxkernel.numpy.promotion import (
     broadcast_to_shape,
     cast,
     check_arguments,
+    joint_shape,
     promote_dtypes,
     refuse_out,
 )
@@ -33,14 +34,14 @@ from jxkernel.runtime import ArrayImpl
 __all__ = ["choose", "nan_to_num", "piecewise", "select", "where"]
 
 
-@fused
+@fused(name="where")
 def _where(condition: Any, x: Any, y: Any) -> Any:
     condition = truth(condition)
     x, y = promote_dtypes("where", x, y)
     parts = (condition, x, y)
     shapes = [np.shape(part) for part in parts if np.ndim(part)]
     if len(set(shapes)) > 1:
-        shape = broadcast_shapes(*shapes)
+        shape = joint_shape("where", shapes)
         condition, x, y = (
             broadcast_to_shape(part, shape) if np.ndim(part) else part for part in parts
         )

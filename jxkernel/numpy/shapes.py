@@ -16,6 +16,7 @@ from jxkernel.numpy.promotion import (
     broadcast_shapes,
     broadcast_to_shape,
     check_arguments,
+    joint_shape,
     static_axes,
 )
 from jxkernel.ops import shape as ops
@@ -397,7 +398,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 # ---------------------------------------------------------------- broadcasting
 
 
-@fused(static=("sizes",))
+@fused(static=("sizes",), name="broadcast_to")
 def _broadcast(a: Any, sizes: tuple[int, ...]) -> Any:
     return broadcast_to_shape(a, sizes)
 
@@ -434,7 +435,7 @@ def broadcast_arrays(*args: Any) -> tuple[Any, ...]:
     [[[1, 1], [2, 2]], [[3, 4], [3, 4]]]
     """
     check_arguments("broadcast_arrays", *args)
-    joint = broadcast_shapes(*map(np.shape, args))
+    joint = joint_shape("broadcast_arrays", [np.shape(arg) for arg in args])
     return tuple([_broadcast(arg, joint) for arg in args])
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.core.trace import Tracer
-from jxkernel.errors import ConcretizationTypeError
+from jxkernel.errors import ConcretizationTypeError, ShapeError
 from jxkernel.numpy.creation import asarray, ones_like, zeros
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.indexing import getitem, static_fill
@@ -465,10 +465,16 @@ def repeat(
         a, axis = reshape(a, (1,)), 0
     axis = canonical_axis("repeat", axis, a.ndim)
     if isinstance(repeats, (int, np.integer)) and total_repeat_length is None:
-        return _repeated_equally(a, whole_number("repeat", "repeats", repeats), axis)
+        if repeats < 0:
+            raise ShapeError(f"repeat got repeats={repeats}: it is not negative")
+        return _repeated_equally(a, int(repeats), axis)
     if total_repeat_length is not None:
         return _repeated_to_length(a, asarray(repeats), axis, index(total_repeat_length))
     counts = np.ravel(_known("repeat", repeats))
+    if counts.size and counts.dtype.kind not in "iub":
+        raise TypeError(f"repeat got repeats={repeats!r:.100}: it takes whole numbers")
+    if counts.size and counts.min() < 0:
+        raise ShapeError(f"repeat got repeats={repeats!r:.100}: they are not negative")
     if counts.size == 1:
         return _repeated_equally(a, int(counts[0]), axis)
     if counts.size != a.shape[axis]:

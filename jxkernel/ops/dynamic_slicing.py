@@ -14,7 +14,7 @@ from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
-from jxkernel.errors import ShapeMismatchError
+from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.ops import divisions
 from jxkernel.ops.arithmetic import add
 from jxkernel.ops.broadcast import batch_to_front, filled, instantiate
@@ -82,7 +82,7 @@ def _as_scalars(name: str, start_indices: Any, rank: int) -> list[Any]:
     else:
         found = list(start_indices)
     if len(found) != rank:
-        raise TypeError(
+        raise ShapeError(
             f"{name} got {len(found)} start indices for an array of rank {rank}: one per axis"
         )
     for start in found:

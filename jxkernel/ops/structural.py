@@ -14,7 +14,7 @@ from jxkernel.core.dimensions import is_symbolic, sizes
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, scalar_like
 from jxkernel.dtypes import ExtendedDType
-from jxkernel.errors import KeyTypeError, TracerIntegerConversionError
+from jxkernel.errors import KeyTypeError, ShapeError, TracerIntegerConversionError
 from jxkernel.ops.broadcast import add_tangents, batch_to_front, instantiate
 
 __all__ = [
@@ -197,7 +197,7 @@ def canonical_axes(name: str, axes: Iterable[Any], ndim: int) -> tuple[int, ...]
     """
     found = tuple([canonical_axis(name, axis, ndim) for axis in axes])
     if len(set(found)) != len(found):
-        raise ValueError(f"{name} got axes {found}: each axis may be named once")
+        raise ShapeError(f"{name} got axes {found}: each axis may be named once")
     return found
 
 

@@ -130,7 +130,7 @@ def normal(
         found = dtypes.check_and_canonicalize_user_dtype(dtype, "random.normal")
     else:
         found = float_dtype("normal", dtype)
-    result = _normal(words, generator.name, canonical_shape(shape), found)
+    result = _normal(words, generator.name, canonical_shape(shape, "random.normal"), found)
     return placed(result, None, out_sharding)
 
 
@@ -170,7 +170,8 @@ def _without_parameters(name: str, transform: Callable[[Any], Any], low: Any, do
         key: Any, shape: int | Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None
     ) -> Any:
         words, generator = checked_words(name, key)
-        result = drawn(words, generator.name, canonical_shape(shape), float_dtype(name, dtype))
+        sizes = canonical_shape(shape, f"random.{name}")
+        result = drawn(words, generator.name, sizes, float_dtype(name, dtype))
         return placed(result, None, out_sharding)
 
     distribution.__name__ = distribution.__qualname__ = name
@@ -297,9 +298,8 @@ def gumbel(
         return placed(_gumbel(key, shape, dtype), None, out_sharding)
     words, generator = checked_words("gumbel", key)
     found = float_dtype("gumbel", dtype)
-    return placed(
-        _fine_gumbel(words, generator.name, canonical_shape(shape), found), None, out_sharding
-    )
+    sizes = canonical_shape(shape, "random.gumbel")
+    return placed(_fine_gumbel(words, generator.name, sizes, found), None, out_sharding)
 
 
 # ---------------------------------------------------------------- with parameters

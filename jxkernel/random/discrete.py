@@ -130,9 +130,8 @@ def rademacher(
         found = dtypes.default_int_dtype()
     else:
         found = dtypes.check_and_canonicalize_user_dtype(dtype, "random.rademacher")
-    return placed(
-        _rademacher(words, generator.name, canonical_shape(shape), found), None, out_sharding
-    )
+    sizes = canonical_shape(shape, "random.rademacher")
+    return placed(_rademacher(words, generator.name, sizes, found), None, out_sharding)
 
 
 # ---------------------------------------------------------------- integers
@@ -293,7 +292,7 @@ def categorical(
     aval = argument_aval("random.categorical", logits, 1)
     place = canonical_axis("random.categorical", axis, aval.ndim) if aval.ndim else 0
     own = (*aval.shape[:place], *aval.shape[place + 1 :])
-    sizes = own if shape is None else canonical_shape(shape)
+    sizes = own if shape is None else canonical_shape(shape, "random.categorical")
     if (
         len(sizes) < len(own)
         or broadcast_shapes(sizes[len(sizes) - len(own) :], own) != sizes[len(sizes) - len(own) :]

@@ -62,7 +62,7 @@ def bits(
         found = dtypes.check_and_canonicalize_user_dtype(dtype, "random.bits")
     if found not in dtypes.UNSIGNED:
         raise ValueError(f"random.bits makes unsigned integers, got dtype {found.name}")
-    result = _bits(words, generator.name, canonical_shape(shape), found)
+    result = _bits(words, generator.name, canonical_shape(shape, "random.bits"), found)
     return placed(result, None, out_sharding)
 
 
@@ -91,7 +91,7 @@ def joint_shape(name: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
     joint = broadcast_shapes(*own)
     if shape is None:
         return joint
-    wanted = canonical_shape(shape)
+    wanted = canonical_shape(shape, f"random.{name}")
     if joint != () and not _fits(joint, wanted):
         rule = f"the parameters do not broadcast to shape {wanted}"
         raise ShapeMismatchError(f"random.{name}", [joint], rule)

@@ -312,7 +312,7 @@ def dirichlet(
             "concentration per coordinate"
         )
     own = aval.shape[:-1]
-    wanted = own if shape is None else canonical_shape(shape)
+    wanted = own if shape is None else canonical_shape(shape, "random.dirichlet")
     if broadcast_shapes(own, wanted) != wanted:
         raise ValueError(
             f"random.dirichlet got alpha of shape {aval.shape}, whose leading axes do not "

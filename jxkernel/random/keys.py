@@ -14,14 +14,13 @@ import numpy as np
 from jxkernel import config, dtypes, tree
 from jxkernel.core.trace import Tracer
 from jxkernel.core.words import WordArray
-from jxkernel.numpy.creation import asarray
+from jxkernel.numpy.creation import asarray, canonical_shape
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.indexing import getitem
 from jxkernel.numpy.promotion import argument_aval, cast
 from jxkernel.ops.bits import bitwise_or
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.key_use import key_use_p
-from jxkernel.ops.structural import integers, listed
 from jxkernel.random.generators import GENERATORS, Generator
 from jxkernel.runtime import Array, ArrayImpl
 from jxkernel.transforms.key_reuse import checking_keys, note_view
@@ -301,20 +300,24 @@ def _seeded(seed: Any, name: str) -> Any:
     return GENERATORS[name].seed(seed)
 
 
-def _seed_words(seed: Any, generator: Generator) -> Any:
+def _seed_words(name: str, seed: Any, generator: Generator) -> Any:
     if isinstance(seed, KeyArray):
-        raise TypeError("a seed is an integer, got a key")
+        raise TypeError(f"random.{name} takes an integer as seed, got a key")
     if isinstance(seed, (bool, int, np.integer)):
         bits = 64 if dtypes.default_int_dtype() == np.int64 else 32
         if not -(2**63) <= int(seed) < 2**64:
             raise OverflowError(f"a seed has 64 bits at most, got {int(seed)}")
         wrapped = int(seed) & (2**bits - 1)
         return _seeded(np.uint64(wrapped) if bits == 64 else np.uint32(wrapped), generator.name)
-    aval = argument_aval("random.key", seed)
+    aval = argument_aval(f"random.{name}", seed)
     if aval.dtype not in dtypes.INTEGRAL and aval.dtype not in dtypes.BOOLEAN:
-        raise TypeError(f"a seed is an integer, got {seed!r:.60} of dtype {aval.dtype.name}")
+        raise TypeError(
+            f"random.{name} takes an integer as seed, got {seed!r:.60} of dtype {aval.dtype.name}"
+        )
     if aval.shape:
-        raise TypeError(f"a seed is a scalar, got an array of shape {aval.shape}: use vmap")
+        raise TypeError(
+            f"random.{name} takes a scalar as seed, got an array of shape {aval.shape}: use vmap"
+        )
     return _seeded(seed, generator.name)
 
 
@@ -336,7 +339,7 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
     """
     if enable_custom_prng.value:
         return key(seed, impl=impl)
-    return _seed_words(seed, generator_named(impl))
+    return _seed_words("PRNGKey", seed, generator_named(impl))
 
 
 def _generator_of(name: str, impl: Any, dtype: Any) -> Generator:
@@ -363,7 +366,7 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> KeyArray:
     key<fry>
     """
     generator = _generator_of("key", impl, dtype)
-    return KeyArray(_seed_words(seed, generator), generator)
+    return KeyArray(_seed_words("key", seed, generator), generator)
 
 
 @fused(static=("name", "shape"), name="random_split")
@@ -391,7 +394,7 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Any:
     >>> first, second = random.split(random.key(0))
     """
     words, generator = checked_words("split", key)
-    shape = integers(listed(num))
+    shape = canonical_shape(num, "random.split", "num")
     return _wrapped_like(key, _split(words, generator.name, shape), generator)
 
 

@@ -1,7 +1,6 @@
 """Random vectors and matrices: normal vectors with a covariance, points of balls, rotations."""
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from jxkernel.ops.linalg_orthogonal import qr
 from jxkernel.ops.linalg_solve import cholesky
 from jxkernel.ops.linalg_spectral import eigh, svd
 from jxkernel.ops.matrix import diagonal, matmul, scaled_columns, swapped
+from jxkernel.ops.structural import whole_number
 from jxkernel.random.continuous import exponential, normal
 from jxkernel.random.drawing import float_dtype
 from jxkernel.random.gamma_family import generalized_normal
@@ -100,7 +100,7 @@ def multivariate_normal(
     own = dtypes.lattice_result_type((center.dtype, False), (spread.dtype, False))[0]
     found = float_dtype(name, dtype or dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(own)))
     joint = broadcast_shapes(center.shape[:-1], spread.shape[:-2])
-    lead = joint if shape is None else canonical_shape(shape)
+    lead = joint if shape is None else canonical_shape(shape, f"random.{name}")
     if broadcast_shapes(lead, joint) != lead:
         raise ValueError(f"random.{name} got parameters of shape {joint} for shape {lead}")
     z = normal(key, (*lead, center.shape[-1]), found)
@@ -155,11 +155,12 @@ def orthogonal(
     >>> bool(jnp.allclose(q @ q.T, jnp.eye(3), atol=1e-5))
     True
     """
-    rows, columns = index(n), index(n if m is None else m)
+    rows = whole_number("random.orthogonal", "n", n)
+    columns = rows if m is None else whole_number("random.orthogonal", "m", m)
     if min(rows, columns) < 0:
         raise ValueError(f"random.orthogonal got n={n} and m={m}: sizes are not negative")
     sizes = (max(rows, columns), min(rows, columns))
-    z = normal(key, (*canonical_shape(shape), *sizes), dtype)
+    z = normal(key, (*canonical_shape(shape, "random.orthogonal"), *sizes), dtype)
     return placed(_with_positive_diagonal(z, columns > rows), None, out_sharding)
 
 
@@ -204,7 +205,7 @@ def ball(
     >>> bool((random.ball(random.key(0), 3) ** 2).sum() <= 1)
     True
     """
-    found, lead = float_dtype("ball", dtype), canonical_shape(shape)
+    found, lead = float_dtype("ball", dtype), canonical_shape(shape, "random.ball")
     keys = split(key)
-    g = generalized_normal(keys[0], p, (*lead, index(d)), found)
+    g = generalized_normal(keys[0], p, (*lead, whole_number("random.ball", "d", d)), found)
     return placed(_inside(g, exponential(keys[1], lead, found), p), None, out_sharding)

@@ -117,7 +117,7 @@ def choice(
     2
     """
     checked_words("choice", key, uses=False)
-    counts = canonical_shape(shape)
+    counts = canonical_shape(shape, "random.choice")
     number = int(np.prod(counts))
     shape_of_a = np.shape(a)
     size = shape_of_a[canonical_axis("random.choice", axis, np.ndim(a))] if shape_of_a else int(a)

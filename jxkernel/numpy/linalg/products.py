@@ -6,7 +6,6 @@ Leiserson, Rivest and Stein, "Introduction to Algorithms", chapter 14.2).
 
 from collections.abc import Sequence
 from itertools import pairwise
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from jxkernel.numpy.linalg.operands import check_matrices
 from jxkernel.numpy.linalg.solutions import inv
 from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape
 from jxkernel.numpy.shapes import matrix_transpose
-from jxkernel.ops.structural import canonical_axis
+from jxkernel.ops.structural import canonical_axis, whole_number
 
 __all__ = [
     "cross",
@@ -209,7 +208,7 @@ def matrix_power(a: Any, n: int) -> Any:
            [0, 1]], dtype=int32)
     """
     check_matrices("matrix_power", a, square=True)
-    return _power(a, index(n))
+    return _power(a, whole_number("matrix_power", "n", n))
 
 
 # ---------------------------------------------------------------- multi_dot

@@ -203,7 +203,7 @@ class gaussian_kde:
           key: a key.
           shape: how many.
         """
-        sizes = canonical_shape(shape)
+        sizes = canonical_shape(shape, "gaussian_kde.resample")
         count = int(np.prod(sizes))
         drawn = _drawn(key, self.dataset, self.weights, self.covariance, count)
         return drawn.reshape(self.d, *sizes)
