@@ -1,4 +1,8 @@
-"""How long the lab extension takes to open programs, in a real JupyterLab in a real browser.
+"""How long the lab extension takes to open programs, and what it costs while it is left alone.
+
+In a real JupyterLab in a real browser: programs that lie in the notebook, and those of which the
+kernel is asked for the rest; keys typed in a marked cell, and in the same cell with the marks off;
+the page while nobody touches it, with the extension and without it.
 
 Run as `python -m benchmarks.front`; needs Chromium and playwright, as tests/front does.
 """
@@ -6,13 +10,29 @@ Run as `python -m benchmarks.front`; needs Chromium and playwright, as tests/fro
 from __future__ import annotations
 
 import json
+import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tests.front.jupyter import Notebook, running_browser, running_server
 
-SIZES = (400, 2_000, 20_000, 100_000)
+SIZES = (400, 2_000)
+ASKED = (2_000, 100_000)
+KEYS = 200
+IDLE_SECONDS = 5
+
+MARKED = "%%jit --static n\ny = x + 1\nfor i in range(n):\n    y = jnp.sin(y) * i\nz = y.sum()\nz"
+SETUP = """%load_ext jxkernel
+import jxkernel as jx, jxkernel.numpy as jnp
+x, n = jnp.ones(4), 4
+def chain(v, length):
+    for _ in range(length // 4):
+        v = jnp.cos(jnp.sin(v) * x + x)
+    return v
+programs = [jx.make_jaxpr(lambda v: chain(v, length))(x) for length in (2_000, 100_000)]"""
 
 OPEN = """async bundle => {
   const area = jupyterapp.shell.currentWidget.content.widgets[0].outputArea;
@@ -77,20 +97,112 @@ def payload(count: int) -> dict[str, Any]:
     }
 
 
+SHOW_ALL = """async () => {
+  const view = jupyterapp.shell.currentWidget.content.activeCell.node
+    .querySelector('.jp-jxk-Program');
+  const listed = () => Number(view.querySelector('.jp-jxk-digits').textContent.split('/')[1]);
+  const until = async test => {
+    while (!test()) {
+      await new Promise(resolve => requestAnimationFrame(resolve));
+    }
+    return performance.now() - start;
+  };
+  const total = Number(/([\\d,]+) equations/.exec(view.textContent)[1].replaceAll(',', ''));
+  const button = [...view.querySelectorAll('button')].find(one => one.textContent === 'Show all');
+  const before = listed();
+  const start = performance.now();
+  button.click();
+  return [await until(() => listed() > before), await until(() => listed() >= total)];
+}"""
+
+TYPE = """async count => {
+  const view = jupyterapp.shell.currentWidget.content.activeCell.editor.editor;
+  const sent = window.link.sent.length;
+  let spent = 0;
+  for (let at = 0; at < count; at++) {
+    const start = performance.now();
+    view.dispatch({ changes: { from: view.state.doc.length, insert: 'a' } });
+    spent += performance.now() - start;
+    await new Promise(resolve => requestAnimationFrame(resolve));
+  }
+  view.dispatch({ changes: { from: view.state.doc.length - count, to: view.state.doc.length } });
+  return [spent / count, window.link.sent.length - sent];
+}"""
+
+
 def main() -> None:
-    """Prints the best of three openings for each size."""
+    """Prints the best of three openings for each size, then the costs."""
+    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    with running_browser() as browser:
+        with session(browser, True) as notebook:
+            notebook.run(0)
+            openings(notebook)
+            wholes(notebook)
+            typing(notebook)
+            idle(notebook, "with the extension")
+        with session(browser, False) as notebook:
+            idle(notebook, "without it")
+
+
+@contextmanager
+def session(browser: Any, extension: bool) -> Iterator[Notebook]:
+    """The notebook that is measured in."""
     with (
         tempfile.TemporaryDirectory() as home,
-        running_server("lab", Path(home)) as lab,
-        running_browser() as browser,
+        running_server("lab", Path(home), extension=extension) as lab,
     ):
-        lab.write("bench.ipynb", "1")
+        lab.write("bench.ipynb", SETUP, "1", "programs[0]", "programs[1]", MARKED)
         notebook = Notebook(browser, lab, "bench.ipynb")
-        for count in SIZES:
-            bundle = {"application/vnd.jxkernel.jaxpr+json": payload(count), "text/plain": ""}
-            text = json.dumps(bundle)
-            times = [notebook.page.evaluate(OPEN, text) for _ in range(3)]
-            print(f"{count:>8,} equations opened in {min(times):6.0f} ms")
+        yield notebook
+        notebook.close()
+
+
+def openings(notebook: Notebook) -> None:
+    """Views of programs that are in the notebook as a whole."""
+    for count in SIZES:
+        bundle = {"application/vnd.jxkernel.jaxpr+json": payload(count), "text/plain": ""}
+        text = json.dumps(bundle)
+        times = [notebook.page.evaluate(OPEN, text) for _ in range(3)]
+        print(f"{count:>8,} equations opened in {min(times):6.0f} ms")
+
+
+def wholes(notebook: Notebook) -> None:
+    """Programs of which the kernel is asked for the rest, by a click."""
+    for index, count in enumerate(ASKED, start=2):
+        times = []
+        for _ in range(3):
+            notebook.run(index)
+            notebook.cell(index).locator(".jp-jxk-Program").wait_for()
+            times.append(notebook.page.evaluate(SHOW_ALL))
+        first, whole = map(min, zip(*times, strict=True))
+        print(f"{count:>8,} equations asked for: shown in {first:6.0f} ms, all in {whole:6.0f} ms")
+
+
+def typing(notebook: Notebook) -> None:
+    """Keys in a cell that bears marks."""
+    notebook.run(4)
+    notebook.cell(4).locator(".jp-jxk-mark").first.wait_for()
+    notebook.select(4)
+    for state in ("on", "off"):
+        spent, sent = notebook.page.evaluate(TYPE, KEYS)
+        print(f"marks {state:>3}: {1000 * spent:5.0f} µs for a key, {sent} messages to the kernel")
+        notebook.command("jxkernel:toggle-marks")
+
+
+def idle(notebook: Notebook, title: str) -> None:
+    """What the page does while nobody touches it."""
+    tools = notebook.page.context.new_cdp_session(notebook.page)
+    tools.send("Performance.enable")
+    before = _metrics(tools)
+    notebook.page.wait_for_timeout(1000 * IDLE_SECONDS)
+    after = _metrics(tools)
+    used = [1000 * (after[name] - before[name]) for name in ("ScriptDuration", "TaskDuration")]
+    script, task = used
+    print(f"idle {title}: {script:.0f} ms of scripts, {task:.0f} ms in all, in {IDLE_SECONDS} s")
+
+
+def _metrics(tools: Any) -> dict[str, float]:
+    return {one["name"]: one["value"] for one in tools.send("Performance.getMetrics")["metrics"]}
 
 
 if __name__ == "__main__":

@@ -22,7 +22,8 @@ from jxkernel.observe.programs import Equation, Placed
 
 __all__ = ["Programs"]
 
-_PART = 5_000
+_FIRST, _PART = 1_000, 5_000
+"""How many equations the first part has, and each that follows."""
 
 
 class Programs:
@@ -46,8 +47,9 @@ class Programs:
             if start == 0 or (token, start) != self._next:
                 self._rest = walk_kept(token)
                 _taken(self._rest, start)
-            part, is_last = _taken(self._rest, _PART)
-            self._next = (token, start + _PART)
+            count = _PART if start else min(_FIRST, _PART)
+            part, is_last = _taken(self._rest, count)
+            self._next = (token, start + count)
             if is_last:
                 self._forget()
         programs = [program_data(one) for one in part if isinstance(one, Placed)]
