@@ -38,6 +38,7 @@ __all__ = [
     "current_trace",
     "evaluating",
     "install_base_trace",
+    "is_unknown",
     "place_in_source",
     "place_of",
     "set_current",
@@ -244,6 +245,11 @@ class Tracer:
         """Raise: a traced value cannot become a Python number."""
         return self._concrete(ConcretizationTypeError, "item()")
 
+    @property
+    def is_known(self) -> bool:
+        """Whether the value can be had now, as under eager differentiation."""
+        return False
+
     def _concrete(self, error: Any, wanted: str | None = None) -> Any:
         """Return what a concrete value would give, or raise; traces with values override."""
         parts = {"origin": self.owner.describe(self), **place_in_source()}
@@ -269,6 +275,11 @@ class Tracer:
 
 
 set_tracer_class(Tracer)
+
+
+def is_unknown(x: Any) -> bool:
+    """Whether a value is traced and cannot be had now."""
+    return isinstance(x, Tracer) and not x.is_known
 
 
 def unexpected_tracer(tracer: Tracer) -> UnexpectedTracerError:

@@ -151,7 +151,7 @@ minimum = binary_function(
 nextafter = binary_function(
     "nextafter",
     next_number,
-    "Return the representable number after x in the direction of y; no derivative.",
+    "Return the representable number after x in the direction of y; derivative 1 in x.",
     example=("jnp.nextafter(1.0, 2.0) - 1", "Array(1.1920929e-07, dtype=float32, weak_type=True)"),
     **inexact,
 )

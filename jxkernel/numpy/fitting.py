@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.core.trace import Tracer
+from jxkernel.core.trace import is_unknown
 from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.contractions import dot, outer
 from jxkernel.numpy.convolutions import convolve
@@ -85,7 +85,7 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     coefficients = cast(p, inexact_dtype(aval.dtype))
     if not strip_zeros:
         return _roots(coefficients)
-    if isinstance(p, Tracer):
+    if is_unknown(p):
         raise ConcretizationTypeError(
             p.describe_type(),
             "roots(strip_zeros=True)",

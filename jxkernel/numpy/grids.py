@@ -8,7 +8,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.api.traced import check_callable
-from jxkernel.core.trace import Tracer
+from jxkernel.core.trace import is_unknown
 from jxkernel.numpy.creation import asarray, canonical_shape, user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.joining import concatenate, stack
@@ -316,7 +316,7 @@ def _within(part: Any, size: int, mode: str) -> Any:
         return part.clip(0, size - 1)
     if mode == "wrap":
         return part % size
-    if isinstance(part, Tracer):
+    if is_unknown(part):
         raise ValueError("ravel_multi_index(mode='raise') of traced positions: choose another mode")
     if bool(((part < 0) | (part >= size)).any()):
         raise ValueError(f"ravel_multi_index got positions out of bounds for size {size}")

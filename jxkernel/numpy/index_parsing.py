@@ -27,7 +27,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.config import check_static_indices
 from jxkernel.core.dimensions import greater, is_symbolic, lesser
-from jxkernel.core.trace import Tracer
+from jxkernel.core.trace import Tracer, is_unknown
 from jxkernel.errors import NonConcreteBooleanIndexError
 from jxkernel.numpy.creation import asarray
 from jxkernel.runtime import ArrayImpl, value_of
@@ -129,7 +129,7 @@ def _is_boolean(item: Any) -> bool:
 
 def _mask(item: Any) -> _Mask:
     """Return the positions where a mask holds; its values must be known now."""
-    if isinstance(item, Tracer):
+    if is_unknown(item):
         raise NonConcreteBooleanIndexError(
             f"a boolean mask ({item.aval.short()})", origin=item.owner.describe(item)
         )

@@ -137,11 +137,10 @@ def spread_function(
         a: Any, where: Any, center: Any, axis: Axis, dtype: Any, ddof: float, keepdims: bool
     ) -> Any:
         axes = reduced_axes(name, a, axis)
-        if dtype is None:
-            dtype = inexact_dtype(dtype_of(a))
-        result = _variance(a, counted(a, where), center, axes, dtype, ddof, keepdims)
+        own = inexact_dtype(dtype_of(a)) if dtype is None else dtype
+        result = _variance(a, counted(a, where), center, axes, own, ddof, keepdims)
         result = sqrt(result) if root else result
-        return result if dtype in dtypes.COMPLEX else cast(result, dtype)
+        return cast(result, dtypes.to_floating_dtype(own) if dtype is None else dtype)
 
     def run(
         a: Any,
@@ -236,7 +235,8 @@ def var(
     Raises:
       ValueError: both ``ddof`` and ``correction`` are given.
 
-    NaN where the number of elements does not exceed ``ddof``.  Real also where ``a`` is complex.
+    NaN where the number of elements does not exceed ``ddof``.  Real where ``a`` is complex,
+    unless a complex ``dtype`` is asked for.
 
     >>> jnp.var(jnp.array([1.0, 5.0])), jnp.var(jnp.array([1.0, 5.0]), ddof=1)
     (Array(4., dtype=float32), Array(8., dtype=float32))

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel.core.trace import Tracer
+from jxkernel.core.trace import is_unknown
 from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.cumulation import cumsum
@@ -115,7 +115,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
     kept = trim.lower()
     if kept not in ("f", "b", "fb", "bf"):
         raise ValueError(f"trim_zeros got trim {trim!r}: it is 'f', 'b' or 'fb'")
-    if isinstance(filt, Tracer):
+    if is_unknown(filt):
         raise ConcretizationTypeError(
             filt.describe_type(),
             "trim_zeros",

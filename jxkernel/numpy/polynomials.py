@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.core.trace import Tracer
+from jxkernel.core.trace import is_unknown
 from jxkernel.numpy.convolutions import convolve
 from jxkernel.numpy.creation import asarray, ones, zeros
 from jxkernel.numpy.fusing import fused
@@ -76,7 +76,7 @@ def polysub(a1: Any, a2: Any) -> Any:
 
 def _trimmed(p: Any) -> Any:
     """Return coefficients without leading zeros; their values are known now."""
-    if isinstance(p, Tracer):
+    if is_unknown(p):
         raise ValueError("trim_leading_zeros needs values known now: leave it False while traced")
     places = np.flatnonzero(np.asarray(p))
     return p[int(places[0]) :] if places.size else p[-1:]

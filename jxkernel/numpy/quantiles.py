@@ -8,6 +8,8 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.numpy.arithmetic import maximum, minimum, true_divide
+from jxkernel.numpy.creation import full
+from jxkernel.numpy.cumulation import cumsum
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import isinf, isnan
 from jxkernel.numpy.mathematics import ceil, floor, rint
@@ -22,8 +24,15 @@ from jxkernel.numpy.promotion import (
 )
 from jxkernel.numpy.reductions import Axis, reduced_axes
 from jxkernel.numpy.selection import where
-from jxkernel.numpy.shapes import broadcast_to, expand_dims, moveaxis, ravel, reshape
-from jxkernel.numpy.sorting import sort
+from jxkernel.numpy.shapes import (
+    broadcast_to,
+    expand_dims,
+    moveaxis,
+    permute_dims,
+    ravel,
+    reshape,
+)
+from jxkernel.numpy.sorting import argsort, sort
 from jxkernel.numpy.taking import take_along_axis
 from jxkernel.ops.placing import with_out_sharding
 
@@ -106,22 +115,75 @@ def _neighbours(q: Any, count: Any, method: str) -> tuple[Any, Any]:
 
 
 def _between_neighbours(
-    name: str, a: Any, q: Any, axis: Axis, method: str, keepdims: bool, skip_nan: bool
+    name: str, a: Any, q: Any, weights: Any, axis: Axis, method: str, keepdims: bool, skip_nan: bool
 ) -> Any:
-    axes = _checked_axes(name, a, q, axis, method)
+    axes = _checked_axes(name, a, q, axis, method, skip_nan)
     dtype = inexact_dtype(dtypes.lattice_result_type(*map(_inexact_pair, (a, q)))[0])
+    rest = tuple(n for i, n in enumerate(np.shape(a)) if i not in axes)
+    x, parts = _lines(cast(a, dtype), axes), ravel(cast(q, dtype))
+    if not x.shape[-1]:
+        result = full((*x.shape[:-1], parts.shape[0]), np.nan, dtype)
+    elif weights is None:
+        result = _unweighted(sort(x, -1), parts, method, skip_nan)
+    else:
+        weights = _lines(cast(_aligned_weights(name, a, weights, axis, axes, method), dtype), axes)
+        result = _weighted(x, parts, weights, skip_nan)
+    result = reshape(moveaxis(result, -1, 0), (*np.shape(q), *rest))
+    result = cast(result, inexact_dtype(dtype_of(a)))
+    return expand_dims(result, tuple(np.ndim(q) + i for i in axes)) if keepdims else result
+
+
+def _lines(a: Any, axes: tuple[int, ...]) -> Any:
+    """Return an array with some axes made one, the last."""
     shape = np.shape(a)
     rest = tuple(n for i, n in enumerate(shape) if i not in axes)
-    x = moveaxis(cast(a, dtype), axes, tuple(range(len(rest), len(shape))))
-    x = sort(reshape(x, (*rest, prod(shape[i] for i in axes))), -1)
-    missing = isnan(x)
+    x = moveaxis(a, axes, tuple(range(len(rest), len(shape))))
+    return reshape(x, (*rest, prod(shape[i] for i in axes)))
+
+
+def _unweighted(x: Any, q: Any, method: str, skip_nan: bool) -> Any:
+    """Return the quantiles of sorted lines."""
+    missing, dtype = isnan(x), dtype_of(x)
     count = (~missing).sum(-1, dtype, keepdims=True) if skip_nan else dtype.type(x.shape[-1])
-    low, part = _neighbours(ravel(cast(q, dtype)), count, method)
-    empty = count == 0 if skip_nan else missing.any(-1, keepdims=True)
-    result = where(empty, np.nan, _interpolated(x, low, part, count - 1))
-    own = inexact_dtype(dtype_of(a))
-    result = cast(reshape(moveaxis(result, -1, 0), (*np.shape(q), *rest)), own)
-    return expand_dims(result, tuple(np.ndim(q) + i for i in axes)) if keepdims else result
+    low, part = _neighbours(q, count, method)
+    undefined = count == 0 if skip_nan else missing.any(-1, keepdims=True)
+    return where(undefined, np.nan, _interpolated(x, low, part, count - 1))
+
+
+def _weighted(x: Any, q: Any, weights: Any, skip_nan: bool) -> Any:
+    """Return the first elements at which the running share of the weight reaches q."""
+    order = argsort(x, -1)
+    x, weights = take_along_axis(x, order, -1), take_along_axis(weights, order, -1)
+    missing = isnan(x)
+    weights = where(missing, 0, weights) if skip_nan else weights
+    reached = cumsum(weights, -1)
+    total = reached[..., -1:]
+    # What comes before all weight is never reached, not even by q = 0; nor, where sums are
+    # rounded, what comes after it.
+    before = (reached[..., None] / total[..., None] < q) | (reached[..., None] <= 0)
+    last = where(weights > 0, np.arange(x.shape[-1]), 0).max(-1, keepdims=True)
+    place = minimum(before.sum(-2), last)
+    undefined = total == 0 if skip_nan else missing.any(-1, keepdims=True)
+    return where(undefined, np.nan, take_along_axis(x, place, -1))
+
+
+def _aligned_weights(
+    name: str, a: Any, weights: Any, axis: Axis, axes: tuple[int, ...], method: str
+) -> Any:
+    """Return weights of the shape of ``a``."""
+    if method != "inverted_cdf":
+        raise ValueError(f"{name}(weights=...) needs method='inverted_cdf', got {method!r}")
+    shape, own = np.shape(a), argument_aval(name, weights).shape
+    if own == shape:
+        return weights
+    if axis is None or own != tuple(shape[i] for i in axes):
+        raise ValueError(
+            f"{name} got weights of shape {own} for elements of shape {shape}: the shape must be "
+            "the same, or the sizes of the axes given"
+        )
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    others = tuple(i for i in range(len(shape)) if i not in axes)
+    return broadcast_to(expand_dims(permute_dims(weights, order), others), shape)
 
 
 def _quantiles(
@@ -132,9 +194,9 @@ def _quantiles(
     ``part`` makes parts of one from what is given as ``q``.
     """
 
-    def body(a: Any, q: Any, axis: Axis, method: str, keepdims: bool) -> Any:
+    def body(a: Any, q: Any, weights: Any, axis: Axis, method: str, keepdims: bool) -> Any:
         argument_aval(name, q, 1)
-        return _between_neighbours(name, a, part(q), axis, method, keepdims, skip_nan)
+        return _between_neighbours(name, a, part(q), weights, axis, method, keepdims, skip_nan)
 
     static = ("axis", "method", "keepdims")
     at_any = fused(body, static=static, name=name)
@@ -142,14 +204,12 @@ def _quantiles(
     at_number = fused(body, static=("q", *static), name=name)
 
     def run(
-        a: Any, q: Any, axis: Axis, out: None, method: str, keepdims: bool, weights: None = None
+        a: Any, q: Any, axis: Axis, out: None, method: str, keepdims: bool, weights: Any = None
     ) -> Any:
         if out is not None:
             refuse_out(name, out)
-        if weights is not None:
-            raise NotImplementedError(f"{name}(weights=...) is not offered: repeat the elements")
         at = at_number if type(q) is float or type(q) is int else at_any
-        return at(a, q, static_axes(name, axis), method, bool(keepdims))
+        return at(a, q, weights, static_axes(name, axis), method, bool(keepdims))
 
     return run
 
@@ -175,7 +235,9 @@ def _integer(place: Any) -> Any:
     return cast(place, np.dtype(np.int32))
 
 
-def _checked_axes(name: str, a: Any, q: Any, axis: Axis, method: str) -> tuple[int, ...]:
+def _checked_axes(
+    name: str, a: Any, q: Any, axis: Axis, method: str, skip_nan: bool
+) -> tuple[int, ...]:
     if method not in METHODS:
         raise ValueError(f"{name} got method {method!r}: there are {', '.join(METHODS)}")
     for argument in (a, q):
@@ -183,7 +245,7 @@ def _checked_axes(name: str, a: Any, q: Any, axis: Axis, method: str) -> tuple[i
     if np.ndim(q) > 1:
         raise ValueError(f"{name} takes a number or a vector of q, got shape {np.shape(q)}")
     axes = reduced_axes(name, a, axis)
-    if not prod(np.shape(a)[i] for i in axes):
+    if not skip_nan and not prod(np.shape(a)[i] for i in axes):
         raise ValueError(f"{name} of no elements is not defined, got shape {np.shape(a)}")
     return axes
 
@@ -210,7 +272,7 @@ def quantile(
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: None = None,
+    weights: Any = None,
 ) -> Any:
     """Return the values below which given parts of the elements lie.
 
@@ -222,7 +284,8 @@ def quantile(
       overwrite_input: accepted; arrays do not change.
       method: what to do between two elements, one of NumPy's methods.
       keepdims: whether the axes stay, with size 1.
-      weights: must be None.
+      weights: how much each element counts, not negative: an array of the shape of ``a``, or of
+        the sizes of ``axis``.  For the method "inverted_cdf" only; without a derivative.
 
     Returns:
       an array of the dtype of ``a`` (a float's for integers), whose first axis is that of ``q``,
@@ -230,7 +293,7 @@ def quantile(
 
     Raises:
       TypeError: an argument is complex.
-      ValueError: there is no element, or no such method.
+      ValueError: there is no element, or no such method, or the weights do not fit.
 
     Source: R. Hyndman, Y. Fan, "Sample quantiles in statistical packages", The American
     Statistician 50, 1996.
@@ -252,9 +315,11 @@ def nanquantile(
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: None = None,
+    weights: Any = None,
 ) -> Any:
-    """Return quantiles of the elements that are not NaN; NaN where all are.  See ``quantile``.
+    """Return quantiles of the elements that are not NaN; NaN where there is none.
+
+    Arguments are those of ``quantile``.
 
     >>> jnp.nanquantile(jnp.array([1.0, jnp.nan, 5.0]), 0.25)
     Array(2., dtype=float32)
@@ -271,7 +336,7 @@ def percentile(
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: None = None,
+    weights: Any = None,
     out_sharding: Any = None,
 ) -> Any:
     """Return quantiles for ``q`` in percent; other arguments are those of ``quantile``.
@@ -296,7 +361,7 @@ def nanpercentile(
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: None = None,
+    weights: Any = None,
 ) -> Any:
     """Return quantiles of the elements that are not NaN, for ``q`` in percent.
 
@@ -335,7 +400,7 @@ def nanmedian(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Any:
-    """Return the median of the elements that are not NaN; NaN where all are.
+    """Return the median of the elements that are not NaN; NaN where there is none.
 
     Arguments are those of ``median``.
 

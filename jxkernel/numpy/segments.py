@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.core.trace import Tracer
+from jxkernel.core.trace import is_unknown
 from jxkernel.errors import ConcretizationTypeError, ShapeMismatchError
 from jxkernel.numpy.creation import full
 from jxkernel.numpy.fusing import fused
@@ -128,7 +128,7 @@ def _segments(
 
 
 def _number_of_segments(name: str, segment_ids: Any, ids: Any) -> int:
-    if isinstance(segment_ids, Tracer):
+    if is_unknown(segment_ids):
         raise ConcretizationTypeError(
             repr(segment_ids),
             f"the number of segments of {name}",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.core.trace import Tracer
+from jxkernel.core.trace import Tracer, is_unknown
 from jxkernel.numpy.creation import asarray, zeros_like
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import isnan, isneginf, isposinf, truth
@@ -143,7 +143,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
     check_arguments("choose", a, *parts)
     a = asarray(a)
     if mode == "raise":
-        if isinstance(a, Tracer):
+        if is_unknown(a):
             raise ValueError("choose(mode='raise') of a traced array: choose 'wrap' or 'clip'")
         if a.size and bool(((a < 0) | (a >= len(parts))).any()):
             raise ValueError(f"choose got numbers out of range for {len(parts)} choices")

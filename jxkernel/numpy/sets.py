@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jxkernel.core.trace import Tracer
+from jxkernel.core.trace import is_unknown
 from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.creation import asarray, full, zeros
 from jxkernel.numpy.cumulation import cumsum
@@ -42,7 +42,7 @@ __all__ = [
 def _check_known(name: str, size: int | None, *arrays: Any) -> None:
     """Raise unless the values are known now, or the result's size is given."""
     for x in arrays:
-        if size is None and isinstance(x, Tracer):
+        if size is None and is_unknown(x):
             raise ConcretizationTypeError(
                 x.describe_type(),
                 f"{name} without size=",

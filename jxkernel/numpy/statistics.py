@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, tree
-from jxkernel.core.trace import Tracer
+from jxkernel.core.trace import is_unknown
 from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.arithmetic import clip
 from jxkernel.numpy.contractions import dot
@@ -259,7 +259,7 @@ def bincount(
     if min(least, 0 if length is None else whole_number("bincount", "length", length)) < 0:
         raise ValueError(f"bincount got minlength={minlength}, length={length}: not negative")
     if length is None:
-        if isinstance(x, Tracer):
+        if is_unknown(x):
             raise ConcretizationTypeError(
                 x.describe_type(),
                 "bincount without length=",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.core.trace import Tracer
+from jxkernel.core.trace import is_unknown
 from jxkernel.errors import ConcretizationTypeError, ShapeError
 from jxkernel.numpy.creation import asarray, ones_like, zeros
 from jxkernel.numpy.fusing import fused
@@ -304,7 +304,7 @@ def _known(name: str, a: Any) -> Any:
     Raises:
       ConcretizationTypeError: it is traced.
     """
-    if isinstance(a, Tracer):
+    if is_unknown(a):
         raise ConcretizationTypeError(
             a.describe_type(),
             f"{name} without size=",
@@ -372,7 +372,7 @@ def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: An
 def _refuse_beyond(condition: Any, length: int) -> None:
     """Refuse a known condition of ``compress`` that holds beyond the axis."""
     (given,) = np.shape(condition)
-    if given <= length or isinstance(condition, Tracer):
+    if given <= length or is_unknown(condition):
         return
     if np.any(_known("compress", condition)[length:]):
         raise ValueError(
@@ -518,7 +518,7 @@ def delete(
     arr, axis = (ravel(arr), 0) if axis is None else (asarray(arr), axis)
     axis = canonical_axis("delete", axis, arr.ndim)
     size = arr.shape[axis]
-    if isinstance(obj, Tracer) and (obj.ndim == 0 or assume_unique_indices):
+    if is_unknown(obj) and (obj.ndim == 0 or assume_unique_indices):
         return _deleted(arr, ravel(obj), axis)
     places = obj if isinstance(obj, slice) else np.asarray(_known("delete", obj))
     if isinstance(places, np.ndarray) and places.size and places.dtype.kind not in "iub":

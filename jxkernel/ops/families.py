@@ -266,8 +266,6 @@ def _linear_jvp(primitive: Primitive) -> Callable[..., Any]:
 
 
 def _jvp_rule(primitive: Primitive, terms: Any) -> Any:
-    if isinstance(terms, Undefined):
-        return terms
     if terms == NOT_DIFFERENTIABLE:
         return _zero_jvp(primitive)
     return jvp_of_terms(primitive, tuple(terms))

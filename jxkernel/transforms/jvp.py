@@ -11,7 +11,7 @@ from jxkernel.core.avals import abstractify
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.leaks import check_leaks
 from jxkernel.core.primitive import Primitive
-from jxkernel.core.trace import Trace, Tracer, state, swap_current
+from jxkernel.core.trace import Trace, Tracer, is_unknown, state, swap_current
 from jxkernel.core.zeros import Zero
 from jxkernel.ops.broadcast import instantiate
 from jxkernel.ops.placing import lie_like
@@ -31,6 +31,11 @@ class JvpTracer(Tracer):
         self.aval = abstractify(primal)
         self.primal = primal
         self.tangent = tangent
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the primal's value can be had now."""
+        return not is_unknown(self.primal)
 
     def _concrete(self, error: Any, wanted: str | None = None) -> Any:
         """Give what the primal would give: under eager differentiation values are known."""

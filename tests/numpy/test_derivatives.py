@@ -33,3 +33,11 @@ def test_division_by_zero_rounds_to_what_division_gives():
     x = np.float32([1.0, -1.0, 0.0])
     np.testing.assert_array_equal(jnp.floor_divide(x, 0.0), [np.inf, -np.inf, np.nan])
     np.testing.assert_array_equal(jnp.asarray(x) // -0.0, [-np.inf, np.inf, np.nan])
+
+
+@pytest.mark.parametrize("function", [jnp.var, jnp.std, jnp.nanvar, jnp.nanstd])
+def test_a_variance_is_complex_where_asked_for(function):
+    x = np.float32([1.0, 5.0])
+    assert function(x, dtype=np.complex64).dtype == np.complex64
+    assert function(x + 1j).dtype == np.float32
+    np.testing.assert_allclose(function(x, dtype=np.complex64), function(x))

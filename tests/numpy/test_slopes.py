@@ -91,6 +91,15 @@ SLOPES = {
         [([1.0, 1.0, 0.0], [1.0, 0.0, 2.0])],
     ),
     "median": (jnp.median, [([1.0, 2.0], [0.5, 0.5])]),
+    "nextafter": (lambda x: jnp.nextafter(x, 2.0), [(1.0, 1.0), (2.0, 1.0)]),
+    "nextafter by its direction": (lambda x: jnp.nextafter(1.0, x), [(2.0, 0.0)]),
+    "spacing": (jnp.spacing, [(0.0, 0.0), (1.0, 0.0), (-3.0, 0.0)]),
+    "weighted quantile": (
+        lambda x: jnp.quantile(
+            x, 0.5, weights=np.float32([1, 5, 1]), axis=0, method="inverted_cdf"
+        ),
+        [([3.0, 1.0, 2.0], [0.0, 1.0, 0.0])],
+    ),
 }
 
 
@@ -106,6 +115,28 @@ def test_slope_at_an_edge(function, at, slope):
     x = np.asarray(at, np.float32)
     gradient = jx.grad(lambda x: jnp.sum(function(x)))(x)
     np.testing.assert_allclose(gradient, np.asarray(slope, np.float32), rtol=1e-4, atol=1e-7)
+
+
+KNOWN = {
+    "nonzero": (lambda x: jnp.sum(x[jnp.nonzero(x)] ** 2), [0.0, 2.0, -6.0, 2.0]),
+    "unique": (lambda x: jnp.sum(jnp.unique(x) ** 2), [0.0, 2.0, -6.0, 0.0]),
+    "trim_zeros": (lambda x: jnp.sum(jnp.trim_zeros(x) ** 2), [0.0, 2.0, -6.0, 2.0]),
+    "setdiff1d": (lambda x: jnp.sum(jnp.setdiff1d(x, x + 1) ** 2), [0.0, 0.0, -6.0, 0.0]),
+    "roots": (lambda x: jnp.prod(jnp.roots(x)).real, [0.0, -1.0, 0.0, 1.0]),
+    "polymul": (
+        lambda x: jnp.polymul(x, x, trim_leading_zeros=True)[0],
+        [0.0, 2.0, 0.0, 0.0],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_functions_of_values_see_them_under_eager_differentiation(name):
+    function, slope = KNOWN[name]
+    x = np.float32([0.0, 1.0, -3.0, 1.0])
+    np.testing.assert_allclose(jx.grad(function)(x), slope, rtol=1e-4, atol=1e-5)
+    _, tangent = jx.jvp(function, (x,), (x,))
+    np.testing.assert_allclose(tangent, x @ np.float32(slope), rtol=1e-4, atol=1e-5)
 
 
 def test_values_of_logaddexp_at_infinities_and_nan():

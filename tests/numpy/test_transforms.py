@@ -30,8 +30,8 @@ CONSTANT = {
 """Functions whose floating operands must be known, and why."""
 
 WITHOUT_SLOPE = {
-    "nextafter": "a step between neighbours is not a function of reals",
-    "spacing": "a step between neighbours is not a function of reals",
+    "nextafter": "a step between neighbours is not a function of reals; see test_slopes",
+    "spacing": "a step between neighbours is not a function of reals; see test_slopes",
     "nanstd": "one of the rows has one number left: sqrt at 0; see test_slopes",
     "frexp": "the mantissa is a residue, and its derivative is not defined",
 }

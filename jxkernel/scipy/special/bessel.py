@@ -8,7 +8,7 @@ import numpy as np
 import jxkernel.numpy as jnp
 from jxkernel import dtypes
 from jxkernel.api.looping import fori_loop
-from jxkernel.core.trace import Tracer
+from jxkernel.core.trace import is_unknown
 from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import inexact_dtype
@@ -231,7 +231,7 @@ def sph_harm_y(
 
 def _greatest(n: Any) -> int:
     """Return the greatest degree of a known array, for which the table is made."""
-    if isinstance(n, Tracer):
+    if is_unknown(n):
         raise ConcretizationTypeError(
             repr(n),
             "the greatest degree n of sph_harm_y",
