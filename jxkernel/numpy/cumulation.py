@@ -388,8 +388,10 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi)
     >>> jnp.unwrap(jnp.array([0, 3, 6, 1]), period=8)
     Array([0, 3, 6, 9], dtype=int32)
     """
-    refuse_complex("unwrap", argument_aval("unwrap", p).dtype)
+    aval = argument_aval("unwrap", p)
+    refuse_complex("unwrap", aval.dtype)
     p, period = promote_dtypes("unwrap", p, period)
+    p = cast(p, dtype_of(p), aval.weak_type)
     p = moveaxis(p, canonical_axis("unwrap", axis, np.ndim(p)), -1)
     half = true_divide(period, 2)
     interval = half if dtype_of(p) in dtypes.INEXACT else period // 2

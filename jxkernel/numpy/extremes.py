@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.numpy.promotion import argument_aval
+from jxkernel.numpy.promotion import argument_aval, cast
 from jxkernel.numpy.reductions import Axis, reduced_axes
 from jxkernel.numpy.reductions import max as greatest
 from jxkernel.numpy.reductions import min as least
@@ -111,5 +111,5 @@ def top_k(
         values, places = (moveaxis(part, -1, place) for part in found)
         return values, places
     order = argsort(a, axis=place, stable=True)
-    places = order[(slice(None),) * place + (slice(count),)]
+    places = cast(order[(slice(None),) * place + (slice(count),)], np.dtype(np.int32))
     return take_along_axis(a, places, axis=place), places

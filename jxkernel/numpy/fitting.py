@@ -9,12 +9,15 @@ from jxkernel.core.trace import is_unknown
 from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.contractions import dot, outer
 from jxkernel.numpy.convolutions import convolve
-from jxkernel.numpy.creation import asarray, zeros
+from jxkernel.numpy.creation import asarray, ones, zeros
+from jxkernel.numpy.cumulation import cumsum
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.joining import concatenate
 from jxkernel.numpy.matrices import diag, vander
 from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, promote_inexact
+from jxkernel.numpy.rolling import roll
 from jxkernel.numpy.selection import where
+from jxkernel.numpy.sorting import argsort
 from jxkernel.ops.linalg_general import eig
 from jxkernel.ops.linalg_spectral import svd
 from jxkernel.ops.structural import whole_number
@@ -30,7 +33,8 @@ def poly(seq_of_zeros: Any) -> Any:
       seq_of_zeros: the roots, a vector; or a square matrix, for its characteristic polynomial.
 
     Returns:
-      a vector with one element more than there are roots; complex for a matrix.
+      a vector with one element more than there are roots; complex for a matrix.  The number 1
+      where there are none.
 
     Raises:
       ValueError: the shape is another.
@@ -47,6 +51,8 @@ def poly(seq_of_zeros: Any) -> Any:
     elif aval.ndim > 1:
         raise ValueError(f"poly takes a vector or a square matrix, got shape {aval.shape}")
     zeros_of = asarray(zeros_of).reshape(-1)
+    if not zeros_of.size:
+        return ones((), zeros_of.dtype)
     coefficients = asarray(np.ones(1), zeros_of.dtype)
     for place in range(zeros_of.size):
         factor = concatenate([coefficients[:1] * 0 + 1, -zeros_of[place : place + 1]])
@@ -64,10 +70,11 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     Args:
       p: a vector of coefficients, the highest power first.
       strip_zeros: whether leading and trailing zeros are taken off first, which needs values
-        known now.  Without it, a leading coefficient of 0 gives NaN.
+        known now.
 
     Returns:
-      a complex vector, one root for each power.
+      a complex vector, one root for each power.  Without ``strip_zeros`` it has one element less
+      than there are coefficients, and NaN in place of the roots that leading zeros take away.
 
     Raises:
       ValueError: the coefficients are no vector.
@@ -84,7 +91,7 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
         raise ValueError(f"roots takes a vector of coefficients, got shape {aval.shape}")
     coefficients = cast(p, inexact_dtype(aval.dtype))
     if not strip_zeros:
-        return _roots(coefficients)
+        return _roots_and_nan(coefficients)
     if is_unknown(p):
         raise ConcretizationTypeError(
             p.describe_type(),
@@ -96,6 +103,18 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     first, last = (int(places[0]), int(places[-1]) + 1) if places.size else (0, 0)
     found = _roots(asarray(coefficients)[first:last])
     return concatenate([found, zeros(aval.shape[0] - last if places.size else 0, found.dtype)])
+
+
+@fused(name="roots")
+def _roots_and_nan(p: Any) -> Any:
+    """Return the roots, and NaN for each leading zero.
+
+    Leading zeros are moved to the end, where they are as many roots 0; these are put last.
+    """
+    leading = (cumsum(p != 0) == 0).sum()
+    found = _roots(roll(p, -leading))
+    found = found[argsort(found == 0)]
+    return where(np.arange(found.size) < found.size - leading, found, np.nan + 1j * np.nan)
 
 
 @fused(name="roots")

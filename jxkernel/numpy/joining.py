@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel.core.trace import Tracer
-from jxkernel.numpy.creation import user_dtype
+from jxkernel.numpy.creation import user_dtype, zeros
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, cast, check_arguments, promote_dtypes
 from jxkernel.numpy.shapes import atleast_1d, atleast_2d, atleast_3d, moveaxis, ravel, reshape
@@ -398,6 +398,8 @@ def resize(a: Any, new_shape: Any) -> Any:
     Raises:
       ValueError: a size is negative.
 
+    An array without elements gives zeros.
+
     >>> jnp.resize(jnp.array([1, 2, 3]), (2, 4))
     Array([[1, 2, 3, 1],
            [2, 3, 1, 2]], dtype=int32)
@@ -408,7 +410,6 @@ def resize(a: Any, new_shape: Any) -> Any:
     argument_aval("resize", a)
     flat = ravel(a)
     wanted, given = prod(sizes), flat.size
-    if not given and wanted:
-        raise ValueError("resize cannot repeat an array without elements")
-    repeats = -(-wanted // given) if given else 0
-    return reshape(tile(flat, repeats)[:wanted], sizes)
+    if not given:
+        return zeros(sizes, flat.dtype)
+    return reshape(tile(flat, -(-wanted // given))[:wanted], sizes)

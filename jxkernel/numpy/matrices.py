@@ -84,13 +84,14 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
 
 @fused(static=("k", "lower"), name="tril")
 def _triangle(m: Any, k: int, lower: bool) -> Any:
-    shape = np.shape(m)
+    aval = argument_aval("tril" if lower else "triu", m)
+    shape = aval.shape
     if len(shape) < 2:
         raise ValueError(f"a triangle is of matrices, got shape {shape}")
     distance = _distance(*shape[-2:])
     keep = ge(np.int32(k), distance) if lower else ge(distance, np.int32(k))
-    zero = scalar_of(dtype_of(m), 0)
-    return select(broadcast_to_shape(keep, shape), cast(m, dtype_of(m)), zero)
+    zero = 0 if aval.weak_type else scalar_of(aval.dtype, 0)
+    return select(broadcast_to_shape(keep, shape), cast(m, aval.dtype, aval.weak_type), zero)
 
 
 def tril(m: Any, k: int = 0) -> Any:

@@ -42,6 +42,13 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
 }
 
 
+def _depth(value: Any) -> int:
+    """Return the rank of an array, or of nested sequences whose numbers may be traced."""
+    if isinstance(value, (tuple, list)):
+        return 1 + max(map(_depth, value), default=0)
+    return np.ndim(value)
+
+
 def _pairs(name: str, value: Any, rank: int, convert: Callable[[Any], Any]) -> tuple[Any, ...]:
     """Return (before, after) for each axis, of one value, one pair, or pairs.
 
@@ -51,13 +58,13 @@ def _pairs(name: str, value: Any, rank: int, convert: Callable[[Any], Any]) -> t
     if isinstance(value, dict):
         chosen = {axis % rank: given for axis, given in value.items()}
         value = [
-            given if np.ndim(given) else (given, given)
+            given if _depth(given) else (given, given)
             for given in (chosen.get(axis, 0) for axis in range(rank))
         ]
-    if np.ndim(value) == 0:
+    if _depth(value) == 0:
         return ((convert(value), convert(value)),) * rank
-    items = [item if np.ndim(item) else [item] for item in value]
-    if np.ndim(value) == 1:
+    items = [item if _depth(item) else [item] for item in value]
+    if _depth(value) == 1:
         flat = [convert(item[0]) for item in items]
         if len(flat) in (1, 2):
             return ((flat[0], flat[-1]),) * rank
@@ -111,7 +118,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         raise ValueError(f"pad(mode={mode!r}) has no option {', '.join(sorted(unknown))}")
     if mode in ("constant", "empty"):
         value = kwargs.get("constant_values", 0)
-        if np.ndim(value) == 0 and not isinstance(value, dict):
+        if _depth(value) == 0 and not isinstance(value, dict):
             return _constant(array, value, widths)
         return _constants(array, _pairs("constant_values", value, aval.ndim, _same), widths)
     if mode in ("edge", "reflect", "symmetric", "wrap"):
@@ -132,20 +139,21 @@ def _same(value: Any) -> Any:
 
 @fused(static=("widths",), name="pad")
 def _constant(array: Any, value: Any, widths: Widths) -> Any:
-    dtype = argument_aval("pad", array).dtype
-    return padded(cast(array, dtype), cast(value, dtype), tuple((*pair, 0) for pair in widths))
+    aval = argument_aval("pad", array)
+    array, value = (cast(x, aval.dtype, aval.weak_type) for x in (array, value))
+    return padded(array, value, tuple((*pair, 0) for pair in widths))
 
 
 @fused(static=("widths",), name="pad")
 def _constants(array: Any, values: Any, widths: Widths) -> Any:
     """Pad axis by axis with a value of its own at each end."""
-    dtype = argument_aval("pad", array).dtype
-    array = cast(array, dtype)
+    aval = argument_aval("pad", array)
+    array = cast(array, aval.dtype, aval.weak_type)
     for axis, (pair, (low, high)) in enumerate(zip(values, widths, strict=True)):
         for value, ends in zip(pair, ((low, 0, 0), (0, high, 0)), strict=True):
             config = [(0, 0, 0)] * np.ndim(array)
             config[axis] = ends
-            array = padded(array, cast(value, dtype), config)
+            array = padded(array, cast(value, aval.dtype, aval.weak_type), config)
     return array
 
 

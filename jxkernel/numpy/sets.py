@@ -349,9 +349,9 @@ def setdiff1d(
 
 @fused
 def _distinct(x: Any) -> tuple[Any, Any]:
-    """Return sorted values, and which differ from the one before."""
+    """Return sorted values, and which differ from the one before; all NaN are one."""
     ordered = sort(x)
-    differs = ordered[1:] != ordered[:-1]
+    differs = (ordered[1:] != ordered[:-1]) & ~(isnan(ordered[1:]) & isnan(ordered[:-1]))
     return ordered, concatenate([full(min(1, ordered.size), True), differs])
 
 
@@ -372,6 +372,8 @@ def setxor1d(
       size: how many to return, needed while traced.
       fill_value: what follows the last one; the least of them where not given, 0 if there is none.
 
+    NaN of either array is in that one only.
+
     >>> jnp.setxor1d(jnp.array([3, 1]), jnp.array([1, 2]))
     Array([2, 3], dtype=int32)
     """
@@ -383,8 +385,12 @@ def setxor1d(
 
 @fused
 def _exclusive(first: Any, second: Any) -> tuple[Any, Any]:
-    ordered, new = _distinct(concatenate([first, second]))
-    return ordered, new & (_contained(ordered, first) != _contained(ordered, second))
+    """Return all values sorted, and which are the first of their kind in one array only."""
+    (x, new_in_x), (y, new_in_y) = _distinct(first), _distinct(second)
+    values = concatenate([x, y])
+    mask = concatenate([new_in_x & ~_contained(x, second), new_in_y & ~_contained(y, first)])
+    order = argsort(values)
+    return values[order], mask[order]
 
 
 def intersect1d(

@@ -34,8 +34,20 @@ def test_roots_are_differentiable_where_they_are_distinct():
     np.testing.assert_allclose(gradient, -np.float32([4, 2, 1]), rtol=1e-5)
 
 
-def test_roots_of_no_polynomial_are_nan():
-    assert jnp.isnan(jnp.roots(np.float32([0, 1, 2]), strip_zeros=False)).all()
+def test_leading_zeros_take_roots_away():
+    p = np.float32([0, 0, 1, -3, 2, 0])
+    for run in (lambda f: f, jx.jit):
+        found = run(lambda p: jnp.roots(p, strip_zeros=False))(p)
+        np.testing.assert_allclose(found, [1, 2, 0, np.nan, np.nan], rtol=1e-5)
+    assert jnp.isnan(jnp.roots(0 * p, strip_zeros=False)).all()
+
+
+def test_no_roots_are_those_of_the_polynomial_1():
+    one = jnp.poly(np.zeros(0, np.float32))
+    assert (one.shape, one.dtype, float(one)) == ((), np.float32, 1.0)
+
+
+def test_roots_of_no_polynomial():
     assert jnp.roots(np.zeros(3, np.float32)).shape == (0,)
 
 

@@ -8,6 +8,8 @@ import pytest
 import jxkernel as jx
 import jxkernel.numpy as jnp
 
+NAN = np.nan
+
 A, B = np.array([1, 2, 3, 3, 5]), np.array([3, 5, 7, 5])
 NONE = np.zeros(0, np.float32)
 
@@ -51,3 +53,12 @@ def test_quantiles_have_the_dtype_of_the_array(q: Any) -> None:
     for function in (jnp.quantile, jnp.nanquantile, jnp.percentile):
         assert function(x, q).dtype == jnp.bfloat16
     np.testing.assert_allclose(jnp.quantile(x, q).astype("float32"), 1 + 3 * q, rtol=0.01)
+
+
+@pytest.mark.parametrize("name", ["setdiff1d", "setxor1d", "union1d", "intersect1d", "unique"])
+def test_nan_is_one_element_of_each_set(name: str) -> None:
+    operands = [np.float32([NAN, 1, NAN]), np.float32([2, NAN, 1])][: 1 if name == "unique" else 2]
+    wanted = getattr(np, name)(*operands)
+    np.testing.assert_array_equal(getattr(jnp, name)(*operands), wanted)
+    sized = jx.jit(lambda *xs: getattr(jnp, name)(*xs, size=4))(*operands)
+    np.testing.assert_array_equal(sized[: wanted.size], wanted)

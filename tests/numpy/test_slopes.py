@@ -91,6 +91,10 @@ SLOPES = {
         [([1.0, 1.0, 0.0], [1.0, 0.0, 2.0])],
     ),
     "median": (jnp.median, [([1.0, 2.0], [0.5, 0.5])]),
+    "piecewise": (
+        lambda x: jnp.piecewise(x, [x < 0, x >= 0], [lambda v: 0 * v, jnp.sqrt]),
+        [(-1.0, 0.0), (4.0, 0.25), ([4.0, -1.0], [0.25, 0.0])],
+    ),
     "nextafter": (lambda x: jnp.nextafter(x, 2.0), [(1.0, 1.0), (2.0, 1.0)]),
     "nextafter by its direction": (lambda x: jnp.nextafter(1.0, x), [(2.0, 0.0)]),
     "spacing": (jnp.spacing, [(0.0, 0.0), (1.0, 0.0), (-3.0, 0.0)]),
