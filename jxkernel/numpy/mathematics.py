@@ -144,7 +144,15 @@ log1p = unary_function(
 
 
 def _log_of_base(base: float) -> Any:
-    return lambda x: mul(exponential.log(x), 1 / natural_log(base))
+    def logarithm(x: Any) -> Any:
+        y, scale = exponential.log(x), 1 / natural_log(base)
+        if dtype_of(x) not in dtypes.COMPLEX:
+            return mul(y, scale)
+        # Part by part: an infinite part leaves the other as it is.
+        parts = [mul(part(y), scale) for part in (real_part, imaginary_part)]
+        return cast(with_parts(*parts), dtype_of(x), abstractify(x).weak_type)
+
+    return logarithm
 
 
 log2 = unary_function(

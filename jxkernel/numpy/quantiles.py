@@ -226,6 +226,8 @@ def _interpolated(x: Any, low: Any, part: Any, last: Any) -> Any:
         take_along_axis(x, broadcast_to(_integer(minimum(maximum(p, 0), last)), shape), -1, "clip")
         for p in (low, low + 1)
     )
+    # An infinite neighbour takes no part where the place is that of the first.
+    second = where(isinf(second) & (part == 0), first, second)
     # Equal infinite neighbours give themselves; the derivative of others is shared by both.
     same = (first == second) & isinf(first)
     return where(same, first, first * (1 - part) + second * part)

@@ -29,6 +29,20 @@ def test_quantile_of_infinite_neighbours_is_themselves():
     assert float(jnp.median(np.float32([-np.inf, -np.inf, 1.0]))) == -np.inf
 
 
+@pytest.mark.parametrize("method", ["linear", "lower", "higher", "nearest", "inverted_cdf"])
+def test_quantile_beside_infinity_is_its_element(method):
+    x = np.float32([-np.inf, 1.0, np.inf])
+    assert float(jnp.quantile(x, 0.5, method=method)) == 1.0
+    slope = jx.grad(lambda x: jnp.quantile(x, 0.5, method=method))(x)
+    np.testing.assert_array_equal(slope, [0.0, 1.0, 0.0])
+    assert float(jnp.median(x)) == 1.0
+
+
+@pytest.mark.parametrize("function", [jnp.log2, jnp.log10])
+def test_logarithms_of_complex_zero_have_an_angle(function):
+    assert complex(function(np.complex64(0))) == complex(-np.inf, 0)
+
+
 def test_division_by_zero_rounds_to_what_division_gives():
     x = np.float32([1.0, -1.0, 0.0])
     np.testing.assert_array_equal(jnp.floor_divide(x, 0.0), [np.inf, -np.inf, np.nan])
