@@ -130,15 +130,25 @@ def _value_and_grad(
 
     flat_fun = _FlatFunction(of_chosen, in_tree, has_aux)
     outs, pullback = vjp_flat(flat_fun, flat)
-    seed = scalar_like(outs[0], 1)
-    # Traced, a scalar is written into the program; evaluated, gradients are arrays.
-    seed = as_device_array(seed) if evaluating() else seed
+    seed = _seed(outs[0])
     aux_cts = [Zero.tangent_of(leaf) for leaf in outs[1:]]
     pulled = zip(pullback([seed, *aux_cts]), flat, strict=True)
     gradients = in_tree.unflatten([_like_input(ct, abstractify(leaf)) for ct, leaf in pulled])
     value = flat_fun.value(outs)
     result = (value, flat_fun.aux(outs)) if has_aux else value
     return result, gradients[0] if isinstance(argnums, (int, np.integer)) else gradients
+
+
+def _seed(value: Any) -> Any:
+    """Return the cotangent 1 of a scalar."""
+    one = scalar_like(value, 1)
+    # Traced, a scalar is written into the program; evaluated, gradients are arrays.
+    if not evaluating():
+        return one
+    one, dtype = as_device_array(one), abstractify(value).dtype
+    # The value may have 64 bits where settings give new arrays 32.
+    kept = one.dtype == dtype
+    return one if kept else convert_element_type_p.bind(one, new_dtype=dtype, weak_type=False)
 
 
 def argument_positions(

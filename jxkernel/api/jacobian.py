@@ -22,7 +22,7 @@ from jxkernel.core.zeros import Zero
 from jxkernel.ops.arithmetic import add
 from jxkernel.ops.broadcast import instantiate
 from jxkernel.ops.compare import eq
-from jxkernel.ops.convert import convert_element_type
+from jxkernel.ops.convert import convert_element_type_p
 from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.shape import reshape
 from jxkernel.ops.slicing import slice_in_dim
@@ -222,7 +222,10 @@ def _unit_vectors(avals: Sequence[ShapedArray]) -> list[Any]:
     for aval in avals:
         rows = broadcasted_iota(np.int32, (total, aval.size), 0)
         columns = broadcasted_iota(np.int32, (total, aval.size), 1)
-        ones = convert_element_type(eq(rows, add(columns, start)), aval.dtype)
+        # Bound as it is: the dtype is that of the array, also where settings would narrow it.
+        ones = convert_element_type_p.bind(
+            eq(rows, add(columns, start)), new_dtype=aval.dtype, weak_type=False
+        )
         units.append(reshape(ones, (total, *aval.shape)))
         start += aval.size
     return units

@@ -38,6 +38,11 @@ def computation_dtype(dtype: Any) -> Any:
     return np.dtype(np.float32) if narrow else dtype
 
 
+def _own_dtype(a: Any) -> Any:
+    """Return the dtype of a mean: of 32 bits where 64 are off, for arrays made with them too."""
+    return dtypes.canonicalize_dtype(inexact_dtype(dtype_of(a)))
+
+
 def _count(shape: tuple[int, ...], where: Any, axes: tuple[int, ...], dtype: Any) -> Any:
     """Return how many elements count, keeping the axes where a mask says so."""
     if where is None:
@@ -63,7 +68,7 @@ def mean_function(name: str, counted: Callable[..., Any] = lambda a, where: wher
     def averaged(a: Any, where: Any, axis: Axis, dtype: Any, keepdims: bool) -> Any:
         axes = reduced_axes(name, a, axis)
         if dtype is None:
-            dtype = inexact_dtype(dtype_of(a))
+            dtype = _own_dtype(a)
         mask = counted(a, where)
         x = cast(a, computation_dtype(dtype))
         if keepdims or mask is not None:
@@ -137,7 +142,7 @@ def spread_function(
         a: Any, where: Any, center: Any, axis: Axis, dtype: Any, ddof: float, keepdims: bool
     ) -> Any:
         axes = reduced_axes(name, a, axis)
-        own = inexact_dtype(dtype_of(a)) if dtype is None else dtype
+        own = _own_dtype(a) if dtype is None else dtype
         result = _variance(a, counted(a, where), center, axes, own, ddof, keepdims)
         result = sqrt(result) if root else result
         return cast(result, dtypes.to_floating_dtype(own) if dtype is None else dtype)

@@ -299,3 +299,17 @@ def test_fwd_and_bwd(jitted):
     assert float(aux["n"]) == 3.0
     close(bwd(residuals, 1.0), (3.0, 2.0))
     assert jitted is hasattr(fwd, "lower")
+
+
+def test_arrays_of_64_bits_have_derivatives_where_these_are_off():
+    with jx.enable_x64(True):
+        x = jnp.arange(3.0)
+    assert x.dtype == np.float64
+    for gradient in (
+        jx.grad(lambda x: jnp.sum(x * x))(x),
+        jx.jacfwd(lambda x: x * x)(x).sum(0),
+        jx.jacrev(lambda x: x * x)(x).sum(0),
+    ):
+        np.testing.assert_array_equal(gradient, [0.0, 2.0, 4.0])
+    assert jx.grad(jnp.sum)(x).dtype == np.float64
+    assert (jnp.mean(x), jnp.mean(x).dtype, jnp.var(x).dtype) == (1.0, np.float32, np.float32)
