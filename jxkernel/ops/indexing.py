@@ -72,7 +72,7 @@ def gather(
       slice_sizes: the window's size along each operand axis.
       unique_indices: a promise that no two windows overlap, which makes the transpose faster.
       indices_are_sorted: a promise that index vectors ascend.
-      mode: what happens to windows that leave the operand.
+      mode: what happens to windows that leave the operand; ``"clip"`` where not given.
       fill_value: what ``FILL_OR_DROP`` reads there: NaN for inexact dtypes, the least number for
         signed and the greatest for unsigned integers, True for booleans, where not given.
 
@@ -95,7 +95,7 @@ def gather(
         slice_sizes=integers(slice_sizes),
         unique_indices=bool(unique_indices),
         indices_are_sorted=bool(indices_are_sorted),
-        mode=GatherScatterMode.from_any(mode),
+        mode=GatherScatterMode.from_any("clip" if mode is None else mode),
         fill_value=fill_value,
     )
 

@@ -201,6 +201,15 @@ def test_no_examples():
     assert out.shape == (0, 1, 2, 4)
 
 
+@pytest.mark.parametrize(("size", "kernel", "padding"), [(9, 2, (-4, -4)), (2, 4, (0, 0))])
+def test_a_result_without_elements_has_the_derivative_zero(size, kernel, padding):
+    lhs, rhs = np.ones((1, 1, size), np.float32), np.ones((1, 1, kernel), np.float32)
+    result, pullback = jx.vjp(lambda x, y: conv_general_dilated(x, y, (1,), (padding,)), lhs, rhs)
+    assert result.shape == (1, 1, 0)
+    for gradient, operand in zip(pullback(result), (lhs, rhs), strict=True):
+        np.testing.assert_array_equal(gradient, np.zeros_like(operand))
+
+
 @pytest.mark.parametrize(
     ("padding", "expected"),
     [

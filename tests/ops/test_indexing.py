@@ -129,7 +129,7 @@ FILLS = [
 @pytest.mark.parametrize(("operand", "fill", "expected"), FILLS)
 def test_gather_fills_out_of_bounds(operand: Any, fill: Any, expected: list[Any]) -> None:
     def read(x: Any) -> Any:
-        return gather(x, OUTSIDE, ELEMENT, (1,), fill_value=fill)
+        return gather(x, OUTSIDE, ELEMENT, (1,), mode="fill", fill_value=fill)
 
     for function in (read, jx.jit(read)):
         np.testing.assert_array_equal(np.asarray(function(operand)), expected)
@@ -233,3 +233,9 @@ def test_bad_input_is_told(name: str) -> None:
     function, message = BAD[name]
     with pytest.raises(TypeError, match=message):
         function()
+
+
+def test_windows_that_leave_the_operand_are_moved_inside_unless_told_otherwise() -> None:
+    x, places = np.arange(5, dtype=np.float32), np.array([[0], [4], [9]])
+    windows = GatherDimensionNumbers((1,), (), (0,))
+    np.testing.assert_array_equal(gather(x, places, windows, (2,)), [[0, 1], [3, 4], [3, 4]])
