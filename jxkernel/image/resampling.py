@@ -156,12 +156,18 @@ def _resampled(
 ) -> Any:
     dtype = inexact_dtype(argument_aval("resize", image).dtype)
     x = cast(image, dtype)
-    part = np.promote_types(np.zeros((), dtype).real.dtype, np.float32)
+    part = _weights_dtype(image)
     scales, shifts = cast(scale, part), cast(translation, part)
     for i, axis in enumerate(axes):
         given = (np.shape(x)[axis], shape[axis], scales[i], shifts[i])
         x = _applied(x, _weights(*given, method, antialias), axis, precision)
     return x
+
+
+def _weights_dtype(image: Any) -> Any:
+    """Return the real dtype to compute weights in: that of the image, or float32."""
+    dtype = inexact_dtype(argument_aval("resize", image).dtype)
+    return np.promote_types(np.zeros((), dtype).real.dtype, np.float32)
 
 
 @fused(static=("shape", "axes"), name="resize")
@@ -224,10 +230,11 @@ def resize(
         raise ValueError(f"resize got an image of shape {own}: an empty axis has nothing to grow")
     if chosen is ResizeMethod.NEAREST:
         return _nearest(image, wanted, axes)
-    scale = np.array([wanted[axis] / own[axis] for axis in axes], np.float32)
+    part = _weights_dtype(image)
+    scale = np.array([wanted[axis] / own[axis] for axis in axes], part)
     # An empty result needs no samples, and a scale that is not 0.
-    scale = np.where(scale == 0, 1, scale).astype(np.float32)
-    shift = np.zeros(len(axes), np.float32)
+    scale = np.where(scale == 0, 1, scale).astype(part)
+    shift = np.zeros(len(axes), part)
     return _resampled(image, scale, shift, wanted, axes, chosen, bool(antialias), precision)
 
 

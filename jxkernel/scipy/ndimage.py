@@ -33,7 +33,8 @@ def _place(index: Any, size: int, mode: str) -> Any:
 def _neighbours(coordinate: Any, order: int) -> list[tuple[Any, Any]]:
     """Return the indices beside a coordinate, with their weights."""
     if order == 0:
-        nearest = jnp.round(coordinate)
+        # Half-way between two, SciPy takes the second.
+        nearest = jnp.floor(coordinate + 0.5)
         return [(nearest.astype("int32"), jnp.ones_like(coordinate))]
     low = jnp.floor(coordinate)
     share = coordinate - low

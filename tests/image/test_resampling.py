@@ -114,3 +114,9 @@ REFUSED = [
 def test_bad_arguments(call: Any, error: Any, message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+def test_images_of_64_bits_are_resized_in_64_bits():
+    with jx.enable_x64(True):
+        found = image.resize(np.arange(7.0), (3,), "linear", antialias=False)
+    np.testing.assert_allclose(found, (np.arange(3) + 0.5) * (7 / 3) - 0.5, rtol=1e-14)

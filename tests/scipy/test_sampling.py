@@ -124,3 +124,10 @@ def test_codes_are_those_nearest() -> None:
 def test_wrong_arguments_are_named(call: Any, kind: type, message: str) -> None:
     with pytest.raises(kind, match=message):
         call()
+
+
+def test_half_way_between_two_places_the_nearest_is_the_second():
+    places = np.float32([0.5, 1.5, 2.5])
+    wanted = scipy.ndimage.map_coordinates(np.arange(4.0), [places], order=0)
+    found = ndimage.map_coordinates(jnp.arange(4.0), [places], order=0)
+    np.testing.assert_array_equal(found, wanted)
