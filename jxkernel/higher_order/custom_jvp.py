@@ -19,16 +19,18 @@ from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
 from jxkernel.core.division import AS_TYPED
-from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
+from jxkernel.core.jaxpr import Atom, ClosedJaxpr, Literal, eval_jaxpr
 from jxkernel.core.primitive import Primitive
+from jxkernel.core.trace import Trace, state
 from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.jit import transpose_call
 from jxkernel.higher_order.programs import compiled_when_repeated, placed, typed_by_programs
-from jxkernel.ops.broadcast import batch_to_front, instantiate
+from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim_p, instantiate
 from jxkernel.ops.moving import move_axis
 from jxkernel.transforms.batching import batch_flat, batch_program
-from jxkernel.transforms.stage import trace_flat
+from jxkernel.transforms.partial_eval import PartialTrace
+from jxkernel.transforms.stage import StageTrace, StageTracer, trace_flat
 
 __all__ = ["JvpRule", "bind_custom_jvp", "custom_jvp_call_p", "has_tangent", "traced_operands"]
 
@@ -216,10 +218,38 @@ def _custom_jvp_jvp(
     num_consts: int,
 ) -> tuple[list[Any], list[Any]]:
     refuse_moving_constants("custom_jvp", jvp.name, tangents[:num_consts])
+    trace = state.trace
+    start = len(trace.eqns) if isinstance(trace, StageTrace) else 0
     outs, out_tangents = jvp(primals, tangents[num_consts:])
     if isinstance(call_jaxpr, ClosedJaxpr):
         check_results("custom_jvp", "jvp", jvp.name, outs, call_jaxpr.out_avals)
-    return outs, out_tangents
+    return outs, [Zero(abstractify(t)) if _is_zero(t, trace, start) else t for t in out_tangents]
+
+
+def _is_zero(tangent: Any, trace: Trace, start: int) -> bool:
+    """Whether a rule gave a tangent that is zero as an array, such as ``jnp.zeros_like(x)``.
+
+    The symbol spares what comes after it a computation with zeros, and a function that has a
+    ``custom_vjp`` rule alone a question it cannot answer.  In reverse mode tangents are unknown:
+    one that is known does not depend on them, so the linear map that it belongs to is zero.
+
+    Args:
+      tangent: what the rule gave.
+      trace: the trace that the rule ran in.
+      start: the number of equations that were recorded there before.
+    """
+    if type(tangent) is Zero or not isinstance(trace, StageTrace):
+        return False
+    if isinstance(trace, PartialTrace):
+        return not trace.is_unknown(tangent)
+    if type(tangent) is not StageTracer:
+        return np.isscalar(tangent) and tangent == 0
+    filled = (eqn for eqn in trace.eqns[start:] if eqn.primitive is broadcast_in_dim_p)
+    return any(eqn.outvars == [tangent.variable] and _is_nought(eqn.invars[0]) for eqn in filled)
+
+
+def _is_nought(atom: Atom) -> bool:
+    return isinstance(atom, Literal) and atom.val == 0
 
 
 def refuse_moving_constants(kind: str, name: str, tangents: Sequence[Any]) -> None:

@@ -83,3 +83,37 @@ def test_the_operator_of_a_linear_solve_may_hold_a_mixed_call() -> None:
     got = jx.grad(solve, (0, 1))(1.0, 2.0)
     expected = (-2 * np.cos(1.0) / (2 * np.sin(1.0) ** 2), 1 / (2 * np.sin(1.0)))
     np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("way", [lambda f: f, jx.jit, jx.checkpoint, lambda f: jx.jit(jx.jit(f))])
+@pytest.mark.parametrize(
+    "zero",
+    [
+        lambda x, t: jnp.zeros_like(x),
+        lambda x, t: jx.jvp(lambda y: jnp.cos(2.0) + jnp.zeros_like(y), (x,), (t,))[1],
+        lambda x, t: 0 * t,
+    ],
+)
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_a_function_with_a_rule_backward_takes_what_a_rule_forward_says_is_constant(
+    way: Any, zero: Any, shape: tuple[int, ...]
+) -> None:
+    @jx.custom_jvp
+    def steps(x: Any) -> Any:
+        return jnp.floor(x)
+
+    steps.defjvp(lambda primals, tangents: (steps(*primals), zero(*primals, *tangents)))
+
+    @jx.custom_vjp
+    def backward(x: Any) -> Any:
+        return x * 2
+
+    backward.defvjp(lambda x: (backward(x), None), lambda _, ct: (ct * 2,))
+
+    def loss(x: Any) -> Any:
+        looped = lax.fori_loop(0, 3, lambda _, c: backward(c), steps(x))
+        return jnp.sum(backward(steps(x)) + looped + x)
+
+    point = np.full(shape, 1.5, np.float32)
+    np.testing.assert_array_equal(jx.grad(way(loss))(point), np.ones(shape))
+    np.testing.assert_array_equal(jx.jit(jx.grad(way(loss)))(point), np.ones(shape))
