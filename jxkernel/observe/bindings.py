@@ -12,6 +12,9 @@ side of an assignment, the last equation of that span is what the name was bound
 visits a span again backwards, and rules add equations of their own to it: a name is given only
 where a span was visited once, or where its first visit made a single equation. What was traced
 *from* a span, such as the body of a library's loop, is not its value.
+
+How often a span is visited only the whole program tells, so a program is looked through once, when
+it is first asked for; after that its equations are named as they come.
 """
 
 from __future__ import annotations
@@ -19,11 +22,13 @@ from __future__ import annotations
 import ast
 import itertools
 import linecache
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from jxkernel import source
-from jxkernel.core.jaxpr import Eqn
+from jxkernel.core.jaxpr import Eqn, Jaxpr
 from jxkernel.transforms.stage import trace_flat
 
 __all__ = ["Bindings"]
@@ -37,27 +42,34 @@ class Bindings:
 
     def __init__(self) -> None:
         self._files: dict[str, dict[_Span, tuple[str, ...]]] = {}
+        self._visits: WeakKeyDictionary[Jaxpr, Counter[source.Frame]] = WeakKeyDictionary()
 
-    def of(self, equations: Sequence[Eqn]) -> Iterator[tuple[Eqn, tuple[str, ...]]]:
-        """Yields the equations whose results were bound to names, with the names."""
-        frames = [source.user_frame(eqn.source) for eqn in equations]
-        runs = [
-            (frame, [equations[index] for index in indices])
-            for frame, indices in _runs(frames)
-            if frame is not None and self._names(frame)
-        ]
-        visits: dict[Any, int] = {}
-        for frame, _ in runs:
-            visits[frame] = visits.get(frame, 0) + 1
-        seen: set[Any] = set()
-        for frame, run in runs:
-            names = self._names(frame)
+    def candidates(self, jaxpr: Jaxpr) -> set[str]:
+        """Returns the names of all assignments that a program visits."""
+        return {name for frame in self._visits_of(jaxpr) for name in self._names(frame)}
+
+    def runs(self, jaxpr: Jaxpr) -> Iterator[tuple[Sequence[Eqn], tuple[str, ...]]]:
+        """Yields a program's equations, place by place, with names for the last one's results."""
+        visits = self._visits_of(jaxpr)
+        seen: set[source.Frame] = set()
+        for frame, group in itertools.groupby(jaxpr.eqns, key=_frame):
+            run = list(group)
+            names = self._names(frame) if frame is not None else ()
+            if frame is None or not names:
+                yield run, ()
+                continue
             first = frame not in seen
             seen.add(frame)
             fits = len(names) == len(run[-1].outvars)
             once = visits[frame] == 1 or (first and len(run) == 1)
-            if fits and once and _is_of_place(run[-1]):
-                yield run[-1], names
+            yield run, names if fits and once and _is_of_place(run[-1]) else ()
+
+    def _visits_of(self, jaxpr: Jaxpr) -> Counter[source.Frame]:
+        """How often a program visits each right side of an assignment."""
+        if jaxpr not in self._visits:
+            frames = (frame for frame, _ in itertools.groupby(map(_frame, jaxpr.eqns)) if frame)
+            self._visits[jaxpr] = Counter(frame for frame in frames if self._names(frame))
+        return self._visits[jaxpr]
 
     def _names(self, frame: source.Frame) -> tuple[str, ...]:
         if frame.file not in self._files:
@@ -76,10 +88,8 @@ def _is_of_place(eqn: Eqn) -> bool:
     return False
 
 
-def _runs(frames: Sequence[source.Frame | None]) -> Iterator[tuple[source.Frame | None, list[int]]]:
-    """Consecutive equations of one place, with their indices."""
-    for frame, group in itertools.groupby(range(len(frames)), key=lambda index: frames[index]):
-        yield frame, list(group)
+def _frame(eqn: Eqn) -> source.Frame | None:
+    return source.user_frame(eqn.source)
 
 
 def _assignments(file: str) -> dict[_Span, tuple[str, ...]]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import linecache
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -252,19 +252,25 @@ def outline(
     if function is not None:
         stack = stack or transforms_of(function)
         arguments = arguments or _argument_names(function, program)
-    builder = _Builder(names or {}, limit)
+    bindings = Bindings()
+    builder = _Builder(names or {}, bindings, limit)
     listed = builder.program(closed.jaxpr, "", arguments)
     lines, cost = builder.source_lines(closed.jaxpr)
     count = count_equations(closed.jaxpr)
-    walk = partial(_walk, arguments=arguments, names=names or {})
+    walk = partial(_walk, arguments=arguments, names=names or {}, bindings=bindings, count=count)
     token = keep(closed, title, walk)
     return Outline(title, tuple(stack), listed, count, cost, lines, token)
 
 
 def _walk(
-    closed: ClosedJaxpr, arguments: Sequence[str], names: Mapping[Any, str]
+    closed: ClosedJaxpr,
+    arguments: Sequence[str],
+    names: Mapping[Any, str],
+    bindings: Bindings,
+    count: int,
 ) -> Iterator[Placed | tuple[int, Equation]]:
-    return _Builder(names, sys.maxsize).walk(closed.jaxpr, arguments=arguments)
+    builder = _Builder(names, bindings, sys.maxsize)
+    return builder.walk(closed.jaxpr, count, arguments=arguments)
 
 
 def count_equations(jaxpr: Jaxpr) -> int:
@@ -313,9 +319,14 @@ def _count_inside(eqn: Eqn) -> int:
 
 
 class _UserNames:
-    """Names for the variables of one program: given ones, each once, and letters for the rest."""
+    """Names for the variables of one program: given ones, each once, and letters for the rest.
 
-    def __init__(self) -> None:
+    Args:
+      reserved: names that may be given later, and that are no letters therefore.
+    """
+
+    def __init__(self, reserved: Collection[str]) -> None:
+        self._reserved = reserved
         self._given: dict[Var, str] = {}
         self._taken: dict[str, int] = {}
         self._lettered: dict[Var, str] = {}
@@ -335,19 +346,23 @@ class _UserNames:
         name = self._given.get(var) or self._lettered.get(var)
         if name is None:
             free = (letters(number) for number in self._numbers)
-            name = self._lettered[var] = next(one for one in free if one not in self._taken)
+            name = self._lettered[var] = next(one for one in free if self._is_free(one))
         return name
+
+    def _is_free(self, name: str) -> bool:
+        return name not in self._taken and name not in self._reserved
 
 
 class _Builder:
     """Makes the parts of one outline."""
 
-    def __init__(self, names: Mapping[Any, str], limit: int) -> None:
+    def __init__(self, names: Mapping[Any, str], bindings: Bindings, limit: int) -> None:
         self._watched = names
+        self._watched_names = frozenset(names.values())
         self._left = limit
         self._characters = limit * _TEXT // 3
         self._number = 0
-        self._bindings = Bindings()
+        self._bindings = bindings
 
     @property
     def listed(self) -> int:
@@ -359,7 +374,7 @@ class _Builder:
         names = self._names(jaxpr, arguments)
         begun = _begun(jaxpr, label, names)
         equations: list[Equation] = []
-        for eqn in jaxpr.eqns:
+        for eqn in self._named(jaxpr, names):
             if self._left <= 0 or self._characters <= 0:
                 break
             one = self._equation(eqn, names)
@@ -372,6 +387,7 @@ class _Builder:
     def walk(
         self,
         jaxpr: Jaxpr,
+        count: int,
         label: str = "",
         arguments: Sequence[str] = (),
         equation: int = 0,
@@ -380,31 +396,37 @@ class _Builder:
         """One program and those inside its equations, one by one."""
         names = self._names(jaxpr, arguments)
         first = self._number + 1
-        program, end = _begun(jaxpr, label, names), first + count_equations(jaxpr)
+        program, end = _begun(jaxpr, label, names), first + count
         yield Placed(program, equation, depth, first, end, is_whole=False)
-        for eqn in jaxpr.eqns:
+        for eqn in self._named(jaxpr, names):
             one = self._equation(eqn, names)
             yield depth, one
             for inner_label, inner in _programs(eqn):
-                yield from self.walk(inner.jaxpr, inner_label, (), one.number, depth + 1)
+                inside = count_equations(inner.jaxpr)
+                yield from self.walk(inner.jaxpr, inside, inner_label, (), one.number, depth + 1)
         program = replace(program, results=_results(jaxpr, names))
         yield Placed(program, equation, depth, first, end)
 
     def _names(self, jaxpr: Jaxpr, arguments: Sequence[str]) -> _UserNames:
-        names = _UserNames()
+        candidates = self._watched_names or self._bindings.candidates(jaxpr)
+        names = _UserNames(candidates)
         given = [*arguments, *[""] * len(jaxpr.invars)]
         for var, name in zip(jaxpr.invars, given, strict=False):
             names.give(var, name or self._watched.get(var, ""))
-        shown = jaxpr.eqns[: self._left]
+        return names
+
+    def _named(self, jaxpr: Jaxpr, names: _UserNames) -> Iterator[Eqn]:
+        """The equations of a program, each when its results have the names that they are given."""
         if self._watched:
-            for eqn in shown:
+            for eqn in jaxpr.eqns:
                 for var in eqn.outvars:
                     names.give(var, self._watched.get(var, ""))
-        else:
-            for eqn, bound in self._bindings.of(shown):
-                for var, name in zip(eqn.outvars, bound, strict=False):
-                    names.give(var, name)
-        return names
+                yield eqn
+            return
+        for run, bound in self._bindings.runs(jaxpr):
+            for var, name in zip(run[-1].outvars, bound, strict=False):
+                names.give(var, name)
+            yield from run
 
     def _equation(self, eqn: Eqn, names: _UserNames) -> Equation:
         self._left -= 1

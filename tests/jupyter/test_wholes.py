@@ -1,6 +1,7 @@
 """Whole programs, part by part, for the lab extension."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -41,6 +42,27 @@ def test_a_program_comes_in_parts_that_make_it_whole(monkeypatch: pytest.MonkeyP
     assert (whole["first"], whole["end"], whole["left_out"]) == (1, 61, 0)
     assert whole == {**begun, "tail": whole["tail"], "results": [equations[-1]["results"][0]]}
     assert [one["number"] for one in equations] == list(range(1, 61))
+
+
+class _Counted(list[Any]):
+    """A list that counts how many of its items were looked at."""
+
+    looked_at = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        for item in super().__iter__():
+            self.looked_at += 1
+            yield item
+
+
+def test_the_first_part_looks_at_no_more_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wholes, "_PART", 10)
+    closed = jx.make_jaxpr(long_program)(1.0)
+    token = outline(closed, limit=5).token
+    closed.jaxpr.eqns = counted = _Counted(closed.jaxpr.eqns)
+    assert len(Programs().part(token, 0)["equations"]) == 10
+    # The equation after a run of one place tells that the run has ended.
+    assert counted.looked_at <= 12
 
 
 def test_parts_are_the_outline_and_may_be_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,3 +152,17 @@ def test_the_page_on_seeing_programs_runs_as_it_stands() -> None:
     with redirect_stdout(StringIO()) as printed:
         exec(compile(code, "seeing-programs.md", "exec"), {})
     assert "- e:f32[4,5] = square d" in printed.getvalue()
+
+
+def test_the_names_of_the_beginning_are_those_of_the_whole() -> None:
+    def centred(x: jx.Array) -> jx.Array:
+        for _ in range(3):
+            middle = x.mean()
+            x = x - middle
+        return x
+
+    closed = jx.make_jaxpr(centred)(jnp.ones(3))
+    whole = [one.text for _, one in outline(closed).walk()]
+    for limit in range(1, len(whole)):
+        beginning = [one.text for _, one in outline(closed, limit=limit).walk()]
+        assert beginning == whole[:limit]
