@@ -359,8 +359,16 @@ hypot = binary_function(
 
 
 def _sinc(x: Any) -> Any:
-    """Near 0 use the series in (πx)², whose derivatives are right there too."""
+    """The real function vanishes at both infinities, where sine has no value."""
     angle = mul(x, pi)
+    if abstractify(x).dtype in dtypes.COMPLEX:
+        return _finite_sinc(angle)
+    far = eq(modulus(angle), np.inf)
+    return select(far, 0, _finite_sinc(select(far, 1, angle)))
+
+
+def _finite_sinc(angle: Any) -> Any:
+    """Near 0 use the series in the angle squared, whose derivatives are right there too."""
     near = lt(modulus(angle), 0.1)
     safe = select(near, 1, angle)
     power = square(select(near, angle, 0))

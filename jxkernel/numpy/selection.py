@@ -147,7 +147,8 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
     if mode == "raise":
         if is_unknown(a):
             raise ValueError("choose(mode='raise') of a traced array: choose 'wrap' or 'clip'")
-        if a.size and bool(((a < 0) | (a >= len(parts))).any()):
+        numbers = np.asarray(a)
+        if ((numbers < 0) | (numbers >= len(parts))).any():
             raise ValueError(f"choose got numbers out of range for {len(parts)} choices")
     elif mode not in ("wrap", "clip"):
         raise ValueError(f"choose got mode {mode!r}: it is 'raise', 'wrap' or 'clip'")

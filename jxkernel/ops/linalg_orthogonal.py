@@ -14,16 +14,26 @@ from jxkernel.ops import divisions
 from jxkernel.ops.arithmetic import add, mul, sub
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.complex import conj
+from jxkernel.ops.creation import full_like
 from jxkernel.ops.indexing import take_along
 from jxkernel.ops.joining import concatenate
 from jxkernel.ops.lapack_lowering import Argument, call_lapack, is_complex_dtype
+from jxkernel.ops.linalg_lu import lu, lu_solve
 from jxkernel.ops.linalg_solve import (
     batch_in_front,
     check_matrices,
     only_triangle,
     triangular_solve,
 )
-from jxkernel.ops.matrix import adjoint, is_complex, lower_part, matmul, on_diagonal, where
+from jxkernel.ops.matrix import (
+    adjoint,
+    identity_like,
+    is_complex,
+    lower_part,
+    matmul,
+    on_diagonal,
+    where,
+)
 from jxkernel.ops.slicing import slice_in_dim
 from jxkernel.ops.structural import same_dtype, zero_cotangents
 
@@ -63,8 +73,9 @@ def qr(
       ValueError: the operand has no two axes.
       TypeError: the dtype has no kernel.
 
-    Differentiable where the first min(m, n) columns are independent, unless ``full_matrices``
-    and m > n: then q's further columns are not determined.  LAPACK ``geqrf``, ``geqp3`` and
+    Differentiable where the first min(m, n) columns are independent.  The m - n further columns
+    of ``full_matrices`` have the derivative of what the reflections make of them, NaN where one of
+    these does nothing: a column of x is done before its turn.  LAPACK ``geqrf``, ``geqp3`` and
     ``orgqr``.
 
     >>> import numpy as np
@@ -185,31 +196,47 @@ def _orgqr(context: Any, reflectors: Any, taus: Any, out: ShapedArray, vector: A
 def _qr_jvp(
     primals: Sequence[Any], tangents: Sequence[Any], *, pivoting: bool, full_matrices: bool
 ) -> tuple[list[Any], list[Any]]:
-    """Differentiate the square part of r, then its further columns (Walter and Lehmann 2010)."""
-    m, n = shape_of(primals[0])[-2:]
-    if full_matrices and m > n:
-        raise UndefinedRuleError(
-            "qr",
-            "jvp",
-            "with full_matrices=True and more rows than columns the further columns of q are not "
-            "determined: use full_matrices=False",
-        )
+    """Differentiate the square part of r, then further columns of r (Walter and Lehmann 2010)."""
     q, r, *rest = qr_p.bind(*primals, pivoting=pivoting, full_matrices=full_matrices)
     dx = take_columns(tangents[0], rest[0]) if rest else tangents[0]
-    k = min(m, n)
-    first, square = dx, r
-    if n > k:
-        first = slice_in_dim(dx, 0, k, axis=rank_of(dx) - 1)
-        square = slice_in_dim(r, 0, k, axis=rank_of(r) - 1)
-    dq, dr = _square_qr_tangents(q, square, first)
+    k = min(shape_of(dx)[-2:])
+    square = slice_in_dim(_columns(r, 0, k), 0, k, axis=rank_of(r) - 2)
+    dq, dr = _square_qr_tangents(_columns(q, 0, k), square, _columns(dx, 0, k))
+    n, width = shape_of(dx)[-1], shape_of(q)[-1]
     if n > k:
         # The further columns are r = qᴴ x, with x = q r: dr = dqᴴ q r + qᴴ dx.
-        further = slice_in_dim(r, k, n, axis=rank_of(r) - 1)
-        dx_further = slice_in_dim(dx, k, n, axis=rank_of(dx) - 1)
-        turned = matmul(matmul(adjoint(dq), q), further)
-        more = add(turned, matmul(adjoint(q), dx_further))
+        turned = matmul(matmul(adjoint(dq), q), _columns(r, k, n))
+        more = add(turned, matmul(adjoint(q), _columns(dx, k, n)))
         dr = concatenate([dr, more], rank_of(dr) - 1)
+    if width > k:
+        dq = concatenate([dq, _completion_tangent(q, dq)], rank_of(dq) - 1)
+        below = full_like(slice_in_dim(r, k, width, axis=rank_of(r) - 2), 0)
+        dr = concatenate([dr, below], rank_of(r) - 2)
     return [q, r, *rest], [dq, dr, *(Zero.tangent_of(places) for places in rest)]
+
+
+def _columns(x: Any, start: int, stop: int) -> Any:
+    return slice_in_dim(x, start, stop, axis=rank_of(x) - 1)
+
+
+def _completion_tangent(q: Any, dq: Any) -> Any:
+    """Return the tangent of q's further columns, which follow from the first.
+
+    Reflections give q = 1 - v t vᴴ, of which the first columns q₁ = (a; b) determine all: with
+    the identity's columns e₁ and e₂, and m = (1 - a)⁻ᴴ bᴴ, the others are q₂ = e₂ + (e₁ - q₁) m.
+    As q stays unitary, dq₂ = q₂ w - q₁ dq₁ᴴ q₂, with w = q₂ᴴ dq₂ = mᴴ dq₁ᴴ (m; 1) - q₂ᴴ dq₁ m.
+    """
+    height, k = shape_of(dq)[-2:]
+    rows = rank_of(q) - 2
+    first, others = _columns(q, 0, k), _columns(q, k, height)
+    top, below = [slice_in_dim(first, *ends, axis=rows) for ends in ((0, k), (k, height))]
+    factors, _, order = lu(sub(identity_like(top, k), adjoint(top)))
+    m = lu_solve(factors, order, adjoint(below))
+    whole = concatenate([m, identity_like(m, height - k)], rows)
+    turn = sub(
+        matmul(adjoint(m), matmul(adjoint(dq), whole)), matmul(matmul(adjoint(others), dq), m)
+    )
+    return sub(matmul(others, turn), matmul(first, matmul(adjoint(dq), others)))
 
 
 def _square_qr_tangents(q: Any, r: Any, dx: Any) -> tuple[Any, Any]:

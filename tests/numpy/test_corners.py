@@ -47,3 +47,18 @@ def test_places_of_the_least_are_of_32_bits():
 def test_weakness_of_results(function, weak):
     operand = jnp.asarray(1.0) if weak else np.arange(3)
     assert function(operand).weak_type is weak
+
+
+def test_transforms_over_no_axes_change_the_dtype_alone() -> None:
+    x = np.arange(6, dtype=np.int32).reshape(2, 3)
+    for transform, dtype in (("rfftn", "float32"), ("irfftn", "complex64"), ("fftn", "complex64")):
+        found = getattr(jnp.fft, transform)(x, axes=())
+        assert found.dtype == dtype, transform
+        np.testing.assert_array_equal(found, x)
+
+
+def test_numbers_known_while_tracing_choose_by_default() -> None:
+    choices = np.float32([[0, 1, 2], [3, 4, 5]])
+    assert jx.jit(lambda c: jnp.choose(np.array([0, 1, 0]), c))(choices).tolist() == [0, 4, 2]
+    with pytest.raises(ValueError, match="out of range for 2 choices"):
+        jx.jit(lambda c: jnp.choose(np.array([0, 2, 0]), c))(choices)

@@ -29,7 +29,10 @@ HALF = np.float16([1.0, 2.0])
         (lambda: lax.pow(F, HALF), "pow needs an exponent of dtype float32 or of an integer"),
         (lambda: lax.integer_pow(WHOLE, -1), "integers to the negative power -1"),
         (lambda: lax.select(F, F, F), "select_n chooses by bool or int32, got dtype float32"),
-        (lambda: lax.select(F > 0, F, WHOLE), "select_n needs cases of one dtype, got i32 and f32"),
+        (
+            lambda: lax.select(F > 0, F, WHOLE),
+            "select_n needs operands of one dtype, got i32 and f32",
+        ),
         (lambda: lax.select_n(F > 0, F, F, F), "booleans to choose among 3 cases"),
         (lambda: lax.select_n(True), "at least one case"),
         (lambda: lax.bitcast_convert_type(F > 0, np.int8), "cannot read bool as int8"),

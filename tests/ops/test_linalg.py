@@ -213,9 +213,34 @@ def test_qr(make, shape, pivoting):
         check_vmap(lambda x: linalg.qr(x, pivoting=pivoting), [x[0]])
 
 
-def test_qr_with_undetermined_columns_refuses_a_derivative():
-    with pytest.raises(UndefinedRuleError, match="full_matrices=False"):
-        jx.jvp(lambda x: linalg.qr(x), (np.ones((3, 2), "f"),), (np.ones((3, 2), "f"),))
+@kinds
+@pytest.mark.parametrize("pivoting", [False, True])
+@pytest.mark.parametrize("shape", [(4, 2), (5, 3), (3, 0)])
+def test_full_qr_is_differentiated_as_its_reflections_make_it(make, shape, pivoting):
+    check_all(
+        lambda x: linalg.qr(x, pivoting=pivoting)[:2],
+        [make(2, *shape)],
+        vmap=False,
+        tolerance=1e-5,
+    )
+
+
+def test_full_qr_is_differentiated_twice():
+    x, t = complexes(4, 2), complexes(4, 2)
+    check_all(
+        lambda x: jx.jvp(lambda x: linalg.qr(x)[:2], (x,), (t,))[1],
+        [x],
+        vmap=False,
+        tolerance=1e-4,
+    )
+
+
+def test_further_columns_of_qr_have_no_derivative_where_nothing_is_reflected():
+    x, t = np.eye(3, 2, dtype="f"), np.arange(6, dtype="f").reshape(3, 2)
+    _, (dq, dr) = jx.jvp(lambda x: linalg.qr(x), (x,), (t,))
+    np.testing.assert_allclose(dq[:, :2], [[0, -2], [2, 0], [4, 5]])
+    assert np.isnan(dq[:, 2]).all()
+    np.testing.assert_allclose(dr, [[0, 3], [0, 3], [0, 0]])
 
 
 @kinds

@@ -357,6 +357,14 @@ DIFFERENTIABLE: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("lower", [False, True])
+def test_solutions_of_definite_systems_are_differentiated_as_equations(lower: bool) -> None:
+    def gradient(assume_a: str) -> Any:
+        return jx.grad(lambda a: ours.solve(a, B4, lower=lower, assume_a=assume_a).sum())(P)
+
+    np.testing.assert_allclose(gradient("pos"), gradient("gen"), rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_derivatives_of_first_and_second_order(name: str) -> None:
     function, args = DIFFERENTIABLE[name]

@@ -278,6 +278,8 @@ def test_what_is_not_a_number_has_no_probability(name: str) -> None:
 SLOPES: dict[str, tuple[Any, list[tuple[float, float]]]] = {
     "laplace.cdf": (stats.laplace.cdf, [(0.0, 0.5), (-np.inf, 0.0)]),
     "expon.sf at its end": (stats.expon.sf, [(0.0, -1.0), (-1.0, 0.0)]),
+    "expon.logcdf": (stats.expon.logcdf, [(0.0, np.inf), (-1.0, 0.0)]),
+    "slope of expon.logcdf": (jx.grad(stats.expon.logcdf), [(0.0, -np.inf), (-1.0, 0.0)]),
     "pareto.cdf at its end": (lambda x: stats.pareto.cdf(x, 2.0), [(1.0, 2.0), (0.5, 0.0)]),
     "vonmises.logpdf in kappa": (lambda k: stats.vonmises.logpdf(2.0, k), [(0.0, np.cos(2.0))]),
     "gamma.sf": (lambda x: stats.gamma.sf(x, 0.5), [(-1.0, 0.0), (np.inf, 0.0)]),

@@ -90,6 +90,8 @@ def _transformed(
     dtype = np.promote_types(inexact_dtype(argument_aval(name, a).dtype), np.float32)
     wide = dtype if kind is FftType.RFFT else np.promote_types(dtype, np.complex64)
     x = cast(a, wide)
+    if not axes:
+        return x
     sizes = list(lengths)
     if kind is FftType.IRFFT:
         sizes[-1] = lengths[-1] // 2 + 1
@@ -140,8 +142,6 @@ def _several(
     lengths, found = _checked(name, a, s, axes, kind)
     if norm not in _NORMS:
         raise ValueError(f'{name} got norm={norm!r}: it is "backward", "ortho" or "forward"')
-    if not found and kind in (FftType.RFFT, FftType.IRFFT):
-        raise ValueError(f"{name} needs at least one axis")
     if 0 in lengths:
         return _nothing(a, lengths, found, kind, name)
     return _transformed(a, kind, lengths, found, norm, name)

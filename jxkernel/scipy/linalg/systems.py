@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jxkernel.api.custom import custom_jvp
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy import linalg
 from jxkernel.numpy.fusing import fused
@@ -17,6 +18,7 @@ from jxkernel.numpy.linalg.operands import (
     check_matrices,
     from_lists,
     inexact,
+    matmul,
 )
 from jxkernel.numpy.promotion import argument_aval
 from jxkernel.ops.linalg_lu import lu as factorized
@@ -308,6 +310,9 @@ def solve(
       ValueError: ``a`` is not square, or ``assume_a`` is unknown.
       ShapeMismatchError: the sizes differ.
 
+    The derivative is that of the equations: with respect to all of ``a``, of which ``"pos"`` reads
+    one triangle.
+
     >>> import jxkernel.numpy as jnp
     >>> from jxkernel.scipy.linalg import solve
     >>> solve(4 * jnp.eye(2), jnp.ones(2), assume_a="pos")
@@ -317,7 +322,28 @@ def solve(
         raise ValueError(f"solve got assume_a={assume_a!r}: it is 'gen', 'sym', 'her' or 'pos'")
     if assume_a != "pos":
         return linalg.solve(a, b)
-    return cho_solve(cho_factor(a, lower=lower), b)
+    return _solve_positive(a, b, lower=bool(lower))
+
+
+@fused(static=("lower",), name="solve")
+def _solve_positive(a: Any, b: Any, lower: bool) -> Any:
+    x, y, vectors = _sides("solve", a, b)
+    factor = cholesky(x, lower=lower)
+    found = _solve_factored(x, factor if lower else adjoint(factor), y)
+    return found[..., 0] if vectors else found
+
+
+@custom_jvp
+def _solve_factored(a: Any, factor: Any, b: Any) -> Any:
+    """Return x of a x = b; its derivative sees all of a, whatever triangle the factor is from."""
+    return cho_solve((factor, True), b)
+
+
+@_solve_factored.defjvp
+def _solve_factored_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    """From a x = b: a dx = db - da x."""
+    x = _solve_factored(*primals)
+    return x, _solve_factored(*primals[:2], tangents[2] - matmul(tangents[0], x))
 
 
 def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:

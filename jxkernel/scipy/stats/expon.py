@@ -34,7 +34,7 @@ def _cdf(z: Any) -> Any:
 
 
 def _logcdf(z: Any) -> Any:
-    inside = z > 0
+    inside = z >= 0  # at 0 the logarithm is -inf by itself, with derivatives of its own
     return jnp.where(inside, log_of_rest(-jnp.where(inside, z, 1)), -np.inf)
 
 
