@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { aligned } from '../src/shared/align.ts';
 import { assigned } from '../src/marks/notebook.ts';
 import type { IPlacedMark } from '../src/shared/marks.ts';
-import { marksAt, place, sourcesOf } from '../src/shared/marks.ts';
+import { afterEdit, marksAt, place, sourcesOf } from '../src/shared/marks.ts';
 import { explained, spoken } from '../src/shared/explaining.ts';
 import type { FunctionMapPayload, Mark, NameFact } from '../src/protocol.ts';
 
@@ -99,6 +99,19 @@ test('an edit makes the marks of its line stale, and takes those it touches', ()
   assert.deepEqual(shown(CELL.replace('h = x', '  h = x')), ['h?', 'x?', 'kS', 'hT']);
   assert.deepEqual(shown(CELL.replace('k = n + 1\n', '')), ['hT', 'xT', 'hT']);
   assert.deepEqual(shown('something else'), []);
+});
+
+test('while one types, a mark of an edited line is stale until the line is as it ran', () => {
+  const [h, x] = place(sourcesOf([map()]), CELL).marks.filter(one => one.isDrawn);
+  assert.ok(h && x);
+  const start = h.from;
+  const edited = (line: string): (boolean | undefined)[] =>
+    [h, x].map(one => afterEdit(one, line, start)?.isStale);
+  assert.deepEqual(edited('h = x * w'), [false, false]);
+  assert.deepEqual(edited('h = x * v'), [true, true]);
+  assert.deepEqual(edited('h = xx * w'), [true, undefined]);
+  const at = { ...x, from: x.from + 1, to: x.to + 1 };
+  assert.equal(afterEdit(at, 'h =  x * w', start)?.isStale, true);
 });
 
 test('columns count characters as Python does', () => {

@@ -2,7 +2,7 @@
  * The marks in an editor: CodeMirror's part.
  */
 
-import type { EditorState, Extension, Range } from '@codemirror/state';
+import type { EditorState, Extension, Range, Text, Transaction } from '@codemirror/state';
 import { Prec, StateEffect, StateField } from '@codemirror/state';
 import type { DecorationSet, Tooltip, ViewUpdate } from '@codemirror/view';
 import {
@@ -17,7 +17,7 @@ import {
 import type { ISignal } from '@lumino/signaling';
 
 import type { IMarkedSource, IPlacedMark, IPlacement } from '../shared/marks.ts';
-import { marksAt, place } from '../shared/marks.ts';
+import { afterEdit, marksAt, place } from '../shared/marks.ts';
 import type { IPlace } from '../tokens';
 import type { IExplanation } from '../shared/explaining.ts';
 import { explained, spoken } from '../shared/explaining.ts';
@@ -37,6 +37,8 @@ type Followed = Pick<IMarkedCell, 'sources' | 'isOn' | 'lit'>;
 
 interface IShown extends Followed {
   readonly placement: IPlacement;
+  /** Whether the text was edited since the marks were placed: what is drawn moves along with it. */
+  readonly isBehind: boolean;
   /** Names, and below them, in the order of nesting, side effects. */
   readonly names: DecorationSet;
   readonly effects: DecorationSet;
@@ -45,20 +47,19 @@ interface IShown extends Followed {
 const follow = StateEffect.define<Followed>();
 const explainAt = StateEffect.define<number | null>();
 const NOTHING: IPlacement = { marks: [], edited: 0, lines: new Map() };
+/** Marks are placed anew when nothing was typed for so long. */
+const PAUSE_MS = 300;
 const OFF: Followed = { sources: [], isOn: false, lit: null };
 
 const shownMarks = StateField.define<IShown>({
   create: () => shown(OFF, ''),
   update(value, transaction) {
-    let followed: Followed = value;
-    let isNew = transaction.docChanged && value.sources.length > 0;
     for (const effect of transaction.effects) {
       if (effect.is(follow)) {
-        followed = effect.value;
-        isNew = true;
+        return shown(effect.value, transaction.newDoc.toString());
       }
     }
-    return isNew ? shown(followed, transaction.newDoc.toString()) : value;
+    return transaction.docChanged && value.sources.length ? moved(value, transaction) : value;
   },
   provide: field => [
     EditorView.decorations.from(field, value => value.names),
@@ -81,9 +82,46 @@ function shown({ sources, isOn, lit }: Followed, text: string): IShown {
     isOn,
     lit,
     placement,
+    isBehind: false,
     names: Decoration.set([...lines, ...litLines, ...names], true),
     effects: Decoration.set(effects, true)
   };
+}
+
+/** The marks where an edit has moved them: only those in lines that it touched are looked at. */
+function moved(before: IShown, { changes, newDoc }: Transaction): IShown {
+  let names = before.names.map(changes);
+  let effects = before.effects.map(changes);
+  changes.iterChangedRanges((_from, _to, from, to) => {
+    names = edited(names, newDoc, from, to);
+    effects = edited(effects, newDoc, from, to);
+  });
+  return { ...before, isBehind: true, names, effects };
+}
+
+function edited(marks: DecorationSet, doc: Text, from: number, to: number): DecorationSet {
+  const again: Range<Decoration>[] = [];
+  const others = marks.update({
+    filterFrom: doc.lineAt(from).from,
+    filterTo: doc.lineAt(to).to,
+    filter: (start, end, decoration) => {
+      const { placed } = decoration.spec as { placed?: IPlacedMark };
+      if (!placed) {
+        return true; // of a line
+      }
+      const first = doc.lineAt(start).from;
+      const lines = doc.sliceString(first, doc.lineAt(end).to);
+      const now = afterEdit({ ...placed, from: start, to: end }, lines, first);
+      if (now?.isStale === placed.isStale) {
+        return true;
+      }
+      if (now) {
+        again.push(decorated(now));
+      }
+      return false;
+    }
+  });
+  return again.length ? others.update({ add: again, sort: true }) : others;
 }
 
 /** Where the line begins that is lit up. */
@@ -99,19 +137,11 @@ function litStarts(placement: IPlacement, lit: IPlace | null, text: string): num
 
 const LIT = Decoration.line({ class: 'jp-jxk-litLine' });
 const LINE = Decoration.line({ class: 'jp-jxk-markedLine' });
-const decorations = new Map<string, Decoration>();
 
-function decorated(one: IPlacedMark): Range<Decoration> {
-  const kind = `jp-jxk-mark jp-jxk-${one.mark.kind}${one.isStale ? ' jp-jxk-stale' : ''}`;
-  const key = `${kind}|${one.label}`;
-  let decoration = decorations.get(key);
-  if (!decoration) {
-    decoration = Decoration.mark({ class: kind, attributes: { 'data-jxk': one.label } });
-    if (decorations.size < 1_000) {
-      decorations.set(key, decoration);
-    }
-  }
-  return decoration.range(one.from, one.to);
+function decorated(placed: IPlacedMark): Range<Decoration> {
+  const kind = `jp-jxk-mark jp-jxk-${placed.mark.kind}${placed.isStale ? ' jp-jxk-stale' : ''}`;
+  const attributes = { 'data-jxk': placed.label };
+  return Decoration.mark({ class: kind, attributes, placed }).range(placed.from, placed.to);
 }
 
 /** Where the lines begin that marks are drawn in. */
@@ -134,8 +164,14 @@ const asked = StateField.define<Tooltip | null>({
 });
 
 function explanationsAt(state: EditorState, position: number): readonly IPlacedMark[] {
-  const { isOn, placement } = state.field(shownMarks);
-  return isOn ? marksAt(placement.marks, position).slice(0, 3) : [];
+  const { isOn } = state.field(shownMarks);
+  return isOn ? marksAt(placementOf(state).marks, position).slice(0, 3) : [];
+}
+
+/** Where the marks stand in the text as it is, whether they are drawn there yet or not. */
+function placementOf(state: EditorState): IPlacement {
+  const { isBehind, sources, placement } = state.field(shownMarks);
+  return isBehind ? place(sources, state.doc.toString()) : placement;
 }
 
 function tooltipAt(state: EditorState, position: number): Tooltip | null {
@@ -211,16 +247,25 @@ class Follower {
 
   destroy(): void {
     this._cell.changed.disconnect(this._onChanged, this);
+    window.clearTimeout(this._timer);
+  }
+
+  update(update: ViewUpdate): void {
+    if (update.docChanged && update.state.field(shownMarks).isBehind) {
+      window.clearTimeout(this._timer);
+      this._timer = window.setTimeout(() => this._follow(), PAUSE_MS);
+    }
+    this._light(update);
   }
 
   /** Lights up the line that the cursor was put in. */
-  update(update: ViewUpdate): void {
+  private _light(update: ViewUpdate): void {
     if (!update.selectionSet || update.docChanged || !update.view.hasFocus) {
       return;
     }
     const { state } = update;
     const index = state.doc.lineAt(state.selection.main.head).number - 1;
-    for (const [file, lines] of state.field(shownMarks).placement.lines) {
+    for (const [file, lines] of placementOf(state).lines) {
       const at = lines.indices.indexOf(index);
       if (at >= 0) {
         // Not within an update: the other editors and this one are told.
@@ -236,9 +281,17 @@ class Follower {
     const isLit = (one: IPlace | null): boolean => sources.some(source => source.file === one?.file);
     const isRelit = lit !== now.lit && (isLit(lit) || isLit(now.lit));
     if (now.sources !== sources || now.isOn !== isOn || isRelit) {
-      this._view.dispatch({ effects: follow.of({ sources, isOn, lit }) });
+      this._follow();
     }
   }
+
+  /** Places the marks anew. */
+  private _follow(): void {
+    const { sources, isOn, lit } = this._cell;
+    this._view.dispatch({ effects: follow.of({ sources, isOn, lit }) });
+  }
+
+  private _timer = 0;
 }
 
 /** The extension of a cell's editor. */

@@ -55,6 +55,8 @@ export interface IPlacedMark {
   readonly isDrawn: boolean;
   /** What stands below it. */
   readonly label: string;
+  /** The lines that it stood in when they ran. */
+  readonly ran: string;
 }
 
 /** The marks of a text, and how many of the lines that ran are not in it as they were. */
@@ -206,8 +208,24 @@ function placeMark(
     to: end,
     isStale: inner.some(one => !one || one.isEdited),
     isDrawn: mark.isName || mark.kind === 'effect' || mark.kind === 'loop',
-    label: LETTERS[mark.kind]
+    label: LETTERS[mark.kind],
+    ran: source.lines.slice(mark.line, mark.endLine + 1).join('\n')
   };
+}
+
+/**
+ * What becomes of a mark when a line that it stands in is edited.
+ *
+ * @param one - the mark, at its place in the text as it is now.
+ * @param lines - the lines that it stands in, as they are now.
+ * @param start - where those begin.
+ * @returns null where the edit took its name away.
+ */
+export function afterEdit(one: IPlacedMark, lines: string, start: number): IPlacedMark | null {
+  if (one.mark.isName && !isWord(lines, one.from - start, one.to - start, one.mark.code)) {
+    return null;
+  }
+  return { ...one, isStale: lines !== one.ran };
 }
 
 /** Whether a name stands in a line as itself, and not as a part of a longer one. */
