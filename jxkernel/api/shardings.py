@@ -219,7 +219,8 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
       the same values, lying as asked.
 
     Raises:
-      ValueError: an array cannot be divided so, or None is given and no mesh is set.
+      ValueError: an array cannot be divided so, or None is given and no mesh is set.  Inside a
+        jitted function a size need be no multiple of its number of parts, unless axes are explicit.
       RuntimeError: a spec is given and no mesh is set.
 
     The derivative is the identity, with the same constraint.

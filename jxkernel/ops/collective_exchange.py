@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from jxkernel import tree
-from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
+from jxkernel.core.avals import ShapedArray, abstractify, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero
 from jxkernel.ops import divisions
 from jxkernel.ops.broadcast import batch_to_front
+from jxkernel.ops.collective_leaves import map_elements
 from jxkernel.ops.collective_lowering import lower_all_to_all, lower_ppermute
 from jxkernel.ops.collective_moves import (
     check_divides,
@@ -206,9 +207,9 @@ def all_to_all(
     groups = checked_groups("all_to_all", axis_index_groups, size, equal=True)
     count = len(groups[0]) if groups else size
 
-    def exchanged(leaf: Any) -> Any:
-        split = normal_axis("all_to_all", split_axis, rank_of(leaf))
-        joined = normal_axis("all_to_all", concat_axis, rank_of(leaf))
+    def exchanged(leaf: Any, rank: int) -> Any:
+        split = normal_axis("all_to_all", split_axis, rank)
+        joined = normal_axis("all_to_all", concat_axis, rank)
         check_divides("all_to_all", shape_of(leaf), split, count, tiled)
         return all_to_all_p.bind(
             vary(leaf, names),
@@ -220,7 +221,7 @@ def all_to_all(
             tiled=tiled,
         )
 
-    return tree.map(exchanged, x)
+    return map_elements(exchanged, x)
 
 
 def pswapaxes(x: Any, axis_name: AxisNames, axis: int, *, axis_index_groups: Any = None) -> Any:

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import tree
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero
 from jxkernel.ops.arithmetic import mul
 from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, reduce_sum
+from jxkernel.ops.collective_leaves import map_elements, map_numbers
 from jxkernel.ops.collective_lowering import (
     lower_all_gather,
     lower_psum_scatter,
@@ -307,14 +307,14 @@ def all_gather(
     groups = checked_groups("all_gather", axis_index_groups, size, equal=True)
     count = len(groups[0]) if groups else size
 
-    def gathered(leaf: Any) -> Any:
-        at = normal_axis("all_gather", axis, rank_of(leaf) + (not tiled))
+    def gathered(leaf: Any, rank: int) -> Any:
+        at = normal_axis("all_gather", axis, rank + (not tiled))
         varying = vary(leaf, names)
         if to == "invarying" and groups is None and tracked_names(names) == names:
             return _bind_gather(varying, names, count, at, tiled, to=all_gather_invariant_p)
         return _bind_gather(varying, names, count, at, tiled, groups)
 
-    return tree.map(gathered, x)
+    return map_elements(gathered, x)
 
 
 # ---------------------------------------------------------------- psum_scatter
@@ -450,6 +450,7 @@ def psum_scatter(
 
     Raises:
       NameError: a name is not bound here.
+      KeyTypeError: ``x`` holds random keys.
       ValueError: sizes do not fit.
 
     Linear; the transpose is ``all_gather``.
@@ -469,4 +470,4 @@ def psum_scatter(
         check_divides("psum_scatter", shape_of(leaf), at, count, tiled)
         return _bind_scatter(vary(leaf, names), names, count, at, tiled, groups)
 
-    return tree.map(scattered, x)
+    return map_numbers("psum_scatter", scattered, x)

@@ -23,6 +23,7 @@ from jxkernel.core.zeros import UndefinedPrimal, Zero, scalar_like
 from jxkernel.ops import divisions
 from jxkernel.ops.arithmetic import add, div, mul
 from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, reduce_sum
+from jxkernel.ops.collective_leaves import map_numbers
 from jxkernel.ops.collective_lowering import (
     lower_all_reduce,
     lower_axis_index,
@@ -240,6 +241,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
     Raises:
       NameError: a name is not bound here.
+      KeyTypeError: ``x`` holds random keys.
       ValueError: the groups do not hold each index once.
 
     Linear; the transpose is the sum of the cotangents.
@@ -258,7 +260,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
             leaf = convert_element_type(leaf, np.dtype(np.int32))
         return _apply(_bind_sum, _sum, leaf, names, positions, groups)
 
-    return tree.map(total, x)
+    return map_numbers("psum", total, x)
 
 
 def _one_size(name: str, groups: tuple[tuple[int, ...], ...]) -> int:
@@ -314,6 +316,7 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
     Raises:
       NameError: a name is not bound here.
+      KeyTypeError: ``x`` holds random keys.
 
     Linear, as ``psum`` is.
 
@@ -357,6 +360,7 @@ def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
     Raises:
       NameError: a name is not bound here.
+      KeyTypeError: ``x`` holds random keys.
 
     Members that have the extreme share its derivative equally.
 
@@ -370,7 +374,7 @@ def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     def greatest(leaf: Any) -> Any:
         return _apply(_bind_max, reduce_max, leaf, names, positions, groups)
 
-    return tree.map(greatest, x)
+    return map_numbers("pmax", greatest, x)
 
 
 def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
@@ -383,6 +387,7 @@ def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
     Raises:
       NameError: a name is not bound here.
+      KeyTypeError: ``x`` holds random keys.
 
     Members that have the extreme share its derivative equally.
 
@@ -396,7 +401,7 @@ def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     def least(leaf: Any) -> Any:
         return _apply(_bind_min, reduce_min, leaf, names, positions, groups)
 
-    return tree.map(least, x)
+    return map_numbers("pmin", least, x)
 
 
 # ---------------------------------------------------------------- axis_index, axis_size

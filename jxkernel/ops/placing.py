@@ -50,14 +50,19 @@ def constrain(x: Any, sharding: Any) -> Any:
       sharding: a ``NamedSharding``, or that of one device (which says nothing inside a trace).
 
     Raises:
-      ValueError: the array cannot be divided so, or the spec names explicit axes beside others.
-      AssertionError: all axes of the mesh are explicit, and the value is not divided so.
+      ValueError: the array cannot be divided so (inside a program a size need be no multiple of
+        its number of parts), or the spec names explicit axes beside others, or
+        explicit axes while no mesh is set and the value is not divided so.
+      AssertionError: all axes of the mesh that is set are explicit, and the value is not divided
+        so.
 
     The derivative is the identity, divided in the same way.
     """
-    sharding.check_compatible_aval(shape_of(x))
     if isinstance(sharding, NamedSharding) and explicit_axes_of(sharding.mesh):
+        sharding.check_compatible_aval(shape_of(x))
         return _asserted(x, sharding)
+    # Sizes of 0 have any number of parts: inside a program only the rank must do, XLA pads.
+    sharding.check_compatible_aval((0,) * rank_of(x))
     return sharding_constraint_p.bind(x, sharding=sharding)
 
 
@@ -65,8 +70,10 @@ def _asserted(x: Any, sharding: NamedSharding) -> Any:
     """Check the type of a value, which alone says how it is divided over explicit axes.
 
     Raises:
-      ValueError: the spec names explicit axes beside others.
-      AssertionError: all axes are explicit, and the value is not divided so.
+      ValueError: the spec names explicit axes beside others, or no mesh is set and the value is not
+        divided so.
+      AssertionError: all axes are explicit, those of the mesh that is set, and the value is not
+        divided so.
     """
     aval, explicit = abstractify(x), explicit_axes_of(sharding.mesh)
     if len(explicit) < len(sharding.mesh.axis_names):
@@ -79,7 +86,7 @@ def _asserted(x: Any, sharding: NamedSharding) -> Any:
             )
         return sharding_constraint_p.bind(x, sharding=sharding)
     if aval.division != division_of(sharding, aval.ndim):
-        raise AssertionError(
+        raise (ValueError if get_mesh() is None else AssertionError)(
             f"with_sharding_constraint got {sharding.spec} for {aval.short()}: over explicit axes "
             "it only checks the type; write jxkernel.sharding.reshard(x, spec) to change it"
         )
@@ -92,6 +99,7 @@ def _constraint_abstract_eval(operand: ShapedArray, *, sharding: Any) -> ShapedA
 
 
 def _constraint_evaluate(x: Any, *, sharding: Any) -> Any:
+    sharding.check_compatible_aval(shape_of(x))
     if not isinstance(sharding, NamedSharding):
         return runtime.place(x, sharding)
     closed = [None if entry is PartitionSpec.UNCONSTRAINED else entry for entry in sharding.spec]

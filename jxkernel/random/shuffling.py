@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from jxkernel.dtypes import ExtendedDType
 from jxkernel.numpy.creation import asarray, canonical_shape, placed
 from jxkernel.numpy.cumulation import cumsum
 from jxkernel.numpy.fusing import fused
@@ -18,7 +19,8 @@ from jxkernel.numpy.mathematics import log
 from jxkernel.numpy.promotion import argument_aval
 from jxkernel.numpy.ranges import arange
 from jxkernel.numpy.sorting import searchsorted
-from jxkernel.numpy.taking import take
+from jxkernel.numpy.taking import take, take_along_axis
+from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.sort import sort_key_val
 from jxkernel.ops.structural import canonical_axis
 from jxkernel.random.continuous import gumbel
@@ -73,12 +75,17 @@ def permutation(
     [0, 1, 2, 3]
     """
     words, generator = checked_words("permutation", key)
-    rank = argument_aval("random.permutation", x).ndim
+    aval = argument_aval("random.permutation", x)
+    rank = aval.ndim
     if not rank:
         return placed(_shuffled(words, arange(index(x)), generator.name, 0), None, out_sharding)
     if not -rank <= axis < rank:
         raise ValueError(f"random.permutation got axis {axis} for an array of rank {rank}")
     axis %= rank
+    if isinstance(aval.dtype, ExtendedDType) and (independent or rank == 1):
+        places = broadcasted_iota(np.int32, aval.shape, axis)
+        order = _shuffled(words, places, generator.name, axis)
+        return placed(take_along_axis(x, order, axis), None, out_sharding)
     if independent or rank == 1:
         return placed(_shuffled(words, x, generator.name, axis), None, out_sharding)
     order = _shuffled(words, arange(np.shape(x)[axis]), generator.name, 0)

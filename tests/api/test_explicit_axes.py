@@ -445,6 +445,8 @@ def test_two_meshes_in_one_operation_are_refused(put, eight_devices):
 
 def test_constraints_only_check_explicit_axes(put, explicit):
     x = put(*XY)
+    with pytest.raises(ValueError, match=r"for f32\[8@x,4@y\].*reshard"):
+        lax.with_sharding_constraint(x, NamedSharding(explicit, P("x")))
     with jx.set_mesh(explicit):
         assert lax.with_sharding_constraint(x, P("x", "y")) is x
         with pytest.raises(AssertionError, match=r"for f32\[8@x,4@y\].*reshard"):

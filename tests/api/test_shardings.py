@@ -264,6 +264,19 @@ def test_callbacks_of_a_divided_program_run_once(rows):
     assert seen == [DATA.sum()] * 2
 
 
+def test_constraints_in_a_program_may_divide_unevenly(mesh):
+    def function(x):
+        return lax.with_sharding_constraint(jnp.sin(x), over(mesh, "x"))
+
+    x = np.arange(9, dtype=np.float32)
+    np.testing.assert_allclose(jx.jit(function)(x), np.sin(x), rtol=1e-6)
+    np.testing.assert_allclose(
+        jx.jit(jx.grad(lambda x: function(x).sum()))(x), np.cos(x), rtol=1e-6
+    )
+    with pytest.raises(ValueError, match="rank at least 2"):
+        jx.jit(lambda x: lax.with_sharding_constraint(x, over(mesh, "x", "y")))(x)
+
+
 @pytest.mark.parametrize("shardings", [None, ({"a": None},)])
 def test_a_constraint_of_none_is_the_whole_array_and_needs_a_mesh(shardings, mesh, rows):
     tree = rows if shardings is None else ({"a": rows},)

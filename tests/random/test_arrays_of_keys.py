@@ -310,3 +310,40 @@ def test_derivatives_pass_keys_by():
     assert slopes(ONE, 2.0)[1] == draw
     with pytest.raises(TypeError):
         jx.grad(lambda key: random.normal(key))(ONE)
+
+
+COLLECTIVES = {
+    "gathered in front": lambda x: lax.all_gather(x, "i"),
+    "gathered behind": lambda x: lax.all_gather(x, "i", axis=-1),
+    "gathered in blocks": lambda x: lax.all_gather(x, "i", axis=-1, tiled=True),
+    "exchanged": lambda x: lax.all_to_all(x, "i", -1, -1, tiled=True),
+    "permuted": lambda x: lax.ppermute(x, "i", [(0, 1), (1, 0)]),
+    "sent": lambda x: lax.pbroadcast(x, "i", 1),
+}
+
+
+@pytest.mark.parametrize("name", COLLECTIVES)
+def test_collectives_move_keys_as_numbers(name):
+    keys = KEYS[:4].reshape(2, 2)
+    move = jx.vmap(COLLECTIVES[name], axis_name="i")
+    places = np.asarray(move(np.arange(4).reshape(2, 2)))
+    np.testing.assert_array_equal(
+        random.key_data(move(keys)), np.asarray(random.key_data(KEYS[:4]))[places]
+    )
+
+
+@pytest.mark.parametrize("name", ["psum", "pmean", "pmax", "pmin", "psum_scatter"])
+def test_collectives_that_compute_refuse_keys(name):
+    with pytest.raises(KeyTypeError, match=r"got key<fry>\[2\]"):
+        jx.vmap(lambda x: getattr(lax, name)(x, "i"), axis_name="i")(KEYS[:4].reshape(2, 2))
+
+
+@pytest.mark.parametrize(("shape", "axis", "independent"), [((4,), 0, False), ((2, 2), 1, True)])
+def test_permutations_of_keys_are_those_of_numbers(shape, axis, independent):
+    def permute(x):
+        return random.permutation(random.key(1), x.reshape(shape), axis, independent)
+
+    np.testing.assert_array_equal(
+        random.key_data(permute(KEYS[:4])),
+        np.asarray(random.key_data(KEYS[:4]))[np.asarray(permute(np.arange(4, dtype=np.int32)))],
+    )

@@ -1,0 +1,49 @@
+"""Trees that collectives take: what combines numbers and what moves elements, leaf by leaf.
+
+Keys stand in trees as arrays made of words (see ``core.words``).  This module must not know what a
+collective does.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from jxkernel import tree
+from jxkernel.core.avals import rank_of
+from jxkernel.core.words import WordArray
+from jxkernel.errors import KeyTypeError
+
+__all__ = ["map_elements", "map_numbers"]
+
+
+def map_numbers(name: str, function: Callable[[Any], Any], x: Any) -> Any:
+    """Return a tree with a function of each of its arrays, which combines numbers.
+
+    Raises:
+      KeyTypeError: an array holds words, which are no numbers.
+    """
+
+    def of_numbers(leaf: Any) -> Any:
+        if isinstance(leaf, WordArray):
+            raise KeyTypeError(name, leaf.aval.short())
+        return function(leaf)
+
+    return tree.map(of_numbers, x, is_leaf=_holds_words)
+
+
+def map_elements(move: Callable[[Any, int], Any], x: Any) -> Any:
+    """Return a tree with what a function makes of each of its arrays and of that one's rank.
+
+    The function only moves elements.  Those made of words are moved as words, along an axis that
+    the rank does not count.
+    """
+
+    def moved(leaf: Any) -> Any:
+        if isinstance(leaf, WordArray):
+            return leaf.with_words(move(leaf.words, leaf.ndim))
+        return move(leaf, rank_of(leaf))
+
+    return tree.map(moved, x, is_leaf=_holds_words)
+
+
+def _holds_words(value: Any) -> bool:
+    return isinstance(value, WordArray)
