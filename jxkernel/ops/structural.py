@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import index
 from typing import Any
 
-from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray, rank_of, type_of
 from jxkernel.core.dimensions import is_symbolic, sizes
 from jxkernel.core.primitive import Primitive
@@ -219,8 +218,8 @@ def same_dtype(name: str, avals: Sequence[ShapedArray]) -> Any:
             raise KeyTypeError(name, ", ".join([aval.short() for aval in avals]))
         raise TypeError(
             f"{name} needs operands of one dtype, got "
-            f"{' and '.join(dtypes.short_name(aval.dtype) for aval in avals)}: convert with "
-            "x.astype(...), or use the function of jxkernel.numpy, which promotes"
+            f"{' and '.join(aval.short() for aval in avals)}: convert with x.astype(...), or use "
+            "the function of jxkernel.numpy, which promotes"
         )
     return first
 

@@ -49,6 +49,11 @@ def test_weakness_of_results(function, weak):
     assert function(operand).weak_type is weak
 
 
+def test_sinc_takes_its_limits_at_infinities() -> None:
+    infinities = np.float32([-np.inf, np.inf, np.nan])
+    np.testing.assert_array_equal(jnp.sinc(infinities), np.float32([0, 0, np.nan]))
+
+
 def test_transforms_over_no_axes_change_the_dtype_alone() -> None:
     x = np.arange(6, dtype=np.int32).reshape(2, 3)
     for transform, dtype in (("rfftn", "float32"), ("irfftn", "complex64"), ("fftn", "complex64")):

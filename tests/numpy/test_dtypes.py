@@ -58,6 +58,7 @@ DIFFERENT: dict[str, tuple[dict[str, str], str]] = {
 
 SPECIAL_DIFFERENT: dict[str, str] = {
     **dict.fromkeys(("convolve", "correlate"), "padding takes part: 0 times infinity is NaN"),
+    "sinc": "its limits at both infinities are 0 (their slopes: test_slopes)",
     "nan_to_num": "infinities become the greatest numbers of the dtype",
 }
 """Functions whose results for NaN and infinities are not NumPy's, and why."""

@@ -31,7 +31,7 @@ HALF = np.float16([1.0, 2.0])
         (lambda: lax.select(F, F, F), "select_n chooses by bool or int32, got dtype float32"),
         (
             lambda: lax.select(F > 0, F, WHOLE),
-            "select_n needs operands of one dtype, got i32 and f32",
+            "select_n needs operands of one dtype, got i32[2] and f32[2]",
         ),
         (lambda: lax.select_n(F > 0, F, F, F), "booleans to choose among 3 cases"),
         (lambda: lax.select_n(True), "at least one case"),
