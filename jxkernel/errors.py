@@ -658,33 +658,55 @@ class UnboundAxisError(JXError, NameError):
 
 
 class NonHashableStaticArgumentError(JXError, ValueError):
-    """A static argument cannot be hashed, so it cannot be part of a cache key.
+    """A static argument cannot be hashed or compared, so it cannot be part of a cache key.
 
     Args:
       fun: the function that was called.
       argument: the argument's name.
       type_name: the type of its value.
+      position: its position, for one given by position.
+      given: its value, in words.
+      failure: what hashing or comparing it raised.
     """
 
-    def __init__(self, fun: str, argument: str, type_name: str, **parts: Any) -> None:
+    def __init__(
+        self,
+        fun: str,
+        argument: str,
+        type_name: str,
+        *,
+        position: int | None = None,
+        given: str = "",
+        failure: str = "",
+        **parts: Any,
+    ) -> None:
         hashable = {"list": "a tuple", "dict": "a tuple of pairs", "set": "a frozenset"}
         parts.setdefault(
             "instead",
             (
                 f"pass {hashable[type_name]} instead of a {type_name}"
                 if type_name in hashable
+                else "pass a tuple of hashable values: nested lists as tuples too"
+                if type_name == "tuple"
                 else f"drop {argument} from static_argnums/static_argnames if it holds arrays, or "
-                f"give {type_name} __hash__ and __eq__ that go by its content",
+                f"make {type_name} a dataclass(frozen=True), or give {type_name} __hash__ and "
+                "__eq__ that go by its content",
             ),
         )
+        place = "" if position is None else f" (position {position})"
+        value = f", {given}," if given else ""
         super().__init__(
-            f"{fun} was given a {type_name} as the static argument {argument}; static arguments "
-            "are part of the cache's key and must be hashable.",
+            f"{fun} was given a {type_name}{value} as the static argument {argument}{place}; "
+            "static arguments are part of the cache's key and must be hashable and comparable.",
+            details=(failure,) if failure else (),
             **parts,
         )
         self.fun = fun
         self.argument = argument
         self.type_name = type_name
+        self.position = position
+        self.given = given
+        self.failure = failure
 
 
 class TypePromotionError(JXError, ValueError):

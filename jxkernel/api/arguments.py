@@ -182,10 +182,48 @@ def check_hashable(fun: Callable[..., Any], call: Call) -> None:
     for key, value in call.static:
         try:
             hash(value)
-        except TypeError:
-            raise NonHashableStaticArgumentError(
-                function_name(fun), static_name(fun, key), type(value).__name__
-            ) from None
+        except Exception as error:
+            raise static_argument_error(fun, key, value, error) from error
+
+
+def incomparable(
+    fun: Callable[..., Any], call: Call, keys: Iterable[tuple[Any, ...]], error: Exception
+) -> Exception:
+    """Return the error of a call whose static arguments failed to be compared with earlier ones.
+
+    Args:
+      fun: the function.
+      call: the call.
+      keys: what ``static_key`` returned for the calls that it was compared with.
+      error: what was raised.
+    """
+    for known in keys:
+        for (key, value), (_, _, other) in zip(call.static, known, strict=False):
+            if _fails_to_compare(value, other):
+                return static_argument_error(fun, key, value, error)
+    return error
+
+
+def _fails_to_compare(value: Any, other: Any) -> bool:
+    try:
+        bool(value == other)
+    except Exception:
+        return True
+    return False
+
+
+def static_argument_error(
+    fun: Callable[..., Any], key: Any, value: Any, error: Exception
+) -> NonHashableStaticArgumentError:
+    """Return the error that a static argument, given by position or name, cannot key a cache."""
+    return NonHashableStaticArgumentError(
+        function_name(fun),
+        static_name(fun, key),
+        type(value).__name__,
+        position=None if isinstance(key, str) else key,
+        given=f"{value!r:.100}",
+        failure=f"{type(error).__name__}: {error}",
+    )
 
 
 def static_name(fun: Callable[..., Any], key: Any) -> str:

@@ -24,6 +24,7 @@ from jxkernel.api.arguments import (
     abstract_leaves,
     check_hashable,
     function_name,
+    incomparable,
     leaf_names,
     rebuild,
     split_call,
@@ -250,7 +251,11 @@ class JitState:
         avals = abstract_leaves(self.fun, call)
         key = (call.static_key(), call.in_tree, avals, trace_context(), axis_environment())
         traces = self.traces
-        entry = traces.get(key)
+        try:
+            entry = traces.get(key)
+        except Exception as error:
+            known = [others[0] for others in traces]
+            raise incomparable(self.fun, call, known, error) from error
         if entry is None:
             self._tell_miss(call, avals, len(args), "trace")
             entry = self._trace(call, avals)

@@ -48,6 +48,7 @@ from jxkernel.jupyter.advice import (
 )
 from jxkernel.jupyter.display import View
 from jxkernel.jupyter.display.html import escape
+from jxkernel.jupyter.static_arguments import refused_static
 from jxkernel.observe.names import is_library_file
 from jxkernel.runtime import exception_behind
 
@@ -71,6 +72,7 @@ def tidy(error: BaseException) -> BaseException:
     An error of Python's about a traced value is told in the user's words, with what to write.
     """
     source.hide_internal_frames(error)
+    error = _with_argument(error)
     locate(error)
     if isinstance(error, UnboundLocalError | NameError):
         found = _UNBOUND.match(str(error))
@@ -84,6 +86,15 @@ def tidy(error: BaseException) -> BaseException:
     if isinstance(error, Exception) and not isinstance(error, JXError):
         _advise(error)
     return error
+
+
+def _with_argument(error: BaseException) -> BaseException:
+    """An error, or in place of C++'s refusal of a static argument the one that names it."""
+    frame, offset = _innermost_user_frame(error.__traceback__)
+    if type(error) is not ValueError or frame is None:
+        return error
+    named = refused_static(error, _node_at(frame, offset), frame)
+    return error if named is None else named.with_traceback(error.__traceback__)
 
 
 def is_placed(error: BaseException) -> bool:
@@ -261,7 +272,9 @@ class Filter:
             raised = exception_behind(evalue)
             if raised is not evalue:
                 etb = _joined(etb, raised.__traceback__)
-                etype, evalue = type(raised), raised
+                evalue = raised
+            evalue = _with_argument(evalue)
+            etype = type(evalue)
             locate(evalue)
             for one in (evalue, *_behind(evalue)):
                 self._name_cells(one)
@@ -382,18 +395,26 @@ def _innermost_user_frame(traceback: TracebackType | None) -> tuple[FrameType | 
 def _node_at(frame: FrameType, offset: int) -> Any:
     """The expression whose evaluation failed; None where it cannot be told."""
     try:
-        node = executing.Source.executing(frame).node
+        found = executing.Source.executing(frame)
     except Exception:  # it reads foreign source and bytecode; an error message must not fail
         return None
-    if isinstance(node, ast.expr):
-        return node
+    if isinstance(found.node, ast.expr):
+        return found.node
     positions = list(frame.f_code.co_positions())
     line, end_line, column, end_column = positions[offset // 2]
     if line is None or column is None:
         return None
+    place = (line, end_line, column, end_column)
+    for one in ast.walk(found.source.tree or ast.Module([], [])):
+        if isinstance(one, ast.expr) and _place_of(one) == place:
+            return one
     return ast.Constant(
         None, lineno=line, end_lineno=end_line, col_offset=column, end_col_offset=end_column
     )
+
+
+def _place_of(node: ast.expr) -> tuple[int, int | None, int, int | None]:
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
 
 
 def _column(line: str, offset: int) -> int:

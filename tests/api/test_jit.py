@@ -9,7 +9,12 @@ import pytest
 
 import jxkernel as jx
 from jxkernel import config, events
-from jxkernel.errors import ArgumentTypeError, DeletedArrayError, UnexpectedTracerError
+from jxkernel.errors import (
+    ArgumentTypeError,
+    DeletedArrayError,
+    NonHashableStaticArgumentError,
+    UnexpectedTracerError,
+)
 from jxkernel.ops.broadcast import reduce_sum
 from jxkernel.ops.elementwise import add, mul, sin
 
@@ -109,6 +114,47 @@ def test_equal_statics_of_different_types_are_different():
 def test_an_unhashable_static_is_refused():
     with pytest.raises(ValueError, match=r"[Nn]on-hashable static"):
         jx.jit(lambda x, s: x, static_argnums=1)(1.0, [1])
+
+
+class Unkeyed:
+    """A static value whose hash, or whose comparison with others, fails."""
+
+    def __init__(self, hashed: object) -> None:
+        self.hashed = hashed
+
+    def __hash__(self) -> int:
+        if isinstance(self.hashed, Exception):
+            raise self.hashed
+        return 1
+
+    def __eq__(self, other: object) -> bool:
+        raise ArithmeticError("no order")
+
+    def __repr__(self) -> str:
+        return "Unkeyed()"
+
+
+@pytest.mark.parametrize(
+    ("static", "message"),
+    [
+        ([1, 2], r"f was given a list, \[1, 2\], as the static argument n \(position 1\).*a tuple"),
+        ((1, [2]), r"a tuple, \(1, \[2\]\), as.*unhashable type: 'list'.*nested lists as tuples"),
+        (np.ones(2), r"a ndarray, array\(\[1., 1.\]\), as.*drop n from static_argnums"),
+        (Unkeyed(TypeError("no")), r"a Unkeyed, Unkeyed\(\), as.*TypeError: no.*frozen=True"),
+        (Unkeyed(KeyError("no")), r"as the static argument n.*KeyError: 'no'"),
+        (Unkeyed(1), r"as the static argument n \(position 1\).*ArithmeticError: no order"),
+    ],
+)
+def test_a_static_that_cannot_be_a_key_is_named_where_calls_are_traced(static, message):
+    def f(x, n):
+        return x
+
+    jitted = jx.jit(f, static_argnums=1)
+    jitted.lower(1.0, Unkeyed(1))
+    with pytest.raises(NonHashableStaticArgumentError, match=f"(?s){message}"):
+        jx.jit(lambda x: jitted(x, static))(1.0)
+    with pytest.raises(NonHashableStaticArgumentError, match=f"(?s){message}"):
+        jitted.lower(1.0, static)
 
 
 @pytest.mark.parametrize(
