@@ -24,15 +24,13 @@ from jxkernel.ops.lapack_lowering import (
 from jxkernel.ops.matrix import (
     adjoint,
     is_complex,
+    lower_half,
     lower_part,
     matmul,
-    on_diagonal,
-    over_stack,
     swapped,
     upper_part,
 )
 from jxkernel.ops.moving import move_axis
-from jxkernel.ops.select import select_n
 from jxkernel.ops.shape import expand_dims, reshape, squeeze
 from jxkernel.ops.structural import same_dtype, zero_cotangents
 
@@ -330,15 +328,16 @@ def only_triangle(context: Any, x: Any, aval: ShapedArray, *, upper: bool = Fals
 
 @cholesky_p.def_jvp
 def _cholesky_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-    """From dx = dl lᴴ + l dlᴴ: dl = l Φ(l⁻¹ dx l⁻ᴴ), Φ the lower part with half the diagonal."""
+    """From dx = dl lᴴ + l dlᴴ: dl = l Φ(l⁻¹ dx l⁻ᴴ), Φ the lower part with half the diagonal.
+
+    Only the lower triangle of x is read, and the real part of its diagonal: dx = Φ(t) + Φ(t)ᴴ.
+    """
     factor = cholesky_p.bind(*primals)
-    right = triangular_solve(
-        factor, tangents[0], left_side=False, lower=True, transpose_a=True, conjugate_a=True
-    )
+    read = lower_half(tangents[0])
+    dx = add(read, adjoint(read))
+    right = triangular_solve(factor, dx, lower=True, transpose_a=True, conjugate_a=True)
     inner = triangular_solve(factor, right, left_side=True, lower=True)
-    half = mul(inner, typed_scalar(abstractify(inner).dtype, 0.5))
-    weighted = select_n(over_stack(on_diagonal(inner), inner), lower_part(inner), half)
-    return factor, matmul(factor, weighted)
+    return factor, matmul(factor, lower_half(inner))
 
 
 cholesky_p.define(

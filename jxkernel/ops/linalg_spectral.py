@@ -31,6 +31,7 @@ from jxkernel.ops.matrix import (
     along_columns,
     along_rows,
     diagonal,
+    lower_half,
     matmul,
     on_diagonal,
     over_stack,
@@ -178,11 +179,15 @@ def off_diagonal_reciprocals(gaps: Any) -> Any:
 
 @eigh_p.def_jvp
 def _eigh_jvp(
-    primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+    primals: Sequence[Any], tangents: Sequence[Any], *, lower: bool, sort_eigenvalues: bool
 ) -> tuple[list[Any], list[Any]]:
-    """With w = vᴴ dx v: dλ = diag(w), dv = v (w / (λⱼ - λᵢ)) off the diagonal."""
-    v, values = eigh_p.bind(*primals, **params)
-    w = matmul(adjoint(v), matmul(tangents[0], v))
+    """With w = vᴴ dx v: dλ = diag(w), dv = v (w / (λⱼ - λᵢ)) off the diagonal.
+
+    One triangle of x is read, and the real part of its diagonal: these are those of dx as well.
+    """
+    v, values = eigh_p.bind(*primals, lower=lower, sort_eigenvalues=sort_eigenvalues)
+    read = lower_half(tangents[0] if lower else adjoint(tangents[0]))
+    w = matmul(adjoint(v), matmul(add(read, adjoint(read)), v))
     shape = shape_of(w)
     gaps = sub(along_columns(values, shape), along_rows(values, shape))
     factors = convert_element_type(off_diagonal_reciprocals(gaps), abstractify(v).dtype)

@@ -24,6 +24,7 @@ __all__ = [
     "diagonal",
     "identity_like",
     "is_complex",
+    "lower_half",
     "lower_part",
     "matmul",
     "on_diagonal",
@@ -88,6 +89,12 @@ def lower_part(x: Any, offset: int = 0) -> Any:
     """Return matrices with zeros above the diagonal ``offset`` places right of the main one."""
     rows, columns = places(x)
     return where(ge(add(rows, np.int32(offset)), columns), x)
+
+
+def lower_half(x: Any) -> Any:
+    """Return the lower parts of matrices, with half the diagonal."""
+    half = mul(x, typed_scalar(abstractify(x).dtype, 0.5))
+    return select_n(over_stack(on_diagonal(x), x), lower_part(x), half)
 
 
 def upper_part(x: Any, offset: int = 0) -> Any:

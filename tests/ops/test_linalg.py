@@ -65,6 +65,24 @@ def test_cholesky_reads_the_lower_triangle_unless_it_symmetrizes():
     assert not np.allclose(np.asarray(linalg.cholesky(spoilt)), wanted)
 
 
+@kinds
+def test_cholesky_has_the_derivative_of_what_it_reads(make):
+    with enable_x64(True):
+        check_derivatives(
+            lambda x: linalg.cholesky(x, symmetrize_input=False), [positive(make, n=3)]
+        )
+
+
+@pytest.mark.parametrize(("make", "lower"), [(real, True), (complexes, False)])
+def test_eigh_has_the_derivative_of_the_triangle_it_reads(make, lower):
+    def invariants(x):
+        vectors, values = linalg.eigh(x, lower=lower, symmetrize_input=False)
+        return values, abs(vectors[:, 0])
+
+    with enable_x64(True):
+        check_derivatives(invariants, [make(3, 3)], tolerance=1e-5)
+
+
 def test_cholesky_of_an_indefinite_matrix_is_nan_and_spares_the_others():
     stack = np.stack([np.eye(2), -np.eye(2)]).astype(np.float32)
     y = np.asarray(linalg.cholesky(stack))

@@ -265,6 +265,7 @@ def test_qdwh_says_how_it_went() -> None:
     assert_near(part[1][:2, :2], 2 * np.eye(2))
     assert_near(part[0][:, 2], np.zeros(4))
     assert (np.asarray(ours.polar(np.zeros((2, 2), "f"))[0]) == 0).all()
+    assert [x.shape for x in ours.polar(np.zeros((2, 0), "f"))] == [(2, 0), (0, 0)]
 
 
 @pytest.mark.parametrize("trans", [0, 1, 2])

@@ -71,8 +71,8 @@ def _hermitian(x: Any) -> Any:
 @partial(custom_jvp, nondiff_argnums=(1, 2))
 def _decomposed(x: Any, eps: float, steps: int) -> tuple[Any, Any, Any]:
     """Return u, h and the relative change in the last step."""
-    columns = greatest(total(abs(x), axis=-2), axis=-1)
-    rows = greatest(total(abs(x), axis=-1), axis=-1)
+    columns = greatest(total(abs(x), axis=-2), axis=-1, initial=0)
+    rows = greatest(total(abs(x), axis=-1), axis=-1, initial=0)
     size = sqrt(columns) * sqrt(rows)
     u = x / cast(where(size == 0, 1, size), x.dtype)[..., None, None]
     before = u

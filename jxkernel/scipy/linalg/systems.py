@@ -25,7 +25,7 @@ from jxkernel.ops.linalg_lu import lu as factorized
 from jxkernel.ops.linalg_lu import lu_pivots_to_permutation, take_rows
 from jxkernel.ops.linalg_solve import cholesky as lower_factor
 from jxkernel.ops.linalg_solve import triangular_solve
-from jxkernel.ops.matrix import is_complex, lower_part
+from jxkernel.ops.matrix import is_complex
 
 __all__ = [
     "cho_factor",
@@ -85,11 +85,7 @@ def cholesky(
     a = from_lists(a)
     check_matrices("cholesky", a, square=True)
     (x,) = inexact("cholesky", a)
-    read = x if lower else adjoint(x)
-    # The other triangle follows from the one that is read, so that derivatives do too.
-    below = lower_part(read, -1)
-    whole = lower_part(read) + adjoint(below)
-    found = lower_factor(whole, symmetrize_input=False)
+    found = lower_factor(x if lower else adjoint(x), symmetrize_input=False)
     return found if lower else adjoint(found)
 
 
