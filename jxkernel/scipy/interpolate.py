@@ -115,7 +115,8 @@ class RegularGridInterpolator:
         """Return the values at points.
 
         Args:
-          xi: points, their coordinates along the last axis, or a tuple of one array for each.
+          xi: points, their coordinates along the last axis (a vector holds one point after
+            another), or a tuple of one array for each axis.
           method: in place of the one given before.
         """
         method = self.method if method is None else _check_method(method)
@@ -123,6 +124,8 @@ class RegularGridInterpolator:
             points = jnp.stack(jnp.broadcast_arrays(*map(jnp.asarray, xi)), -1)
         else:
             points = jnp.asarray(xi)
+            if points.ndim == 1 and points.size % len(self.grid) == 0:
+                points = points.reshape(-1, len(self.grid))
         if points.ndim == 0 or points.shape[-1] != len(self.grid):
             raise ValueError(
                 f"this grid has {len(self.grid)} axes, got points of shape {points.shape}"

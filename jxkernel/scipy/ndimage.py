@@ -64,7 +64,8 @@ def _sampled(input: Any, coordinates: Any, cval: Any, order: int, mode: str) -> 
             value = value * weight
         total = total + value
     if input.dtype in dtypes.INTEGRAL:
-        total = jnp.round(total)
+        # As SciPy rounds: a half away from zero.
+        total = jnp.trunc(total + jnp.copysign(0.5, total))
     return total.astype(input.dtype)
 
 

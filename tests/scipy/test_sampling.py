@@ -33,8 +33,11 @@ def test_images_are_sampled_as_by_scipy(mode: str) -> None:
 
 
 def test_integers_are_rounded_and_slopes_are_those_of_the_lines() -> None:
-    whole = ndimage.map_coordinates(jnp.arange(5), [jnp.array([-1.7, 0.5, 3.5])], order=1)
-    assert (whole.dtype, whole.tolist()) == (np.int32, [0, 0, 4])
+    values, places = np.array([0, 1, -2, -5]), np.array([0.25, 0.5, 1.5, 2.5])
+    whole = ndimage.map_coordinates(jnp.array(values), [places], order=1)
+    assert whole.dtype == np.int32
+    np.testing.assert_array_equal(whole, scipy.ndimage.map_coordinates(values, [places], order=1))
+    assert ndimage.map_coordinates(jnp.arange(5), [jnp.array([-1.7])], order=1).tolist() == [0]
     line = jnp.array([0.0, 2.0, 3.0])
     slope = jx.grad(lambda x: ndimage.map_coordinates(line, [x], order=1))
     assert (slope(0.5), slope(1.5)) == (2, 1)
@@ -60,6 +63,9 @@ def test_grids_are_interpolated_as_by_scipy(method: str, fill_value: Any) -> Non
 
 def test_interpolated_values_may_be_vectors() -> None:
     values = np.stack([IMAGE, -IMAGE], -1)
+    flat = np.float32([0.5, 1.0, 1.5, 1.0])
+    for points in (flat, flat.reshape(-1, 2)):
+        assert interpolate.RegularGridInterpolator(GRID, IMAGE)(points).shape == (2,)
     both = interpolate.RegularGridInterpolator(GRID, values)(np.float32([[0.5, 1.0]]))
     assert both.shape == (1, 2)
     assert both[0, 0] == -both[0, 1]
