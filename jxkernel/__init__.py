@@ -9,120 +9,93 @@ lowered by recursion, and 1,000 frames end at about 80 of them.
 """
 
 import sys
-from collections.abc import Callable
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING
 
-from jxkernel import (
-    distributed,
-    dlpack,
-    errors,
-    lax,
-    numpy,
-    random,
-    sharding,
-    stages,
-    tree,
-    tree_util,
-    typing,
-    version,
-)
-from jxkernel._alias import alias, unalias
-from jxkernel._alias import install as install_import_hook
-from jxkernel._lazy import lazy_names
-from jxkernel._version import __version__
-from jxkernel.api import (
-    block_until_ready,
-    checkpoint,
-    checkpoint_policies,
-    clear_caches,
-    copy_to_host_async,
-    custom_jvp,
-    custom_vjp,
-    device_get,
-    device_put,
-    eval_shape,
-    grad,
-    hessian,
-    jacfwd,
-    jacobian,
-    jacrev,
-    jit,
-    jvp,
-    linear_transpose,
-    linearize,
-    make_array_from_callback,
-    make_array_from_process_local_data,
-    make_array_from_single_device_arrays,
-    make_jaxpr,
-    make_mesh,
-    pmap,
-    pure_callback,
-    remat,
-    shard_map,
-    value_and_grad,
-    vjp,
-    vmap,
-)
-from jxkernel.compile import EvalTrace, ShapeDtypeStruct, watch_executions
-from jxkernel.config import (
-    check_tracer_leaks,
-    checking_leaks,
-    config,
-    debug_infs,
-    debug_key_reuse,
-    debug_nans,
-    default_device,
-    default_matmul_precision,
-    default_prng_impl,
-    disable_jit,
-    enable_checks,
-    enable_x64,
-    explain_cache_misses,
-    log_compiles,
-    numpy_dtype_promotion,
-    numpy_rank_promotion,
-    threefry_partitionable,
-)
-from jxkernel.core.trace import install_base_trace
-from jxkernel.dtypes import float0
-from jxkernel.guards import (
-    array_garbage_collection_guard,
-    transfer_guard,
-    transfer_guard_device_to_device,
-    transfer_guard_device_to_host,
-    transfer_guard_host_to_device,
-)
-from jxkernel.numpy.operators import install_operators
-from jxkernel.random.keys import enable_custom_prng, legacy_prng_key
-from jxkernel.runtime import (
-    Array,
-    Device,
-    Shard,
-    default_backend,
-    device_count,
-    devices,
-    effects_barrier,
-    host_count,
-    host_id,
-    host_ids,
-    live_arrays,
-    local_device_count,
-    local_devices,
-    print_environment_info,
-    process_count,
-    process_index,
-    process_indices,
-)
-from jxkernel.sharding import (
-    NamedSharding,
-    get_abstract_mesh,
-    get_mesh,
-    set_mesh,
-    use_abstract_mesh,
-)
-from jxkernel.sharding import PartitionSpec as P
-from jxkernel.version import __version_info__
+from jxkernel import _collector
+
+with _collector.paused():
+    from jxkernel import (
+        distributed,
+        dlpack,
+        errors,
+        numpy,
+        sharding,
+        stages,
+        tree,
+        tree_util,
+        typing,
+        version,
+    )
+    from jxkernel._alias import alias, unalias
+    from jxkernel._alias import install as install_import_hook
+    from jxkernel._lazy import lazy_names
+    from jxkernel._version import __version__
+    from jxkernel.api.autodiff import fwd_and_bwd, grad, jvp, linearize, value_and_grad, vjp
+    from jxkernel.api.jit import clear_caches, jit
+    from jxkernel.api.tracing import eval_shape, make_jaxpr
+    from jxkernel.api.transfer import block_until_ready, copy_to_host_async, device_get, device_put
+    from jxkernel.api.vectorize import vmap
+    from jxkernel.compile import EvalTrace, ShapeDtypeStruct, watch_executions
+    from jxkernel.config import (
+        check_tracer_leaks,
+        checking_leaks,
+        config,
+        debug_infs,
+        debug_key_reuse,
+        debug_nans,
+        default_device,
+        default_matmul_precision,
+        default_prng_impl,
+        disable_jit,
+        enable_checks,
+        enable_custom_prng,
+        enable_x64,
+        explain_cache_misses,
+        legacy_prng_key,
+        log_compiles,
+        make_user_context,
+        numpy_dtype_promotion,
+        numpy_rank_promotion,
+        threefry_partitionable,
+    )
+    from jxkernel.core.trace import install_base_trace
+    from jxkernel.dtypes import float0
+    from jxkernel.guards import (
+        array_garbage_collection_guard,
+        transfer_guard,
+        transfer_guard_device_to_device,
+        transfer_guard_device_to_host,
+        transfer_guard_host_to_device,
+    )
+    from jxkernel.numpy.operators import install_operators
+    from jxkernel.runtime import (
+        Array,
+        Device,
+        Shard,
+        default_backend,
+        device_count,
+        devices,
+        effects_barrier,
+        host_count,
+        host_id,
+        host_ids,
+        live_arrays,
+        local_device_count,
+        local_devices,
+        print_environment_info,
+        process_count,
+        process_index,
+        process_indices,
+    )
+    from jxkernel.sharding import (
+        NamedSharding,
+        get_abstract_mesh,
+        get_mesh,
+        set_mesh,
+        use_abstract_mesh,
+    )
+    from jxkernel.sharding import PartitionSpec as P
+    from jxkernel.version import __version_info__
 
 __all__ = [
     "Array",
@@ -254,72 +227,80 @@ __all__ = [
     "widgets",
 ]
 
-# Rarely used: imported at their first use.
-ad_checkpoint: ModuleType
-api_util: ModuleType
-custom_batching: ModuleType
-custom_derivatives: ModuleType
-debug: ModuleType
-experimental: ModuleType
-export: ModuleType
-extend: ModuleType
-ffi: ModuleType
-flatten_util: ModuleType
-image: ModuleType
-interpreters: ModuleType
-nn: ModuleType
-observe: ModuleType
-profiler: ModuleType
-scipy: ModuleType
-test_util: ModuleType
-widgets: ModuleType
-_LATE = (
-    *("ad_checkpoint", "custom_batching", "custom_derivatives", "debug", "experimental", "export"),
-    *("api_util", "extend", "ffi", "flatten_util", "image", "interpreters", "profiler"),
-    *("nn", "observe", "scipy", "test_util", "widgets"),
-)
-assert_max_traces: Callable[..., Any]
-benchmark: Callable[..., Any]
-closure_convert: Callable[..., Any]
-custom_gradient: Callable[..., Any]
-ensure_compile_time_eval: Callable[..., Any]
-fwd_and_bwd: Callable[..., Any]
-make_user_context: Callable[..., Any]
-named_call: Callable[..., Any]
-named_scope: Callable[..., Any]
-progress: Callable[..., Any]
-quiz: Callable[..., Any]
-reshard: Callable[..., Any]
-smap: Callable[..., Any]
-typeof: Callable[..., Any]
-_HOMES = {
-    "assert_max_traces": "observe.limits",
-    "benchmark": "observe.benchmarks",
-    "closure_convert": "api.closures",
-    "custom_gradient": "api.closures",
-    "ensure_compile_time_eval": "api.naming",
-    "fwd_and_bwd": "api.autodiff",
-    "make_user_context": "config",
-    "named_call": "api.naming",
-    "named_scope": "api.naming",
-    "progress": "observe.progress",
-    "reshard": "api.resharding",
-    "smap": "api.resharding",
-    "quiz": "observe.quiz",
-    "typeof": "api.naming",
-}
-_OLDER = (
-    *("device_put_replicated", "device_put_sharded"),
-    *("DeviceArray", "tree_all", "tree_flatten", "tree_leaves", "tree_map", "tree_multimap"),
-    *("tree_reduce", "tree_structure", "tree_transpose", "tree_unflatten", "xla_computation"),
-)
+# Not needed by every program: imported at their first use.
+if TYPE_CHECKING:
+    from jxkernel import (
+        ad_checkpoint,
+        custom_batching,
+        custom_derivatives,
+        debug,
+        experimental,
+        export,
+        extend,
+        ffi,
+        flatten_util,
+        image,
+        interpreters,
+        lax,
+        nn,
+        observe,
+        profiler,
+        random,
+        scipy,
+        test_util,
+        widgets,
+    )
+    from jxkernel import api_util as api_util
+    from jxkernel.api.callbacks import pure_callback
+    from jxkernel.api.checkpoint import checkpoint, checkpoint_policies, remat
+    from jxkernel.api.closures import closure_convert, custom_gradient
+    from jxkernel.api.custom import custom_jvp, custom_vjp
+    from jxkernel.api.global_arrays import (
+        make_array_from_callback,
+        make_array_from_process_local_data,
+        make_array_from_single_device_arrays,
+        make_mesh,
+    )
+    from jxkernel.api.jacobian import hessian, jacfwd, jacobian, jacrev, linear_transpose
+    from jxkernel.api.naming import ensure_compile_time_eval, named_call, named_scope, typeof
+    from jxkernel.api.resharding import reshard, smap
+    from jxkernel.api.shard_map import pmap, shard_map
+    from jxkernel.observe.benchmarks import benchmark
+    from jxkernel.observe.limits import assert_max_traces
+    from jxkernel.observe.progress import progress
+    from jxkernel.observe.quiz import quiz
 __getattr__, __dir__ = lazy_names(
     __name__,
-    {
-        **{name: f"{__name__}.{name}" for name in _LATE},
-        **{name: f"{__name__}.{home}" for name, home in _HOMES.items()},
+    modules=(
+        "ad_checkpoint api_util custom_batching custom_derivatives debug experimental export "
+        "extend ffi flatten_util image interpreters lax nn observe profiler random scipy "
+        "test_util widgets"
+    ),
+    names={
+        "jxkernel.api.callbacks": "pure_callback",
+        "jxkernel.api.checkpoint": "checkpoint checkpoint_policies remat",
+        "jxkernel.api.closures": "closure_convert custom_gradient",
+        "jxkernel.api.custom": "custom_jvp custom_vjp",
+        "jxkernel.api.global_arrays": (
+            "make_array_from_callback make_array_from_process_local_data "
+            "make_array_from_single_device_arrays make_mesh"
+        ),
+        "jxkernel.api.jacobian": "hessian jacfwd jacobian jacrev linear_transpose",
+        "jxkernel.api.naming": "ensure_compile_time_eval named_call named_scope typeof",
+        "jxkernel.api.resharding": "reshard smap",
+        "jxkernel.api.shard_map": "pmap shard_map",
+        "jxkernel.observe.benchmarks": "benchmark",
+        "jxkernel.observe.limits": "assert_max_traces",
+        "jxkernel.observe.progress": "progress",
+        "jxkernel.observe.quiz": "quiz",
     },
-    dict.fromkeys(_OLDER, f"{__name__}._older"),
+    older={
+        "jxkernel._older": (
+            "device_put_replicated device_put_sharded DeviceArray tree_all tree_flatten "
+            "tree_leaves tree_map tree_multimap tree_reduce tree_structure tree_transpose "
+            "tree_unflatten xla_computation"
+        ),
+    },
 )
 
 sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000))

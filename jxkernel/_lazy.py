@@ -15,32 +15,45 @@ from typing import Any
 
 __all__ = ["lazy_names"]
 
+_NONE: Mapping[str, str] = {}
+
 
 def lazy_names(
-    package: str, names: Mapping[str, str], older: Mapping[str, str] | None = None
+    package: str,
+    modules: str = "",
+    names: Mapping[str, str] = _NONE,
+    older: Mapping[str, str] = _NONE,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the functions ``__getattr__`` and ``__dir__`` of a package with late names.
 
     Args:
       package: the package's own name, ``__name__``.
-      names: for each late name the module that defines it; a name that is the module's own last
-        part means the module itself.
+      modules: the names of its late submodules, separated by spaces.
+      names: for each module that is imported late, the names that it gives the package, separated
+        by spaces.
       older: names of earlier years, likewise; they are not listed.
 
     Returns:
       two functions to be bound to ``__getattr__`` and ``__dir__`` in the package.
     """
+    submodules = modules.split()
+    listed = _homes(names)
+    homes = {**_homes(older), **listed}
 
     def load(name: str) -> Any:
-        home = names.get(name) or (older or {}).get(name)
-        if home is None:
+        if name in submodules:
+            return importlib.import_module(f"{package}.{name}")
+        if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = importlib.import_module(home)
-        found = module if home == f"{package}.{name}" else getattr(module, name)
+        found = getattr(importlib.import_module(homes[name]), name)
         setattr(sys.modules[package], name, found)
         return found
 
-    def listed() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *names})
+    def known() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *submodules, *listed})
 
-    return load, listed
+    return load, known
+
+
+def _homes(names: Mapping[str, str]) -> dict[str, str]:
+    return {name: home for home, listed in names.items() for name in listed.split()}

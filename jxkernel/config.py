@@ -46,8 +46,10 @@ __all__ = [
     "disable_jit",
     "enable_checks",
     "enable_compilation_cache",
+    "enable_custom_prng",
     "enable_x64",
     "explain_cache_misses",
+    "legacy_prng_key",
     "log_compiles",
     "make_user_context",
     "num_cpu_devices",
@@ -488,6 +490,22 @@ default_prng_impl = State(
     in_jit_key=True,
     in_trace_context=True,
 )
+enable_custom_prng = State(
+    "jax_enable_custom_prng",
+    False,
+    BOOLEAN,
+    "Let PRNGKey make typed keys, as key does.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
+legacy_prng_key = State(
+    "jax_legacy_prng_key",
+    "allow",
+    one_of("allow", "warn", "error"),
+    "What to do where a raw key is used: nothing, warn, or refuse it.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
 enable_compilation_cache = State(
     "jax_enable_compilation_cache", True, BOOLEAN, "Use the disk cache when it has a folder."
 )
@@ -680,6 +698,8 @@ config = Settings(
     accelerator_allocator,
     threefry_partitionable,
     default_prng_impl,
+    enable_custom_prng,
+    legacy_prng_key,
     enable_compilation_cache,
     compilation_cache_dir,
     compilation_cache_max_size,

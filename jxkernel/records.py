@@ -39,7 +39,7 @@ def record(
             init=False, repr=False, eq=False, slots=True, kw_only=kw_only, weakref_slot=weakref_slot
         )(cls)
         own = fields(made)
-        made.__init__ = _initializer(made.__name__, own)
+        made.__init__ = _initializer(made, own)
         made.__repr__ = _repr
         made.__signature__ = _Signature()
         if eq:
@@ -52,7 +52,9 @@ def record(
     return declare
 
 
-def _initializer(name: str, own: tuple[Field[Any], ...]) -> Callable[..., None]:
+def _initializer(made: Any, own: tuple[Field[Any], ...]) -> Callable[..., None]:
+    name: str = made.__name__
+    check: Callable[[Any], None] | None = getattr(made, "__post_init__", None)
     names = [f.name for f in own]
     positional = [f.name for f in own if not f.kw_only]
     defaults = {f.name: f.default for f in own if f.default is not MISSING}
@@ -73,6 +75,8 @@ def _initializer(name: str, own: tuple[Field[Any], ...]) -> Callable[..., None]:
             raise TypeError(_mismatch(name, names, values))
         for key, value in values.items():
             _put(self, key, value)
+        if check is not None:
+            check(self)
 
     return __init__
 

@@ -144,3 +144,19 @@ def test_match_statements_take_records_apart() -> None:
     match Point(1, 2):
         case Point(x, y):
             assert (x, y) == (1, 2)
+
+
+def test_a_record_checks_itself_once_it_is_made() -> None:
+    @record()
+    class Positive:
+        """A number that is."""
+
+        value: int
+
+        def __post_init__(self) -> None:
+            if self.value <= 0:
+                raise ValueError(f"{self.value} is not positive")
+
+    assert Positive(3).value == 3
+    with pytest.raises(ValueError, match="-3 is not positive"):
+        Positive(-3)

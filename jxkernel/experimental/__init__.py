@@ -13,5 +13,4 @@ __all__ = ["checkify", "io_callback", "mesh_utils"]
 # Rarely used: imported at their first use.
 checkify: ModuleType
 mesh_utils: ModuleType
-_LATE = ("checkify", "mesh_utils", "shard_map")
-__getattr__, __dir__ = lazy_names(__name__, {name: f"{__name__}.{name}" for name in _LATE})
+__getattr__, __dir__ = lazy_names(__name__, modules="checkify mesh_utils shard_map")

@@ -4,4 +4,4 @@ from jxkernel._lazy import lazy_names
 
 __all__: list[str] = []
 
-__getattr__, __dir__ = lazy_names(__name__, {}, {"shard_map": "jxkernel._older"})
+__getattr__, __dir__ = lazy_names(__name__, older={"jxkernel._older": "shard_map"})

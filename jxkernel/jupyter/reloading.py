@@ -16,8 +16,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from jxkernel import source
-from jxkernel.api import clear_caches
-from jxkernel.api.jit import jit_state
+from jxkernel.api.jit import clear_caches, jit_state
 from jxkernel.observe.names import is_library_file
 
 __all__ = ["ReloadWatch"]

@@ -82,4 +82,4 @@ __all__ = [
 
 # Made of functions of the NumPy API: imported at its first use.
 qdwh: Any
-__getattr__, __dir__ = lazy_names(__name__, {"qdwh": "jxkernel.numpy.linalg.polar"})
+__getattr__, __dir__ = lazy_names(__name__, names={"jxkernel.numpy.linalg.polar": "qdwh"})

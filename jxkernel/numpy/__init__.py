@@ -7,23 +7,17 @@ are fused, one dispatch when run eagerly.  Arrays do not change: no function wri
 Each file is one family, and its ``__all__`` says what of it is public.
 """
 
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 from jxkernel._lazy import lazy_names
 from jxkernel.numpy import (
     arithmetic,
     array_api,
-    bit_packing,
     contractions,
-    convolutions,
     creation,
     cumulation,
-    divisors,
     extremes,
-    fitting,
-    floating_parts,
     functional,
-    grids,
     host,
     joining,
     logic,
@@ -31,39 +25,26 @@ from jxkernel.numpy import (
     matrices,
     means,
     nan_reductions,
-    padding,
     placing,
-    polynomials,
     positions,
     predicates,
-    quantiles,
     ranges,
     reductions,
-    rolling,
     scalars,
     selection,
-    sets,
     shapes,
     sorting,
-    statistics,
     summation,
     taking,
     universal,
-    windows,
 )
 from jxkernel.numpy.arithmetic import *  # noqa: F403
 from jxkernel.numpy.array_api import *  # noqa: F403
-from jxkernel.numpy.bit_packing import *  # noqa: F403
 from jxkernel.numpy.contractions import *  # noqa: F403
-from jxkernel.numpy.convolutions import *  # noqa: F403
 from jxkernel.numpy.creation import *  # noqa: F403
 from jxkernel.numpy.cumulation import *  # noqa: F403
-from jxkernel.numpy.divisors import *  # noqa: F403
 from jxkernel.numpy.extremes import *  # noqa: F403
-from jxkernel.numpy.fitting import *  # noqa: F403
-from jxkernel.numpy.floating_parts import *  # noqa: F403
 from jxkernel.numpy.functional import *  # noqa: F403
-from jxkernel.numpy.grids import *  # noqa: F403
 from jxkernel.numpy.host import *  # noqa: F403
 from jxkernel.numpy.joining import *  # noqa: F403
 from jxkernel.numpy.logic import *  # noqa: F403
@@ -71,48 +52,80 @@ from jxkernel.numpy.mathematics import *  # noqa: F403
 from jxkernel.numpy.matrices import *  # noqa: F403
 from jxkernel.numpy.means import *  # noqa: F403
 from jxkernel.numpy.nan_reductions import *  # noqa: F403
-from jxkernel.numpy.padding import *  # noqa: F403
 from jxkernel.numpy.placing import *  # noqa: F403
-from jxkernel.numpy.polynomials import *  # noqa: F403
 from jxkernel.numpy.positions import *  # noqa: F403
 from jxkernel.numpy.predicates import *  # noqa: F403
-from jxkernel.numpy.quantiles import *  # noqa: F403
 from jxkernel.numpy.ranges import *  # noqa: F403
 from jxkernel.numpy.reductions import *  # noqa: F403
-from jxkernel.numpy.rolling import *  # noqa: F403
 from jxkernel.numpy.scalars import *  # noqa: F403
 from jxkernel.numpy.selection import *  # noqa: F403
-from jxkernel.numpy.sets import *  # noqa: F403
 from jxkernel.numpy.shapes import *  # noqa: F403
 from jxkernel.numpy.sorting import *  # noqa: F403
-from jxkernel.numpy.statistics import *  # noqa: F403
 from jxkernel.numpy.summation import *  # noqa: F403
 from jxkernel.numpy.taking import *  # noqa: F403
 from jxkernel.numpy.universal import *  # noqa: F403
-from jxkernel.numpy.windows import *  # noqa: F403
 from jxkernel.runtime import Array as ndarray
 
-# Imported at their first use.
-fft: ModuleType
-linalg: ModuleType
-_LATE = {name: f"{__name__}.{name}" for name in ("fft", "linalg")}
-__getattr__, __dir__ = lazy_names(__name__, _LATE, {"DeviceArray": "jxkernel._older"})
+# Not needed by every program: imported at their first use.
+if TYPE_CHECKING:
+    from jxkernel.numpy import fft as fft
+    from jxkernel.numpy import linalg as linalg
+    from jxkernel.numpy.bit_packing import *  # noqa: F403
+    from jxkernel.numpy.convolutions import *  # noqa: F403
+    from jxkernel.numpy.divisors import *  # noqa: F403
+    from jxkernel.numpy.fitting import *  # noqa: F403
+    from jxkernel.numpy.floating_parts import *  # noqa: F403
+    from jxkernel.numpy.grids import *  # noqa: F403
+    from jxkernel.numpy.padding import *  # noqa: F403
+    from jxkernel.numpy.pieces import *  # noqa: F403
+    from jxkernel.numpy.polynomials import *  # noqa: F403
+    from jxkernel.numpy.quantiles import *  # noqa: F403
+    from jxkernel.numpy.rolling import *  # noqa: F403
+    from jxkernel.numpy.sets import *  # noqa: F403
+    from jxkernel.numpy.statistics import *  # noqa: F403
+    from jxkernel.numpy.windows import *  # noqa: F403
+_LATE_NAMES = {
+    "bit_packing": "packbits unpackbits",
+    "convolutions": "convolve correlate",
+    "divisors": "gcd lcm",
+    "fitting": "poly polyfit roots",
+    "floating_parts": "frexp ldexp spacing",
+    "grids": (
+        "c_ fromfunction index_exp indices ix_ meshgrid mgrid ogrid r_ ravel_multi_index s_ "
+        "unravel_index"
+    ),
+    "padding": "pad",
+    "pieces": "piecewise",
+    "polynomials": "polyadd polyder polydiv polyint polymul polysub polyval",
+    "quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
+    "rolling": "roll",
+    "sets": (
+        "intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts "
+        "unique_inverse unique_values"
+    ),
+    "statistics": (
+        "average bincount corrcoef cov digitize histogram histogram2d histogram_bin_edges "
+        "histogramdd interp"
+    ),
+    "windows": "bartlett blackman hamming hanning kaiser",
+}
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    modules="fft linalg",
+    names={f"{__name__}.{family}": names for family, names in _LATE_NAMES.items()},
+    older={"jxkernel._older": "DeviceArray"},
+)
 
 __all__ = ["ndarray"]
 __all__ += ["fft", "linalg"]
+__all__ += " ".join(_LATE_NAMES.values()).split()  # pyright: ignore[reportUnsupportedDunderAll]
 __all__ += arithmetic.__all__
 __all__ += array_api.__all__
-__all__ += bit_packing.__all__
 __all__ += contractions.__all__
-__all__ += convolutions.__all__
 __all__ += creation.__all__
 __all__ += cumulation.__all__
-__all__ += divisors.__all__
 __all__ += extremes.__all__
-__all__ += fitting.__all__
-__all__ += floating_parts.__all__
 __all__ += functional.__all__
-__all__ += grids.__all__
 __all__ += host.__all__
 __all__ += joining.__all__
 __all__ += logic.__all__
@@ -120,22 +133,15 @@ __all__ += mathematics.__all__
 __all__ += matrices.__all__
 __all__ += means.__all__
 __all__ += nan_reductions.__all__
-__all__ += padding.__all__
 __all__ += placing.__all__
-__all__ += polynomials.__all__
 __all__ += positions.__all__
 __all__ += predicates.__all__
-__all__ += quantiles.__all__
 __all__ += ranges.__all__
 __all__ += reductions.__all__
-__all__ += rolling.__all__
 __all__ += scalars.__all__
 __all__ += selection.__all__
-__all__ += sets.__all__
 __all__ += shapes.__all__
 __all__ += sorting.__all__
-__all__ += statistics.__all__
 __all__ += summation.__all__
 __all__ += taking.__all__
 __all__ += universal.__all__
-__all__ += windows.__all__

@@ -19,9 +19,8 @@ segment_min: Any
 segment_prod: Any
 segment_sum: Any
 
-_OLDER = ("index", "index_add", "index_max", "index_min", "index_mul", "index_update")
 __getattr__, __dir__ = lazy_names(
     __name__,
-    dict.fromkeys(__all__, "jxkernel.numpy.segments"),
-    dict.fromkeys(_OLDER, "jxkernel._older"),
+    names={"jxkernel.numpy.segments": " ".join(__all__)},
+    older={"jxkernel._older": "index index_add index_max index_min index_mul index_update"},
 )

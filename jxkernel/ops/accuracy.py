@@ -6,11 +6,11 @@ absent, so that it costs nothing.
 """
 
 import enum
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from jxkernel import hlo
 from jxkernel.core.primitive import Primitive
+from jxkernel.records import record
 
 __all__ = ["Accuracy", "AccuracyMode", "Tolerance", "accuracy_attributes", "bind_accurate"]
 
@@ -22,7 +22,7 @@ class AccuracyMode(enum.Enum):
     DEFAULT = 2
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Tolerance:
     """The greatest error allowed; an implementation within any one of the bounds will do.
 

@@ -11,7 +11,8 @@ from typing import Any, NewType
 
 import numpy as np
 
-from jxkernel import config, dtypes, tree
+from jxkernel import dtypes, tree
+from jxkernel.config import default_prng_impl, enable_custom_prng, legacy_prng_key
 from jxkernel.core.trace import Tracer
 from jxkernel.core.words import WordArray
 from jxkernel.numpy.creation import asarray, canonical_shape
@@ -31,35 +32,14 @@ __all__ = [
     "KeyDType",
     "PRNGKey",
     "clone",
-    "enable_custom_prng",
     "fold_in",
     "key",
     "key_data",
     "key_dtype",
     "key_impl",
-    "legacy_prng_key",
     "split",
     "wrap_key_data",
 ]
-
-
-enable_custom_prng = config.State(
-    "jax_enable_custom_prng",
-    False,
-    config.BOOLEAN,
-    "Let PRNGKey make typed keys, as key does.",
-    in_jit_key=True,
-    in_trace_context=True,
-)
-legacy_prng_key = config.State(
-    "jax_legacy_prng_key",
-    "allow",
-    config.one_of("allow", "warn", "error"),
-    "What to do where a raw key is used: nothing, warn, or refuse it.",
-    in_jit_key=True,
-    in_trace_context=True,
-)
-config.config.include(enable_custom_prng, legacy_prng_key)
 
 
 class KeyDType(dtypes.ExtendedDType):
@@ -219,7 +199,7 @@ def generator_named(impl: Any) -> Generator:
       ValueError: there is none of that name.
     """
     if impl is None:
-        impl = config.default_prng_impl.value
+        impl = default_prng_impl.value
     if isinstance(impl, KeyDType):
         return impl.generator
     if isinstance(impl, Generator):

@@ -33,4 +33,4 @@ signal: ModuleType
 sparse: ModuleType
 special: ModuleType
 stats: ModuleType
-__getattr__, __dir__ = lazy_names(__name__, {name: f"{__name__}.{name}" for name in __all__})
+__getattr__, __dir__ = lazy_names(__name__, modules=" ".join(__all__))

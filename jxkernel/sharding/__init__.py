@@ -46,5 +46,6 @@ __all__ = [
 auto_axes: Callable[..., Any]
 explicit_axes: Callable[..., Any]
 reshard: Callable[..., Any]
-_LATE = ("auto_axes", "explicit_axes", "reshard")
-__getattr__, __dir__ = lazy_names(__name__, dict.fromkeys(_LATE, "jxkernel.api.resharding"))
+__getattr__, __dir__ = lazy_names(
+    __name__, names={"jxkernel.api.resharding": "auto_axes explicit_axes reshard"}
+)

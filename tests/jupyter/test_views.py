@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 import jxkernel.numpy as jnp
-from jxkernel.api import jit, make_jaxpr
+from jxkernel.api.jit import jit
+from jxkernel.api.tracing import make_jaxpr
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.errors import NonFiniteError
 from jxkernel.events import Reason

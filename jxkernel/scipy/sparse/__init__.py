@@ -10,4 +10,4 @@ from jxkernel._lazy import lazy_names
 __all__ = ["linalg"]
 
 linalg: ModuleType
-__getattr__, __dir__ = lazy_names(__name__, {"linalg": f"{__name__}.linalg"})
+__getattr__, __dir__ = lazy_names(__name__, modules="linalg")

@@ -1,0 +1,68 @@
+"""What ``import jxkernel`` does to its process, and what it leaves for the first use."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import jxkernel as jx
+import jxkernel.numpy as jnp
+
+
+def run(program: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("before", ["gc.enable()", "gc.disable()", "gc.freeze()"])
+def test_the_garbage_collector_is_as_it_was(before: str) -> None:
+    state = "gc.isenabled(), gc.get_freeze_count() > 0, gc.get_threshold()"
+    program = f"import gc; {before}; old = {state}; import jxkernel; assert old == ({state})"
+    run(program)
+
+
+def test_garbage_from_before_the_import_is_collected_later() -> None:
+    run(
+        "import gc, weakref\n"
+        "class Node: pass\n"
+        "node = Node(); node.own = node; gone = weakref.ref(node); del node\n"
+        "import jxkernel\n"
+        "gc.collect()\n"
+        "assert gone() is None"
+    )
+
+
+def test_the_collector_is_as_it_was_after_a_failed_import() -> None:
+    run(
+        "import gc, sys\n"
+        "sys.modules['jxkernel.numpy'] = None\n"
+        "try:\n    import jxkernel\n"
+        "except ImportError:\n    assert gc.isenabled()\n"
+        "else:\n    raise AssertionError"
+    )
+
+
+def test_parts_that_not_every_program_needs_wait_for_their_first_use() -> None:
+    waiting = ("jxkernel.lax", "jxkernel.random", "jxkernel.nn", "jxkernel.numpy.polynomials")
+    program = "import sys, jxkernel.numpy; print(*[n for n in {0} if n in sys.modules])"
+    assert run(program.format(waiting)).split() == []
+    used = "import jxkernel as jx; jx.lax.add; jx.random.key; jx.nn.relu; jx.numpy.polyval; "
+    assert run(used + program.format(waiting)).split() == list(waiting)
+
+
+@pytest.mark.parametrize("family", jnp._LATE_NAMES)
+def test_late_names_of_a_family_are_all_its_public_ones(family: str) -> None:
+    module = importlib.import_module(f"jxkernel.numpy.{family}")
+    assert jnp._LATE_NAMES[family].split() == sorted(module.__all__)
+
+
+def test_late_names_are_listed_and_are_what_they_are_called() -> None:
+    assert {"custom_jvp", "lax", "pmap"} <= set(dir(jx))
+    assert {"fft", "median", "polyval"} <= set(dir(jnp))
+    assert [n for n in ("custom_vjp", "hessian", "quiz") if getattr(jx, n).__name__ != n] == []
+    with pytest.raises(AttributeError, match=r"module 'jxkernel.numpy' has no attribute 'medain'"):
+        jnp.medain  # noqa: B018
