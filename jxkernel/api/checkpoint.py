@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial, update_wrapper
 from typing import Any
 
-from numpy import ndarray
-
 from jxkernel import tree
 from jxkernel.api.arguments import (
     Parameters,
@@ -19,7 +17,7 @@ from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import evaluating
 from jxkernel.higher_order.checkpoint import Offloadable, Policy, bind_checkpoint, name_p
 from jxkernel.ops.contract import dot_general_p
-from jxkernel.runtime import as_device_array
+from jxkernel.runtime import own_array
 
 __all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies", "remat"]
 
@@ -73,7 +71,8 @@ def checkpoint(
         try:
             call = split_call(args, kwargs, static)
             if evaluating():
-                given, keywords = rebuild(call.in_tree, call.static, _as_traced(call.flat))
+                # A function that is evaluated may rely on what it may when it is traced.
+                given, keywords = rebuild(call.in_tree, call.static, [*map(own_array, call.flat)])
                 return fun(*given, **keywords)
             check_hashable(fun, call)
             avals = leaf_avals(f"checkpoint of {name}", "args", call.flat, call.in_tree)
@@ -97,11 +96,6 @@ def checkpoint(
 
 
 remat = checkpoint
-
-
-def _as_traced(leaves: Iterable[Any]) -> list[Any]:
-    """Make NumPy arrays ours: a function that is evaluated may rely on what it may when traced."""
-    return [as_device_array(leaf) if type(leaf) is ndarray else leaf for leaf in leaves]
 
 
 def checkpoint_name(x: Any, name: str) -> Any:

@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial, update_wrapper, wraps
 from typing import Any
 
-from numpy import ndarray
-
 from jxkernel import events, tree
 from jxkernel._jaxlib import PjitFunction, PjitFunctionCache, pjit, trace_context
 from jxkernel.api.arguments import (
@@ -66,9 +64,9 @@ from jxkernel.events.vocabulary import CacheName
 from jxkernel.higher_order.jit import call as call_program
 from jxkernel.records import record
 from jxkernel.runtime import (
-    as_device_array,
     drop_stale_cpu,
     local_devices,
+    own_array,
     shard_argument,
 )
 from jxkernel.source import current_user_frame
@@ -320,7 +318,7 @@ class JitState:
             closed = trace_flat(flat_fun, avals, name=self.name, arguments=names, of_user=True)
             span.set(eqns=len(closed.eqns))
         # A NumPy array may change after the trace; the trace keeps what it saw.
-        closed.consts = [as_device_array(c) if type(c) is ndarray else c for c in closed.consts]
+        closed.consts = list(map(own_array, closed.consts))
         check_if_enabled(closed)
         return TraceEntry(closed, out_tree, avals, Call([], in_tree, static))
 

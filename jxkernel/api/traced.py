@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
 
-from numpy import ndarray
-
 from jxkernel import tree
 from jxkernel._jaxlib import trace_context
 from jxkernel.api.arguments import function_name
@@ -22,7 +20,7 @@ from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer
 from jxkernel.errors import ArgumentTypeError
 from jxkernel.records import record
-from jxkernel.runtime import as_device_array
+from jxkernel.runtime import own_array
 from jxkernel.transforms.stage import trace_flat
 
 __all__ = [
@@ -140,7 +138,7 @@ def _trace(
 
     closed = trace_flat(flat_fun, avals, name=function_name(fun), of_user=True)
     # A NumPy array may change after the trace; the trace keeps what it saw.
-    closed.consts = [as_device_array(c) if type(c) is ndarray else c for c in closed.consts]
+    closed.consts = list(map(own_array, closed.consts))
     check_if_enabled(closed)
     return TracedFunction(closed, out_tree)
 

@@ -33,12 +33,6 @@ class WordArray:
         """Return an array of the same kind with other words."""
         raise NotImplementedError
 
-    def __array__(self, *_: Any, **__: Any) -> Any:
-        raise TypeError(
-            f"{type(self).__name__} is no array of numbers: jax.random.key_data(keys) gives its "
-            "words"
-        )
-
     @property
     def shape(self) -> tuple[int, ...]:
         """The sizes of the axes."""

@@ -32,7 +32,7 @@ from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.core.words import WordArray
 from jxkernel.errors import IncompatibleDevicesError, UnexpectedTracerError
-from jxkernel.runtime import ArrayImpl, as_device_array, shard_argument
+from jxkernel.runtime import ArrayImpl, own_array, shard_argument
 from jxkernel.transforms.stage import trace_flat
 
 __all__ = ["OPERANDS", "clear", "fused"]
@@ -83,7 +83,7 @@ class _Fused:
     def _answer(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool]:
         if not evaluating():
             if any(type(arg) is np.ndarray for arg in args):
-                args = tuple([_as_array(arg) for arg in args])
+                args = tuple(map(own_array, args))
             return self.body(*args, **kwargs), None, False
         if self.operator and not all(isinstance(arg, OPERANDS) for arg in args):
             return self.body(*args, **kwargs), None, False
@@ -147,11 +147,6 @@ class _Fused:
 def _brief(arg: Any) -> str:
     """Return the type of an array, or the beginning of how anything else is written."""
     return abstractify(arg).short() if isinstance(arg, (ArrayImpl, Tracer)) else f"{arg!r:.40}"
-
-
-def _as_array(arg: Any) -> Any:
-    """Return a NumPy array as one of ours, so that bodies may use methods and operators."""
-    return as_device_array(arg) if type(arg) is np.ndarray else arg
 
 
 def _static_parameters(body: Callable[..., Any], names: tuple[str, ...]) -> Parameters:

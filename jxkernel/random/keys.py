@@ -128,6 +128,11 @@ class KeyArray(WordArray, Array):
         """Return keys of the same generator with other words."""
         return KeyArray(words, self.generator)
 
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError(
+            "KeyArray is no array of numbers: jax.random.key_data(keys) gives its words"
+        )
+
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of a single key")

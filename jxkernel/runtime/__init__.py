@@ -13,6 +13,7 @@ from jxkernel.runtime.arrays import (
     device_put_single,
     moved_to,
     note_narrowing,
+    own_array,
     value_of,
     wait_for,
 )
@@ -111,6 +112,7 @@ __all__ = [
     "local_devices",
     "moved_to",
     "note_narrowing",
+    "own_array",
     "place",
     "platform_of",
     "plugin_states",

@@ -38,6 +38,7 @@ __all__ = [
     "block_until_ready",
     "device_put_single",
     "note_narrowing",
+    "own_array",
     "rebuild",
     "value_of",
     "wait_for",
@@ -108,6 +109,11 @@ def as_device_array(value: Any) -> Any:
         raise unexpected_tracer(value)
     aval = abstractify(value)
     return array_from_host(owned(value, aval), aval)
+
+
+def own_array(value: Any) -> Any:
+    """Return a NumPy array as one of ours, which does not change; anything else as it is."""
+    return as_device_array(value) if type(value) is np.ndarray else value
 
 
 def owned(value: Any, aval: ShapedArray) -> Any:

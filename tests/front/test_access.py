@@ -7,7 +7,10 @@ import pytest
 
 from tests.front.jupyter import PICTURES, Notebook, Server, use_theme
 
-axe = pytest.importorskip("axe_playwright_python.base", reason="axe-playwright-python")
+axe = pytest.importorskip(
+    "axe_playwright_python.base",
+    reason="needs axe-playwright-python: pip install 'jxkernel[dev]'",
+)
 
 # The server keeps the theme: the last is what other tests have.
 THEMES = ["JupyterLab Dark High Contrast", "JupyterLab Dark", "JupyterLab Light"]

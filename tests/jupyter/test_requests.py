@@ -79,6 +79,18 @@ def test_a_program_is_compared_with_another_that_is_kept(
         requests.compare(token, "other")
 
 
+def test_programs_of_one_name_and_type_are_told_apart(
+    notebook: Notebook, requests: Requests
+) -> None:
+    notebook.run("def twin(a):\n    return a - n\nn, one = 3, jx.jit(twin)\n_ = one(x)")
+    notebook.run("def twin(a):\n    return a / n\nother = jx.jit(twin)\n_ = other(x)")
+    token = notebook.run("%jaxpr jnp.cos(x)").value.data["token"]
+    titles = [name for name in requests.others(token)["titles"] if name.startswith("twin(f32[8])")]
+    assert titles == ["twin(f32[8])", "twin(f32[8]) #2"]
+    texts = [plain(requests.compare(token, title))["text"] for title in titles]
+    assert ("sub" in texts[0]) != ("sub" in texts[1])
+
+
 def test_functions_lead_to_the_cells_that_define_them(
     notebook: Notebook, requests: Requests
 ) -> None:

@@ -9,6 +9,7 @@ Must not know: how a line is split into subcommands, or how views are drawn.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -75,7 +76,7 @@ def comparable(token: str) -> list[str]:
     for traces in _traces_by_function():
         others = [title for title, closed in traces if closed is not own]
         titles = [*others, *titles] if len(others) < len(traces) else [*titles, *others]
-    return list(dict.fromkeys(titles))[:_MOST]
+    return titles[:_MOST]
 
 
 def compared(token: str, other: str) -> View:
@@ -98,10 +99,16 @@ def compared(token: str, other: str) -> View:
 
 
 def _traces_by_function() -> Iterator[list[tuple[str, ClosedJaxpr]]]:
-    """For each living jitted function its traces with their titles."""
+    """For each living jitted function its traces, each with a title of its own."""
+    met = Counter[str]()
     for function, traces in traced_functions():
         name = function_label(function)
-        yield [(_title(name, one), one.closed) for one in list(traces.values())]
+        yield [(_numbered(_title(name, one), met), one.closed) for one in list(traces.values())]
+
+
+def _numbered(title: str, met: Counter[str]) -> str:
+    met[title] += 1
+    return title if met[title] == 1 else f"{title} #{met[title]}"
 
 
 def _traces(cell: Cell) -> list[TraceEntry]:
