@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from jxkernel import dtypes
+from jxkernel.core.avals import abstractify
 from jxkernel.ops.accuracy import Accuracy, bind_accurate
 from jxkernel.ops.arithmetic import add, clamp, div, mul, neg, square, sub
 from jxkernel.ops.compare import lt
 from jxkernel.ops.complex import abs, sign
-from jxkernel.ops.exponential import exp
+from jxkernel.ops.convert import convert_element_type
+from jxkernel.ops.exponential import exp, log
 from jxkernel.ops.families import FLOATING, bind_binary, nary, unary, without_derivative
 from jxkernel.ops.formula import Formula, formula_rule
 from jxkernel.ops.select import select
@@ -270,13 +273,62 @@ def polygamma(m: Any, x: Any) -> Any:
     return bind_binary(polygamma_p, m, x)
 
 
+_SUMMED = 8
+"""How many terms of ζ's derivative are added before the rest is estimated."""
+
+_BERNOULLI_RATIOS = (
+    1 / 12,
+    -1 / 720,
+    1 / 30240,
+    -1 / 1209600,
+    1 / 47900160,
+    -691 / 1307674368000,
+    1 / 74724249600,
+    -3617 / 10670622842880000,
+)
+"""B₂ⱼ/(2j)! for j from 1."""
+
+
+def _zeta_jvp_exponent(t: Any, x: Any, q: Any, y: Any) -> Any:
+    """Narrow floats are computed in float32."""
+    dtype = abstractify(y).dtype
+    if dtypes.itemsize_bits(dtype) < 32:
+        x, q = (convert_element_type(part, np.float32) for part in (x, q))
+    slope = convert_element_type(_zeta_slope(x, q), dtype)
+    return mul(t, select(lt(x, 1), np.nan, slope))
+
+
+def _zeta_slope(x: Any, q: Any) -> Any:
+    """Return ∂ζ/∂x = -Σ log(k + q) (k + q)⁻ˣ by the formula of Euler and Maclaurin.
+
+    The rest from a = q + 8 on is the derivative of a¹⁻ˣ/(x - 1) + a⁻ˣ/2 + Σⱼ cⱼ, where cⱼ is
+    B₂ⱼ/(2j)! a⁻ˣ (x/a) ((x + 1)/a) ... ((x + 2j - 2)/a), each with log(a) as it enters.
+    """
+    slope: Any = 0.0
+    for k in range(_SUMMED):
+        logarithm = log(add(q, k))
+        slope = sub(slope, mul(logarithm, exp(neg(mul(x, logarithm)))))
+    a = add(q, _SUMMED)
+    logarithm = log(a)
+    power = exp(neg(mul(x, logarithm)))
+    inverse = div(1, sub(x, 1))
+    rest = add(mul(mul(a, inverse), add(logarithm, inverse)), mul(logarithm, 0.5))
+    factors, reciprocals = div(x, a), div(1, x)
+    for j, ratio in enumerate(_BERNOULLI_RATIOS, 1):
+        rest = add(rest, mul(mul(factors, ratio), sub(logarithm, reciprocals)))
+        for following in (add(x, 2 * j - 1), add(x, 2 * j)):
+            factors = mul(factors, div(following, a))
+            reciprocals = add(reciprocals, div(1, following))
+    return sub(slope, mul(power, rest))
+
+
 zeta_p = nary(
     "zeta",
     (FLOATING, FLOATING),
     lower="chlo.zeta",
     reference="scipy.special.zeta",
     jvp=(
-        *without_derivative("zeta", "its exponent x"),
+        _zeta_jvp_exponent,
         lambda t, x, q, y: mul(t, mul(neg(x), zeta(add(x, 1), q))),
     ),
 )
@@ -293,7 +345,7 @@ def zeta(x: Any, q: Any) -> Any:
       TypeError: the dtype is another, or there are two.
       ShapeMismatchError: the shapes differ.
 
-    Not differentiable in x.  CHLO ``zeta``.
+    The derivative in x is -inf at 1 and NaN below.  CHLO ``zeta``.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp

@@ -9,6 +9,7 @@ import scipy.special
 import jxkernel as jx
 from jxkernel import lax
 from jxkernel.config import enable_x64
+from tests.ops.checking import quickly
 
 INF, NAN = np.inf, np.nan
 
@@ -69,6 +70,22 @@ def test_polygamma_and_zeta_by_order(order: int) -> None:
         np.testing.assert_allclose(lax.polygamma(float(order), x), expected, rtol=1e-11)
         expected = scipy.special.zeta(order + 1.5, x)
         np.testing.assert_allclose(lax.zeta(order + 1.5, x), expected, rtol=1e-11)
+
+
+def test_zeta_is_differentiated_in_its_exponent() -> None:
+    # ζ'(x, q) = -Σ log(k + q) (k + q)⁻ˣ, whose terms fall fast for large x; near x = 1 it is
+    # the slope of 1/(x - 1) + 0.577... + 0.0728... (x - 1).
+    x, q = np.float64([[8, 8, 8, 20, 20, 60], [0.3, 2.5, 40, 1, 2.5, 1.5]])
+    terms = q[:, None] + np.arange(2000.0)
+    wanted = -(np.log(terms) * terms ** -x[:, None]).sum(-1)
+    with enable_x64(True):
+        slopes = quickly(jx.vmap(jx.grad(lax.zeta)))
+        found = slopes(np.append(x, 1.0001), np.append(q, 1.0))
+    np.testing.assert_allclose(found, np.append(wanted, 0.0728158454836767 - 1e8), rtol=1e-10)
+    at_ends = jx.jvp(
+        lambda x: lax.zeta(x, np.float16(1)), (np.float16([1, 0.5, 2]),), (np.ones(3, np.float16),)
+    )[1]
+    np.testing.assert_array_equal(at_ends, np.float16([-np.inf, np.nan, -0.9375]))
 
 
 # ---------------------------------------------------------------- incomplete gamma and beta

@@ -524,7 +524,7 @@ def zeta(x: Any, q: Any = None) -> Any:
       x: the exponent, a real array: inf at 1, NaN below.
       q: the offset, positive; 1 where not given.
 
-    Differentiable in ``q``.
+    The derivative in ``x`` is -inf at 1 and NaN below.
 
     >>> from jxkernel.scipy import special
     >>> special.zeta(2.0).round(4)
