@@ -255,6 +255,9 @@ def test_hyp1f1_at_whole_parameters(a: float, b: float, x: float, wanted: float)
 SLOPES: dict[str, tuple[Any, list[tuple[Any, float]]]] = {
     "entr": (special.entr, [(-2.0, 0.0), (0.0, np.inf), (1.0, -1.0)]),
     "kl_div in p": (lambda p: special.kl_div(p, 2.0), [(0.0, 0.0), (2.0, 0.0)]),
+    "xlogy in y": (lambda y: special.xlogy(0.0, y), [(0.0, 0.0), (2.0, 0.0)]),
+    "xlog1py in y": (lambda y: special.xlog1py(0.0, y), [(-1.0, 0.0), (2.0, 0.0)]),
+    "slope of xlogy in y": (lambda x: jx.grad(special.xlogy, 1)(x, 2.0), [(0.0, 0.5)]),
     "sici": (lambda x: sum(special.sici(x)), [(np.inf, 0.0), (-np.inf, 0.0)]),
     "expn of order 0": (lambda x: special.expn(0, x), [(np.inf, 0.0), (1.0, -2 / np.e)]),
     "slope of log_ndtr": (jx.grad(special.log_ndtr), [(0.0, -2 / np.pi), (np.inf, 0.0)]),

@@ -290,6 +290,15 @@ SLOPES: dict[str, tuple[Any, list[tuple[float, float]]]] = {
     ),
     "truncnorm.sf in b": (lambda b: stats.truncnorm.sf(1.0, 0.5, b), [(np.inf, 0.0)]),
     "chi2.cdf": (lambda x: stats.chi2.cdf(x, 3.0), [(-1.0, 0.0), (np.inf, 0.0)]),
+    "slope of logistic.logpdf": (jx.grad(stats.logistic.logpdf), [(0.0, -0.5), (np.inf, 0.0)]),
+    "gennorm.cdf": (lambda x: stats.gennorm.cdf(x, 1.0), [(0.0, 0.5), (np.inf, 0.0)]),
+    "gennorm.cdf in beta": (lambda b: stats.gennorm.cdf(0.0, b), [(1.0, 0.0), (2.0, 0.0)]),
+    "slope of gennorm.logpdf": (
+        jx.grad(lambda x: stats.gennorm.logpdf(x, 2.0)),
+        [(0.0, -2.0), (1.0, -2.0)],
+    ),
+    "binom.logpmf of no success": (lambda p: stats.binom.logpmf(0.0, 5.0, p), [(0.0, -5.0)]),
+    "binom.pmf of success alone": (lambda p: stats.binom.pmf(5.0, 5.0, p), [(1.0, 5.0)]),
 }
 
 

@@ -73,7 +73,8 @@ def _xlogy(x: Any, y: Any) -> Any:
 @_xlogy.defjvp
 def _xlogy_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     x, y = primals
-    return _xlogy(x, y), tangents[0] * jnp.log(y) + tangents[1] * (x / y)
+    ratio = x / jnp.where((x == 0) & (y == 0), 1, y)
+    return _xlogy(x, y), tangents[0] * jnp.log(y) + tangents[1] * ratio
 
 
 @fused
@@ -84,7 +85,7 @@ def xlogy(x: Any, y: Any) -> Any:
       x: an array; integers become floating.
       y: another.
 
-    The derivatives are log(y) and x/y.
+    The derivatives are log(y) and x/y, which is 0 where both are.
 
     >>> from jxkernel.scipy import special
     >>> special.xlogy(0.0, 0.0)
@@ -103,7 +104,8 @@ def _xlog1py(x: Any, y: Any) -> Any:
 @_xlog1py.defjvp
 def _xlog1py_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     x, y = primals
-    return _xlog1py(x, y), tangents[0] * jnp.log1p(y) + tangents[1] * (x / (1 + y))
+    ratio = x / jnp.where((x == 0) & (y == -1), 1, 1 + y)
+    return _xlog1py(x, y), tangents[0] * jnp.log1p(y) + tangents[1] * ratio
 
 
 @fused
@@ -114,7 +116,7 @@ def xlog1py(x: Any, y: Any) -> Any:
       x: an array; integers become floating.
       y: another.
 
-    The derivatives are log(1 + y) and x/(1 + y).
+    The derivatives are log(1 + y) and x/(1 + y), which is 0 where both are.
 
     >>> from jxkernel.scipy import special
     >>> special.xlog1py(0.0, -1.0)

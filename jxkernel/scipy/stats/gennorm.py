@@ -3,6 +3,8 @@
 from typing import Any
 
 import jxkernel.numpy as jnp
+from jxkernel.api.autodiff import jvp
+from jxkernel.api.custom import custom_jvp
 from jxkernel.numpy.fusing import fused
 from jxkernel.scipy.special import gammaincc, gammaln
 from jxkernel.scipy.stats.families import (
@@ -18,13 +20,32 @@ __all__ = [
 ]
 
 
+def _power(z: Any, beta: Any) -> Any:
+    """Return |z|ᵝ, from β = 2 on as a power of z², which has its second derivative at 0."""
+    smooth = beta >= 2
+    squares = jnp.where(smooth, z * z, 1) ** (beta / 2)
+    return jnp.where(smooth, squares, abs(z) ** jnp.where(smooth, 1, beta))
+
+
 def _logpdf(z: Any, beta: Any) -> Any:
-    return jnp.log(beta / 2) - gammaln(1 / beta) - abs(z) ** beta
+    return jnp.log(beta / 2) - gammaln(1 / beta) - _power(z, beta)
 
 
-def _cdf(z: Any, beta: Any) -> Any:
-    tail = 0.5 * gammaincc(1 / beta, abs(z) ** beta)
-    return jnp.where(z < 0, tail, 1 - tail)
+def _share_below(z: Any, beta: Any) -> Any:
+    middle = z == 0
+    tail = 0.5 * gammaincc(1 / beta, jnp.where(middle, 1, abs(z)) ** beta)
+    return jnp.where(middle, 0.5, jnp.where(z < 0, tail, 1 - tail))
+
+
+_cdf = custom_jvp(_share_below)
+
+
+@_cdf.defjvp
+def _cdf_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    """The derivative with respect to z is the density, at 0 as well."""
+    z, beta = primals
+    y, by_beta = jvp(lambda beta: _share_below(z, beta), (beta,), (tangents[1],))
+    return y, by_beta + tangents[0] * jnp.exp(_logpdf(z, beta))
 
 
 @fused

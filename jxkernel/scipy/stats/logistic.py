@@ -23,8 +23,7 @@ __all__ = [
 
 
 def _logpdf(z: Any) -> Any:
-    size = abs(z)
-    return -size - 2 * jnp.log1p(jnp.exp(-size))
+    return -jnp.logaddexp(z, 0) - jnp.logaddexp(-z, 0)
 
 
 def _cdf(z: Any) -> Any:
