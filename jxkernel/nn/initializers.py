@@ -68,7 +68,7 @@ def zeros(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any =
     >>> initializers.zeros(random.key(0), (2, 2)).tolist()
     [[0.0, 0.0], [0.0, 0.0]]
     """
-    return zeros_of(shape, _dtype(dtype, None))
+    return zeros_of(shape, dtype)
 
 
 def ones(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
@@ -79,7 +79,7 @@ def ones(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = 
     >>> initializers.ones(random.key(0), (2,), "int32").tolist()
     [1, 1]
     """
-    return ones_of(shape, _dtype(dtype, None))
+    return ones_of(shape, dtype)
 
 
 def constant(value: Any, dtype: Any = None) -> Initializer:

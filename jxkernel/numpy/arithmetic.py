@@ -344,7 +344,7 @@ def power(x: Any, y: Any, /) -> Any:
     >>> jnp.power(2.0, jnp.array([-1, 4]))
     Array([ 0.5, 16. ], dtype=float32)
     """
-    if type(y) is int and type(x) not in dtypes.python_scalar_dtypes:
+    if type(y) is int:
         return integer_power(x, y)
     return array_power(x, y)
 

@@ -28,6 +28,7 @@ from jxkernel.numpy.promotion import (
 from jxkernel.ops.arithmetic import add
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.compare import eq
+from jxkernel.ops.convert import warn_of_imaginary_parts
 from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.joining import stack as stack_arrays
 from jxkernel.ops.structural import whole_number, whole_numbers
@@ -76,9 +77,20 @@ def canonical_shape(shape: Any, name: str, argument: str = "shape") -> Any:
     return sizes
 
 
-def user_dtype(dtype: Any, name: str) -> Any:
-    """Return the canonical dtype a user asked for; None for none."""
-    return None if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, name)
+def user_dtype(dtype: Any, name: str, *converted: Any) -> Any:
+    """Return the canonical dtype a user asked for; None for none.
+
+    Args:
+      dtype: what was given.
+      name: the function it was given to, for messages.
+      *converted: what is converted to it: there is a warning where that drops an imaginary part.
+    """
+    if dtype is None:
+        return None
+    found = dtypes.check_and_canonicalize_user_dtype(dtype, name)
+    avals = [argument_aval(name, x, position) for position, x in enumerate(converted)]
+    warn_of_imaginary_parts(name, avals, found)
+    return found
 
 
 def placed(x: Any, device: Any, out_sharding: Any = None) -> Any:
@@ -301,13 +313,13 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
       TypeError: ``x`` is no array, or the dtype is none that arrays have.
 
     Floats become integers by dropping the fraction; complex numbers lose their imaginary part
-    when made real (NumPy warns; here it is silent only where asked by ``real``).  Linear between
-    inexact dtypes; other conversions have a zero derivative.
+    when made real, with a warning.  Linear between inexact dtypes; other conversions have a zero
+    derivative.
 
     >>> jnp.astype(jnp.array([1.7, -1.7]), jnp.int32)
     Array([ 1, -1], dtype=int32)
     """
-    found = dtypes.default_float_dtype() if dtype is None else user_dtype(dtype, "astype")
+    found = user_dtype(float if dtype is None else dtype, "astype", x)
     aval = argument_aval("astype", x)
     if aval.dtype in dtypes.COMPLEX and found in dtypes.FLOATING:
         x = x.real
@@ -363,7 +375,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
 
 @fused(static=("value", "shape", "dtype"))
 def _constant(value: int, shape: tuple[int, ...], dtype: Any) -> Any:
-    return broadcast_in_dim(scalar_of(dtype, value), shape, ())
+    return cast(broadcast_in_dim(scalar_of(dtype, value), shape, ()), dtype)
 
 
 @fused(static=("shape", "dtype", "weak_type"))
@@ -437,7 +449,7 @@ def full(
            [1, 2]], dtype=int32)
     """
     aval = argument_aval("full", fill_value, 1)
-    found = aval.dtype if dtype is None else user_dtype(dtype, "full")
+    found = aval.dtype if dtype is None else user_dtype(dtype, "full", fill_value)
     weak = dtype is None and aval.weak_type
     return placed(
         _filled(fill_value, canonical_shape(shape, "full"), found, weak), device, out_sharding
@@ -447,7 +459,8 @@ def full(
 def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[Any, tuple[int, ...], bool]:
     """Return the dtype, shape and weakness that a new array takes from another."""
     if hasattr(a, "shape") and hasattr(a, "dtype"):
-        own_shape, own_dtype = a.shape, dtypes.canonicalize_dtype(a.dtype)
+        own_shape = a.shape
+        own_dtype = a.dtype if isinstance(a, _ARRAYS) else dtypes.canonicalize_dtype(a.dtype)
         own_weak = bool(getattr(a, "weak_type", False))
     else:
         aval = argument_aval(name, a)
@@ -479,7 +492,7 @@ def full_like(
     Array([7., 7.], dtype=float32)
     """
     found, sizes, weak = _like("full_like", a, dtype, shape)
-    argument_aval("full_like", fill_value, 1)
+    warn_of_imaginary_parts("full_like", [argument_aval("full_like", fill_value, 1)], found)
     result = _filled(fill_value, sizes, found, weak)
     return placed_like(result, a, device, out_sharding, shape)
 

@@ -20,6 +20,7 @@ from jxkernel.numpy.promotion import (
     promote_dtypes,
     refuse_complex,
     refuse_out,
+    result_dtype,
     static_axis,
 )
 from jxkernel.numpy.reductions import accumulated_dtype
@@ -91,7 +92,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
     if out is not None:
         refuse_out("cumsum", out)
     if dtype is not None:
-        dtype = user_dtype(dtype, "cumsum")
+        dtype = user_dtype(dtype, "cumsum", a)
     return _cumsum(a, static_axis("cumsum", axis), dtype)
 
 
@@ -106,7 +107,7 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
     if out is not None:
         refuse_out("cumprod", out)
     if dtype is not None:
-        dtype = user_dtype(dtype, "cumprod")
+        dtype = user_dtype(dtype, "cumprod", a)
     return _cumprod(a, static_axis("cumprod", axis), dtype)
 
 
@@ -119,7 +120,7 @@ def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = No
     if out is not None:
         refuse_out("nancumsum", out)
     if dtype is not None:
-        dtype = user_dtype(dtype, "nancumsum")
+        dtype = user_dtype(dtype, "nancumsum", a)
     return _nancumsum(a, static_axis("nancumsum", axis), dtype)
 
 
@@ -132,7 +133,7 @@ def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = N
     if out is not None:
         refuse_out("nancumprod", out)
     if dtype is not None:
-        dtype = user_dtype(dtype, "nancumprod")
+        dtype = user_dtype(dtype, "nancumprod", a)
     return _nancumprod(a, static_axis("nancumprod", axis), dtype)
 
 
@@ -181,7 +182,7 @@ def cumulative_sum(
     >>> jnp.cumulative_sum(jnp.array([2, 3]), include_initial=True)
     Array([0, 2, 5], dtype=int32)
     """
-    dtype = user_dtype(dtype, "cumulative_sum")
+    dtype = user_dtype(dtype, "cumulative_sum", x)
     return _cumulative_sum(x, static_axis("cumulative_sum", axis), dtype, bool(include_initial))
 
 
@@ -200,7 +201,7 @@ def cumulative_prod(
     >>> jnp.cumulative_prod(jnp.array([2, 3]), include_initial=True)
     Array([1, 2, 6], dtype=int32)
     """
-    dtype = user_dtype(dtype, "cumulative_prod")
+    dtype = user_dtype(dtype, "cumulative_prod", x)
     return _cumulative_prod(x, static_axis("cumulative_prod", axis), dtype, bool(include_initial))
 
 
@@ -333,7 +334,10 @@ def gradient(
                 f"gradient got coordinates of shape {np.shape(spacing)} for axis {i} of size "
                 f"{aval.shape[i]}"
             )
-    results = [_slopes(f, _coordinates(s), i) for s, i in zip(spacings, axes, strict=True)]
+    results = [
+        _as_promoted("gradient", _slopes(f, _coordinates(s), i), f, s)
+        for s, i in zip(spacings, axes, strict=True)
+    ]
     return results[0] if len(results) == 1 else results
 
 
@@ -343,6 +347,13 @@ def _coordinates(spacing: Any) -> Any:
         return spacing
     spacing = asarray(spacing)
     return cast(spacing, inexact_dtype(spacing.dtype))
+
+
+def _as_promoted(name: str, result: Any, values: Any, spacing: Any) -> Any:
+    """Return a result in the dtype of values and their coordinates, which differ in another."""
+    if not np.ndim(spacing):
+        return result
+    return cast(result, inexact_dtype(result_dtype(name, [values, spacing])[0]))
 
 
 @fused(static=("axis",))
@@ -361,12 +372,12 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     aval = argument_aval("trapezoid", y)
     y = moveaxis(cast(y, inexact_dtype(aval.dtype)), axis, -1)
     if x is None:
-        steps = dx
-    else:
-        x = _coordinates(x)
-        x = x if x.ndim == 1 else moveaxis(x, axis, -1)
-        steps = x[..., 1:] - x[..., :-1]
-    return ((y[..., 1:] + y[..., :-1]) * steps).sum(-1) * 0.5
+        return ((y[..., 1:] + y[..., :-1]) * dx).sum(-1) * 0.5
+    places = _coordinates(x)
+    places = places if places.ndim == 1 else moveaxis(places, axis, -1)
+    steps = places[..., 1:] - places[..., :-1]
+    result = ((y[..., 1:] + y[..., :-1]) * steps).sum(-1) * 0.5
+    return _as_promoted("trapezoid", result, y, x)
 
 
 @fused(static=("axis",), name="unwrap")

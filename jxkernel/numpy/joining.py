@@ -87,9 +87,9 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
     """
     parts = _listed("concatenate", arrays)
     check_arguments("concatenate", *parts)
-    dtype = user_dtype(dtype, "concatenate")
     if axis is None:
         return concatenate([ravel(part) for part in parts], 0, dtype)
+    dtype = user_dtype(dtype, "concatenate", *parts)
     return _concatenated(parts, whole_number("concatenate", "axis", axis), dtype)
 
 
@@ -133,7 +133,7 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> An
     shapes = [np.shape(part) for part in parts]
     if len(set(shapes)) > 1:
         raise ValueError(f"stack needs arrays of one shape, got {', '.join(map(str, shapes))}")
-    return _stacked(parts, whole_number("stack", "axis", axis), user_dtype(dtype, "stack"))
+    return _stacked(parts, whole_number("stack", "axis", axis), user_dtype(dtype, "stack", *parts))
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:

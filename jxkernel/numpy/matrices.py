@@ -231,7 +231,7 @@ def trace(
     if out is not None:
         refuse_out("trace", out)
     if dtype is not None:
-        dtype = user_dtype(dtype, "trace")
+        dtype = user_dtype(dtype, "trace", a)
     return _trace(a, whole_number("trace", "offset", offset), axis1, axis2, dtype)
 
 
@@ -241,7 +241,9 @@ def _trace(a: Any, offset: int, axis1: int, axis2: int, dtype: Any) -> Any:
     if rank < 2:
         raise ValueError(f"trace needs an array of rank 2 or more, got shape {np.shape(a)}")
     elements = diagonal(a, offset, *canonical_axes("trace", (axis1, axis2), rank))
-    return any_of(elements, -1) if dtype in dtypes.BOOLEAN else total(elements, -1, dtype)
+    if dtype in dtypes.BOOLEAN:
+        return any_of(elements, -1)
+    return total(elements if dtype is None else cast(elements, dtype), -1, dtype)
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:

@@ -82,7 +82,7 @@ def mean_function(name: str, counted: Callable[..., Any] = lambda a, where: wher
         if out is not None:
             refuse_out(name, out)
         if dtype is not None:
-            dtype = user_dtype(dtype, name)
+            dtype = user_dtype(dtype, name, a)
         return averaged(a, where, static_axes(name, axis), dtype, keepdims)
 
     return run

@@ -135,10 +135,16 @@ def result_dtype(name: str, args: Sequence[Any]) -> tuple[Any, bool]:
 def _joint_dtype(name: str, avals: Sequence[ShapedArray]) -> tuple[Any, bool]:
     """Return the common dtype (and whether it is weak) of types.
 
+    Arrays of one dtype keep it, also one of 64 bits where these are off.
+
     Raises:
       KeyTypeError: there are keys among them, and others.
       TypePromotionError: they have none.
     """
+    dtype = avals[0].dtype if avals else None
+    alike = all(aval.dtype == dtype and not aval.weak_type for aval in avals)
+    if alike and isinstance(dtype, np.dtype):
+        return dtype, False
     try:
         return dtypes.lattice_result_type(*[(aval.dtype, aval.weak_type) for aval in avals])
     except KeyTypeError:

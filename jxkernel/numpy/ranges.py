@@ -213,7 +213,7 @@ def linspace(
     if num < 0:
         raise ValueError(f"linspace needs a number of points that is not negative, got {num}")
     if dtype is not None:
-        dtype = user_dtype(dtype, "linspace")
+        dtype = user_dtype(dtype, "linspace", start, stop)
     axis = whole_number("linspace", "axis", axis)
     line = placed(_spaced(start, stop, num, bool(endpoint), dtype, axis), device)
     return (line, _spacing(start, stop, num, bool(endpoint), dtype)) if retstep else line

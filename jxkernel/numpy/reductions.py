@@ -142,7 +142,7 @@ def accumulation(
         if out is not None:
             refuse_out(name, out)
         if dtype is not None:
-            dtype = user_dtype(dtype, name)
+            dtype = user_dtype(dtype, name, a)
         axis = static_axes(name, axis)
         return accumulated(a, initial, where, axis, dtype, keepdims, promote_integers)
 

@@ -330,7 +330,7 @@ def setdiff1d(
     """Return the distinct elements of one array that are not in another, sorted.
 
     Args:
-      ar1: an array.
+      ar1: an array; the result has its dtype.
       ar2: the other.
       assume_unique: whether the first has no element twice; then its order is kept.
       size: how many to return, needed while traced.
@@ -340,11 +340,12 @@ def setdiff1d(
     Array([1, 3], dtype=int32)
     """
     _check_known("setdiff1d", size, ar1, ar2)
-    first, second = _flat_pair("setdiff1d", ar1, ar2)
-    if assume_unique:
-        return _selected(first, ~_contained(first, second), size, fill_value)
-    ordered, new = _distinct(first)
-    return _selected(ordered, new & ~_contained(ordered, second), size, fill_value)
+    values: Any = asarray(ravel(ar1))
+    chosen: Any = True
+    if not assume_unique:
+        values, chosen = _distinct(values)
+    first, second = _flat_pair("setdiff1d", values, ar2)
+    return _selected(values, chosen & ~_contained(first, second), size, fill_value)
 
 
 @fused

@@ -11,7 +11,7 @@ from jxkernel.core.trace import is_unknown
 from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.arithmetic import clip
 from jxkernel.numpy.contractions import dot
-from jxkernel.numpy.creation import asarray, zeros
+from jxkernel.numpy.creation import asarray, user_dtype, zeros
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.joining import concatenate
 from jxkernel.numpy.logic import isnan
@@ -181,7 +181,7 @@ def cov(
     observations = [x for x in (m, y) if x is not None]
     pairs = [argument_aval("cov", x) for x in observations]
     joint, _ = dtypes.lattice_result_type(*[(aval.dtype, aval.weak_type) for aval in pairs])
-    found = inexact_dtype(joint) if dtype is None else dtypes.canonicalize_dtype(dtype)
+    found = user_dtype(dtype, "cov", *observations) or inexact_dtype(joint)
     result = _covariance(m, y, fweights, aweights, rowvar, whole_number("cov", "ddof", ddof), found)
     return result[0, 0] if result.shape == (1, 1) else result
 
@@ -196,6 +196,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
            [-1.,  1.]], dtype=float32)
     """
     check_arguments("corrcoef", x, *[part for part in (y,) if part is not None])
+    dtype = user_dtype(dtype, "corrcoef")
     return _correlation(cov(x, y, rowvar, dtype=dtype))
 
 

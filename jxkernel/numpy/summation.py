@@ -16,7 +16,13 @@ from jxkernel.numpy.creation import user_dtype
 from jxkernel.numpy.einsum_labels import from_lists, parse_subscripts
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.matrices import diagonal
-from jxkernel.numpy.promotion import argument_aval, check_arguments, promote_dtypes, refuse_out
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    cast,
+    check_arguments,
+    promote_dtypes,
+    refuse_out,
+)
 from jxkernel.ops.broadcast import reduce_sum
 from jxkernel.ops.moving import transpose
 from jxkernel.ops.placing import with_out_sharding
@@ -159,6 +165,8 @@ def _einsum(
     preferred_element_type: Any,
 ) -> Any:
     arrays = promote_dtypes("einsum", *operands)
+    if len(arrays) == 1 and preferred_element_type is not None:
+        arrays = [cast(arrays[0], preferred_element_type)]
     labels, output = parse_subscripts(subscripts, [np.ndim(x) for x in arrays])
     pairs = [_without_repeats(x, term) for x, term in zip(arrays, labels, strict=True)]
     sizes = _sizes([np.shape(x) for x, _ in pairs], [term for _, term in pairs])

@@ -25,6 +25,7 @@ __all__ = [
     "convert_element_type_p",
     "reduce_precision",
     "reduce_precision_p",
+    "warn_of_imaginary_parts",
 ]
 
 # ---------------------------------------------------------------- convert_element_type
@@ -60,14 +61,29 @@ def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) 
         return operand
     if dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0)
-    if aval.dtype in dtypes.COMPLEX and dtype in dtypes.FLOATING | dtypes.INTEGRAL:
-        warnings.warn(
-            f"Converting {aval.dtype.name} to {dtype.name} drops the imaginary part: take real(x) "
-            "first if that is meant",
-            np.exceptions.ComplexWarning,
-            stacklevel=2,
-        )
+    warn_of_imaginary_parts("convert_element_type", [aval], dtype)
     return convert_element_type_p.bind(operand, new_dtype=dtype, weak_type=weak_type)
+
+
+def warn_of_imaginary_parts(name: str, avals: Sequence[ShapedArray], dtype: Any) -> None:
+    """Warn where arrays are complex and are converted to a real dtype.
+
+    Args:
+      name: the function that converts them.
+      avals: their types.
+      dtype: the dtype.
+    """
+    if dtype not in dtypes.FLOATING | dtypes.INTEGRAL:
+        return
+    for aval in avals:
+        if aval.dtype in dtypes.COMPLEX:
+            warnings.warn(
+                f"{name} converts {aval.dtype.name} to {dtype.name}, which drops the imaginary "
+                "part: take real(x) first if that is meant",
+                np.exceptions.ComplexWarning,
+                stacklevel=3,
+            )
+            return
 
 
 @convert_element_type_p.def_abstract_eval

@@ -24,8 +24,9 @@ from jxkernel.ops.arithmetic import (
 )
 from jxkernel.ops.complex import abs, component_dtype
 from jxkernel.ops.exponential import rsqrt
-from jxkernel.ops.families import FLOATING, INEXACT, bind_binary, nary, unary
+from jxkernel.ops.families import INEXACT, bind_binary, nary, unary
 from jxkernel.ops.identity import stop_gradient
+from jxkernel.ops.reference import untyped_numpy
 
 __all__ = [
     "acos",
@@ -261,11 +262,17 @@ def atan(x: Any) -> Any:
     return atan_p.bind(x)
 
 
+def _atan2_reference(x: Any, y: Any) -> Any:
+    if x.dtype not in dtypes.COMPLEX:
+        return np.arctan2(x, y)
+    return -1j * untyped_numpy.log((y + 1j * x) / untyped_numpy.sqrt(x * x + y * y))
+
+
 atan2_p = nary(
     "atan2",
-    (FLOATING, FLOATING),
+    (INEXACT, INEXACT),
     lower="stablehlo.atan2",
-    reference=np.arctan2,
+    reference=_atan2_reference,
     jvp=(
         lambda t, x, y, z: mul(t, div(y, add(square(x), square(y)))),
         lambda t, x, y, z: mul(t, div(neg(x), add(square(x), square(y)))),
@@ -274,17 +281,18 @@ atan2_p = nary(
 
 
 def atan2(x: Any, y: Any) -> Any:
-    """Return the angle of the point (y, x), in [-π, π], for floating dtypes.
+    """Return the angle of the point (y, x), in [-π, π]; for complex numbers its continuation.
 
     Args:
-      x: an array of a floating dtype, or a number.
+      x: an array of an inexact dtype, or a number.
       y: another of the same dtype and shape; a scalar may stand beside any shape.
 
     Raises:
       TypeError: the dtype is another, or there are two.
       ShapeMismatchError: the shapes differ.
 
-    The derivative at the origin is NaN.  StableHLO ``atan2``.
+    Of complex numbers the result is -i log((y + i x) / √(x² + y²)), NaN where x² + y² = 0.  The
+    derivative at the origin is NaN.  StableHLO ``atan2``.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp

@@ -27,19 +27,12 @@ _SCALED = {
     ("float*",): "float32*",
     ("complex*",): "complex64*",
 }
-_COMPLEX_FIRST = tuple(
-    (kind, other)
-    for kind in ("complex64", "complex*")
-    for other in ("int32", "float32", "int*", "float*")
-)
-
 DIFFERENT: dict[str, tuple[dict[tuple[str, ...], str], str]] = {
     **dict.fromkeys(
         ("deg2rad", "rad2deg", "log10", "sinc"),
         (_SCALED, "a constant factor leaves the operand's weakness, as it does for log2"),
     ),
     "angle": ({("int*",): "float32*"}, "as for floats"),
-    "arctan2": (dict.fromkeys(_COMPLEX_FIRST, "!"), "an angle is of real coordinates"),
     "rint": ({("int*",): "float32*", ("complex*",): "complex64"}, "as floor and round of reals"),
     "round": ({("bool",): "bool", ("complex*",): "complex64"}, "nothing is to be rounded"),
     "logaddexp": (

@@ -65,3 +65,11 @@ def test_slope_of_acosh_is_right_on_both_sides_of_its_branch_cut(real: float) ->
         z, step = np.complex64(complex(real, imaginary)), 1e-2
         numeric = (np.arccosh(z + step) - np.arccosh(z - step)) / (2 * step)
         np.testing.assert_allclose(jx.jvp(lax.acosh, (z,), (np.complex64(1),))[1], numeric, 1e-3)
+
+
+def test_atan2_continues_the_angle_to_complex_coordinates() -> None:
+    x, y = np.complex64([1 + 2j, -1 + 0.5j, 0.3]), np.complex64([0.5 - 1j, 2j, 1])
+    quotient = (y + 1j * x) / np.sqrt(x * x + y * y)
+    np.testing.assert_allclose(lax.atan2(x, y), -1j * np.log(quotient), rtol=1e-5, atol=1e-6)
+    assert np.isnan(lax.atan2(np.complex64(1j), np.complex64(1)))
+    assert jx.numpy.arctan2(x, 1.0).dtype == np.complex64

@@ -48,7 +48,7 @@ def pmf(k: Any, p: Any, loc: Any = 0) -> Any:
 
     >>> from jxkernel.scipy.stats import bernoulli
     >>> bernoulli.pmf(1, 0.25).round(4)
-    Array(0.25, dtype=float32)
+    Array(0.25, dtype=float32, weak_type=True)
     """
     return probabilities("bernoulli.pmf", _logpmf, k, p, loc=loc)
 
@@ -64,7 +64,7 @@ def logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
 
     >>> from jxkernel.scipy.stats import bernoulli
     >>> bernoulli.logpmf(1, 0.25).round(4)
-    Array(-1.3863, dtype=float32)
+    Array(-1.3863, dtype=float32, weak_type=True)
     """
     return shifted("bernoulli.logpmf", _logpmf, k, p, loc=loc)
 
@@ -79,7 +79,7 @@ def cdf(k: Any, p: Any) -> Any:
 
     >>> from jxkernel.scipy.stats import bernoulli
     >>> bernoulli.cdf(0, 0.25).round(4)
-    Array(0.75, dtype=float32)
+    Array(0.75, dtype=float32, weak_type=True)
     """
     return shifted("bernoulli.cdf", _cdf, k, p, loc=0)
 
@@ -94,6 +94,6 @@ def ppf(q: Any, p: Any) -> Any:
 
     >>> from jxkernel.scipy.stats import bernoulli
     >>> bernoulli.ppf(0.9, 0.25).round(4)
-    Array(1., dtype=float32)
+    Array(1., dtype=float32, weak_type=True)
     """
     return shifted("bernoulli.ppf", _ppf, q, p, loc=0)

@@ -59,7 +59,7 @@ def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import beta
     >>> beta.pdf(0.25, 2.0, 3.0).round(4)
-    Array(1.6875, dtype=float32)
+    Array(1.6875, dtype=float32, weak_type=True)
     """
     return density("beta.pdf", _logpdf, x, a, b, loc=loc, scale=scale)
 
@@ -79,7 +79,7 @@ def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import beta
     >>> beta.logpdf(0.25, 2.0, 3.0).round(4)
-    Array(0.5232, dtype=float32)
+    Array(0.5232, dtype=float32, weak_type=True)
     """
     return log_density("beta.logpdf", _logpdf, x, a, b, loc=loc, scale=scale)
 
@@ -97,7 +97,7 @@ def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import beta
     >>> beta.cdf(0.25, 2.0, 3.0).round(4)
-    Array(0.2617, dtype=float32)
+    Array(0.2617, dtype=float32, weak_type=True)
     """
     return at_standard("beta.cdf", _cdf, x, a, b, loc=loc, scale=scale)
 
@@ -115,7 +115,7 @@ def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import beta
     >>> beta.logcdf(0.25, 2.0, 3.0).round(4)
-    Array(-1.3405, dtype=float32)
+    Array(-1.3405, dtype=float32, weak_type=True)
     """
     return at_standard("beta.logcdf", _logcdf, x, a, b, loc=loc, scale=scale)
 
@@ -133,7 +133,7 @@ def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import beta
     >>> beta.sf(0.25, 2.0, 3.0).round(4)
-    Array(0.73829997, dtype=float32)
+    Array(0.73829997, dtype=float32, weak_type=True)
     """
     return at_standard("beta.sf", _sf, x, a, b, loc=loc, scale=scale)
 
@@ -151,6 +151,6 @@ def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import beta
     >>> beta.logsf(0.25, 2.0, 3.0).round(4)
-    Array(-0.30339998, dtype=float32)
+    Array(-0.30339998, dtype=float32, weak_type=True)
     """
     return at_standard("beta.logsf", _logsf, x, a, b, loc=loc, scale=scale)

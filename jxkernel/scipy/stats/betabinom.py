@@ -39,7 +39,7 @@ def pmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:
 
     >>> from jxkernel.scipy.stats import betabinom
     >>> betabinom.pmf(1, 3, 2.0, 2.0).round(4)
-    Array(0.29999998, dtype=float32)
+    Array(0.29999998, dtype=float32, weak_type=True)
     """
     return probabilities("betabinom.pmf", _logpmf, k, n, a, b, loc=loc)
 
@@ -57,6 +57,6 @@ def logpmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:
 
     >>> from jxkernel.scipy.stats import betabinom
     >>> betabinom.logpmf(1, 3, 2.0, 2.0).round(4)
-    Array(-1.204, dtype=float32)
+    Array(-1.204, dtype=float32, weak_type=True)
     """
     return shifted("betabinom.logpmf", _logpmf, k, n, a, b, loc=loc)

@@ -38,7 +38,7 @@ def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
 
     >>> from jxkernel.scipy.stats import binom
     >>> binom.pmf(1.0, 3, 0.5).round(4)
-    Array(0.375, dtype=float32)
+    Array(0.375, dtype=float32, weak_type=True)
     """
     return probabilities("binom.pmf", _logpmf, k, n, p, loc=loc)
 
@@ -55,6 +55,6 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
 
     >>> from jxkernel.scipy.stats import binom
     >>> binom.logpmf(1.0, 3, 0.5).round(4)
-    Array(-0.9808, dtype=float32)
+    Array(-0.9808, dtype=float32, weak_type=True)
     """
     return shifted("binom.logpmf", _logpmf, k, n, p, loc=loc)

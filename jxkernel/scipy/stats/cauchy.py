@@ -69,7 +69,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import cauchy
     >>> cauchy.pdf(1.0).round(4)
-    Array(0.1592, dtype=float32)
+    Array(0.1592, dtype=float32, weak_type=True)
     """
     return density("cauchy.pdf", _logpdf, x, loc=loc, scale=scale)
 
@@ -85,7 +85,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import cauchy
     >>> cauchy.logpdf(1.0).round(4)
-    Array(-1.8378999, dtype=float32)
+    Array(-1.8378999, dtype=float32, weak_type=True)
     """
     return log_density("cauchy.logpdf", _logpdf, x, loc=loc, scale=scale)
 
@@ -101,7 +101,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import cauchy
     >>> cauchy.cdf(1.0).round(4)
-    Array(0.75, dtype=float32)
+    Array(0.75, dtype=float32, weak_type=True)
     """
     return at_standard("cauchy.cdf", _cdf, x, loc=loc, scale=scale)
 
@@ -117,7 +117,7 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import cauchy
     >>> cauchy.logcdf(1.0).round(4)
-    Array(-0.2877, dtype=float32)
+    Array(-0.2877, dtype=float32, weak_type=True)
     """
     return at_standard("cauchy.logcdf", _logcdf, x, loc=loc, scale=scale)
 
@@ -133,7 +133,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import cauchy
     >>> cauchy.sf(1.0).round(4)
-    Array(0.25, dtype=float32)
+    Array(0.25, dtype=float32, weak_type=True)
     """
     return at_standard("cauchy.sf", _sf, x, loc=loc, scale=scale)
 
@@ -149,7 +149,7 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import cauchy
     >>> cauchy.logsf(1.0).round(4)
-    Array(-1.3863, dtype=float32)
+    Array(-1.3863, dtype=float32, weak_type=True)
     """
     return at_standard("cauchy.logsf", _logsf, x, loc=loc, scale=scale)
 
@@ -165,7 +165,7 @@ def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import cauchy
     >>> cauchy.ppf(0.25).round(4)
-    Array(-1., dtype=float32)
+    Array(-1., dtype=float32, weak_type=True)
     """
     return quantiles("cauchy.ppf", _ppf, q, loc=loc, scale=scale)
 
@@ -181,6 +181,6 @@ def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import cauchy
     >>> cauchy.isf(0.25).round(4)
-    Array(1., dtype=float32)
+    Array(1., dtype=float32, weak_type=True)
     """
     return quantiles("cauchy.isf", _isf, q, loc=loc, scale=scale)

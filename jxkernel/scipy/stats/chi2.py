@@ -60,7 +60,7 @@ def pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import chi2
     >>> chi2.pdf(1.0, 2.0).round(4)
-    Array(0.3033, dtype=float32)
+    Array(0.3033, dtype=float32, weak_type=True)
     """
     return density("chi2.pdf", _logpdf, x, df, loc=loc, scale=scale)
 
@@ -79,7 +79,7 @@ def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import chi2
     >>> chi2.logpdf(1.0, 2.0).round(4)
-    Array(-1.1931, dtype=float32)
+    Array(-1.1931, dtype=float32, weak_type=True)
     """
     return log_density("chi2.logpdf", _logpdf, x, df, loc=loc, scale=scale)
 
@@ -96,7 +96,7 @@ def cdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import chi2
     >>> chi2.cdf(1.0, 2.0).round(4)
-    Array(0.3935, dtype=float32)
+    Array(0.3935, dtype=float32, weak_type=True)
     """
     return at_standard("chi2.cdf", _cdf, x, df, loc=loc, scale=scale)
 
@@ -113,7 +113,7 @@ def logcdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import chi2
     >>> chi2.logcdf(1.0, 2.0).round(4)
-    Array(-0.9328, dtype=float32)
+    Array(-0.9328, dtype=float32, weak_type=True)
     """
     return at_standard("chi2.logcdf", _logcdf, x, df, loc=loc, scale=scale)
 
@@ -130,7 +130,7 @@ def sf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import chi2
     >>> chi2.sf(1.0, 2.0).round(4)
-    Array(0.60649997, dtype=float32)
+    Array(0.60649997, dtype=float32, weak_type=True)
     """
     return at_standard("chi2.sf", _sf, x, df, loc=loc, scale=scale)
 
@@ -147,6 +147,6 @@ def logsf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import chi2
     >>> chi2.logsf(1.0, 2.0).round(4)
-    Array(-0.5, dtype=float32)
+    Array(-0.5, dtype=float32, weak_type=True)
     """
     return at_standard("chi2.logsf", _logsf, x, df, loc=loc, scale=scale)

@@ -61,7 +61,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import expon
     >>> expon.pdf(1.0).round(4)
-    Array(0.36789998, dtype=float32)
+    Array(0.36789998, dtype=float32, weak_type=True)
     """
     return density("expon.pdf", _logpdf, x, loc=loc, scale=scale)
 
@@ -79,7 +79,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import expon
     >>> expon.logpdf(1.0).round(4)
-    Array(-1., dtype=float32)
+    Array(-1., dtype=float32, weak_type=True)
     """
     return log_density("expon.logpdf", _logpdf, x, loc=loc, scale=scale)
 
@@ -95,7 +95,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import expon
     >>> expon.cdf(1.0).round(4)
-    Array(0.6321, dtype=float32)
+    Array(0.6321, dtype=float32, weak_type=True)
     """
     return at_standard("expon.cdf", _cdf, x, loc=loc, scale=scale)
 
@@ -111,7 +111,7 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import expon
     >>> expon.logcdf(1.0).round(4)
-    Array(-0.4587, dtype=float32)
+    Array(-0.4587, dtype=float32, weak_type=True)
     """
     return at_standard("expon.logcdf", _logcdf, x, loc=loc, scale=scale)
 
@@ -127,7 +127,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import expon
     >>> expon.sf(1.0).round(4)
-    Array(0.36789998, dtype=float32)
+    Array(0.36789998, dtype=float32, weak_type=True)
     """
     return at_standard("expon.sf", _sf, x, loc=loc, scale=scale)
 
@@ -143,7 +143,7 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import expon
     >>> expon.logsf(1.0).round(4)
-    Array(-1., dtype=float32)
+    Array(-1., dtype=float32, weak_type=True)
     """
     return at_standard("expon.logsf", _logsf, x, loc=loc, scale=scale)
 
@@ -159,6 +159,6 @@ def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import expon
     >>> expon.ppf(0.25).round(4)
-    Array(0.2877, dtype=float32)
+    Array(0.2877, dtype=float32, weak_type=True)
     """
     return quantiles("expon.ppf", _ppf, q, loc=loc, scale=scale)

@@ -2,6 +2,8 @@
 
 A distribution is a few private functions of the standardized variable (x - loc) / scale; these
 give them their public form.  A scale that is not positive gives NaN, and so does a NaN variable.
+Of Python numbers alone the results are weakly typed, unless the function is one that is not
+(`weakly`): those of `ndtr` and `ndtri` are not.
 """
 
 from collections.abc import Callable
@@ -32,6 +34,7 @@ def _standardized(
     args: Any,
     loc: Any,
     scale: Any,
+    weakly: bool,
 ) -> Any:
     x, *parameters = args
 
@@ -40,25 +43,53 @@ def _standardized(
         value = finish(function(z, *parameters), scale)
         return jnp.where((scale > 0) & ~jnp.isnan(z), value, np.nan)
 
-    return computed(name, compute, x, loc, scale, *parameters)
+    return computed(name, compute, x, loc, scale, *parameters, weakly=weakly)
 
 
-def log_density(name: str, function: Callable[..., Any], *args: Any, loc: Any, scale: Any) -> Any:
+def log_density(
+    name: str,
+    function: Callable[..., Any],
+    *args: Any,
+    loc: Any,
+    scale: Any,
+    weakly: bool = True,
+) -> Any:
     """Return a standard logarithmic density at (x - loc)/scale, less log(scale)."""
-    return _standardized(name, function, lambda y, s: y - jnp.log(s), args, loc, scale)
+    return _standardized(name, function, lambda y, s: y - jnp.log(s), args, loc, scale, weakly)
 
 
-def density(name: str, function: Callable[..., Any], *args: Any, loc: Any, scale: Any) -> Any:
+def density(
+    name: str,
+    function: Callable[..., Any],
+    *args: Any,
+    loc: Any,
+    scale: Any,
+    weakly: bool = True,
+) -> Any:
     """Return the density whose standard logarithm is given."""
-    return _standardized(name, function, lambda y, s: jnp.exp(y) / s, args, loc, scale)
+    return _standardized(name, function, lambda y, s: jnp.exp(y) / s, args, loc, scale, weakly)
 
 
-def at_standard(name: str, function: Callable[..., Any], *args: Any, loc: Any, scale: Any) -> Any:
+def at_standard(
+    name: str,
+    function: Callable[..., Any],
+    *args: Any,
+    loc: Any,
+    scale: Any,
+    weakly: bool = True,
+) -> Any:
     """Return a function of (x - loc)/scale that the scale does not change further."""
-    return _standardized(name, function, lambda y, s: y, args, loc, scale)
+    return _standardized(name, function, lambda y, s: y, args, loc, scale, weakly)
 
 
-def quantiles(name: str, function: Callable[..., Any], *args: Any, loc: Any, scale: Any) -> Any:
+def quantiles(
+    name: str,
+    function: Callable[..., Any],
+    *args: Any,
+    loc: Any,
+    scale: Any,
+    weakly: bool = True,
+) -> Any:
     """Return loc + scale · function(q), NaN where q is no probability."""
     q, *parameters = args
 
@@ -67,7 +98,7 @@ def quantiles(name: str, function: Callable[..., Any], *args: Any, loc: Any, sca
         value = function(jnp.where(valid, q, 0.5), *parameters)
         return jnp.where(valid, loc + scale * value, np.nan)
 
-    return computed(name, compute, q, loc, scale, *parameters)
+    return computed(name, compute, q, loc, scale, *parameters, weakly=weakly)
 
 
 def shifted(name: str, function: Callable[..., Any], k: Any, *parameters: Any, loc: Any) -> Any:
@@ -76,7 +107,7 @@ def shifted(name: str, function: Callable[..., Any], k: Any, *parameters: Any, l
     def compute(k: Any, loc: Any, *parameters: Any) -> Any:
         return jnp.where(jnp.isnan(k - loc), np.nan, function(k - loc, *parameters))
 
-    return computed(name, compute, k, loc, *parameters)
+    return computed(name, compute, k, loc, *parameters, weakly=True)
 
 
 def probabilities(
@@ -87,7 +118,7 @@ def probabilities(
     def compute(k: Any, loc: Any, *parameters: Any) -> Any:
         return jnp.where(jnp.isnan(k - loc), np.nan, jnp.exp(function(k - loc, *parameters)))
 
-    return computed(name, compute, k, loc, *parameters)
+    return computed(name, compute, k, loc, *parameters, weakly=True)
 
 
 def whole(k: Any) -> Any:

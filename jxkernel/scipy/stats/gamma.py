@@ -58,7 +58,7 @@ def pdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import gamma
     >>> gamma.pdf(1.0, 2.0).round(4)
-    Array(0.36789998, dtype=float32)
+    Array(0.36789998, dtype=float32, weak_type=True)
     """
     return density("gamma.pdf", _logpdf, x, a, loc=loc, scale=scale)
 
@@ -77,7 +77,7 @@ def logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import gamma
     >>> gamma.logpdf(1.0, 2.0).round(4)
-    Array(-1., dtype=float32)
+    Array(-1., dtype=float32, weak_type=True)
     """
     return log_density("gamma.logpdf", _logpdf, x, a, loc=loc, scale=scale)
 
@@ -94,7 +94,7 @@ def cdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import gamma
     >>> gamma.cdf(1.0, 2.0).round(4)
-    Array(0.2642, dtype=float32)
+    Array(0.2642, dtype=float32, weak_type=True)
     """
     return at_standard("gamma.cdf", _cdf, x, a, loc=loc, scale=scale)
 
@@ -111,7 +111,7 @@ def logcdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import gamma
     >>> gamma.logcdf(1.0, 2.0).round(4)
-    Array(-1.3309, dtype=float32)
+    Array(-1.3309, dtype=float32, weak_type=True)
     """
     return at_standard("gamma.logcdf", _logcdf, x, a, loc=loc, scale=scale)
 
@@ -128,7 +128,7 @@ def sf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import gamma
     >>> gamma.sf(1.0, 2.0).round(4)
-    Array(0.73579997, dtype=float32)
+    Array(0.73579997, dtype=float32, weak_type=True)
     """
     return at_standard("gamma.sf", _sf, x, a, loc=loc, scale=scale)
 
@@ -145,6 +145,6 @@ def logsf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import gamma
     >>> gamma.logsf(1.0, 2.0).round(4)
-    Array(-0.3069, dtype=float32)
+    Array(-0.3069, dtype=float32, weak_type=True)
     """
     return at_standard("gamma.logsf", _logsf, x, a, loc=loc, scale=scale)

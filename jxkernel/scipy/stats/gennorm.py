@@ -58,7 +58,7 @@ def pdf(x: Any, beta: Any) -> Any:
 
     >>> from jxkernel.scipy.stats import gennorm
     >>> gennorm.pdf(1.0, 2.0).round(4)
-    Array(0.2076, dtype=float32)
+    Array(0.2076, dtype=float32, weak_type=True)
     """
     return density("gennorm.pdf", _logpdf, x, beta, loc=0, scale=1)
 
@@ -73,7 +73,7 @@ def logpdf(x: Any, beta: Any) -> Any:
 
     >>> from jxkernel.scipy.stats import gennorm
     >>> gennorm.logpdf(1.0, 2.0).round(4)
-    Array(-1.5724, dtype=float32)
+    Array(-1.5724, dtype=float32, weak_type=True)
     """
     return log_density("gennorm.logpdf", _logpdf, x, beta, loc=0, scale=1)
 
@@ -88,6 +88,6 @@ def cdf(x: Any, beta: Any) -> Any:
 
     >>> from jxkernel.scipy.stats import gennorm
     >>> gennorm.cdf(1.0, 2.0).round(4)
-    Array(0.92139995, dtype=float32)
+    Array(0.92139995, dtype=float32, weak_type=True)
     """
     return at_standard("gennorm.cdf", _cdf, x, beta, loc=0, scale=1)

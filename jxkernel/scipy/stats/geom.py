@@ -36,7 +36,7 @@ def pmf(k: Any, p: Any, loc: Any = 0) -> Any:
 
     >>> from jxkernel.scipy.stats import geom
     >>> geom.pmf(1, 0.5).round(4)
-    Array(0.5, dtype=float32)
+    Array(0.5, dtype=float32, weak_type=True)
     """
     return probabilities("geom.pmf", _logpmf, k, p, loc=loc)
 
@@ -52,6 +52,6 @@ def logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
 
     >>> from jxkernel.scipy.stats import geom
     >>> geom.logpmf(1, 0.5).round(4)
-    Array(-0.6931, dtype=float32)
+    Array(-0.6931, dtype=float32, weak_type=True)
     """
     return shifted("geom.logpmf", _logpmf, k, p, loc=loc)

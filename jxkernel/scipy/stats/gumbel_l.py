@@ -58,7 +58,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import gumbel_l
     >>> gumbel_l.pdf(0.25).round(4)
-    Array(0.3556, dtype=float32)
+    Array(0.3556, dtype=float32, weak_type=True)
     """
     return density("gumbel_l.pdf", _logpdf, x, loc=loc, scale=scale)
 
@@ -74,7 +74,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import gumbel_l
     >>> gumbel_l.logpdf(0.25).round(4)
-    Array(-1.0339999, dtype=float32)
+    Array(-1.0339999, dtype=float32, weak_type=True)
     """
     return log_density("gumbel_l.logpdf", _logpdf, x, loc=loc, scale=scale)
 
@@ -90,7 +90,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import gumbel_l
     >>> gumbel_l.cdf(0.25).round(4)
-    Array(0.7231, dtype=float32)
+    Array(0.7231, dtype=float32, weak_type=True)
     """
     return at_standard("gumbel_l.cdf", _cdf, x, loc=loc, scale=scale)
 
@@ -106,7 +106,7 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import gumbel_l
     >>> gumbel_l.logcdf(0.25).round(4)
-    Array(-0.3242, dtype=float32)
+    Array(-0.3242, dtype=float32, weak_type=True)
     """
     return at_standard("gumbel_l.logcdf", _logcdf, x, loc=loc, scale=scale)
 
@@ -122,7 +122,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import gumbel_l
     >>> gumbel_l.sf(0.25).round(4)
-    Array(0.2769, dtype=float32)
+    Array(0.2769, dtype=float32, weak_type=True)
     """
     return at_standard("gumbel_l.sf", _sf, x, loc=loc, scale=scale)
 
@@ -138,7 +138,7 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import gumbel_l
     >>> gumbel_l.logsf(0.25).round(4)
-    Array(-1.2839999, dtype=float32)
+    Array(-1.2839999, dtype=float32, weak_type=True)
     """
     return at_standard("gumbel_l.logsf", _logsf, x, loc=loc, scale=scale)
 
@@ -154,6 +154,6 @@ def ppf(p: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import gumbel_l
     >>> gumbel_l.ppf(0.25).round(4)
-    Array(-1.2458999, dtype=float32)
+    Array(-1.2458999, dtype=float32, weak_type=True)
     """
     return quantiles("gumbel_l.ppf", _ppf, p, loc=loc, scale=scale)

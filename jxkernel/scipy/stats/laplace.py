@@ -39,7 +39,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import laplace
     >>> laplace.pdf(1.0).round(4)
-    Array(0.1839, dtype=float32)
+    Array(0.1839, dtype=float32, weak_type=True)
     """
     return density("laplace.pdf", _logpdf, x, loc=loc, scale=scale)
 
@@ -55,7 +55,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import laplace
     >>> laplace.logpdf(1.0).round(4)
-    Array(-1.6931, dtype=float32)
+    Array(-1.6931, dtype=float32, weak_type=True)
     """
     return log_density("laplace.logpdf", _logpdf, x, loc=loc, scale=scale)
 
@@ -71,6 +71,6 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import laplace
     >>> laplace.cdf(1.0).round(4)
-    Array(0.8161, dtype=float32)
+    Array(0.8161, dtype=float32, weak_type=True)
     """
     return at_standard("laplace.cdf", _cdf, x, loc=loc, scale=scale)

@@ -53,7 +53,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import logistic
     >>> logistic.pdf(0.25).round(4)
-    Array(0.2461, dtype=float32)
+    Array(0.2461, dtype=float32, weak_type=True)
     """
     return density("logistic.pdf", _logpdf, x, loc=loc, scale=scale)
 
@@ -69,7 +69,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import logistic
     >>> logistic.logpdf(0.25).round(4)
-    Array(-1.4018999, dtype=float32)
+    Array(-1.4018999, dtype=float32, weak_type=True)
     """
     return log_density("logistic.logpdf", _logpdf, x, loc=loc, scale=scale)
 
@@ -85,7 +85,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import logistic
     >>> logistic.cdf(0.25).round(4)
-    Array(0.5622, dtype=float32)
+    Array(0.5622, dtype=float32, weak_type=True)
     """
     return at_standard("logistic.cdf", _cdf, x, loc=loc, scale=scale)
 
@@ -101,7 +101,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import logistic
     >>> logistic.sf(0.25).round(4)
-    Array(0.4378, dtype=float32)
+    Array(0.4378, dtype=float32, weak_type=True)
     """
     return at_standard("logistic.sf", _sf, x, loc=loc, scale=scale)
 
@@ -117,7 +117,7 @@ def ppf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import logistic
     >>> logistic.ppf(0.25).round(4)
-    Array(-1.0986, dtype=float32)
+    Array(-1.0986, dtype=float32, weak_type=True)
     """
     return quantiles("logistic.ppf", _ppf, x, loc=loc, scale=scale)
 
@@ -133,6 +133,6 @@ def isf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import logistic
     >>> logistic.isf(0.25).round(4)
-    Array(1.0986, dtype=float32)
+    Array(1.0986, dtype=float32, weak_type=True)
     """
     return quantiles("logistic.isf", _isf, x, loc=loc, scale=scale)

@@ -38,7 +38,7 @@ def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
 
     >>> from jxkernel.scipy.stats import nbinom
     >>> nbinom.pmf(1, 2, 0.5).round(4)
-    Array(0.25, dtype=float32)
+    Array(0.25, dtype=float32, weak_type=True)
     """
     return probabilities("nbinom.pmf", _logpmf, k, n, p, loc=loc)
 
@@ -55,6 +55,6 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
 
     >>> from jxkernel.scipy.stats import nbinom
     >>> nbinom.logpmf(1, 2, 0.5).round(4)
-    Array(-1.3863, dtype=float32)
+    Array(-1.3863, dtype=float32, weak_type=True)
     """
     return shifted("nbinom.logpmf", _logpmf, k, n, p, loc=loc)

@@ -66,7 +66,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import norm
     >>> norm.pdf(1.0).round(4)
-    Array(0.242, dtype=float32)
+    Array(0.242, dtype=float32, weak_type=True)
     """
     return density("norm.pdf", _logpdf, x, loc=loc, scale=scale)
 
@@ -82,7 +82,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import norm
     >>> norm.logpdf(1.0).round(4)
-    Array(-1.4189, dtype=float32)
+    Array(-1.4189, dtype=float32, weak_type=True)
     """
     return log_density("norm.logpdf", _logpdf, x, loc=loc, scale=scale)
 
@@ -100,7 +100,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> norm.cdf(1.0).round(4)
     Array(0.84129995, dtype=float32)
     """
-    return at_standard("norm.cdf", _cdf, x, loc=loc, scale=scale)
+    return at_standard("norm.cdf", _cdf, x, loc=loc, scale=scale, weakly=False)
 
 
 @fused
@@ -116,7 +116,7 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> norm.logcdf(1.0).round(4)
     Array(-0.17279999, dtype=float32)
     """
-    return at_standard("norm.logcdf", _logcdf, x, loc=loc, scale=scale)
+    return at_standard("norm.logcdf", _logcdf, x, loc=loc, scale=scale, weakly=False)
 
 
 @fused
@@ -132,7 +132,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> norm.sf(1.0).round(4)
     Array(0.15869999, dtype=float32)
     """
-    return at_standard("norm.sf", _sf, x, loc=loc, scale=scale)
+    return at_standard("norm.sf", _sf, x, loc=loc, scale=scale, weakly=False)
 
 
 @fused
@@ -148,7 +148,7 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> norm.logsf(1.0).round(4)
     Array(-1.841, dtype=float32)
     """
-    return at_standard("norm.logsf", _logsf, x, loc=loc, scale=scale)
+    return at_standard("norm.logsf", _logsf, x, loc=loc, scale=scale, weakly=False)
 
 
 @fused
@@ -164,7 +164,7 @@ def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> norm.ppf(0.25).round(4)
     Array(-0.6745, dtype=float32)
     """
-    return quantiles("norm.ppf", _ppf, q, loc=loc, scale=scale)
+    return quantiles("norm.ppf", _ppf, q, loc=loc, scale=scale, weakly=False)
 
 
 @fused
@@ -180,4 +180,4 @@ def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> norm.isf(0.25).round(4)
     Array(0.6745, dtype=float32)
     """
-    return quantiles("norm.isf", _isf, q, loc=loc, scale=scale)
+    return quantiles("norm.isf", _isf, q, loc=loc, scale=scale, weakly=False)

@@ -63,7 +63,7 @@ def pdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import pareto
     >>> pareto.pdf(2.0, 2.0).round(4)
-    Array(0.25, dtype=float32)
+    Array(0.25, dtype=float32, weak_type=True)
     """
     return density("pareto.pdf", _logpdf, x, b, loc=loc, scale=scale)
 
@@ -82,7 +82,7 @@ def logpdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import pareto
     >>> pareto.logpdf(2.0, 2.0).round(4)
-    Array(-1.3863, dtype=float32)
+    Array(-1.3863, dtype=float32, weak_type=True)
     """
     return log_density("pareto.logpdf", _logpdf, x, b, loc=loc, scale=scale)
 
@@ -99,7 +99,7 @@ def cdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import pareto
     >>> pareto.cdf(2.0, 2.0).round(4)
-    Array(0.75, dtype=float32)
+    Array(0.75, dtype=float32, weak_type=True)
     """
     return at_standard("pareto.cdf", _cdf, x, b, loc=loc, scale=scale)
 
@@ -116,7 +116,7 @@ def logcdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import pareto
     >>> pareto.logcdf(2.0, 2.0).round(4)
-    Array(-0.2877, dtype=float32)
+    Array(-0.2877, dtype=float32, weak_type=True)
     """
     return at_standard("pareto.logcdf", _logcdf, x, b, loc=loc, scale=scale)
 
@@ -133,7 +133,7 @@ def sf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import pareto
     >>> pareto.sf(2.0, 2.0).round(4)
-    Array(0.25, dtype=float32)
+    Array(0.25, dtype=float32, weak_type=True)
     """
     return at_standard("pareto.sf", _sf, x, b, loc=loc, scale=scale)
 
@@ -150,7 +150,7 @@ def logsf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import pareto
     >>> pareto.logsf(2.0, 2.0).round(4)
-    Array(-1.3863, dtype=float32)
+    Array(-1.3863, dtype=float32, weak_type=True)
     """
     return at_standard("pareto.logsf", _logsf, x, b, loc=loc, scale=scale)
 
@@ -167,6 +167,6 @@ def ppf(q: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import pareto
     >>> pareto.ppf(0.25, 2.0).round(4)
-    Array(1.1546999, dtype=float32)
+    Array(1.1546999, dtype=float32, weak_type=True)
     """
     return quantiles("pareto.ppf", _ppf, q, b, loc=loc, scale=scale)

@@ -66,7 +66,7 @@ def pmf(k: Any, mu: Any, loc: Any = 0) -> Any:
 
     >>> from jxkernel.scipy.stats import poisson
     >>> poisson.pmf(1, 2.0).round(4)
-    Array(0.2707, dtype=float32)
+    Array(0.2707, dtype=float32, weak_type=True)
     """
     return probabilities("poisson.pmf", _logpmf, k, mu, loc=loc)
 
@@ -82,7 +82,7 @@ def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
 
     >>> from jxkernel.scipy.stats import poisson
     >>> poisson.logpmf(1, 2.0).round(4)
-    Array(-1.3069, dtype=float32)
+    Array(-1.3069, dtype=float32, weak_type=True)
     """
     return shifted("poisson.logpmf", _logpmf, k, mu, loc=loc)
 
@@ -98,7 +98,7 @@ def cdf(k: Any, mu: Any, loc: Any = 0) -> Any:
 
     >>> from jxkernel.scipy.stats import poisson
     >>> poisson.cdf(1, 2.0).round(4)
-    Array(0.406, dtype=float32)
+    Array(0.406, dtype=float32, weak_type=True)
     """
     return shifted("poisson.cdf", _cdf, k, mu, loc=loc)
 

@@ -34,7 +34,7 @@ def pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import t
     >>> t.pdf(1.0, 3.0).round(4)
-    Array(0.2067, dtype=float32)
+    Array(0.2067, dtype=float32, weak_type=True)
     """
     return density("t.pdf", _logpdf, x, df, loc=loc, scale=scale)
 
@@ -51,6 +51,6 @@ def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import t
     >>> t.logpdf(1.0, 3.0).round(4)
-    Array(-1.5762999, dtype=float32)
+    Array(-1.5762999, dtype=float32, weak_type=True)
     """
     return log_density("t.logpdf", _logpdf, x, df, loc=loc, scale=scale)

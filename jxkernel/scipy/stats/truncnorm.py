@@ -86,7 +86,7 @@ def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> truncnorm.pdf(0.5, -1.0, 2.0).round(4)
     Array(0.4301, dtype=float32)
     """
-    return density("truncnorm.pdf", _logpdf, x, a, b, loc=loc, scale=scale)
+    return density("truncnorm.pdf", _logpdf, x, a, b, loc=loc, scale=scale, weakly=False)
 
 
 @fused
@@ -106,7 +106,7 @@ def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> truncnorm.logpdf(0.5, -1.0, 2.0).round(4)
     Array(-0.8438, dtype=float32)
     """
-    return log_density("truncnorm.logpdf", _logpdf, x, a, b, loc=loc, scale=scale)
+    return log_density("truncnorm.logpdf", _logpdf, x, a, b, loc=loc, scale=scale, weakly=False)
 
 
 @fused
@@ -124,7 +124,7 @@ def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> truncnorm.cdf(0.5, -1.0, 2.0).round(4)
     Array(0.6509, dtype=float32)
     """
-    return at_standard("truncnorm.cdf", _cdf, x, a, b, loc=loc, scale=scale)
+    return at_standard("truncnorm.cdf", _cdf, x, a, b, loc=loc, scale=scale, weakly=False)
 
 
 @fused
@@ -142,7 +142,7 @@ def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> truncnorm.logcdf(0.5, -1.0, 2.0).round(4)
     Array(-0.4294, dtype=float32)
     """
-    return at_standard("truncnorm.logcdf", _logcdf, x, a, b, loc=loc, scale=scale)
+    return at_standard("truncnorm.logcdf", _logcdf, x, a, b, loc=loc, scale=scale, weakly=False)
 
 
 @fused
@@ -160,7 +160,7 @@ def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> truncnorm.sf(0.5, -1.0, 2.0).round(4)
     Array(0.3491, dtype=float32)
     """
-    return at_standard("truncnorm.sf", _sf, x, a, b, loc=loc, scale=scale)
+    return at_standard("truncnorm.sf", _sf, x, a, b, loc=loc, scale=scale, weakly=False)
 
 
 @fused
@@ -178,4 +178,4 @@ def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> truncnorm.logsf(0.5, -1.0, 2.0).round(4)
     Array(-1.0523, dtype=float32)
     """
-    return at_standard("truncnorm.logsf", _logsf, x, a, b, loc=loc, scale=scale)
+    return at_standard("truncnorm.logsf", _logsf, x, a, b, loc=loc, scale=scale, weakly=False)

@@ -44,7 +44,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import uniform
     >>> uniform.pdf(0.25).round(4)
-    Array(1., dtype=float32)
+    Array(1., dtype=float32, weak_type=True)
     """
     return density("uniform.pdf", _logpdf, x, loc=loc, scale=scale)
 
@@ -62,7 +62,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import uniform
     >>> uniform.logpdf(0.25).round(4)
-    Array(0., dtype=float32)
+    Array(0., dtype=float32, weak_type=True)
     """
     return log_density("uniform.logpdf", _logpdf, x, loc=loc, scale=scale)
 
@@ -78,7 +78,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import uniform
     >>> uniform.cdf(0.25).round(4)
-    Array(0.25, dtype=float32)
+    Array(0.25, dtype=float32, weak_type=True)
     """
     return at_standard("uniform.cdf", _cdf, x, loc=loc, scale=scale)
 
@@ -94,6 +94,6 @@ def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
     >>> from jxkernel.scipy.stats import uniform
     >>> uniform.ppf(0.25).round(4)
-    Array(0.25, dtype=float32)
+    Array(0.25, dtype=float32, weak_type=True)
     """
     return quantiles("uniform.ppf", _ppf, q, loc=loc, scale=scale)

@@ -36,7 +36,7 @@ def pdf(x: Any, kappa: Any) -> Any:
 
     >>> from jxkernel.scipy.stats import vonmises
     >>> vonmises.pdf(1.0, 2.0).round(4)
-    Array(0.2057, dtype=float32)
+    Array(0.2057, dtype=float32, weak_type=True)
     """
     return density("vonmises.pdf", _logpdf, x, kappa, loc=0, scale=1)
 
@@ -51,6 +51,6 @@ def logpdf(x: Any, kappa: Any) -> Any:
 
     >>> from jxkernel.scipy.stats import vonmises
     >>> vonmises.logpdf(1.0, 2.0).round(4)
-    Array(-1.5812999, dtype=float32)
+    Array(-1.5812999, dtype=float32, weak_type=True)
     """
     return log_density("vonmises.logpdf", _logpdf, x, kappa, loc=0, scale=1)

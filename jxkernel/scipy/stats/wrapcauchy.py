@@ -36,7 +36,7 @@ def pdf(x: Any, c: Any) -> Any:
 
     >>> from jxkernel.scipy.stats import wrapcauchy
     >>> wrapcauchy.pdf(1.0, 0.5).round(4)
-    Array(0.1682, dtype=float32)
+    Array(0.1682, dtype=float32, weak_type=True)
     """
     return density("wrapcauchy.pdf", _logpdf, x, c, loc=0, scale=1)
 
@@ -53,6 +53,6 @@ def logpdf(x: Any, c: Any) -> Any:
 
     >>> from jxkernel.scipy.stats import wrapcauchy
     >>> wrapcauchy.logpdf(1.0, 0.5).round(4)
-    Array(-1.7825999, dtype=float32)
+    Array(-1.7825999, dtype=float32, weak_type=True)
     """
     return log_density("wrapcauchy.logpdf", _logpdf, x, c, loc=0, scale=1)
