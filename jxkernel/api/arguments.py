@@ -6,7 +6,10 @@ leaves are made only for error messages and explanations.
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from operator import index as as_index
 from typing import Any
+
+import numpy as np
 
 from jxkernel import tree
 from jxkernel.core.avals import ShapedArray, abstractify
@@ -230,6 +233,38 @@ def static_name(fun: Callable[..., Any], key: Any) -> str:
     """Return the name of a static argument given by position or name."""
     names = parameter_names(fun)
     return str(key) if isinstance(key, str) or key >= len(names) else names[key]
+
+
+def argument_positions(
+    fun: Callable[..., Any], argnums: int | Sequence[int], count: int
+) -> tuple[int, ...]:
+    """Return the positions of the arguments to differentiate by, counted from the front.
+
+    Raises:
+      TypeError: the call has no such positional argument, or a position is no integer.
+      ValueError: a position is named twice.
+    """
+    try:
+        numbers = (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)
+        numbers = tuple(map(as_index, numbers))
+    except TypeError:
+        raise TypeError(
+            f"argnums is the position, or a sequence of positions, of the arguments to "
+            f"differentiate by, got {argnums!r:.100}: arguments are named by number"
+        ) from None
+    for number in numbers:
+        if not -count <= number < count:
+            raise TypeError(
+                f"differentiating {function_name(fun)} by argnums={argnums} needs at least "
+                f"{number + 1 if number >= 0 else -number} positional arguments, and the call "
+                f"has {count}: arguments to differentiate by are passed by position"
+            )
+    positions = tuple(number % count for number in numbers)
+    if len(set(positions)) < len(positions):
+        raise ValueError(
+            f"differentiating {function_name(fun)} by argnums={argnums} names one argument twice"
+        )
+    return positions
 
 
 def leaf_names(fun: Callable[..., Any], call: Call) -> list[str]:

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
-from operator import index as as_index
 from typing import Any
 
 import numpy as np
 
 from jxkernel import dtypes, tree
-from jxkernel.api.arguments import function_name
+from jxkernel.api.arguments import argument_positions, function_name
 from jxkernel.api.jit import check_result, jit
+from jxkernel.api.key_tangents import per_key, per_word, refuse_keys
 from jxkernel.api.traced import leaf_avals
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import hide_internal_frames
@@ -117,7 +117,10 @@ def _value_and_grad(
 ) -> Any:
     positions = argument_positions(fun, argnums, len(args))
     flat, in_tree = tree.flatten(tuple([args[position] for position in positions]))
-    for aval in leaf_avals(f"the gradient of {function_name(fun)}", "args", flat, in_tree):
+    avals = leaf_avals(f"the gradient of {function_name(fun)}", "args", flat, in_tree)
+    if not allow_int:
+        refuse_keys("grad", in_tree, avals)
+    for aval in avals:
         _check_input(aval, holomorphic, allow_int)
 
     def of_chosen(*chosen: Any) -> Any:
@@ -132,8 +135,9 @@ def _value_and_grad(
     outs, pullback = vjp_flat(flat_fun, flat)
     seed = _seed(outs[0])
     aux_cts = [Zero.tangent_of(leaf) for leaf in outs[1:]]
-    pulled = zip(pullback([seed, *aux_cts]), flat, strict=True)
-    gradients = in_tree.unflatten([_like_input(ct, abstractify(leaf)) for ct, leaf in pulled])
+    pulled = zip(pullback([seed, *aux_cts]), avals, strict=True)
+    gradients = in_tree.unflatten([_like_input(*pair) for pair in pulled])
+    gradients = per_key(in_tree, avals, gradients)
     value = flat_fun.value(outs)
     result = (value, flat_fun.aux(outs)) if has_aux else value
     return result, gradients[0] if isinstance(argnums, (int, np.integer)) else gradients
@@ -149,38 +153,6 @@ def _seed(value: Any) -> Any:
     # The value may have 64 bits where settings give new arrays 32.
     kept = one.dtype == dtype
     return one if kept else convert_element_type_p.bind(one, new_dtype=dtype, weak_type=False)
-
-
-def argument_positions(
-    fun: Callable[..., Any], argnums: int | Sequence[int], count: int
-) -> tuple[int, ...]:
-    """Return the positions of the arguments to differentiate by, counted from the front.
-
-    Raises:
-      TypeError: the call has no such positional argument, or a position is no integer.
-      ValueError: a position is named twice.
-    """
-    try:
-        numbers = (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)
-        numbers = tuple(map(as_index, numbers))
-    except TypeError:
-        raise TypeError(
-            f"argnums is the position, or a sequence of positions, of the arguments to "
-            f"differentiate by, got {argnums!r:.100}: arguments are named by number"
-        ) from None
-    for number in numbers:
-        if not -count <= number < count:
-            raise TypeError(
-                f"differentiating {function_name(fun)} by argnums={argnums} needs at least "
-                f"{number + 1 if number >= 0 else -number} positional arguments, and the call "
-                f"has {count}: arguments to differentiate by are passed by position"
-            )
-    positions = tuple(number % count for number in numbers)
-    if len(set(positions)) < len(positions):
-        raise ValueError(
-            f"differentiating {function_name(fun)} by argnums={argnums} names one argument twice"
-        )
-    return positions
 
 
 def _check_input(aval: ShapedArray, holomorphic: bool, allow_int: bool) -> None:
@@ -284,6 +256,11 @@ class _FlatFunction:
         """Return the value's tree of leaves from all results."""
         return self.value_tree.unflatten(outs[: self.count])
 
+    def tangent(self, avals: Sequence[ShapedArray], tangents: Sequence[Any]) -> Any:
+        """Return the tree of the value's tangent from the types of all results and theirs."""
+        leaves = [instantiate(t) for t in tangents[: self.count]]
+        return per_key(self.value_tree, avals[: self.count], self.value_tree.unflatten(leaves))
+
     def aux(self, outs: Sequence[Any]) -> Any:
         """Return the auxiliary tree from all results."""
         arrays = iter(outs[self.count :])
@@ -358,13 +335,14 @@ class _Pullback:
         cts = [ct for ct, has in zip(leaves, self._nonzero, strict=True) if has]
         cts += [Zero(atom.aval) for atom in self._jaxpr.outvars[len(cts) :]]
         linear = [UndefinedPrimal(var.aval) for var in self._jaxpr.invars]
-        pulled = iter(backward(self._jaxpr, residuals, linear, cts))
+        moved = iter(backward(self._jaxpr, residuals, linear, cts))
         every = [
-            next(pulled) if moves else Zero(aval.tangent())
+            next(moved) if moves else Zero(aval.tangent())
             for aval, moves in zip(self._in_avals, self._active, strict=True)
         ]
         cotangents = zip(every, self._in_avals, strict=True)
-        return self._in_tree.unflatten([_like_input(*pair) for pair in cotangents])
+        pulled = self._in_tree.unflatten([_like_input(*pair) for pair in cotangents])
+        return per_key(self._in_tree, self._in_avals, pulled)
 
     def __repr__(self) -> str:
         return f"pullback of {self._name}"
@@ -373,6 +351,7 @@ class _Pullback:
 def _cotangent_leaves(
     name: str, cotangent: Any, value_tree: Any, avals: Sequence[ShapedArray]
 ) -> list[Any]:
+    cotangent = per_word("cotangent", f"the pullback of {name}", value_tree, avals, cotangent)
     leaves, structure = tree.flatten(cotangent)
     if structure != value_tree:
         raise ValueError(
@@ -486,19 +465,20 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
             f"{type(primals).__name__} and {type(tangents).__name__}"
         )
     flat, in_tree = tree.flatten(tuple(primals))
-    flat_tangents, tangent_tree = tree.flatten(tuple(tangents))
+    name, avals = function_name(fun), [abstractify(leaf) for leaf in flat]
+    tangents = per_word("tangent", f"jvp of {name}", in_tree, avals, tuple(tangents))
+    flat_tangents, tangent_tree = tree.flatten(tangents)
     if in_tree != tangent_tree:
         raise TypeError(
             f"jvp needs primals and tangents of one structure, got {in_tree} and {tangent_tree}"
         )
     checked = [
-        _tangent(function_name(fun), leaf, abstractify(primal))
-        for leaf, primal in zip(flat_tangents, flat, strict=True)
+        _tangent(name, leaf, primal) for leaf, primal in zip(flat_tangents, avals, strict=True)
     ]
     flat_fun = _FlatFunction(fun, in_tree, has_aux)
     outs, out_tangents = jvp_flat(flat_fun, flat, checked)
     value = flat_fun.value(outs)
-    tangent = flat_fun.value([instantiate(t) for t in out_tangents])
+    tangent = flat_fun.tangent([abstractify(out) for out in outs], out_tangents)
     return (value, tangent, flat_fun.aux(outs)) if has_aux else (value, tangent)
 
 
@@ -556,7 +536,7 @@ class _Pushforward:
         "_name",
         "_nonzero",
         "_out",
-        "_value",
+        "_tangent",
     )
 
     def __init__(
@@ -569,28 +549,28 @@ class _Pushforward:
         self._in_tree = in_tree
         self._out = [abstractify(out) for out in linear.outs]
         self._nonzero = linear.nonzero
-        self._value = flat_fun.value
+        self._tangent = flat_fun.tangent
 
     def __call__(self, *residuals_and_tangents: Any) -> Any:
         """Return the value's tangent for tangents of the arguments."""
         size = len(self._jaxpr.constvars)
-        leaves, structure = tree.flatten(residuals_and_tangents[size:])
+        who = f"the linearization of {self._name}"
+        given = residuals_and_tangents[size:]
+        given = per_word("tangent", who, self._in_tree, self._in_avals, given)
+        leaves, structure = tree.flatten(given)
         if structure != self._in_tree:
-            raise TypeError(
-                f"the linearization of {self._name} takes tangents of structure "
-                f"{self._in_tree}, got {structure}"
-            )
+            raise TypeError(f"{who} takes tangents of structure {self._in_tree}, got {structure}")
         checked = [
             _fitting("tangent", self._name, leaf, aval.tangent())
             for leaf, aval in zip(leaves, self._in_avals, strict=True)
         ]
-        given = [t for t, moves in zip(checked, self._active, strict=True) if moves]
-        moved = iter(eval_jaxpr(self._jaxpr, residuals_and_tangents[:size], *given))
+        active = [t for t, moves in zip(checked, self._active, strict=True) if moves]
+        moved = iter(eval_jaxpr(self._jaxpr, residuals_and_tangents[:size], *active))
         out = [
-            next(moved) if nonzero else instantiate(Zero(aval.tangent()))
+            next(moved) if nonzero else Zero(aval.tangent())
             for nonzero, aval in zip(self._nonzero, self._out, strict=True)
         ]
-        return self._value(out)
+        return self._tangent(self._out, out)
 
     def __repr__(self) -> str:
         return f"linearization of {self._name}"

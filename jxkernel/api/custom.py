@@ -10,6 +10,7 @@ from jxkernel import dtypes, tree
 from jxkernel.api.arguments import Parameters, function_name
 from jxkernel.api.custom_calls import CustomCall, closes_over_tracers, positional_arguments
 from jxkernel.api.jit import check_result
+from jxkernel.api.key_tangents import per_key, per_word
 from jxkernel.api.perturbations import CustomVJPPrimal
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import hide_internal_frames
@@ -252,6 +253,8 @@ class custom_jvp(_Custom):
         def flat(operands: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
             hidden, leaves = call.split(operands)
             primals, moving = call.in_tree.unflatten(leaves), call.in_tree.unflatten(tangents)
+            if not self.symbolic_zeros:
+                moving = per_key(call.in_tree, [abstractify(x) for x in leaves], moving)
             pair = rule(*call.nondiff(hidden), primals, moving)
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
                 raise TypeError(
@@ -266,16 +269,18 @@ class custom_jvp(_Custom):
     def _tangents(
         self, rule: Callable[..., Any], tangent: Any, outs: Sequence[Any], structure: Any
     ) -> list[Any]:
+        what = f"the jvp rule {function_name(rule)} of {self.name}"
+        avals = [abstractify(out) for out in outs]
+        tangent = per_word("result's tangent", what, structure, avals, tangent)
         leaves, found = tree.flatten(tangent)
         if found != structure:
             raise TypeError(
-                f"the jvp rule {function_name(rule)} of {self.name} must return a result and a "
-                f"tangent of one structure, got {structure} and {found}"
+                f"{what} must return a result and a tangent of one structure, got {structure} and "
+                f"{found}"
             )
-        what = f"the jvp rule {function_name(rule)} of {self.name}"
         return [
-            _fitting(what, "tangent", leaf, abstractify(out).tangent())
-            for leaf, out in zip(leaves, outs, strict=True)
+            _fitting(what, "tangent", leaf, aval.tangent())
+            for leaf, aval in zip(leaves, avals, strict=True)
         ]
 
 
@@ -468,11 +473,10 @@ class _WayBack:
             else (Zero(aval.tangent()) if symbolic else np.zeros(aval.shape, dtypes.float0))
             for aval in self._out_avals
         ]
-        pulled = bwd(
-            *self._call.nondiff(hidden),
-            self._residual_tree.unflatten(kept),
-            self._out_tree.unflatten(full),
-        )
+        cotangent = self._out_tree.unflatten(full)
+        if not symbolic:
+            cotangent = per_key(self._out_tree, self._out_avals, cotangent)
+        pulled = bwd(*self._call.nondiff(hidden), self._residual_tree.unflatten(kept), cotangent)
         return self._checked(bwd, pulled)
 
     def _checked(self, bwd: Callable[..., Any], pulled: Any) -> list[Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import runtime
+from jxkernel.core.words import WordArray
 from jxkernel.sharding import AxisType, Mesh, Sharding
 
 __all__ = [
@@ -156,7 +157,7 @@ def make_array_from_single_device_arrays(
     Args:
       shape: the shape of the whole.
       sharding: how it is divided.
-      arrays: an array on each device of this process that the sharding names.
+      arrays: an array on each device of this process that the sharding names; keys are taken.
       dtype: the dtype, needed only where this process has no piece.
 
     Raises:
@@ -171,6 +172,11 @@ def make_array_from_single_device_arrays(
     [0, 1, 2]
     """
     _check_sharding("make_array_from_single_device_arrays", sharding)
+    if arrays and all(isinstance(array, WordArray) for array in arrays):
+        # The pieces of their words lie as they do, and none divides a key.
+        words = [array.words for array in arrays]
+        sizes = (*shape, np.shape(words[0])[-1])
+        return arrays[0].with_words(runtime.array_from_pieces(sizes, sharding, words))
     return runtime.array_from_pieces(shape, sharding, arrays, dtype)
 
 

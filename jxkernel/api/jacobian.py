@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, tree
-from jxkernel.api.arguments import function_name
-from jxkernel.api.autodiff import argument_positions, jvp, vjp
+from jxkernel.api.arguments import argument_positions, function_name
+from jxkernel.api.autodiff import jvp, vjp
+from jxkernel.api.key_tangents import refuse_keys
 from jxkernel.api.traced import check_callable, leaf_avals
 from jxkernel.api.vectorize import vmap
 from jxkernel.core.avals import ShapedArray, abstractify
@@ -113,6 +114,7 @@ def jacfwd(
 
 def _jacfwd(chosen: _Chosen, has_aux: bool, holomorphic: bool) -> Any:
     avals = chosen.avals("jacfwd")
+    refuse_keys("jacfwd", chosen.structure, avals)
     for aval in avals:
         _check_kind("jacfwd", "arguments", aval, holomorphic)
 
@@ -178,7 +180,9 @@ jacobian = jacrev
 
 
 def _jacrev(chosen: _Chosen, has_aux: bool, holomorphic: bool, allow_int: bool) -> Any:
-    for aval in chosen.avals("jacrev"):
+    argument_avals = chosen.avals("jacrev")
+    refuse_keys("jacrev", chosen.structure, argument_avals)
+    for aval in argument_avals:
         if not dtypes.issubdtype(aval.dtype, np.inexact) and not allow_int:
             raise TypeError(
                 f"jacrev differentiates by real or complex arguments, got {aval.dtype.name}: "
@@ -189,6 +193,7 @@ def _jacrev(chosen: _Chosen, has_aux: bool, holomorphic: bool, allow_int: bool) 
     value, pullback, *aux = vjp(chosen, *chosen.values, has_aux=has_aux)
     leaves, value_tree = tree.flatten(value)
     avals = [abstractify(leaf) for leaf in leaves]
+    refuse_keys("jacrev", value_tree, avals)
     for aval in avals:
         _check_kind("jacrev", "results", aval, holomorphic)
     units = value_tree.unflatten(_unit_vectors(avals))

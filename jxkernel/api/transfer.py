@@ -10,6 +10,7 @@ from jxkernel._jaxlib import ArrayImpl, Device
 from jxkernel.api.jit import jit
 from jxkernel.api.shardings import GivenShardings, naming_leaf
 from jxkernel.core.trace import Tracer
+from jxkernel.core.words import WordArray
 from jxkernel.guards import explicit_device_get, explicit_device_put
 from jxkernel.ops.placing import lie_as
 from jxkernel.runtime.clients import sharding_on
@@ -66,6 +67,8 @@ def device_put(
 
 def put_leaf(leaf: Any, target: Any) -> Any:
     """Return one array where a sharding says; inside a trace the sharding is a constraint."""
+    if isinstance(leaf, WordArray):
+        return leaf.with_words(put_leaf(leaf.words, target))
     if isinstance(leaf, Tracer):
         return leaf if target is None or is_single(target) else lie_as(leaf, target)
     if target is None:

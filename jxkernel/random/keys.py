@@ -23,7 +23,7 @@ from jxkernel.ops.bits import bitwise_or
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.key_use import key_use_p
 from jxkernel.random.generators import GENERATORS, Generator
-from jxkernel.runtime import Array, ArrayImpl
+from jxkernel.runtime import Array, ArrayImpl, Shard
 from jxkernel.transforms.key_reuse import checking_keys, note_view
 
 __all__ = [
@@ -138,6 +138,9 @@ class KeyArray(WordArray, Array):
             raise TypeError("len() of a single key")
         return self.shape[0]
 
+    def __bool__(self) -> bool:
+        raise TypeError("a key has no truth value: ask len(keys), or compare keys with ==")
+
     def __getitem__(self, place: Any) -> "KeyArray":
         keys: Any = getitem(self, place)
         if checking_keys():
@@ -156,6 +159,26 @@ class KeyArray(WordArray, Array):
     delete = _of_words("delete")
     is_deleted = _of_words("is_deleted")
     on_device_size_in_bytes = _of_words("on_device_size_in_bytes")
+    copy_to_host_async = _of_words("copy_to_host_async")
+    unsafe_buffer_pointer = _of_words("unsafe_buffer_pointer")
+
+    @property
+    def addressable_shards(self) -> list[Shard]:
+        """The pieces on devices of this process; their indices are of keys."""
+        return [self._shard(shard) for shard in self.words.addressable_shards]
+
+    @property
+    def global_shards(self) -> list[Shard]:
+        """All pieces; those of other processes without data."""
+        return [self._shard(shard) for shard in self.words.global_shards]
+
+    def _shard(self, shard: Shard) -> Shard:
+        keys = None if shard.data is None else self.with_words(shard.data)
+        return Shard(shard.device, shard.index[:-1], shard.replica_id, keys)
+
+    def addressable_data(self, index: int) -> "KeyArray":
+        """Return the piece on the device number ``index`` of this process."""
+        return self.with_words(self.words.addressable_data(index))
 
     def block_until_ready(self) -> "KeyArray":
         """Wait until the words exist."""
@@ -164,7 +187,7 @@ class KeyArray(WordArray, Array):
         return self
 
     def __repr__(self) -> str:
-        if isinstance(self.words, ArrayImpl):
+        if isinstance(self.words, (ArrayImpl, np.ndarray)):
             return f"Array({self.shape}, dtype={self.dtype.name}) overlaying:\n{self.words}"
         return f"KeyArray({self.shape}, dtype={self.dtype.name}, words={self.words!r})"
 

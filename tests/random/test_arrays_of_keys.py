@@ -348,3 +348,93 @@ def test_permutations_of_keys_are_those_of_numbers(shape, axis, independent):
         random.key_data(permute(KEYS[:4])),
         np.asarray(random.key_data(KEYS[:4]))[np.asarray(permute(np.arange(4, dtype=np.int32)))],
     )
+
+
+# ---------------------------------------------------------------- tangents of keys
+
+
+def drawn(key, x):
+    return random.split(key), x * random.uniform(key)
+
+
+def zeros(*shape):
+    return np.zeros(shape, float0)
+
+
+def is_zeros(x, *shape):
+    return x.dtype == float0 and x.shape == shape
+
+
+def test_tangents_of_keys_are_one_zero_for_each():
+    (keys, y), (along_keys, along) = jx.jvp(drawn, (ONE, 2.0), (zeros(), 1.0))
+    assert keys.dtype == ONE.dtype
+    assert is_zeros(along_keys, 2)
+    assert along == random.uniform(ONE)
+    value, push = jx.linearize(drawn, ONE, 2.0)
+    assert is_zeros(push(zeros(), 1.0)[0], 2)
+    assert value[1] == y
+    assert is_zeros(jx.jvp(jnp.stack, ([ONE, ONE],), ([zeros(), zeros()],))[1], 2)
+    assert is_zeros(jx.jit(lambda k: jx.jvp(random.split, (k,), (zeros(),))[1])(ONE), 2)
+    assert is_zeros(jx.vmap(lambda k: jx.jvp(random.split, (k,), (zeros(),))[1])(KEYS[:3]), 3, 2)
+
+
+def test_cotangents_of_keys_are_one_zero_for_each():
+    (keys, _), pull = jx.vjp(drawn, ONE, 2.0)
+    for given in (zeros(2), keys):
+        by_key, by_x = pull((given, jnp.float32(1)))
+        assert is_zeros(by_key)
+        assert by_x == random.uniform(ONE)
+    assert is_zeros(jx.vjp(lambda k: k[1], KEYS)[1](zeros())[0], *KEYS.shape)
+    tree = jx.grad(lambda p: p["x"] * random.uniform(p["k"]), allow_int=True)({"x": 2.0, "k": ONE})
+    assert is_zeros(tree["k"])
+    moved = jx.jvp(lambda x: lax.scan(lambda c, k: (c * x, k), x, KEYS[:3]), (2.0,), (1.0,))[1]
+    assert is_zeros(moved[1], 3)
+
+
+def test_rules_are_given_one_zero_for_each_key():
+    seen = []
+
+    @jx.custom_jvp
+    def split_jvp(key, x):
+        return drawn(key, x)
+
+    @split_jvp.defjvp
+    def _(primals, tangents):
+        seen.append(tangents[0])
+        out = drawn(*primals)
+        return out, (zeros(2), tangents[1] * random.uniform(primals[0]))
+
+    assert is_zeros(jx.jvp(split_jvp, (ONE, 2.0), (zeros(), 1.0))[1][0], 2)
+
+    @jx.custom_vjp
+    def split_vjp(key, x):
+        return drawn(key, x)
+
+    def backwards(key, ct):
+        seen.append(ct[0])
+        return None, ct[1] * random.uniform(key)
+
+    split_vjp.defvjp(lambda key, x: (drawn(key, x), key), backwards)
+    assert jx.grad(lambda x: split_vjp(ONE, x)[1])(2.0) == random.uniform(ONE)
+    assert [(x.dtype, x.shape) for x in seen] == [(float0, ()), (float0, (2,))]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda: jx.jvp(random.split, (ONE,), (ONE,)),
+            TypeError,
+            r"jvp of .* got keys: write np.zeros\(\(\)",
+        ),
+        (lambda: jx.jvp(random.split, (ONE,), (1.0,)), TypeError, "has dtype float0, got 1.0"),
+        (lambda: jx.jvp(jnp.ravel, (KEYS,), (zeros(),)), ValueError, "their shape, got shape"),
+        (lambda: jx.vjp(drawn, ONE, 2.0)[1]((None, 1.0)), TypeError, "cotangent of keys .* None"),
+        (lambda: jx.grad(lambda k: random.uniform(k))(ONE), TypeError, "grad .* got keys, which"),
+        (lambda: jx.jacfwd(lambda k: random.uniform(k))(ONE), TypeError, "jacfwd .* got keys"),
+        (lambda: jx.jacrev(lambda x: random.split(ONE))(1.0), TypeError, "jacrev .* got keys"),
+    ],
+)
+def test_what_is_no_tangent_of_keys_is_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

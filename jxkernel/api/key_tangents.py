@@ -1,0 +1,119 @@
+"""Tangents of keys: to users a ``float0`` zero for each key, to traces one for each word.
+
+A typed key is a tree of its words, so a flat tangent of it is one of words.  Whoever takes tangents
+from a user, or gives them, goes through here.  This module must not know of derivatives.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes, tree
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.words import WordArray, word_axes
+
+__all__ = ["per_key", "per_word", "refuse_keys"]
+
+
+def _hold_words(structure: Any, avals: Sequence[ShapedArray]) -> bool:
+    # Trees without an array of words need not be searched.
+    return any(aval.dtype == np.uint32 for aval in avals) and 1 in word_axes(structure)
+
+
+def per_key(structure: Any, avals: Sequence[ShapedArray], tangents: Any) -> Any:
+    """Return a tree of tangents or cotangents with one zero for each key.
+
+    Args:
+      structure: the structure of what they are tangents of.
+      avals: the types of its leaves.
+      tangents: a tree of that structure.
+    """
+    if not _hold_words(structure, avals):
+        return tangents
+    return tree.map(_zero_of, tangents, is_leaf=_is_key)
+
+
+def _is_key(x: Any) -> bool:
+    return isinstance(x, WordArray)
+
+
+def _zero_of(x: Any) -> Any:
+    return np.zeros(x.shape, dtypes.float0) if _is_key(x) else x
+
+
+def per_word(
+    what: str, name: str, structure: Any, avals: Sequence[ShapedArray], tangents: Any
+) -> Any:
+    """Return a user's tree of tangents or cotangents with one zero for each word of keys.
+
+    Args:
+      what: ``tangent``, or what a result's is called.
+      name: the function they are of, for messages.
+      structure: the structure of what they are tangents of.
+      avals: the types of its leaves.
+      tangents: what was given; where it does not fit the structure it is left alone.
+
+    Raises:
+      TypeError: something else stands for the tangent of keys; that of a result may be keys.
+      ValueError: it has another shape than the keys.
+    """
+    return (
+        _spread(what, name, structure, avals, tangents)
+        if _hold_words(structure, avals)
+        else tangents
+    )
+
+
+def _spread(what: str, name: str, structure: Any, avals: Sequence[ShapedArray], given: Any) -> Any:
+    node = structure.node_data()
+    if node is None:
+        return given
+    if issubclass(node[0], WordArray):
+        return structure.unflatten([_zeros_of_words(what, name, avals[0], given)])
+    if type(given) is not node[0]:
+        return given
+    parts, level = tree.flatten(given, is_leaf=lambda x: x is not given)
+    children = structure.children()
+    if len(parts) != len(children):
+        return given
+    spread, first = [], 0
+    for child, part in zip(children, parts, strict=True):
+        last = first + child.num_leaves
+        spread.append(_spread(what, name, child, avals[first:last], part))
+        first = last
+    return level.unflatten(spread)
+
+
+def _zeros_of_words(what: str, name: str, aval: ShapedArray, given: Any) -> Any:
+    shape = aval.shape[:-1]
+    if getattr(given, "dtype", None) != dtypes.float0 and (what == "tangent" or not _is_key(given)):
+        said = "keys" if _is_key(given) else f"{given!r:.60}"
+        raise TypeError(
+            f"{name}: the {what} of keys of shape {shape} has dtype float0, got {said}: "
+            f"write np.zeros({shape}, float0)"
+        )
+    if np.shape(given) != shape:
+        raise ValueError(
+            f"{name}: the {what} of keys of shape {shape} has their shape, got shape "
+            f"{np.shape(given)}"
+        )
+    return np.zeros(aval.shape, dtypes.float0)
+
+
+def refuse_keys(name: str, structure: Any, avals: Sequence[ShapedArray]) -> None:
+    """Refuse to differentiate by keys.
+
+    Args:
+      name: the transform.
+      structure: the structure of the arguments to differentiate by, or of the value.
+      avals: the types of its leaves.
+
+    Raises:
+      TypeError: there are keys among them.
+    """
+    if _hold_words(structure, avals):
+        raise TypeError(
+            f"{name} requires real- or complex-valued inputs and results, and got keys, which "
+            "have no derivative: choose the others by argnums, or return keys by has_aux"
+        )
