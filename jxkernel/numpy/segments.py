@@ -4,7 +4,6 @@ Public as ``jxkernel.ops.segment_sum`` and its kin.
 """
 
 from functools import partial
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from jxkernel.core.trace import is_unknown
 from jxkernel.errors import ConcretizationTypeError, ShapeMismatchError
 from jxkernel.numpy.creation import full
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.promotion import argument_aval, cast, dtype_of
+from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast, dtype_of
 from jxkernel.numpy.reductions import max as greatest
 from jxkernel.numpy.reductions import min as least
 from jxkernel.numpy.reductions import prod, sum
@@ -22,7 +21,8 @@ from jxkernel.ops.indexing import GatherScatterMode, ScatterDimensionNumbers, sc
 from jxkernel.ops.joining import concatenate
 from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.scatter import scatter_max, scatter_min, scatter_mul
-from jxkernel.ops.shape import expand_dims, reshape
+from jxkernel.ops.shape import expand_dims
+from jxkernel.ops.structural import whole_number
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
 
@@ -64,13 +64,13 @@ def _reduced(
     bucket: int | None,
     mode: Any,
 ) -> Any:
-    dtype, shape, rank = dtype_of(data), np.shape(data), np.ndim(ids)
-    data, ids = cast(data, dtype), expand_dims(ids, (rank,))
-    row = shape[rank:]
+    dtype, row, rank = dtype_of(data), np.shape(data)[1:], np.ndim(ids)
+    data = broadcast_to_shape(cast(data, dtype), (*np.shape(ids), *row))
+    ids, rows = expand_dims(ids, (rank,)), np.shape(data)[0] if rank else 0
     lead: tuple[int, ...] = ()
-    if bucket is not None:
-        buckets = -(-shape[0] // bucket)
-        numbers = np.arange(shape[0], dtype=dtype_of(ids)) // bucket
+    if bucket is not None and rows:
+        buckets = -(-rows // bucket)
+        numbers = np.arange(rows, dtype=dtype_of(ids)) // bucket
         wide = np.broadcast_to(numbers.reshape(-1, *[1] * rank), np.shape(ids))
         ids, lead = concatenate([wide, ids], rank), (buckets,)
     kept = len(lead) + 1
@@ -81,7 +81,7 @@ def _reduced(
     found = _SCATTERS[name](
         start,
         ids,
-        reshape(data, (*np.shape(ids)[:-1], *row)),
+        data,
         places,
         indices_are_sorted=is_sorted,
         unique_indices=unique,
@@ -105,25 +105,43 @@ def _segments(
         raise TypeError(f"{name} takes integer segment_ids, got dtype {ids.dtype.name}")
     if rows.dtype in dtypes.BOOLEAN and name in ("segment_sum", "segment_prod"):
         raise TypeError(f"{name} does not accept dtype bool: convert data to an integer dtype")
-    if ids.shape != rows.shape[: ids.ndim]:
-        raise ShapeMismatchError(
-            name, [rows.shape, ids.shape], "segment_ids has an id for each leading element of data"
-        )
-    if bucket_size is not None and (bucket_size < 1 or not ids.ndim):
-        raise ValueError(f"{name} got bucket_size={bucket_size}: it is at least 1, for many ids")
-    count = _number_of_segments(name, segment_ids, ids) if num_segments is None else num_segments
-    if index(count) < 0:
+    _check_shapes(name, rows.shape, ids.shape)
+    if bucket_size is not None:
+        bucket_size = whole_number(name, "bucket_size", bucket_size)
+        if bucket_size < 1 or not ids.ndim:
+            raise ValueError(
+                f"{name} got bucket_size={bucket_size}: it is at least 1, for many ids"
+            )
+    if num_segments is None:
+        count = _number_of_segments(name, segment_ids, ids)
+    else:
+        count = whole_number(name, "num_segments", num_segments)
+    if count < 0:
         raise ValueError(f"{name} got num_segments={count}: it is not negative")
     how = None if mode is None else GatherScatterMode.from_any(mode)
     return _reduced(
         data,
         segment_ids,
         name,
-        index(count),
+        count,
         bool(indices_are_sorted),
         bool(unique_indices),
         bucket_size,
         how,
+    )
+
+
+def _check_shapes(name: str, data: tuple[int, ...], ids: tuple[int, ...]) -> None:
+    """Check that there is a row for each id along the last axis of the ids, or one for all."""
+    if not data or (ids and data[0] in (1, ids[-1])):
+        return
+    advice = ""
+    if len(ids) > 1 and data[: len(ids)] == ids:
+        advice = (
+            f": for ids of rows by several axes write {name}(data.reshape(-1, ...), ids.ravel())"
+        )
+    raise ShapeMismatchError(
+        name, [data, ids], f"segment_ids has an id for each row of data{advice}"
     )
 
 
@@ -152,8 +170,9 @@ def segment_sum(
     """Return the sums of the rows that share an id.
 
     Args:
-      data: an array of shape (*ids, *row), of numbers.
-      segment_ids: integers of shape ids: the segment that each row belongs to.
+      data: an array of shape (n, *row), of numbers; a number, or one row, stands for equal rows.
+      segment_ids: integers of shape (n,): the segment that each row belongs to.  Of shape
+        (..., n) they name several segments for each row.
       num_segments: how many segments there are; while traced it must be given, else it is the
         greatest id and 1.
       indices_are_sorted: a promise that the ids ascend.

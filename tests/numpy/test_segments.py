@@ -53,10 +53,18 @@ def test_values(kind: str, dtype: str, shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("kind", COMBINED)
-def test_ids_of_rank_two_and_of_rank_zero(kind: str) -> None:
-    data, ids = np.arange(12, dtype=np.float32).reshape(2, 3, 2), np.array([[0, 1, 1], [3, 0, 9]])
-    assert_close(segment(kind)(data, ids, 4), reference(kind, data, ids, 4))
-    assert_close(segment(kind)(data, ids, 4, bucket_size=1), reference(kind, data, ids, 4))
+def test_ids_of_rank_two_name_several_segments_for_each_row(kind: str) -> None:
+    data, ids = np.arange(6, dtype=np.float32).reshape(3, 2), np.array([[0, 1, 1], [3, 0, 9]])
+    wanted = reference(kind, np.stack([data, data]), ids, 4)
+    assert_close(segment(kind)(data, ids, 4), wanted)
+    assert_close(segment(kind)(data, ids, 4, bucket_size=1), wanted)
+
+
+@pytest.mark.parametrize("kind", COMBINED)
+def test_one_row_stands_for_equal_rows(kind: str) -> None:
+    wanted = reference(kind, np.full(3, 2, np.float32), np.array([0, 2, 0]), 3)
+    assert_close(segment(kind)(np.float32([2]), np.array([0, 2, 0])), wanted)
+    assert_close(segment(kind)(np.float32(2), np.array([0, 2, 0])), wanted)
     assert segment(kind)(np.float32(2), np.int32(1), 2)[1] == 2
 
 
@@ -68,7 +76,9 @@ def test_ids_out_of_range_are_dropped_or_clipped() -> None:
 
 def test_no_rows() -> None:
     empty = np.zeros((0, 2), np.float32)
-    assert_close(jx.ops.segment_max(empty, np.zeros(0, int), 1), np.float32([[-np.inf] * 2]))
+    for size in (None, 2):
+        found = jx.ops.segment_max(empty, np.zeros(0, int), 1, bucket_size=size)
+        assert_close(found, np.float32([[-np.inf] * 2]))
 
 
 @pytest.mark.parametrize("kind", COMBINED)
@@ -97,6 +107,15 @@ def test_product_of_repeated_ids_has_no_derivative_and_says_so() -> None:
         ((np.ones(3), np.zeros(2, int)), {}, ShapeMismatchError, "an id for each"),
         ((np.ones(2), np.zeros(2, int), -1), {}, ValueError, "num_segments=-1"),
         ((np.ones(2), np.zeros(2, int)), {"bucket_size": 0}, ValueError, "bucket_size=0"),
+        (
+            (np.ones(2), np.zeros(2, int)),
+            {"bucket_size": 2.0},
+            TypeError,
+            "bucket_size=2.0 of type",
+        ),
+        ((np.ones(2), np.zeros(2, int), 2.5), {}, TypeError, "num_segments=2.5 of type float"),
+        ((np.ones((2, 3, 2)), np.zeros((2, 3), int)), {}, ShapeMismatchError, r"ids.ravel\(\)"),
+        ((np.ones(2), np.zeros((), int)), {}, ShapeMismatchError, "an id for each row"),
         ((np.ones(2), np.zeros(2, int)), {"mode": "wrap"}, ValueError, "unknown indexing mode"),
         ((np.zeros(0), np.zeros(0, int)), {}, ValueError, "give num_segments"),
     ],
