@@ -5,7 +5,7 @@ import pytest
 
 import jxkernel as jx
 from jxkernel import source
-from jxkernel.ops.elementwise import add, sin
+from jxkernel.lax import add, sin
 
 
 def eqn_frame(closed, index=0):

@@ -15,8 +15,8 @@ from jxkernel.errors import (
     NonHashableStaticArgumentError,
     UnexpectedTracerError,
 )
+from jxkernel.lax import add, mul, sin
 from jxkernel.ops.broadcast import reduce_sum
-from jxkernel.ops.elementwise import add, mul, sin
 
 X = np.arange(3, dtype=np.float32)
 

@@ -7,7 +7,7 @@ import pytest
 
 import jxkernel as jx
 from jxkernel import events, tree
-from jxkernel.ops.elementwise import add, mul, sin
+from jxkernel.lax import add, mul, sin
 
 X = np.arange(3, dtype=np.float32)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import jxkernel as jx
+from jxkernel.lax import add, mul, sin
 from jxkernel.ops.broadcast import broadcast_in_dim, reduce_sum
-from jxkernel.ops.elementwise import add, mul, sin
 from jxkernel.ops.moving import transpose
 
 A = np.arange(6, dtype=np.float32).reshape(2, 3)

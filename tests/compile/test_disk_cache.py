@@ -19,7 +19,7 @@ import jxkernel as jx
 from jxkernel import events
 from jxkernel.compile import clear_disk_cache, disk_cache, disk_cache_summary
 from jxkernel.config import config, user_cache_folder
-from jxkernel.ops.elementwise import add, mul, sin
+from jxkernel.lax import add, mul, sin
 
 X = np.arange(3, dtype=np.float32)
 
@@ -348,7 +348,7 @@ def test_threads_that_compile_at_once_agree():
 SCRIPT = """
 import numpy as np, jxkernel as jx
 from jxkernel.compile import disk_cache_summary
-from jxkernel.ops.elementwise import add, sin
+from jxkernel.lax import add, sin
 x = np.arange(3, dtype=np.float32)
 y = np.asarray(jx.jit(lambda x: add(sin(x), x))(x))
 assert np.allclose(y, np.sin(x) + x)

@@ -5,7 +5,7 @@ import numpy as np
 import jxkernel as jx
 from jxkernel import events
 from jxkernel.config import post_hook
-from jxkernel.ops.elementwise import sin
+from jxkernel.lax import sin
 
 X = np.arange(3, dtype=np.float32)
 

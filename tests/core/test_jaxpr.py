@@ -8,8 +8,8 @@ from jxkernel.core.checking import check_jaxpr
 from jxkernel.core.jaxpr import Literal, Var
 from jxkernel.core.printing import equation_text, jaxpr_text
 from jxkernel.errors import JaxprTypeError
+from jxkernel.lax import add, mul, sin
 from jxkernel.ops.broadcast import reduce_sum
-from jxkernel.ops.elementwise import add, mul, sin
 
 X = np.arange(3, dtype=np.float32)
 

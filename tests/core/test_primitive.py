@@ -6,7 +6,7 @@ import pytest
 import jxkernel as jx
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.errors import UndefinedRuleError
-from jxkernel.ops.elementwise import mul
+from jxkernel.lax import mul
 
 
 @pytest.fixture

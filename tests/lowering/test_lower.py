@@ -6,8 +6,8 @@ import pytest
 import jxkernel as jx
 from jxkernel.core.primitive import Primitive
 from jxkernel.errors import UndefinedRuleError
+from jxkernel.lax import add, mul, sin
 from jxkernel.lowering import lower_program
-from jxkernel.ops.elementwise import add, mul, sin
 
 X = np.arange(3, dtype=np.float32)
 

@@ -13,10 +13,10 @@ import pytest
 
 import jxkernel as jx
 from jxkernel.events import ConstantCaptured, TraceTimeEffect, listen
+from jxkernel.lax import add, mul, neg
 from jxkernel.observe.marks import LETTERS, FunctionMap, NameFact, Provenance
 from jxkernel.observe.names import describe
 from jxkernel.observe.provenance import provenance, watch
-from jxkernel.ops.elementwise import add, mul, neg
 
 ONES = np.ones(4, np.float32)
 TABLE = np.arange(4, dtype=np.float32)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from jxkernel.lax import add, mul
 from jxkernel.observe.marks import Provenance
-from jxkernel.ops.elementwise import add, mul
 from tests.observe.test_provenance import map_of, see
 
 ONES = np.ones(4, np.float32)

@@ -21,9 +21,9 @@ from jxkernel.events import (
     listening_to,
     span,
 )
+from jxkernel.lax import add, mul, neg
 from jxkernel.observe.explain import LedgerRow, explain, ledger
 from jxkernel.observe.recorder import Recorder
-from jxkernel.ops.elementwise import add, mul, neg
 
 EIGHT = np.ones(8, np.float32)
 pytestmark = pytest.mark.usefixtures("no_earlier_calls")
