@@ -2,21 +2,23 @@
 
 ``dataclasses.dataclass`` writes source for each class and compiles it, three million
 instructions a class; for the classes declared while this package is imported, that was an eighth
-of the import.  ``record`` leaves it the fields and the slots and adds methods that are closures
-over them.  ``dataclasses.fields``, ``replace``, ``asdict``, ``copy`` and ``pickle`` work as ever.
+of the import.  ``record`` makes the class itself, once, with methods that are closures over the
+fields, and asks ``dataclass`` only when somebody asks for what it gives: ``dataclasses.fields``,
+``replace``, ``asdict``, ``copy`` and ``pickle`` work as ever.
 
 It is the lowest module of all: the standard library only.
 """
 
 import inspect
 from collections.abc import Callable
-from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields, replace
 from operator import attrgetter
 from typing import Any, TypeVar, dataclass_transform
 
 __all__ = ["record"]
 
 ClassT = TypeVar("ClassT", bound=type)
+Fields = dict[str, Field[Any]]
 
 _put = object.__setattr__
 
@@ -25,7 +27,7 @@ _put = object.__setattr__
 def record(
     *, frozen: bool = True, eq: bool = True, kw_only: bool = False, weakref_slot: bool = False
 ) -> Callable[[ClassT], ClassT]:
-    """Make a slotted dataclass of the decorated class.
+    """Make a slotted dataclass of the decorated class, whose methods do not use ``super()``.
 
     Args:
       frozen: whether its fields cannot be assigned; then it has a hash.
@@ -35,30 +37,45 @@ def record(
     """
 
     def declare(cls: ClassT) -> ClassT:
-        made: Any = dataclass(
-            init=False, repr=False, eq=False, slots=True, kw_only=kw_only, weakref_slot=weakref_slot
-        )(cls)
-        own = fields(made)
-        made.__init__ = _initializer(made, own)
-        made.__repr__ = _repr
-        made.__signature__ = _Signature()
-        if eq:
-            _add_equality(made, own, frozen)
-        if frozen:
-            made.__setattr__ = made.__delattr__ = _refuse
-            made.__getstate__, made.__setstate__ = _get_state, _set_state
+        added = _declared_fields(cls, kw_only)
+        own = {**getattr(cls, "__record__", {}), **added}
+        members = {name: value for name, value in vars(cls).items() if name not in _LEFT_OUT}
+        for name in added:
+            members.pop(name, None)
+        members["__qualname__"] = cls.__qualname__
+        members["__slots__"] = (*added, *(["__weakref__"] if weakref_slot else []))
+        members["__record__"] = own
+        members["__match_args__"] = tuple(name for name, f in own.items() if not f.kw_only)
+        members["__init__"] = _initializer(cls, own)
+        members.update(_METHODS)
+        members.update(_equality(own, frozen) if eq else {})
+        members.update(_FROZEN if frozen else {})
+        made: Any = type(cls)(cls.__name__, cls.__bases__, members)
         return made
 
     return declare
 
 
-def _initializer(made: Any, own: tuple[Field[Any], ...]) -> Callable[..., None]:
-    name: str = made.__name__
-    check: Callable[[Any], None] | None = getattr(made, "__post_init__", None)
-    names = [f.name for f in own]
-    positional = [f.name for f in own if not f.kw_only]
-    defaults = {f.name: f.default for f in own if f.default is not MISSING}
-    factories = {f.name: f.default_factory for f in own if f.default_factory is not MISSING}
+def _declared_fields(cls: type, kw_only: bool) -> Fields:
+    """Return the fields that a class itself declares, by name."""
+    found: Fields = {}
+    for name, annotation in inspect.get_annotations(cls).items():
+        given = vars(cls).get(name, MISSING)
+        one: Field[Any] = given if isinstance(given, Field) else field(default=given)
+        one.name, one.type = name, annotation
+        one.kw_only = kw_only if one.kw_only is MISSING else one.kw_only
+        found[name] = one
+    return found
+
+
+def _initializer(cls: type, own: Fields) -> Callable[..., None]:
+    name, check = cls.__name__, getattr(cls, "__post_init__", None)
+    names = [*own]
+    positional = [f.name for f in own.values() if not f.kw_only]
+    defaults = {f.name: f.default for f in own.values() if f.default is not MISSING}
+    factories = {
+        f.name: f.default_factory for f in own.values() if f.default_factory is not MISSING
+    }
     known = frozenset(names)
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -89,8 +106,8 @@ def _mismatch(name: str, names: list[str], values: dict[str, Any]) -> str:
     return f"{name}() has no fields named {', '.join(unknown)}"
 
 
-def _add_equality(made: Any, own: tuple[Field[Any], ...], frozen: bool) -> None:
-    compared = [f.name for f in own if f.compare]
+def _equality(own: Fields, frozen: bool) -> dict[str, Any]:
+    compared = [f.name for f in own.values() if f.compare]
     # One name more, so that the result is a tuple however many fields there are.
     key = attrgetter(*compared, "__class__", "__class__")
 
@@ -100,13 +117,17 @@ def _add_equality(made: Any, own: tuple[Field[Any], ...], frozen: bool) -> None:
     def __hash__(self: Any) -> int:
         return hash(key(self))
 
-    made.__eq__ = __eq__
-    made.__hash__ = __hash__ if frozen else None
+    return {"__eq__": __eq__, "__hash__": __hash__ if frozen else None}
 
 
 def _repr(self: Any) -> str:
-    shown = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if f.repr]
+    own: Fields = type(self).__record__
+    shown = [f"{f.name}={getattr(self, f.name)!r}" for f in own.values() if f.repr]
     return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+def _replace(self: Any, /, **changes: Any) -> Any:
+    return replace(self, **changes)
 
 
 def _refuse(self: Any, name: str, value: Any = None) -> None:
@@ -114,12 +135,27 @@ def _refuse(self: Any, name: str, value: Any = None) -> None:
 
 
 def _get_state(self: Any) -> list[Any]:
-    return [getattr(self, f.name) for f in fields(self)]
+    return [getattr(self, name) for name in type(self).__record__]
 
 
 def _set_state(self: Any, state: list[Any]) -> None:
-    for f, value in zip(fields(self), state, strict=True):
-        _put(self, f.name, value)
+    for name, value in zip(type(self).__record__, state, strict=True):
+        _put(self, name, value)
+
+
+class _AsDataclass:
+    """An attribute that ``dataclasses`` asks a class for: had from a dataclass of its fields."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        own: Fields = owner.__record__
+        hints = {name: f.type for name, f in own.items()}
+        made: Any = type(owner.__name__, (), {"__annotations__": hints, **own})
+        found = getattr(dataclass(init=False, repr=False, eq=False)(made), self._name)
+        setattr(owner, self._name, found)
+        return found
 
 
 class _Signature:
@@ -142,3 +178,19 @@ def _parameter(given: Field[Any]) -> inspect.Parameter:
         default=default,
         annotation=given.type,
     )
+
+
+_LEFT_OUT = ("__dict__", "__weakref__")
+_DATACLASS = ("__dataclass_fields__", "__dataclass_params__")
+_METHODS: dict[str, Any] = {
+    "__repr__": _repr,
+    "__replace__": _replace,
+    "__signature__": _Signature(),
+    **{name: _AsDataclass(name) for name in _DATACLASS},
+}
+_FROZEN: dict[str, Any] = {
+    "__setattr__": _refuse,
+    "__delattr__": _refuse,
+    "__getstate__": _get_state,
+    "__setstate__": _set_state,
+}
