@@ -185,7 +185,14 @@ def _logaddexp(x: Any, y: Any) -> Any:
     first = ge(x, y) if real else ge(real_part(x), real_part(y))
     apart = select(first, neg(difference), difference)
     joined = add(select(first, x, y), exponential.log1p(exponential.exp(apart)))
-    return select(undefined, max(x, y) if real else add(x, y), joined)
+    if real:
+        return select(undefined, max(x, y), joined)
+    # The imaginary part is that of a logarithm: from -π to π.
+    angle = imaginary_part(joined)
+    turns = rounding.round(div(angle, 2 * pi), rounding.RoundingMethod.TO_NEAREST_EVEN)
+    return select(
+        undefined, add(x, y), with_parts(real_part(joined), sub(angle, mul(turns, 2 * pi)))
+    )
 
 
 logaddexp = binary_function(

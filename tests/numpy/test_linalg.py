@@ -243,6 +243,9 @@ def test_lstsq_residuals() -> None:
     np.testing.assert_allclose(residuals, np.sum((b - a @ x) ** 2, 0), rtol=1e-4)
     assert L.lstsq(a, b, numpy_resid=True)[1].shape == (3,)
     assert L.lstsq(a.T, rows.real(2), numpy_resid=True)[1].shape == (0,)
+    exact = np.eye(2, 1, dtype="f")
+    curved = jx.jit(jx.hessian(lambda b: L.lstsq(exact, b)[1][0]))(exact[:, 0])
+    np.testing.assert_allclose(curved, np.diag([0.0, 2.0]), atol=1e-6)
     assert L.lstsq(np.ones((3, 2), "f"), rows.real(3), numpy_resid=True)[1].shape == (0,)
     assert L.lstsq(np.zeros((0, 3), "f"), np.zeros(0, "f"))[0].shape == (3,)
 

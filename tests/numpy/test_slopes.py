@@ -156,6 +156,15 @@ def test_values_of_logaddexp_at_infinities_and_nan():
     assert np.asarray(jnp.logaddexp(z, z))[2].real == INF
 
 
+def test_logaddexp_of_complex_numbers_is_a_logarithm():
+    x, y = np.complex64([1 + 9j, -4j, 2j]), np.complex64([0.5 - 5j, 0.3, 2j])
+    found, slope = jx.jit(lambda x, y: jx.jvp(jnp.logaddexp, (x, y), (x, y)))(x, y)
+    np.testing.assert_allclose(found, np.log(np.exp(x) + np.exp(y)), rtol=1e-5)
+    whole = np.exp(x) + np.exp(y)
+    np.testing.assert_allclose(slope, (x * np.exp(x) + y * np.exp(y)) / whole, rtol=1e-5)
+    np.testing.assert_allclose(jnp.logaddexp2(x, y), np.log(2**x + 2**y) / np.log(2), rtol=1e-5)
+
+
 # ---------------------------------------------------------------- integers
 
 I8, I32, U8 = np.int8, np.int32, np.uint8

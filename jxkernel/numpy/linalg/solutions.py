@@ -22,6 +22,7 @@ from jxkernel.numpy.linalg.operands import (
     inexact,
     matmul,
 )
+from jxkernel.numpy.means import squared_modulus
 from jxkernel.numpy.promotion import argument_aval, broadcast_shapes, broadcast_to_shape, cast
 from jxkernel.numpy.reductions import sum as total
 from jxkernel.numpy.selection import where
@@ -128,14 +129,14 @@ def _least_squares(a: Any, b: Any, rcond: Any) -> tuple[Any, Any, Any, Any]:
     if not m or not n:
         solution = zeros((n, np.shape(y)[1]), x.dtype)
         rank = zeros((), np.int32)
-        return solution, total(abs(y) ** 2, axis=0), rank, zeros((0,), s_dtype)
+        return solution, total(squared_modulus(y), axis=0), rank, zeros((0,), s_dtype)
     u, s, vh = svd(x, full_matrices=False)
     smallest = cast(rcond, s_dtype) * s[0]
     counted = (s > smallest) & (s > 0)
     safe = where(counted, s, 1)
     scaled = where(counted[:, None], matmul(adjoint(u), y) / cast(safe, x.dtype)[:, None], 0)
     solution = matmul(adjoint(vh), scaled)
-    residuals = total(abs(y - matmul(x, solution)) ** 2, axis=0)
+    residuals = total(squared_modulus(y - matmul(x, solution)), axis=0)
     return solution, residuals, total(counted, dtype=np.int32), s
 
 
