@@ -12,6 +12,7 @@ import jxkernel.numpy as jnp
 from jxkernel.config import enable_x64
 from jxkernel.errors import ConcretizationTypeError
 from jxkernel.scipy import special
+from tests.ops.checking import quickly
 from tests.scipy.special_rows import ROWS, Row
 from tests.tolerances import tolerance
 
@@ -194,6 +195,13 @@ def test_entropy_terms_have_slopes_at_zero_weight() -> None:
     assert jx.grad(lambda x: special.boxcox(3.0, x))(0.0) == pytest.approx(np.log(3) ** 2 / 2)
 
 
+def test_kummers_slope_in_x_has_those_of_its_parameters() -> None:
+    # That of a/b ₁F₁(a + 1; b + 1; x) in a: at 0 it is ₁F₁(1; b + 1; x)/b, else by differences.
+    wanted = [reference.hyp1f1(1.0, 1.5, 0.3) / 0.5, 2.954352372]
+    slopes = quickly(jx.vmap(jx.grad(jx.grad(special.hyp1f1, 2)), (0, None, None)))
+    np.testing.assert_allclose(slopes(np.float32([0.0, 0.5]), 0.5, 0.3), wanted, rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("call", "kind", "message"),
     [
@@ -284,6 +292,7 @@ BY_PARAMETER = [
     (special.hyp2f1, (-1.0, 0.3, 0.5, 0.5), (0.221674823, -1.0, 0.6, -0.6)),
     (special.hyp2f1, (-1.0, 0.0, 0.5, -1.0), (0.0, 2.0, 0.0, 0.0)),
     (special.hyp2f1, (-1.0, 0.5, 0.5, -1.0), (-1.386294361, 2.0, -2.0, -1.0)),
+    (special.hyp2f1, (0.5, 2.0, 2.0, 0.95), (13.397318, 6.164981, -6.164981, 44.721360)),
 ]
 
 

@@ -299,6 +299,15 @@ SLOPES: dict[str, tuple[Any, list[tuple[float, float]]]] = {
     ),
     "binom.logpmf of no success": (lambda p: stats.binom.logpmf(0.0, 5.0, p), [(0.0, -5.0)]),
     "binom.pmf of success alone": (lambda p: stats.binom.pmf(5.0, 5.0, p), [(1.0, 5.0)]),
+    "slope of binom.pmf": (
+        lambda p: jx.jvp(lambda p: stats.binom.pmf(0.0, 5.0, p), (p,), (1.0,))[1],
+        [(0.0, 20.0)],
+    ),
+    "cauchy.ppf": (stats.cauchy.ppf, [(0.5, np.pi), (0.25, 2 * np.pi), (0.75, 2 * np.pi)]),
+    "slope of gennorm.logpdf of a cube": (
+        jx.grad(lambda x: stats.gennorm.logpdf(x, 3.0)),
+        [(0.0, 0.0), (1.0, -6.0)],
+    ),
 }
 
 

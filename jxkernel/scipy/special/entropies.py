@@ -1,11 +1,13 @@
 """Elementary functions with care at their edges: x log y, entropies, logits, power transforms."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import jxkernel.numpy as jnp
 from jxkernel.api.custom import custom_jvp
+from jxkernel.core.zeros import Zero
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.ufuncs import inexact, unary_function
 from jxkernel.ops.exponential import logistic
@@ -70,11 +72,16 @@ def _xlogy(x: Any, y: Any) -> Any:
     return jnp.where(jnp.isnan(y), y, value)
 
 
-@_xlogy.defjvp
+@partial(_xlogy.defjvp, symbolic_zeros=True)
 def _xlogy_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     x, y = primals
     ratio = x / jnp.where((x == 0) & (y == 0), 1, y)
-    return _xlogy(x, y), tangents[0] * jnp.log(y) + tangents[1] * ratio
+    return _xlogy(x, y), _moved(tangents, (jnp.log(y), ratio))
+
+
+def _moved(tangents: Any, slopes: Any) -> Any:
+    """Return Σ tᵢ sᵢ; a slope of what stands still may be infinite."""
+    return sum(t * s for t, s in zip(tangents, slopes, strict=True) if type(t) is not Zero)
 
 
 @fused
@@ -101,11 +108,11 @@ def _xlog1py(x: Any, y: Any) -> Any:
     return jnp.where(jnp.isnan(y), y, value)
 
 
-@_xlog1py.defjvp
+@partial(_xlog1py.defjvp, symbolic_zeros=True)
 def _xlog1py_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     x, y = primals
     ratio = x / jnp.where((x == 0) & (y == -1), 1, 1 + y)
-    return _xlog1py(x, y), tangents[0] * jnp.log1p(y) + tangents[1] * ratio
+    return _xlog1py(x, y), _moved(tangents, (jnp.log1p(y), ratio))
 
 
 @fused

@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
+from jxkernel import dtypes
 from jxkernel.api.autodiff import jvp
 from jxkernel.api.custom import custom_jvp
 from jxkernel.api.looping import while_loop
 from jxkernel.api.vectorize import vmap
 from jxkernel.numpy.fusing import fused
 from jxkernel.ops import special as ops
+from jxkernel.ops.identity import stop_gradient
 from jxkernel.scipy.special.elementwise import computed, epsilon
 from jxkernel.scipy.special.gamma_functions import gammasgn
 
@@ -121,6 +123,28 @@ def _is_natural(x: Any) -> Any:
     return (x <= 0) & (x == jnp.floor(x))
 
 
+def _gamma_ratio(tops: tuple[Any, ...], bottoms: tuple[Any, ...]) -> Any:
+    """Return Π Γ(top) / Π Γ(bottom), which is 0 where a bottom is a pole.
+
+    Around a pole -n, where z = e - n, 1/Γ(z) is (-1)ⁿ n! e (1 - ψ(n + 1) e) + O(e³).
+    """
+    size: Any = 0.0
+    factor, zero = 1.0, False
+    for top in tops:
+        size, factor = size + ops.lgamma(top), factor * gammasgn(top)
+    for bottom in bottoms:
+        pole, place = _is_natural(bottom), stop_gradient(bottom)
+        beside = bottom - place
+        around = (1 - 2 * (place % 2)) * beside * (1 - ops.digamma(1 - place) * beside)
+        safe = jnp.where(pole, 1, bottom)
+        size = size + jnp.where(pole, ops.lgamma(1 - place), -ops.lgamma(safe))
+        factor = factor * jnp.where(pole, around, gammasgn(safe))
+        zero = zero | pole
+    # The value at a pole is 0 however great its slope is.
+    most = 0.9 * float(np.log(dtypes.finfo(size.dtype).max))
+    return factor * jnp.exp(jnp.where(zero, jnp.minimum(size, most), size))
+
+
 # ---------------------------------------------------------------- Kummer
 
 
@@ -135,11 +159,7 @@ def _far_left(a: Any, b: Any, x: Any) -> Any:
         growing = growing | (abs(following) > abs(term))
         term = jnp.where(growing, 0, following)
         total = total + term
-    rest = b - a
-    pole = _is_natural(rest)
-    safe = jnp.where(pole, 1, rest)
-    size = jnp.exp(ops.lgamma(b) - ops.lgamma(safe) - a * jnp.log(-x))
-    return jnp.where(pole, 0, gammasgn(b) * gammasgn(safe) * size * total)
+    return _gamma_ratio((b,), (b - a,)) * (-x) ** -a * total
 
 
 def _kummer(a: Any, b: Any, x: Any, ends: Any) -> Any:
@@ -172,9 +192,12 @@ def _hyp1f1_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     """In x the slope is a/b ₁F₁(a + 1; b + 1; x) (DLMF 13.3.15); of 1 it is 0, of exp(x) itself."""
     a, b, x = primals
     by_a, by_b = _slopes(lambda a, b: _kummer(a, b, x, jnp.zeros(x.shape, bool)), a, b)
-    value, flat = _hyp1f1(a, b, x), a == 0
-    by_x = a / jnp.where(flat, 1, b) * _hyp1f1(a + 1, b + 1, x)
-    by_x = jnp.where(flat, 0, jnp.where(a == b, value, by_x))
+    value = _hyp1f1(a, b, x)
+    # At poles of b the function is 1 for a = 0, and exp(x) for a = b.
+    special = _is_natural(b) & ((a == 0) | (a == b))
+    safe = jnp.where(special, 1, b)
+    by_x = a / safe * _hyp1f1(a + 1, safe + 1, x)
+    by_x = jnp.where(special, jnp.where(a == 0, 0, value), by_x)
     return value, tangents[0] * by_a + tangents[1] * by_b + tangents[2] * by_x
 
 
@@ -198,18 +221,6 @@ def hyp1f1(a: Any, b: Any, x: Any) -> Any:
 
 
 # ---------------------------------------------------------------- Gauss
-
-
-def _gamma_ratio(tops: tuple[Any, ...], bottoms: tuple[Any, ...]) -> Any:
-    """Return Π Γ(top) / Π Γ(bottom), which is 0 where a bottom is a pole."""
-    size, sign, zero = 0.0, 1.0, False
-    for top in tops:
-        size, sign = size + ops.lgamma(top), sign * gammasgn(top)
-    for bottom in bottoms:
-        pole = _is_natural(bottom)
-        safe = jnp.where(pole, 1, bottom)
-        size, sign, zero = size - ops.lgamma(safe), sign * gammasgn(safe), zero | pole
-    return jnp.where(zero, 0, sign * jnp.exp(size))
 
 
 def _at_unit_interval(a: Any, b: Any, c: Any, x: Any) -> Any:

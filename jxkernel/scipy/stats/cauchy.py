@@ -46,12 +46,13 @@ def _logsf(z: Any) -> Any:
 
 
 def _ppf(q: Any) -> Any:
-    """Return -1/tan(πq), from the nearer end."""
+    """Return tan(π(q - 1/2)), towards the ends as ∓1/tan of π times what is left."""
     upper = q > 0.5
-    inner = jnp.where(upper, 1 - q, q)
-    size = 1 / jnp.tan(pi * jnp.where(inner == 0.5, 0.25, inner))
-    size = jnp.where(inner == 0.5, 0, size)
-    return jnp.where(upper, size, -size)
+    rest = jnp.where(upper, 1 - q, q)
+    middle = rest > 0.25
+    size = 1 / jnp.tan(pi * jnp.where(middle, 0.25, rest))
+    inner = jnp.tan(pi * jnp.where(middle, q - 0.5, 0))
+    return jnp.where(middle, inner, jnp.where(upper, size, -size))
 
 
 def _isf(q: Any) -> Any:

@@ -21,10 +21,9 @@ __all__ = [
 
 
 def _power(z: Any, beta: Any) -> Any:
-    """Return |z|ᵝ, from β = 2 on as a power of z², which has its second derivative at 0."""
-    smooth = beta >= 2
-    squares = jnp.where(smooth, z * z, 1) ** (beta / 2)
-    return jnp.where(smooth, squares, abs(z) ** jnp.where(smooth, 1, beta))
+    """Return |z|ᵝ; its second derivative at 0 is that of z² where β is 2, else 0."""
+    middle = z == 0
+    return jnp.where(middle, z * z * (beta == 2), abs(jnp.where(middle, 1, z)) ** beta)
 
 
 def _logpdf(z: Any, beta: Any) -> Any:
