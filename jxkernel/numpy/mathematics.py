@@ -190,9 +190,9 @@ def _logaddexp(x: Any, y: Any) -> Any:
     # The imaginary part is that of a logarithm: from -π to π.
     angle = imaginary_part(joined)
     turns = rounding.round(div(angle, 2 * pi), rounding.RoundingMethod.TO_NEAREST_EVEN)
-    return select(
-        undefined, add(x, y), with_parts(real_part(joined), sub(angle, mul(turns, 2 * pi)))
-    )
+    principal = with_parts(real_part(joined), sub(angle, mul(turns, 2 * pi)))
+    principal = cast(principal, dtype_of(x), abstractify(joined).weak_type)
+    return select(undefined, add(x, y), principal)
 
 
 logaddexp = binary_function(
