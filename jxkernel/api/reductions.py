@@ -263,9 +263,11 @@ def scatter_apply(
     (y,) = scatter_apply_p.bind(
         operand,
         scatter_indices,
-        filled(integers(update_shape), zero_scalar(scalar)),
+        filled(integers("scatter_apply", "update_shape", update_shape), zero_scalar(scalar)),
         computation=closed,
-        dimension_numbers=ScatterDimensionNumbers(*map(integers, dimension_numbers)),
+        dimension_numbers=ScatterDimensionNumbers(
+            *[integers("scatter_apply", "dimension_numbers", axes) for axes in dimension_numbers]
+        ),
         indices_are_sorted=bool(indices_are_sorted),
         unique_indices=bool(unique_indices),
         mode=GatherScatterMode.from_any(mode),

@@ -25,7 +25,7 @@ from jxkernel.ops.moving import transpose
 from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.shape import reshape, squeeze
 from jxkernel.ops.slicing import index_in_dim
-from jxkernel.ops.structural import canonical_axes, canonical_axis, listed, whole_number
+from jxkernel.ops.structural import canonical_axes, canonical_axis, listed, sequence, whole_number
 
 __all__ = [
     "cross",
@@ -481,9 +481,13 @@ def _summed_axes(
                 f"tensordot(axes={count}) needs as many axes, got shapes {a.shape} and {b.shape}"
             )
         return tuple(range(a.ndim - count, a.ndim)), tuple(range(count))
-    first, second = axes
-    left = canonical_axes("tensordot", listed(first), a.ndim)
-    right = canonical_axes("tensordot", listed(second), b.ndim)
+    pair = sequence("tensordot", "axes", axes, "two sequences of axes")
+    if len(pair) != 2:
+        raise ValueError(
+            f"tensordot got axes={axes!r:.100}: it is a number or two sequences of axes"
+        )
+    left = canonical_axes("tensordot", listed(pair[0]), a.ndim)
+    right = canonical_axes("tensordot", listed(pair[1]), b.ndim)
     if len(left) != len(right):
         raise ValueError(f"tensordot got {len(left)} axes to pair with {len(right)}")
     return left, right

@@ -149,6 +149,7 @@ def array(
     if order not in ("K", "C", None):
         raise NotImplementedError(f"array(order={order!r}): device arrays are in order 'C' only")
     result = _from_object(object, user_dtype(dtype, "array"), copy)
+    ndmin = whole_number("array", "ndmin", ndmin)
     if ndmin > result.ndim:
         result = broadcast_to_shape(result, (1,) * (ndmin - result.ndim) + result.shape)
     return placed(result, device, out_sharding)

@@ -12,7 +12,7 @@ from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.promotion import argument_aval, broadcast_shapes
 from jxkernel.numpy.shapes import expand_dims, moveaxis
 from jxkernel.numpy.shapes import squeeze as without_ones
-from jxkernel.ops.structural import canonical_axis, listed
+from jxkernel.ops.structural import canonical_axis, listed, sequence
 
 __all__ = ["apply_along_axis", "apply_over_axes", "vectorize"]
 
@@ -99,6 +99,9 @@ def vectorize(
     >>> dot(jnp.ones((2, 3)), jnp.ones(3))
     Array([3., 3.], dtype=float32)
     """
+    if not isinstance(signature, (str, type(None))):
+        raise TypeError(f"vectorize got signature={signature!r:.100}: it is a string or None")
+    excluded = sequence("vectorize", "excluded", excluded, "positions and names")
     cores = None if signature is None else _parsed(signature)
     fixed_names = {name for name in excluded if isinstance(name, str)}
     fixed_places = {place for place in excluded if isinstance(place, int)}

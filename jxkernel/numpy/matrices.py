@@ -1,6 +1,5 @@
 """Matrices by their diagonals: triangles, diagonals, traces, and the positions of these."""
 
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -287,9 +286,10 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
     >>> [part.tolist() for part in jnp.diag_indices(3)]
     [[0, 1, 2], [0, 1, 2]]
     """
+    ndim = whole_number("diag_indices", "ndim", ndim)
     if ndim < 1:
         raise ValueError(f"diag_indices needs at least one axis, got ndim={ndim}")
-    return (asarray(np.arange(whole_number("diag_indices", "n", n))),) * index(ndim)
+    return (asarray(np.arange(whole_number("diag_indices", "n", n))),) * ndim
 
 
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:
@@ -307,14 +307,18 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
     return diag_indices(sizes[0], len(sizes))
 
 
+def _indexed_sizes(name: str, n: Any, k: Any, m: Any) -> tuple[int, int, int]:
+    rows = whole_number(name, "n", n)
+    return rows, whole_number(name, "k", k), rows if m is None else whole_number(name, "m", m)
+
+
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
     """Return the positions on and below diagonal ``k`` of a matrix of ``n`` rows, ``m`` columns.
 
     >>> [part.tolist() for part in jnp.tril_indices(2)]
     [[0, 1, 1], [0, 0, 1]]
     """
-    n = whole_number("tril_indices", "n", n)
-    rows, columns = np.tril_indices(n, index(k), None if m is None else index(m))
+    rows, columns = np.tril_indices(*_indexed_sizes("tril_indices", n, k, m))
     return asarray(rows), asarray(columns)
 
 
@@ -324,8 +328,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
     >>> [part.tolist() for part in jnp.triu_indices(2)]
     [[0, 0, 1], [0, 1, 1]]
     """
-    n = whole_number("triu_indices", "n", n)
-    rows, columns = np.triu_indices(n, index(k), None if m is None else index(m))
+    rows, columns = np.triu_indices(*_indexed_sizes("triu_indices", n, k, m))
     return asarray(rows), asarray(columns)
 
 

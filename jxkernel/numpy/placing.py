@@ -112,8 +112,8 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
     Array([1, 0, 2], dtype=int32)
     """
     argument_aval("trim_zeros", filt)
-    kept = trim.lower()
-    if kept not in ("f", "b", "fb", "bf"):
+    kept = trim.lower() if isinstance(trim, str) else trim
+    if isinstance(kept, list) or kept not in ("f", "b", "fb", "bf"):
         raise ValueError(f"trim_zeros got trim {trim!r}: it is 'f', 'b' or 'fb'")
     if is_unknown(filt):
         raise ConcretizationTypeError(

@@ -204,6 +204,8 @@ def polyval(p: Any, x: Any, *, unroll: int | None = None) -> Any:
     Array([ 1, 19], dtype=int32)
     """
     p, x = promote_dtypes("polyval", p, x)
+    if np.ndim(p) != 1:
+        raise ValueError(f"polyval takes a vector of coefficients, got shape {np.shape(p)}")
     shape = np.shape(x)
     result = broadcast_in_dim(dtypes.dtype(p).type(0), shape, ())
     for place in range(np.shape(p)[0]):

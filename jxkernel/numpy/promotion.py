@@ -101,6 +101,11 @@ def cast(x: Any, dtype: Any, weak_type: bool = False) -> Any:
             raise KeyTypeError(f"a conversion to {dtype.name}", aval.short())
     elif np.ndim(x) == 0 and not is_symbolic(x):
         return _cast_scalar(x, dtype, weak_type)
+    elif isinstance(x, (list, tuple)):
+        raise TypeError(
+            f"arrays and numbers are taken here, got {x!r:.100} of type {type(x).__name__}: write "
+            "jnp.asarray(...) around it"
+        )
     elif not weak_type and not is_symbolic(x) and x.dtype == dtype:
         return x
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type)

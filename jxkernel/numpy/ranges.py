@@ -16,6 +16,7 @@ from jxkernel.numpy.promotion import (
     cast,
     check_arguments,
     inexact_dtype,
+    joint_shape,
     promote_dtypes,
 )
 from jxkernel.numpy.shapes import moveaxis
@@ -150,7 +151,7 @@ def _ends(start: Any, stop: Any, dtype: Any) -> tuple[Any, Any, Any]:
 
 
 def _line(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> Any:
-    shape = np.broadcast_shapes(np.shape(start), np.shape(stop))
+    shape = joint_shape("linspace", [np.shape(start), np.shape(stop)])
     first, last = (broadcast_to_shape(cast(x, dtype), shape) for x in (start, stop))
     intervals = num - 1 if endpoint else num
     if num <= 1:
@@ -233,7 +234,7 @@ def logspace(
     >>> jnp.logspace(0, 3, 4, base=2)
     Array([1., 2., 4., 8.], dtype=float32)
     """
-    check_arguments("logspace", start, stop)
+    check_arguments("logspace", start, stop, base)
     exponents = linspace(start, stop, num, endpoint, axis=axis)
     result = base**exponents
     return result if dtype is None else astype(result, dtype)

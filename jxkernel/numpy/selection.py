@@ -29,6 +29,7 @@ from jxkernel.numpy.taking import nonzero
 from jxkernel.ops.complex import complex as with_parts
 from jxkernel.ops.select import select as selected
 from jxkernel.ops.select import select_n
+from jxkernel.ops.structural import sequence
 
 __all__ = ["choose", "nan_to_num", "select", "where"]
 
@@ -114,7 +115,8 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     >>> jnp.select([x < 2, x < 6], [x, 10 * x], default=-1)
     Array([ 1, 50, -1], dtype=int32)
     """
-    conditions, choices = list(condlist), list(choicelist)
+    conditions = sequence("select", "condlist", condlist, "arrays")
+    choices = sequence("select", "choicelist", choicelist, "arrays")
     if len(conditions) != len(choices) or not choices:
         raise ValueError(f"select got {len(conditions)} conditions for {len(choices)} choices")
     check_arguments("select", *conditions, *choices, default)
@@ -138,7 +140,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
     Array([10,  2, 30], dtype=int32)
     """
     refuse_out("choose", out)
-    parts = list(choices)
+    parts = sequence("choose", "choices", choices, "arrays")
     check_arguments("choose", a, *parts)
     a = asarray(a)
     if mode == "raise":

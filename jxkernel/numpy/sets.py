@@ -23,7 +23,7 @@ from jxkernel.numpy.shapes import moveaxis, ravel, reshape
 from jxkernel.numpy.sorting import argsort, lexsort, searchsorted, sort
 from jxkernel.numpy.taking import nonzero, take
 from jxkernel.numpy.updating import IndexUpdater
-from jxkernel.ops.structural import canonical_axis
+from jxkernel.ops.structural import canonical_axis, whole_number
 
 __all__ = [
     "intersect1d",
@@ -119,7 +119,7 @@ def unique(
         parts = reshape(moved, (moved.shape[0], int(np.prod(axis_shape))))
     order, begins, inverse = _grouped(parts, equal_nan)
     # One more than is wanted, so that the last of a known size has an end as well.
-    bounds = _bounds(begins, None if size is None else size + 1)
+    bounds = _bounds(begins, None if size is None else whole_number("unique", "size", size) + 1)
     starts = bounds[:-1]
     count = begins.sum()
     first = take(order, starts, 0, mode="fill", fill_value=0)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy.creation import asarray, user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import less, less_equal
@@ -30,7 +31,7 @@ from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.select import select
 from jxkernel.ops.shape import rev
 from jxkernel.ops.sort import sort as sorted_along
-from jxkernel.ops.structural import canonical_axis, whole_number
+from jxkernel.ops.structural import canonical_axis, sequence, whole_number
 
 __all__ = [
     "argpartition",
@@ -162,7 +163,8 @@ def lexsort(keys: Any, axis: int = -1, *, batch_size: int = 16) -> Any:
     >>> jnp.lexsort((names, surnames))
     Array([1, 2, 0], dtype=int32)
     """
-    parts = [asarray(key) for key in keys]
+    parts = [asarray(key) for key in sequence("lexsort", "keys", keys, "arrays")]
+    batch_size = whole_number("lexsort", "batch_size", batch_size)
     if not parts:
         raise TypeError("lexsort needs at least one key")
     if len({part.shape for part in parts}) > 1:
@@ -290,6 +292,10 @@ def searchsorted(
     if aval.ndim != 1:
         raise ValueError(f"searchsorted needs a sorted array of rank 1, got shape {aval.shape}")
     if sorter is not None:
+        if argument_aval("searchsorted", sorter, 3).shape != aval.shape:
+            raise ShapeMismatchError(
+                "searchsorted", [aval.shape, np.shape(sorter)], "sorter has a place for each of a"
+            )
         a = take(a, sorter)
     return _compared(a, v, side) if method == "compare_all" else _searched(a, v, side)
 

@@ -33,7 +33,7 @@ from jxkernel.numpy.shapes import broadcast_to, expand_dims, ravel, reshape
 from jxkernel.numpy.sorting import searchsorted
 from jxkernel.numpy.updating import IndexUpdater
 from jxkernel.ops.placing import asked_sharding, lie_as, mesh_cast, with_out_sharding
-from jxkernel.ops.structural import whole_number
+from jxkernel.ops.structural import sequence, whole_number
 
 __all__ = [
     "average",
@@ -323,6 +323,8 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     argument_aval("histogram_bin_edges", a)
     a = ravel(a)
     dtype = inexact_dtype(a.dtype)
+    if range is not None and np.shape(range) != (2,):
+        raise ValueError(f"histogram got range={range!r:.100}: it is the pair (least, greatest)")
     low, high = range if range is not None else (_least(a), _greatest(a))
     low, high = asarray(low, dtype), asarray(high, dtype)
     flat = low == high
@@ -422,9 +424,13 @@ def histogramdd(
     """
     sample = asarray(sample)
     sample = cast(sample, inexact_dtype(sample.dtype))
+    if sample.ndim != 2:
+        raise ValueError(f"histogramdd takes points of shape (n, d), got shape {sample.shape}")
     rank = sample.shape[1]
     each = [bins] * rank if np.ndim(bins) == 0 else list(bins)
-    ranges = [None] * rank if range is None else list(range)
+    ranges = (
+        [None] * rank if range is None else sequence("histogramdd", "range", range, "pairs or None")
+    )
     if len(each) != rank or len(ranges) != rank:
         raise ValueError(
             f"histogramdd got {len(each)} bins and {len(ranges)} ranges for {rank} axes"
@@ -434,6 +440,8 @@ def histogramdd(
         asarray(histogram_bin_edges(*part), sample.dtype)
         for part in zip(columns, each, ranges, strict=True)
     ]
+    if weights is not None:
+        argument_aval("histogramdd", weights, 3)
     counts = _boxes(tuple(columns), tuple(edges), weights)
     if density:
         for axis, line in enumerate(edges):

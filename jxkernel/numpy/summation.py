@@ -27,6 +27,7 @@ from jxkernel.ops.broadcast import reduce_sum
 from jxkernel.ops.moving import transpose
 from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.shape import squeeze
+from jxkernel.ops.structural import sequence
 
 __all__ = ["einsum", "einsum_path"]
 
@@ -247,6 +248,7 @@ def einsum(
     text, arrays = _arguments(subscripts, operands)
     check_arguments("einsum", *arrays)
     if not isinstance(optimize, (str, bool)):
+        optimize = sequence("einsum", "optimize", optimize, "steps, which are tuples of places")
         optimize = tuple(step if isinstance(step, str) else tuple(step) for step in optimize)
     preferred = user_dtype(preferred_element_type, "einsum")
     how = (text, optimize, precision, preferred)

@@ -469,7 +469,12 @@ def repeat(
             raise ShapeError(f"repeat got repeats={repeats}: it is not negative")
         return _repeated_equally(a, int(repeats), axis)
     if total_repeat_length is not None:
-        return _repeated_to_length(a, asarray(repeats), axis, index(total_repeat_length))
+        return _repeated_to_length(
+            a,
+            asarray(repeats),
+            axis,
+            whole_number("repeat", "total_repeat_length", total_repeat_length),
+        )
     counts = np.ravel(_known("repeat", repeats))
     if counts.size and counts.dtype.kind not in "iub":
         raise TypeError(f"repeat got repeats={repeats!r:.100}: it takes whole numbers")

@@ -6,7 +6,6 @@ in dtype and shape; a scalar may stand beside any shape, and a Python number tak
 the other operand.
 """
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,6 +33,7 @@ from jxkernel.ops.families import (
 from jxkernel.ops.reference import untyped_numpy
 from jxkernel.ops.rounding import ceil, floor
 from jxkernel.ops.select import select
+from jxkernel.ops.structural import whole_number
 
 __all__ = [
     "add",
@@ -479,7 +479,7 @@ def integer_pow(x: Any, y: int) -> Any:
     >>> lax.integer_pow(jnp.array([2.0, -4.0]), -1).tolist()
     [0.5, -0.25]
     """
-    y = operator.index(y)
+    y = whole_number("integer_pow", "y", y)
     if y < 0 and not dtypes.issubdtype(abstractify(x).dtype, np.inexact):
         raise TypeError(
             f"integer_pow cannot raise integers to the negative power {y}: convert to floats first"

@@ -28,7 +28,7 @@ from jxkernel.ops.precision import (
     canonical_precision,
     precision_attributes,
 )
-from jxkernel.ops.structural import integers, joint_weak_type, multilinear_jvp, zero_cotangents
+from jxkernel.ops.structural import joint_weak_type, multilinear_jvp, zero_cotangents
 
 __all__ = ["DotDimensionNumbers", "batch_matmul", "dot", "dot_general", "dot_general_p"]
 
@@ -36,6 +36,25 @@ Axes = tuple[int, ...]
 DotDimensionNumbers = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
 
 dot_general_p = Primitive("dot_general").define(sharding=divisions.contracting)
+
+
+def _numbers(given: Any) -> Any:
+    """Return dimension numbers as nested tuples of ints.
+
+    Raises:
+      TypeError: they are no two pairs of sequences of whole numbers.
+    """
+    try:
+        (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = given
+        return (
+            (tuple(map(index, lhs_contract)), tuple(map(index, rhs_contract))),
+            (tuple(map(index, lhs_batch)), tuple(map(index, rhs_batch))),
+        )
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"dot_general got dimension_numbers={given!r:.100}: they are ((lhs_contract, "
+            "rhs_contract), (lhs_batch, rhs_batch)), each a sequence of axes"
+        ) from None
 
 
 def dot_general(
@@ -74,11 +93,7 @@ def dot_general(
     if out_sharding is not None:
         how = (dimension_numbers, precision, preferred_element_type)
         return with_out_sharding(dot_general, (lhs, rhs), out_sharding, *how)
-    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
-    numbers = (
-        (tuple(map(index, lhs_contract)), tuple(map(index, rhs_contract))),
-        (tuple(map(index, lhs_batch)), tuple(map(index, rhs_batch))),
-    )
+    numbers = _numbers(dimension_numbers)
     if preferred_element_type is not None:
         preferred_element_type = dtypes.check_and_canonicalize_user_dtype(
             preferred_element_type, "dot_general"
@@ -377,5 +392,5 @@ def batch_matmul(lhs: Any, rhs: Any, precision: PrecisionLike = None) -> Any:
             f"batch_matmul got shapes {shape_of(lhs)} and {shape_of(rhs)}: both are stacks of "
             "matrices of one rank"
         )
-    batch = integers(range(rank - 2))
+    batch = tuple(range(rank - 2))
     return dot_general(lhs, rhs, (((rank - 1,), (rank - 2,)), (batch, batch)), precision)

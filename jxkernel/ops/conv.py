@@ -6,7 +6,6 @@ axis becomes part of the batch, of the features, or of the groups.
 """
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +37,7 @@ from jxkernel.ops.structural import (
     joint_weak_type,
     multilinear_jvp,
     same_dtype,
+    whole_number,
     zero_cotangents,
 )
 
@@ -152,12 +152,12 @@ def conv_general_dilated(
         how = (window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers)
         counts = (feature_group_count, batch_group_count, precision, preferred_element_type)
         return with_out_sharding(conv_general_dilated, (lhs, rhs), out_sharding, *how, *counts)
-    lhs_shape, rhs_shape = shape_of(lhs), shape_of(rhs)
+    name, lhs_shape, rhs_shape = "conv_general_dilated", shape_of(lhs), shape_of(rhs)
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
     ones = (1,) * (len(lhs_shape) - 2)
-    left_dilation = ones if lhs_dilation is None else integers(lhs_dilation)
-    right_dilation = ones if rhs_dilation is None else integers(rhs_dilation)
-    strides = integers(window_strides)
+    left_dilation = ones if lhs_dilation is None else integers(name, "lhs_dilation", lhs_dilation)
+    right_dilation = ones if rhs_dilation is None else integers(name, "rhs_dilation", rhs_dilation)
+    strides = integers(name, "window_strides", window_strides)
     steps = {"lhs_dilation": left_dilation, "rhs_dilation": right_dilation}
     _check_counts(len(ones), window_strides=strides, **steps)
     if isinstance(padding, str):
@@ -171,17 +171,17 @@ def conv_general_dilated(
         padding = padtype_to_pads(sizes, list(windows), strides, padding)
     wanted = preferred_element_type
     if wanted is not None:
-        wanted = dtypes.check_and_canonicalize_user_dtype(wanted, "conv_general_dilated")
+        wanted = dtypes.check_and_canonicalize_user_dtype(wanted, name)
     return conv_general_dilated_p.bind(
         lhs,
         rhs,
         window_strides=strides,
-        padding=tuple([integers(pair) for pair in padding]),
+        padding=tuple([integers(name, "padding", pair) for pair in padding]),
         lhs_dilation=left_dilation,
         rhs_dilation=right_dilation,
         dimension_numbers=numbers,
-        feature_group_count=index(feature_group_count),
-        batch_group_count=index(batch_group_count),
+        feature_group_count=whole_number(name, "feature_group_count", feature_group_count),
+        batch_group_count=whole_number(name, "batch_group_count", batch_group_count),
         precision=canonical_precision(precision),
         preferred_element_type=wanted,
     )

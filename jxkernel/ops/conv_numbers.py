@@ -7,7 +7,7 @@ output feature, input feature and spatial axes of the kernel.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from jxkernel.ops.structural import integers
+from jxkernel.ops.structural import integers, sequence
 
 __all__ = [
     "ConvDimensionNumbers",
@@ -71,10 +71,12 @@ def conv_dimension_numbers(
     if dimension_numbers is None:
         every = tuple(range(rank))
         return ConvDimensionNumbers(every, every, every)
-    specs: Any = tuple(dimension_numbers)
+    specs: Any = sequence("convolution", "dimension_numbers", dimension_numbers, "three specs")
     if len(specs) == 3 and all(type(spec) is str for spec in specs):
         return ConvDimensionNumbers(*conv_general_permutations(specs))
-    numbers = ConvDimensionNumbers(*map(integers, specs))
+    numbers = ConvDimensionNumbers(
+        *[integers("convolution", "dimension_numbers", spec) for spec in specs]
+    )
     if any(sorted(spec) != list(range(rank)) for spec in numbers):
         raise ValueError(
             f"convolution got dimension numbers {numbers} for rank {rank}: each spec is a "

@@ -73,7 +73,11 @@ def conv_transpose(
         shape_of(lhs), shape_of(rhs), dimension_numbers or _CHANNELS_LAST.get(rank)
     )
     spatial = numbers.rhs_spec[2:]
-    steps = (1,) * len(spatial) if rhs_dilation is None else integers(rhs_dilation)
+    steps = (
+        (1,) * len(spatial)
+        if rhs_dilation is None
+        else integers("conv_transpose", "rhs_dilation", rhs_dilation)
+    )
     windows = [
         dilated(shape_of(rhs)[axis], step) for axis, step in zip(spatial, steps, strict=True)
     ]
@@ -130,7 +134,7 @@ def conv_general_dilated_patches(
     >>> lax.conv_general_dilated_patches(x, (2,), (1,), "VALID").tolist()
     [[[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]]]
     """
-    sizes = integers(filter_shape)
+    sizes = integers("conv_general_dilated_patches", "filter_shape", filter_shape)
     rank = rank_of(lhs)
     numbers = conv_dimension_numbers(shape_of(lhs), (1,) * rank, dimension_numbers)
     features = shape_of(lhs)[numbers.lhs_spec[1]]

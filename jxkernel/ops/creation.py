@@ -17,7 +17,13 @@ from jxkernel.errors import ShapeError
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.convert import convert_element_type
 from jxkernel.ops.placing import with_out_sharding
-from jxkernel.ops.structural import canonical_axis, integers, is_array, listed, without_derivative
+from jxkernel.ops.structural import (
+    canonical_axis,
+    integers,
+    is_array,
+    whole_numbers,
+    without_derivative,
+)
 
 __all__ = ["broadcasted_iota", "empty", "full", "full_like", "iota", "iota_p"]
 
@@ -61,7 +67,7 @@ def broadcasted_iota(
         return with_out_sharding(broadcasted_iota, (), out_sharding, dtype, shape, dimension)
     return iota_p.bind(
         dtype=dtypes.check_and_canonicalize_user_dtype(dtype, "iota"),
-        shape=integers(shape),
+        shape=integers("iota", "shape", shape),
         dimension=canonical_axis("iota", dimension, len(shape)),
     )
 
@@ -114,7 +120,7 @@ def full(
     """
     if sharding is not None:
         return with_out_sharding(full, (), sharding, shape, fill_value, dtype)
-    sizes = integers(listed(shape))
+    sizes = whole_numbers("full", "shape", shape)
     if rank_of(fill_value):
         raise TypeError(
             f"full got a fill value of shape {shape_of(fill_value)}: it is a scalar; "
@@ -168,7 +174,9 @@ def full_like(
     if dtype is None:
         dtype = dtypes.dtype(x)
         if dtypes.is_weakly_typed(x) and not is_array(fill_value):
-            return broadcast_in_dim(scalar_like(x, fill_value), integers(sizes), ())
+            return broadcast_in_dim(
+                scalar_like(x, fill_value), integers("full_like", "shape", sizes), ()
+            )
     return full(sizes, fill_value, dtype)
 
 

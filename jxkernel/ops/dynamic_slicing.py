@@ -36,6 +36,7 @@ from jxkernel.ops.structural import (
     integers,
     joint_weak_type,
     same_dtype,
+    whole_number,
     zero_cotangents,
 )
 
@@ -175,7 +176,9 @@ def dynamic_slice(
     [6, 7, 8, 9]
     """
     starts = _starts("dynamic_slice", operand, start_indices, allow_negative_indices)
-    return dynamic_slice_p.bind(operand, *starts, slice_sizes=integers(slice_sizes))
+    return dynamic_slice_p.bind(
+        operand, *starts, slice_sizes=integers("dynamic_slice", "slice_sizes", slice_sizes)
+    )
 
 
 @dynamic_slice_p.def_abstract_eval
@@ -379,7 +382,7 @@ def dynamic_slice_in_dim(
     """
     place = canonical_axis("dynamic_slice_in_dim", axis, rank_of(operand))
     sizes = list(shape_of(operand))
-    sizes[place] = as_index(slice_size)
+    sizes[place] = whole_number("dynamic_slice_in_dim", "slice_size", slice_size)
     return dynamic_slice(
         operand,
         _start_along(operand, place, start_index),

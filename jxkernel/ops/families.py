@@ -100,10 +100,10 @@ def type_numbers(name: str, operands: Sequence[Any]) -> list[Any]:
     Raises:
       TypeError: a number is of a richer kind than the dtype.
     """
-    typed = next((x for x in operands if type(x) not in PYTHON_NUMBERS), None)
-    if typed is None:
+    typed = [x for x in operands if type(x) not in PYTHON_NUMBERS]
+    if not typed:
         return _of_one_kind(operands)
-    return [number_like(name, typed, x) if type(x) in PYTHON_NUMBERS else x for x in operands]
+    return [number_like(name, typed[0], x) if type(x) in PYTHON_NUMBERS else x for x in operands]
 
 
 def _of_one_kind(numbers: Sequence[Any]) -> list[Any]:

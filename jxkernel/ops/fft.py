@@ -73,7 +73,7 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     (4,)
     """
     kind = FftType(fft_type)
-    lengths = integers(fft_lengths)
+    lengths = integers("fft", "fft_lengths", fft_lengths)
     if not lengths:
         return x
     if kind in (FftType.FFT, FftType.IFFT) and dtypes.dtype(x).name in _COMPLEX_OF:

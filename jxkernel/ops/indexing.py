@@ -91,8 +91,10 @@ def gather(
     return gather_p.bind(
         operand,
         start_indices,
-        dimension_numbers=GatherDimensionNumbers(*map(integers, dimension_numbers)),
-        slice_sizes=integers(slice_sizes),
+        dimension_numbers=GatherDimensionNumbers(
+            *[integers("gather", "dimension_numbers", axes) for axes in dimension_numbers]
+        ),
+        slice_sizes=integers("gather", "slice_sizes", slice_sizes),
         unique_indices=bool(unique_indices),
         indices_are_sorted=bool(indices_are_sorted),
         mode=GatherScatterMode.from_any("clip" if mode is None else mode),
@@ -207,7 +209,9 @@ def bind_scatter(
         operand,
         scatter_indices,
         updates,
-        dimension_numbers=ScatterDimensionNumbers(*map(integers, dimension_numbers)),
+        dimension_numbers=ScatterDimensionNumbers(
+            *[integers("scatter", "dimension_numbers", axes) for axes in dimension_numbers]
+        ),
         indices_are_sorted=bool(indices_are_sorted),
         unique_indices=bool(unique_indices),
         mode=GatherScatterMode.from_any(mode),

@@ -24,6 +24,7 @@ from jxkernel.ops.structural import (
     joint_weak_type,
     linear_jvp,
     same_dtype,
+    sequence,
     zero_cotangents,
 )
 
@@ -145,7 +146,8 @@ def stack(operands: Sequence[Any], axis: int = 0) -> Any:
     >>> lax.stack([jnp.array([1, 2]), jnp.array([3, 4])], axis=1).tolist()
     [[1, 3], [2, 4]]
     """
-    if not len(operands):
+    operands = sequence("stack", "operands", operands, "arrays")
+    if not operands:
         raise ValueError("stack needs at least one array")
     place = canonical_axis("stack", axis, rank_of(operands[0]) + 1)
     return stack_p.bind(*operands, axis=place)
@@ -231,7 +233,7 @@ def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
     [[0, 1], [2, 3, 4]]
     """
     place = canonical_axis("split", axis, rank_of(operand))
-    return split_p.bind(operand, sizes=integers(sizes), axis=place)
+    return split_p.bind(operand, sizes=integers("split", "sizes", sizes), axis=place)
 
 
 @split_p.def_abstract_eval

@@ -360,7 +360,7 @@ def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
     >>> np.asarray(lax.linalg.cholesky_update(jnp.array([[3.0]]), jnp.array([4.0]))).round(3)
     array([[5.]], dtype=float32)
     """
-    n = shape_of(r_matrix)[-1]
+    n = shape_of(r_matrix)[-1] if shape_of(r_matrix) else 0
     if shape_of(r_matrix) != (n, n) or shape_of(w_vector) != (n,):
         raise ValueError(
             f"cholesky_update got shapes {shape_of(r_matrix)} and {shape_of(w_vector)}: a square "

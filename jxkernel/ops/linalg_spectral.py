@@ -41,6 +41,7 @@ from jxkernel.ops.matrix import (
 )
 from jxkernel.ops.select import select_n
 from jxkernel.ops.slicing import slice_in_dim
+from jxkernel.ops.structural import integers
 
 __all__ = [
     "EighImplementation",
@@ -74,7 +75,10 @@ class SvdAlgorithm(enum.Enum):
 
 def check_subset(name: str, subset: tuple[int, int] | None, count: int) -> None:
     """Raise a ValueError unless a range of values lies among those there are."""
-    if subset is not None and not 0 <= subset[0] <= subset[1] <= count:
+    if subset is None:
+        return
+    found = integers(name, "subset_by_index", subset)
+    if len(found) != 2 or not 0 <= found[0] <= found[1] <= count:
         raise ValueError(
             f"{name} got subset_by_index={subset}: a range (start, end) from 0 to {count}"
         )

@@ -25,7 +25,6 @@ from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.precision import PrecisionLike
 from jxkernel.ops.select import select_n
 from jxkernel.ops.shape import reshape
-from jxkernel.ops.structural import integers
 from jxkernel.records import record
 
 __all__ = ["RaggedDotDimensionNumbers", "ragged_dot", "ragged_dot_general", "scaled_dot"]
@@ -234,7 +233,7 @@ def scaled_dot(
                 f"scaled_dot got shapes {shape_of(lhs)} and {shape_of(rhs)}: without "
                 "dimension_numbers it takes two matrices, or two stacks of matrices"
             )
-        batch = integers(range(rank - 2))
+        batch = tuple(range(rank - 2))
         dimension_numbers = (((rank - 1,), (rank - 2,)), (batch, batch))
     wanted = "bfloat16" if preferred_element_type is None else preferred_element_type
     dtype = dtypes.check_and_canonicalize_user_dtype(wanted, "scaled_dot")

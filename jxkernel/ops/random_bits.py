@@ -226,7 +226,7 @@ def rng_bit_generator(
     """
     state, bits = rng_bit_generator_p.bind(
         key,
-        shape=integers(shape),
+        shape=integers("rng_bit_generator", "shape", shape),
         dtype=dtypes.check_and_canonicalize_user_dtype(dtype, "rng_bit_generator"),
         algorithm=_algorithm(algorithm),
     )
@@ -337,7 +337,7 @@ def rng_uniform(a: Any, b: Any, shape: Sequence[int]) -> Any:
     >>> bool((x >= 2).all() and (x <= 3).all())
     True
     """
-    return rng_uniform_p.bind(a, b, shape=integers(shape))
+    return rng_uniform_p.bind(a, b, shape=integers("rng_uniform", "shape", shape))
 
 
 @rng_uniform_p.def_abstract_eval

@@ -224,7 +224,7 @@ def reduce_max(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -
     """
     if out_sharding is not None:
         return with_out_sharding(reduce_max, (operand,), out_sharding, axes)
-    return reduce_max_p.bind(operand, axes=integers(axes))
+    return reduce_max_p.bind(operand, axes=integers("reduce_max", "axes", axes))
 
 
 def reduce_min(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
@@ -239,7 +239,7 @@ def reduce_min(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -
     """
     if out_sharding is not None:
         return with_out_sharding(reduce_min, (operand,), out_sharding, axes)
-    return reduce_min_p.bind(operand, axes=integers(axes))
+    return reduce_min_p.bind(operand, axes=integers("reduce_min", "axes", axes))
 
 
 # ---------------------------------------------------------------- reduce_prod
@@ -271,7 +271,7 @@ def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
     >>> lax.reduce_prod(jnp.array([[2, 3], [4, 5]]), (0, 1)).item()
     120
     """
-    return reduce_prod_p.bind(operand, axes=integers(axes))
+    return reduce_prod_p.bind(operand, axes=integers("reduce_prod", "axes", axes))
 
 
 @reduce_prod_p.def_jvp
@@ -340,7 +340,7 @@ def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
     >>> lax.reduce_and(jnp.array([[True, False], [True, True]]), (1,)).tolist()
     [False, True]
     """
-    return reduce_and_p.bind(operand, axes=integers(axes))
+    return reduce_and_p.bind(operand, axes=integers("reduce_and", "axes", axes))
 
 
 def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
@@ -350,7 +350,7 @@ def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
     >>> lax.reduce_or(jnp.array([[4, 1], [0, 2]]), (1,)).tolist()
     [5, 2]
     """
-    return reduce_or_p.bind(operand, axes=integers(axes))
+    return reduce_or_p.bind(operand, axes=integers("reduce_or", "axes", axes))
 
 
 def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
@@ -360,7 +360,7 @@ def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
     >>> lax.reduce_xor(jnp.array([[6, 3], [2, 2]]), (1,)).tolist()
     [5, 0]
     """
-    return reduce_xor_p.bind(operand, axes=integers(axes))
+    return reduce_xor_p.bind(operand, axes=integers("reduce_xor", "axes", axes))
 
 
 # ---------------------------------------------------------------- argmax, argmin

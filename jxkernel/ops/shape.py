@@ -24,7 +24,8 @@ from jxkernel.ops.structural import (
     integers,
     is_array,
     linear_jvp,
-    listed,
+    whole_number,
+    whole_numbers,
 )
 
 __all__ = [
@@ -76,9 +77,9 @@ def reshape(
     """
     if out_sharding is not None:
         return with_out_sharding(reshape, (operand,), out_sharding, new_sizes, dimensions)
-    shape = integers(listed(new_sizes))
+    shape = whole_numbers("reshape", "new_sizes", new_sizes)
     if dimensions is not None:
-        operand = transpose(operand, integers(dimensions))
+        operand = transpose(operand, integers("reshape", "dimensions", dimensions))
     if shape_of(operand) == shape and is_array(operand):
         return operand
     return reshape_p.bind(operand, new_sizes=shape, dimensions=None)
@@ -212,6 +213,7 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
     (1, 3, 1, 4)
     """
     shape = shape_of(array)
+    dimensions = integers("expand_dims", "dimensions", dimensions)
     count = len(dimensions)
     places = canonical_axes("expand_dims", dimensions, len(shape) + count)
     if not places and is_array(array):
@@ -241,7 +243,7 @@ def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -
     if out_sharding is not None:
         return with_out_sharding(broadcast, (operand,), out_sharding, sizes)
     shape = shape_of(operand)
-    new = integers(sizes)
+    new = integers("broadcast", "sizes", sizes)
     places = tuple(range(len(new), len(new) + len(shape)))
     return broadcast_in_dim(operand, (*new, *shape), places)
 
@@ -279,7 +281,7 @@ def broadcast_to_rank(x: Any, rank: int) -> Any:
     >>> lax.broadcast_to_rank(jnp.ones((4, 2)), 3).shape
     (1, 4, 2)
     """
-    missing = rank - rank_of(x)
+    missing = whole_number("broadcast_to_rank", "rank", rank) - rank_of(x)
     return expand_dims(x, range(missing)) if missing > 0 else x
 
 
@@ -294,7 +296,7 @@ def tile(operand: Any, reps: Sequence[int]) -> Any:
     [[1, 2, 1, 2], [1, 2, 1, 2]]
     """
     shape = shape_of(operand)
-    counts = integers(reps)
+    counts = integers("tile", "reps", reps)
     if len(counts) != len(shape) or any(count < 0 for count in counts):
         raise ShapeError(
             f"tile got reps {counts} for shape {shape}: it takes one non-negative count per axis"
@@ -321,7 +323,7 @@ def rev(operand: Any, dimensions: Sequence[int]) -> Any:
     >>> lax.rev(jnp.array([[1, 2], [3, 4]]), (1,)).tolist()
     [[2, 1], [4, 3]]
     """
-    return rev_p.bind(operand, dimensions=integers(dimensions))
+    return rev_p.bind(operand, dimensions=integers("rev", "dimensions", dimensions))
 
 
 @rev_p.def_abstract_eval
@@ -370,4 +372,4 @@ def shape_as_value(shape: Sequence[int]) -> Any:
     >>> lax.shape_as_value((2, 5)).tolist()
     [2, 5]
     """
-    return np.asarray(integers(shape), np.int32)
+    return np.asarray(integers("shape_as_value", "shape", shape), np.int32)

@@ -27,6 +27,8 @@ from jxkernel.ops.structural import (
     like_operand,
     linear_jvp,
     same_dtype,
+    whole_number,
+    whole_numbers,
     zero_cotangents,
 )
 
@@ -62,13 +64,13 @@ def slice(
     >>> lax.slice(jnp.arange(10), (1,), (8,), (3,)).tolist()
     [1, 4, 7]
     """
-    steps = None if strides is None else integers(strides)
+    steps = None if strides is None else integers("slice", "strides", strides)
     if steps is not None and all(step == 1 for step in steps):
         steps = None
     return slice_p.bind(
         operand,
-        start_indices=integers(start_indices),
-        limit_indices=integers(limit_indices),
+        start_indices=integers("slice", "start_indices", start_indices),
+        limit_indices=integers("slice", "limit_indices", limit_indices),
         strides=steps,
     )
 
@@ -186,10 +188,12 @@ def slice_in_dim(
     starts, limits, steps = [0] * len(shape), list(shape), [1] * len(shape)
     size = shape[place]
     if start_index is not None:
-        starts[place] = start_index + size if start_index < 0 else start_index
+        (start,) = whole_numbers("slice_in_dim", "start_index", start_index)
+        starts[place] = start + size if start < 0 else start
     if limit_index is not None:
-        limits[place] = limit_index + size if limit_index < 0 else limit_index
-    steps[place] = stride
+        (limit,) = whole_numbers("slice_in_dim", "limit_index", limit_index)
+        limits[place] = limit + size if limit < 0 else limit
+    (steps[place],) = whole_numbers("slice_in_dim", "stride", stride)
     return slice(operand, starts, limits, steps)
 
 
@@ -211,8 +215,11 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
     """
     place = canonical_axis("index_in_dim", axis, rank_of(operand))
     size = shape_of(operand)[place]
+    index = whole_number("index_in_dim", "index", index)
     if not -size <= index < size:
-        raise IndexError(f"index {index} is out of bounds for axis {place} of size {size}")
+        raise IndexError(
+            f"index_in_dim got index {index}, out of bounds for axis {place} of size {size}"
+        )
     start = index + size if index < 0 else index
     part = slice_in_dim(operand, start, start + 1, 1, place)
     return part if keepdims else squeeze(part, (place,))
@@ -246,7 +253,9 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
     return pad_p.bind(
         operand,
         like_operand(operand, padding_value),
-        padding_config=tuple([integers(entry) for entry in padding_config]),
+        padding_config=tuple(
+            [integers("pad", "padding_config", entry) for entry in padding_config]
+        ),
     )
 
 

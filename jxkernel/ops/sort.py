@@ -5,7 +5,6 @@ imaginary parts.  Derivatives move tangents as the elements moved.
 """
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from jxkernel.ops.indexing import take_along
 from jxkernel.ops.moving import move_axis
 from jxkernel.ops.reference import untyped_numpy
 from jxkernel.ops.sort_lowering import lower_sort, lower_top_k
-from jxkernel.ops.structural import canonical_axis, front, zero_cotangents
+from jxkernel.ops.structural import canonical_axis, front, whole_number, zero_cotangents
 
 __all__ = [
     "approx_max_k",
@@ -74,7 +73,10 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
         raise ValueError("sort needs at least one array")
     place = canonical_axis("sort", dimension, rank_of(operands[0]))
     out = sort_p.bind(
-        *operands, dimension=place, is_stable=bool(is_stable), num_keys=index(num_keys)
+        *operands,
+        dimension=place,
+        is_stable=bool(is_stable),
+        num_keys=whole_number("sort", "num_keys", num_keys),
     )
     return tuple(out) if several else out[0]
 
@@ -205,7 +207,7 @@ def top_k(operand: Any, k: int, *, axis: int = -1, is_stable: bool = True) -> tu
     """
     place = canonical_axis("top_k", axis, rank_of(operand))
     last = rank_of(operand) - 1
-    values, places = top_k_p.bind(move_axis(operand, place, last), k=index(k))
+    values, places = top_k_p.bind(move_axis(operand, place, last), k=whole_number("top_k", "k", k))
     return move_axis(values, last, place), move_axis(places, last, place)
 
 
@@ -291,7 +293,9 @@ def approx_max_k(
             "takes others"
         )
     if not 0 < recall_target <= 1:
-        raise ValueError(f"recall_target={recall_target} is not a share in (0, 1]")
+        raise ValueError(
+            f"approx_max_k got recall_target={recall_target}, which is not a share in (0, 1]"
+        )
     return top_k(operand, k, axis=reduction_dimension)
 
 

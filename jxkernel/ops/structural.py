@@ -105,13 +105,47 @@ def is_array(value: Any) -> bool:
     return hasattr(value, "aval")
 
 
-def integers(values: Iterable[Any]) -> tuple[int, ...]:
-    """Return static sizes or positions as a tuple of ints.
+def integers(name: str, argument: str, values: Iterable[Any]) -> tuple[int, ...]:
+    """Return an argument of static sizes or positions as a tuple of ints.
+
+    Args:
+      name: the function.
+      argument: the argument's name.
+      values: what was given.
 
     Raises:
-      TypeError: one is not a whole number; a traced value is told so.
+      TracerIntegerConversionError: one is traced.
+      TypeError: one is not a whole number, or there is no sequence of them.
     """
-    return sizes(values)
+    try:
+        return sizes(values)
+    except TypeError:
+        return whole_numbers(name, argument, sequence(name, argument, values, "whole numbers"))
+
+
+def sequence(name: str, argument: str, values: Any, of: str) -> list[Any]:
+    """Return an argument that must be a sequence as a list.
+
+    Args:
+      name: the function.
+      argument: the argument's name.
+      values: what was given.
+      of: what it is a sequence of, for the message.
+
+    Raises:
+      TypeError: it is none.
+    """
+    kind = type_of(values)
+    if issubclass(kind, (str, dict)) or not hasattr(values, "__iter__") or _is_scalar(values):
+        raise TypeError(
+            f"{name} got {argument}={values!r:.100} of type {kind.__name__}: it takes a sequence "
+            f"of {of}"
+        )
+    return list(values)
+
+
+def _is_scalar(value: Any) -> bool:
+    return getattr(value, "ndim", None) == 0
 
 
 def whole_number(name: str, argument: str, value: Any) -> int:
@@ -195,6 +229,8 @@ def canonical_axes(name: str, axes: Iterable[Any], ndim: int) -> tuple[int, ...]
     Raises:
       ValueError: there is no such axis, or one is named twice.
     """
+    if not hasattr(axes, "__iter__"):
+        axes = sequence(name, "axes", axes, "whole numbers")
     found = tuple([canonical_axis(name, axis, ndim) for axis in axes])
     if len(set(found)) != len(found):
         raise ShapeError(f"{name} got axes {found}: each axis may be named once")

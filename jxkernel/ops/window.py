@@ -100,10 +100,14 @@ def canonical_window(
     """
     rank = len(operand_shape)
     ones = (1,) * rank
-    sizes = integers(window_dimensions)
+    sizes = integers("reduce_window", "window_dimensions", window_dimensions)
     strides, base, apart = (
-        ones if values is None else integers(values)
-        for values in (window_strides, base_dilation, window_dilation)
+        ones if values is None else integers("reduce_window", argument, values)
+        for argument, values in (
+            ("window_strides", window_strides),
+            ("base_dilation", base_dilation),
+            ("window_dilation", window_dilation),
+        )
     )
     for name, values in (
         ("window_dimensions", sizes),
@@ -120,7 +124,7 @@ def canonical_window(
         whole = [dilated(size, step) for size, step in zip(operand_shape, base, strict=True)]
         wide = [dilated(size, step) for size, step in zip(sizes, apart, strict=True)]
         padding = padtype_to_pads(whole, wide, strides, padding)
-    pads = tuple([integers(pair) for pair in padding])
+    pads = tuple([integers("reduce_window", "padding", pair) for pair in padding])
     if len(pads) != rank or any(len(pair) != 2 for pair in pads):
         raise ShapeError(
             f"reduce_window got padding {pads} for shape {tuple(operand_shape)}: (low, high) per "

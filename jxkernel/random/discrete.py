@@ -290,7 +290,7 @@ def categorical(
     fine = finely("categorical", mode)
     words, generator = checked_words("categorical", key)
     aval = argument_aval("random.categorical", logits, 1)
-    place = canonical_axis("random.categorical", axis, aval.ndim) if aval.ndim else 0
+    place = canonical_axis("random.categorical", axis, aval.ndim)
     own = (*aval.shape[:place], *aval.shape[place + 1 :])
     sizes = own if shape is None else canonical_shape(shape, "random.categorical")
     if (

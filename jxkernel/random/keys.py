@@ -232,7 +232,7 @@ def generator_named(impl: Any) -> Generator:
         return impl.generator
     if isinstance(impl, Generator):
         return impl
-    if impl not in GENERATORS:
+    if not isinstance(impl, str) or impl not in GENERATORS:
         raise ValueError(f"no generator is named {impl!r}: there are {', '.join(GENERATORS)}")
     return GENERATORS[impl]
 

@@ -6,7 +6,6 @@ array.
 
 import math
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from jxkernel.numpy.sorting import searchsorted
 from jxkernel.numpy.taking import take, take_along_axis
 from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.sort import sort_key_val
-from jxkernel.ops.structural import canonical_axis
+from jxkernel.ops.structural import canonical_axis, whole_number
 from jxkernel.random.continuous import gumbel
 from jxkernel.random.discrete import randint
 from jxkernel.random.drawing import random_bits, uniform
@@ -78,10 +77,12 @@ def permutation(
     aval = argument_aval("random.permutation", x)
     rank = aval.ndim
     if not rank:
-        return placed(_shuffled(words, arange(index(x)), generator.name, 0), None, out_sharding)
-    if not -rank <= axis < rank:
-        raise ValueError(f"random.permutation got axis {axis} for an array of rank {rank}")
-    axis %= rank
+        return placed(
+            _shuffled(words, arange(whole_number("random.permutation", "x", x)), generator.name, 0),
+            None,
+            out_sharding,
+        )
+    axis = canonical_axis("random.permutation", axis, rank)
     if isinstance(aval.dtype, ExtendedDType) and (independent or rank == 1):
         places = broadcasted_iota(np.int32, aval.shape, axis)
         order = _shuffled(words, places, generator.name, axis)
@@ -127,7 +128,11 @@ def choice(
     counts = canonical_shape(shape, "random.choice")
     number = int(np.prod(counts))
     shape_of_a = np.shape(a)
-    size = shape_of_a[canonical_axis("random.choice", axis, np.ndim(a))] if shape_of_a else int(a)
+    size = (
+        shape_of_a[canonical_axis("random.choice", axis, np.ndim(a))]
+        if shape_of_a
+        else whole_number("random.choice", "a", a)
+    )
     if number and size < 1:
         raise ValueError("random.choice needs at least one element to draw from")
     if not replace and number > size:

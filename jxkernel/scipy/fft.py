@@ -10,7 +10,6 @@ Fourier transform and W_k = exp(-iπk/2n) V_k, the transform is 2 Re W_k, and be
 """
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from jxkernel import dtypes
 from jxkernel.numpy.fft.transforms import resized
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype
-from jxkernel.ops.structural import canonical_axes
+from jxkernel.ops.structural import canonical_axes, whole_numbers
 
 __all__ = ["dct", "dctn", "idct", "idctn"]
 
@@ -90,7 +89,8 @@ def _over(
     if norm not in _NORMS:
         raise ValueError(f'{name} got norm={norm!r}: it is None, "backward" or "ortho"')
     found = canonical_axes(name, axes, aval.ndim)
-    lengths = tuple(map(index, [aval.shape[axis] for axis in found] if s is None else s))
+    own = tuple([aval.shape[axis] for axis in found])
+    lengths = own if s is None else whole_numbers(name, "s", s)
     if len(lengths) != len(found):
         raise ValueError(f"{name} got {len(lengths)} lengths {lengths} for the axes {found}")
     if any(length < 1 for length in lengths):
@@ -100,7 +100,7 @@ def _over(
 
 def _over_several(name: str, x: Any, type: int, s: Any, axes: Any, norm: str | None) -> Any:
     rank = argument_aval(name, x).ndim
-    s = (s,) if isinstance(s, int) else s
+    s = None if s is None else whole_numbers(name, "s", s)
     if axes is None:
         axes = range(rank) if s is None else range(rank - len(s), rank)
     return _over(name, x, type, s, (axes,) if isinstance(axes, int) else axes, norm)

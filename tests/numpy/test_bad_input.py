@@ -237,3 +237,72 @@ def test_assignment_shows_the_line_to_write():
 def test_whole_numbers_of_every_kind_are_taken():
     for number in (2, np.int64(2), jnp.array(2)):
         assert jnp.zeros((number, 3)).shape == X.reshape(number, 3).shape == (2, 3)
+
+
+NOT_WHOLE = [
+    ("full got shape=1.5", lambda: lax.full((1.5,), 0.0)),
+    ("reshape got new_sizes=1.5", lambda: lax.reshape(V, (1.5,))),
+    ("reduce_max got axes=None", lambda: lax.reduce_max(V, None)),
+    ("rev got dimensions=0 of type int: it takes a sequence", lambda: lax.rev(V, 0)),
+    ("tile got reps='ab'", lambda: lax.tile(V, "ab")),
+    ("slice got strides=1.5", lambda: lax.slice(V, (0,), (2,), (1.5,))),
+    ("slice_in_dim got start_index=0.5", lambda: lax.slice_in_dim(V, 0.5, 2)),
+    ("index_in_dim got index=None", lambda: lax.index_in_dim(V, None)),
+    ("dynamic_slice_in_dim got slice_size=[1]", lambda: lax.dynamic_slice_in_dim(V, 0, [1])),
+    ("split got sizes=3", lambda: lax.split(V, 3)),
+    ("expand_dims got dimensions=None", lambda: lax.expand_dims(V, None)),
+    ("broadcast_to_rank got rank='a'", lambda: lax.broadcast_to_rank(V, "a")),
+    ("top_k got k=2.0", lambda: lax.top_k(V, 2.0)),
+    ("sort got num_keys=None", lambda: lax.sort([V, V], num_keys=None)),
+    ("integer_pow got y=0.5", lambda: lax.integer_pow(V, 0.5)),
+    ("conv_general_dilated got window_strides=1", lambda: lax.conv(X[None], X[None], 1, "SAME")),
+    ("stack got operands=None", lambda: lax.stack(None)),
+    ("stack got operands={'a': 1}", lambda: lax.stack({"a": 1})),
+    ("dot_general got dimension_numbers=((1,),)", lambda: lax.dot_general(X, X, ((1,),))),
+    ("transpose got axes=1.5", lambda: jnp.transpose(X, axes=1.5)),
+    ("array got ndmin='2'", lambda: jnp.array(1.0, ndmin="2")),
+    ("diag_indices got ndim=2.0", lambda: jnp.diag_indices(3, 2.0)),
+    ("tril_indices got k='a'", lambda: jnp.tril_indices(3, "a")),
+    ("triu_indices got m=1.5", lambda: jnp.triu_indices(3, 0, 1.5)),
+    ("unique got size='2'", lambda: jnp.unique(V, size="2")),
+    ("repeat got total_repeat_length=2.5", lambda: jnp.repeat(V, 2, total_repeat_length=2.5)),
+    ("tensordot got axes", lambda: jnp.tensordot(X, X, [[1]])),
+    ("tensorinv got ind='a'", lambda: jnp.linalg.tensorinv(X, "a")),
+    ("multi_dot got arrays=None", lambda: jnp.linalg.multi_dot(None)),
+    ("fft got n=2.5", lambda: jnp.fft.fft(V, n=2.5)),
+    ("fftn got s=1.5", lambda: jnp.fft.fftn(V, s=1.5)),
+    ("fft2 got axes='ab'", lambda: jnp.fft.fft2(X, axes="ab")),
+    ("hfft got norm=[1]", lambda: jnp.fft.hfft(V, norm=[1])),
+    ("dct got s=2.5", lambda: jx.scipy.fft.dct(V, n=2.5)),
+    ("choose got choices=None", lambda: jnp.choose(jnp.arange(2), None)),
+    ("select got condlist=None", lambda: jnp.select(None, [V])),
+    ("lexsort got keys=None", lambda: jnp.lexsort(None)),
+    ("searchsorted got shapes (3,) and (2,)", lambda: jnp.searchsorted(V, V, sorter=jnp.arange(2))),
+    ("histogram got range=(1, 2, 3)", lambda: jnp.histogram(V, range=(1, 2, 3))),
+    ("histogramdd takes points of shape (n, d)", lambda: jnp.histogramdd(V)),
+    ("histogramdd takes arrays", lambda: jnp.histogramdd(X, weights=[1, 2])),
+    ("polyval takes a vector", lambda: jnp.polyval(2.0, V)),
+    ("trim_zeros got trim 5", lambda: jnp.trim_zeros(V, 5)),
+    ("einsum got optimize=1.5", lambda: jnp.einsum("i->", V, optimize=1.5)),
+    ("vectorize got signature=5", lambda: jnp.vectorize(jnp.sin, signature=5)),
+    ("vectorize got excluded=1.5", lambda: jnp.vectorize(jnp.sin, excluded=1.5)),
+    ("linspace got shapes (2, 3) and (2,)", lambda: jnp.linspace(X, jnp.ones(2))),
+    ("logspace takes arrays and numbers, got 'a'", lambda: jnp.logspace(0, 1, base="a")),
+    ("random.permutation got x=2.5", lambda: jx.random.permutation(KEY, 2.5)),
+    ("random.permutation got axis='a'", lambda: jx.random.permutation(KEY, X, "a")),
+    ("random.choice got a=None", lambda: jx.random.choice(KEY, None)),
+    ("random.categorical got axis -1 for", lambda: jx.random.categorical(KEY, 1.0)),
+    ("no generator is named [1]", lambda: jx.random.key(0, impl=[1])),
+    ("hilbert got n=2.5", lambda: jx.scipy.linalg.hilbert(2.5)),
+    ("stft got nperseg=[4]", lambda: jx.scipy.signal.stft(V, nperseg=[4])),
+    ("bernoulli got n=2.5", lambda: jx.scipy.special.bernoulli(2.5)),
+    ("eigh got subset_by_index='a'", lambda: lax.linalg.eigh(X @ X.T, subset_by_index="a")),
+    ("arrays and numbers are taken here, got [[1]]", lambda: jnp.sum(V, initial=[[1]])),
+]
+
+
+@pytest.mark.parametrize(("message", "call"), NOT_WHOLE, ids=[row[0] for row in NOT_WHOLE])
+def test_an_argument_of_another_kind_is_told_with_its_function(message, call):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        call()
+    assert message in str(caught.value)

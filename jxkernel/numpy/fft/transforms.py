@@ -7,7 +7,6 @@ over the real numbers).  Numbers of fewer than 32 bits are transformed in 32.
 
 from collections.abc import Sequence
 from math import prod, sqrt
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from jxkernel.ops.fft import FftType
 from jxkernel.ops.fft import fft as transform
 from jxkernel.ops.lapack_lowering import real_dtype
 from jxkernel.ops.slicing import pad, slice_in_dim
-from jxkernel.ops.structural import canonical_axes
+from jxkernel.ops.structural import canonical_axes, whole_number, whole_numbers
 
 __all__ = [
     "fft",
@@ -116,6 +115,7 @@ def _checked(
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the lengths and axes of a transform."""
     aval = argument_aval(name, a)
+    s = None if s is None else whole_numbers(name, "s", s)
     if axes is None:
         axes = range(aval.ndim) if s is None else range(aval.ndim - len(s), aval.ndim)
     found = canonical_axes(name, axes, aval.ndim)
@@ -126,21 +126,18 @@ def _checked(
         )
     if s is None:
         return tuple(_default_lengths(aval.shape, found, kind)), found
-    lengths = tuple(map(index, s))
-    if len(lengths) != len(found):
-        raise ValueError(
-            f"{name} got {len(lengths)} lengths s={lengths} for {len(found)} axes {found}"
-        )
-    if any(length < 1 for length in lengths):
-        raise ValueError(f"{name} got lengths {lengths}: each must be positive")
-    return lengths, found
+    if len(s) != len(found):
+        raise ValueError(f"{name} got {len(s)} lengths s={s} for {len(found)} axes {found}")
+    if any(length < 1 for length in s):
+        raise ValueError(f"{name} got lengths {s}: each must be positive")
+    return s, found
 
 
 def _several(
     name: str, a: Any, s: Sequence[int] | None, axes: Sequence[int] | None, norm: Any, kind: FftType
 ) -> Any:
     lengths, found = _checked(name, a, s, axes, kind)
-    if norm not in _NORMS:
+    if isinstance(norm, list) or norm not in _NORMS:
         raise ValueError(f'{name} got norm={norm!r}: it is "backward", "ortho" or "forward"')
     if 0 in lengths:
         return _nothing(a, lengths, found, kind, name)
@@ -164,14 +161,16 @@ def _nothing(
 def _along(name: str, a: Any, n: int | None, axis: int, norm: Any, kind: FftType) -> Any:
     if isinstance(axis, Sequence):
         raise ValueError(f"{name} transforms one axis, got axis={axis}: use {name}n")
-    return _several(name, a, None if n is None else (n,), (axis,), norm, kind)
+    lengths = None if n is None else (whole_number(name, "n", n),)
+    return _several(name, a, lengths, (axis,), norm, kind)
 
 
 def _planar(
     name: str, a: Any, s: Sequence[int] | None, axes: Sequence[int], norm: Any, kind: FftType
 ) -> Any:
+    axes = whole_numbers(name, "axes", axes)
     if len(axes) != 2:
-        raise ValueError(f"{name} transforms two axes, got axes={tuple(axes)}")
+        raise ValueError(f"{name} transforms two axes, got axes={axes}")
     return _several(name, a, s, axes, norm, kind)
 
 
@@ -258,6 +257,11 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
     return _along("irfft", a, n, axis, norm, FftType.IRFFT)
 
 
+def _swapped(norm: Any) -> Any:
+    """Return what a norm is called for the inverse transform; what is none is left as it is."""
+    return _SWAPPED.get(norm, norm) if norm is None or isinstance(norm, str) else norm
+
+
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """Return the real transform of a signal with Hermitian symmetry, of which half is given.
 
@@ -277,7 +281,7 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
     Array([1., 1., 1., 1.], dtype=float32)
     """
     argument_aval("hfft", a)
-    return _along("hfft", conj(a), n, axis, _SWAPPED.get(norm, norm), FftType.IRFFT)
+    return _along("hfft", conj(a), n, axis, _swapped(norm), FftType.IRFFT)
 
 
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
@@ -287,7 +291,7 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
     >>> jnp.fft.ihfft(jnp.array([3.0, 0.0, 0.0]))
     Array([1.-0.j, 1.-0.j], dtype=complex64)
     """
-    return conj(_along("ihfft", a, n, axis, _SWAPPED.get(norm, norm), FftType.RFFT))
+    return conj(_along("ihfft", a, n, axis, _swapped(norm), FftType.RFFT))
 
 
 # ---------------------------------------------------------------- two axes

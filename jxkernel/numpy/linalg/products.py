@@ -17,7 +17,7 @@ from jxkernel.numpy.linalg.operands import check_matrices
 from jxkernel.numpy.linalg.solutions import inv
 from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape
 from jxkernel.numpy.shapes import matrix_transpose
-from jxkernel.ops.structural import canonical_axis, whole_number
+from jxkernel.ops.structural import canonical_axis, sequence, whole_number
 
 __all__ = [
     "cross",
@@ -245,7 +245,7 @@ def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
     >>> jnp.linalg.multi_dot([jnp.ones((2, 3)), jnp.ones((3, 4)), jnp.ones(4)])
     Array([12., 12.], dtype=float32)
     """
-    arrays = list(arrays)
+    arrays = sequence("multi_dot", "arrays", arrays, "matrices")
     shapes = [argument_aval("multi_dot", x, i).shape for i, x in enumerate(arrays)]
     if len(arrays) < 2:
         raise ValueError(f"multi_dot takes two arrays or more, got {len(arrays)}")

@@ -4,7 +4,6 @@ Derivatives are those of the equations, not of the factorisations that solve the
 """
 
 from math import prod
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import moveaxis, reshape
 from jxkernel.ops.linalg_lu import lu, lu_solve
 from jxkernel.ops.matrix import identity_like
-from jxkernel.ops.structural import canonical_axes
+from jxkernel.ops.structural import canonical_axes, whole_number
 
 __all__ = ["inv", "lstsq", "pinv", "solve", "solve_factored", "tensorinv", "tensorsolve"]
 
@@ -313,7 +312,8 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     (4, 2, 2)
     """
     shape = argument_aval("tensorinv", a).shape
-    if index(ind) <= 0:
+    ind = whole_number("tensorinv", "ind", ind)
+    if ind <= 0:
         raise ValueError(f"tensorinv got ind={ind}: it is positive")
     first, rest = shape[:ind], shape[ind:]
     if prod(first) != prod(rest):

@@ -20,6 +20,7 @@ from jxkernel.numpy.mathematics import conj
 from jxkernel.numpy.promotion import argument_aval, cast, dtype_of, promote_dtypes
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import reshape
+from jxkernel.ops.structural import whole_number
 
 __all__ = [
     "banded",
@@ -350,7 +351,7 @@ def block_diag(*arrs: Any) -> Any:
 
 
 def _size(name: str, n: Any, least: int = 0) -> int:
-    n = index(n)
+    n = whole_number(name, "n", n)
     if n < least:
         raise ValueError(f"{name} got n={n}: it is {least} or more")
     return n
@@ -402,7 +403,7 @@ def hadamard(n: int, dtype: Any = int) -> Any:
     Array([[ 1,  1],
            [ 1, -1]], dtype=int32)
     """
-    n = index(n)
+    n = whole_number("hadamard", "n", n)
     if n < 1 or n & (n - 1):
         raise ValueError(f"hadamard got n={n}: it is a power of 2")
     both = np.arange(n)[:, None] & np.arange(n)

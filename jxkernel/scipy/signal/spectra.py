@@ -13,7 +13,7 @@ import jxkernel.numpy as jnp
 from jxkernel import dtypes
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, promote_inexact
-from jxkernel.ops.structural import canonical_axis
+from jxkernel.ops.structural import canonical_axis, whole_number
 from jxkernel.scipy.signal.trends import detrend as detrended
 from jxkernel.scipy.signal.windows import window_named
 
@@ -41,15 +41,15 @@ class _Layout(NamedTuple):
 
 def _layout(name: str, nperseg: Any, noverlap: Any, nfft: Any, length: int | None) -> _Layout:
     """Return the layout asked for, of segments no longer than the signal."""
-    size = 256 if nperseg is None else int(nperseg)
+    size = 256 if nperseg is None else whole_number(name, "nperseg", nperseg)
     if size < 1:
         raise ValueError(f"{name} takes nperseg ≥ 1, got {nperseg}")
     if length is not None:
         size = min(size, length)
-    points = size if nfft is None else int(nfft)
+    points = size if nfft is None else whole_number(name, "nfft", nfft)
     if points < size:
         raise ValueError(f"{name} takes nfft ≥ nperseg, got {nfft} and {size}")
-    overlap = size // 2 if noverlap is None else int(noverlap)
+    overlap = size // 2 if noverlap is None else whole_number(name, "noverlap", noverlap)
     if overlap >= size:
         raise ValueError(f"{name} takes noverlap < nperseg, got {noverlap} and {size}")
     return _Layout(size, overlap, points)

@@ -21,6 +21,7 @@ from jxkernel.numpy.ufuncs import unary_function
 from jxkernel.ops import incomplete
 from jxkernel.ops import special as ops
 from jxkernel.ops.identity import stop_gradient
+from jxkernel.ops.structural import whole_number
 from jxkernel.scipy.special.elementwise import computed
 
 __all__ = [
@@ -552,6 +553,7 @@ def bernoulli(n: int) -> Any:
     >>> special.bernoulli(2).round(4)
     Array([ 1.        , -0.5       ,  0.16669999], dtype=float32)
     """
+    n = whole_number("bernoulli", "n", n)
     if n < 0:
         raise ValueError(f"bernoulli takes an index n ≥ 0, got {n}")
     numbers = [1.0, -0.5][: n + 1] + [0.0] * (n - 1)
