@@ -29,6 +29,9 @@ def _checking():
         yield
     LOG.clear()
     MODEL.state = MODEL.cache = None
+    # What lives on would be found by the tests of other files in this process.
+    for kept in (_into_default.__defaults__[0], _inner.__closure__[0].cell_contents):
+        kept.clear()
 
 
 def _into_global(x):
@@ -56,10 +59,12 @@ def _into_default(x, kept=[]):  # noqa: B006
     return x
 
 
+_inner = _into_closure()
+
 HOLDERS = [
     (_into_global, r"held by LOG\[0\]\['k'\]\[1\], a global variable of tests\.core\.test_leaks"),
     (_into_slot, r"held by MODEL\.state, a global variable of tests\.core\.test_leaks"),
-    (_into_closure(), rf"held by kept\[\d\], which inner \({HERE}:\d+\) closes over"),
+    (_inner, rf"held by kept\[\d\], which inner \({HERE}:\d+\) closes over"),
     (_into_default, r"held by the defaults\[0\]\[0\] of _into_default"),
 ]
 
