@@ -3,7 +3,7 @@
 import jxkernel as jx
 from jxkernel import lax
 from jxkernel.core.primitive import Primitive
-from jxkernel.ops import arithmetic, elementwise
+from jxkernel.ops import arithmetic
 
 
 def test_primitives_are_those_of_the_registry_under_their_names() -> None:
@@ -29,10 +29,5 @@ def test_every_primitive_has_its_operation_beside_it() -> None:
 
 
 def test_facades_hand_on_the_same_objects() -> None:
-    assert lax.add is elementwise.add is arithmetic.add
+    assert lax.add is arithmetic.add
     assert jx.lax is lax
-
-
-def test_elementwise_lists_all_families() -> None:
-    assert {"add", "exp", "sin", "floor", "abs"} <= set(elementwise.__all__)
-    assert all(hasattr(elementwise, name) for name in elementwise.__all__)
