@@ -9,15 +9,8 @@ from jxkernel.config import enable_x64
 from jxkernel.errors import UndefinedRuleError
 from jxkernel.lax import linalg
 from jxkernel.ops.linalg_orthogonal import geqrf
-from tests.ops.checking import (
-    assert_close,
-    check_all,
-    check_derivatives,
-    check_vmap,
-    flat,
-    quickly,
-)
-from tests.ops.test_linalg import S, complexes, kinds, real
+from tests.ops.checking import check_all, check_vmap, quickly
+from tests.ops.test_linalg import S, complexes, kinds
 
 
 @kinds
@@ -41,28 +34,26 @@ def test_qr(make, shape, pivoting):
         check_vmap(lambda x: linalg.qr(x, pivoting=pivoting), [x[0]])
 
 
-@pytest.mark.parametrize(
-    ("make", "shape", "pivoting"),
-    [(real, (4, 2), False), (complexes, (4, 3), True), (complexes, (2, 0), True)],
-    ids=["real", "complex", "no columns"],
-)
+@kinds
+@pytest.mark.parametrize("pivoting", [False, True])
+@pytest.mark.parametrize("shape", [(4, 2), (5, 3), (3, 0)])
 def test_full_qr_is_differentiated_as_its_reflections_make_it(make, shape, pivoting):
-    with enable_x64(True):
-        check_derivatives(
-            lambda x: linalg.qr(x, pivoting=pivoting)[:2], [make(2, *shape)], tolerance=1e-5
-        )
+    check_all(
+        lambda x: linalg.qr(x, pivoting=pivoting)[:2],
+        [make(2, *shape)],
+        vmap=False,
+        tolerance=1e-5,
+    )
 
 
-def test_full_qr_is_differentiated_forwards_twice():
+def test_full_qr_is_differentiated_twice():
     x, t = complexes(4, 2), complexes(4, 2)
-
-    def slope(x):
-        return jx.jvp(linalg.qr, (x,), (t,))[1]
-
-    with enable_x64(True):
-        above, below = (flat(quickly(slope)(x + step * t)) for step in (1e-5, -1e-5))
-        twice = quickly(lambda x: jx.jvp(slope, (x,), (t,))[1])(x)
-        assert_close(twice, [(a - b) / 2e-5 for a, b in zip(above, below, strict=True)])
+    check_all(
+        lambda x: jx.jvp(lambda x: linalg.qr(x)[:2], (x,), (t,))[1],
+        [x],
+        vmap=False,
+        tolerance=1e-4,
+    )
 
 
 def test_further_columns_of_qr_have_no_derivative_where_nothing_is_reflected():
