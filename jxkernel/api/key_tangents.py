@@ -16,9 +16,12 @@ from jxkernel.core.words import WordArray, word_axes
 __all__ = ["per_key", "per_word", "refuse_keys"]
 
 
+_WORD = np.dtype(np.uint32)
+
+
 def _hold_words(structure: Any, avals: Sequence[ShapedArray]) -> bool:
     # Trees without an array of words need not be searched.
-    return any(aval.dtype == np.uint32 for aval in avals) and 1 in word_axes(structure)
+    return any(aval.dtype == _WORD for aval in avals) and 1 in word_axes(structure)
 
 
 def per_key(structure: Any, avals: Sequence[ShapedArray], tangents: Any) -> Any:
