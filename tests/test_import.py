@@ -1,6 +1,8 @@
 """What ``import jxkernel`` does to its process, and what it leaves for the first use."""
 
+import ast
 import importlib
+import inspect
 import subprocess
 import sys
 
@@ -58,6 +60,14 @@ def test_parts_that_not_every_program_needs_wait_for_their_first_use() -> None:
 def test_late_names_of_a_family_are_all_its_public_ones(family: str) -> None:
     module = importlib.import_module(f"jxkernel.numpy.{family}")
     assert jnp._LATE_NAMES[family].split() == sorted(module.__all__)
+
+
+def test_type_checkers_are_told_of_every_late_family() -> None:
+    body = ast.parse(inspect.getsource(jnp)).body
+    [told] = [one for one in body if isinstance(one, ast.If)]
+    assert ast.unparse(told.test) == "TYPE_CHECKING"
+    modules = {one.module for one in told.body if isinstance(one, ast.ImportFrom)}
+    assert modules == {"jxkernel.numpy", *[f"jxkernel.numpy.{name}" for name in jnp._LATE_NAMES]}
 
 
 def test_late_names_are_listed_and_are_what_they_are_called() -> None:
