@@ -18,6 +18,7 @@ from jxkernel.core.jaxpr import ClosedJaxpr, Var
 from jxkernel.core.trace import Tracer
 from jxkernel.core.zeros import zero_scalar
 from jxkernel.higher_order.reductions import reduce_p, reduce_window_p, scatter_apply_p
+from jxkernel.ops.arguments import canonical_axes, integers
 from jxkernel.ops.broadcast import broadcast_like, filled
 from jxkernel.ops.index_numbers import GatherScatterMode, ScatterDimensionNumbers
 from jxkernel.ops.placing import with_out_sharding
@@ -32,7 +33,7 @@ from jxkernel.ops.reduce import (
     reduce_sum_p,
     reduce_xor_p,
 )
-from jxkernel.ops.structural import canonical_axes, integers, like_operand
+from jxkernel.ops.structural import like_operand
 from jxkernel.ops.window import (
     canonical_window,
     reduce_window_max_p,

@@ -19,10 +19,10 @@ from jxkernel.core.words import word_axes
 from jxkernel.errors import ShardingTypeError
 from jxkernel.higher_order.programs import hoist
 from jxkernel.higher_order.scan import bind_scan
+from jxkernel.ops.arguments import canonical_axis
 from jxkernel.ops.joining import concatenate, stack
 from jxkernel.ops.shape import reshape, rev
 from jxkernel.ops.slicing import index_in_dim, slice_in_dim
-from jxkernel.ops.structural import canonical_axis
 from jxkernel.sharding import PartitionSpec
 from jxkernel.transforms.batching import example_aval
 

@@ -32,6 +32,7 @@ from jxkernel.numpy.promotion import (
 )
 from jxkernel.numpy.ufuncs import inexact
 from jxkernel.ops import arithmetic as ops
+from jxkernel.ops.arguments import canonical_axis
 from jxkernel.ops.bits import bitwise_and, bitwise_or
 from jxkernel.ops.complex import abs as modulus
 from jxkernel.ops.exponential import exp, expm1, log, log1p, logistic, logistic_p
@@ -39,7 +40,6 @@ from jxkernel.ops.exponential import sqrt as root
 from jxkernel.ops.select import select
 from jxkernel.ops.slicing import slice_in_dim
 from jxkernel.ops.special import erfc
-from jxkernel.ops.structural import canonical_axis
 from jxkernel.ops.trigonometric import tanh as hyperbolic_tangent
 
 __all__ = [

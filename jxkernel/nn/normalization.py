@@ -25,6 +25,7 @@ from jxkernel.numpy.promotion import (
 )
 from jxkernel.numpy.reductions import reduced_axes
 from jxkernel.ops import arithmetic as ops
+from jxkernel.ops.arguments import canonical_axis, whole_number
 from jxkernel.ops.broadcast import broadcast_in_dim, reduce_sum
 from jxkernel.ops.compare import eq, lt, ne
 from jxkernel.ops.complex import abs as modulus
@@ -38,7 +39,6 @@ from jxkernel.ops.reduce import reduce_max
 from jxkernel.ops.rounding import is_finite
 from jxkernel.ops.select import select
 from jxkernel.ops.shape import expand_dims
-from jxkernel.ops.structural import canonical_axis, whole_number
 
 __all__ = ["log_softmax", "logmeanexp", "logsumexp", "one_hot", "softmax", "standardize"]
 

@@ -16,6 +16,7 @@ from jxkernel.numpy.creation import user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, cast, promote_dtypes
 from jxkernel.numpy.shapes import broadcast_arrays, moveaxis, ravel
+from jxkernel.ops.arguments import canonical_axes, canonical_axis, listed, sequence, whole_number
 from jxkernel.ops.arithmetic import mul, neg, sub
 from jxkernel.ops.broadcast import broadcast_in_dim, reduce_sum
 from jxkernel.ops.complex import conj as conjugated
@@ -25,7 +26,6 @@ from jxkernel.ops.moving import transpose
 from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.shape import reshape, squeeze
 from jxkernel.ops.slicing import index_in_dim
-from jxkernel.ops.structural import canonical_axes, canonical_axis, listed, sequence, whole_number
 
 __all__ = [
     "cross",

@@ -25,13 +25,13 @@ from jxkernel.numpy.promotion import (
     promote_dtypes,
     scalar_of,
 )
+from jxkernel.ops.arguments import whole_number, whole_numbers
 from jxkernel.ops.arithmetic import add
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.compare import eq
 from jxkernel.ops.convert import warn_of_imaginary_parts
 from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.joining import stack as stack_arrays
-from jxkernel.ops.structural import whole_number, whole_numbers
 from jxkernel.runtime import Array, ArrayImpl, array_from_host, note_narrowing
 from jxkernel.runtime.dlpack import from_dlpack as share_memory
 

@@ -26,8 +26,8 @@ from jxkernel.numpy.promotion import (
 from jxkernel.numpy.reductions import accumulated_dtype
 from jxkernel.numpy.shapes import broadcast_to, moveaxis, ravel
 from jxkernel.ops import cumulative as ops
+from jxkernel.ops.arguments import canonical_axes, canonical_axis, listed
 from jxkernel.ops.select import select
-from jxkernel.ops.structural import canonical_axes, canonical_axis, listed
 
 __all__ = [
     "cumprod",

@@ -18,9 +18,9 @@ from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, promote
 from jxkernel.numpy.rolling import roll
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.sorting import argsort
+from jxkernel.ops.arguments import whole_number
 from jxkernel.ops.linalg_general import eig
 from jxkernel.ops.linalg_spectral import svd
-from jxkernel.ops.structural import whole_number
 
 __all__ = ["poly", "polyfit", "roots"]
 

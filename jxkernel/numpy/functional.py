@@ -12,7 +12,7 @@ from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.promotion import argument_aval, broadcast_shapes
 from jxkernel.numpy.shapes import expand_dims, moveaxis
 from jxkernel.numpy.shapes import squeeze as without_ones
-from jxkernel.ops.structural import canonical_axis, listed, sequence
+from jxkernel.ops.arguments import canonical_axis, listed, sequence
 
 __all__ = ["apply_along_axis", "apply_over_axes", "vectorize"]
 

@@ -23,6 +23,7 @@ from jxkernel.numpy.promotion import (
 )
 from jxkernel.numpy.ufuncs import binary_function, inexact, unary_function
 from jxkernel.ops import bits, exponential, rounding, trigonometric
+from jxkernel.ops.arguments import whole_number
 from jxkernel.ops.arithmetic import add, div, max, mul, neg, square, sub
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.compare import eq, ge, lt, ne
@@ -34,7 +35,6 @@ from jxkernel.ops.complex import real as real_part
 from jxkernel.ops.identity import stop_gradient
 from jxkernel.ops.select import select
 from jxkernel.ops.special import bessel_i0e
-from jxkernel.ops.structural import whole_number
 
 __all__ = [
     "acos",

@@ -21,6 +21,7 @@ from jxkernel.numpy.shapes import moveaxis, ravel, reshape
 from jxkernel.numpy.taking import nonzero
 from jxkernel.numpy.updating import IndexUpdater
 from jxkernel.ops import arithmetic as ops
+from jxkernel.ops.arguments import canonical_axes, whole_number
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.compare import ge
 from jxkernel.ops.creation import broadcasted_iota
@@ -28,7 +29,6 @@ from jxkernel.ops.exponential import pow as power_of
 from jxkernel.ops.indexing import GatherDimensionNumbers, gather
 from jxkernel.ops.select import select
 from jxkernel.ops.slicing import pad
-from jxkernel.ops.structural import canonical_axes, whole_number
 
 __all__ = [
     "diag",

@@ -20,8 +20,8 @@ from jxkernel.numpy.reductions import max as greatest
 from jxkernel.numpy.reductions import min as least
 from jxkernel.numpy.shapes import moveaxis, reshape
 from jxkernel.numpy.taking import take
+from jxkernel.ops.arguments import whole_number
 from jxkernel.ops.slicing import pad as padded
-from jxkernel.ops.structural import whole_number
 
 __all__ = ["pad"]
 

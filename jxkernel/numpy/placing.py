@@ -13,7 +13,7 @@ from jxkernel.numpy.promotion import argument_aval
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import ravel, reshape
 from jxkernel.numpy.updating import IndexUpdater
-from jxkernel.ops.structural import canonical_axes, listed
+from jxkernel.ops.arguments import canonical_axes, listed
 
 __all__ = ["place", "put", "trim_zeros"]
 

@@ -12,10 +12,10 @@ from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.joining import concatenate
 from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, promote_dtypes
 from jxkernel.numpy.shapes import ravel
+from jxkernel.ops.arguments import whole_number
 from jxkernel.ops.arithmetic import add, mul
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.slicing import index_in_dim
-from jxkernel.ops.structural import whole_number
 
 __all__ = [
     "polyadd",

@@ -7,9 +7,9 @@ from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import isnan
 from jxkernel.numpy.promotion import argument_aval, refuse_out, static_axis
 from jxkernel.ops import reduce
+from jxkernel.ops.arguments import canonical_axis
 from jxkernel.ops.select import select
 from jxkernel.ops.shape import reshape
-from jxkernel.ops.structural import canonical_axis
 
 __all__ = ["argmax", "argmin"]
 

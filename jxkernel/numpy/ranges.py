@@ -20,13 +20,13 @@ from jxkernel.numpy.promotion import (
     promote_dtypes,
 )
 from jxkernel.numpy.shapes import moveaxis
+from jxkernel.ops.arguments import whole_number
 from jxkernel.ops.arithmetic import add, div, mul, sub
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.creation import broadcasted_iota, iota
 from jxkernel.ops.exponential import exp, log
 from jxkernel.ops.joining import concatenate
 from jxkernel.ops.rounding import floor
-from jxkernel.ops.structural import whole_number
 
 __all__ = ["arange", "geomspace", "linspace", "logspace"]
 

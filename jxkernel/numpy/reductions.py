@@ -25,10 +25,10 @@ from jxkernel.numpy.promotion import (
 )
 from jxkernel.ops import arithmetic as ops
 from jxkernel.ops import reduce
+from jxkernel.ops.arguments import canonical_axes, listed
 from jxkernel.ops.broadcast import reduce_sum
 from jxkernel.ops.select import select
 from jxkernel.ops.shape import expand_dims
-from jxkernel.ops.structural import canonical_axes, listed
 
 __all__ = [
     "all",

@@ -17,12 +17,12 @@ from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast, dt
 from jxkernel.numpy.reductions import max as greatest
 from jxkernel.numpy.reductions import min as least
 from jxkernel.numpy.reductions import prod, sum
+from jxkernel.ops.arguments import whole_number
 from jxkernel.ops.indexing import GatherScatterMode, ScatterDimensionNumbers, scatter_add
 from jxkernel.ops.joining import concatenate
 from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.scatter import scatter_max, scatter_min, scatter_mul
 from jxkernel.ops.shape import expand_dims
-from jxkernel.ops.structural import whole_number
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
 

@@ -20,15 +20,15 @@ from jxkernel.numpy.promotion import (
     static_axes,
 )
 from jxkernel.ops import shape as ops
-from jxkernel.ops.moving import transpose as permuted
-from jxkernel.ops.placing import with_out_sharding
-from jxkernel.ops.structural import (
+from jxkernel.ops.arguments import (
     canonical_axes,
     canonical_axis,
     listed,
     whole_number,
     whole_numbers,
 )
+from jxkernel.ops.moving import transpose as permuted
+from jxkernel.ops.placing import with_out_sharding
 
 __all__ = [
     "atleast_1d",

@@ -24,6 +24,7 @@ from jxkernel.numpy.promotion import (
 from jxkernel.numpy.shapes import ravel
 from jxkernel.numpy.taking import take, take_along_axis
 from jxkernel.ops import arithmetic as ops
+from jxkernel.ops.arguments import canonical_axis, sequence, whole_number
 from jxkernel.ops.bits import bitwise_and, bitwise_not, bitwise_or
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.compare import lt, ne
@@ -31,7 +32,6 @@ from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.select import select
 from jxkernel.ops.shape import rev
 from jxkernel.ops.sort import sort as sorted_along
-from jxkernel.ops.structural import canonical_axis, sequence, whole_number
 
 __all__ = [
     "argpartition",

@@ -32,8 +32,8 @@ from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import broadcast_to, expand_dims, ravel, reshape
 from jxkernel.numpy.sorting import searchsorted
 from jxkernel.numpy.updating import IndexUpdater
+from jxkernel.ops.arguments import sequence, whole_number
 from jxkernel.ops.placing import asked_sharding, lie_as, mesh_cast, with_out_sharding
-from jxkernel.ops.structural import sequence, whole_number
 
 __all__ = [
     "average",

@@ -23,11 +23,11 @@ from jxkernel.numpy.promotion import (
     promote_dtypes,
     refuse_out,
 )
+from jxkernel.ops.arguments import sequence
 from jxkernel.ops.broadcast import reduce_sum
 from jxkernel.ops.moving import transpose
 from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.shape import squeeze
-from jxkernel.ops.structural import sequence
 
 __all__ = ["einsum", "einsum_path"]
 

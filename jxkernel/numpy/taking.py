@@ -33,6 +33,7 @@ from jxkernel.numpy.ranges import arange
 from jxkernel.numpy.shapes import moveaxis, ravel, reshape
 from jxkernel.numpy.updating import IndexUpdater
 from jxkernel.ops import arithmetic as ops
+from jxkernel.ops.arguments import canonical_axis, whole_number
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.compare import lt
 from jxkernel.ops.cumulative import cumsum
@@ -41,7 +42,6 @@ from jxkernel.ops.joining import concatenate as joined
 from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.select import select
 from jxkernel.ops.shape import expand_dims
-from jxkernel.ops.structural import canonical_axis, whole_number
 from jxkernel.runtime import ArrayImpl, value_of
 
 __all__ = [

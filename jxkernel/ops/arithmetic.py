@@ -14,6 +14,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.core.avals import abstractify
 from jxkernel.core.zeros import Zero
+from jxkernel.ops.arguments import whole_number
 from jxkernel.ops.compare import eq, gt, lt
 from jxkernel.ops.convert import convert_element_type
 from jxkernel.ops.extreme_lowering import lower_extreme
@@ -33,7 +34,6 @@ from jxkernel.ops.families import (
 from jxkernel.ops.reference import untyped_numpy
 from jxkernel.ops.rounding import ceil, floor
 from jxkernel.ops.select import select
-from jxkernel.ops.structural import whole_number
 
 __all__ = [
     "add",

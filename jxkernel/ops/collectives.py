@@ -21,6 +21,7 @@ from jxkernel.core.axes import Axis, bound_axis_size
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import UndefinedPrimal, Zero, scalar_like
 from jxkernel.ops import divisions
+from jxkernel.ops.arguments import canonical_axes
 from jxkernel.ops.arithmetic import add, div, mul
 from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, reduce_sum
 from jxkernel.ops.collective_leaves import map_numbers
@@ -37,7 +38,6 @@ from jxkernel.ops.joining import concatenate
 from jxkernel.ops.moving import inverse_permutation, move_axis
 from jxkernel.ops.reduce import reduce_max, reduce_min
 from jxkernel.ops.select import select_n
-from jxkernel.ops.structural import canonical_axes
 from jxkernel.ops.varying import less_axes, psum_invariant_p, tracked_names, vary
 
 __all__ = [

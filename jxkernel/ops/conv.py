@@ -17,6 +17,7 @@ from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear, typed_scalar
 from jxkernel.errors import ShapeError
 from jxkernel.ops import divisions
+from jxkernel.ops.arguments import integers, whole_number
 from jxkernel.ops.broadcast import filled
 from jxkernel.ops.conv_numbers import (
     ConvDimensionNumbers,
@@ -32,14 +33,7 @@ from jxkernel.ops.moving import move_axis
 from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.precision import Canonical, PrecisionLike, canonical_precision
 from jxkernel.ops.shape import reshape, rev
-from jxkernel.ops.structural import (
-    integers,
-    joint_weak_type,
-    multilinear_jvp,
-    same_dtype,
-    whole_number,
-    zero_cotangents,
-)
+from jxkernel.ops.structural import joint_weak_type, multilinear_jvp, same_dtype, zero_cotangents
 
 __all__ = ["conv", "conv_general_dilated", "conv_general_dilated_p", "conv_with_general_padding"]
 

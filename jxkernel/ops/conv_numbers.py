@@ -7,7 +7,7 @@ output feature, input feature and spatial axes of the kernel.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from jxkernel.ops.structural import integers, sequence
+from jxkernel.ops.arguments import integers, sequence
 
 __all__ = [
     "ConvDimensionNumbers",

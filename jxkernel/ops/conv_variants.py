@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel.core.avals import abstractify, rank_of, shape_of
+from jxkernel.ops.arguments import integers
 from jxkernel.ops.contract import dot_general
 from jxkernel.ops.conv import conv_general_dilated
 from jxkernel.ops.conv_numbers import (
@@ -17,7 +18,6 @@ from jxkernel.ops.conv_numbers import (
 from jxkernel.ops.moving import transpose
 from jxkernel.ops.precision import PrecisionLike
 from jxkernel.ops.shape import rev
-from jxkernel.ops.structural import integers
 
 __all__ = ["conv_general_dilated_local", "conv_general_dilated_patches", "conv_transpose"]
 

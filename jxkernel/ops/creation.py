@@ -14,16 +14,11 @@ from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.words import WordArray
 from jxkernel.core.zeros import scalar_like
 from jxkernel.errors import ShapeError
+from jxkernel.ops.arguments import canonical_axis, integers, is_array, whole_numbers
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.convert import convert_element_type
 from jxkernel.ops.placing import with_out_sharding
-from jxkernel.ops.structural import (
-    canonical_axis,
-    integers,
-    is_array,
-    whole_numbers,
-    without_derivative,
-)
+from jxkernel.ops.structural import without_derivative
 
 __all__ = ["broadcasted_iota", "empty", "full", "full_like", "iota", "iota_p"]
 

@@ -17,6 +17,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import UndefinedPrimal, Zero, typed_scalar, zero_scalar
 from jxkernel.ops import divisions
+from jxkernel.ops.arguments import canonical_axis
 from jxkernel.ops.arithmetic import add, max, mul, neg, sub
 from jxkernel.ops.associative import scan_associatively
 from jxkernel.ops.broadcast import accumulation_dtype, add_any
@@ -31,7 +32,7 @@ from jxkernel.ops.reduce import greatest, least
 from jxkernel.ops.reference import untyped_numpy
 from jxkernel.ops.select import select_n
 from jxkernel.ops.slicing import pad
-from jxkernel.ops.structural import canonical_axis, linear_jvp
+from jxkernel.ops.structural import linear_jvp
 
 __all__ = [
     "cumlogsumexp",

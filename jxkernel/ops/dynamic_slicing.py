@@ -16,6 +16,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
 from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.ops import divisions
+from jxkernel.ops.arguments import canonical_axis, integers, whole_number
 from jxkernel.ops.arithmetic import add
 from jxkernel.ops.broadcast import batch_to_front, filled, instantiate
 from jxkernel.ops.compare import lt
@@ -31,14 +32,7 @@ from jxkernel.ops.moving import MovingPrimitive, move_axis
 from jxkernel.ops.select import select_n
 from jxkernel.ops.shape import expand_dims, squeeze
 from jxkernel.ops.slicing import slice
-from jxkernel.ops.structural import (
-    canonical_axis,
-    integers,
-    joint_weak_type,
-    same_dtype,
-    whole_number,
-    zero_cotangents,
-)
+from jxkernel.ops.structural import joint_weak_type, same_dtype, zero_cotangents
 
 __all__ = [
     "dynamic_index_in_dim",

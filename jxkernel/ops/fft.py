@@ -17,13 +17,14 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, typed_scalar, zero_scalar
 from jxkernel.ops import divisions
+from jxkernel.ops.arguments import integers
 from jxkernel.ops.arithmetic import mul
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.complex import complex, conj, real
 from jxkernel.ops.convert import convert_element_type
 from jxkernel.ops.moving import move_axis
 from jxkernel.ops.slicing import pad
-from jxkernel.ops.structural import integers, linear_jvp
+from jxkernel.ops.structural import linear_jvp
 
 __all__ = ["FftType", "fft", "fft_p"]
 

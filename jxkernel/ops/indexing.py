@@ -17,6 +17,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear, zero_scalar
 from jxkernel.ops import divisions
+from jxkernel.ops.arguments import integers
 from jxkernel.ops.arithmetic import neg
 from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, filled, instantiate
 from jxkernel.ops.compare import eq
@@ -31,7 +32,7 @@ from jxkernel.ops.index_numbers import (
 )
 from jxkernel.ops.moving import MovingPrimitive, move_axis
 from jxkernel.ops.select import select_n
-from jxkernel.ops.structural import integers, joint_weak_type, same_dtype, zero_cotangents
+from jxkernel.ops.structural import joint_weak_type, same_dtype, zero_cotangents
 
 __all__ = [
     "GatherDimensionNumbers",

@@ -12,21 +12,12 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.ops import divisions
+from jxkernel.ops.arguments import canonical_axis, integers, is_array, sequence
 from jxkernel.ops.broadcast import instantiate
 from jxkernel.ops.moving import MovingPrimitive
 from jxkernel.ops.shape import squeeze
 from jxkernel.ops.slicing import index_in_dim, slice_in_dim
-from jxkernel.ops.structural import (
-    canonical_axis,
-    front,
-    integers,
-    is_array,
-    joint_weak_type,
-    linear_jvp,
-    same_dtype,
-    sequence,
-    zero_cotangents,
-)
+from jxkernel.ops.structural import front, joint_weak_type, linear_jvp, same_dtype, zero_cotangents
 
 __all__ = [
     "concatenate",

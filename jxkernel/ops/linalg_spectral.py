@@ -11,6 +11,7 @@ from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import typed_scalar
 from jxkernel.errors import UndefinedRuleError
 from jxkernel.ops import divisions
+from jxkernel.ops.arguments import integers
 from jxkernel.ops.arithmetic import add, div, mul, sub
 from jxkernel.ops.compare import eq
 from jxkernel.ops.complex import lower_conjugate
@@ -41,7 +42,6 @@ from jxkernel.ops.matrix import (
 )
 from jxkernel.ops.select import select_n
 from jxkernel.ops.slicing import slice_in_dim
-from jxkernel.ops.structural import integers
 
 __all__ = [
     "EighImplementation",

@@ -20,11 +20,12 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero
 from jxkernel.ops import divisions
+from jxkernel.ops.arguments import integers
 from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim
 from jxkernel.ops.joining import stack
 from jxkernel.ops.placing import asked_sharding, lie_as
 from jxkernel.ops.slicing import index_in_dim
-from jxkernel.ops.structural import example_ndim, front, integers
+from jxkernel.ops.structural import example_ndim, front
 
 __all__ = [
     "RandomAlgorithm",

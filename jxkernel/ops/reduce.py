@@ -15,6 +15,7 @@ from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import typed_scalar, zero_scalar
 from jxkernel.ops import divisions
+from jxkernel.ops.arguments import canonical_axis, integers
 from jxkernel.ops.arithmetic import div, mul
 from jxkernel.ops.broadcast import (
     accumulation_dtype,
@@ -34,7 +35,7 @@ from jxkernel.ops.reference import untyped_numpy
 from jxkernel.ops.select import select_n
 from jxkernel.ops.shape import reshape
 from jxkernel.ops.slicing import slice_in_dim
-from jxkernel.ops.structural import canonical_axis, integers, without_derivative
+from jxkernel.ops.structural import without_derivative
 
 __all__ = [
     "argmax",

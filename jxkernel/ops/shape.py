@@ -16,17 +16,11 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.zeros import UndefinedPrimal, Zero
 from jxkernel.errors import ShapeError
 from jxkernel.ops import divisions
+from jxkernel.ops.arguments import canonical_axes, integers, is_array, whole_number, whole_numbers
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.moving import MovingPrimitive, move_axis, transpose
 from jxkernel.ops.placing import with_out_sharding
-from jxkernel.ops.structural import (
-    canonical_axes,
-    integers,
-    is_array,
-    linear_jvp,
-    whole_number,
-    whole_numbers,
-)
+from jxkernel.ops.structural import linear_jvp
 
 __all__ = [
     "broadcast",

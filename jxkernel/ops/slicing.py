@@ -15,20 +15,17 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
 from jxkernel.errors import ShapeError
 from jxkernel.ops import divisions
+from jxkernel.ops.arguments import canonical_axis, integers, whole_number, whole_numbers
 from jxkernel.ops.arithmetic import sub
 from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, reduce_sum
 from jxkernel.ops.moving import MovingPrimitive, move_axis
 from jxkernel.ops.select import select_n
 from jxkernel.ops.shape import squeeze
 from jxkernel.ops.structural import (
-    canonical_axis,
-    integers,
     joint_weak_type,
     like_operand,
     linear_jvp,
     same_dtype,
-    whole_number,
-    whole_numbers,
     zero_cotangents,
 )
 

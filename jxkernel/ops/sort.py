@@ -16,13 +16,14 @@ from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.ops import divisions
+from jxkernel.ops.arguments import canonical_axis, whole_number
 from jxkernel.ops.arithmetic import neg
 from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.indexing import take_along
 from jxkernel.ops.moving import move_axis
 from jxkernel.ops.reference import untyped_numpy
 from jxkernel.ops.sort_lowering import lower_sort, lower_top_k
-from jxkernel.ops.structural import canonical_axis, front, whole_number, zero_cotangents
+from jxkernel.ops.structural import front, zero_cotangents
 
 __all__ = [
     "approx_max_k",

@@ -17,12 +17,13 @@ from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
 from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.ops import divisions
+from jxkernel.ops.arguments import integers
 from jxkernel.ops.broadcast import accumulation_dtype, instantiate
 from jxkernel.ops.compare import comparison_kind
 from jxkernel.ops.conv_numbers import Pads, dilated, padtype_to_pads, window_count
 from jxkernel.ops.reduce import greatest, least
 from jxkernel.ops.slicing import pad
-from jxkernel.ops.structural import front, integers, linear_jvp, zero_cotangents
+from jxkernel.ops.structural import front, linear_jvp, zero_cotangents
 
 __all__ = [
     "reduce_window_max",

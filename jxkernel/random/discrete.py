@@ -21,6 +21,7 @@ from jxkernel.numpy.promotion import (
     inexact_dtype,
 )
 from jxkernel.ops import arithmetic as ops
+from jxkernel.ops.arguments import canonical_axis
 from jxkernel.ops.bits import bitwise_and
 from jxkernel.ops.compare import eq, gt, le, lt
 from jxkernel.ops.exponential import log as logarithm
@@ -29,7 +30,6 @@ from jxkernel.ops.reduce import argmax
 from jxkernel.ops.rounding import floor
 from jxkernel.ops.select import select
 from jxkernel.ops.slicing import index_in_dim
-from jxkernel.ops.structural import canonical_axis
 from jxkernel.random.continuous import fine_gumbel, finely, several, standard_gumbel
 from jxkernel.random.drawing import joint_shape, random_bits, uniform_floats
 from jxkernel.random.keys import checked_words

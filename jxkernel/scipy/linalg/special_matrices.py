@@ -20,7 +20,7 @@ from jxkernel.numpy.mathematics import conj
 from jxkernel.numpy.promotion import argument_aval, cast, dtype_of, promote_dtypes
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import reshape
-from jxkernel.ops.structural import whole_number
+from jxkernel.ops.arguments import whole_number
 
 __all__ = [
     "banded",

@@ -9,7 +9,7 @@ import jxkernel.numpy as jnp
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.linalg.operands import from_lists
 from jxkernel.numpy.promotion import argument_aval, promote_inexact
-from jxkernel.ops.structural import canonical_axis
+from jxkernel.ops.arguments import canonical_axis
 
 __all__ = ["detrend"]
 

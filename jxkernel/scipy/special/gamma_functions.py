@@ -20,8 +20,8 @@ from jxkernel.numpy.promotion import (
 from jxkernel.numpy.ufuncs import unary_function
 from jxkernel.ops import incomplete
 from jxkernel.ops import special as ops
+from jxkernel.ops.arguments import whole_number
 from jxkernel.ops.identity import stop_gradient
-from jxkernel.ops.structural import whole_number
 from jxkernel.scipy.special.elementwise import computed
 
 __all__ = [

@@ -1,0 +1,161 @@
+"""Arguments: what functions are given, checked before it becomes operands and parameters of rules.
+
+A message names the function, the argument, what was given and what would work.  This module stands
+below all primitives.
+"""
+
+from collections.abc import Iterable
+from operator import index
+from typing import Any
+
+from jxkernel.core.avals import rank_of, type_of
+from jxkernel.core.dimensions import is_symbolic, sizes
+from jxkernel.errors import ShapeError, TracerIntegerConversionError
+
+__all__ = [
+    "canonical_axes",
+    "canonical_axis",
+    "integers",
+    "is_array",
+    "listed",
+    "sequence",
+    "whole_number",
+    "whole_numbers",
+]
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is an array or tracer already, so that it may be returned as it is."""
+    return hasattr(value, "aval")
+
+
+def integers(name: str, argument: str, values: Iterable[Any]) -> tuple[int, ...]:
+    """Return an argument of static sizes or positions as a tuple of ints.
+
+    Args:
+      name: the function.
+      argument: the argument's name.
+      values: what was given.
+
+    Raises:
+      TracerIntegerConversionError: one is traced.
+      TypeError: one is not a whole number, or there is no sequence of them.
+    """
+    try:
+        return sizes(values)
+    except TypeError:
+        return whole_numbers(name, argument, sequence(name, argument, values, "whole numbers"))
+
+
+def sequence(name: str, argument: str, values: Any, of: str) -> list[Any]:
+    """Return an argument that must be a sequence as a list.
+
+    Args:
+      name: the function.
+      argument: the argument's name.
+      values: what was given.
+      of: what it is a sequence of, for the message.
+
+    Raises:
+      TypeError: it is none.
+    """
+    kind = type_of(values)
+    if issubclass(kind, (str, dict)) or not hasattr(values, "__iter__") or _is_scalar(values):
+        raise TypeError(
+            f"{name} got {argument}={values!r:.100} of type {kind.__name__}: it takes a sequence "
+            f"of {of}"
+        )
+    return list(values)
+
+
+def _is_scalar(value: Any) -> bool:
+    return getattr(value, "ndim", None) == 0
+
+
+def whole_number(name: str, argument: str, value: Any) -> int:
+    """Return an argument that must be a whole number known now.
+
+    Args:
+      name: the function.
+      argument: the argument's name.
+      value: what was given.
+
+    Raises:
+      TracerIntegerConversionError: it is traced.
+      TypeError: it is anything else.
+    """
+    try:
+        return index(value)
+    except TracerIntegerConversionError as error:
+        raise TracerIntegerConversionError(
+            error.tracer,
+            f"{name}(..., {argument}=...)",
+            origin=error.origin,
+            where=error.where,
+            code=error.code,
+            underline=error.underline,
+            instead=(
+                f"{argument} shapes the program: make it an argument that is known while tracing, "
+                "jit(f, static_argnames=...)",
+            ),
+        ) from None
+    except TypeError:
+        raise TypeError(
+            f"{name} got {argument}={value!r:.100} of type {type(value).__name__}: it takes whole "
+            "numbers"
+        ) from None
+
+
+def whole_numbers(name: str, argument: str, values: Any) -> tuple[int, ...]:
+    """Return an argument that must be a sequence of whole numbers; one stands for itself.
+
+    Symbolic sizes stay as they are.
+
+    Raises:
+      TracerIntegerConversionError: one of them is traced.
+      TypeError: one of them is no whole number.
+    """
+    return tuple(
+        [
+            value if is_symbolic(value) else whole_number(name, argument, value)
+            for value in listed(values)
+        ]
+    )
+
+
+def listed(axes: Any) -> tuple[Any, ...]:
+    """Return axes as a tuple; one number stands for itself."""
+    if issubclass(type_of(axes), (tuple, list)):
+        return tuple(axes)
+    return (axes,) if rank_of(axes) == 0 else tuple(axes)
+
+
+def canonical_axis(name: str, axis: Any, ndim: int) -> int:
+    """Return an axis counted from the front.
+
+    Raises:
+      ValueError: there is no such axis.
+    """
+    position = whole_number(name, "axis", axis)
+    if not -ndim <= position < ndim:
+        raise ValueError(
+            f"{name} got axis {position} for an array of rank {ndim}: axes are from {-ndim} to "
+            f"{ndim - 1}"
+            if ndim
+            else f"{name} got axis {position} for an array of rank 0, which has no axes"
+        )
+    return position + ndim if position < 0 else position
+
+
+def canonical_axes(name: str, axes: Iterable[Any], ndim: int) -> tuple[int, ...]:
+    """Return axes counted from the front.
+
+    Raises:
+      ValueError: there is no such axis, or one is named twice.
+    """
+    if not hasattr(axes, "__iter__"):
+        axes = sequence(name, "axes", axes, "whole numbers")
+    found = tuple([canonical_axis(name, axis, ndim) for axis in axes])
+    if len(set(found)) != len(found):
+        raise ShapeError(f"{name} got axes {found}: each axis may be named once")
+    return found
