@@ -5,17 +5,27 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 from benchmarks.instructions import count_instructions
 from benchmarks.library import Library
 
-__all__ = ["Metric", "Work", "count_calls", "instructions_per_run", "seconds_per_run"]
+__all__ = [
+    "Metric",
+    "Timer",
+    "Work",
+    "count_calls",
+    "instructions_per_run",
+    "repeated",
+    "seconds_per_run",
+]
+
+T = TypeVar("T")
 
 BATCH_SECONDS = 0.003
 """Shorter than a time slice, so that some batches are not disturbed by other processes."""
 LEAST_BATCHES = 7
-TOTAL_SECONDS = 0.25
+TOTAL_SECONDS = 0.4
 
 
 @dataclass(frozen=True)
@@ -49,33 +59,39 @@ class Metric:
     operations: int = 1
 
 
+class Timer:
+    """Times a work batch by batch: a batch is long enough for the clock, its results waited for."""
+
+    def __init__(self, library: Library, work: Work) -> None:
+        self._work = work
+        self._wait = library.api.block_until_ready
+        self._runs = 1
+        # The first run compiles, and says nothing of how long the next will take.
+        self._batch()
+        while (elapsed := self._batch()) < BATCH_SECONDS and work.prepare is None:
+            self._runs *= max(2, min(100, int(BATCH_SECONDS / max(elapsed, 1e-7))))
+
+    def seconds(self) -> float:
+        """Return the seconds of a run, over one batch."""
+        return self._batch() / self._runs
+
+    def _batch(self) -> float:
+        prepared = (self._work.prepare(),) if self._work.prepare else ()
+        return _timed(self._work.run, self._runs, self._wait, *prepared)
+
+
+def repeated(measure: Callable[[], T]) -> list[T]:
+    """Return what a measurement gives time after time: often enough to have a quiet moment."""
+    start = perf_counter()
+    found: list[T] = []
+    while len(found) < LEAST_BATCHES or perf_counter() - start < TOTAL_SECONDS:
+        found.append(measure())
+    return found
+
+
 def seconds_per_run(library: Library, work: Work) -> float:
-    """Return the best time of a run over many short batches, results waited for.
-
-    The least of many times is the one that other work on the machine did not disturb.
-    """
-    wait = library.api.block_until_ready
-    if work.prepare is None:
-        number = _runs_per_batch(work.run, wait)
-        return _best(lambda: _timed(work.run, number, wait) / number, number)
-    prepare = work.prepare
-    _timed(work.run, 1, wait, prepare())
-    return _best(lambda: _timed(work.run, 1, wait, prepare()), 1)
-
-
-def _runs_per_batch(run: Callable[..., Any], wait: Callable[[Any], Any]) -> int:
-    number = 1
-    while (elapsed := _timed(run, number, wait)) < BATCH_SECONDS:
-        number *= max(2, min(100, int(BATCH_SECONDS / max(elapsed, 1e-7))))
-    return number
-
-
-def _best(batch: Callable[[], float], number: int) -> float:
-    """Return the least time of a run over batches that take ``TOTAL_SECONDS`` together."""
-    times: list[float] = []
-    while len(times) < LEAST_BATCHES or sum(times) * number < TOTAL_SECONDS:
-        times.append(batch())
-    return min(times)
+    """Return the least time of a run over many batches: the one that nothing else disturbed."""
+    return min(repeated(Timer(library, work).seconds))
 
 
 def _timed(

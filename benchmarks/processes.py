@@ -1,24 +1,24 @@
-"""Running one measurement in a process of its own, under either library."""
+"""Processes of either library: workers that answer, and programs measured as a whole."""
 
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 from benchmarks.instructions import OUTPUT, total, under_callgrind
 
 __all__ = [
     "Peer",
     "ProcessCost",
+    "Worker",
     "disk_cache_in",
     "instructions_of_script",
-    "measure_family",
     "measure_script",
     "run_module",
     "versions",
@@ -77,19 +77,62 @@ def disk_cache_in(folder: str) -> dict[str, str]:
     }
 
 
-def measure_family(peer: Peer, family: str, kinds: Sequence[str]) -> dict[str, Any]:
-    """Return the figures of a family of metrics, measured in a fresh process.
+class Worker:
+    """A process of a library that measures one family's metrics when it is asked to.
 
-    Raises:
-      RuntimeError: the process failed; the message holds what it wrote.
+    Args:
+      peer: the library.
+      family: the family's name.
+      counting: whether callgrind runs it, so that it can count instructions.
     """
-    command = [peer.python, "-m", "benchmarks.worker", peer.library, family, *kinds]
-    if "instructions" not in kinds:
-        return json.loads(_output(command).splitlines()[-1])
-    with TemporaryDirectory() as folder:
-        output = Path(folder) / "callgrind"
-        counted = under_callgrind(command, output, from_start=False)
-        return json.loads(_output(counted, {OUTPUT: str(output)}).splitlines()[-1])
+
+    def __init__(self, peer: Peer, family: str, *, counting: bool = False) -> None:
+        self.peer = peer
+        self._folder = TemporaryDirectory()
+        output, errors = (Path(self._folder.name) / name for name in ("callgrind", "errors"))
+        command = [peer.python, "-m", "benchmarks.worker", peer.library, family]
+        if counting:
+            command = under_callgrind(command, output, from_start=False)
+        self._errors = errors.open("w+")
+        self._process = subprocess.Popen(
+            command,
+            env={**_environment(), OUTPUT: str(output)},
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate()
+        self._errors.close()
+        self._folder.cleanup()
+
+    def ask(self, kind: str, name: str) -> float:
+        """Return a figure of a metric, measured now.
+
+        Raises:
+          RuntimeError: it could not be measured; the message holds what the process said.
+        """
+        answer = self._send(f"{kind} {name}\n")
+        if "error" in answer:
+            raise RuntimeError(answer["error"])
+        return answer["figure"]
+
+    def _send(self, request: str) -> dict[str, Any]:
+        assert self._process.stdin
+        assert self._process.stdout
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(request)
+            self._process.stdin.flush()
+        if line := self._process.stdout.readline():
+            return json.loads(line)
+        self._errors.seek(0)
+        return {"error": self._errors.read()[-4000:] or "the process ended without a word"}
 
 
 def _output(command: list[str], variables: dict[str, str] | None = None) -> str:

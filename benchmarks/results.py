@@ -31,6 +31,11 @@ class Row:
     absolute: bool = False
     error: str = ""
 
+    def add(self, ours: float, theirs: float) -> None:
+        """Add one round's figures."""
+        self.ours.append(ours)
+        self.theirs.append(theirs)
+
     @property
     def ratios(self) -> list[float]:
         """The ratio jxkernel / jax of each round, in increasing order."""

@@ -1,21 +1,27 @@
-"""Taking turns: every family of metrics, under both libraries, round after round."""
+"""Taking turns: every family of metrics, under both libraries, round after round.
 
+In a round each library has one process, and the two alternate batch by batch, the one at rest
+while the other is timed.
+"""
+
+import json
 import platform
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from benchmarks import growth, startup, watching
-from benchmarks.metric import Metric
+from benchmarks.metric import Metric, repeated
 from benchmarks.processes import (
     Peer,
+    Worker,
     disk_cache_in,
     instructions_of_script,
-    measure_family,
     measure_script,
+    run_module,
     versions,
 )
 from benchmarks.report import exponent_text, megabytes, seconds_text
@@ -96,26 +102,43 @@ def _middle(rows: Sequence[Row]) -> str:
 
 
 def _take_round(plan: Plan, family: str, kinds: Sequence[str], rows: dict[str, Row]) -> None:
-    mine = measure_family(plan.ours, family, kinds)
-    other = measure_family(plan.theirs, family, kinds)
-    for name, row in rows.items():
-        _take(row, mine[name], other[name])
+    counting = "instructions" in kinds
+    with (
+        Worker(plan.ours, family, counting=counting) as mine,
+        Worker(plan.theirs, family, counting=counting) as other,
+    ):
+        for row in rows.values():
+            for kind in kinds:
+                _take(row, kind, mine, other)
 
 
-def _take(row: Row, mine: dict[str, Any], other: dict[str, Any]) -> None:
-    """Add one round's figures to a row, or remember why there are none."""
-    for who, figures in (("jxkernel", mine), ("jax", other)):
-        if "error" in figures:
-            if not row.error:
-                _say(f"{row.name}, {who}: {figures['error']}")
-            row.error = f"{who}: {figures['error'].strip().splitlines()[-1]:.80}"
-            return
-    for kind, figure in mine.items():
+def _take(row: Row, kind: str, mine: Worker, other: Worker) -> None:
+    """Add one round's figures of a kind to a row, or remember why there are none."""
+
+    def pair() -> tuple[float, float]:
+        return _ask(mine, kind, row), _ask(other, kind, row)
+
+    with suppress(RuntimeError):
         if kind in ("calls", "instructions"):
-            row.counts[kind] = (figure, other[kind])
+            row.counts[kind] = pair()
+        elif kind == "seconds":
+            # Batch by batch: a shared processor changes its speed within seconds, by half.
+            pair()
+            ours, theirs = map(min, zip(*repeated(pair), strict=True))
+            row.add(ours, theirs)
         else:
-            row.ours.append(figure)
-            row.theirs.append(other[kind])
+            row.add(*pair())
+
+
+def _ask(worker: Worker, kind: str, row: Row) -> float:
+    try:
+        return worker.ask(kind, row.name)
+    except RuntimeError as error:
+        library, text = worker.peer.library, str(error).strip()
+        if not row.error:
+            _say(f"{row.name}, {library}: {text}")
+        row.error = f"{library}: {text.splitlines()[-1]:.80}"
+        raise
 
 
 def _startup(plan: Plan) -> Section:
@@ -143,8 +166,7 @@ def _take_script(
             mine = measure_script(plan.ours, script.source, variables)
             other = measure_script(plan.theirs, script.source, variables)
             for row, kind in ((wall, "wall"), (processor, "processor"), (memory, "memory")):
-                row.ours.append(getattr(mine, kind))
-                row.theirs.append(getattr(other, kind))
+                row.add(getattr(mine, kind), getattr(other, kind))
         for row in (wall, processor, memory):
             # The first pair fills the disk caches and may write compiled bytecode.
             del row.ours[0], row.theirs[0]
@@ -159,7 +181,7 @@ def _growth(plan: Plan) -> Section:
     _say(TITLES["growth"])
     rows = {c.name: Row(c.name, growth.GOAL, exponent_text, absolute=True) for c in growth.CURVES}
     for _ in range(min(3, plan.rounds)):
-        _take_round(plan, "growth", (), rows)
+        _take_round(plan, "growth", ["exponent"], rows)
     note = "The exponent of the time in the number of operations: 1 is linear."
     return Section(TITLES["growth"], note, list(rows.values()))
 
@@ -169,10 +191,9 @@ def _watching(plan: Plan) -> Section:
     rows = {p.name: Row(p.name, p.goal, p.show, absolute=p.absolute) for p in watching.PAIRS}
     for number in range(plan.rounds):
         _say(f"{TITLES['watching']}: round {number + 1} of {plan.rounds}")
-        measured = measure_family(plan.ours, "watching", ())
+        measured = json.loads(run_module(plan.ours, "benchmarks.watching").splitlines()[-1])
         for name, row in rows.items():
-            row.ours.append(measured[name]["watched"])
-            row.theirs.append(measured[name]["without"])
+            row.add(measured[name]["watched"], measured[name]["without"])
     note = (
         "Here the peer is jxkernel itself, in the same process: figures with the extension loaded "
         "and recording, and without it; of what `%%jit` adds, beside the cell that it is added to."

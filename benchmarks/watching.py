@@ -181,3 +181,7 @@ PAIRS = (
     Pair(f"display of {EQUATIONS:,} equations", 0.5, _display_seconds, absolute=True),
     Pair("bytes of that display", 300e3, _display_bytes, bytes_text, absolute=True),
 )
+
+
+if __name__ == "__main__":
+    print(json.dumps(figures()))

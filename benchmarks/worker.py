@@ -1,19 +1,20 @@
-"""One process of one library: measures a family of metrics and prints them as JSON.
+"""One process of one library: measures a metric whenever it is asked to, and waits in between.
 
-Run as ``python -m benchmarks.worker LIBRARY FAMILY KIND...``; a kind is ``seconds``, ``calls`` or,
-in a process that callgrind runs, ``instructions``.
+Run as ``python -m benchmarks.worker LIBRARY FAMILY``.  Each line that it reads is a request, a kind
+of figure and the name of a metric; each line that it writes is the answer, a JSON object with the
+``figure``, or with the ``error`` that came instead.
 """
 
 import json
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from importlib import import_module
+from functools import lru_cache
 from typing import Any
 
 from benchmarks import calls, devices, dispatch, eager, growth, programs, tracing
 from benchmarks.library import Library, load
-from benchmarks.metric import Metric, count_calls, instructions_per_run, seconds_per_run
+from benchmarks.metric import Metric, Timer, Work, count_calls, instructions_per_run
 
 __all__ = ["FAMILIES", "main"]
 
@@ -28,45 +29,47 @@ FAMILIES: dict[str, Sequence[Metric]] = {
 }
 
 
-_MEASURES = {
-    "seconds": seconds_per_run,
-    "calls": count_calls,
-    "instructions": instructions_per_run,
-}
+def _measures(library: Library, family: str) -> dict[str, Callable[[str], float]]:
+    """Return for each kind of figure what measures it, by the name of a metric or a curve.
+
+    ``seconds`` is of one batch: who asks decides how often, and what comes between.
+    """
+    metrics = {metric.name: metric for metric in FAMILIES.get(family, ())}
+    curves = {curve.name: curve for curve in growth.CURVES}
+
+    @lru_cache(maxsize=1)
+    def work(name: str) -> Work:
+        return metrics[name].setup(library)
+
+    @lru_cache(maxsize=1)
+    def timer(name: str) -> Timer:
+        return Timer(library, work(name))
+
+    return {
+        "seconds": lambda name: timer(name).seconds() / metrics[name].operations,
+        "calls": lambda name: count_calls(library, work(name)) / metrics[name].operations,
+        "instructions": lambda name: (
+            instructions_per_run(library, work(name)) / metrics[name].operations
+        ),
+        "exponent": lambda name: growth.exponent(library, curves[name]),
+    }
 
 
-def _measure(library: Library, metric: Metric, kinds: Sequence[str]) -> dict[str, float]:
-    work = metric.setup(library)
-    return {kind: _MEASURES[kind](library, work) / metric.operations for kind in kinds}
-
-
-def _or_error(measure: Callable[[], dict[str, float]]) -> dict[str, Any]:
-    """Return the figures, or what went wrong: one failing metric must not hide the others."""
+def _answer(measure: Callable[[str], float], name: str) -> dict[str, Any]:
+    """Return the figure, or what went wrong: one failing metric must not hide the others."""
     try:
-        return measure()
+        return {"figure": measure(name)}
     except Exception:
         return {"error": traceback.format_exc(limit=-3)}
 
 
-def main(library_name: str, family: str, kinds: Sequence[str]) -> None:
-    """Measure a family and print one JSON object, metric name to figures."""
-    if family == "watching":
-        # Imported here, since the peer's environment has no IPython.
-        print(json.dumps(import_module("benchmarks.watching").figures()))
-        return
-    library = load(library_name)
-    if family == "growth":
-        figures = {
-            curve.name: _or_error(lambda curve=curve: {"exponent": growth.exponent(library, curve)})
-            for curve in growth.CURVES
-        }
-    else:
-        figures = {
-            metric.name: _or_error(lambda metric=metric: _measure(library, metric, kinds))
-            for metric in FAMILIES[family]
-        }
-    print(json.dumps(figures))
+def main(library_name: str, family: str) -> None:
+    """Answer requests until there are no more."""
+    measures = _measures(load(library_name), family)
+    for line in sys.stdin:
+        kind, name = line.rstrip("\n").split(" ", 1)
+        print(json.dumps(_answer(measures[kind], name)), flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3:])
+    main(*sys.argv[1:])

@@ -8,7 +8,7 @@ import pytest
 import jxkernel as jx
 from benchmarks import devices, growth, metric, startup, tracing, watching
 from benchmarks.library import load
-from benchmarks.metric import Metric, Work, count_calls, seconds_per_run
+from benchmarks.metric import Metric, Timer, Work, count_calls, seconds_per_run
 from benchmarks.worker import FAMILIES
 
 METRICS = [one for metrics in FAMILIES.values() for one in metrics]
@@ -88,6 +88,21 @@ def test_prepared_work_gets_a_fresh_input_each_run(monkeypatch: pytest.MonkeyPat
     seconds_per_run(load("jxkernel"), Work(seen.append, prepare))
     assert seen == made
     assert len(set(map(id, seen))) == len(seen) > 3
+
+
+def test_batch_is_as_long_as_the_runs_after_the_first_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, runs = 0.0, 0
+    monkeypatch.setattr(metric, "perf_counter", lambda: now)
+
+    def run() -> None:
+        nonlocal now, runs
+        runs += 1
+        now += 1e-5 if runs > 1 else 1.0
+
+    timer = Timer(load("jxkernel"), Work(run))
+    before = runs
+    assert timer.seconds() == pytest.approx(1e-5)
+    assert (runs - before) * 1e-5 >= metric.BATCH_SECONDS
 
 
 @pytest.mark.parametrize("script", startup.SCRIPTS, ids=lambda script: script.name)

@@ -1,11 +1,12 @@
 """The result page says the median ratio, its spread, and whether the goal is reached."""
 
-from typing import Any
+import sys
+from typing import Any, ClassVar, Self
 
 import pytest
 
-from benchmarks import runner
-from benchmarks.processes import Peer
+from benchmarks import metric, runner
+from benchmarks.processes import Peer, Worker
 from benchmarks.report import megabytes, page, seconds_text, table
 from benchmarks.results import Row, Section
 
@@ -77,25 +78,57 @@ def test_page_holds_every_section() -> None:
     assert megabytes(137_000_000) == "137 MB"
 
 
+class FakeWorker:
+    """A worker whose figures are known: 1 for jxkernel, 2 for jax, whose first metric fails."""
+
+    asked: ClassVar[list[tuple[str, str]]] = []
+
+    def __init__(self, peer: Peer, family: str, *, counting: bool = False) -> None:
+        self.peer, self.counting = peer, counting
+        self.failing = runner.FAMILIES[family][0].name if peer.library == "jax" else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def ask(self, kind: str, name: str) -> float:
+        assert self.counting == (kind == "instructions")
+        self.asked.append((self.peer.library, kind))
+        if name == self.failing:
+            raise RuntimeError("Traceback\nValueError: no")
+        return 1.0 if self.peer.library == "jxkernel" else 2.0
+
+
 def test_libraries_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    turns: list[tuple[str, tuple[str, ...]]] = []
-
-    def measure(peer: Peer, family: str, kinds: list[str]) -> dict[str, Any]:
-        turns.append((peer.library, tuple(kinds)))
-        ours = peer.library == "jxkernel"
-        broken = {"error": "Traceback\nValueError: no"}
-        return {
-            metric.name: dict.fromkeys(kinds, 1.0 if ours else 2.0) if index or ours else broken
-            for index, metric in enumerate(runner.FAMILIES[family])
-        }
-
-    monkeypatch.setattr(runner, "measure_family", measure)
-    plan = runner.Plan(Peer("jxkernel", "a"), Peer("jax", "b"), ["dispatch"], 2, False)
+    monkeypatch.setattr(runner, "Worker", FakeWorker)
+    monkeypatch.setattr(metric, "TOTAL_SECONDS", 0.0)
+    plan = runner.Plan(Peer("jxkernel", "a"), Peer("jax", "b"), ["dispatch"], 2, True)
     (section,) = runner.run(plan)
-    assert [library for library, _ in turns] == ["jxkernel", "jax"] * 2
-    assert turns[0][1] == ("seconds", "calls")
-    assert turns[2][1] == ("seconds",)
+    assert [who for who, _ in FakeWorker.asked] == ["jxkernel", "jax"] * (
+        len(FakeWorker.asked) // 2
+    )
+    kinds = [kind for _, kind in FakeWorker.asked]
+    assert kinds.count("seconds") > 10 * kinds.count("calls") == 10 * kinds.count("instructions")
     first, second, *_ = section.rows
     assert first.error == "jax: ValueError: no"
+    assert first.ratio is None
     assert second.ratios == [0.5, 0.5]
-    assert second.counts["calls"] == (1.0, 2.0)
+    assert second.counts == {"calls": (1.0, 2.0), "instructions": (1.0, 2.0)}
+
+
+def test_worker_answers_and_survives_a_metric_that_fails() -> None:
+    with Worker(Peer("jxkernel", sys.executable), "eager") as worker:
+        with pytest.raises(RuntimeError, match="KeyError: 'no such metric'"):
+            worker.ask("seconds", "no such metric")
+        assert worker.ask("calls", "`x + y`") == 1
+        assert 0 < worker.ask("seconds", "`x + y`") < 1
+
+
+def test_worker_that_cannot_start_says_why() -> None:
+    with (
+        Worker(Peer("no_such_library", sys.executable), "eager") as worker,
+        pytest.raises(RuntimeError, match="No module named 'no_such_library'"),
+    ):
+        worker.ask("seconds", "`x + y`")
