@@ -122,9 +122,10 @@ def _take(row: Row, kind: str, mine: Worker, other: Worker) -> None:
         if kind in ("calls", "instructions"):
             row.counts[kind] = pair()
         elif kind == "seconds":
-            # Batch by batch: a shared processor changes its speed within seconds, by half.
+            # Batch by batch, and the median: a shared processor changes its speed within seconds,
+            # by half, and the least time of one may lie in a moment that the other did not get.
             pair()
-            ours, theirs = map(min, zip(*repeated(pair), strict=True))
+            ours, theirs = map(median, zip(*repeated(pair), strict=True))
             row.add(ours, theirs)
         else:
             row.add(*pair())
