@@ -36,8 +36,9 @@ def page(sections: Sequence[Section], setting: str) -> str:
         "# Benchmarks",
         "<!-- Written by `make bench`; changes by hand are lost. -->",
         "Each ratio is jxkernel / jax: below 1, jxkernel is faster or smaller. The two libraries "
-        "take turns in separate processes on one machine, with the same jaxlib, and a ratio is "
-        "the median over the rounds, with the least and greatest beside it. Absolute figures "
+        "take turns in separate processes on one machine, with the same jaxlib: batch by batch, "
+        "each at rest while the other is timed. A round's figure is the median of its batches, a "
+        "ratio the median over the rounds, with the least and greatest beside it. Absolute figures "
         "are those of the machine; ratios and call counts carry over. Calls are function calls "
         "as cProfile counts them, which no other load on the machine disturbs; instructions, where "
         "`--instructions` asked for them, are valgrind's.",
