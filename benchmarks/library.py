@@ -35,6 +35,11 @@ class Library:
         return import_module(f"{self.name}.sharding")
 
     @property
+    def random(self) -> Any:
+        """Random numbers."""
+        return import_module(f"{self.name}.random")
+
+    @property
     def nn(self) -> Any:
         """The neural-network functions."""
         return import_module(f"{self.name}.nn")

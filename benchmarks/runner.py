@@ -35,6 +35,7 @@ TITLES = {
     "tracing": "Tracing and lowering",
     "dispatch": "Jitted calls",
     "eager": "Eager operations",
+    "large": "Sorting and random numbers",
     "programs": "Programs",
     "devices": "Eight devices",
     "eager-calls": "Forty eager calls",

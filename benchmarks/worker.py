@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from benchmarks import calls, devices, dispatch, eager, growth, programs, tracing
+from benchmarks import calls, devices, dispatch, eager, growth, large, programs, tracing
 from benchmarks.library import Library, load
 from benchmarks.metric import Metric, Timer, Work, count_calls, instructions_per_run
 
@@ -22,6 +22,7 @@ FAMILIES: dict[str, Sequence[Metric]] = {
     "tracing": tracing.METRICS,
     "dispatch": dispatch.METRICS,
     "eager": eager.METRICS,
+    "large": large.METRICS,
     "programs": programs.METRICS,
     "devices": devices.METRICS,
     "eager-calls": calls.EAGER,
