@@ -17,6 +17,7 @@ from jxkernel.numpy.promotion import argument_aval, broadcast_shapes, broadcast_
 from jxkernel.ops.arithmetic import add, max, mul, sub
 from jxkernel.ops.bits import bitwise_or, shift_right_logical
 from jxkernel.ops.convert import bitcast_convert_type
+from jxkernel.ops.identity import materialize
 from jxkernel.random.generators import GENERATORS
 from jxkernel.random.keys import checked_words
 
@@ -119,7 +120,7 @@ def uniform_floats(
     one = np.array(1, dtype).view(unsigned)[()]
     pattern = shift_right_logical(pattern, width - mantissa)
     number = bitcast_convert_type(bitwise_or(cast(pattern, unsigned), one), dtype)
-    fraction = sub(number, dtype.type(1))
+    fraction = materialize(sub(number, dtype.type(1)))
     low, high = (broadcast_to_shape(cast(x, dtype), shape) for x in (low, high))
     return max(low, add(mul(fraction, sub(high, low)), low))
 

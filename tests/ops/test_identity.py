@@ -3,9 +3,11 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
 import jxkernel as jx
 from jxkernel import lax
+from jxkernel.ops.identity import materialize
 
 
 def test_stop_gradient_is_a_constant_to_both_modes() -> None:
@@ -30,6 +32,19 @@ def test_copy_has_a_buffer_of_its_own() -> None:
     y = lax.copy_p.bind(x)
     assert y.unsafe_buffer_pointer() != x.unsafe_buffer_pointer()
     np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize(("platform", "barriers"), [("cpu", 1), ("cuda", 0)])
+def test_materialize_is_a_barrier_where_that_is_quicker(platform: str, barriers: int) -> None:
+    exported = jx.export.export(jx.jit(materialize), platforms=[platform])(np.float32([1.0]))
+    assert exported.mlir_module().count("stablehlo.optimization_barrier") == barriers
+
+
+def test_materialize_passes_values_tangents_and_examples() -> None:
+    x = np.float32([1.0, 2.0])
+    np.testing.assert_array_equal(materialize(x), x)
+    np.testing.assert_array_equal(jx.vmap(materialize)(x), x)
+    np.testing.assert_array_equal(jx.grad(lambda x: (materialize(x) * x).sum())(x), 2 * x)
 
 
 def test_barrier_keeps_a_repeated_computation() -> None:

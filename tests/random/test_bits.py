@@ -30,7 +30,16 @@ RANDOM123 = (
 """(key, counter, result) of threefry2x32-20, from the known answers of Random123."""
 
 
+ROUNDED = 8
+"""In units of the dtype's precision: how far logarithms and powers of other processors may be."""
+
+
 def assert_recorded(name: str, drawn: Any) -> None:
+    """Compare what was drawn with the table: bits exactly, what functions make of them closely.
+
+    The reference implementation itself draws, on another processor, other last digits of gamma
+    numbers: its compiler has kernels of several widths.
+    """
     row = TABLE[name]
     assert (drawn.dtype.name, list(drawn.shape)) == (row["dtype"], row["shape"])
     numbers = np.asarray(drawn)
@@ -38,7 +47,12 @@ def assert_recorded(name: str, drawn: Any) -> None:
         numbers = numbers.astype(np.float64)
     if drawn.dtype.kind == "c":
         numbers = numbers.astype(np.complex128)
-    assert [str(number) for number in numbers.ravel().tolist()] == row["numbers"]
+    found, recorded = numbers.ravel().tolist(), row["numbers"]
+    if drawn.dtype.kind in "biu" or name.startswith("uniform"):
+        assert [str(number) for number in found] == recorded
+    else:
+        rtol = ROUNDED * float(jnp.finfo(drawn.dtype).eps)
+        np.testing.assert_allclose(found, [complex(one) for one in recorded], rtol=rtol, atol=0)
 
 
 @pytest.mark.parametrize("name", CALLS)
