@@ -24,7 +24,6 @@ __all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies", "remat"]
 
 def checkpoint(
     fun: Callable[..., Any] | None = None,
-    /,
     *,
     prevent_cse: bool = True,
     policy: Policy | None = None,

@@ -46,9 +46,9 @@ class Zero:
         return Zero(abstractify(value).tangent())
 
     @staticmethod
-    def from_primal_value(value: Any) -> "Zero":
+    def from_primal_value(val: Any) -> "Zero":
         """Return the zero tangent of an array: ``tangent_of`` by its public name."""
-        return Zero.tangent_of(value)
+        return Zero.tangent_of(val)
 
     def __repr__(self) -> str:
         return f"Zero({self.aval.short()})"

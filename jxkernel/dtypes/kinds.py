@@ -213,8 +213,8 @@ def _scalar_type(of: Any) -> type:
 
 
 @functools.lru_cache(maxsize=4096)
-def issubdtype(a: DTypeLike, b: DTypeLike) -> bool:
-    """Return whether dtype or scalar type ``a`` falls under ``b``, as ``np.issubdtype`` does.
+def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
+    """Return whether one dtype or scalar type falls under another, as ``np.issubdtype`` does.
 
     Unlike NumPy's, it places the types of ``ml_dtypes`` (``bfloat16`` is an ``np.floating``) and
     extended dtypes (under :class:`extended`).
@@ -225,11 +225,11 @@ def issubdtype(a: DTypeLike, b: DTypeLike) -> bool:
     >>> jnp.issubdtype(jnp.bfloat16, jnp.floating), jnp.issubdtype(jnp.int32, jnp.floating)
     (True, False)
     """
-    a_type, b_type = _scalar_type(a), _scalar_type(b)
-    if issubclass(a_type, b_type):
+    kind, above = _scalar_type(arg1), _scalar_type(arg2)
+    if issubclass(kind, above):
         return True
     # The types of ml_dtypes derive from np.generic directly.
-    return a_type.__base__ is np.generic and issubclass(_abstract_type(a_type), b_type)
+    return kind.__base__ is np.generic and issubclass(_abstract_type(kind), above)
 
 
 _KINDS = {

@@ -409,18 +409,34 @@ def _preferred(chosen: Any) -> Any:
     return apply
 
 
-fmax = binary_function(
-    "fmax",
-    _preferred(greater.__wrapped__),
-    "Return the greater of x and y; where one is NaN the other.  A tie counts as y.",
-    example=("jnp.fmax(jnp.array([1.0, jnp.nan]), 0.5)", "Array([1. , 0.5], dtype=float32)"),
-)
-fmin = binary_function(
-    "fmin",
-    _preferred(less.__wrapped__),
-    "Return the lesser of x and y; where one is NaN the other.  A tie counts as y.",
-    example=("jnp.fmin(jnp.array([1.0, jnp.nan]), 0.5)", "Array([0.5, 0.5], dtype=float32)"),
-)
+_fmax = binary_function("fmax", _preferred(greater.__wrapped__), "")
+_fmin = binary_function("fmin", _preferred(less.__wrapped__), "")
+
+
+def fmax(x1: Any, x2: Any) -> Any:
+    """Return the greater of two operands; where one is NaN the other.  A tie counts as the second.
+
+    Args:
+      x1: an array or number.
+      x2: likewise; the two are promoted and broadcast.
+
+    >>> jnp.fmax(jnp.array([1.0, jnp.nan]), 0.5)
+    Array([1. , 0.5], dtype=float32)
+    """
+    return _fmax(x1, x2)
+
+
+def fmin(x1: Any, x2: Any) -> Any:
+    """Return the lesser of two operands; where one is NaN the other.  A tie counts as the second.
+
+    Args:
+      x1: an array or number.
+      x2: likewise; the two are promoted and broadcast.
+
+    >>> jnp.fmin(jnp.array([1.0, jnp.nan]), 0.5)
+    Array([0.5, 0.5], dtype=float32)
+    """
+    return _fmin(x1, x2)
 
 
 @fused

@@ -221,7 +221,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
     Args:
       a: an array of rank 1 or more.
-      n: how often to take differences.
+      n: how often to take differences; for 0 the array is returned as it is.
       axis: the axis.
       prepend: values before the first element; a scalar is repeated.
       append: values after the last.
@@ -238,9 +238,11 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     if not aval.ndim:
         raise ValueError("diff needs an array of rank 1 or more, got a scalar")
     axis = canonical_axis("diff", axis, aval.ndim)
+    if not n:
+        return asarray(a)
     parts = [_edge(p, aval.shape, axis) for p in (prepend, a, append) if p is not None]
     joined = concatenate(parts, axis) if len(parts) > 1 else asarray(a)
-    return _differences(joined, n, axis) if n else joined
+    return _differences(joined, n, axis)
 
 
 def _edge(part: Any, shape: tuple[int, ...], axis: int) -> Any:

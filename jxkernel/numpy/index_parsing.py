@@ -30,11 +30,16 @@ from jxkernel.core.dimensions import greater, is_symbolic, lesser
 from jxkernel.core.trace import Tracer, is_unknown
 from jxkernel.errors import NonConcreteBooleanIndexError
 from jxkernel.numpy.creation import asarray
+from jxkernel.numpy.promotion import cast
+from jxkernel.ops.compare import lt
+from jxkernel.ops.select import select
 from jxkernel.runtime import ArrayImpl, value_of
 
-__all__ = ["ParsedIndex", "parse"]
+__all__ = ["ParsedIndex", "parse", "unwrapped"]
 
 Spec = tuple[tuple[Any, ...], ...]
+
+_BEFORE = -(2**31)  # out of bounds, and still so with the size of an axis added
 
 
 class ParsedIndex(NamedTuple):
@@ -49,6 +54,19 @@ class ParsedIndex(NamedTuple):
     spec: Spec
     leaves: list[Any]
     expand: tuple[int, ...]
+
+
+def unwrapped(index: Any) -> Any:
+    """Return an index whose negative positions lie before the array instead of at its end."""
+    if isinstance(index, tuple):
+        return tuple([unwrapped(_positions(item)) for item in index])
+    if isinstance(index, (int, np.integer)):
+        return index if index >= 0 else _BEFORE
+    if isinstance(index, (ArrayImpl, Tracer, np.ndarray)) and index.dtype in dtypes.SIGNED:
+        positions: Any = asarray(index)
+        positions = cast(positions, np.promote_types(positions.dtype, np.int32))
+        return select(lt(positions, 0), _BEFORE, positions)
+    return index
 
 
 class _Mask(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.numpy.logic import bitwise_not, isnan, logical_and
+from jxkernel.numpy.logic import bitwise_not, isnan
 from jxkernel.numpy.means import mean_function, spread_function
 from jxkernel.numpy.positions import position
 from jxkernel.numpy.promotion import dtype_of
@@ -16,6 +16,7 @@ from jxkernel.numpy.reductions import (
     Axis,
     accumulation,
     extreme,
+    masked,
 )
 from jxkernel.ops import reduce
 from jxkernel.ops.arithmetic import add, mul
@@ -43,8 +44,7 @@ def without_nan(a: Any, value: float) -> Any:
 
 def _present(a: Any, where: Any) -> Any:
     """Return where an array is not NaN, and the caller's mask holds."""
-    mask = bitwise_not(isnan(a))
-    return mask if where is None else logical_and(mask, where)
+    return masked(bitwise_not(isnan(a)), where, np.bool_(False))
 
 
 _nansum = accumulation("nansum", reduce_sum, add, 0, partial(without_nan, value=0))

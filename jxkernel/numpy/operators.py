@@ -21,6 +21,7 @@ from jxkernel.numpy import (
     contractions,
     creation,
     cumulation,
+    joining,
     logic,
     mathematics,
     matrices,
@@ -224,8 +225,9 @@ def _clip(self: Any, min: Any = None, max: Any = None) -> Any:
 
 
 def _round(self: Any, ndigits: int | None = None) -> Any:
-    """Return the values rounded to a number of decimals."""
-    return mathematics.round(self, ndigits or 0)
+    """Return the values rounded to a number of decimals; without it, as integers."""
+    rounded = mathematics.round(self, ndigits or 0)
+    return creation.astype(rounded, int) if ndigits is None else rounded
 
 
 def _copy(self: Any) -> Any:
@@ -262,8 +264,17 @@ def _bits_as(x: Any, dtype: Any) -> Any:
     old = x.dtype
     if dtype is None or dtype == old:
         return x
-    if old in dtypes.COMPLEX or dtype in dtypes.COMPLEX:
-        raise NotImplementedError(f"view of {old.name} as {dtype.name}: use real, imag and complex")
+    if not x.ndim and (old in dtypes.COMPLEX or dtype in dtypes.COMPLEX):
+        if old.itemsize == dtype.itemsize:
+            return shapes.reshape(_bits_as(shapes.reshape(x, (1,)), dtype), ())
+    elif old in dtypes.COMPLEX:
+        parts = joining.stack([mathematics.real(x), mathematics.imag(x)], -1)
+        return _bits_as(shapes.reshape(parts, (*x.shape[:-1], 2 * x.shape[-1])), dtype)
+    elif dtype in dtypes.COMPLEX:
+        if x.shape[-1] * dtypes.itemsize_bits(old) % dtypes.itemsize_bits(dtype):
+            raise ValueError(f"view as {dtype.name}: the last axis of {x.shape} does not divide")
+        parts = _bits_as(x, dtypes.to_floating_dtype(dtype))
+        return complex_of(parts[..., ::2], parts[..., 1::2])
     x = x.astype(np.uint8) if old in dtypes.BOOLEAN else x
     kind = np.dtype(np.uint8) if dtype in dtypes.BOOLEAN else dtype
     before, after = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(kind)

@@ -140,7 +140,7 @@ def _spaced(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: i
 def _spacing(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any) -> Any:
     start, stop, inner = _ends(start, stop, dtype)
     intervals = num - 1 if endpoint else num
-    return (asarray(stop, inner) - start) / intervals if intervals else asarray(np.nan, inner)
+    return (asarray(stop, inner) - start) / intervals if intervals > 0 else asarray(np.nan, inner)
 
 
 def _ends(start: Any, stop: Any, dtype: Any) -> tuple[Any, Any, Any]:

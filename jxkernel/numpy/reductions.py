@@ -70,11 +70,24 @@ def finished(result: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
 
 
 def masked(x: Any, where: Any, identity: Any) -> Any:
-    """Return an array with a neutral element where a mask does not hold."""
+    """Return an array with a neutral element where a mask does not hold.
+
+    Raises:
+      ValueError: the mask is not of booleans.
+    """
     if where is None:
         return x
-    shape = np.shape(x)
-    return select(broadcast_to_shape(truth(where), shape), x, identity)
+    if (kind := argument_aval("where", where).dtype) not in dtypes.BOOLEAN:
+        raise ValueError(f"where= takes booleans, got {kind.name}: write where=mask != 0")
+    return select(broadcast_to_shape(where, np.shape(x)), x, identity)
+
+
+def _first_value(name: str, initial: Any, dtype: Any) -> Any:
+    """Return what a reduction begins with, which is a scalar."""
+    value = cast(initial, dtype)
+    if np.ndim(value):
+        raise ValueError(f"{name}(initial=...) takes a scalar, got shape {np.shape(value)}")
+    return value
 
 
 # ---------------------------------------------------------------- sum and prod
@@ -83,7 +96,7 @@ def masked(x: Any, where: Any, identity: Any) -> Any:
 def accumulated_dtype(dtype: Any, promote_integers: bool) -> Any:
     """Return the dtype of a sum: integers narrower than the default one become it."""
     if dtype in dtypes.BOOLEAN:
-        return dtypes.default_int_dtype() if promote_integers else dtype
+        return dtypes.default_int_dtype()
     if not promote_integers or dtype not in dtypes.INTEGRAL:
         return dtype
     wide = dtypes.default_uint_dtype() if dtype in dtypes.UNSIGNED else dtypes.default_int_dtype()
@@ -127,7 +140,7 @@ def accumulation(
         x: Any, initial: Any, where: Any, axes: tuple[int, ...], dtype: Any, keepdims: bool
     ) -> Any:
         result = finished(operation(masked(x, where, identity), axes), axes, keepdims)
-        return result if initial is None else combine(result, cast(initial, dtype))
+        return result if initial is None else combine(result, _first_value(name, initial, dtype))
 
     def run(
         a: Any,
@@ -244,7 +257,7 @@ def extreme(name: str, of: tuple[Any, Any, Any], skip_nan: bool = False) -> Any:
             x = masked(x, True if where is None else where, neutral(dtype))
         result = operation(x, axes)
         if initial is not None:
-            result = combine(result, cast(initial, dtype))
+            result = combine(result, _first_value(name, initial, dtype))
         elif missing is not None:
             result = select(reduce.reduce_and(missing, axes), dtype.type(np.nan), result)
         return finished(result, axes, keepdims)

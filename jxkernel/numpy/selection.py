@@ -20,6 +20,7 @@ from jxkernel.numpy.promotion import (
     broadcast_to_shape,
     cast,
     check_arguments,
+    dtype_of,
     joint_shape,
     promote_dtypes,
     refuse_out,
@@ -134,7 +135,8 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
         now.
 
     Raises:
-      ValueError: (``"raise"``) a number is out of range; or there is no such mode.
+      ValueError: (``"raise"``) a number is out of range; ``a`` is not of integers; or there is no
+        such mode.
 
     >>> jnp.choose(jnp.array([1, 0, 1]), [jnp.array([1, 2, 3]), jnp.array([10, 20, 30])])
     Array([10,  2, 30], dtype=int32)
@@ -143,6 +145,8 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
     parts = sequence("choose", "choices", choices, "arrays")
     check_arguments("choose", a, *parts)
     a = asarray(a)
+    if a.dtype not in dtypes.INTEGRAL:
+        raise ValueError(f"choose takes integers, which number the choices, got {a.dtype.name}")
     if mode == "raise":
         if is_unknown(a):
             raise ValueError("choose(mode='raise') of a traced array: choose 'wrap' or 'clip'")
@@ -158,7 +162,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
 def _chosen(a: Any, choices: Sequence[Any], mode: str) -> Any:
     count = len(choices)
     a = a % count if mode == "wrap" else a.clip(0, count - 1)
-    parts = promote_dtypes("choose", *choices)
+    parts = [cast(part, dtype_of(part)) for part in promote_dtypes("choose", *choices)]
     shape = broadcast_shapes(np.shape(a), *map(np.shape, parts))
     which = broadcast_to_shape(cast(a, np.dtype(np.int32)), shape)
     return select_n(which, *[broadcast_to_shape(part, shape) for part in parts])

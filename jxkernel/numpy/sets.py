@@ -90,7 +90,8 @@ def unique(
       axis: the axis along which parts are compared; None compares single elements.
       equal_nan: whether all NaN count as one.
       size: how many to return, needed while traced.
-      fill_value: what follows the last one; the least where not given.
+      fill_value: what follows the last one; the least where not given.  First positions are
+        followed by that of the least, counts by 0.
       sorted: accepted; the result is always sorted.
 
     Returns:
@@ -126,6 +127,7 @@ def unique(
     values = take(parts, first, 0, mode="clip") if parts.shape[0] else parts[:0]
     if size is not None:
         values = _filled_past(values, count, fill_value)
+        first = _filled_past(first[:, None], count, None)[:, 0]
     values = reshape(values, (values.shape[0], *axis_shape))
     results = [values if axis is None else moveaxis(values, 0, axis)]
     if return_index:

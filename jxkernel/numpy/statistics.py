@@ -110,7 +110,7 @@ def _weighted(a: Any, weights: Any, axes: tuple[int, ...], keepdims: bool) -> tu
 
 @fused(static=("rowvar", "ddof", "dtype"), name="cov")
 def _covariance(
-    m: Any, y: Any, fweights: Any, aweights: Any, rowvar: bool, ddof: int, dtype: Any
+    m: Any, y: Any, fweights: Any, aweights: Any, rowvar: bool, ddof: float, dtype: Any
 ) -> Any:
     x = _variables(cast(m, dtype), rowvar)
     if y is not None:
@@ -121,7 +121,7 @@ def _covariance(
             weights = given if weights is None else weights * given
     count: Any = x.shape[1]
     if weights is None:
-        center, freedom = x.mean(1), max(count - ddof, 0)
+        center, freedom = x.mean(1), count - ddof
         weighted = x - center[:, None]
     else:
         weights = cast(weights, inexact_dtype(argument_aval("cov", weights).dtype))
@@ -139,7 +139,7 @@ def _variables(x: Any, rowvar: bool) -> Any:
     """Return observations as a matrix with a row for each variable."""
     if x.ndim < 2:
         return reshape(x, (1, -1 if x.size else 0))
-    return x if rowvar or x.shape[0] == 1 else x.T
+    return x if rowvar else x.T
 
 
 def cov(
@@ -147,7 +147,7 @@ def cov(
     y: Any = None,
     rowvar: bool = True,
     bias: bool = False,
-    ddof: int | None = None,
+    ddof: float | None = None,
     fweights: Any = None,
     aweights: Any = None,
     dtype: Any = None,
@@ -160,12 +160,14 @@ def cov(
       rowvar: whether a row is a variable, and not an observation.
       bias: whether to divide by the number of observations, and not by one less.
       ddof: what to subtract from that number, in place of what ``bias`` says.
-      fweights: how often each observation occurs.
+      fweights: how often each observation occurs, integers.
       aweights: how much each observation weighs.
       dtype: the dtype to compute in.
 
     Raises:
-      ValueError: the rank is above 2.
+      RuntimeError: there is not one weight for each observation.
+      TypeError: ``fweights`` are not integers.
+      ValueError: the rank is above 2, or ``dtype`` is neither floating nor complex.
 
     >>> jnp.cov(jnp.array([[1.0, 3.0], [5.0, 2.0]]))
     Array([[ 2. , -3. ],
@@ -174,15 +176,26 @@ def cov(
     argument_aval("cov", m)
     given = [x for x in (m, y, fweights, aweights) if x is not None]
     check_arguments("cov", *given)
-    if any(np.ndim(x) > 2 for x in given):
-        raise ValueError(f"cov takes matrices, got shapes {[np.shape(x) for x in given]}")
+    observations = [x for x in (m, y) if x is not None]
+    if any(np.ndim(x) > 2 for x in observations):
+        raise ValueError(f"cov takes matrices, got shapes {[np.shape(x) for x in observations]}")
     if ddof is None:
         ddof = 0 if bias else 1
-    observations = [x for x in (m, y) if x is not None]
     pairs = [argument_aval("cov", x) for x in observations]
     joint, _ = dtypes.lattice_result_type(*[(aval.dtype, aval.weak_type) for aval in pairs])
     found = user_dtype(dtype, "cov", *observations) or inexact_dtype(joint)
-    result = _covariance(m, y, fweights, aweights, rowvar, whole_number("cov", "ddof", ddof), found)
+    if found not in dtypes.INEXACT:
+        raise ValueError(f"cov is computed in a floating or complex dtype, got dtype={found.name}")
+    if fweights is not None and argument_aval("cov", fweights).dtype not in dtypes.INTEGRAL:
+        raise TypeError(f"cov counts by fweights, integers, got {dtypes.dtype(fweights).name}")
+    count = np.shape(m)[1 if rowvar else 0] if np.ndim(m) == 2 else np.size(m)
+    for name, weights in (("fweights", fweights), ("aweights", aweights)):
+        if weights is not None and np.shape(weights) != (count,):
+            raise RuntimeError(
+                f"cov got {name} of shape {np.shape(weights)} for {count} observations: there is "
+                "one weight for each"
+            )
+    result = _covariance(m, y, fweights, aweights, rowvar, ddof, found)
     return result[0, 0] if result.shape == (1, 1) else result
 
 
@@ -427,7 +440,8 @@ def histogramdd(
     if sample.ndim != 2:
         raise ValueError(f"histogramdd takes points of shape (n, d), got shape {sample.shape}")
     rank = sample.shape[1]
-    each = [bins] * rank if np.ndim(bins) == 0 else list(bins)
+    several = isinstance(bins, (list, tuple)) or np.ndim(bins)
+    each = list(bins) if several else [bins] * rank
     ranges = (
         [None] * rank if range is None else sequence("histogramdd", "range", range, "pairs or None")
     )
@@ -493,7 +507,9 @@ def histogram2d(
     sample = concatenate(
         [reshape(part, (-1, 1)) for part in promote_inexact("histogram2d", *points)], 1
     )
-    if np.ndim(bins) and len(bins) != 2:
+    if isinstance(bins, (list, tuple)):
+        bins = bins if len(bins) == 2 else [asarray(bins)] * 2
+    elif np.ndim(bins) and len(bins) != 2:
         bins = [bins, bins]
     counts, edges = histogramdd(sample, bins, range, weights, density)
     return counts, edges[0], edges[1]

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.api.reductions import scatter_apply
 from jxkernel.core.trace import evaluating
+from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.index_parsing import Spec, parse
+from jxkernel.numpy.index_parsing import Spec, parse, unwrapped
 from jxkernel.numpy.indexing import Addresses, addresses, getitem, new_axes
 from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast
 from jxkernel.ops import arithmetic as ops
@@ -73,7 +75,9 @@ class IndexedUpdate:
     ``"promise_in_bounds"`` lets the caller promise that there are none; and the promises
     ``indices_are_sorted`` and ``unique_indices``.  Values are broadcast to the part that is
     indexed and converted to the array's dtype.  Where positions repeat, ``add``, ``subtract``,
-    ``multiply``, ``min`` and ``max`` count each, and which value ``set`` keeps is not specified.
+    ``multiply``, ``min``, ``max`` and ``apply`` count each, and which value ``set`` keeps is not
+    specified.  With ``wrap_negative_indices=False`` negative positions are out of bounds; else they
+    count from the end.
     The derivative is linear in array and value for ``set`` and ``add``.
     """
 
@@ -94,8 +98,14 @@ class IndexedUpdate:
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
         out_sharding: Any = None,
+        wrap_negative_indices: bool = True,
+        strategy: Any = "auto",
     ) -> Any:
-        """Return the part that is indexed; ``mode="fill"`` reads ``fill_value`` out of bounds."""
+        """Return the part that is indexed; ``mode="fill"`` reads ``fill_value`` out of bounds.
+
+        ``strategy`` is accepted: how the part is read follows from the index.
+        """
+        index = self.index if wrap_negative_indices else unwrapped(self.index)
         how: dict[str, Any] = {
             "mode": mode,
             "fill_value": fill_value,
@@ -103,8 +113,8 @@ class IndexedUpdate:
             "unique_indices": unique_indices,
         }
         if out_sharding is not None:
-            return with_out_sharding(getitem, (self.array,), out_sharding, self.index, **how)
-        return getitem(self.array, self.index, **how)
+            return with_out_sharding(getitem, (self.array,), out_sharding, index, **how)
+        return getitem(self.array, index, **how)
 
     def set(self, values: Any, **how: Any) -> Any:
         """Return a copy with the part replaced by ``values``."""
@@ -125,9 +135,9 @@ class IndexedUpdate:
     mul = multiply
 
     def divide(self, values: Any, **how: Any) -> Any:
-        """Return a copy with the part divided by ``values``."""
+        """Return a copy with the part divided by ``values``; integers become floating."""
         factors = updated(_ones_like(self.array), self.index, values, "multiply", **how)
-        return cast(self.array / factors, self.array.dtype)
+        return self.array / factors
 
     def power(self, values: Any, **how: Any) -> Any:
         """Return a copy with the part raised to the power of ``values``."""
@@ -142,9 +152,43 @@ class IndexedUpdate:
         """Return a copy with the greater of the part and ``values`` in its place."""
         return updated(self.array, self.index, values, "max", **how)
 
-    def apply(self, func: Callable[[Any], Any], **how: Any) -> Any:
-        """Return a copy with an elementwise function applied to the part, once per position."""
-        return self.set(func(self.get()), **how)
+    def apply(
+        self,
+        func: Callable[[Any], Any],
+        *,
+        mode: Any = None,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        wrap_negative_indices: bool = True,
+    ) -> Any:
+        """Return a copy with an elementwise function applied to the part.
+
+        Where arrays of positions name an element several times, the function is applied as often;
+        it is then differentiable only with the promise ``unique_indices``.
+        """
+        index = self.index if wrap_negative_indices else unwrapped(self.index)
+        parsed = parse(self.array.shape, index, staged=True, clamp=False)
+        if unique_indices or parsed.expand or _is_window(parsed.spec):
+            part = IndexedUpdate(self.array, index)
+            return part.set(
+                func(part.get()),
+                mode=mode,
+                indices_are_sorted=indices_are_sorted,
+                unique_indices=unique_indices,
+            )
+        found = addresses(self.array.shape, parsed.leaves, parsed.spec)
+        if 0 in found.shape:
+            return self.array
+        aval = self.array.aval
+        return scatter_apply(
+            self.array,
+            found.indices,
+            lambda x: cast(func(x), aval.dtype, aval.weak_type),
+            _numbers(found),
+            update_shape=found.shape,
+            indices_are_sorted=indices_are_sorted,
+            mode=mode,
+        )
 
 
 @fused
@@ -162,18 +206,21 @@ def updated(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     out_sharding: Any = None,
+    wrap_negative_indices: bool = True,
 ) -> Any:
     """Return a copy of an array with a part replaced or combined with values.
 
     Args:
       x: an array.
       index: as for reading.
-      values: a number, or an array that broadcasts to the part.
+      values: a number, or an array or a list that broadcasts to the part.
       operation: ``set add subtract multiply min max``.
       mode: what happens out of bounds; see ``IndexedUpdate``.
       indices_are_sorted: the caller's promise about index arrays.
       unique_indices: the caller's promise about index arrays.
       out_sharding: how the result is divided over explicit mesh axes.
+      wrap_negative_indices: whether negative positions count from the end; they are out of bounds
+        otherwise.
 
     Raises:
       IndexError: there are too many indices, or a mask does not fit.
@@ -181,6 +228,10 @@ def updated(
       TypeError: an index is none, or ``values`` is no array.
       ValueError: the values do not broadcast to the part.
     """
+    if not wrap_negative_indices:
+        index = unwrapped(index)
+    if isinstance(values, (list, tuple)):
+        values = asarray(values)
     if out_sharding is not None:
         promises: dict[str, Any] = {
             "indices_are_sorted": indices_are_sorted,
@@ -259,16 +310,17 @@ def _written(
             x,
             found.indices,
             _laid_out(values, found),
-            ScatterDimensionNumbers(
-                tuple(i for i, kind in enumerate(found.layout) if kind == "window"),
-                found.collapsed,
-                found.addressed,
-            ),
+            _numbers(found),
             indices_are_sorted=indices_are_sorted,
             unique_indices=unique_indices,
             mode=mode,
         )
     return cast(result, aval.dtype, aval.weak_type)
+
+
+def _numbers(found: Addresses) -> ScatterDimensionNumbers:
+    windows = tuple(i for i, kind in enumerate(found.layout) if kind == "window")
+    return ScatterDimensionNumbers(windows, found.collapsed, found.addressed)
 
 
 def _laid_out(values: Any, found: Addresses) -> Any:

@@ -353,15 +353,15 @@ def add_tangents(x: Any, y: Any) -> Any:
     return x if type(y) is Zero else add_any(x, y)
 
 
-def broadcast_like(x: Any, y: Any) -> Any:
-    """Return a scalar repeated over the shape of ``y``; an array of that shape as it is.
+def broadcast_like(arr: Any, like_arr: Any) -> Any:
+    """Return a scalar repeated over the shape of ``like_arr``; an array of that shape as it is.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.broadcast_like(2.5, jnp.zeros(3)).tolist()
     [2.5, 2.5, 2.5]
     """
-    shape = shape_of(y)
-    return x if shape_of(x) == shape else broadcast_in_dim(x, shape, ())
+    shape = shape_of(like_arr)
+    return arr if shape_of(arr) == shape else broadcast_in_dim(arr, shape, ())
 
 
 def sum_to_shape(ct: Any, shape: tuple[int, ...]) -> Any:

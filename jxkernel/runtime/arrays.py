@@ -326,13 +326,6 @@ def _copy(self: Any) -> Any:
     return rebuild(np.array(value_of(self)), self.aval.weak_type)
 
 
-def _unhashable(self: Any) -> int:
-    raise TypeError(
-        f"unhashable type: an array ({self.aval.short()}) has no hash; "
-        "static arguments and dict keys must be Python values"
-    )
-
-
 def _devices(self: Any) -> set[Any]:
     """Return the devices the array lies on."""
     return set(self.sharding._internal_device_list)
@@ -393,7 +386,7 @@ def _attach() -> None:
         "__repr__": _repr,
         "__str__": _str,
         "__format__": _format,
-        "__hash__": _unhashable,
+        "__hash__": None,
         "__reduce__": _reduce,
         "__copy__": _copy,
         "__deepcopy__": lambda self, memo: _copy(self),

@@ -68,14 +68,14 @@ registry.__module__ = "jxkernel.tree"
 registry.__name__ = "registry"
 
 
-def is_tree_node(nodetype: type) -> bool:
+def is_tree_node(typ: type) -> bool:
     """Return whether instances of the type are nodes.
 
     >>> from jxkernel import tree
     >>> tree.is_tree_node(dict), tree.is_tree_node(int)
     (True, False)
     """
-    return registry.is_node(nodetype)
+    return registry.is_node(typ)
 
 
 def keyed_children(x: Any) -> tuple[list[tuple[KeyEntry, Any]], Any] | None:

@@ -3,6 +3,8 @@
 The rows are where NumPy's habits and those of array programs part; today's `jax` was asked.
 """
 
+from collections.abc import Hashable
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from jxkernel import lax
 from jxkernel.errors import ShapeError
 
 NAMES = {
+    "Hashable": Hashable,
     "CUBE": jnp.arange(24.0).reshape(2, 3, 4),
     "LINE": jnp.arange(5),
     "jnp": jnp,
@@ -39,6 +42,68 @@ RESULTS = {
     "jnp.array([1 + 2j]).byteswap().byteswap().tolist()": [1 + 2j],
     "jnp.array([True]).byteswap().tolist()": [True],
     "LINE.tobytes() == np.arange(5, dtype=np.int32).tobytes()": True,
+    "(round(jnp.float32(2.6)).item(), round(LINE / 2).dtype.name)": (3, "int32"),
+    "(round(LINE / 2, 0).dtype.name, round(jnp.array([3], 'uint8')).dtype.name)": (
+        *("float32", "int32"),
+    ),
+    "[isinstance(x, Hashable) for x in (LINE, jx.random.key(0))]": [False, False],
+    "jnp.array([1 + 2j]).view(np.float32).tolist()": [1, 2],
+    "jnp.array([1 + 2j, 3 - 1j]).view(np.int16)[1::2].tolist()": [16256, 16384, 16448, -16512],
+    "jnp.arange(4.0).view(np.complex64).tolist()": [1j, 2 + 3j],
+    "jnp.array([1, 0]).choose([1, 2]).weak_type": False,
+    # Changed parts.
+    "LINE.at[jnp.array([0, 1, 0])].apply(lambda v: 2 * v + 1).tolist()": [3, 3, 2, 3, 4],
+    "CUBE.at[:, jnp.array([1, 1]), 0].apply(jnp.sqrt)[0, 1].tolist()": [
+        *(pytest.approx(2**0.5), 5, 6, 7)
+    ],
+    "LINE.at[3:].apply(jnp.square).tolist()": [0, 1, 2, 9, 16],
+    "LINE.at[jnp.array([], int)].apply(jnp.square).tolist()": [0, 1, 2, 3, 4],
+    "LINE.at[jnp.array([4, -1, 9])].apply(jnp.square, wrap_negative_indices=False).tolist()": [
+        0,
+        1,
+        2,
+        3,
+        16,
+    ],
+    "jx.grad(lambda x: x.at[jnp.array([0, 2])].apply(jnp.square, unique_indices=True).sum())"
+    "(jnp.arange(1.0, 4.0)).tolist()": [2, 1, 6],
+    "LINE.at[:2].set([7, 8]).tolist()": [7, 8, 2, 3, 4],
+    "LINE.at[jnp.array([0, 0])].add((1, 2)).tolist()": [3, 1, 2, 3, 4],
+    "LINE.at[1].divide(2).tolist()": [0, 0.5, 2, 3, 4],
+    "LINE.at[-1].set(9, wrap_negative_indices=False).tolist()": [0, 1, 2, 3, 4],
+    "LINE.at[jnp.array([-1, 1], 'int8')].set(9, wrap_negative_indices=False).tolist()": [
+        0,
+        9,
+        2,
+        3,
+        4,
+    ],
+    "LINE.at[-2].add(9, wrap_negative_indices=False, mode='clip').tolist()": [9, 1, 2, 3, 4],
+    "LINE.at[[-1, 2],].get(wrap_negative_indices=False, mode='fill', fill_value=8).tolist()": [
+        8,
+        2,
+    ],
+    "jx.jit(lambda i: LINE.at[i].get(wrap_negative_indices=False, strategy='auto'))(-1).item()": 0,
+    # Arguments by keyword.
+    "(jnp.fmax(x1=1, x2=2).item(), jnp.fmin(x1=np.nan, x2=2).item())": (2, 2),
+    "jnp.issubdtype(arg1=jnp.bfloat16, arg2=np.floating)": True,
+    "lax.broadcast_like(arr=2, like_arr=LINE).tolist()": [2] * 5,
+    "jx.tree_util.is_tree_node(typ=list)": True,
+    "jx.checkpoint(fun=jnp.square)(3).item()": 9,
+    # Reductions.
+    "[f(LINE > 2, promote_integers=False).dtype.name for f in (jnp.sum, jnp.prod)]": ["int32"] * 2,
+    "jnp.quantile(jnp.arange(4.0), 0.5, method='nearest').item()": 1,
+    "jnp.cov(jnp.array([[1.0, 3.0]]), ddof=0.5).item()": pytest.approx(4 / 3),
+    "jnp.cov(jnp.array([[1.0, 3.0]]), ddof=3).item()": -2,
+    "jnp.cov(jnp.array([[1.0, 3.0]]), rowvar=False).shape": (2, 2),
+    "jnp.diff(LINE, 0, prepend=jnp.zeros(9)).tolist()": [0, 1, 2, 3, 4],
+    "jnp.linspace(0, 1, 0, retstep=True)[1].item()": pytest.approx(np.nan, nan_ok=True),
+    "[x.tolist() for x in jnp.unique(jnp.array([3, 1, 3]), size=4, return_index=True)]": [
+        *([1, 3, 1, 1], [1, 0, 1, 1])
+    ],
+    "jnp.histogram2d(LINE, LINE, [jnp.array([0.0, 2.5, 4.0]), 2])[0].tolist()": [[2, 1], [0, 2]],
+    "jnp.histogram2d(LINE, LINE, [jnp.array([0.0, 5.0]), jnp.array([0.0, 1.0, 4.0])])[0]"
+    ".tolist()": [[1, 4]],
     # Creation.
     "jnp.concatenate([jnp.ones(2)], dtype=int).dtype.name": "int32",
     "jnp.stack([jnp.ones(2)], dtype=complex).dtype.name": "complex64",
@@ -72,6 +137,21 @@ RESULTS = {
     "len(jx.devices(backend='cpu')) == len(jx.local_devices(0, 'cpu'))": True,
 }
 ERRORS = {
+    "jnp.arange(3.0).view(np.complex64)": ValueError,
+    "jnp.float32(1).view(np.complex64)": ValueError,
+    "jnp.complex64(1).view(np.float32)": ValueError,
+    "LINE.at[0].apply(3)": TypeError,
+    "jnp.array([1.0]).choose([1, 2])": ValueError,
+    "jnp.array([True]).choose([1, 2])": ValueError,
+    "jnp.sum(LINE, where=LINE)": ValueError,
+    "jnp.mean(LINE, where=1)": ValueError,
+    "jnp.nanmean(LINE, where=LINE)": ValueError,
+    "jnp.sum(LINE, initial=LINE)": ValueError,
+    "jnp.max(LINE, initial=jnp.zeros(1))": ValueError,
+    "jnp.cov(CUBE[0], dtype=int)": ValueError,
+    "jnp.cov(CUBE[0], fweights=jnp.ones(4))": TypeError,
+    "jnp.cov(CUBE[0], fweights=jnp.arange(3))": RuntimeError,
+    "jnp.cov(CUBE[0], aweights=CUBE[0])": RuntimeError,
     "CUBE[[0, 1]]": TypeError,
     "CUBE[[0.5], 0]": TypeError,
     "CUBE[range(2), 0]": TypeError,
