@@ -18,13 +18,13 @@ from jxkernel.compile.executable import (
 from jxkernel.compile.executions import latest_outputs, watch_executions
 from jxkernel.compile.nonfinite import checking_results, nonfinite_error
 from jxkernel.compile.placement import Placement, devices_of, target_device
+from jxkernel.compile.shape_dtype import ShapeDtypeStruct
 from jxkernel.compile.stages import (
     ArgInfo,
     Compiled,
     CompilerOptions,
     Lowered,
     LowerOptions,
-    ShapeDtypeStruct,
     Traced,
     Wrapped,
 )

@@ -7,9 +7,7 @@ one stage at a time, each of which can be looked at.
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-import numpy as np
-
-from jxkernel import dtypes, events, tree
+from jxkernel import events, tree
 from jxkernel._jaxlib import JaxRuntimeError, computation_of, module_cost, pjit
 from jxkernel.compile.executable import (
     Executable,
@@ -19,8 +17,8 @@ from jxkernel.compile.executable import (
 )
 from jxkernel.compile.nonfinite import checking_results, report_nonfinite
 from jxkernel.compile.placement import Placement, devices_of, target_device
-from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
-from jxkernel.core.division import division_of
+from jxkernel.compile.shape_dtype import ShapeDtypeStruct
+from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.printing import jaxpr_text
 from jxkernel.core.trace import Tracer
@@ -36,7 +34,6 @@ __all__ = [
     "CompilerOptions",
     "LowerOptions",
     "Lowered",
-    "ShapeDtypeStruct",
     "Traced",
     "Wrapped",
     "checked_platforms",
@@ -44,86 +41,6 @@ __all__ = [
 
 CompilerOptions = dict[str, bool | int | float | str]
 """XLA options by name, as ``compile`` and ``jit`` take them."""
-
-
-class ShapeDtypeStruct:
-    """A shape and dtype standing for an array: what ``eval_shape`` gives and ``lower`` takes.
-
-    Attributes:
-      shape: the sizes of the axes.
-      dtype: the element type.
-      sharding: where the array lies, or None where that is open.
-      weak_type: whether the dtype yields to the dtype it meets.
-
-    Raises:
-      ValueError: the dtype is None.
-    """
-
-    __slots__ = ("dtype", "shape", "sharding", "weak_type")
-
-    def __new__(cls, shape: Sequence[int], dtype: Any, **how: Any) -> Any:
-        """Return a description; of keys, keys whose words are one, as tracing sees keys."""
-        if not isinstance(dtype, dtypes.ExtendedDType):
-            return super().__new__(cls)
-        key = dtype.scalar(0)
-        return key.with_words(cls((*shape, *key.words.shape), key.words.dtype, **how))
-
-    def __init__(
-        self, shape: Sequence[int], dtype: Any, *, sharding: Any = None, weak_type: bool = False
-    ) -> None:
-        if dtype is None:
-            raise ValueError("ShapeDtypeStruct needs a dtype, got None: write the one you mean")
-        self.shape = tuple(shape)
-        self.dtype = np.dtype(dtype)
-        self.sharding = sharding
-        self.weak_type = weak_type
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return ShapedArray(self.shape, self.dtype).size
-
-    def update(self, **parts: Any) -> "ShapeDtypeStruct":
-        """Return this description with the given attributes replaced."""
-        values = {name: parts.pop(name, getattr(self, name)) for name in self.__slots__}
-        if parts:
-            raise TypeError(f"ShapeDtypeStruct has no attribute {', '.join(map(repr, parts))}")
-        return ShapeDtypeStruct(**values)
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("a ShapeDtypeStruct of no axes has no len()")
-        return self.shape[0]
-
-    def __repr__(self) -> str:
-        sharding = "" if self.sharding is None else f", sharding={self.sharding}"
-        weak = ", weak_type=True" if self.weak_type else ""
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{sharding}{weak})"
-
-    def _parts(self) -> tuple[Any, ...]:
-        return self.shape, self.dtype, self.sharding, self.weak_type
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ShapeDtypeStruct):
-            return NotImplemented
-        return self._parts() == other._parts()
-
-    def __hash__(self) -> int:
-        return hash(self._parts())
-
-
-def _abstract_struct(value: ShapeDtypeStruct) -> ShapedArray:
-    aval = ShapedArray(value.shape, dtypes.canonicalize_dtype(value.dtype), value.weak_type)
-    division = division_of(value.sharding, aval.ndim)
-    return aval if division is None else aval.update(division=division)
-
-
-register_abstractifier(ShapeDtypeStruct, _abstract_struct)
 
 
 @record()

@@ -16,7 +16,7 @@ from jxkernel.core.dimensions import Dimension
 from jxkernel.core.division import entry_text
 from jxkernel.sharding.mesh import get_abstract_mesh
 from jxkernel.sharding.named import NamedSharding
-from jxkernel.sharding.spec import PartitionSpec
+from jxkernel.sharding.spec import ManualAxisType, PartitionSpec
 
 __all__ = [
     "ShapedArray",
@@ -113,6 +113,11 @@ class ShapedArray:
         if self.division is not None:
             return self.division
         return NamedSharding(get_abstract_mesh(), PartitionSpec(*self.entries))
+
+    @property
+    def manual_axis_type(self) -> ManualAxisType:
+        """Along which axes that ``shard_map`` maps the value may differ between devices."""
+        return ManualAxisType(self.vma)
 
     def _axes(self) -> str:
         return f"{{V:{','.join(sorted(map(str, self.vma)))}}}" if self.vma else ""

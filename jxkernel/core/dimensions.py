@@ -9,6 +9,9 @@ meet this module.  A comparison is answered where it has one answer for all valu
 variables, and refused otherwise; equality alone is never refused: what is not always equal is
 different.
 
+A symbolic size that meets a number that is no integer becomes an array: the numerical API attaches
+those operators (the ``install_operators`` port).
+
 This module must not know of arrays, avals or modules.
 """
 
@@ -17,6 +20,7 @@ from math import inf, prod
 from operator import index
 from typing import Any, final
 
+from jxkernel.core.size_arithmetic import Arithmetic
 from jxkernel.errors import InconclusiveDimensionOperation
 
 __all__ = [
@@ -126,6 +130,8 @@ class Dimension:
 
     __slots__ = ("_hash", "scope", "terms")
 
+    __array_priority__ = 1000  # so that NumPy's operators ask this operand
+
     def __init__(self, terms: Mapping[Monomial, int], scope: SymbolicScope) -> None:
         self.terms = dict(terms)
         self.scope = scope
@@ -158,7 +164,7 @@ class Dimension:
                             found |= operand.variables()
         return frozenset(found)
 
-    def evaluate(self, values: Mapping[str, Any], operations: "Arithmetic | None" = None) -> Any:
+    def evaluate(self, values: Mapping[str, Any], operations: Arithmetic | None = None) -> Any:
         """Return the value for given values of the variables.
 
         Args:
@@ -208,7 +214,9 @@ class Dimension:
 
     __rmul__ = __mul__
 
-    def __pow__(self, power: int) -> Any:
+    def __pow__(self, power: Any) -> Any:
+        if not isinstance(power, int) or power < 0:
+            return NotImplemented
         return prod([self] * power, start=1)
 
     def __floordiv__(self, divisor: Any) -> Any:
@@ -292,38 +300,6 @@ class Dimension:
 
 DimensionSize = int | Dimension
 """What a shape holds."""
-
-
-class Arithmetic:
-    """Computing with sizes: integers here; ``lowering`` computes with values of a module."""
-
-    def constant(self, value: int) -> Any:
-        """Return an integer."""
-        return value
-
-    def add(self, left: Any, right: Any) -> Any:
-        """Return a sum."""
-        return left + right
-
-    def multiply(self, left: Any, right: Any) -> Any:
-        """Return a product."""
-        return left * right
-
-    def floordiv(self, left: Any, right: Any) -> Any:
-        """Return a quotient, rounded down."""
-        return left // right
-
-    def mod(self, left: Any, right: Any) -> Any:
-        """Return a remainder of the divisor's sign."""
-        return left % right
-
-    def max(self, left: Any, right: Any) -> Any:
-        """Return the greater."""
-        return max(left, right)
-
-    def min(self, left: Any, right: Any) -> Any:
-        """Return the lesser."""
-        return min(left, right)
 
 
 def _evaluated(atom: Any, values: Mapping[str, Any], compute: Arithmetic) -> Any:
@@ -473,19 +449,29 @@ def _extreme(kind: str, left: DimensionSize, right: DimensionSize) -> DimensionS
     return Dimension.of(Operation(kind, left, right), difference.scope)
 
 
-def bounds(size: DimensionSize) -> tuple[float, float]:
+Promises = Sequence[Dimension]
+"""What may still be used while a bound is sought: each once, so that the search ends."""
+
+
+def bounds(size: DimensionSize, promises: Promises | None = None) -> tuple[float, float]:
     """Return a lower and an upper bound of a size, infinite where there is none.
 
     Each term is bounded by itself, and once more after a promise of the scope is taken off: if
     ``p >= 0`` was promised and ``e - p`` has a lower bound, so has ``e``.
+
+    Args:
+      size: what is bounded.
+      promises: those of the scope that may be used; by default all.
     """
     if isinstance(size, int):
         return size, size
-    low, high = _interval(size)
-    for promised in size.scope.nonnegative:
+    promises = size.scope.nonnegative if promises is None else promises
+    low, high = _interval(size, promises)
+    for place, promised in enumerate(promises):
+        others = (*promises[:place], *promises[place + 1 :])
         for sign in (1, -1):
             rest = size - promised if sign > 0 else size + promised
-            below, above = (rest, rest) if isinstance(rest, int) else _interval(rest)
+            below, above = (rest, rest) if isinstance(rest, int) else _interval(rest, others)
             if sign > 0:
                 low = max(low, below)
             else:
@@ -493,11 +479,11 @@ def bounds(size: DimensionSize) -> tuple[float, float]:
     return low, high
 
 
-def _interval(size: Dimension) -> tuple[float, float]:
+def _interval(size: Dimension, promises: Promises) -> tuple[float, float]:
     for monomial, coefficient in size.terms.items():
         atom = monomial[0][0] if len(monomial) == 1 and monomial[0][1] == 1 else None
         if isinstance(atom, Operation):
-            found = _interval_by_cases(size, monomial, coefficient, atom)
+            found = _interval_by_cases(size, monomial, coefficient, atom, promises)
             if found is not None:
                 return found
     low = high = 0.0
@@ -505,14 +491,14 @@ def _interval(size: Dimension) -> tuple[float, float]:
         term: tuple[float, float] = (1, 1)
         for atom, power in monomial:
             for _ in range(power):
-                term = _product_interval(term, _atom_interval(atom, size.scope))
+                term = _product_interval(term, _atom_interval(atom, size.scope, promises))
         ends = _product_interval(term, (coefficient, coefficient))
         low, high = low + ends[0], high + ends[1]
     return low, high
 
 
 def _interval_by_cases(
-    size: Dimension, monomial: Monomial, coefficient: int, atom: Operation
+    size: Dimension, monomial: Monomial, coefficient: int, atom: Operation, promises: Promises
 ) -> tuple[float, float] | None:
     """Return bounds of a polynomial with an operation in one linear term, by what it means.
 
@@ -522,13 +508,13 @@ def _interval_by_cases(
     rest = size - Dimension({monomial: coefficient}, size.scope)
     first, second = atom.operands
     if atom.kind in ("min", "max"):
-        cases = [bounds(rest + coefficient * operand) for operand in atom.operands]
+        cases = [bounds(rest + coefficient * operand, promises) for operand in atom.operands]
         choose = min if (atom.kind == "min") == (coefficient > 0) else max
         (low, high), (low2, high2) = cases
         return choose(low, low2), choose(high, high2)
     if atom.kind == "floordiv" and isinstance(second, int) and coefficient % second == 0:
         remainder = Dimension.of(Operation("mod", first, second), size.scope)
-        return bounds(rest + coefficient // second * (first - remainder))
+        return bounds(rest + coefficient // second * (first - remainder), promises)
     return None
 
 
@@ -540,10 +526,10 @@ def _product_interval(
     return min(ends), max(ends)
 
 
-def _atom_interval(atom: Any, scope: SymbolicScope) -> tuple[float, float]:
+def _atom_interval(atom: Any, scope: SymbolicScope, promises: Promises) -> tuple[float, float]:
     if isinstance(atom, str):
         return _variable_interval(atom, scope)
-    (low, high), (low2, high2) = (bounds(operand) for operand in atom.operands)
+    (low, high), (low2, high2) = (bounds(operand, promises) for operand in atom.operands)
     if atom.kind == "max":
         return max(low, low2), max(high, high2)
     if atom.kind == "min":

@@ -5,6 +5,7 @@ This module must not know of programs or their export.
 
 import ast
 from collections.abc import Callable, Sequence
+from math import isinf
 from typing import Any, TypeGuard
 
 from jxkernel import tree
@@ -52,16 +53,17 @@ def is_symbolic_dim(p: DimSize) -> TypeGuard[Dimension]:
 
 
 def symbolic_dim_bounds(dimension: DimSize) -> tuple[float, float]:
-    """Return the least and the greatest value that a size may have.
+    """Return the least and the greatest value that a size may have: integers, or infinity.
 
     Sizes are 32-bit numbers in modules, so a symbol alone lies between 1 and 2**31 - 1.
 
     >>> from jxkernel import export
     >>> (b,) = export.symbolic_shape("b", constraints=["b <= 64"])
     >>> export.symbolic_dim_bounds(2 * b + 1)
-    (3.0, 129.0)
+    (3, 129)
     """
-    return bounds(dimension)
+    low, high = (end if isinf(end) else int(end) for end in bounds(dimension))
+    return low, high
 
 
 def read_constraints(scope: SymbolicScope) -> None:

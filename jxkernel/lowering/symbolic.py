@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from jxkernel import hlo
-from jxkernel.core.dimensions import Arithmetic, Dimension, is_symbolic
+from jxkernel.core.dimensions import Dimension, is_symbolic
 from jxkernel.core.jaxpr import ClosedJaxpr
+from jxkernel.core.size_arithmetic import Arithmetic
 from jxkernel.lowering.lower import LoweringContext, ModuleState, module_name, types_of
 from jxkernel.lowering.program import LoweredProgram
 

@@ -13,7 +13,7 @@ from jxkernel import dtypes
 from jxkernel.api.shardings import as_sharding
 from jxkernel.api.transfer import put_leaf
 from jxkernel.core.avals import ShapedArray, abstractify
-from jxkernel.core.dimensions import is_symbolic
+from jxkernel.core.dimensions import Dimension, is_symbolic
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.core.words import WordArray
 from jxkernel.errors import ShapeError
@@ -55,6 +55,8 @@ __all__ = [
 ]
 
 _ARRAYS = (ArrayImpl, Tracer, WordArray)
+_TRACEABLE = (*_ARRAYS, Dimension)
+"""What a list may hold that no host array can."""
 _PYTHON_SCALARS = frozenset((bool, int, float, complex))
 _KIND_ORDER = (bool, int, float, complex)
 
@@ -250,7 +252,7 @@ def _from_sequence(value: Any, dtype: Any) -> Any:
             dtype = dtypes.canonicalize_dtype(widest)
         host = np.array(value, dtype)
         return array_from_host(host, ShapedArray(host.shape, dtype))
-    if any(issubclass(kind, _ARRAYS) for kind in kinds):
+    if any(issubclass(kind, _TRACEABLE) for kind in kinds):
         parts = promote_dtypes("array", *[_from_object(item, None, False) for item in value])
         _check_equal_shapes(parts)
         stacked = stack_arrays(parts, 0)

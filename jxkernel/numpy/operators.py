@@ -4,7 +4,8 @@
 made of words: of keys those that move elements work, and the others say why they do not.  On
 arrays a binary operator *is* a C++ callable, so that a repeated ``x + y`` does not enter Python;
 on tracers it is the Python function of the same body.  An operand of a foreign type gives
-``NotImplemented``, and Python asks the other operand.
+``NotImplemented``, and Python asks the other operand.  Symbolic sizes compute exactly among
+themselves and with integers; with any other number they are arrays.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.core.dimensions import Dimension
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.core.words import WordArray
 from jxkernel.errors import ImmutableArrayError
@@ -104,6 +106,23 @@ def _binary_methods() -> Iterator[tuple[str, Method]]:
     for name, function in _ARITHMETIC.items():
         yield f"__r{name}__", _deferring(function, True)
     yield "__rpow__", _deferring(arithmetic.array_power, True)
+
+
+def _of_size(exact: Any, method: Method) -> Method:
+    """Return an operator of symbolic sizes: that of sizes, else that of the array they become.
+
+    Args:
+      exact: the operator of sizes, which gives ``NotImplemented`` for what is none; None where
+        sizes have no such operator.
+      method: the operator of arrays.
+    """
+
+    def of_size(self: Any, other: Any) -> Any:
+        other = int(other) if isinstance(other, np.integer) else other
+        found = NotImplemented if exact is None else exact(self, other)
+        return method(creation.asarray(self), other) if found is NotImplemented else found
+
+    return of_size
 
 
 _array_power = fused(_deferring(arithmetic.array_power, False), operator=True, name="power")
@@ -373,11 +392,14 @@ _COMMON: dict[str, Any] = {
 
 
 def install_operators() -> None:
-    """Give arrays, tracers and keys their operators, indexing and methods; called once."""
+    """Give arrays, tracers, keys and sizes their operators, indexing, methods; called once."""
     for name, method in _binary_methods():
         setattr(Tracer, name, named(method, name, f"See the operator module's ``{name}``."))
         setattr(ArrayImpl, name, fused(method, operator=True, name=name.strip("_")))
         setattr(WordArray, name, getattr(ArrayImpl, name))
+        if name.strip("_") not in _COMPARISON:
+            setattr(Dimension, name, _of_size(getattr(Dimension, name, None), method))
+    Dimension.__pow__ = _of_size(Dimension.__pow__, _tracer_pow)
     for name, method in {**_COMMON, **_METHODS, **_UNARY}.items():
         for kind in (Tracer, ArrayImpl, WordArray):
             setattr(kind, name, method)

@@ -28,6 +28,8 @@ class Precision(enum.Enum):
 
     @classmethod
     def _missing_(cls, value: object) -> "Precision | None":
+        if value is None:
+            return cls.DEFAULT
         return _NAMES.get(value) if isinstance(value, str) else None
 
 
@@ -121,8 +123,6 @@ def canonical_precision(precision: PrecisionLike) -> Canonical:
 
 
 def _one(precision: Any) -> Precision:
-    if precision is None:
-        return Precision.DEFAULT
     try:
         return Precision(precision)
     except ValueError:

@@ -23,11 +23,12 @@ from jxkernel.sharding.named import (
     SingleDeviceSharding,
     make_single_device_sharding,
 )
-from jxkernel.sharding.spec import PartitionSpec
+from jxkernel.sharding.spec import ManualAxisType, PartitionSpec
 
 __all__ = [
     "AbstractMesh",
     "AxisType",
+    "ManualAxisType",
     "Mesh",
     "NamedSharding",
     "PartitionSpec",

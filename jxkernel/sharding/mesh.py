@@ -393,7 +393,7 @@ def use_abstract_mesh(mesh: AbstractMesh) -> Any:
     """Make a mesh without devices the current one for a ``with`` block.
 
     Code that asks ``get_abstract_mesh()`` for names and sizes of axes finds it.  Bare partition
-    specs need devices, and so ``set_mesh``.
+    specs need devices: those of the mesh of ``set_mesh``, if that has as many.
 
     Args:
       mesh: the mesh; where the current mesh has these axes it stays current.
@@ -410,8 +410,16 @@ def use_abstract_mesh(mesh: AbstractMesh) -> Any:
         raise TypeError(f"use_abstract_mesh needs an AbstractMesh, got {mesh!r:.100}")
     previous = context_mesh.value
     if previous is None or previous.abstract_mesh != mesh:
-        context_mesh.set_local(mesh)
+        context_mesh.set_local(_arranged(previous, mesh))
     return _SetMesh(previous)
+
+
+def _arranged(current: Any, mesh: AbstractMesh) -> Any:
+    """Return a mesh over the devices of the current one, where it has as many; else itself."""
+    if not isinstance(current, Mesh) or current.size != mesh.size:
+        return mesh
+    devices = current.devices.reshape(mesh.axis_sizes)
+    return Mesh(devices, mesh.axis_names, axis_types=mesh.axis_types)
 
 
 def get_abstract_mesh() -> AbstractMesh:

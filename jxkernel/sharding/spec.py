@@ -1,10 +1,27 @@
-"""``PartitionSpec``: which mesh axes each axis of an array is divided over."""
+"""Which mesh axes an array is divided over, by axis of it, and which a value differs along."""
 
 from collections.abc import Hashable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-__all__ = ["PartitionSpec", "axes_of"]
+from jxkernel.records import record
+
+__all__ = ["ManualAxisType", "PartitionSpec", "axes_of"]
+
+
+@record()
+class ManualAxisType:
+    """How a value inside ``shard_map`` lies along the axes that are mapped.
+
+    Attributes:
+      varying: the mesh axes along which it may differ between devices.
+
+    >>> import jxkernel as jx
+    >>> jx.typeof(1.0).manual_axis_type
+    ManualAxisType(varying=frozenset())
+    """
+
+    varying: frozenset[Hashable] = frozenset()
 
 
 class _Unconstrained:

@@ -84,6 +84,21 @@ def test_abstract_mesh_in_use_answers_for_names_and_sizes(mesh):
     assert jx.get_abstract_mesh().empty
 
 
+def test_a_function_arranges_the_devices_of_the_mesh_anew(mesh):
+    line = AbstractMesh((8,), ("a",), axis_types=(AxisType.Explicit,))
+
+    @jx.jit
+    def fun(x):
+        with jx.use_abstract_mesh(line):
+            return jx.reshard(x, P("a")) * 2
+
+    with jx.set_mesh(mesh):
+        found = fun(DATA)
+    assert jx.typeof(found).short() == "f32[8@a,8]"
+    assert list(found.sharding.mesh.devices) == list(mesh.devices.flat)
+    np.testing.assert_array_equal(found, 2 * DATA)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import jxkernel as jx
+import jxkernel.numpy as jnp
 from jxkernel import events, tree
 from jxkernel.lax import add, mul, sin
 
@@ -211,3 +212,17 @@ def test_shape_dtype_structs_compare_and_change():
         struct.update(size=3)
     with pytest.raises(TypeError, match="no len"):
         len(jx.ShapeDtypeStruct((), np.float32))
+
+
+def test_a_shape_dtype_struct_is_made_like_a_value():
+    like = jx.ShapeDtypeStruct.like
+    assert like(np.ones((3, 2), np.int32)) == jx.ShapeDtypeStruct((3, 2), np.int32)
+    assert like(2.0) == like(jnp.asarray(2.0)) == like(like(2.0))
+    assert like(2.0).weak_type
+    (device,) = jx.devices()[:1]
+    assert like(jx.device_put(jnp.ones(2), device)).sharding.device_set == {device}
+    assert like(jnp.ones(2)).sharding is None
+    assert like(jx.random.key(0)).dtype == jx.random.key(0).dtype
+    seen = []
+    jx.make_jaxpr(lambda x: seen.append(like(x)))(np.float32(1))
+    assert seen == [jx.ShapeDtypeStruct((), np.float32)]

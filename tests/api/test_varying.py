@@ -60,7 +60,7 @@ def test_type_says_along_which_axes_a_value_varies(line, name):
     found: list[Any] = []
 
     def local(x: Any) -> Any:
-        found.append(jx.typeof(fun(x)).vma)
+        found.append(jx.typeof(fun(x)).manual_axis_type.varying)
         return x
 
     jx.make_jaxpr(jx.shard_map(local, mesh=line, in_specs=P("i"), out_specs=P("i")))(X)

@@ -34,6 +34,16 @@ TABLE: dict[str, Callable[[Any], Any]] = {
         jnp.eye(x.shape[0]),
     ],
     "sizes as numbers": lambda x: [x * x.shape[0], jnp.float32(2 * x.shape[0]) + x, x / x.size],
+    "sizes among numbers": lambda x: [
+        5.0 + x.shape[0],
+        x.shape[0] - np.arange(3, dtype=np.int32),
+        np.float32(2) * x.shape[0],
+        x.shape[0] / 2,
+        2 ** x.shape[0],
+        x.shape[0] ** -0.5,
+        divmod(x.shape[0], 1.5),
+        jnp.array(x.shape) + jnp.sin(x.shape[0]),
+    ],
     "joining": lambda x: [
         jnp.concatenate([x, 2 * x]),
         jnp.concatenate([x, x], axis=1),
@@ -153,6 +163,19 @@ def test_sizes_that_do_not_fit_are_refused(shapes, message):
         one.call(*[np.ones(shape, np.float32) for shape in shapes])
 
 
+def test_a_size_and_an_integer_of_any_kind_are_a_size():
+    (b,) = symbols("b")
+    assert b + np.int32(2) == np.int32(2) + b == b + 2
+    assert b ** np.int64(2) == b * b
+    assert np.prod((b, 4)) == 4 * b
+
+
+def test_a_promise_may_speak_of_a_remainder():
+    (b,) = symbols("b", constraints=["b >= mod(b, 3)"])
+    made = export.export(jx.jit(lambda x: x[: x.shape[0] % 3]))(spec(b))
+    np.testing.assert_array_equal(made.call(np.arange(5, dtype=np.float32)), [0.0, 1.0])
+
+
 def test_promises_decide_comparisons_and_are_kept():
     (n,) = symbols("n", constraints=["n >= 4", "n <= 1000"])
     made = export.export(jx.jit(lambda x: x[:4] if x.shape[0] >= 4 else x))(spec(n))
@@ -198,7 +221,8 @@ def test_shapes_are_written_as_text():
     scope = export.SymbolicScope(["b >= 8"])
     (b,) = symbols("b", scope=scope)
     assert symbols("b", scope=scope) == (b,)
-    assert export.symbolic_dim_bounds(b)[0] == 8
+    assert export.symbolic_dim_bounds(2 * b) == (16, 2 * (2**31 - 1))
+    assert all(type(end) is int for end in export.symbolic_dim_bounds(b))
     assert "b >= 8" in repr(scope)
     specs = export.symbolic_args_specs(
         {"x": np.ones((3, 4)), "y": np.ones(3)}, {"x": "b, ...", "y": "b"}

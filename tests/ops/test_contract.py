@@ -136,6 +136,7 @@ def precision_of(precision):
     [
         (None, None),
         ("highest", (Precision.HIGHEST, Precision.HIGHEST)),
+        (Precision(None), (Precision.DEFAULT, Precision.DEFAULT)),
         ("tensorfloat32", (Precision.HIGH, Precision.HIGH)),
         (Precision.DEFAULT, (Precision.DEFAULT, Precision.DEFAULT)),
         (("high", None), (Precision.HIGH, Precision.DEFAULT)),

@@ -1,0 +1,113 @@
+"""``ShapeDtypeStruct``: a description in the place of an array, for tracing and lowering.
+
+This module must not know of programs or their compilation.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
+from jxkernel.core.division import division_of
+from jxkernel.core.words import WordArray
+
+__all__ = ["ShapeDtypeStruct"]
+
+
+class ShapeDtypeStruct:
+    """A shape and dtype standing for an array: what ``eval_shape`` gives and ``lower`` takes.
+
+    Attributes:
+      shape: the sizes of the axes.
+      dtype: the element type.
+      sharding: where the array lies, or None where that is open.
+      weak_type: whether the dtype yields to the dtype it meets.
+
+    Raises:
+      ValueError: the dtype is None.
+    """
+
+    __slots__ = ("dtype", "shape", "sharding", "weak_type")
+
+    def __new__(cls, shape: Sequence[int], dtype: Any, **how: Any) -> Any:
+        """Return a description; of keys, keys whose words are one, as tracing sees keys."""
+        if not isinstance(dtype, dtypes.ExtendedDType):
+            return super().__new__(cls)
+        key = dtype.scalar(0)
+        return key.with_words(cls((*shape, *key.words.shape), key.words.dtype, **how))
+
+    def __init__(
+        self, shape: Sequence[int], dtype: Any, *, sharding: Any = None, weak_type: bool = False
+    ) -> None:
+        if dtype is None:
+            raise ValueError("ShapeDtypeStruct needs a dtype, got None: write the one you mean")
+        self.shape = tuple(shape)
+        self.dtype = np.dtype(dtype)
+        self.sharding = sharding
+        self.weak_type = weak_type
+
+    @classmethod
+    def like(cls, x: Any) -> Any:
+        """Return the description of an array, of a number, or of what stands for one.
+
+        It says where an array lies if the array is committed to that.
+
+        >>> import jxkernel as jx, jxkernel.numpy as jnp
+        >>> jx.ShapeDtypeStruct.like(jnp.zeros((2, 3)))
+        ShapeDtypeStruct(shape=(2, 3), dtype=float32)
+        """
+        if isinstance(x, WordArray):
+            return x.with_words(cls.like(x.words))
+        aval = abstractify(x)
+        lies = getattr(x, "committed", isinstance(x, ShapeDtypeStruct))
+        sharding = x.sharding if lies else None
+        return cls(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return ShapedArray(self.shape, self.dtype).size
+
+    def update(self, **parts: Any) -> "ShapeDtypeStruct":
+        """Return this description with the given attributes replaced."""
+        values = {name: parts.pop(name, getattr(self, name)) for name in self.__slots__}
+        if parts:
+            raise TypeError(f"ShapeDtypeStruct has no attribute {', '.join(map(repr, parts))}")
+        return ShapeDtypeStruct(**values)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a ShapeDtypeStruct of no axes has no len()")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        sharding = "" if self.sharding is None else f", sharding={self.sharding}"
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{sharding}{weak})"
+
+    def _parts(self) -> tuple[Any, ...]:
+        return self.shape, self.dtype, self.sharding, self.weak_type
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ShapeDtypeStruct):
+            return NotImplemented
+        return self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash(self._parts())
+
+
+def _abstract_struct(value: ShapeDtypeStruct) -> ShapedArray:
+    aval = ShapedArray(value.shape, dtypes.canonicalize_dtype(value.dtype), value.weak_type)
+    division = division_of(value.sharding, aval.ndim)
+    return aval if division is None else aval.update(division=division)
+
+
+register_abstractifier(ShapeDtypeStruct, _abstract_struct)
