@@ -62,6 +62,7 @@ __all__ = [
     "Sharding",
     "SingleDeviceSharding",
     "Traceback",
+    "approx_top_k_size",
     "array_result_handler",
     "batched_block_until_ready",
     "batched_device_put",
@@ -148,6 +149,10 @@ def _settle_spec_check() -> None:
 _settle_spec_check()
 
 SingleDeviceSharding: Any = _jax.SingleDeviceSharding
+
+approx_top_k_size: Any = _jax.approx_top_k_reduction_output_size
+"""How many elements XLA's partial search for the greatest leaves, and by what power of 2 less."""
+
 Traceback: Any = _jax.Traceback
 batched_block_until_ready: Any = _jax.batched_block_until_ready
 batched_device_put: Any = _jax.batched_device_put

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 
 from jxkernel import runtime
+from jxkernel.api.traced import check_callable
 from jxkernel.core.words import WordArray
+from jxkernel.dtypes.kinds import dtype_argument
+from jxkernel.ops.arguments import integers, operand_aval, sequence
 from jxkernel.sharding import AxisType, Mesh, Sharding
 
 __all__ = [
@@ -171,7 +174,10 @@ def make_array_from_single_device_arrays(
     >>> jx.make_array_from_single_device_arrays((3,), SingleDeviceSharding(device), pieces).tolist()
     [0, 1, 2]
     """
-    _check_sharding("make_array_from_single_device_arrays", sharding)
+    name = "make_array_from_single_device_arrays"
+    _check_sharding(name, sharding)
+    shape = integers(name, "shape", shape)
+    arrays = sequence(name, "arrays", arrays, "arrays, one for each device")
     if arrays and all(isinstance(array, WordArray) for array in arrays):
         # The pieces of their words lie as they do, and none divides a key.
         words = [array.words for array in arrays]
@@ -188,11 +194,13 @@ def make_array_from_callback(
     Args:
       shape: the shape of the whole.
       sharding: how it is divided.
-      data_callback: called with the index of a part (a slice per axis); returns the part.
+      data_callback: called with the index of a part (a slice per axis); returns the part; keys
+        are taken.
       dtype: the dtype; None for that of the parts.
 
     Raises:
-      ValueError: a part has another shape than its index says.
+      TypeError: the shape, the sharding, the callback or the dtype is none.
+      ValueError: a part has another shape than its index says, or not all are keys of one kind.
 
     Example:
       >>> import jxkernel as jx, numpy as np
@@ -201,8 +209,12 @@ def make_array_from_callback(
       >>> jx.make_array_from_callback((3,), rows, lambda index: np.arange(3)[index])
       Array([0, 1, 2], dtype=int32)
     """
-    _check_sharding("make_array_from_callback", sharding)
-    return runtime.array_from_callback(shape, sharding, data_callback, dtype)
+    name = "make_array_from_callback"
+    _check_sharding(name, sharding)
+    check_callable(name, "data_callback", data_callback)
+    sizes = integers(name, "shape", shape)
+    asked = None if dtype is None else dtype_argument(name, "dtype", dtype)
+    return runtime.array_from_callback(sizes, sharding, data_callback, asked)
 
 
 def make_array_from_process_local_data(
@@ -212,7 +224,8 @@ def make_array_from_process_local_data(
 
     Args:
       sharding: how the whole is divided.
-      local_data: the part that this process's devices hold together (or the whole).
+      local_data: the part that this process's devices hold together (or the whole); keys are
+        taken.
       global_shape: the shape of the whole; None to derive it from the sharding.
 
     Raises:
@@ -225,5 +238,12 @@ def make_array_from_process_local_data(
     >>> jx.make_array_from_process_local_data(where, np.array([4, 5])).tolist()
     [4, 5]
     """
-    _check_sharding("make_array_from_process_local_data", sharding)
-    return runtime.array_from_process_data(sharding, local_data, global_shape)
+    name = "make_array_from_process_local_data"
+    _check_sharding(name, sharding)
+    operand_aval(name, local_data)
+    sizes = None if global_shape is None else integers(name, "global_shape", global_shape)
+    if not isinstance(local_data, WordArray):
+        return runtime.array_from_process_data(sharding, local_data, sizes)
+    words = local_data.words
+    sizes = None if sizes is None else (*sizes, np.shape(words)[-1])
+    return local_data.with_words(runtime.array_from_process_data(sharding, words, sizes))

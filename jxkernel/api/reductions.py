@@ -20,7 +20,12 @@ from jxkernel.core.zeros import zero_scalar
 from jxkernel.higher_order.reductions import reduce_p, reduce_window_p, scatter_apply_p
 from jxkernel.ops.arguments import canonical_axes, integers
 from jxkernel.ops.broadcast import broadcast_like, filled
-from jxkernel.ops.index_numbers import GatherScatterMode, ScatterDimensionNumbers
+from jxkernel.ops.index_numbers import (
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+    canonical_mode,
+    checked_numbers,
+)
 from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.reduce import (
     greatest,
@@ -266,11 +271,11 @@ def scatter_apply(
         scatter_indices,
         filled(integers("scatter_apply", "update_shape", update_shape), zero_scalar(scalar)),
         computation=closed,
-        dimension_numbers=ScatterDimensionNumbers(
-            *[integers("scatter_apply", "dimension_numbers", axes) for axes in dimension_numbers]
+        dimension_numbers=checked_numbers(
+            "scatter_apply", ScatterDimensionNumbers, dimension_numbers
         ),
         indices_are_sorted=bool(indices_are_sorted),
         unique_indices=bool(unique_indices),
-        mode=GatherScatterMode.from_any(mode),
+        mode=canonical_mode("scatter_apply", mode),
     )
     return y

@@ -8,6 +8,7 @@ from jxkernel import tree
 from jxkernel._jaxlib import ArrayImpl, Device
 from jxkernel.core.avals import abstractify, shape_of
 from jxkernel.errors import NoMeshError
+from jxkernel.ops.arguments import operand_aval
 from jxkernel.ops.placing import constrain, lie_as
 from jxkernel.records import record
 from jxkernel.runtime.clients import sharding_on
@@ -170,7 +171,7 @@ def lying(args: Sequence[Any], given: Sequence[Any] | None) -> list[Any]:
 def naming_leaf(
     who: str, leaves: Sequence[Any], shardings: Sequence[Any], structure: Any, root: str = "x"
 ) -> Generator[None]:
-    """In this block an error of a leaf that cannot be divided as asked says which leaf it is.
+    """In this block an error of a leaf that is no array, or not divisible so, says which it is.
 
     Args:
       who: the function that was called, for the message.
@@ -180,18 +181,20 @@ def naming_leaf(
       root: what the whole is called.
 
     Raises:
+      TypeError: a leaf is no array.
       ValueError: a leaf cannot be divided so.
     """
     try:
         yield
-    except ValueError:
+    except (TypeError, ValueError):
         for index, (leaf, sharding) in enumerate(zip(leaves, shardings, strict=True)):
-            if sharding is None:
-                continue
+            path = root + tree.keystr(tree.leaf_paths(structure)[index])
+            if not hasattr(leaf, "shape"):
+                operand_aval(f"{who}, {path}", leaf)
             try:
-                sharding.check_compatible_aval(shape_of(leaf))
+                if sharding is not None:
+                    sharding.check_compatible_aval(shape_of(leaf))
             except ValueError as error:
-                path = root + tree.keystr(tree.leaf_paths(structure)[index])
                 raise ValueError(f"{who}, {path}: {error}") from None
         raise
 

@@ -51,7 +51,7 @@ def device_put(
         try:
             with explicit_device_put():
                 return tree.map(lambda leaf: put_leaf(leaf, target), x)
-        except ValueError:
+        except (TypeError, ValueError):
             leaves, structure = tree.flatten(x)
             with naming_leaf("device_put", leaves, [target] * len(leaves), structure):
                 raise

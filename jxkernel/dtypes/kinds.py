@@ -212,7 +212,18 @@ def _scalar_type(of: Any) -> type:
     return as_dtype(of).type
 
 
-@functools.lru_cache(maxsize=4096)
+def dtype_argument(function: str, argument: str, given: Any) -> DType:
+    """Return the dtype that a function was given as an argument.
+
+    Raises:
+        TypeError: if it is none.
+    """
+    try:
+        return as_dtype(given)
+    except TypeError as error:
+        raise TypeError(f"{function} got {argument}={given!r:.60}: {error}") from None
+
+
 def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
     """Return whether one dtype or scalar type falls under another, as ``np.issubdtype`` does.
 
@@ -225,7 +236,21 @@ def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
     >>> jnp.issubdtype(jnp.bfloat16, jnp.floating), jnp.issubdtype(jnp.int32, jnp.floating)
     (True, False)
     """
-    kind, above = _scalar_type(arg1), _scalar_type(arg2)
+    try:
+        return _falls_under(arg1, arg2)
+    except TypeError:
+        for argument, given in (("arg1", arg1), ("arg2", arg2)):
+            dtype_argument("issubdtype", argument, given)
+            if hasattr(given, "shape") and not isinstance(given, type):
+                raise TypeError(
+                    f"issubdtype got {argument}={given!r:.60}, which is no dtype: write x.dtype"
+                ) from None
+        raise
+
+
+@functools.lru_cache(maxsize=4096)
+def _falls_under(a: DTypeLike, b: DTypeLike) -> bool:
+    kind, above = _scalar_type(a), _scalar_type(b)
     if issubclass(kind, above):
         return True
     # The types of ml_dtypes derive from np.generic directly.
@@ -250,7 +275,10 @@ def _is_of_kind(dtype: DType, kind: Any) -> bool:
         return dtype == as_dtype(kind)
     except TypeError:
         listed = ", ".join(repr(name) for name in _KINDS)
-        raise ValueError(f"{kind!r} is neither a dtype nor one of the kinds {listed}.") from None
+        raise ValueError(
+            f"isdtype got kind={kind!r:.60}, which is neither a dtype nor one of the kinds "
+            f"{listed}."
+        ) from None
 
 
 def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
@@ -270,7 +298,8 @@ def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
     False
     """
     kinds = kind if isinstance(kind, tuple) else (kind,)
-    return any(_is_of_kind(as_dtype(dtype), each) for each in kinds)
+    found = dtype_argument("isdtype", "dtype", dtype)
+    return any(_is_of_kind(found, each) for each in kinds)
 
 
 def scalar_type_of(x: Any) -> type:

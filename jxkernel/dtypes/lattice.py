@@ -39,6 +39,7 @@ import numpy as np
 from jxkernel.config import enable_x64, numpy_dtype_promotion
 from jxkernel.dtypes.canonical import (
     _canonical,
+    check_valid_dtype,
     dtype,
     is_weakly_typed,
     python_scalar_dtypes,
@@ -53,6 +54,7 @@ from jxkernel.dtypes.kinds import (
     DTypeLike,
     ExtendedDType,
     as_dtype,
+    dtype_argument,
     float0,
 )
 from jxkernel.errors import KeyTypeError, TypePromotionError
@@ -214,7 +216,11 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
     >>> jnp.result_type(jnp.float16, jnp.int32)
     dtype('float16')
     """
-    result = lattice_result_type(*[_pair(x) for x in args])
+    try:
+        pairs = [_pair(x) for x in args]
+    except TypeError as error:
+        raise TypeError(f"result_type: {error}") from None
+    result = lattice_result_type(*pairs)
     return result if return_weak_type_flag else result[0]
 
 
@@ -233,7 +239,12 @@ def promote_types(a: DTypeLike, b: DTypeLike) -> DType:
     >>> jnp.promote_types(jnp.float16, jnp.bfloat16)
     dtype('float32')
     """
-    return _promoted(enable_x64.value, numpy_dtype_promotion.value, a, b)
+    try:
+        return _promoted(enable_x64.value, numpy_dtype_promotion.value, a, b)
+    except TypeError:
+        for argument, given in (("a", a), ("b", b)):
+            check_valid_dtype(dtype_argument("promote_types", argument, given))
+        raise
 
 
 @functools.lru_cache(maxsize=4096)

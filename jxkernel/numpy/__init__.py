@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from jxkernel.numpy.fitting import *  # noqa: F403
     from jxkernel.numpy.floating_parts import *  # noqa: F403
     from jxkernel.numpy.grids import *  # noqa: F403
+    from jxkernel.numpy.inserting import *  # noqa: F403
     from jxkernel.numpy.padding import *  # noqa: F403
     from jxkernel.numpy.pieces import *  # noqa: F403
     from jxkernel.numpy.polynomials import *  # noqa: F403
@@ -94,6 +95,7 @@ _LATE_NAMES = {
         "c_ fromfunction index_exp indices ix_ meshgrid mgrid ogrid r_ ravel_multi_index s_ "
         "unravel_index"
     ),
+    "inserting": "delete insert",
     "padding": "pad",
     "pieces": "piecewise",
     "polynomials": "polyadd polyder polydiv polyint polymul polysub polyval",

@@ -26,11 +26,8 @@ from jxkernel.numpy.promotion import (
     scalar_of,
 )
 from jxkernel.ops.arguments import whole_number, whole_numbers
-from jxkernel.ops.arithmetic import add
 from jxkernel.ops.broadcast import broadcast_in_dim
-from jxkernel.ops.compare import eq
 from jxkernel.ops.convert import warn_of_imaginary_parts
-from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.joining import stack as stack_arrays
 from jxkernel.runtime import Array, ArrayImpl, array_from_host, note_narrowing
 from jxkernel.runtime.dlpack import from_dlpack as share_memory
@@ -42,12 +39,10 @@ __all__ = [
     "copy",
     "empty",
     "empty_like",
-    "eye",
     "from_dlpack",
     "frombuffer",
     "full",
     "full_like",
-    "identity",
     "ones",
     "ones_like",
     "zeros",
@@ -95,21 +90,28 @@ def user_dtype(dtype: Any, name: str, *converted: Any) -> Any:
     return found
 
 
-def placed(x: Any, device: Any, out_sharding: Any = None) -> Any:
-    """Return an array on a device, or divided as a sharding says, if one is named."""
+def placed(name: str, x: Any, device: Any, out_sharding: Any = None) -> Any:
+    """Return an array on a device, or divided as a sharding says, if one is named.
+
+    Args:
+      name: the function that was given them, for messages.
+      x: the array.
+      device: a device or sharding, or None.
+      out_sharding: a sharding or spec, or None.
+    """
     if out_sharding is not None:
-        return put_leaf(x, as_sharding(out_sharding, "jxkernel.numpy", "out_sharding"))
-    return x if device is None else put_leaf(x, as_sharding(device, "jxkernel.numpy", "device"))
+        return put_leaf(x, as_sharding(out_sharding, name, "out_sharding"))
+    return x if device is None else put_leaf(x, as_sharding(device, name, "device"))
 
 
-def placed_like(x: Any, a: Any, device: Any, out_sharding: Any, shape: Any) -> Any:
+def placed_like(name: str, x: Any, a: Any, device: Any, out_sharding: Any, shape: Any) -> Any:
     """Return an array on a device or divided as said; else over explicit axes as another is."""
     if device is None and out_sharding is None and shape is None and isinstance(a, Array):
         other: Any = a
         division = abstractify(other).division
         if division is not None:
             return put_leaf(x, division if isinstance(a, Tracer) else other.sharding)
-    return placed(x, device, out_sharding)
+    return placed(name, x, device, out_sharding)
 
 
 # ---------------------------------------------------------------- from data
@@ -154,7 +156,7 @@ def array(
     ndmin = whole_number("array", "ndmin", ndmin)
     if ndmin > result.ndim:
         result = broadcast_to_shape(result, (1,) * (ndmin - result.ndim) + result.shape)
-    return placed(result, device, out_sharding)
+    return placed("array", result, device, out_sharding)
 
 
 def asarray(
@@ -187,7 +189,7 @@ def asarray(
     """
     if copy is False and not isinstance(a, _ARRAYS):
         raise ValueError("asarray(copy=False): data on the host must be copied to the device")
-    return array(a, dtype, bool(copy), order, device=device, out_sharding=out_sharding)
+    return placed("asarray", array(a, dtype, bool(copy), order), device, out_sharding)
 
 
 def _from_object(value: Any, dtype: Any, copy: bool) -> Any:
@@ -326,7 +328,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     aval = argument_aval("astype", x)
     if aval.dtype in dtypes.COMPLEX and found in dtypes.FLOATING:
         x = x.real
-    return placed(_converted(x, found, False, None), device)
+    return placed("astype", _converted(x, found, False, None), device)
 
 
 def copy(a: Any, order: str | None = None) -> Any:
@@ -401,9 +403,15 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
     >>> jnp.zeros(2)
     Array([0., 0.], dtype=float32)
     """
-    found = dtypes.default_float_dtype() if dtype is None else user_dtype(dtype, "zeros")
-    result = _constant(0, canonical_shape(shape, "zeros"), found)
-    return placed(result, device, out_sharding)
+    return _constant_of("zeros", 0, shape, dtype, device, out_sharding)
+
+
+def _constant_of(
+    name: str, number: int, shape: Any, dtype: Any, device: Any, out_sharding: Any
+) -> Any:
+    found = dtypes.default_float_dtype() if dtype is None else user_dtype(dtype, name)
+    result = _constant(number, canonical_shape(shape, name), found)
+    return placed(name, result, device, out_sharding)
 
 
 def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
@@ -413,9 +421,7 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any
     Array([[1., 1.],
            [1., 1.]], dtype=float32)
     """
-    found = dtypes.default_float_dtype() if dtype is None else user_dtype(dtype, "ones")
-    result = _constant(1, canonical_shape(shape, "ones"), found)
-    return placed(result, device, out_sharding)
+    return _constant_of("ones", 1, shape, dtype, device, out_sharding)
 
 
 def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
@@ -430,7 +436,7 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
     >>> jnp.empty((2, 3)).shape
     (2, 3)
     """
-    return zeros(canonical_shape(shape, "empty"), dtype, device=device, out_sharding=out_sharding)
+    return _constant_of("empty", 0, shape, dtype, device, out_sharding)
 
 
 def full(
@@ -455,7 +461,10 @@ def full(
     found = aval.dtype if dtype is None else user_dtype(dtype, "full", fill_value)
     weak = dtype is None and aval.weak_type
     return placed(
-        _filled(fill_value, canonical_shape(shape, "full"), found, weak), device, out_sharding
+        "full",
+        _filled(fill_value, canonical_shape(shape, "full"), found, weak),
+        device,
+        out_sharding,
     )
 
 
@@ -497,7 +506,7 @@ def full_like(
     found, sizes, weak = _like("full_like", a, dtype, shape)
     warn_of_imaginary_parts("full_like", [argument_aval("full_like", fill_value, 1)], found)
     result = _filled(fill_value, sizes, found, weak)
-    return placed_like(result, a, device, out_sharding, shape)
+    return placed_like("full_like", result, a, device, out_sharding, shape)
 
 
 def zeros_like(
@@ -508,9 +517,15 @@ def zeros_like(
     >>> jnp.zeros_like(jnp.array([5, 6]))
     Array([0, 0], dtype=int32)
     """
-    found, sizes, weak = _like("zeros_like", a, dtype, shape)
-    result = _filled(0, sizes, found, True) if weak else _constant(0, sizes, found)
-    return placed_like(result, a, device, out_sharding, shape)
+    return _constant_like("zeros_like", 0, a, dtype, shape, device, out_sharding)
+
+
+def _constant_like(
+    name: str, number: int, a: Any, dtype: Any, shape: Any, device: Any, out_sharding: Any
+) -> Any:
+    found, sizes, weak = _like(name, a, dtype, shape)
+    result = _filled(number, sizes, found, True) if weak else _constant(number, sizes, found)
+    return placed_like(name, result, a, device, out_sharding, shape)
 
 
 def ones_like(
@@ -521,9 +536,7 @@ def ones_like(
     >>> jnp.ones_like(jnp.array([5, 6]))
     Array([1, 1], dtype=int32)
     """
-    found, sizes, weak = _like("ones_like", a, dtype, shape)
-    result = _filled(1, sizes, found, True) if weak else _constant(1, sizes, found)
-    return placed_like(result, a, device, out_sharding, shape)
+    return _constant_like("ones_like", 1, a, dtype, shape, device, out_sharding)
 
 
 def empty_like(
@@ -547,44 +560,4 @@ def empty_like(
     dtype('int8')
     """
     argument_aval("empty_like", prototype)
-    return zeros_like(prototype, dtype, shape, device=device, out_sharding=out_sharding)
-
-
-@fused(static=("rows", "columns", "offset", "dtype"))
-def _diagonal_of_ones(rows: int, columns: int, offset: int, dtype: Any) -> Any:
-    row = broadcasted_iota(np.int32, (rows, columns), 0)
-    column = broadcasted_iota(np.int32, (rows, columns), 1)
-    return cast(eq(add(row, np.int32(offset)), column), dtype)
-
-
-def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: Any = None) -> Any:
-    """Return a matrix with ones on one diagonal and zeros elsewhere.
-
-    Args:
-      N: the number of rows.
-      M: the number of columns; ``N`` where not given.
-      k: which diagonal: positive ones lie above the main one.
-      dtype: the default float dtype where not given.
-      device: a device or a sharding to commit the result to.
-
-    >>> jnp.eye(2, 3, k=1)
-    Array([[0., 1., 0.],
-           [0., 0., 1.]], dtype=float32)
-    """
-    found = dtypes.default_float_dtype() if dtype is None else user_dtype(dtype, "eye")
-    rows, columns = canonical_shape((N, N if M is None else M), "eye", "N")
-    return placed(_diagonal_of_ones(rows, columns, whole_number("eye", "k", k), found), device)
-
-
-def identity(n: int, dtype: Any = None) -> Any:
-    """Return the identity matrix of ``n`` rows; the default float dtype where none is given.
-
-    Args:
-      n: the number of rows and columns.
-      dtype: the dtype.
-
-    >>> jnp.identity(2, jnp.int32)
-    Array([[1, 0],
-           [0, 1]], dtype=int32)
-    """
-    return eye(whole_number("identity", "n", n), dtype=dtype)
+    return _constant_like("empty_like", 0, prototype, dtype, shape, device, out_sharding)

@@ -1,11 +1,11 @@
-"""Matrices by their diagonals: triangles, diagonals, traces, and the positions of these."""
+"""Matrices by their diagonals: ones, triangles, diagonals, traces, the positions of these."""
 
 from typing import Any
 
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.numpy.creation import asarray, canonical_shape, user_dtype
+from jxkernel.numpy.creation import asarray, canonical_shape, placed, user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
     argument_aval,
@@ -23,7 +23,7 @@ from jxkernel.numpy.updating import IndexUpdater
 from jxkernel.ops import arithmetic as ops
 from jxkernel.ops.arguments import canonical_axes, whole_number
 from jxkernel.ops.broadcast import broadcast_in_dim
-from jxkernel.ops.compare import ge
+from jxkernel.ops.compare import eq, ge
 from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.exponential import pow as power_of
 from jxkernel.ops.indexing import GatherDimensionNumbers, gather
@@ -36,7 +36,9 @@ __all__ = [
     "diag_indices_from",
     "diagflat",
     "diagonal",
+    "eye",
     "fill_diagonal",
+    "identity",
     "mask_indices",
     "trace",
     "tri",
@@ -50,6 +52,48 @@ __all__ = [
 ]
 
 _INT32 = np.dtype(np.int32)
+
+
+@fused(static=("rows", "columns", "offset", "dtype"))
+def _diagonal_of_ones(rows: int, columns: int, offset: int, dtype: Any) -> Any:
+    row = broadcasted_iota(np.int32, (rows, columns), 0)
+    column = broadcasted_iota(np.int32, (rows, columns), 1)
+    return cast(eq(ops.add(row, np.int32(offset)), column), dtype)
+
+
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: Any = None) -> Any:
+    """Return a matrix with ones on one diagonal and zeros elsewhere.
+
+    Args:
+      N: the number of rows.
+      M: the number of columns; ``N`` where not given.
+      k: which diagonal: positive ones lie above the main one.
+      dtype: the default float dtype where not given.
+      device: a device or a sharding to commit the result to.
+
+    >>> jnp.eye(2, 3, k=1)
+    Array([[0., 1., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
+    found = dtypes.default_float_dtype() if dtype is None else user_dtype(dtype, "eye")
+    rows, columns = canonical_shape((N, N if M is None else M), "eye", "N")
+    return placed(
+        "eye", _diagonal_of_ones(rows, columns, whole_number("eye", "k", k), found), device
+    )
+
+
+def identity(n: int, dtype: Any = None) -> Any:
+    """Return the identity matrix of ``n`` rows; the default float dtype where none is given.
+
+    Args:
+      n: the number of rows and columns.
+      dtype: the dtype.
+
+    >>> jnp.identity(2, jnp.int32)
+    Array([[1, 0],
+           [0, 1]], dtype=int32)
+    """
+    return eye(whole_number("identity", "n", n), dtype=dtype)
 
 
 def _distance(rows: int, columns: int) -> Any:

@@ -258,7 +258,7 @@ def _to_device(self: Any, device: Any, *, stream: Any = None) -> Any:
     """Return the array on a device, or divided as a sharding says."""
     if stream is not None:
         raise NotImplementedError("to_device(stream=...): work is ordered by its data")
-    return creation.placed(self, device)
+    return creation.placed("to_device", self, device)
 
 
 def _compress(self: Any, condition: Any, axis: int | None = None, **how: Any) -> Any:

@@ -1,7 +1,6 @@
 """Padding: arrays made larger, the new elements constant or taken from the old ones."""
 
 from collections.abc import Callable
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from jxkernel.numpy.reductions import max as greatest
 from jxkernel.numpy.reductions import min as least
 from jxkernel.numpy.shapes import moveaxis, reshape
 from jxkernel.numpy.taking import take
-from jxkernel.ops.arguments import whole_number
+from jxkernel.ops.arguments import canonical_axis, whole_number
 from jxkernel.ops.slicing import pad as padded
 
 __all__ = ["pad"]
@@ -56,7 +55,7 @@ def _pairs(name: str, value: Any, rank: int, convert: Callable[[Any], Any]) -> t
       ValueError: the value does not have such a form.
     """
     if isinstance(value, dict):
-        chosen = {axis % rank: given for axis, given in value.items()}
+        chosen = {canonical_axis("pad", axis, rank): given for axis, given in value.items()}
         value = [
             given if _depth(given) else (given, given)
             for given in (chosen.get(axis, 0) for axis in range(rank))
@@ -111,11 +110,15 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         raise ValueError(f"pad got widths {widths}: they are not negative")
     if callable(mode):
         return _by_function(array, widths, mode, kwargs)
-    if mode not in _OPTIONS:
+    if not isinstance(mode, str) or mode not in _OPTIONS:
         raise ValueError(f"pad got mode {mode!r}: there are {', '.join(_OPTIONS)}")
     unknown = set(kwargs) - set(_OPTIONS[mode])
     if unknown:
-        raise ValueError(f"pad(mode={mode!r}) has no option {', '.join(sorted(unknown))}")
+        known = f"its option is {_OPTIONS[mode][0]}" if _OPTIONS[mode] else "it has none"
+        raise ValueError(f"pad(mode={mode!r}) has no option {', '.join(sorted(unknown))}: {known}")
+    for option, given in kwargs.items():
+        if given is None and option != "stat_length":
+            raise TypeError(f"pad got {option}=None: leave it out, or give a value")
     if mode in ("constant", "empty"):
         value = kwargs.get("constant_values", 0)
         if _depth(value) == 0 and not isinstance(value, dict):
@@ -129,8 +132,15 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     length = kwargs.get("stat_length")
     lengths = ((None, None),) * aval.ndim
     if length is not None:
-        lengths = _pairs("stat_length", length, aval.ndim, index)
+        lengths = _pairs("stat_length", length, aval.ndim, _length)
     return _statistic(array, widths, mode, lengths)
+
+
+def _length(value: Any) -> int:
+    length = whole_number("pad", "stat_length", value)
+    if length < 1:
+        raise ValueError(f"pad got stat_length={length}: it is at least 1")
+    return length
 
 
 def _same(value: Any) -> Any:
@@ -236,5 +246,10 @@ def _by_function(
         flat = [
             function(line, pair, axis, options) for line in reshape(lines, (-1, lines.shape[-1]))
         ]
+        if any(line is None for line in flat):
+            raise TypeError(
+                f"pad got mode={function!r:.100}, which returned None: arrays cannot be written "
+                "to, so it returns the changed vector"
+            )
         array = moveaxis(reshape(stack(flat), lines.shape), -1, axis)
     return array

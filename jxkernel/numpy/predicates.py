@@ -15,6 +15,7 @@ from jxkernel.dtypes import (
     promote_types,
     result_type,
 )
+from jxkernel.dtypes.kinds import dtype_argument
 from jxkernel.numpy.arithmetic import absolute
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import isfinite, isnan
@@ -40,8 +41,32 @@ __all__ = [
     "result_type",
 ]
 
-can_cast = np.can_cast
 iterable = np.iterable
+
+
+_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
+
+
+def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
+    """Return whether values of one dtype may be converted to another, as NumPy's rules say.
+
+    Args:
+      from_: a dtype, or an array of it.
+      to: a dtype.
+      casting: what may be lost: ``"no"`` and ``"equiv"`` nothing and no conversion, ``"safe"`` no
+        value, ``"same_kind"`` precision and range, ``"unsafe"`` all.
+
+    Raises:
+      TypeError: either is no dtype.
+      ValueError: there is no such rule.
+
+    >>> jnp.can_cast(jnp.int8, jnp.int32), jnp.can_cast("float32", "int8")
+    (True, False)
+    """
+    if casting not in _CASTINGS:
+        raise ValueError(f"can_cast got casting={casting!r:.60}: there are {', '.join(_CASTINGS)}")
+    source = dtype_argument("can_cast", "from_", from_)
+    return np.can_cast(source, dtype_argument("can_cast", "to", to), casting)
 
 
 @fused(static=("equal_nan",))

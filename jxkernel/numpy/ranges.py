@@ -88,7 +88,7 @@ def arange(
         size = greater(-((first - last) // distance), 0)
     else:
         size = max(0, ceil((last - first) / distance))
-    return placed(_range(first, last, distance, size, found), device, out_sharding)
+    return placed("arange", _range(first, last, distance, size, found), device, out_sharding)
 
 
 def _range(first: Any, last: Any, distance: Any, size: Any, dtype: Any) -> Any:
@@ -216,7 +216,7 @@ def linspace(
     if dtype is not None:
         dtype = user_dtype(dtype, "linspace", start, stop)
     axis = whole_number("linspace", "axis", axis)
-    line = placed(_spaced(start, stop, num, bool(endpoint), dtype, axis), device)
+    line = placed("linspace", _spaced(start, stop, num, bool(endpoint), dtype, axis), device)
     return (line, _spacing(start, stop, num, bool(endpoint), dtype)) if retstep else line
 
 

@@ -18,9 +18,10 @@ from jxkernel.numpy.reductions import max as greatest
 from jxkernel.numpy.reductions import min as least
 from jxkernel.numpy.reductions import prod, sum
 from jxkernel.ops.arguments import whole_number
-from jxkernel.ops.indexing import GatherScatterMode, ScatterDimensionNumbers, scatter_add
+from jxkernel.ops.index_numbers import canonical_mode
+from jxkernel.ops.indexing import ScatterDimensionNumbers, scatter_add
 from jxkernel.ops.joining import concatenate
-from jxkernel.ops.placing import with_out_sharding
+from jxkernel.ops.placing import asked_sharding, with_out_sharding
 from jxkernel.ops.scatter import scatter_max, scatter_min, scatter_mul
 from jxkernel.ops.shape import expand_dims
 
@@ -118,7 +119,7 @@ def _segments(
         count = whole_number(name, "num_segments", num_segments)
     if count < 0:
         raise ValueError(f"{name} got num_segments={count}: it is not negative")
-    how = None if mode is None else GatherScatterMode.from_any(mode)
+    how = None if mode is None else canonical_mode(name, mode)
     return _reduced(
         data,
         segment_ids,
@@ -278,4 +279,5 @@ def _divided(name: str, data: Any, ids: Any, out_sharding: Any, how: tuple[Any, 
     """Return a reduction of segments, its result divided as asked, if that is."""
     if out_sharding is None:
         return _segments(name, data, ids, *how)
-    return with_out_sharding(partial(_segments, name), (data, ids), out_sharding, *how)
+    sharding = asked_sharding(name, out_sharding, (data, ids))
+    return with_out_sharding(partial(_segments, name), (data, ids), sharding, *how)

@@ -385,7 +385,7 @@ def histogram(
     ([3.0, 1.0], [0.0, 2.0, 4.0])
     """
     if out_sharding is not None:
-        sharding = asked_sharding(out_sharding, (a,))
+        sharding = asked_sharding("histogram", out_sharding, (a,))
         a, bins, range, weights = tree.map(mesh_cast, (a, bins, range, weights))
         counts, edges = histogram(a, bins, range, weights, density)
         return lie_as(counts, sharding), edges

@@ -26,7 +26,7 @@ from jxkernel.numpy.promotion import (
 from jxkernel.ops.arguments import sequence
 from jxkernel.ops.broadcast import reduce_sum
 from jxkernel.ops.moving import transpose
-from jxkernel.ops.placing import with_out_sharding
+from jxkernel.ops.placing import asked_sharding, with_out_sharding
 from jxkernel.ops.shape import squeeze
 
 __all__ = ["einsum", "einsum_path"]
@@ -253,7 +253,8 @@ def einsum(
     preferred = user_dtype(preferred_element_type, "einsum")
     how = (text, optimize, precision, preferred)
     if out_sharding is not None:
-        return with_out_sharding(_einsum_of, arrays, out_sharding, *how)
+        sharding = asked_sharding("einsum", out_sharding, arrays)
+        return with_out_sharding(_einsum_of, arrays, sharding, *how)
     return _einsum(arrays, *how)
 
 

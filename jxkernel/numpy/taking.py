@@ -13,7 +13,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.core.trace import is_unknown
 from jxkernel.errors import ConcretizationTypeError, ShapeError
-from jxkernel.numpy.creation import asarray, ones_like, zeros
+from jxkernel.numpy.creation import asarray, zeros
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.indexing import getitem, static_fill
 from jxkernel.numpy.joining import stack
@@ -30,7 +30,7 @@ from jxkernel.numpy.promotion import (
     static_axis,
 )
 from jxkernel.numpy.ranges import arange
-from jxkernel.numpy.shapes import moveaxis, ravel, reshape
+from jxkernel.numpy.shapes import ravel, reshape
 from jxkernel.numpy.updating import IndexUpdater
 from jxkernel.ops import arithmetic as ops
 from jxkernel.ops.arguments import canonical_axis, whole_number
@@ -38,7 +38,6 @@ from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.compare import lt
 from jxkernel.ops.cumulative import cumsum
 from jxkernel.ops.indexing import GatherDimensionNumbers, gather
-from jxkernel.ops.joining import concatenate as joined
 from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.select import select
 from jxkernel.ops.shape import expand_dims
@@ -47,10 +46,8 @@ from jxkernel.runtime import ArrayImpl, value_of
 __all__ = [
     "argwhere",
     "compress",
-    "delete",
     "extract",
     "flatnonzero",
-    "insert",
     "nonzero",
     "put_along_axis",
     "repeat",
@@ -268,13 +265,13 @@ def _found(a: Any, size: int) -> tuple[Any, Any]:
     return IndexUpdater(found)[places].set(arange(holds.size), mode="drop"), total
 
 
-def _positions(name: str, a: Any, size: int | None, fill_value: Any) -> tuple[Any, ...]:
+def positions_of(name: str, a: Any, size: int | None, fill_value: Any) -> tuple[Any, ...]:
     """Return the positions of nonzero elements along each axis."""
     aval = argument_aval(name, a)
     if aval.ndim == 0:
         raise ValueError(f"{name} of a scalar is not defined: use atleast_1d first")
     if size is None:
-        return tuple(asarray(found) for found in np.nonzero(_known(name, a)))
+        return tuple(asarray(found) for found in np.nonzero(known_now(name, a)))
     flat, count = _found(a, whole_number("nonzero", "size", size))
     places = unravel(flat, aval.shape)
     beyond = arange(size) >= count
@@ -298,7 +295,7 @@ def unravel(flat: Any, shape: tuple[int, ...]) -> list[Any]:
     return places
 
 
-def _known(name: str, a: Any) -> Any:
+def known_now(name: str, a: Any) -> Any:
     """Return an array's data now.
 
     Raises:
@@ -332,7 +329,7 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     >>> jx.jit(lambda x: jnp.nonzero(x, size=3, fill_value=-1))(jnp.array([0, 3, 4]))
     (Array([ 1,  2, -1], dtype=int32),)
     """
-    return _positions("nonzero", a, size, fill_value)
+    return positions_of("nonzero", a, size, fill_value)
 
 
 def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
@@ -342,7 +339,7 @@ def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> A
     Array([1, 2], dtype=int32)
     """
     argument_aval("flatnonzero", a)
-    return _positions("flatnonzero", ravel(a), size, fill_value)[0]
+    return positions_of("flatnonzero", ravel(a), size, fill_value)[0]
 
 
 def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
@@ -353,9 +350,9 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
            [1, 0]], dtype=int32)
     """
     if argument_aval("argwhere", a).ndim == 0:
-        count = int(_known("argwhere", a) != 0) if size is None else index(size)
+        count = int(known_now("argwhere", a) != 0) if size is None else index(size)
         return zeros((count, 0), dtypes.default_int_dtype())
-    return stack(_positions("argwhere", a, size, fill_value), 1)
+    return stack(positions_of("argwhere", a, size, fill_value), 1)
 
 
 def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
@@ -374,7 +371,7 @@ def _refuse_beyond(condition: Any, length: int) -> None:
     (given,) = np.shape(condition)
     if given <= length or is_unknown(condition):
         return
-    if np.any(_known("compress", condition)[length:]):
+    if np.any(known_now("compress", condition)[length:]):
         raise ValueError(
             f"compress got a condition of {given} elements that holds beyond the {length} parts "
             "along the axis"
@@ -415,7 +412,7 @@ def compress(
     length = a.shape[axis]
     if size is None:
         _refuse_beyond(condition, length)
-    (places,) = _positions("compress", condition, size, (length,) if size is not None else None)
+    (places,) = positions_of("compress", condition, size, (length,) if size is not None else None)
     return take(a, places, axis, fill_value=fill_value)
 
 
@@ -475,7 +472,7 @@ def repeat(
             axis,
             whole_number("repeat", "total_repeat_length", total_repeat_length),
         )
-    counts = np.ravel(_known("repeat", repeats))
+    counts = np.ravel(known_now("repeat", repeats))
     if counts.size and counts.dtype.kind not in "iub":
         raise TypeError(f"repeat got repeats={repeats!r:.100}: it takes whole numbers")
     if counts.size and counts.min() < 0:
@@ -495,99 +492,3 @@ def _repeated_to_length(a: Any, repeats: Any, axis: int, length: int) -> Any:
     passed = ends[:, None] <= arange(length)[None, :]
     places = passed.sum(0)
     return take(a, places.clip(0, max(size - 1, 0)), axis, mode="promise_in_bounds")
-
-
-# ---------------------------------------------------------------- delete and insert
-
-
-def delete(
-    arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False
-) -> Any:
-    """Return an array without the parts at positions along an axis.
-
-    Args:
-      arr: an array.
-      obj: an integer, a slice, an array of integers, or a mask; known now, save that one traced
-        integer, or unique ones, will do.
-      axis: the axis; None for the flattened array.
-      assume_unique_indices: the caller's promise, which lets traced positions be used.
-
-    Raises:
-      ConcretizationTypeError: several positions are traced without the promise.
-      IndexError: a position is out of bounds.
-
-    >>> jnp.delete(jnp.array([5, 6, 7, 8]), jnp.array([0, 2]))
-    Array([6, 8], dtype=int32)
-    """
-    argument_aval("delete", arr)
-    arr, axis = (ravel(arr), 0) if axis is None else (asarray(arr), axis)
-    axis = canonical_axis("delete", axis, arr.ndim)
-    size = arr.shape[axis]
-    if is_unknown(obj) and (obj.ndim == 0 or assume_unique_indices):
-        return _deleted(arr, ravel(obj), axis)
-    places = obj if isinstance(obj, slice) else np.asarray(_known("delete", obj))
-    if isinstance(places, np.ndarray) and places.size and places.dtype.kind not in "iub":
-        raise ValueError(f"delete takes positions or a mask, got dtype {places.dtype.name}")
-    keep = np.ones(size, bool)
-    if isinstance(places, np.ndarray) and places.dtype != bool and places.size:
-        if places.min() < -size or places.max() >= size:
-            raise IndexError(f"delete got positions out of bounds for an axis of size {size}")
-        places = places.astype(np.int64)
-    if not (isinstance(places, np.ndarray) and not places.size):
-        keep[places] = False
-    return take(arr, np.nonzero(keep)[0], axis, mode="promise_in_bounds")
-
-
-@fused(static=("axis",), name="delete")
-def _deleted(arr: Any, places: Any, axis: int) -> Any:
-    """Read past each deleted position: as many as lie at or before it, counted as read."""
-    size = arr.shape[axis]
-    hits = ones_like(arange(size), dtype=bool)
-    hits = IndexUpdater(hits)[places].set(False)
-    (kept,) = _positions("delete", hits, size - places.size, None)
-    return take(arr, kept, axis, mode="promise_in_bounds")
-
-
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
-    """Return an array with values put before positions along an axis.
-
-    Args:
-      arr: an array.
-      obj: an integer, a slice or an array of integers, known now.
-      values: what to put in; it broadcasts.
-      axis: the axis; None for the flattened array.
-
-    Raises:
-      IndexError: a position is out of bounds.
-
-    >>> jnp.insert(jnp.array([5, 6]), 1, jnp.array([8, 9]))
-    Array([5, 8, 9, 6], dtype=int32)
-    """
-    check_arguments("insert", arr, 0 if isinstance(obj, slice) else obj, values)
-    arr, axis = (ravel(arr), 0) if axis is None else (asarray(arr), axis)
-    axis = canonical_axis("insert", axis, arr.ndim)
-    size = arr.shape[axis]
-    place = obj if isinstance(obj, slice) else np.asarray(_known("insert", obj))
-    # NumPy itself says where each old and new part goes.
-    count = 1 if isinstance(place, np.ndarray) and place.ndim == 0 else None
-    values = asarray(values, arr.dtype)
-    if count is None:
-        wanted = len(range(size)[place]) if isinstance(place, slice) else place.size
-        lead = broadcast_to_shape(values, _insert_shape(values, arr.shape, axis, wanted))
-    else:
-        moved = values if values.ndim == 0 else _moved_front(values, axis, arr.ndim)
-        wanted = moved.shape[axis] if moved.ndim == arr.ndim else 1
-        lead = broadcast_to_shape(moved, _insert_shape(moved, arr.shape, axis, wanted))
-    source = np.insert(np.arange(size), place, np.arange(size, size + wanted))
-    both = joined([arr, lead], axis)
-    return take(both, source, axis, mode="promise_in_bounds")
-
-
-def _insert_shape(values: Any, shape: tuple[int, ...], axis: int, count: int) -> tuple[int, ...]:
-    return (*shape[:axis], count, *shape[axis + 1 :])
-
-
-def _moved_front(values: Any, axis: int, rank: int) -> Any:
-    """Return values for one position as NumPy reads them: their first axis is the axis's."""
-    values = reshape(values, (1,) * (rank - values.ndim) + values.shape)
-    return moveaxis(values, 0, axis)

@@ -21,7 +21,7 @@ from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast
 from jxkernel.ops import arithmetic as ops
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.dynamic_slicing import dynamic_slice, dynamic_update_slice
-from jxkernel.ops.index_numbers import GatherScatterMode
+from jxkernel.ops.index_numbers import canonical_mode
 from jxkernel.ops.indexing import (
     ScatterDimensionNumbers,
     scatter,
@@ -241,7 +241,7 @@ def updated(
         how = (index, values, operation)
         return with_out_sharding(updated, (x,), out_sharding, *how, mode=mode, **promises)
     aval = argument_aval(operation, values)
-    mode = GatherScatterMode.from_any(mode)
+    mode = canonical_mode(f"at[...].{operation}", mode)
     _warn_of_loss(x, aval)
     eager = evaluating()
     parsed = parse(x.shape, index, staged=not eager, clamp=False)

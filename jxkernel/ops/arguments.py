@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from operator import index
 from typing import Any
 
-from jxkernel.core.avals import rank_of, type_of
+from jxkernel.core.avals import ShapedArray, abstractify, rank_of, type_of
 from jxkernel.core.dimensions import is_symbolic, sizes
 from jxkernel.errors import ShapeError, TracerIntegerConversionError
 
@@ -18,6 +18,7 @@ __all__ = [
     "integers",
     "is_array",
     "listed",
+    "operand_aval",
     "sequence",
     "whole_number",
     "whole_numbers",
@@ -27,6 +28,18 @@ __all__ = [
 def is_array(value: Any) -> bool:
     """Whether a value is an array or tracer already, so that it may be returned as it is."""
     return hasattr(value, "aval")
+
+
+def operand_aval(name: str, value: Any) -> ShapedArray:
+    """Return the type of an operand of the function ``name``.
+
+    Raises:
+      TypeError: it is no array and no number.
+    """
+    try:
+        return abstractify(value)
+    except TypeError as error:
+        raise TypeError(f"{name}: {error}") from None
 
 
 def integers(name: str, argument: str, values: Iterable[Any]) -> tuple[int, ...]:
@@ -130,19 +143,19 @@ def listed(axes: Any) -> tuple[Any, ...]:
     return (axes,) if rank_of(axes) == 0 else tuple(axes)
 
 
-def canonical_axis(name: str, axis: Any, ndim: int) -> int:
+def canonical_axis(name: str, axis: Any, ndim: int, argument: str = "axis") -> int:
     """Return an axis counted from the front.
 
     Raises:
       ValueError: there is no such axis.
     """
-    position = whole_number(name, "axis", axis)
+    position = whole_number(name, argument, axis)
     if not -ndim <= position < ndim:
         raise ValueError(
-            f"{name} got axis {position} for an array of rank {ndim}: axes are from {-ndim} to "
-            f"{ndim - 1}"
+            f"{name} got {argument} {position} for an array of rank {ndim}: axes are from {-ndim} "
+            f"to {ndim - 1}"
             if ndim
-            else f"{name} got axis {position} for an array of rank 0, which has no axes"
+            else f"{name} got {argument} {position} for an array of rank 0, which has no axes"
         )
     return position + ndim if position < 0 else position
 

@@ -18,6 +18,7 @@ from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
 from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.ops import divisions
+from jxkernel.ops.arguments import integers, is_array
 from jxkernel.ops.moving import MovingPrimitive, move_axis
 from jxkernel.ops.placing import lie_like, with_out_sharding
 
@@ -72,7 +73,11 @@ def broadcast_in_dim(
         how = (shape, broadcast_dimensions)
         return with_out_sharding(broadcast_in_dim, (operand,), out_sharding, *how)
     return broadcast_in_dim_p.bind(
-        operand, shape=tuple(shape), broadcast_dimensions=tuple(broadcast_dimensions)
+        operand,
+        shape=integers("broadcast_in_dim", "shape", shape),
+        broadcast_dimensions=integers(
+            "broadcast_in_dim", "broadcast_dimensions", broadcast_dimensions
+        ),
     )
 
 
@@ -176,7 +181,10 @@ def reduce_sum(operand: Any, axes: tuple[int, ...], *, out_sharding: Any = None)
     """
     if out_sharding is not None:
         return with_out_sharding(reduce_sum, (operand,), out_sharding, axes)
-    return reduce_sum_p.bind(operand, axes=tuple(axes)) if axes else operand
+    axes = integers("reduce_sum", "axes", axes)
+    if not axes and is_array(operand):
+        return operand
+    return reduce_sum_p.bind(operand, axes=axes)
 
 
 def reduced_shape(name: str, aval: ShapedArray, axes: tuple[int, ...]) -> tuple[int, ...]:

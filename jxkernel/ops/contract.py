@@ -18,6 +18,7 @@ from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.ops import divisions
+from jxkernel.ops.arguments import operand_aval
 from jxkernel.ops.complex import real
 from jxkernel.ops.convert import convert_element_type
 from jxkernel.ops.moving import inverse_permutation, transpose
@@ -102,7 +103,7 @@ def dot_general(
         lhs,
         rhs,
         dimension_numbers=numbers,
-        precision=canonical_precision(precision),
+        precision=canonical_precision("dot_general", precision),
         preferred_element_type=preferred_element_type,
     )
 
@@ -386,8 +387,8 @@ def batch_matmul(lhs: Any, rhs: Any, precision: PrecisionLike = None) -> Any:
     >>> lax.batch_matmul(x, x).tolist()
     [[[2.0, 3.0], [6.0, 11.0]], [[46.0, 55.0], [66.0, 79.0]]]
     """
-    rank = abstractify(lhs).ndim
-    if rank < 2 or rank != abstractify(rhs).ndim:
+    rank = operand_aval("batch_matmul", lhs).ndim
+    if rank < 2 or rank != operand_aval("batch_matmul", rhs).ndim:
         raise TypeError(
             f"batch_matmul got shapes {shape_of(lhs)} and {shape_of(rhs)}: both are stacks of "
             "matrices of one rank"

@@ -17,15 +17,15 @@ from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear, typed_scalar
 from jxkernel.errors import ShapeError
 from jxkernel.ops import divisions
-from jxkernel.ops.arguments import integers, whole_number
+from jxkernel.ops.arguments import integers, operand_aval, sequence, whole_number
 from jxkernel.ops.broadcast import filled
 from jxkernel.ops.conv_numbers import (
     ConvDimensionNumbers,
     Pads,
-    conv_dimension_numbers,
+    canonical_numbers,
     dilated,
     in_order,
-    padtype_to_pads,
+    named_padding,
     window_count,
 )
 from jxkernel.ops.convert import convert_element_type
@@ -86,17 +86,31 @@ class _Span(NamedTuple):
 conv_general_dilated_p = Primitive("conv_general_dilated").define(sharding=divisions.convolving)
 
 
-def _check_counts(count: int, **steps: tuple[int, ...]) -> None:
-    """Check that arguments have a number for each spatial axis.
+def check_steps(name: str, count: int, **steps: tuple[int, ...]) -> None:
+    """Check that arguments of the function ``name`` have a positive number per spatial axis.
 
     Raises:
       ValueError: one has not.
     """
-    for name, given in steps.items():
-        if len(given) != count:
+    for argument, given in steps.items():
+        if len(given) != count or any(step < 1 for step in given):
             raise ShapeError(
-                f"conv_general_dilated got {name}={given} for {count} spatial axes: one for each"
+                f"{name} got {argument}={given} for {count} spatial axes: one positive number for "
+                "each"
             )
+
+
+def spatial_padding(name: str, padding: Any, count: int) -> Pads:
+    """Return padding by numbers as (low, high) per spatial axis.
+
+    Raises:
+      ValueError: it is not.
+    """
+    pairs = sequence(name, "padding", padding, "(low, high)")
+    pads = tuple([integers(name, "padding", pair) for pair in pairs])
+    if len(pads) != count or any(len(pair) != 2 for pair in pads):
+        raise ShapeError(f"{name} got padding {pads} for {count} spatial axes: (low, high) each")
+    return tuple([(low, high) for low, high in pads])
 
 
 def conv_general_dilated(
@@ -146,39 +160,41 @@ def conv_general_dilated(
         how = (window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers)
         counts = (feature_group_count, batch_group_count, precision, preferred_element_type)
         return with_out_sharding(conv_general_dilated, (lhs, rhs), out_sharding, *how, *counts)
-    name, lhs_shape, rhs_shape = "conv_general_dilated", shape_of(lhs), shape_of(rhs)
-    numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
+    name = "conv_general_dilated"
+    lhs_shape, rhs_shape = operand_aval(name, lhs).shape, operand_aval(name, rhs).shape
+    numbers = canonical_numbers(name, lhs_shape, rhs_shape, dimension_numbers)
     ones = (1,) * (len(lhs_shape) - 2)
     left_dilation = ones if lhs_dilation is None else integers(name, "lhs_dilation", lhs_dilation)
     right_dilation = ones if rhs_dilation is None else integers(name, "rhs_dilation", rhs_dilation)
     strides = integers(name, "window_strides", window_strides)
     steps = {"lhs_dilation": left_dilation, "rhs_dilation": right_dilation}
-    _check_counts(len(ones), window_strides=strides, **steps)
+    check_steps(name, len(ones), window_strides=strides, **steps)
     if isinstance(padding, str):
         if any(step != 1 for step in left_dilation):
             raise ValueError(
-                f"padding {padding!r} is not defined where lhs_dilation is {left_dilation}: give "
-                "(low, high) per axis, or use conv_transpose"
+                f"{name} got padding {padding!r}, which is not defined where lhs_dilation is "
+                f"{left_dilation}: give (low, high) per axis, or use conv_transpose"
             )
         sizes = [lhs_shape[axis] for axis in numbers.lhs_spec[2:]]
         windows = map(dilated, [rhs_shape[axis] for axis in numbers.rhs_spec[2:]], right_dilation)
-        padding = padtype_to_pads(sizes, list(windows), strides, padding)
-    wanted = preferred_element_type
-    if wanted is not None:
-        wanted = dtypes.check_and_canonicalize_user_dtype(wanted, name)
+        padding = named_padding(name, sizes, list(windows), strides, padding)
     return conv_general_dilated_p.bind(
         lhs,
         rhs,
         window_strides=strides,
-        padding=tuple([integers(name, "padding", pair) for pair in padding]),
+        padding=spatial_padding(name, padding, len(ones)),
         lhs_dilation=left_dilation,
         rhs_dilation=right_dilation,
         dimension_numbers=numbers,
         feature_group_count=whole_number(name, "feature_group_count", feature_group_count),
         batch_group_count=whole_number(name, "batch_group_count", batch_group_count),
-        precision=canonical_precision(precision),
-        preferred_element_type=wanted,
+        precision=canonical_precision(name, precision),
+        preferred_element_type=_dtype_of_sums(name, preferred_element_type),
     )
+
+
+def _dtype_of_sums(name: str, dtype: Any) -> Any:
+    return None if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, name)
 
 
 def conv(
@@ -251,7 +267,7 @@ def _conv_abstract_eval(
     if not dtypes.issubdtype(lhs.dtype, np.number):
         raise TypeError(f"conv_general_dilated does not accept dtype {lhs.dtype.name}")
     w = _Window(**window)
-    _check_window(w, lhs, rhs)
+    _check_groups(w, lhs, rhs)
     numbers = w.dimension_numbers
     sizes = [
         lhs.shape[numbers.lhs_spec[0]] // w.batch_group_count,
@@ -260,26 +276,6 @@ def _conv_abstract_eval(
     ]
     weak = preferred_element_type is None and joint_weak_type((lhs, rhs))
     return ShapedArray(in_order(sizes, numbers.out_spec), dtype, weak)
-
-
-def _check_window(w: _Window, lhs: ShapedArray, rhs: ShapedArray) -> None:
-    count = lhs.ndim - 2
-    for name, values in (
-        ("window_strides", w.window_strides),
-        ("lhs_dilation", w.lhs_dilation),
-        ("rhs_dilation", w.rhs_dilation),
-    ):
-        if len(values) != count or any(value < 1 for value in values):
-            raise ShapeError(
-                f"conv_general_dilated got {name} {values} for {count} spatial axes: one positive "
-                "number each"
-            )
-    if len(w.padding) != count or any(len(pair) != 2 for pair in w.padding):
-        raise ShapeError(
-            f"conv_general_dilated got padding {w.padding} for {count} spatial axes: (low, high) "
-            "each"
-        )
-    _check_groups(w, lhs, rhs)
 
 
 def _check_groups(w: _Window, lhs: ShapedArray, rhs: ShapedArray) -> None:

@@ -7,6 +7,7 @@ output feature, input feature and spatial axes of the kernel.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from jxkernel.errors import ShapeError
 from jxkernel.ops.arguments import integers, sequence
 
 __all__ = [
@@ -62,25 +63,39 @@ def conv_dimension_numbers(
     >>> numbers.lhs_spec, numbers.rhs_spec
     ((0, 3, 1, 2), (3, 2, 0, 1))
     """
+    return canonical_numbers("conv_dimension_numbers", lhs_shape, rhs_shape, dimension_numbers)
+
+
+def canonical_numbers(
+    name: str, lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers: Any
+) -> ConvDimensionNumbers:
+    """Return what ``conv_dimension_numbers`` does, for the function ``name``."""
     rank = len(lhs_shape)
     if rank < 2 or len(rhs_shape) != rank:
         raise ValueError(
-            f"convolution got shapes {tuple(lhs_shape)} and {tuple(rhs_shape)}: both have a batch "
+            f"{name} got shapes {tuple(lhs_shape)} and {tuple(rhs_shape)}: both have a batch "
             "or output feature axis, a feature axis, and the same number of spatial axes"
         )
     if dimension_numbers is None:
         every = tuple(range(rank))
         return ConvDimensionNumbers(every, every, every)
-    specs: Any = sequence("convolution", "dimension_numbers", dimension_numbers, "three specs")
-    if len(specs) == 3 and all(type(spec) is str for spec in specs):
-        return ConvDimensionNumbers(*conv_general_permutations(specs))
-    numbers = ConvDimensionNumbers(
-        *[integers("convolution", "dimension_numbers", spec) for spec in specs]
-    )
+    specs: Any = sequence(name, "dimension_numbers", dimension_numbers, "three specs")
+    if len(specs) != 3:
+        raise ValueError(
+            f"{name} got dimension_numbers={dimension_numbers!r:.100}: there are three specs, of "
+            "the operand, the kernel and the result"
+        )
+    if all(type(spec) is str for spec in specs):
+        numbers = ConvDimensionNumbers(*_permutations(name, specs))
+    else:
+        numbers = ConvDimensionNumbers(
+            *[integers(name, "dimension_numbers", spec) for spec in specs]
+        )
     if any(sorted(spec) != list(range(rank)) for spec in numbers):
         raise ValueError(
-            f"convolution got dimension numbers {numbers} for rank {rank}: each spec is a "
-            "permutation of the axes"
+            f"{name} got dimension_numbers={dimension_numbers!r:.100} for shapes "
+            f"{tuple(lhs_shape)} and {tuple(rhs_shape)}: each spec names each of the {rank} axes "
+            "once"
         )
     return numbers
 
@@ -97,12 +112,18 @@ def conv_general_permutations(
     >>> lax.conv_general_permutations(("NWC", "WIO", "NWC"))
     ((0, 2, 1), (2, 1, 0), (0, 2, 1))
     """
+    return _permutations("conv_general_permutations", dimension_numbers)
+
+
+def _permutations(
+    name: str, dimension_numbers: Sequence[str]
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     lhs, rhs, out = dimension_numbers
     spatial = [letter for letter in rhs if letter not in "OI"]
     for spec, named in ((lhs, "NC"), (rhs, "OI"), (out, "NC")):
         if sorted(spec) != sorted([*named, *spatial]):
             raise ValueError(
-                f"convolution got specs {lhs!r}, {rhs!r}, {out!r}: operand and result have N and "
+                f"{name} got specs {lhs!r}, {rhs!r}, {out!r}: operand and result have N and "
                 "C, the kernel O and I, once each, and all the same other letters"
             )
 
@@ -139,11 +160,38 @@ def padtype_to_pads(
     >>> lax.padtype_to_pads((7, 8), (3, 4), (1, 1), "SAME")
     [(1, 1), (1, 2)]
     """
+    sizes, windows, steps = (
+        integers("padtype_to_pads", argument, given)
+        for argument, given in (
+            ("in_shape", in_shape),
+            ("window_shape", window_shape),
+            ("window_strides", window_strides),
+        )
+    )
+    if not len(sizes) == len(windows) == len(steps) or any(step < 1 for step in steps):
+        raise ShapeError(
+            f"padtype_to_pads got in_shape={sizes}, window_shape={windows} and "
+            f"window_strides={steps}: one number per axis each, and steps are positive"
+        )
+    return named_padding("padtype_to_pads", sizes, windows, steps, padding)
+
+
+def named_padding(
+    function: str,
+    in_shape: Sequence[int],
+    window_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: str,
+) -> list[tuple[int, int]]:
+    """Return what ``padtype_to_pads`` does, for the function of that name."""
     name = str(padding).upper()
+    if name not in ("SAME", "SAME_LOWER", "VALID"):
+        raise ValueError(
+            f"{function} got an unknown padding {padding!r}: there are 'SAME', 'SAME_LOWER', "
+            "'VALID'"
+        )
     if name == "VALID":
         return [(0, 0)] * len(in_shape)
-    if name not in ("SAME", "SAME_LOWER"):
-        raise ValueError(f"unknown padding {padding!r}: there are 'SAME', 'SAME_LOWER', 'VALID'")
     pads: list[tuple[int, int]] = []
     for size, window, step in zip(in_shape, window_shape, window_strides, strict=True):
         total = max((-(-size // step) - 1) * step + window - size, 0)
@@ -196,7 +244,7 @@ def conv_general_shape_tuple(
     >>> lax.conv_general_shape_tuple((1, 8, 8, 3), (3, 3, 3, 16), (2, 2), "SAME", axes)
     (1, 4, 4, 16)
     """
-    numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
+    numbers = canonical_numbers("conv_general_shape_tuple", lhs_shape, rhs_shape, dimension_numbers)
     left = [lhs_shape[axis] for axis in numbers.lhs_spec]
     right = [rhs_shape[axis] for axis in numbers.rhs_spec]
     shape = conv_shape_tuple(left, right, window_strides, padding)
@@ -217,13 +265,15 @@ def conv_transpose_shape_tuple(
     >>> lax.conv_transpose_shape_tuple((1, 4, 4, 3), (2, 2, 3, 5), (2, 2), "VALID", axes)
     (1, 8, 8, 5)
     """
-    numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
+    numbers = canonical_numbers(
+        "conv_transpose_shape_tuple", lhs_shape, rhs_shape, dimension_numbers
+    )
     left = [lhs_shape[axis] for axis in numbers.lhs_spec]
     right = [rhs_shape[axis] for axis in numbers.rhs_spec]
     pads = padding
     if isinstance(pads, str):
         pads = [
-            transposed_padding(window, step, pads)
+            transposed_padding("conv_transpose_shape_tuple", window, step, pads)
             for window, step in zip(right[2:], window_strides, strict=True)
         ]
     spread = [dilated(size, step) for size, step in zip(left[2:], window_strides, strict=True)]
@@ -239,10 +289,11 @@ def in_order(sizes: Sequence[int], spec: Sequence[int]) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def transposed_padding(window: int, stride: int, padding: str) -> tuple[int, int]:
+def transposed_padding(name: str, window: int, stride: int, padding: str) -> tuple[int, int]:
     """Return the padding of a transposed convolution that undoes the named padding's shape.
 
     Args:
+      name: the function.
       window: the kernel's size along the axis, dilation included.
       stride: by how much the axis grows.
       padding: ``SAME`` makes ``size * stride`` positions of ``size``; ``VALID`` as many as the
@@ -259,6 +310,7 @@ def transposed_padding(window: int, stride: int, padding: str) -> tuple[int, int
         low = window - 1
     else:
         raise ValueError(
-            f"unknown padding {padding!r} of a transposed convolution: there are 'SAME', 'VALID'"
+            f"{name} got an unknown padding {padding!r} of a transposed convolution: there are "
+            "'SAME', 'VALID'"
         )
     return low, total - low

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel.core.avals import abstractify, rank_of, shape_of
-from jxkernel.ops.arguments import integers
+from jxkernel.core.avals import abstractify
+from jxkernel.ops.arguments import integers, operand_aval
 from jxkernel.ops.contract import dot_general
-from jxkernel.ops.conv import conv_general_dilated
+from jxkernel.ops.conv import check_steps, conv_general_dilated, spatial_padding
 from jxkernel.ops.conv_numbers import (
-    conv_dimension_numbers,
+    canonical_numbers,
     dilated,
     transposed_padding,
 )
@@ -68,31 +68,29 @@ def conv_transpose(
     >>> lax.conv_transpose(x, kernel, (2,), "VALID", dimension_numbers=axes).ravel().tolist()
     [1.0, 1.0, 5.0, 5.0]
     """
-    rank = rank_of(lhs)
-    numbers = conv_dimension_numbers(
-        shape_of(lhs), shape_of(rhs), dimension_numbers or _CHANNELS_LAST.get(rank)
+    name = "conv_transpose"
+    lhs_shape, rhs_shape = operand_aval(name, lhs).shape, operand_aval(name, rhs).shape
+    numbers = canonical_numbers(
+        name, lhs_shape, rhs_shape, dimension_numbers or _CHANNELS_LAST.get(len(lhs_shape))
     )
     spatial = numbers.rhs_spec[2:]
-    steps = (
-        (1,) * len(spatial)
-        if rhs_dilation is None
-        else integers("conv_transpose", "rhs_dilation", rhs_dilation)
-    )
-    windows = [
-        dilated(shape_of(rhs)[axis], step) for axis, step in zip(spatial, steps, strict=True)
-    ]
+    ones = (1,) * len(spatial)
+    grown = integers(name, "strides", strides)
+    steps = ones if rhs_dilation is None else integers(name, "rhs_dilation", rhs_dilation)
+    check_steps(name, len(spatial), strides=grown, rhs_dilation=steps)
+    windows = [dilated(rhs_shape[axis], step) for axis, step in zip(spatial, steps, strict=True)]
     if isinstance(padding, str):
         pads: Any = [
-            transposed_padding(window, stride, padding)
-            for window, stride in zip(windows, strides, strict=True)
-        ]
-    elif use_consistent_padding:
-        pads = [
-            (window - 1 - low, window - 1 - high)
-            for window, (low, high) in zip(windows, padding, strict=True)
+            transposed_padding(name, window, stride, padding)
+            for window, stride in zip(windows, grown, strict=True)
         ]
     else:
-        pads = padding
+        pads = spatial_padding(name, padding, len(spatial))
+        if use_consistent_padding:
+            pads = [
+                (window - 1 - low, window - 1 - high)
+                for window, (low, high) in zip(windows, pads, strict=True)
+            ]
     if transpose_kernel:
         out, taken, *rest = numbers.rhs_spec
         rhs = rev(rhs, spatial)
@@ -100,9 +98,9 @@ def conv_transpose(
     return conv_general_dilated(
         lhs,
         rhs,
-        (1,) * len(spatial),
+        ones,
         pads,
-        strides,
+        grown,
         steps,
         numbers,
         precision=precision,
@@ -134,10 +132,13 @@ def conv_general_dilated_patches(
     >>> lax.conv_general_dilated_patches(x, (2,), (1,), "VALID").tolist()
     [[[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]]]
     """
-    sizes = integers("conv_general_dilated_patches", "filter_shape", filter_shape)
-    rank = rank_of(lhs)
-    numbers = conv_dimension_numbers(shape_of(lhs), (1,) * rank, dimension_numbers)
-    features = shape_of(lhs)[numbers.lhs_spec[1]]
+    name = "conv_general_dilated_patches"
+    sizes = integers(name, "filter_shape", filter_shape)
+    lhs_shape = operand_aval(name, lhs).shape
+    rank = len(lhs_shape)
+    numbers = canonical_numbers(name, lhs_shape, (1,) * rank, dimension_numbers)
+    check_steps(name, rank - 2, filter_shape=sizes)
+    features = lhs_shape[numbers.lhs_spec[1]]
     count = prod(sizes)
     dtype = abstractify(lhs).dtype
     # Output features first: feature by feature, one picker per element of the window.
@@ -193,7 +194,9 @@ def conv_general_dilated_local(
     >>> lax.conv_general_dilated_local(x, kernels, (1,), "VALID", (2,)).tolist()
     [[[1.0, 27.0]]]
     """
-    numbers = conv_dimension_numbers(shape_of(lhs), shape_of(rhs), dimension_numbers)
+    name = "conv_general_dilated_local"
+    lhs_shape, rhs_shape = operand_aval(name, lhs).shape, operand_aval(name, rhs).shape
+    numbers = canonical_numbers(name, lhs_shape, rhs_shape, dimension_numbers)
     one_precision = precision[0] if isinstance(precision, tuple) else precision
     patches = conv_general_dilated_patches(
         lhs,

@@ -12,6 +12,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import UndefinedPrimal, Zero
 from jxkernel.ops import divisions
+from jxkernel.ops.arguments import whole_number
 from jxkernel.ops.compare import comparison_kind
 from jxkernel.ops.families import FLOATING, elementwise_batch, transpose_of_terms, unary
 from jxkernel.ops.moving import move_axis
@@ -203,14 +204,14 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> An
     >>> lax.reduce_precision(jnp.array([1.2, 300.0]), 5, 2).tolist()
     [1.25, 320.0]
     """
-    if exponent_bits < 1 or mantissa_bits < 0:
+    exponent = whole_number("reduce_precision", "exponent_bits", exponent_bits)
+    mantissa = whole_number("reduce_precision", "mantissa_bits", mantissa_bits)
+    if exponent < 1 or mantissa < 0:
         raise ValueError(
-            f"reduce_precision needs exponent_bits ≥ 1 and mantissa_bits ≥ 0, got {exponent_bits} "
-            f"and {mantissa_bits}"
+            f"reduce_precision needs exponent_bits ≥ 1 and mantissa_bits ≥ 0, got {exponent} and "
+            f"{mantissa}"
         )
-    return reduce_precision_p.bind(
-        operand, exponent_bits=int(exponent_bits), mantissa_bits=int(mantissa_bits)
-    )
+    return reduce_precision_p.bind(operand, exponent_bits=exponent, mantissa_bits=mantissa)
 
 
 # ---------------------------------------------------------------- bitcast_convert_type

@@ -34,7 +34,7 @@ def iota(dtype: Any, size: int) -> Any:
     >>> lax.iota("float32", 4).tolist()
     [0.0, 1.0, 2.0, 3.0]
     """
-    return broadcasted_iota(dtype, (size,), 0)
+    return _counting("iota", dtype, whole_numbers("iota", "size", [size]), 0)
 
 
 def broadcasted_iota(
@@ -60,19 +60,22 @@ def broadcasted_iota(
     """
     if out_sharding is not None:
         return with_out_sharding(broadcasted_iota, (), out_sharding, dtype, shape, dimension)
-    return iota_p.bind(
-        dtype=dtypes.check_and_canonicalize_user_dtype(dtype, "iota"),
-        shape=integers("iota", "shape", shape),
-        dimension=canonical_axis("iota", dimension, len(shape)),
-    )
+    return _counting("broadcasted_iota", dtype, shape, dimension)
+
+
+def _counting(name: str, dtype: Any, shape: Sequence[int], dimension: int) -> Any:
+    wanted = dtypes.check_and_canonicalize_user_dtype(dtype, name)
+    if not dtypes.issubdtype(wanted, np.number):
+        raise TypeError(f"{name} does not accept dtype {wanted}: it makes numbers")
+    sizes = integers(name, "shape", shape)
+    if any(size < 0 for size in sizes):
+        raise ShapeError(f"{name} got shape {sizes}: sizes are not negative")
+    place = canonical_axis(name, dimension, len(sizes), "dimension")
+    return iota_p.bind(dtype=wanted, shape=sizes, dimension=place)
 
 
 @iota_p.def_abstract_eval
 def _iota_abstract_eval(*, dtype: Any, shape: tuple[int, ...], dimension: int) -> ShapedArray:
-    if not dtypes.issubdtype(dtype, np.number):
-        raise TypeError(f"iota does not accept dtype {dtype}: it makes numbers")
-    if any(size < 0 for size in shape):
-        raise ShapeError(f"iota got shape {shape}: sizes are not negative")
     return ShapedArray(shape, dtype)
 
 

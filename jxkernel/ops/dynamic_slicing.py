@@ -16,7 +16,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
 from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.ops import divisions
-from jxkernel.ops.arguments import canonical_axis, integers, whole_number
+from jxkernel.ops.arguments import canonical_axis, integers, operand_aval, sequence, whole_number
 from jxkernel.ops.arithmetic import add
 from jxkernel.ops.broadcast import batch_to_front, filled, instantiate
 from jxkernel.ops.compare import lt
@@ -75,19 +75,22 @@ def _as_scalars(name: str, start_indices: Any, rank: int) -> list[Any]:
             raise TypeError(f"{name} got start indices of rank {whole.ndim}: they form a vector")
         found = [_element(whole, position) for position in range(whole.shape[0])]
     else:
-        found = list(start_indices)
+        found = sequence(name, "start_indices", start_indices, "scalar integers")
     if len(found) != rank:
         raise ShapeError(
             f"{name} got {len(found)} start indices for an array of rank {rank}: one per axis"
         )
     for start in found:
-        aval = abstractify(start)
-        if aval.shape or not dtypes.issubdtype(aval.dtype, np.integer):
-            raise TypeError(
-                f"{name} got a start index of type {aval.short()}: start indices are scalar "
-                "integers"
-            )
+        _check_start(name, start)
     return found
+
+
+def _check_start(name: str, start: Any) -> None:
+    aval = operand_aval(name, start)
+    if aval.shape or not dtypes.issubdtype(aval.dtype, np.integer):
+        raise TypeError(
+            f"{name} got a start index of type {aval.short()}: start indices are scalar integers"
+        )
 
 
 def _element(vector: Any, position: int) -> Any:
@@ -293,15 +296,19 @@ def _dynamic_update_slice_abstract_eval(
 ) -> ShapedArray:
     same_dtype("dynamic_update_slice", (operand, update))
     _check_starts("dynamic_update_slice", operand, starts)
+    _check_update("dynamic_update_slice", operand, update)
+    return operand.update(weak_type=joint_weak_type((operand, update)))
+
+
+def _check_update(name: str, operand: ShapedArray, update: ShapedArray) -> None:
     if update.ndim != operand.ndim or any(
         size > whole for size, whole in zip(update.shape, operand.shape, strict=True)
     ):
         raise ShapeMismatchError(
-            "dynamic_update_slice",
+            name,
             [operand.shape, update.shape],
             "the update has the operand's rank and is no larger along any axis",
         )
-    return operand.update(weak_type=joint_weak_type((operand, update)))
 
 
 @dynamic_update_slice_p.def_lower
@@ -348,7 +355,8 @@ def _dynamic_update_slice_batch(
 # ---------------------------------------------------------------- along one axis
 
 
-def _start_along(operand: Any, axis: int, start: Any) -> list[Any]:
+def _start_along(name: str, operand: Any, axis: int, start: Any) -> list[Any]:
+    _check_start(name, start)
     starts: list[Any] = [0] * rank_of(operand)
     starts[axis] = start
     return starts
@@ -374,14 +382,27 @@ def dynamic_slice_in_dim(
     >>> lax.dynamic_slice_in_dim(jnp.array([[1, 2, 3], [4, 5, 6]]), 1, 2, axis=1).tolist()
     [[2, 3], [5, 6]]
     """
-    place = canonical_axis("dynamic_slice_in_dim", axis, rank_of(operand))
-    sizes = list(shape_of(operand))
-    sizes[place] = whole_number("dynamic_slice_in_dim", "slice_size", slice_size)
+    name = "dynamic_slice_in_dim"
+    return _slice_along(name, operand, start_index, slice_size, axis, allow_negative_indices)
+
+
+def _slice_along(
+    name: str, operand: Any, start: Any, slice_size: int, axis: int, allow: bool
+) -> Any:
+    sizes = list(operand_aval(name, operand).shape)
+    place = canonical_axis(name, axis, len(sizes))
+    size = whole_number(name, "slice_size", slice_size)
+    if not 0 <= size <= sizes[place]:
+        raise ShapeError(
+            f"{name} got slice_size={size} for axis {place} of size {sizes[place]}: it is from 0 "
+            "to the axis's"
+        )
+    sizes[place] = size
     return dynamic_slice(
         operand,
-        _start_along(operand, place, start_index),
+        _start_along(name, operand, place, start),
         sizes,
-        allow_negative_indices=_allowed_along(operand, place, allow_negative_indices),
+        allow_negative_indices=_allowed_along(operand, place, allow),
     )
 
 
@@ -406,9 +427,7 @@ def dynamic_index_in_dim(
     >>> lax.dynamic_index_in_dim(jnp.array([[1, 2], [3, 4]]), 1, keepdims=False).tolist()
     [3, 4]
     """
-    part = dynamic_slice_in_dim(
-        operand, index, 1, axis, allow_negative_indices=allow_negative_indices
-    )
+    part = _slice_along("dynamic_index_in_dim", operand, index, 1, axis, allow_negative_indices)
     return part if keepdims else squeeze(part, (axis,))
 
 
@@ -426,12 +445,19 @@ def dynamic_update_slice_in_dim(
     >>> lax.dynamic_update_slice_in_dim(jnp.zeros((2, 3)), jnp.ones((2, 1)), 2, axis=1).tolist()
     [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]
     """
-    place = canonical_axis("dynamic_update_slice_in_dim", axis, rank_of(operand))
+    name = "dynamic_update_slice_in_dim"
+    return _update_along(name, operand, update, start_index, axis, allow_negative_indices)
+
+
+def _update_along(name: str, operand: Any, update: Any, start: Any, axis: int, allow: bool) -> Any:
+    aval = operand_aval(name, operand)
+    _check_update(name, aval, operand_aval(name, update))
+    place = canonical_axis(name, axis, aval.ndim)
     return dynamic_update_slice(
         operand,
         update,
-        _start_along(operand, place, start_index),
-        allow_negative_indices=_allowed_along(operand, place, allow_negative_indices),
+        _start_along(name, operand, place, start),
+        allow_negative_indices=_allowed_along(operand, place, allow),
     )
 
 
@@ -456,12 +482,11 @@ def dynamic_update_index_in_dim(
     >>> lax.dynamic_update_index_in_dim(jnp.zeros((2, 2)), jnp.array([5.0, 6.0]), 1, 0).tolist()
     [[0.0, 0.0], [5.0, 6.0]]
     """
-    place = canonical_axis("dynamic_update_index_in_dim", axis, rank_of(operand))
-    if rank_of(update) != rank_of(operand):
+    name = "dynamic_update_index_in_dim"
+    place = canonical_axis(name, axis, rank_of(operand))
+    if operand_aval(name, update).ndim == rank_of(operand) - 1:
         update = expand_dims(update, (place,))
-    return dynamic_update_slice_in_dim(
-        operand, update, index, place, allow_negative_indices=allow_negative_indices
-    )
+    return _update_along(name, operand, update, index, place, allow_negative_indices)
 
 
 def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:

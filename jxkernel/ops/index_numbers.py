@@ -8,12 +8,13 @@ result, and which axes run together through operand and indices (batching axes).
 
 import enum
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray
+from jxkernel.ops.arguments import integers
 
 __all__ = [
     "GatherDimensionNumbers",
@@ -60,6 +61,9 @@ class ScatterDimensionNumbers(NamedTuple):
     scatter_indices_batching_dims: tuple[int, ...] = ()
 
 
+Numbers = TypeVar("Numbers", GatherDimensionNumbers, ScatterDimensionNumbers)
+
+
 class GatherScatterMode(enum.Enum):
     """What happens to windows that do not lie wholly inside the operand.
 
@@ -87,7 +91,7 @@ class GatherScatterMode(enum.Enum):
             return mode
         try:
             return _MODES[mode]
-        except KeyError:
+        except (KeyError, TypeError):
             known = ", ".join(repr(name) for name in _MODES if name)
             raise ValueError(f"unknown indexing mode {mode!r}: there are {known}") from None
 
@@ -100,6 +104,32 @@ _MODES: dict[str | None, GatherScatterMode] = {
     "promise_in_bounds": GatherScatterMode.PROMISE_IN_BOUNDS,
     "one_hot": GatherScatterMode.ONE_HOT,
 }
+
+
+def canonical_mode(name: str, mode: Any) -> GatherScatterMode:
+    """Return the mode that the function ``name`` was given; see ``GatherScatterMode.from_any``.
+
+    Raises:
+      ValueError: there is no such mode.
+    """
+    try:
+        return GatherScatterMode.from_any(mode)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def checked_numbers(name: str, kind: type[Numbers], dimension_numbers: Any) -> Numbers:
+    """Return the dimension numbers that the function ``name`` was given, of ints alone.
+
+    Raises:
+      TypeError: they are none.
+    """
+    if not isinstance(dimension_numbers, (GatherDimensionNumbers, ScatterDimensionNumbers)):
+        raise TypeError(
+            f"{name} got dimension_numbers={dimension_numbers!r:.100} of type "
+            f"{type(dimension_numbers).__name__}: it takes lax.{kind.__name__}(...)"
+        )
+    return kind(*[integers(name, "dimension_numbers", axes) for axes in dimension_numbers])
 
 
 def check_indices(name: str, indices: ShapedArray, components: int, rank: int) -> None:

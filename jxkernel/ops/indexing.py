@@ -17,7 +17,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear, zero_scalar
 from jxkernel.ops import divisions
-from jxkernel.ops.arguments import integers
+from jxkernel.ops.arguments import integers, operand_aval
 from jxkernel.ops.arithmetic import neg
 from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, filled, instantiate
 from jxkernel.ops.compare import eq
@@ -26,7 +26,9 @@ from jxkernel.ops.index_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,
+    canonical_mode,
     check_scatter,
+    checked_numbers,
     gather_shape,
     scatter_slice_sizes,
 )
@@ -92,19 +94,19 @@ def gather(
     return gather_p.bind(
         operand,
         start_indices,
-        dimension_numbers=GatherDimensionNumbers(
-            *[integers("gather", "dimension_numbers", axes) for axes in dimension_numbers]
-        ),
+        dimension_numbers=checked_numbers("gather", GatherDimensionNumbers, dimension_numbers),
         slice_sizes=integers("gather", "slice_sizes", slice_sizes),
         unique_indices=bool(unique_indices),
         indices_are_sorted=bool(indices_are_sorted),
-        mode=GatherScatterMode.from_any("clip" if mode is None else mode),
+        mode=canonical_mode("gather", "clip" if mode is None else mode),
         fill_value=fill_value,
     )
 
 
 def _hashable_fill(value: Any) -> Any:
     """Return a fill value as a Python number; NaN, which equals nothing, as the default's None."""
+    if operand_aval("gather", value).shape:
+        raise TypeError(f"gather got fill_value={value!r:.100}: it is a number")
     number = np.asarray(value).item()
     return number if number == number else None
 
@@ -210,12 +212,12 @@ def bind_scatter(
         operand,
         scatter_indices,
         updates,
-        dimension_numbers=ScatterDimensionNumbers(
-            *[integers("scatter", "dimension_numbers", axes) for axes in dimension_numbers]
+        dimension_numbers=checked_numbers(
+            primitive.name, ScatterDimensionNumbers, dimension_numbers
         ),
         indices_are_sorted=bool(indices_are_sorted),
         unique_indices=bool(unique_indices),
-        mode=GatherScatterMode.from_any(mode),
+        mode=canonical_mode(primitive.name, mode),
     )
 
 

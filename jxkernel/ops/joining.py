@@ -12,7 +12,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.ops import divisions
-from jxkernel.ops.arguments import canonical_axis, integers, is_array, sequence
+from jxkernel.ops.arguments import canonical_axis, integers, is_array, sequence, whole_number
 from jxkernel.ops.broadcast import instantiate
 from jxkernel.ops.moving import MovingPrimitive
 from jxkernel.ops.shape import squeeze
@@ -51,11 +51,13 @@ def concatenate(operands: Sequence[Any], dimension: int) -> Any:
     >>> lax.concatenate([jnp.array([1, 2]), jnp.array([3])], 0).tolist()
     [1, 2, 3]
     """
-    if not len(operands):
+    operands = sequence("concatenate", "operands", operands, "arrays")
+    if not operands:
         raise ValueError("concatenate needs at least one array")
-    if len(operands) == 1 and is_array(operands[0]) and rank_of(operands[0]):
+    place = whole_number("concatenate", "dimension", dimension)
+    if len(operands) == 1 and is_array(operands[0]) and 0 <= place < rank_of(operands[0]):
         return operands[0]
-    return concatenate_p.bind(*operands, dimension=dimension)
+    return concatenate_p.bind(*operands, dimension=place)
 
 
 @concatenate_p.def_abstract_eval

@@ -17,6 +17,7 @@ from jxkernel.core.words import WordArray
 from jxkernel.core.zeros import UndefinedPrimal, Zero
 from jxkernel.errors import ShapeError
 from jxkernel.ops import divisions
+from jxkernel.ops.arguments import integers, is_array
 
 __all__ = ["MovingPrimitive", "inverse_permutation", "move_axis", "transpose", "transpose_p"]
 
@@ -71,8 +72,9 @@ def transpose(operand: Any, permutation: tuple[int, ...]) -> Any:
     >>> lax.transpose(jnp.array([[1, 2, 3], [4, 5, 6]]), (1, 0)).tolist()
     [[1, 4], [2, 5], [3, 6]]
     """
-    permutation = tuple(permutation)
-    if permutation == tuple(range(len(permutation))) and rank_of(operand) == len(permutation):
+    permutation = integers("transpose", "permutation", permutation)
+    in_order = permutation == tuple(range(len(permutation)))
+    if in_order and is_array(operand) and rank_of(operand) == len(permutation):
         return operand
     return transpose_p.bind(operand, permutation=permutation)
 

@@ -283,24 +283,29 @@ def with_out_sharding(
       ValueError: the result cannot be divided so.
       RuntimeError: a spec is given and there is no mesh that it refers to.
     """
-    sharding = asked_sharding(out_sharding, operands)
+    name = getattr(function, "__name__", "")
+    sharding = asked_sharding(name, out_sharding, operands)
     out = function(*tree.map(mesh_cast, tuple(operands)), *args, **params)
     return tree.map(partial(lie_as, sharding=sharding), out)
 
 
-def asked_sharding(out_sharding: Any, operands: Sequence[Any] = ()) -> NamedSharding:
-    """Return a sharding for what a user gives as ``out_sharding``; see ``with_out_sharding``."""
+def asked_sharding(name: str, out_sharding: Any, operands: Sequence[Any] = ()) -> NamedSharding:
+    """Return a sharding for what a user gives the function ``name`` as ``out_sharding``.
+
+    Arguments and errors are those of ``with_out_sharding``.
+    """
     if isinstance(out_sharding, NamedSharding):
         return out_sharding
     if not isinstance(out_sharding, PartitionSpec):
         raise TypeError(
-            f"out_sharding got {out_sharding!r:.100} of type {type(out_sharding).__name__}: give a "
-            "NamedSharding, or under set_mesh a PartitionSpec"
+            f"{name} got out_sharding={out_sharding!r:.100} of type "
+            f"{type(out_sharding).__name__}: give a NamedSharding, or under set_mesh a "
+            "PartitionSpec"
         )
     found = [abstractify(operand).division for operand in tree.leaves(tuple(operands))]
     mesh = get_mesh() or next((each.mesh for each in found if each is not None), None)
     if mesh is None:
-        raise NoMeshError("out_sharding", repr(out_sharding))
+        raise NoMeshError(f"{name} out_sharding", repr(out_sharding))
     return NamedSharding(mesh, out_sharding)
 
 

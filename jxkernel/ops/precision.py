@@ -100,36 +100,40 @@ PrecisionLike = str | Precision | tuple[Any, Any] | Algorithm | None
 """What functions take as ``precision``: a name, a precision, one per operand, or an algorithm."""
 
 
-def canonical_precision(precision: PrecisionLike) -> Canonical:
+def canonical_precision(name: str, precision: PrecisionLike) -> Canonical:
     """Return a precision as a hashable parameter; None stands for the configured default.
+
+    Args:
+      name: the function it was given to.
+      precision: what was given.
 
     Raises:
       ValueError: no precision or algorithm has that name.
     """
     if precision is None:
         configured = config.default_matmul_precision.value
-        return None if configured is None else canonical_precision(configured)
+        return None if configured is None else canonical_precision(name, configured)
     if isinstance(precision, DotAlgorithm):
         return precision
     if isinstance(precision, DotAlgorithmPreset):
         return None if precision is DotAlgorithmPreset.DEFAULT else precision
     if isinstance(precision, (tuple, list)) and len(precision) == 2:
-        first, second = (_one(part) for part in precision)
+        first, second = (_one(name, part) for part in precision)
         return (first, second)
     if isinstance(precision, str) and precision in DotAlgorithmPreset.__members__:
         return DotAlgorithmPreset[precision]
-    one = _one(precision)
+    one = _one(name, precision)
     return (one, one)
 
 
-def _one(precision: Any) -> Precision:
+def _one(name: str, precision: Any) -> Precision:
     try:
         return Precision(precision)
     except ValueError:
         known = ", ".join(repr(name) for name in _NAMES)
         raise ValueError(
-            f"unknown precision {precision!r}: there are {known}, Precision, DotAlgorithmPreset "
-            "and pairs of these"
+            f"{name} got an unknown precision {precision!r:.100}: there are {known}, Precision, "
+            "DotAlgorithmPreset and pairs of these"
         ) from None
 
 

@@ -232,7 +232,7 @@ def rng_bit_generator(
         algorithm=_algorithm(algorithm),
     )
     if out_sharding is not None:
-        bits = lie_as(bits, asked_sharding(out_sharding))
+        bits = lie_as(bits, asked_sharding("rng_bit_generator", out_sharding))
     return [state, bits]
 
 

@@ -16,7 +16,14 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.zeros import UndefinedPrimal, Zero
 from jxkernel.errors import ShapeError
 from jxkernel.ops import divisions
-from jxkernel.ops.arguments import canonical_axes, integers, is_array, whole_number, whole_numbers
+from jxkernel.ops.arguments import (
+    canonical_axes,
+    integers,
+    is_array,
+    operand_aval,
+    whole_number,
+    whole_numbers,
+)
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.moving import MovingPrimitive, move_axis, transpose
 from jxkernel.ops.placing import with_out_sharding
@@ -125,8 +132,15 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
     >>> lax.collapse(jnp.ones((2, 3, 4, 5)), 1, 3).shape
     (2, 12, 5)
     """
-    shape = shape_of(operand)
-    start, stop, _ = slice(start_dimension, stop_dimension).indices(len(shape))
+    shape = operand_aval("collapse", operand).shape
+    first, last = (
+        None if place is None else whole_number("collapse", argument, place)
+        for argument, place in (
+            ("start_dimension", start_dimension),
+            ("stop_dimension", stop_dimension),
+        )
+    )
+    start, stop, _ = slice(first, last).indices(len(shape))
     if start > stop:
         raise ShapeError(
             f"collapse got axes {start_dimension} to {stop_dimension} of shape {shape}: the range "
@@ -206,7 +220,7 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
     >>> lax.expand_dims(jnp.ones((3, 4)), (0, 2)).shape
     (1, 3, 1, 4)
     """
-    shape = shape_of(array)
+    shape = operand_aval("expand_dims", array).shape
     dimensions = integers("expand_dims", "dimensions", dimensions)
     count = len(dimensions)
     places = canonical_axes("expand_dims", dimensions, len(shape) + count)
@@ -236,7 +250,7 @@ def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -
     """
     if out_sharding is not None:
         return with_out_sharding(broadcast, (operand,), out_sharding, sizes)
-    shape = shape_of(operand)
+    shape = operand_aval("broadcast", operand).shape
     new = integers("broadcast", "sizes", sizes)
     places = tuple(range(len(new), len(new) + len(shape)))
     return broadcast_in_dim(operand, (*new, *shape), places)
@@ -289,7 +303,7 @@ def tile(operand: Any, reps: Sequence[int]) -> Any:
     >>> lax.tile(jnp.array([[1, 2]]), (2, 2)).tolist()
     [[1, 2, 1, 2], [1, 2, 1, 2]]
     """
-    shape = shape_of(operand)
+    shape = operand_aval("tile", operand).shape
     counts = integers("tile", "reps", reps)
     if len(counts) != len(shape) or any(count < 0 for count in counts):
         raise ShapeError(

@@ -15,15 +15,22 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
 from jxkernel.errors import ShapeError
 from jxkernel.ops import divisions
-from jxkernel.ops.arguments import canonical_axis, integers, whole_number, whole_numbers
+from jxkernel.ops.arguments import (
+    canonical_axis,
+    integers,
+    operand_aval,
+    sequence,
+    whole_number,
+    whole_numbers,
+)
 from jxkernel.ops.arithmetic import sub
 from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, reduce_sum
+from jxkernel.ops.families import PYTHON_NUMBERS, number_like
 from jxkernel.ops.moving import MovingPrimitive, move_axis
 from jxkernel.ops.select import select_n
 from jxkernel.ops.shape import squeeze
 from jxkernel.ops.structural import (
     joint_weak_type,
-    like_operand,
     linear_jvp,
     same_dtype,
     zero_cotangents,
@@ -62,11 +69,12 @@ def slice(
     [1, 4, 7]
     """
     steps = None if strides is None else integers("slice", "strides", strides)
-    if steps is not None and all(step == 1 for step in steps):
+    starts = integers("slice", "start_indices", start_indices)
+    if steps == (1,) * len(starts):
         steps = None
     return slice_p.bind(
         operand,
-        start_indices=integers("slice", "start_indices", start_indices),
+        start_indices=starts,
         limit_indices=integers("slice", "limit_indices", limit_indices),
         strides=steps,
     )
@@ -191,6 +199,12 @@ def slice_in_dim(
         (limit,) = whole_numbers("slice_in_dim", "limit_index", limit_index)
         limits[place] = limit + size if limit < 0 else limit
     (steps[place],) = whole_numbers("slice_in_dim", "stride", stride)
+    if not (0 <= starts[place] <= limits[place] <= size and steps[place] > 0):
+        raise ValueError(
+            f"slice_in_dim got start_index={start_index}, limit_index={limit_index} and "
+            f"stride={stride} for axis {place} of size {size}: the start is at most the limit, "
+            "both lie in the axis, and the stride is positive"
+        )
     return slice(operand, starts, limits, steps)
 
 
@@ -247,12 +261,14 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
     >>> lax.pad(jnp.array([5, 6]), 0, [(1, 2, 1)]).tolist()
     [0, 5, 0, 6, 0, 0]
     """
+    operand_aval("pad", operand)
+    if type(padding_value) in PYTHON_NUMBERS:
+        padding_value = number_like("pad", operand, padding_value)
+    config = sequence("pad", "padding_config", padding_config, "(low, high, interior)")
     return pad_p.bind(
         operand,
-        like_operand(operand, padding_value),
-        padding_config=tuple(
-            [integers("pad", "padding_config", entry) for entry in padding_config]
-        ),
+        padding_value,
+        padding_config=tuple([integers("pad", "padding_config", entry) for entry in config]),
     )
 
 

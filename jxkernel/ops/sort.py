@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
+from jxkernel._jaxlib import approx_top_k_size
+from jxkernel.core.avals import ShapedArray, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.ops import divisions
-from jxkernel.ops.arguments import canonical_axis, whole_number
-from jxkernel.ops.arithmetic import neg
+from jxkernel.ops.arguments import canonical_axis, operand_aval, whole_number
 from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.indexing import take_along
 from jxkernel.ops.moving import move_axis
@@ -72,7 +72,7 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     operands = list(operand) if several else [operand]
     if not operands:
         raise ValueError("sort needs at least one array")
-    place = canonical_axis("sort", dimension, rank_of(operands[0]))
+    place = canonical_axis("sort", dimension, rank_of(operands[0]), "dimension")
     out = sort_p.bind(
         *operands,
         dimension=place,
@@ -206,32 +206,44 @@ def top_k(operand: Any, k: int, *, axis: int = -1, is_stable: bool = True) -> tu
     >>> values.tolist(), positions.tolist()
     ([8, 8, 4], [1, 2, 0])
     """
-    place = canonical_axis("top_k", axis, rank_of(operand))
+    place = _chosen_axis("top_k", operand, k, axis, "axis")
+    return _extremes(operand, whole_number("top_k", "k", k), place, least=False)
+
+
+def _chosen_axis(name: str, operand: Any, k: int, axis: int, argument: str) -> int:
+    """Return the axis to choose along, having checked that there are ``k`` to choose."""
+    aval = operand_aval(name, operand)
+    if dtypes.issubdtype(aval.dtype, np.complexfloating):
+        raise TypeError(f"{name} does not accept dtype {aval.dtype.name}: it has no order")
+    place = canonical_axis(name, axis, aval.ndim, argument)
+    if not 0 <= whole_number(name, "k", k) <= aval.shape[place]:
+        raise ValueError(
+            f"{name} got k={k} for an array of shape {aval.shape}: it chooses from 0 to all "
+            f"elements of axis {place}"
+        )
+    return place
+
+
+def _extremes(operand: Any, k: int, axis: int, least: bool) -> tuple[Any, Any]:
     last = rank_of(operand) - 1
-    values, places = top_k_p.bind(move_axis(operand, place, last), k=whole_number("top_k", "k", k))
-    return move_axis(values, last, place), move_axis(places, last, place)
+    values, places = top_k_p.bind(move_axis(operand, axis, last), k=k, least=least)
+    return move_axis(values, last, axis), move_axis(places, last, axis)
 
 
 @top_k_p.def_abstract_eval
-def _top_k_abstract_eval(operand: ShapedArray, *, k: int) -> list[ShapedArray]:
-    if dtypes.issubdtype(operand.dtype, np.complexfloating):
-        raise TypeError(f"top_k does not accept dtype {operand.dtype.name}: it has no order")
-    if not operand.ndim or not 0 <= k <= operand.shape[-1]:
-        raise ValueError(
-            f"top_k got k={k} for an array of shape {operand.shape}: it chooses from 0 to all "
-            "elements of an axis"
-        )
+def _top_k_abstract_eval(operand: ShapedArray, *, k: int, least: bool) -> list[ShapedArray]:
     shape = (*operand.shape[:-1], k)
     return [operand.update(shape=shape), ShapedArray(shape, np.dtype(np.int32))]
 
 
 @top_k_p.def_lower
-def _top_k_lower(context: Any, x: Any, *, k: int) -> list[Any]:
-    return lower_top_k(context, x, k)
+def _top_k_lower(context: Any, x: Any, *, k: int, least: bool) -> list[Any]:
+    return lower_top_k(context, x, k, least)
 
 
-def _top_k_reference(x: Any, *, k: int) -> list[Any]:
-    order = untyped_numpy.argsort(-np.asarray(x, np.float64), axis=-1, kind="stable")[..., :k]
+def _top_k_reference(x: Any, *, k: int, least: bool) -> list[Any]:
+    key = np.asarray(x, np.float64)
+    order = untyped_numpy.argsort(key if least else -key, axis=-1, kind="stable")[..., :k]
     return [np.take_along_axis(np.asarray(x), order, -1), order.astype(np.int32)]
 
 
@@ -240,18 +252,18 @@ top_k_p.reference = _top_k_reference
 
 @top_k_p.def_jvp
 def _top_k_jvp(
-    primals: Sequence[Any], tangents: Sequence[Any], *, k: int
+    primals: Sequence[Any], tangents: Sequence[Any], **params: Any
 ) -> tuple[list[Any], list[Any]]:
-    values, places = top_k_p.bind(*primals, k=k)
+    values, places = top_k_p.bind(*primals, **params)
     moved = take_along(tangents[0], places, rank_of(places) - 1)
     return [values, places], [moved, Zero.tangent_of(places)]
 
 
 @top_k_p.def_batch
 def _top_k_batch(
-    axis: Axis, args: Sequence[Any], dims: Sequence[int], *, k: int
+    axis: Axis, args: Sequence[Any], dims: Sequence[int], **params: Any
 ) -> tuple[list[Any], list[int]]:
-    return top_k_p.bind(move_axis(args[0], dims[0], 0), k=k), [0, 0]
+    return top_k_p.bind(move_axis(args[0], dims[0], 0), **params), [0, 0]
 
 
 top_k_p.define(transpose=Undefined("it is not linear in its operand"))
@@ -275,29 +287,22 @@ def approx_max_k(
         exact on every backend so far.
       reduction_input_size_override: the size for which ``recall_target`` is meant, if not the
         axis's own.
-      aggregate_to_topk: whether a partial result is reduced to ``k`` elements; it always is.
+      aggregate_to_topk: whether the result has ``k`` elements; else it has as many as XLA's partial
+        search for the target leaves, of which these are the first.
 
     Raises:
       TypeError: the dtype is not floating.
       ValueError: the axis has fewer than ``k`` elements, or the target is not in (0, 1].
 
-    Tangents are those of the elements chosen.
+    NaN counts as the greatest, for both functions.  Tangents are those of the elements chosen.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> values, positions = lax.approx_max_k(jnp.array([3.0, 9.0, 1.0, 7.0]), 2)
     >>> values.tolist(), positions.tolist()
     ([9.0, 7.0], [1, 3])
     """
-    if not dtypes.issubdtype(abstractify(operand).dtype, np.floating):
-        raise TypeError(
-            f"approx_max_k got {abstractify(operand).short()}: it takes floating dtypes; top_k "
-            "takes others"
-        )
-    if not 0 < recall_target <= 1:
-        raise ValueError(
-            f"approx_max_k got recall_target={recall_target}, which is not a share in (0, 1]"
-        )
-    return top_k(operand, k, axis=reduction_dimension)
+    search = (recall_target, reduction_input_size_override, aggregate_to_topk)
+    return _approximate("approx_max_k", operand, k, reduction_dimension, *search, least=False)
 
 
 def approx_min_k(
@@ -315,12 +320,32 @@ def approx_min_k(
     >>> values.tolist(), positions.tolist()
     ([1.0, 3.0], [2, 0])
     """
-    values, places = approx_max_k(
-        neg(operand),
-        k,
-        reduction_dimension,
-        recall_target,
-        reduction_input_size_override,
-        aggregate_to_topk,
-    )
-    return neg(values), places
+    search = (recall_target, reduction_input_size_override, aggregate_to_topk)
+    return _approximate("approx_min_k", operand, k, reduction_dimension, *search, least=True)
+
+
+def _approximate(
+    name: str,
+    operand: Any,
+    k: int,
+    reduction_dimension: int,
+    recall_target: Any,
+    input_size: int,
+    aggregate: bool,
+    *,
+    least: bool,
+) -> tuple[Any, Any]:
+    aval = operand_aval(name, operand)
+    if not dtypes.issubdtype(aval.dtype, np.floating):
+        raise TypeError(f"{name} got {aval.short()}: it takes floating dtypes; top_k takes others")
+    if not isinstance(recall_target, (int, float)) or not 0 < recall_target <= 1:
+        raise ValueError(
+            f"{name} got recall_target={recall_target!r:.100}, which is not a share in (0, 1]"
+        )
+    place = _chosen_axis(name, operand, k, reduction_dimension, "reduction_dimension")
+    count = whole_number(name, "k", k)
+    if not aggregate and count:
+        override = whole_number(name, "reduction_input_size_override", input_size)
+        size = aval.shape[place]
+        count = approx_top_k_size(size, aval.ndim, count, float(recall_target), False, override)[0]
+    return _extremes(operand, count, place, least)

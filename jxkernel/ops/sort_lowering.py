@@ -254,8 +254,8 @@ def _fetched(
     )
 
 
-def lower_top_k(context: Any, x: Any, k: int) -> list[Any]:
-    """Append the search for the ``k`` greatest along the last axis.
+def lower_top_k(context: Any, x: Any, k: int, least: bool) -> list[Any]:
+    """Append the search for the ``k`` greatest, or least, along the last axis.
 
     XLA's own search serves a few elements of float32; it (and what float32 can hold) is much
     faster than a sort only there.
@@ -267,11 +267,12 @@ def lower_top_k(context: Any, x: Any, k: int) -> list[Any]:
         out = context.avals_out[0]
         return [context.splat(0, out.shape, out.dtype), context.splat(0, out.shape, _INDEX)]
     if _fits_float32(aval.dtype) and 8 * k <= aval.shape[-1]:
-        places = _top_places_of_float32(context, x, aval, k, places_kind)
+        places = _top_places_of_float32(context, x, aval, k, least, places_kind)
     else:
         keys = _Keys(context, aval.shape)
         word, kind = keys.ordered(x, aval.dtype, "apart", "equal")
-        everything = _places(keys, [keys.op("not", kind, word)], [kind], dimension, True)
+        word = word if least else keys.op("not", kind, word)
+        everything = _places(keys, [word], [kind], dimension, True)
         places = _leading(context, everything, aval.shape, k, places_kind)
     return [_fetched(context, x, places, aval, dimension, k), places]
 
@@ -283,14 +284,17 @@ def _fits_float32(dtype: Any) -> bool:
 
 
 def _top_places_of_float32(
-    context: Any, x: Any, aval: ShapedArray, k: int, places_kind: Any
+    context: Any, x: Any, aval: ShapedArray, k: int, least: bool, places_kind: Any
 ) -> Any:
+    """Append XLA's search, for which NaN is the greatest number, and the negative NaN the least."""
     keys = _Keys(context, aval.shape)
     wide = np.dtype(np.float32)
     if aval.dtype != wide:
         x = keys.op("convert", wide, x)
     nan = context.compare(x, x, "NE", aval.shape, "FLOAT")
-    x = keys.op("select", wide, nan, keys.splat(np.nan, wide), x)
+    if least:
+        x = keys.op("negate", wide, x)
+    x = keys.op("select", wide, nan, keys.splat(-np.nan if least else np.nan, wide), x)
     values_kind = hlo.tensor_type((*aval.shape[:-1], k), wide)
     return context.op(
         "chlo.top_k", (values_kind, places_kind), (x,), {"k": hlo.i64_attr(k)}

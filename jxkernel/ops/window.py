@@ -17,10 +17,10 @@ from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
 from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.ops import divisions
-from jxkernel.ops.arguments import integers
+from jxkernel.ops.arguments import integers, sequence
 from jxkernel.ops.broadcast import accumulation_dtype, instantiate
 from jxkernel.ops.compare import comparison_kind
-from jxkernel.ops.conv_numbers import Pads, dilated, padtype_to_pads, window_count
+from jxkernel.ops.conv_numbers import Pads, dilated, named_padding, window_count
 from jxkernel.ops.reduce import greatest, least
 from jxkernel.ops.slicing import pad
 from jxkernel.ops.structural import front, linear_jvp, zero_cotangents
@@ -124,8 +124,9 @@ def canonical_window(
     if isinstance(padding, str):
         whole = [dilated(size, step) for size, step in zip(operand_shape, base, strict=True)]
         wide = [dilated(size, step) for size, step in zip(sizes, apart, strict=True)]
-        padding = padtype_to_pads(whole, wide, strides, padding)
-    pads = tuple([integers("reduce_window", "padding", pair) for pair in padding])
+        padding = named_padding("reduce_window", whole, wide, strides, padding)
+    pairs = sequence("reduce_window", "padding", padding, "(low, high)")
+    pads = tuple([integers("reduce_window", "padding", pair) for pair in pairs])
     if len(pads) != rank or any(len(pair) != 2 for pair in pads):
         raise ShapeError(
             f"reduce_window got padding {pads} for shape {tuple(operand_shape)}: (low, high) per "

@@ -131,7 +131,7 @@ def normal(
     else:
         found = float_dtype("normal", dtype)
     result = _normal(words, generator.name, canonical_shape(shape, "random.normal"), found)
-    return placed(result, None, out_sharding)
+    return placed("random.normal", result, None, out_sharding)
 
 
 def _truncated(words: Any, name: str, shape: Shape, dtype: Any, lower: Any, upper: Any) -> Any:
@@ -172,7 +172,7 @@ def _without_parameters(name: str, transform: Callable[[Any], Any], low: Any, do
         words, generator = checked_words(name, key)
         sizes = canonical_shape(shape, f"random.{name}")
         result = drawn(words, generator.name, sizes, float_dtype(name, dtype))
-        return placed(result, None, out_sharding)
+        return placed(f"random.{name}", result, None, out_sharding)
 
     distribution.__name__ = distribution.__qualname__ = name
     distribution.__doc__ = f"{doc}\n{_PLAIN.format(name)}"
@@ -295,11 +295,13 @@ def gumbel(
     (2,)
     """
     if not finely("gumbel", mode):
-        return placed(_gumbel(key, shape, dtype), None, out_sharding)
+        return placed("random.gumbel", _gumbel(key, shape, dtype), None, out_sharding)
     words, generator = checked_words("gumbel", key)
     found = float_dtype("gumbel", dtype)
     sizes = canonical_shape(shape, "random.gumbel")
-    return placed(_fine_gumbel(words, generator.name, sizes, found), None, out_sharding)
+    return placed(
+        "random.gumbel", _fine_gumbel(words, generator.name, sizes, found), None, out_sharding
+    )
 
 
 # ---------------------------------------------------------------- with parameters
@@ -400,7 +402,12 @@ def truncated_normal(
     >>> bool((x > -1).all() and (x < 0.5).all())
     True
     """
-    return placed(_draw_truncated(key, shape, dtype, lower, upper), None, out_sharding)
+    return placed(
+        "random.truncated_normal",
+        _draw_truncated(key, shape, dtype, lower, upper),
+        None,
+        out_sharding,
+    )
 
 
 def rayleigh(
@@ -420,7 +427,7 @@ def rayleigh(
     >>> x.shape, bool((x > 0).all())
     ((4,), True)
     """
-    return placed(_draw_rayleigh(key, shape, dtype, scale), None, out_sharding)
+    return placed("random.rayleigh", _draw_rayleigh(key, shape, dtype, scale), None, out_sharding)
 
 
 def pareto(
@@ -440,7 +447,7 @@ def pareto(
     >>> x.shape, bool((x >= 1).all())
     ((4,), True)
     """
-    return placed(_draw_pareto(key, shape, dtype, b), None, out_sharding)
+    return placed("random.pareto", _draw_pareto(key, shape, dtype, b), None, out_sharding)
 
 
 def weibull_min(
@@ -480,7 +487,7 @@ def lognormal(
     >>> x.shape, bool((x > 0).all())
     ((4,), True)
     """
-    return placed(_draw_lognormal(key, shape, dtype, sigma), None, out_sharding)
+    return placed("random.lognormal", _draw_lognormal(key, shape, dtype, sigma), None, out_sharding)
 
 
 def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
@@ -497,7 +504,7 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
     >>> x.shape, bool((x > 0).all())
     ((4,), True)
     """
-    return placed(_draw_maxwell(key, shape, dtype), None, out_sharding)
+    return placed("random.maxwell", _draw_maxwell(key, shape, dtype), None, out_sharding)
 
 
 def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Any:
@@ -527,7 +534,7 @@ def wald(
     >>> x.shape, bool((x > 0).all())
     ((4,), True)
     """
-    return placed(_draw_wald(key, shape, dtype, mean), None, out_sharding)
+    return placed("random.wald", _draw_wald(key, shape, dtype, mean), None, out_sharding)
 
 
 def triangular(
@@ -556,4 +563,9 @@ def triangular(
     >>> bool((x >= 1).all() and (x <= 4).all())
     True
     """
-    return placed(_draw_triangular(key, shape, dtype, left, mode, right), None, out_sharding)
+    return placed(
+        "random.triangular",
+        _draw_triangular(key, shape, dtype, left, mode, right),
+        None,
+        out_sharding,
+    )

@@ -73,6 +73,7 @@ def poisson(
     words, generator = checked_words("poisson", key)
     sizes = joint_shape("poisson", shape, lam)
     return placed(
+        "random.poisson",
         _poisson(words, lam, generator.name, sizes, integer_dtype("poisson", dtype), exact),
         None,
         out_sharding,

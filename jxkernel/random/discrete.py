@@ -98,6 +98,7 @@ def bernoulli(
     if argument_aval("random.bernoulli", p, 1).dtype in dtypes.COMPLEX:
         raise TypeError("random.bernoulli takes real probabilities")
     return placed(
+        "random.bernoulli",
         _bernoulli(words, p, generator.name, joint_shape("bernoulli", shape, p), fine),
         None,
         out_sharding,
@@ -131,7 +132,9 @@ def rademacher(
     else:
         found = dtypes.check_and_canonicalize_user_dtype(dtype, "random.rademacher")
     sizes = canonical_shape(shape, "random.rademacher")
-    return placed(_rademacher(words, generator.name, sizes, found), None, out_sharding)
+    return placed(
+        "random.rademacher", _rademacher(words, generator.name, sizes, found), None, out_sharding
+    )
 
 
 # ---------------------------------------------------------------- integers
@@ -214,7 +217,7 @@ def randint(
     low, high = _bound(minval), _bound(maxval)
     sizes = joint_shape("randint", shape, low, high)
     result = _randint(words, low, high, generator.name, sizes, found)
-    return placed(result, None, out_sharding)
+    return placed("random.randint", result, None, out_sharding)
 
 
 def _bound(x: Any) -> Any:
@@ -300,7 +303,10 @@ def categorical(
         raise ValueError(f"random.categorical got shape {sizes}, which does not end in {own}")
     if replace:
         return placed(
-            _categorical(words, logits, generator.name, place, sizes, fine), None, out_sharding
+            "random.categorical",
+            _categorical(words, logits, generator.name, place, sizes, fine),
+            None,
+            out_sharding,
         )
     prefix = sizes[: len(sizes) - len(own)]
     if prod(prefix) > aval.shape[place]:
@@ -308,7 +314,12 @@ def categorical(
             f"random.categorical cannot draw {prod(prefix)} of {aval.shape[place]} categories "
             "without replacement"
         )
-    return placed(_distinct(words, logits, generator.name, place, prefix, fine), None, out_sharding)
+    return placed(
+        "random.categorical",
+        _distinct(words, logits, generator.name, place, prefix, fine),
+        None,
+        out_sharding,
+    )
 
 
 # ---------------------------------------------------------------- waiting times
@@ -343,6 +354,7 @@ def geometric(
     words, generator = checked_words("geometric", key)
     sizes = joint_shape("geometric", shape, p)
     return placed(
+        "random.geometric",
         _geometric(words, p, generator.name, sizes, integer_dtype("geometric", dtype)),
         None,
         out_sharding,

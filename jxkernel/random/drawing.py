@@ -64,7 +64,7 @@ def bits(
     if found not in dtypes.UNSIGNED:
         raise ValueError(f"random.bits makes unsigned integers, got dtype {found.name}")
     result = _bits(words, generator.name, canonical_shape(shape, "random.bits"), found)
-    return placed(result, None, out_sharding)
+    return placed("random.bits", result, None, out_sharding)
 
 
 def float_dtype(name: str, dtype: Any) -> Any:
@@ -162,4 +162,4 @@ def uniform(
     found = float_dtype("uniform", dtype)
     sizes = joint_shape("uniform", shape, minval, maxval)
     result = _uniform(words, minval, maxval, generator.name, sizes, found)
-    return placed(result, None, out_sharding)
+    return placed("random.uniform", result, None, out_sharding)

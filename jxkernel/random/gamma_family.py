@@ -118,7 +118,9 @@ def gamma(
     >>> random.gamma(random.key(0), 3.0, (2, 3)).shape
     (2, 3)
     """
-    return placed(_draw_gamma(key, shape, dtype, a, method=method), None, out_sharding)
+    return placed(
+        "random.gamma", _draw_gamma(key, shape, dtype, a, method=method), None, out_sharding
+    )
 
 
 def loggamma(
@@ -147,7 +149,9 @@ def loggamma(
     >>> bool(random.loggamma(random.key(0), 1e-4) < 0)
     True
     """
-    return placed(_draw_loggamma(key, shape, dtype, a, method=method), None, out_sharding)
+    return placed(
+        "random.loggamma", _draw_loggamma(key, shape, dtype, a, method=method), None, out_sharding
+    )
 
 
 def beta(
@@ -178,7 +182,9 @@ def beta(
     >>> random.beta(random.key(0), 2.0, 3.0, (4,)).shape
     (4,)
     """
-    return placed(_draw_beta(key, shape, dtype, a, b, method=method), None, out_sharding)
+    return placed(
+        "random.beta", _draw_beta(key, shape, dtype, a, b, method=method), None, out_sharding
+    )
 
 
 def chisquare(
@@ -207,7 +213,12 @@ def chisquare(
     >>> random.chisquare(random.key(0), 3.0).shape
     ()
     """
-    return placed(_draw_chisquare(key, shape, dtype, df, method=method), None, out_sharding)
+    return placed(
+        "random.chisquare",
+        _draw_chisquare(key, shape, dtype, df, method=method),
+        None,
+        out_sharding,
+    )
 
 
 def f(
@@ -233,7 +244,7 @@ def f(
     >>> random.f(random.key(0), 3.0, 4.0, (2,)).shape
     (2,)
     """
-    return placed(_draw_f(key, shape, dtype, dfnum, dfden), None, out_sharding)
+    return placed("random.f", _draw_f(key, shape, dtype, dfnum, dfden), None, out_sharding)
 
 
 def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
@@ -250,7 +261,7 @@ def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: 
     >>> random.t(random.key(0), 3.0, (2,)).shape
     (2,)
     """
-    return placed(_draw_t(key, shape, dtype, df), None, out_sharding)
+    return placed("random.t", _draw_t(key, shape, dtype, df), None, out_sharding)
 
 
 def generalized_normal(
@@ -274,7 +285,12 @@ def generalized_normal(
     >>> random.generalized_normal(random.key(0), 1.5, (2,)).shape
     (2,)
     """
-    return placed(_draw_generalized_normal(key, shape, dtype, p), None, out_sharding)
+    return placed(
+        "random.generalized_normal",
+        _draw_generalized_normal(key, shape, dtype, p),
+        None,
+        out_sharding,
+    )
 
 
 @fused(static=("name", "shape", "dtype"), name="dirichlet")
@@ -319,6 +335,7 @@ def dirichlet(
             f"broadcast to shape {wanted}"
         )
     return placed(
+        "random.dirichlet",
         _dirichlet(words, alpha, generator.name, wanted, float_dtype("dirichlet", dtype)),
         None,
         out_sharding,

@@ -104,7 +104,9 @@ def multivariate_normal(
     if broadcast_shapes(lead, joint) != lead:
         raise ValueError(f"random.{name} got parameters of shape {joint} for shape {lead}")
     z = normal(key, (*lead, center.shape[-1]), found)
-    return placed(_transformed(z, mean, cov, method=method), None, out_sharding)
+    return placed(
+        "random.multivariate_normal", _transformed(z, mean, cov, method=method), None, out_sharding
+    )
 
 
 # ---------------------------------------------------------------- orthogonal
@@ -161,7 +163,9 @@ def orthogonal(
         raise ValueError(f"random.orthogonal got n={n} and m={m}: sizes are not negative")
     sizes = (max(rows, columns), min(rows, columns))
     z = normal(key, (*canonical_shape(shape, "random.orthogonal"), *sizes), dtype)
-    return placed(_with_positive_diagonal(z, columns > rows), None, out_sharding)
+    return placed(
+        "random.orthogonal", _with_positive_diagonal(z, columns > rows), None, out_sharding
+    )
 
 
 # ---------------------------------------------------------------- ball
@@ -208,4 +212,6 @@ def ball(
     found, lead = float_dtype("ball", dtype), canonical_shape(shape, "random.ball")
     keys = split(key)
     g = generalized_normal(keys[0], p, (*lead, whole_number("random.ball", "d", d)), found)
-    return placed(_inside(g, exponential(keys[1], lead, found), p), None, out_sharding)
+    return placed(
+        "random.ball", _inside(g, exponential(keys[1], lead, found), p), None, out_sharding
+    )

@@ -78,6 +78,7 @@ def permutation(
     rank = aval.ndim
     if not rank:
         return placed(
+            "random.permutation",
             _shuffled(words, arange(whole_number("random.permutation", "x", x)), generator.name, 0),
             None,
             out_sharding,
@@ -86,11 +87,13 @@ def permutation(
     if isinstance(aval.dtype, ExtendedDType) and (independent or rank == 1):
         places = broadcasted_iota(np.int32, aval.shape, axis)
         order = _shuffled(words, places, generator.name, axis)
-        return placed(take_along_axis(x, order, axis), None, out_sharding)
+        return placed("random.permutation", take_along_axis(x, order, axis), None, out_sharding)
     if independent or rank == 1:
-        return placed(_shuffled(words, x, generator.name, axis), None, out_sharding)
+        return placed(
+            "random.permutation", _shuffled(words, x, generator.name, axis), None, out_sharding
+        )
     order = _shuffled(words, arange(np.shape(x)[axis]), generator.name, 0)
-    return placed(take(x, order, axis), None, out_sharding)
+    return placed("random.permutation", take(x, order, axis), None, out_sharding)
 
 
 def choice(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel._jaxlib import ArrayImpl, JaxRuntimeError, dlpack_to_buffer, to_dlpack_capsule
+from jxkernel._jaxlib import ArrayImpl, Device, JaxRuntimeError, dlpack_to_buffer, to_dlpack_capsule
 from jxkernel.core.avals import ShapedArray
 from jxkernel.runtime.arrays import array_from_host, device_put_single, rebuild
 from jxkernel.runtime.clients import backend, sharding_on
@@ -128,6 +128,11 @@ def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = Non
             f"{external_array!r:.100} of type {type(external_array).__name__}"
         )
     target = getattr(device, "_device", device)
+    if target is not None and not isinstance(target, Device):
+        raise TypeError(
+            f"from_dlpack got device={device!r:.100} of type {type(device).__name__}: it takes a "
+            "device, such as jxkernel.devices()[0]"
+        )
     if type(external_array) is ArrayImpl and not copy:
         return external_array if target is None else device_put_single(external_array, target)
     kind, number = external_array.__dlpack_device__()

@@ -10,6 +10,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel._jaxlib import COPIED_DURING_CALL, ArrayImpl, batched_device_put
 from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.words import WordArray
 from jxkernel.runtime.arrays import (
     as_device_array,
     check_alive,
@@ -196,7 +197,8 @@ def array_from_callback(
       dtype: the dtype the parts shall have; None for that of the first.
 
     Raises:
-      ValueError: a part has another shape.
+      ValueError: a part has another shape, or some are keys and others or ``dtype`` are not.
+      TypeError: a part is no array and no number.
     """
     shape = tuple(shape)
     wanted = sharding.shard_shape(shape)
@@ -206,14 +208,40 @@ def array_from_callback(
         key = _part(index, shape)
         if key not in made:
             piece = data(index)
-            made[key] = owned(piece, abstractify(piece)) if np.isscalar(piece) else np.array(piece)
+            made[key] = _made(piece)
             if made[key].shape != wanted:
                 raise ValueError(
                     f"make_array_from_callback: the callback gave shape {made[key].shape} for "
                     f"{index}, and a part of shape {shape} under {sharding!r} has shape {wanted}"
                 )
         pieces.append(made[key])
-    first = dtypes.canonicalize_dtype(dtype if dtype is not None else pieces[0].dtype)
+    keys = isinstance(dtype, dtypes.ExtendedDType)
+    if not keys and not any(isinstance(piece, WordArray) for piece in pieces):
+        return _joined(pieces, shape, sharding, pieces[0].dtype if dtype is None else dtype)
+    kinds = {str(piece.dtype): piece.dtype for piece in pieces}
+    if len(kinds) > 1 or dtype not in (None, *kinds.values()):
+        raise ValueError(
+            f"make_array_from_callback got parts of dtype {' and '.join(kinds)} for dtype={dtype}: "
+            "keys lie beside keys of one kind only"
+        )
+    # A part of the words has all words of its keys: the sharding does not divide that axis.
+    words = [value_of(piece.words) for piece in pieces]
+    sizes = (*shape, words[0].shape[-1])
+    return pieces[0].with_words(_joined(words, sizes, sharding, words[0].dtype))
+
+
+def _made(piece: Any) -> Any:
+    """Return what a callback gave as an array of its own on the host, or keys as they are."""
+    if isinstance(piece, WordArray):
+        return piece
+    try:
+        return owned(piece, abstractify(piece)) if np.isscalar(piece) else np.array(piece)
+    except TypeError as error:
+        raise TypeError(f"make_array_from_callback: {error}") from None
+
+
+def _joined(pieces: list[Any], shape: tuple[int, ...], sharding: Any, dtype: Any) -> Any:
+    first = dtypes.canonicalize_dtype(dtype)
     aval = ShapedArray(shape, first)
     pieces = [piece.astype(first, copy=False) for piece in pieces]
     if is_single(sharding):

@@ -570,7 +570,7 @@ def test_creation_and_drawing_divide_results_as_asked(explicit):
         assert (typed(order), sorted(order.tolist())) == ("8@x", list(range(8)))
         chosen = jx.random.categorical(jx.random.key(0), jnp.zeros((8, 3)), out_sharding=P("x"))
         assert typed(chosen) == "8@x"
-        with pytest.raises(TypeError, match="out_sharding got 3"):
+        with pytest.raises(TypeError, match="dot got out_sharding=3"):
             jnp.dot(np.ones(3), np.ones(3), out_sharding=3)
     with pytest.raises(RuntimeError, match="refers to no mesh"):
         jnp.dot(np.ones(3), np.ones(3), out_sharding=P())

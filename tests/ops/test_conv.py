@@ -312,7 +312,7 @@ BAD = {
     "strides": (
         lambda: conv(X, K, (0,), [(0, 0)]),
         ValueError,
-        "window_strides .0,. for 1 spatial",
+        "window_strides=.0,. for 1 spatial",
     ),
     "padding": (lambda: conv(X, K, (1,), "FULL"), ValueError, "unknown padding 'FULL'"),
     "pads": (lambda: conv(X, K, (1,), ((0, 0),) * 2), ValueError, "padding .* for 1 spatial axes"),
@@ -348,7 +348,7 @@ BAD = {
             X, K, (1,), "SAME", dimension_numbers=((0, 1, 1), (0, 1, 2), (0, 1, 2))
         ),
         ValueError,
-        "permutation of the axes",
+        "each spec names each of the 3 axes once",
     ),
     "transposed": (
         lambda: conv_transpose(X, K, (1,), "SAME_LOWER"),

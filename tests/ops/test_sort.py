@@ -181,6 +181,57 @@ def test_approximate_search_is_exact():
     assert_close(approx_min_k(x, 3, 0)[1], np.argsort(x, 0)[:3].astype(np.int32))
 
 
+@pytest.mark.parametrize("k", [1, 4, 30])
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16, np.float16])
+def test_approximate_search_for_the_least_takes_nan_last(dtype, k):
+    x = RANDOM.standard_normal((4, 70)).astype(np.float32)
+    x[:, ::3], x[:, 1], x[:, 5], x[3, 7:] = np.nan, np.inf, -np.inf, -np.nan
+    x = x.astype(dtype)
+    order = np.argsort(x.astype(np.float32), -1, kind="stable")[:, :k]
+    values, places = approx_min_k(x, k)
+    np.testing.assert_array_equal(places, order)
+    np.testing.assert_array_equal(
+        np.asarray(values, np.float32), np.take_along_axis(x, order, -1).astype(np.float32)
+    )
+    greatest = np.asarray(approx_max_k(x, k)[0], np.float32)
+    assert np.isnan(greatest[:, : min(k, 20)]).all()
+
+
+def test_approximate_search_rules():
+    def least(x):
+        return approx_min_k(x, 2, 0)
+
+    check_all(
+        least,
+        [A],
+        reference=lambda x: [np.sort(x, 0)[:2], np.argsort(x, 0)[:2].astype(np.int32)],
+    )
+
+
+# The counts are those that real JAX gives.
+PARTIAL = [
+    (5, 2, 0.95, -1, 5),
+    (5, 0, 0.95, -1, 0),
+    (2000, 1, 0.5, -1, 1024),
+    (5000, 3, 1.0, -1, 5000),
+    (20000, 10, 0.95, -1, 2048),
+    (20000, 10, 0.5, 100_000, 1024),
+]
+
+
+@pytest.mark.parametrize(("size", "k", "target", "meant", "count"), PARTIAL)
+@pytest.mark.parametrize("search", [approx_max_k, approx_min_k])
+def test_partial_search_gives_more_elements_in_order(search, size, k, target, meant, count):
+    x = RANDOM.standard_normal(size).astype(np.float32)
+    values, places = search(
+        x, k, recall_target=target, reduction_input_size_override=meant, aggregate_to_topk=False
+    )
+    order = np.sort(x) if search is approx_min_k else -np.sort(-x)
+    np.testing.assert_array_equal(values, order[:count])
+    np.testing.assert_array_equal(x[places], values)
+    assert values.shape == (count,)
+
+
 BAD = {
     "axis": (lambda: sort(A, 3), ValueError, "axes are from -3 to 2"),
     "none": (lambda: sort(()), ValueError, "at least one array"),

@@ -35,6 +35,40 @@ def test_keys_are_made_of_pieces(keys: Any) -> None:
     assert bool((again == keys).all())
 
 
+@pytest.mark.parametrize("axes", [("x",), ()])
+def test_keys_are_made_by_a_callback_and_of_local_data(keys: Any, mesh: Mesh, axes: Any) -> None:
+    sharding = over(mesh, *axes)
+    for made in (
+        jx.make_array_from_callback((8,), sharding, lambda index: keys[index]),
+        jx.make_array_from_callback((8,), sharding, lambda index: keys[index], dtype=keys.dtype),
+        jx.make_array_from_process_local_data(sharding, keys),
+        jx.make_array_from_process_local_data(sharding, keys, (8,)),
+    ):
+        assert (made.dtype, made.shape, made.sharding) == (keys.dtype, (8,), sharding)
+        assert bool((made == keys).all())
+
+
+OTHERS = random.split(random.key(0, impl="rbg"), 2)
+
+
+@pytest.mark.parametrize(
+    ("part", "dtype", "message"),
+    [
+        (lambda index: OTHERS[:1], None, r"the callback gave shape \(1,\)"),
+        (lambda index: OTHERS, "float32", "parts of dtype key<rbg> for dtype=float32"),
+        (lambda index: np.ones(2), OTHERS.dtype, "parts of dtype float64 for dtype=key<rbg>"),
+        (
+            lambda index: OTHERS if index[0].start else np.ones(2),
+            None,
+            "float64 and key<rbg> .* keys of one kind only",
+        ),
+    ],
+)
+def test_keys_do_not_lie_beside_numbers(mesh: Mesh, part: Any, dtype: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        jx.make_array_from_callback((8,), over(mesh, "x"), part, dtype=dtype)
+
+
 def test_one_key_is_a_piece_on_each_device(mesh: Mesh) -> None:
     everywhere = jx.device_put(random.key(1), over(mesh))
     shards = everywhere.addressable_shards

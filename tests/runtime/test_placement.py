@@ -143,6 +143,40 @@ def test_bad_placements_are_refused(make, message, mesh):
         make(mesh)
 
 
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda m: jx.make_array_from_callback(8, over(m, "x"), np.ones),
+            "make_array_from_callback got shape=8",
+        ),
+        (
+            lambda m: jx.make_array_from_callback((8,), over(m, "x"), 3),
+            "make_array_from_callback .*data_callback",
+        ),
+        (
+            lambda m: jx.make_array_from_callback((8,), over(m, "x"), lambda i: "a"),
+            "make_array_from_callback: Value 'a'",
+        ),
+        (
+            lambda m: jx.make_array_from_callback((8,), over(m, "x"), np.ones, "no"),
+            "make_array_from_callback got dtype='no'",
+        ),
+        (
+            lambda m: jx.make_array_from_single_device_arrays((8,), over(m, "x"), None),
+            "make_array_from_single_device_arrays got arrays=None",
+        ),
+        (
+            lambda m: jx.make_array_from_process_local_data(over(m, "x"), "a"),
+            "make_array_from_process_local_data: Value 'a'",
+        ),
+    ],
+)
+def test_arguments_of_another_kind_are_told_with_the_function(mesh, make, message):
+    with pytest.raises(TypeError, match=message):
+        make(mesh)
+
+
 def test_make_mesh_takes_the_first_devices_in_order(eight_devices):
     made = jx.make_mesh((2, 3), ("a", "b"))
     assert made.device_tuple == tuple(eight_devices[:6])

@@ -33,7 +33,7 @@ def _sampled(name: str, n: Any, d: Any, dtype: Any, device: Any, half: bool) -> 
         raise ValueError(f"{name} takes one sample spacing d, got shape {spacing.shape}")
     found = user_dtype(dtype, name) or dtypes.default_float_dtype()
     count, first = (n // 2 + 1, 0) if half else (n, -(n // 2))
-    return placed(_frequencies(d, count if n else 0, first, n, found), device)
+    return placed(name, _frequencies(d, count if n else 0, first, n, found), device)
 
 
 def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:

@@ -9,6 +9,7 @@ import jxkernel.numpy as jnp
 from jxkernel import dtypes
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, promote_inexact
+from jxkernel.ops.arguments import canonical_axes, whole_numbers
 from jxkernel.ops.conv_variants import conv_general_dilated
 
 __all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "fftconvolve"]
@@ -255,10 +256,8 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
         along = tuple(range(rank))
     else:
         _checked("fftconvolve", in1, in2, mode if mode != "valid" else "same")
-        listed = [axes] if isinstance(axes, int) else list(axes)
-        if any(not -rank <= axis < rank for axis in listed):
-            raise ValueError(f"fftconvolve got axes {listed} for operands of rank {rank}")
-        along = tuple(axis % rank for axis in listed)
+        listed = whole_numbers("fftconvolve", "axes", axes)
+        along = canonical_axes("fftconvolve", listed, rank)
     if not along:
         return jnp.multiply(*promote_inexact("fftconvolve", in1, in2))
     return _transformed(in1, in2, mode, along)

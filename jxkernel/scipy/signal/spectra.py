@@ -50,15 +50,31 @@ def _layout(name: str, nperseg: Any, noverlap: Any, nfft: Any, length: int | Non
     if points < size:
         raise ValueError(f"{name} takes nfft ≥ nperseg, got {nfft} and {size}")
     overlap = size // 2 if noverlap is None else whole_number(name, "noverlap", noverlap)
-    if overlap >= size:
-        raise ValueError(f"{name} takes noverlap < nperseg, got {noverlap} and {size}")
+    if not 0 <= overlap < size:
+        raise ValueError(f"{name} takes 0 ≤ noverlap < nperseg, got {noverlap} and {size}")
     return _Layout(size, overlap, points)
+
+
+def _given_window(name: str, window: Any) -> tuple[Any, Any]:
+    """Return a window's samples and its name, one of which is None.
+
+    Raises:
+      TypeError: there is none.
+    """
+    if isinstance(window, (str, tuple)):
+        return None, window
+    if window is None:
+        raise TypeError(
+            f"{name} got window=None: it takes a window's name, a tuple of the name and its "
+            "parameter, or samples"
+        )
+    return window, None
 
 
 def _window(name: str, window: Any, layout: _Layout, dtype: Any) -> Any:
     """Return the window's samples in a real dtype."""
     if isinstance(window, (str, tuple)):
-        return jnp.asarray(window_named(window, layout.size), dtype)
+        return jnp.asarray(window_named(name, window, layout.size), dtype)
     samples = jnp.asarray(window, dtype)
     if samples.shape != (layout.size,):
         raise ValueError(
@@ -128,8 +144,12 @@ def _averaged(spectra: Any, average: str) -> Any:
     return jnp.median(spectra, -1) / bias
 
 
-@fused(static=("window", "layout", "detrend", "onesided", "scaling", "average", "axis"), name="csd")
+@fused(
+    static=("name", "window", "layout", "detrend", "onesided", "scaling", "average", "axis"),
+    name="csd",
+)
 def _cross(
+    name: str,
     x: Any,
     y: Any,
     fs: Any,
@@ -143,7 +163,7 @@ def _cross(
     axis: int,
 ) -> Any:
     same = y is None
-    operands = promote_inexact("csd", x) if same else promote_inexact("csd", x, y)
+    operands = promote_inexact(name, x) if same else promote_inexact(name, x, y)
     moved = [jnp.moveaxis(jnp.asarray(item), axis, -1) for item in operands]
     moved = [*moved, moved[0]] if same else moved
     length = max(item.shape[-1] for item in moved)
@@ -151,7 +171,7 @@ def _cross(
         jnp.pad(item, [(0, 0)] * (item.ndim - 1) + [(0, length - item.shape[-1])]) for item in moved
     ]
     dtype = _real_dtype(moved[0])
-    taper = _window("csd", samples if window is None else window, layout, dtype)
+    taper = _window(name, samples if window is None else window, layout, dtype)
     onesided = onesided and not any(item.dtype in dtypes.COMPLEX for item in moved)
     first, second = (_transforms(item, taper, layout, detrend, onesided) for item in moved)
     spectra = jnp.conj(first) * second
@@ -218,25 +238,48 @@ def csd(
     >>> jx.scipy.signal.csd(x, x, nperseg=8)[0]
     Array([0.   , 0.125, 0.25 , 0.375, 0.5  ], dtype=float32)
     """
-    _choice("csd", "scaling", scaling, ("density", "spectrum"))
-    _choice("csd", "average", average, ("mean", "median"))
-    _choice("csd", "detrend", detrend, ("constant", "linear", False))
-    lengths, nothing = _sizes("csd", axis, *([x] if y is None else [x, y]))
+    cut = (nperseg, noverlap, nfft, detrend)
+    how = (return_onesided, scaling, axis, average)
+    return _power("csd", x, y, fs, window, *cut, *how)
+
+
+def _power(
+    name: str,
+    x: Any,
+    y: Any,
+    fs: Any,
+    window: Any,
+    nperseg: int | None,
+    noverlap: int | None,
+    nfft: int | None,
+    detrend: Any,
+    return_onesided: bool,
+    scaling: str,
+    axis: int,
+    average: str,
+) -> tuple[Any, Any]:
+    """Return the spectrum for ``csd``, or for ``welch``, which has no second signal."""
+    _choice(name, "scaling", scaling, ("density", "spectrum"))
+    _choice(name, "average", average, ("mean", "median"))
+    _choice(name, "detrend", detrend, ("constant", "linear", False))
+    argument_aval(name, fs, 1 if name == "welch" else 2)
+    samples, named = _given_window(name, window)
+    lengths, nothing = _sizes(name, axis, *([x] if y is None else [x, y]))
     if nothing is not None:
         real = nothing.real
         return real, real if y is None else nothing.astype(
             np.promote_types(real.dtype, np.complex64)
         )
-    named = isinstance(window, (str, tuple))
-    if not named and nperseg is None:
-        nperseg = np.shape(window)[0]
-    layout = _layout("csd", nperseg, noverlap, nfft, max(lengths))
+    if named is None and nperseg is None:
+        nperseg = np.shape(samples)[0]
+    layout = _layout(name, nperseg, noverlap, nfft, max(lengths))
     return _cross(
+        name,
         x,
         y,
         fs,
-        None if named else window,
-        window if named else None,
+        samples,
+        named,
         layout,
         detrend,
         return_onesided,
@@ -284,20 +327,9 @@ def welch(
     >>> jx.scipy.signal.welch(jx.numpy.ones(16), nperseg=8)[1].shape
     (5,)
     """
-    return csd(
-        x,
-        None,
-        fs,
-        window,
-        nperseg,
-        noverlap,
-        nfft,
-        detrend,
-        return_onesided,
-        scaling,
-        axis,
-        average,
-    )
+    cut = (nperseg, noverlap, nfft, detrend)
+    how = (return_onesided, scaling, axis, average)
+    return _power("welch", x, None, fs, window, *cut, *how)
 
 
 # ---------------------------------------------------------------- over time
@@ -395,13 +427,13 @@ def stft(
     """
     _choice("stft", "boundary", boundary, tuple(_BOUNDARIES))
     _choice("stft", "detrend", detrend, ("constant", "linear", False))
+    argument_aval("stft", fs, 1)
+    given = _given_window("stft", window)
     (length,), nothing = _sizes("stft", axis, x)
     if nothing is not None:
         real = nothing.real
         return real, real, nothing.astype(np.promote_types(real.dtype, np.complex64))
-    named = isinstance(window, (str, tuple))
     layout = _layout("stft", nperseg, noverlap, nfft, length)
-    given = (None if named else window, window if named else None)
     return _over_time(x, fs, *given, layout, detrend, return_onesided, boundary, padded, axis)
 
 
@@ -435,9 +467,7 @@ def _restored(
         total, weight = total[..., half : length - half], weight[half : length - half]
     x = total / jnp.where(weight > 1e-10, weight, 1)
     times = jnp.arange(x.shape[-1], dtype=dtype) / fs
-    rank = spectra.ndim
-    place, gone = time_axis % rank, freq_axis % rank
-    return times, jnp.moveaxis(x, -1, place - (gone < place))
+    return times, jnp.moveaxis(x, -1, time_axis - (freq_axis < time_axis))
 
 
 def istft(
@@ -480,18 +510,20 @@ def istft(
     Array([1., 1., 1., 1., 1., 1., 1., 1.], dtype=float32)
     """
     aval = argument_aval("istft", Zxx)
-    if aval.ndim < 2 or time_axis % aval.ndim == freq_axis % aval.ndim:
+    argument_aval("istft", fs, 1)
+    given = _given_window("istft", window)
+    time = canonical_axis("istft", time_axis, aval.ndim, "time_axis")
+    freq = canonical_axis("istft", freq_axis, aval.ndim, "freq_axis")
+    if time == freq:
         raise ValueError(
             f"istft takes spectra with axes of time and of frequency, got shape {aval.shape} with "
             f"time_axis={time_axis} and freq_axis={freq_axis}"
         )
-    rows = aval.shape[freq_axis]
+    rows = aval.shape[freq]
     default = 2 * (rows - 1) if input_onesided else rows
-    size = default if nperseg is None else int(nperseg)
+    size = default if nperseg is None else whole_number("istft", "nperseg", nperseg)
     if nfft is None:
         nfft = size if not input_onesided or size != default + 1 else default + 1
         nfft = max(nfft, default) if size <= default else nfft
     layout = _layout("istft", size, noverlap, nfft, None)
-    named = isinstance(window, (str, tuple))
-    given = (None if named else window, window if named else None)
-    return _restored(Zxx, fs, *given, layout, input_onesided, boundary, time_axis, freq_axis)
+    return _restored(Zxx, fs, *given, layout, input_onesided, boundary, time, freq)

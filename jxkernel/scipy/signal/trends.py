@@ -3,13 +3,11 @@
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 import jxkernel.numpy as jnp
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.linalg.operands import from_lists
 from jxkernel.numpy.promotion import argument_aval, promote_inexact
-from jxkernel.ops.arguments import canonical_axis
+from jxkernel.ops.arguments import canonical_axis, whole_numbers
 
 __all__ = ["detrend"]
 
@@ -67,7 +65,7 @@ def detrend(
     data = from_lists(data)
     aval = argument_aval("detrend", data)
     size = aval.shape[canonical_axis("detrend", axis, aval.ndim)]
-    breaks = sorted({0, size, *np.atleast_1d(np.asarray(bp)).tolist()})
+    breaks = sorted({0, size, *whole_numbers("detrend", "bp", bp)})
     if breaks[0] < 0 or breaks[-1] > size:
         raise ValueError(f"detrend got breaks {bp} outside a signal of {size} samples")
     return _detrended(data, axis, type, tuple(breaks))

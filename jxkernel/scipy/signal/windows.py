@@ -61,10 +61,11 @@ _OTHERS: dict[str, Callable[..., Any]] = {
 }
 
 
-def window_named(window: str | tuple[Any, ...], size: int) -> Any:
+def window_named(function: str, window: str | tuple[Any, ...], size: int) -> Any:
     """Return a periodic window.
 
     Args:
+      function: what it was given to, for messages.
       window: its name, or a tuple of the name and its parameters: ``("kaiser", 5.0)``.
       size: how many samples it has.
 
@@ -76,8 +77,12 @@ def window_named(window: str | tuple[Any, ...], size: int) -> Any:
         return _cosines(_COSINES[name], size)
     if name not in _OTHERS:
         known = ", ".join(sorted([*_COSINES, *_OTHERS]))
-        raise ValueError(f"no window is named {name!r}: there are {known}")
+        raise ValueError(
+            f"{function} got window={window!r:.100}: no window is named {name!r}; there are {known}"
+        )
     try:
         return _OTHERS[name](size, *parameters)
     except TypeError:
-        raise ValueError(f"the window {window!r} needs its parameter: ({name!r}, number)") from None
+        raise ValueError(
+            f"{function} got window={window!r:.100}, which needs its parameter: ({name!r}, number)"
+        ) from None

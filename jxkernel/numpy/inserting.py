@@ -1,0 +1,153 @@
+"""Parts of an array taken out, and parts put in, at positions along an axis."""
+
+from typing import Any
+
+import numpy as np
+
+from jxkernel.core.trace import is_unknown
+from jxkernel.errors import ShapeMismatchError
+from jxkernel.numpy.creation import asarray, ones_like
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, check_arguments
+from jxkernel.numpy.ranges import arange
+from jxkernel.numpy.shapes import moveaxis, ravel, reshape
+from jxkernel.numpy.taking import known_now, positions_of, take
+from jxkernel.numpy.updating import IndexUpdater
+from jxkernel.ops.arguments import canonical_axis
+from jxkernel.ops.joining import concatenate as joined
+
+__all__ = ["delete", "insert"]
+
+
+def delete(
+    arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False
+) -> Any:
+    """Return an array without the parts at positions along an axis.
+
+    Args:
+      arr: an array.
+      obj: an integer, a slice, an array of integers, or a mask; known now, save that one traced
+        integer, or unique ones, will do.
+      axis: the axis; None for the flattened array.
+      assume_unique_indices: the caller's promise, which lets traced positions be used.
+
+    Raises:
+      ConcretizationTypeError: several positions are traced without the promise.
+      IndexError: a position is out of bounds.
+
+    >>> jnp.delete(jnp.array([5, 6, 7, 8]), jnp.array([0, 2]))
+    Array([6, 8], dtype=int32)
+    """
+    argument_aval("delete", arr)
+    arr, axis = (ravel(arr), 0) if axis is None else (asarray(arr), axis)
+    axis = canonical_axis("delete", axis, arr.ndim)
+    size = arr.shape[axis]
+    if is_unknown(obj) and (obj.ndim == 0 or assume_unique_indices):
+        return _deleted(arr, ravel(obj), axis)
+    keep = np.ones(size, bool)
+    keep[_places("delete", obj, size)] = False
+    return take(arr, np.nonzero(keep)[0], axis, mode="promise_in_bounds")
+
+
+def _places(name: str, obj: Any, size: int) -> Any:
+    """Return positions along an axis that are known now: a slice or integers, those of a mask too.
+
+    Raises:
+      IndexError: a position is out of bounds, or a mask does not fit.
+      TypeError: a bound of a slice is no whole number.
+      ValueError: they are neither.
+    """
+    if isinstance(obj, slice):
+        try:
+            range(size)[obj]
+        except TypeError:
+            raise TypeError(
+                f"{name} got obj={obj!r:.100}: the bounds of a slice are whole numbers"
+            ) from None
+        return obj
+    places = np.asarray(known_now(name, obj))
+    if not places.size:
+        return places.astype(np.int64)
+    if places.dtype.kind not in "iub":
+        raise ValueError(
+            f"{name} got obj={obj!r:.100} of dtype {places.dtype.name}: it takes positions or a "
+            "mask"
+        )
+    if places.dtype.kind == "b":
+        if places.shape != (size,):
+            raise IndexError(
+                f"{name} got a mask of shape {places.shape} as obj for an axis of size {size}: "
+                "their sizes are equal"
+            )
+        return np.flatnonzero(places)
+    if places.min() < -size or places.max() > size - (name == "delete"):
+        raise IndexError(
+            f"{name} got obj={obj!r:.100}, out of bounds for an axis of size {size}: positions are "
+            f"from {-size} to {size - (name == 'delete')}"
+        )
+    return places.astype(np.int64)
+
+
+@fused(static=("axis",), name="delete")
+def _deleted(arr: Any, places: Any, axis: int) -> Any:
+    """Read past each deleted position: as many as lie at or before it, counted as read."""
+    size = arr.shape[axis]
+    hits = ones_like(arange(size), dtype=bool)
+    hits = IndexUpdater(hits)[places].set(False)
+    (kept,) = positions_of("delete", hits, size - places.size, None)
+    return take(arr, kept, axis, mode="promise_in_bounds")
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    """Return an array with values put before positions along an axis.
+
+    Args:
+      arr: an array.
+      obj: an integer, a slice, an array of integers, or a mask; known now.
+      values: what to put in; it broadcasts.
+      axis: the axis; None for the flattened array.
+
+    Raises:
+      IndexError: a position is out of bounds, or a mask does not fit.
+      ShapeMismatchError: the values do not broadcast to the parts put in.
+
+    >>> jnp.insert(jnp.array([5, 6]), 1, jnp.array([8, 9]))
+    Array([5, 8, 9, 6], dtype=int32)
+    """
+    check_arguments("insert", arr, 0 if isinstance(obj, slice) else obj, values)
+    arr, axis = (ravel(arr), 0) if axis is None else (asarray(arr), axis)
+    axis = canonical_axis("insert", axis, arr.ndim)
+    size = arr.shape[axis]
+    place = _places("insert", obj, size)
+    # NumPy itself says where each old and new part goes.
+    count = 1 if isinstance(place, np.ndarray) and place.ndim == 0 else None
+    values = asarray(values, arr.dtype)
+    if count is None:
+        wanted = len(range(size)[place]) if isinstance(place, slice) else place.size
+        lead = _fitted(values, values.shape, arr.shape, axis, wanted)
+    else:
+        moved = values if values.ndim == 0 else _moved_front(values, axis, arr.ndim)
+        wanted = moved.shape[axis] if moved.ndim == arr.ndim else 1
+        lead = _fitted(moved, values.shape, arr.shape, axis, wanted)
+    source = np.insert(np.arange(size), place, np.arange(size, size + wanted))
+    both = joined([arr, lead], axis)
+    return take(both, source, axis, mode="promise_in_bounds")
+
+
+def _fitted(
+    values: Any, given: tuple[int, ...], shape: tuple[int, ...], axis: int, count: int
+) -> Any:
+    """Return values, of the shape ``given``, as ``count`` parts of an array of another shape."""
+    wanted = (*shape[:axis], count, *shape[axis + 1 :])
+    try:
+        return broadcast_to_shape(values, wanted)
+    except ValueError:
+        raise ShapeMismatchError(
+            "insert", [shape, given], f"values broadcast to shape {wanted}"
+        ) from None
+
+
+def _moved_front(values: Any, axis: int, rank: int) -> Any:
+    """Return values for one position as NumPy reads them: their first axis is the axis's."""
+    values = reshape(values, (1,) * (rank - values.ndim) + values.shape)
+    return moveaxis(values, 0, axis)
