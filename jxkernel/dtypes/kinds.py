@@ -276,7 +276,7 @@ def _is_of_kind(dtype: DType, kind: Any) -> bool:
     except TypeError:
         listed = ", ".join(repr(name) for name in _KINDS)
         raise ValueError(
-            f"isdtype got kind={kind!r:.60}, which is neither a dtype nor one of the kinds "
+            f"isdtype got kind={kind!r:.60}: {kind!r:.60} is neither a dtype nor one of the kinds "
             f"{listed}."
         ) from None
 
