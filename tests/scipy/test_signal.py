@@ -140,7 +140,11 @@ def test_signals_are_restored_along_any_axis() -> None:
             NotImplementedError,
             "boundary='wrap'",
         ),
-        (lambda: signal.fftconvolve(LONG, SHORT, axes=[1]), ValueError, r"axes \[1\]"),
+        (
+            lambda: signal.fftconvolve(LONG, SHORT, axes=[1]),
+            ValueError,
+            r"fftconvolve got axis 1 .* rank 1",
+        ),
         (lambda: signal.detrend(LONG, type="cubic"), ValueError, "type='cubic'.*'linear'"),
         (lambda: signal.detrend(LONG, bp=[40]), ValueError, "breaks .40. outside"),
         (lambda: signal.welch(LONG, window="box"), ValueError, "named 'box'.*boxcar"),
@@ -149,7 +153,7 @@ def test_signals_are_restored_along_any_axis() -> None:
         (lambda: signal.welch(LONG, nperseg=8, nfft=4), ValueError, "nfft ≥ nperseg"),
         (lambda: signal.csd(LONG, LONG, average="mode"), ValueError, "average='mode'.*'median'"),
         (lambda: signal.stft(LONG, boundary="open"), ValueError, "boundary='open'.*'zeros'"),
-        (lambda: signal.istft(LONG), ValueError, "axes of time and of frequency"),
+        (lambda: signal.istft(LONG), ValueError, "istft got freq_axis -2 .* rank 1"),
     ],
 )
 def test_wrong_arguments_are_named(call: Any, kind: type, message: str) -> None:
@@ -171,7 +175,7 @@ def test_signals_without_samples_have_empty_spectra(name, shape):
 
 @pytest.mark.parametrize("name", ["welch", "stft", "detrend"])
 def test_spectra_and_trends_of_a_number_name_the_axis(name):
-    with pytest.raises(ValueError, match=f"{name if name != 'welch' else 'csd'} got axis -1"):
+    with pytest.raises(ValueError, match=f"{name} got axis -1"):
         getattr(jx.scipy.signal, name)(1.0)
 
 
