@@ -209,7 +209,10 @@ STRUCTURAL: dict[str, list[Case]] = {
             reference=lambda *xs, axis: np.stack(xs, axis),
         )
     ],
-    "top_k": [Case((whole((3, 8)),), {"k": 2}, REAL)],
+    "top_k": [
+        Case((whole((3, 8)),), {"k": 2, "least": least}, REAL, label="least" if least else "")
+        for least in (False, True)
+    ],
     "transpose": [
         Case(
             (whole((2, 3, 4)),),
