@@ -10,7 +10,7 @@ linear neural networks", 2014.
 """
 
 from collections.abc import Callable, Sequence
-from math import prod, sqrt
+from math import exp, expm1, pi, prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,11 @@ from jxkernel import dtypes, random
 from jxkernel.numpy.creation import full
 from jxkernel.numpy.creation import ones as ones_of
 from jxkernel.numpy.creation import zeros as zeros_of
+from jxkernel.numpy.mathematics import cos, log1p, sin
+from jxkernel.numpy.mathematics import sqrt as sqrt_of
 from jxkernel.numpy.shapes import moveaxis, reshape
 from jxkernel.numpy.updating import IndexUpdater
+from jxkernel.ops.complex import complex as with_parts
 
 __all__ = [
     "Initializer",
@@ -52,6 +55,9 @@ Axes = int | Sequence[int]
 
 _TRUNCATED_DEVIATION = 0.87962566103423978
 """The standard deviation of a standard normal number on the condition that it is within ±2."""
+
+_TRUNCATED_COMPLEX_DEVIATION = sqrt(1 - 5 * exp(-4))
+"""The same of a complex one of variance 1, where those beyond 2 count as 0."""
 
 
 def _dtype(given: Any, own: Any) -> Any:
@@ -197,11 +203,10 @@ def _denominator(mode: str, fan_in: float, fan_out: float) -> float:
 
 
 def _scaled_draw(key: Any, shape: Any, dtype: Any, variance: float, distribution: str) -> Any:
-    complex_valued = dtype in dtypes.COMPLEX
     if distribution == "normal":
         return random.normal(key, shape, dtype) * np.asarray(sqrt(variance), dtype)
-    if complex_valued:
-        raise NotImplementedError(f"variance_scaling of {distribution!r} with a complex dtype")
+    if dtype in dtypes.COMPLEX and distribution in ("uniform", "truncated_normal"):
+        return _on_a_disk(key, shape, dtype, variance, distribution)
     if distribution == "uniform":
         bound = np.asarray(sqrt(3 * variance), dtype)
         return random.uniform(key, shape, dtype, -1) * bound
@@ -212,6 +217,23 @@ def _scaled_draw(key: Any, shape: Any, dtype: Any, variance: float, distribution
         f"variance_scaling got distribution {distribution!r}: there are 'truncated_normal', "
         "'normal' and 'uniform'"
     )
+
+
+def _on_a_disk(key: Any, shape: Any, dtype: Any, variance: float, distribution: str) -> Any:
+    """Draw complex numbers of a variance, uniform on a disk or normal and within twice its radius.
+
+    The square of the distance is uniform, or exponential up to 4; the angle is uniform.
+    """
+    part = dtypes.to_floating_dtype(dtype)
+    distance_key, angle_key = random.split(key)
+    drawn = random.uniform(distance_key, shape, part)
+    if distribution == "uniform":
+        square, deviation = drawn, sqrt(0.5)
+    else:
+        square, deviation = -log1p(drawn * part.type(expm1(-4))), _TRUNCATED_COMPLEX_DEVIATION
+    distance = sqrt_of(square) * part.type(sqrt(variance) / deviation)
+    angle = random.uniform(angle_key, shape, part) * part.type(2 * pi)
+    return with_parts(distance * cos(angle), distance * sin(angle))
 
 
 def variance_scaling(

@@ -14,7 +14,7 @@ from jxkernel.core.avals import ShapedArray
 from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.numpy.creation import user_dtype
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.promotion import argument_aval, cast, promote_dtypes
+from jxkernel.numpy.promotion import argument_aval, cast, dtype_of, promote_dtypes
 from jxkernel.numpy.shapes import broadcast_arrays, moveaxis, ravel
 from jxkernel.ops.arguments import canonical_axes, canonical_axis, listed, sequence, whole_number
 from jxkernel.ops.arithmetic import mul, neg, sub
@@ -24,6 +24,7 @@ from jxkernel.ops.contract import dot_general
 from jxkernel.ops.joining import stack
 from jxkernel.ops.moving import transpose
 from jxkernel.ops.placing import with_out_sharding
+from jxkernel.ops.reduce import reduce_or
 from jxkernel.ops.shape import reshape, squeeze
 from jxkernel.ops.slicing import index_in_dim
 
@@ -95,7 +96,12 @@ def _summed(x: Any, labels: Labels, needed: set[Any]) -> tuple[Any, Labels]:
     lone = tuple(i for i, label in enumerate(labels) if label not in needed)
     if not lone:
         return x, labels
-    return reduce_sum(x, lone), tuple(label for label in labels if label in needed)
+    return totalled(x, lone), tuple(label for label in labels if label in needed)
+
+
+def totalled(x: Any, axes: tuple[int, ...]) -> Any:
+    """Return the sum over axes; of booleans, whether one holds."""
+    return reduce_or(x, axes) if dtype_of(x) in dtypes.BOOLEAN else reduce_sum(x, axes)
 
 
 def _places(labels: Labels, wanted: Sequence[Any]) -> tuple[int, ...]:

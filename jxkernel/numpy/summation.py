@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel.numpy.contractions import paired
+from jxkernel.numpy.contractions import paired, totalled
 from jxkernel.numpy.creation import user_dtype
 from jxkernel.numpy.einsum_labels import from_lists, parse_subscripts
 from jxkernel.numpy.fusing import fused
@@ -24,7 +24,6 @@ from jxkernel.numpy.promotion import (
     refuse_out,
 )
 from jxkernel.ops.arguments import sequence
-from jxkernel.ops.broadcast import reduce_sum
 from jxkernel.ops.moving import transpose
 from jxkernel.ops.placing import asked_sharding, with_out_sharding
 from jxkernel.ops.shape import squeeze
@@ -201,7 +200,7 @@ def _arranged(x: Any, labels: Labels, output: Labels) -> Any:
     """Sum over the labels that the result has not, and put the others in its order."""
     summed = tuple(i for i, label in enumerate(labels) if label not in output)
     if summed:
-        x = reduce_sum(x, summed)
+        x = totalled(x, summed)
     kept = [label for label in labels if label in output]
     return transpose(x, tuple(kept.index(label) for label in output))
 
@@ -265,14 +264,14 @@ def _einsum_of(*given: Any) -> Any:
 
 def einsum_path(
     subscripts: Any, /, *operands: Any, optimize: Any = "auto"
-) -> tuple[list[Any], str]:
+) -> tuple[list[tuple[int, ...]], str]:
     """Return the order in which ``einsum`` contracts, and a sentence that describes it.
 
     Arguments and errors are those of ``einsum``.
 
     >>> path, description = jnp.einsum_path("ij,jk->ik", jnp.ones((2, 3)), jnp.ones((3, 4)))
     >>> path
-    ['einsum_path', (0, 1)]
+    [(0, 1)]
     """
     text, arrays = _arguments(subscripts, operands)
     shapes = [argument_aval("einsum_path", array, i).shape for i, array in enumerate(arrays)]
@@ -280,4 +279,4 @@ def einsum_path(
     sizes = _sizes(shapes, labels)
     path = _path(optimize, labels, output, sizes)
     described = f"einsum {text}: " + ", then ".join(map(str, path))
-    return ["einsum_path", *path], described
+    return [*path] or [(0,)], described

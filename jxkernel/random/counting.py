@@ -10,7 +10,7 @@ import numpy as np
 import jxkernel.numpy as jnp
 from jxkernel import dtypes
 from jxkernel.api.scanning import scan
-from jxkernel.numpy.creation import placed
+from jxkernel.numpy.creation import placed, user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
     argument_aval,
@@ -145,7 +145,7 @@ def _multinomial(
 def multinomial(
     key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = None, unroll: int | bool = 1
 ) -> Any:
-    """Return how often each category comes in ``n`` draws, as floats.
+    """Return how often each category comes in ``n`` draws, as floats where not asked otherwise.
 
     Args:
       key: a key.
@@ -153,12 +153,12 @@ def multinomial(
       p: the categories' probabilities along the last axis, summing to 1.
       shape: the result's shape without the axis of categories; that of ``n`` and the leading
         axes of ``p`` where not given.
-      dtype: a floating dtype; that of the parameters where not given.
+      dtype: a floating or integer dtype; the floating one of the parameters where not given.
       unroll: how many categories a step of the loop draws, as for ``scan``.
 
     Raises:
-      ValueError: ``p`` has no axis, the dtype is not floating, or the parameters do not
-        broadcast to the shape.
+      ValueError: ``p`` has no axis, the dtype is neither floating nor integer, or the parameters
+        do not broadcast to the shape.
 
     >>> import jxkernel as jx
     >>> jx.random.multinomial(jx.random.key(0), 10, jx.numpy.array([0.2, 0.8])).sum()
@@ -170,5 +170,7 @@ def multinomial(
         raise ValueError("random.multinomial needs p of rank 1 or more, got a scalar")
     rows = np.broadcast_to(np.float32(0), aval.shape[:-1])
     sizes = joint_shape("multinomial", shape, n, rows)
-    found = _counts_dtype("multinomial", dtype, n, p)
-    return _multinomial(words, n, p, generator.name, sizes, found, unroll)
+    wanted = None if dtype is None else user_dtype(dtype, "random.multinomial")
+    found = _counts_dtype("multinomial", None if wanted in dtypes.INTEGRAL else dtype, n, p)
+    counts = _multinomial(words, n, p, generator.name, sizes, found, unroll)
+    return counts if wanted is None else cast(counts, wanted)

@@ -104,6 +104,18 @@ RESULTS = {
     "jnp.histogram2d(LINE, LINE, [jnp.array([0.0, 2.5, 4.0]), 2])[0].tolist()": [[2, 1], [0, 2]],
     "jnp.histogram2d(LINE, LINE, [jnp.array([0.0, 5.0]), jnp.array([0.0, 1.0, 4.0])])[0]"
     ".tolist()": [[1, 4]],
+    # Contractions and draws.
+    "jnp.einsum('ij->i', jnp.array([[True, False], [False, False]])).tolist()": [True, False],
+    "jnp.einsum('ij,k->k', jnp.array([[True, False]]), jnp.array([True, False])).tolist()": [
+        *(True, False)
+    ],
+    "jnp.einsum_path('ij,jk,kl', *[jnp.ones((2, 2))] * 3)[0]": [(0, 1), (0, 1)],
+    "jnp.einsum('ij->', CUBE[0], optimize=jnp.einsum_path('ij->', CUBE[0])[0]).item()": 66,
+    "jx.random.multinomial(jx.random.key(3), 10, jnp.array([0.2, 0.3, 0.5]), dtype=int).tolist()": [
+        1,
+        3,
+        6,
+    ],
     # Creation.
     "jnp.concatenate([jnp.ones(2)], dtype=int).dtype.name": "int32",
     "jnp.stack([jnp.ones(2)], dtype=complex).dtype.name": "complex64",

@@ -77,6 +77,25 @@ def test_orthogonal_initializers() -> None:
     np.testing.assert_allclose(w[1, 1] @ w[1, 1].T, np.eye(2), atol=1e-2)
 
 
+# The field's numbers for `random.key(3)`, and how far from 0 numbers may be.
+COMPLEX_DRAWS = [
+    ("uniform", 0.07512415 + 0.01238026j, np.sqrt(2 / 3)),
+    ("truncated_normal", 0.0553397 + 0.00911983j, 2 / 0.95311164 / np.sqrt(3)),
+]
+
+
+@pytest.mark.parametrize(("distribution", "first", "radius"), COMPLEX_DRAWS)
+def test_complex_weights_lie_on_a_disk(distribution: str, first: complex, radius: float) -> None:
+    init = nn.initializers.variance_scaling(1, "fan_in", distribution, dtype="complex64")
+    assert init(random.key(3), (3, 2))[0, 0] == pytest.approx(first, rel=1e-5)
+    w = np.asarray(init(KEY, (3, 20000)))
+    assert w.dtype == np.complex64
+    assert 0.99 * radius < abs(w).max() <= radius * (1 + 1e-6)
+    assert abs(w.mean()) < 0.01
+    variance = 1 / 3 if distribution == "uniform" else (1 - 4 / np.expm1(4)) / 0.95311164**2 / 3
+    np.testing.assert_allclose(np.mean(abs(w) ** 2), variance, rtol=0.02)
+
+
 REFUSED = [
     (lambda: random.multivariate_normal(KEY, np.zeros(2), np.eye(3)), r"\(\.\.\., n, n\)"),
     (lambda: random.multivariate_normal(KEY, np.zeros(2), np.eye(2), method="x"), "method='x'"),

@@ -25,7 +25,7 @@ def test_solutions_of_matrices_and_functions(solver: Any, matrix: Any) -> None:
         jx.jit(lambda m, b: solver(m, b, tol=1e-6))(matrix, B),
     ):
         np.testing.assert_allclose(x, wanted, atol=1e-5)
-        assert info is None
+        assert info == (0 if solver is gmres else None)
     np.testing.assert_allclose(
         solver(matrix.astype("F"), 1j * B, tol=1e-6)[0], 1j * wanted, atol=1e-5
     )
@@ -58,6 +58,18 @@ def test_gmres_restarts() -> None:
     wanted = np.linalg.solve(A, B)
     found = gmres(A, B, restart=2, maxiter=200, tol=1e-6, solve_method="incremental")[0]
     np.testing.assert_allclose(found, wanted, atol=1e-4)
+
+
+def test_half_a_step_that_is_enough_ends_the_iteration() -> None:
+    matrix = np.float32([[4, 1, 0], [1, 3, 1], [0, 1, 2]])
+    found = bicgstab(matrix, np.float32([1, 2, 3]), tol=0.1)[0]
+    np.testing.assert_allclose(found, [0.17349519, 0.24047044, 1.3192905], rtol=1e-5)
+
+
+def test_gmres_tells_failure() -> None:
+    assert gmres(A, B)[1] == 0
+    assert gmres(A, B * np.nan)[1] == -1
+    assert jx.jit(lambda b: gmres(A, b)[1])(B) == 0
 
 
 @pytest.mark.parametrize("solver", [cg, bicgstab, gmres])

@@ -21,6 +21,7 @@ from jxkernel.numpy.joining import concatenate
 from jxkernel.numpy.linalg.decompositions import qr
 from jxkernel.numpy.linalg.norms import norm
 from jxkernel.numpy.linalg.operands import adjoint
+from jxkernel.numpy.logic import isnan
 from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import ravel, reshape
@@ -129,7 +130,8 @@ def _stabilized(
         s = _sum(r, q, -alpha)
         half = M(s)
         t = A(half)
-        omega = _dot(t, s) / _safe(_dot(t, t))
+        # Where half a step was enough, the other half is not taken.
+        omega = where(_length(s) <= bound, 0, _dot(t, s) / _safe(_dot(t, t)))
         x = _sum(_sum(x, turned, alpha), half, omega)
         # A breakdown cannot be repaired: -1 says so.
         count = where((new == 0) | (alpha == 0), -1, k + 1)
@@ -342,7 +344,7 @@ def gmres(
     maxiter: int | None = None,
     M: Any = None,
     solve_method: str = "batched",
-) -> tuple[Any, None]:
+) -> tuple[Any, Any]:
     """Solve A x = b by the generalized minimal residual method, for any invertible operator.
 
     Args:
@@ -357,7 +359,7 @@ def gmres(
       solve_method: ``"batched"`` or ``"incremental"``: here the same.
 
     Returns:
-      the solution, like ``b``, and None.
+      the solution, like ``b``, and -1 where it is NaN, else 0.
 
     Raises:
       TypeError, ShapeMismatchError: as ``cg``.
@@ -382,4 +384,5 @@ def gmres(
         restart=min(restart, size),
         maxiter=10 * size if maxiter is None else maxiter,
     )
-    return _solved("gmres", method, A, b, x0, M, symmetric=False)
+    solution, _ = _solved("gmres", method, A, b, x0, M, symmetric=False)
+    return solution, where(isnan(_length(solution)), -1, 0)
