@@ -231,6 +231,11 @@ def _remainder(x: Any, y: Any) -> Any:
     return rest if dtype in dtypes.FLOATING else select(eq(y, 0), 0, rest)
 
 
+def _truncated_remainder(x: Any, y: Any) -> Any:
+    rest = ops.rem(x, y)
+    return rest if dtype_of(x) in dtypes.INEXACT else select(eq(y, 0), 0, rest)
+
+
 def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
     if dtype_of(x) in dtypes.FLOATING:
         return _floating_divmod(x, y)
@@ -260,8 +265,8 @@ remainder = binary_function(
 mod = remainder
 fmod = binary_function(
     "fmod",
-    ops.rem,
-    "Return the remainder of x / y that has the sign of x.\n\n"
+    _truncated_remainder,
+    "Return the remainder of x / y that has the sign of x; of integers, 0 for y = 0.\n\n"
     "Raises:\n  TypeError: x or y is complex.",
     example=("jnp.fmod(jnp.array([7, -7]), 3)", "Array([ 1, -1], dtype=int32)"),
     **_not_boolean,

@@ -12,7 +12,7 @@ from jxkernel.core.trace import is_unknown
 from jxkernel.numpy.creation import asarray, canonical_shape, user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.joining import concatenate, stack
-from jxkernel.numpy.promotion import argument_aval, check_arguments
+from jxkernel.numpy.promotion import argument_aval, check_arguments, promote_dtypes
 from jxkernel.numpy.ranges import arange, linspace
 from jxkernel.numpy.shapes import ravel, reshape
 from jxkernel.numpy.taking import nonzero
@@ -184,7 +184,7 @@ class _Mesh:
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
             return _line(key)
-        lines = [_line(part) for part in key]
+        lines = promote_dtypes(self.name, *[_line(part) for part in key])
         grids = meshgrid(*lines, indexing="ij", sparse=self.sparse)
         return list(grids) if self.sparse else stack(grids)
 

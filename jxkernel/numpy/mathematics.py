@@ -24,7 +24,7 @@ from jxkernel.numpy.promotion import (
 from jxkernel.numpy.ufuncs import binary_function, inexact, unary_function
 from jxkernel.ops import bits, exponential, rounding, trigonometric
 from jxkernel.ops.arguments import whole_number
-from jxkernel.ops.arithmetic import add, div, max, mul, neg, square, sub
+from jxkernel.ops.arithmetic import add, div, max, mul, neg, rem, square, sub
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.compare import eq, ge, lt, ne
 from jxkernel.ops.complex import abs as modulus
@@ -370,12 +370,17 @@ def _sinc(x: Any) -> Any:
     """The real function vanishes at both infinities, where sine has no value."""
     angle = mul(x, pi)
     if abstractify(x).dtype in dtypes.COMPLEX:
-        return _finite_sinc(angle)
+        return _finite_sinc(angle, trigonometric.sin(angle))
     far = eq(modulus(angle), np.inf)
-    return select(far, 0, _finite_sinc(select(far, 1, angle)))
+    x, angle = select(far, 1, x), select(far, 1, angle)
+    # The sine of what is left of whole half turns is 0 for whole x.
+    whole = _to_even(x)
+    sine = trigonometric.sin(mul(sub(x, whole), pi))
+    odd = ne(rem(whole, 2), 0)
+    return select(far, 0, _finite_sinc(angle, select(odd, neg(sine), sine)))
 
 
-def _finite_sinc(angle: Any) -> Any:
+def _finite_sinc(angle: Any, sine: Any) -> Any:
     """Near 0 use the series in the angle squared, whose derivatives are right there too."""
     near = lt(modulus(angle), 0.1)
     safe = select(near, 1, angle)
@@ -383,7 +388,7 @@ def _finite_sinc(angle: Any) -> Any:
     series = add(mul(power, 1 / 362880), -1 / 5040)
     for coefficient in (1 / 120, -1 / 6, 1.0):
         series = add(mul(series, power), coefficient)
-    return select(near, series, div(trigonometric.sin(safe), safe))
+    return select(near, series, div(sine, safe))
 
 
 sinc = unary_function(

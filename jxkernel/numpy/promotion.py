@@ -257,8 +257,8 @@ def joint_shape(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]
         ) from None
 
 
-def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """Return the shape that arrays of the given shapes broadcast to.
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """Return the shape that arrays of the given shapes broadcast to; an integer is one size.
 
     Raises:
       ValueError: they do not broadcast.
@@ -266,6 +266,8 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     >>> jnp.broadcast_shapes((4, 1), (3,))
     (4, 3)
     """
+    if any(isinstance(shape, int) for shape in shapes):
+        shapes = tuple((shape,) if isinstance(shape, int) else shape for shape in shapes)
     rank = max(map(len, shapes), default=0)
     result = [1] * rank
     for shape in shapes:

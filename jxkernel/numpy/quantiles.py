@@ -12,7 +12,7 @@ from jxkernel.numpy.creation import full
 from jxkernel.numpy.cumulation import cumsum
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import isinf, isnan
-from jxkernel.numpy.mathematics import ceil, floor
+from jxkernel.numpy.mathematics import ceil, floor, rint
 from jxkernel.numpy.promotion import (
     argument_aval,
     cast,
@@ -65,7 +65,7 @@ def _higher(place: Any) -> tuple[Any, Any]:
 
 
 def _nearest(place: Any) -> tuple[Any, Any]:
-    return ceil(place - 0.5), 0.0  # of two that are as near, the lower
+    return rint(place), 0.0
 
 
 def _midpoint(place: Any) -> tuple[Any, Any]:

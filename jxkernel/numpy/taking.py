@@ -217,14 +217,14 @@ def put_along_axis(
 
     Args:
       arr: an array.
-      indices: integers of the same rank.
+      indices: integers of the same rank; other axes than ``axis`` may have size 1.
       values: what to put there; it broadcasts to ``indices``.
       axis: the axis; None for the flattened array.
       inplace: must be False: arrays do not change.
       mode: what happens out of bounds; values there are dropped where not given.
 
     Raises:
-      ValueError: ``inplace`` is True.
+      ValueError: ``inplace`` is True, or the ranks differ.
 
     >>> x = jnp.array([[1, 2], [3, 4]])
     >>> jnp.put_along_axis(x, jnp.array([[0], [1]]), 9, axis=1, inplace=False)
@@ -239,7 +239,11 @@ def put_along_axis(
         flat = put_along_axis(ravel(arr), ravel(indices), values, 0, False, mode=mode)
         return reshape(flat, shape)
     axis = canonical_axis("put_along_axis", axis, arr.ndim)
-    sizes = np.shape(indices)
+    own = np.shape(indices)
+    if len(own) != arr.ndim:
+        raise ValueError(f"put_along_axis got an array of rank {arr.ndim}, indices of {len(own)}")
+    values = broadcast_to_shape(asarray(values), own)
+    sizes = [n if i != axis and own[i] == 1 else own[i] for i, n in enumerate(arr.shape)]
     grid = [
         reshape(np.arange(n), tuple(n if j == i else 1 for j in range(len(sizes))))
         for i, n in enumerate(sizes)

@@ -92,7 +92,6 @@ RESULTS = {
     "jx.checkpoint(fun=jnp.square)(3).item()": 9,
     # Reductions.
     "[f(LINE > 2, promote_integers=False).dtype.name for f in (jnp.sum, jnp.prod)]": ["int32"] * 2,
-    "jnp.quantile(jnp.arange(4.0), 0.5, method='nearest').item()": 1,
     "jnp.cov(jnp.array([[1.0, 3.0]]), ddof=0.5).item()": pytest.approx(4 / 3),
     "jnp.cov(jnp.array([[1.0, 3.0]]), ddof=3).item()": -2,
     "jnp.cov(jnp.array([[1.0, 3.0]]), rowvar=False).shape": (2, 2),
@@ -104,6 +103,20 @@ RESULTS = {
     "jnp.histogram2d(LINE, LINE, [jnp.array([0.0, 2.5, 4.0]), 2])[0].tolist()": [[2, 1], [0, 2]],
     "jnp.histogram2d(LINE, LINE, [jnp.array([0.0, 5.0]), jnp.array([0.0, 1.0, 4.0])])[0]"
     ".tolist()": [[1, 4]],
+    "jnp.put_along_axis(jnp.zeros((2, 3)), jnp.array([[1, 0]]), jnp.array([[4, 5]]), 1, False)"
+    ".tolist()": [[5, 4, 0], [5, 4, 0]],
+    "jnp.put_along_axis(jnp.zeros((2, 3)), jnp.array([[1], [7]]), 9, 0, False).tolist()": [
+        *([0, 0, 0], [9, 9, 9])
+    ],
+    "(jnp.broadcast_shapes((2, 1), 3), jnp.broadcast_shapes(3))": ((2, 3), (3,)),
+    "[line.dtype.name for line in jnp.ogrid[0:3, 0:1:0.5]]": ["float32"] * 2,
+    "jnp.fmod(jnp.array([3, -3]), 0).tolist()": [0, 0],
+    "jnp.fmod(jnp.array([3, 5], 'uint8'), jnp.array([0, 2], 'uint8')).tolist()": [0, 1],
+    "jnp.sinc(jnp.array([1.0, -2.0, 7.0, 1e30])).tolist()": [0, 0, 0, 0],
+    "jnp.sinc(jnp.array([2.5, -1.5])).tolist()": pytest.approx([2 / 5 / np.pi, -2 / 3 / np.pi]),
+    "jx.grad(jnp.sinc)(3.0).item()": pytest.approx(-1 / 3),
+    "jx.grad(jx.grad(jnp.sinc))(3.0).item()": pytest.approx(2 / 9),
+    "jnp.asarray([1, 2], copy=False).tolist()": [1, 2],
     # Contractions and draws.
     "jnp.einsum('ij->i', jnp.array([[True, False], [False, False]])).tolist()": [True, False],
     "jnp.einsum('ij,k->k', jnp.array([[True, False]]), jnp.array([True, False])).tolist()": [
@@ -153,6 +166,8 @@ ERRORS = {
     "jnp.float32(1).view(np.complex64)": ValueError,
     "jnp.complex64(1).view(np.float32)": ValueError,
     "LINE.at[0].apply(3)": TypeError,
+    "jnp.put_along_axis(CUBE, jnp.array([0]), 1, 0, False)": ValueError,
+    "jnp.put_along_axis(CUBE[0], jnp.zeros((1, 1), int), jnp.ones((1, 4)), 0, False)": ValueError,
     "jnp.array([1.0]).choose([1, 2])": ValueError,
     "jnp.array([True]).choose([1, 2])": ValueError,
     "jnp.sum(LINE, where=LINE)": ValueError,
