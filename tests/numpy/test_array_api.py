@@ -74,6 +74,9 @@ def test_numpy_reads_arrays_by_its_protocols():
     assert np.asarray(memoryview(x)).tolist() == [0, 1, 2]
     with pytest.raises(ValueError, match="copy=False forbids"):
         x.__array__(np.float64, copy=False)
+    assert jnp.asarray(x, copy=False) is x
+    with pytest.raises(ValueError, match="must be copied to the device"):
+        jnp.asarray([1, 2], copy=False)
     # NumPy leaves the operation to us.
     assert isinstance(np.ones(3) * x, jx.Array)
     assert isinstance(np.float32(2) + x, jx.Array)
