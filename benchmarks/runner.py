@@ -14,7 +14,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from benchmarks import growth, startup, watching
-from benchmarks.metric import Metric, repeated
+from benchmarks.metric import repeated
 from benchmarks.processes import (
     Peer,
     Worker,
@@ -26,7 +26,7 @@ from benchmarks.processes import (
 )
 from benchmarks.report import exponent_text, megabytes, seconds_text
 from benchmarks.results import Row, Section
-from benchmarks.worker import FAMILIES
+from benchmarks.worker import FAMILIES, ON_ONE_CORE
 
 __all__ = ["TITLES", "Plan", "run", "setting"]
 
@@ -84,14 +84,16 @@ def _section(plan: Plan, family: str) -> Section:
     if plan.instructions:
         _say(f"{TITLES[family]}: instructions")
         _take_round(plan, family, ["instructions"], rows)
-    return Section(TITLES[family], _note(FAMILIES[family], [*rows.values()]), list(rows.values()))
+    return Section(TITLES[family], _note(family, [*rows.values()]), list(rows.values()))
 
 
-def _note(metrics: Sequence[Metric], rows: Sequence[Row]) -> str:
-    lengths = sorted({metric.operations for metric in metrics} - {1})
+def _note(family: str, rows: Sequence[Row]) -> str:
+    where = ", on one core" if family in ON_ONE_CORE else ""
+    lengths = sorted({metric.operations for metric in FAMILIES[family]} - {1})
     if not lengths:
-        return f"Figures of one run; {_middle(rows)}."
-    return f"Figures per operation, in programs of {', '.join(map(str, lengths))} operations."
+        return f"Figures of one run{where}; {_middle(rows)}."
+    programs = f"programs of {', '.join(map(str, lengths))} operations"
+    return f"Figures per operation, in {programs}{where}."
 
 
 def _middle(rows: Sequence[Row]) -> str:

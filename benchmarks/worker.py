@@ -6,6 +6,7 @@ of figure and the name of a metric; each line that it writes is the answer, a JS
 """
 
 import json
+import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ from benchmarks import calls, devices, dispatch, eager, growth, large, programs,
 from benchmarks.library import Library, load
 from benchmarks.metric import Metric, Timer, Work, count_calls, instructions_per_run
 
-__all__ = ["FAMILIES", "main"]
+__all__ = ["FAMILIES", "ON_ONE_CORE", "main"]
 
 FAMILIES: dict[str, Sequence[Metric]] = {
     "tracing": tracing.METRICS,
@@ -28,6 +29,14 @@ FAMILIES: dict[str, Sequence[Metric]] = {
     "eager-calls": calls.EAGER,
     "jitted-calls": calls.JITTED,
 }
+
+
+ON_ONE_CORE = {"tracing", "dispatch", "eager", "eager-calls", "jitted-calls"}
+"""Families whose rows are short: on one core, the same for both libraries, they are steadier.
+
+On two, a row of microseconds took up to half as long again whenever its process had been moved, or
+had the slower core.
+"""
 
 
 def _measures(library: Library, family: str) -> dict[str, Callable[[str], float]]:
@@ -66,6 +75,8 @@ def _answer(measure: Callable[[str], float], name: str) -> dict[str, Any]:
 
 def main(library_name: str, family: str) -> None:
     """Answer requests until there are no more."""
+    if family in ON_ONE_CORE and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     measures = _measures(load(library_name), family)
     for line in sys.stdin:
         kind, name = line.rstrip("\n").split(" ", 1)

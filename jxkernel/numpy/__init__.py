@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from jxkernel.numpy import linalg as linalg
     from jxkernel.numpy.bit_packing import *  # noqa: F403
     from jxkernel.numpy.convolutions import *  # noqa: F403
+    from jxkernel.numpy.cross_products import *  # noqa: F403
     from jxkernel.numpy.divisors import *  # noqa: F403
     from jxkernel.numpy.fitting import *  # noqa: F403
     from jxkernel.numpy.floating_parts import *  # noqa: F403
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
 _LATE_NAMES = {
     "bit_packing": "packbits unpackbits",
     "convolutions": "convolve correlate",
+    "cross_products": "cross",
     "divisors": "gcd lcm",
     "fitting": "poly polyfit roots",
     "floating_parts": "frexp ldexp spacing",

@@ -30,6 +30,9 @@ from jxkernel.ops.rounding import floor
 
 __all__ = ["arange", "geomspace", "linspace", "logspace"]
 
+_COUNTING = frozenset(map(np.dtype, (np.float32, np.float64)))
+"""Floating dtypes in which a device counts from 0 as exactly as the host does."""
+
 
 @fused(static=("size", "dtype"))
 def _counted(start: Any, step: Any, size: int, dtype: Any) -> Any:
@@ -96,6 +99,8 @@ def _range(first: Any, last: Any, distance: Any, size: Any, dtype: Any) -> Any:
         if first == 0 and distance == 1:
             return _counted_from_zero(size, dtype)
         return _counted(dtype.type(first), dtype.type(distance), size, dtype)
+    if dtype in _COUNTING and first == 0 and distance == 1:
+        return _counted_from_zero(size, dtype)
     # Floats are counted in double precision on the host, and rounded once.
     return asarray(np.arange(first, last, distance)[:size], dtype)
 

@@ -1,7 +1,8 @@
 """Lowering of cumulative operations: a loop over positions, or a windowed reduction.
 
 XLA compiles the loop to native code that updates the result in place, at a few nanoseconds per
-position, and vectorises its body over the other axes.
+position, and vectorises its body over the other axes.  To begin a loop takes it longer than the
+quadratic work of a windowed reduction of a few numbers.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,6 +26,9 @@ _BLOCK = 1024
 
 _LARGE = 1 << 16
 """From this size on, moving the axis to the front costs less than strided access to it."""
+
+_FEW = 512
+"""Up to that many additions a windowed reduction takes less time than a loop begins in."""
 
 _INT = np.dtype(np.int32)
 
@@ -116,6 +120,8 @@ def lower_cumulative(
 def _by_loops(work: _Cumulation, x: Any, shape: tuple[int, ...], axis: int, reverse: bool) -> Any:
     if any(map(is_symbolic, shape)):
         return _loop(work, x, shape, axis, reverse)
+    if prod(shape) * shape[axis] <= _FEW:
+        return _by_windows(work, x, shape, axis, reverse)
     if shape[axis] > _BLOCK:
         return _by_blocks(work, x, shape, axis, reverse)
     if axis and prod(shape) >= _LARGE:

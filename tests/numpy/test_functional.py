@@ -89,3 +89,11 @@ def test_grids_are_those_of_numpy(pick):
     for a, b in zip(found, wanted, strict=True):
         assert a.shape == b.shape
         np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def test_arange_of_floats_counts_on_the_device_where_that_is_exact():
+    counted = jx.make_jaxpr(lambda x: jnp.arange(4.0) + x)(np.float32(1))
+    assert [eqn.primitive.name for eqn in counted.jaxpr.eqns] == ["iota", "add"]
+    far = 2.0**24 + 5
+    np.testing.assert_array_equal(jnp.arange(far)[-9:], np.arange(far, dtype=np.float32)[-9:])
+    np.testing.assert_array_equal(jnp.arange(0.0, 0.9, 0.3), np.arange(0.0, 0.9, 0.3, np.float32))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel.errors import ShapeMismatchError
-from jxkernel.numpy import contractions, matrices
+from jxkernel.numpy import contractions, cross_products, matrices
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.linalg.operands import check_matrices
 from jxkernel.numpy.linalg.solutions import inv
@@ -135,7 +135,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
             raise ValueError(
                 f"cross takes vectors of 3 elements along axis {axis}, got {aval.shape}"
             )
-    return contractions.cross(x1, x2, axis=axis)
+    return cross_products.cross(x1, x2, axis=axis)
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
