@@ -215,6 +215,7 @@ class JitState:
             compiler_options=self.options.compiler_options,
             function_id=function_number(self.fun),
             on_further=partial(self._tell_miss, call, entry.avals, len(args), "memory"),
+            names=partial(leaf_names, self.fun, call),
         )
         outs = executable.call(call.flat, committed=committed)
         fastpath = executable.fastpath(entry.out_tree, committed=committed)
@@ -459,7 +460,8 @@ def jit(
       out_shardings: the same for the results; where it says nothing XLA decides.
       static_argnums: positions of arguments that are constants of the trace: any hashable value.
       static_argnames: their names; each of the two is completed from the other.
-      donate_argnums: positions of arguments whose buffers results may reuse; they are deleted.
+      donate_argnums: positions of arguments whose buffers results reuse, on every platform; they
+        are deleted, or kept with a warning where no result fits.
       donate_argnames: their names.
       keep_unused: whether arguments that the function never reads stay parameters.
       device: an older argument: the device to run on, committing the results to it.

@@ -18,6 +18,7 @@ from jxkernel._jaxlib import (
     trace_context,
 )
 from jxkernel.compile.disk_cache import load_or_compile
+from jxkernel.compile.donation import warn_of_unusable
 from jxkernel.compile.executions import report_execution
 from jxkernel.compile.logs import logged
 from jxkernel.compile.nonfinite import checking_results, report_nonfinite
@@ -361,6 +362,7 @@ def executable_for(
     compiler_options: tuple[tuple[str, Any], ...] = (),
     function_id: int = 0,
     on_further: Callable[[], object] | None = None,
+    names: Callable[[], Sequence[str]] | None = None,
 ) -> Executable:
     """Return the executable of a program on a device or a placement, made on first use.
 
@@ -373,6 +375,7 @@ def executable_for(
       compiler_options: XLA options by name.
       function_id: the number of the function object, for events.
       on_further: called before a program that has executables already gets another one.
+      names: a function that returns a name for each argument, for warnings.
     """
     key = ("executable", target, donated, keep_unused, compiler_options, trace_context())
     found = closed.derived.get(key)
@@ -392,6 +395,7 @@ def executable_for(
                     partitioning=target if type(target) is Placement else None,
                 )
                 span.set(ops=len(closed.eqns))
+            warn_of_unusable(lowered, closed.in_avals, names)
             compilation = Compilation(lowered, target, compiler_options)
         found = _finished(compilation, closed, target, compiler_options, key, function_id)
         closed.derived[key] = found

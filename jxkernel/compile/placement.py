@@ -6,7 +6,7 @@ A call runs on a mesh when an argument lies on one, when the program itself spea
 device itself, and nothing here costs more than looking at the arguments.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import permutations
 from math import prod
 from typing import Any
@@ -131,7 +131,9 @@ def placement_for(
         for given, arg in zip(asked, args, strict=True)
     ]
     involved = [sharding for sharding in (*placed, *wanted_results) if sharding is not None]
-    mesh = _of_types(closed, mesh_of(closed), _mesh_among(involved, wanted))
+    among = _mesh_among(involved, wanted)
+    own = _named_mesh(closed) or (_constant_mesh(closed) if among is None else None)
+    mesh = _of_types(closed, own, among)
     if mesh is None:
         device = involved[0]._device if involved else wanted
         for sharding in involved:
@@ -139,7 +141,7 @@ def placement_for(
                 raise _incompatible(args, _side(placed, [device]), _side(placed, sharding))
         return (default_device(), False) if device is None else (device, True)
     for sharding in involved:
-        if sharding.device_set != set(mesh.device_tuple):
+        if tuple(sharding._device_assignment) != mesh.device_tuple:
             other = _side(placed, sharding)
             raise _incompatible(args, _side(placed, mesh.device_tuple, other[0]), other)
     avals = closed.in_avals
@@ -222,10 +224,26 @@ def _on_mesh(sharding: Any, mesh: Mesh, rank: int) -> NamedSharding:
 
 
 def mesh_of(closed: ClosedJaxpr) -> Mesh | None:
-    """Return the mesh with devices that a program speaks of, or None."""
-    found = closed.derived.get("mesh", closed)
+    """Return the mesh with devices that a program or a constant of it speaks of, or None."""
+    return _named_mesh(closed) or _constant_mesh(closed)
+
+
+def _named_mesh(closed: ClosedJaxpr) -> Mesh | None:
+    """Return the mesh that an equation names, which binds every call of the program."""
+    return _remembered(closed, "mesh", _mesh_of_eqns)
+
+
+def _constant_mesh(closed: ClosedJaxpr) -> Mesh | None:
+    """Return the mesh that a constant lies on; constants go where the arguments of a call are."""
+    return _remembered(closed, "mesh of constants", _mesh_of_constants)
+
+
+def _remembered(
+    closed: ClosedJaxpr, key: str, search: Callable[[ClosedJaxpr], Mesh | None]
+) -> Mesh | None:
+    found = closed.derived.get(key, closed)
     if found is closed:
-        found = closed.derived["mesh"] = _search(closed)
+        found = closed.derived[key] = search(closed)
     return found
 
 
@@ -245,10 +263,7 @@ def preferred(closed: ClosedJaxpr, mesh: Mesh) -> list[NamedSharding]:
     return found
 
 
-def _search(closed: ClosedJaxpr) -> Mesh | None:
-    for const in closed.consts:
-        if type(const) is ArrayImpl and not is_single(const._sharding):
-            return const._sharding.mesh
+def _mesh_of_eqns(closed: ClosedJaxpr) -> Mesh | None:
     for eqn in closed.eqns:
         if "mesh" in eqn.params and isinstance(eqn.params["mesh"], Mesh):
             return eqn.params["mesh"]
@@ -256,10 +271,18 @@ def _search(closed: ClosedJaxpr) -> Mesh | None:
         if isinstance(sharding, NamedSharding) and isinstance(sharding.mesh, Mesh):
             return sharding.mesh
         for inner in subjaxprs(eqn.params):
-            found = mesh_of(inner)
+            found = _named_mesh(inner)
             if found is not None:
                 return found
     return None
+
+
+def _mesh_of_constants(closed: ClosedJaxpr) -> Mesh | None:
+    for const in closed.consts:
+        if type(const) is ArrayImpl and not is_single(const._sharding):
+            return const._sharding.mesh
+    inner = [_constant_mesh(one) for eqn in closed.eqns for one in subjaxprs(eqn.params)]
+    return next((mesh for mesh in inner if mesh is not None), None)
 
 
 def devices_of(target: Any) -> tuple[Any, ...]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from jxkernel import events, tree
 from jxkernel._jaxlib import JaxRuntimeError, computation_of, module_cost, pjit
+from jxkernel.compile.donation import warn_of_unusable
 from jxkernel.compile.executable import (
     Executable,
     FastpathData,
@@ -230,7 +231,7 @@ class Traced(_Stage):
         about = {"fun": self.fun_name, "function_id": self.options.function_id}
         with events.span(events.Lowered, **about) as span:
             span.set(ops=len(self.jaxpr.eqns))
-            return lower_program(
+            lowered = lower_program(
                 self.jaxpr,
                 name=self.fun_name,
                 platform=platform,
@@ -238,6 +239,8 @@ class Traced(_Stage):
                 keep_unused=self.options.keep_unused,
                 partitioning=target if type(target) is Placement else None,
             )
+        warn_of_unusable(lowered, self.jaxpr.in_avals, self.options.names)
+        return lowered
 
     def __repr__(self) -> str:
         return f"Traced({self.fun_name}, {len(self.jaxpr.eqns)} equations)"

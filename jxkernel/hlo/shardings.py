@@ -26,7 +26,7 @@ def axis_text(name: Any) -> str:
     return f'"{text}"'
 
 
-def mesh_attribute(axes: Sequence[tuple[Any, int]], device_ids: Sequence[int] | None) -> Any:
+def mesh_attribute(axes: Sequence[tuple[Any, int]], device_ids: Sequence[int] | None = None) -> Any:
     """Return a mesh: named axes with sizes, over devices in order unless ids say otherwise."""
     _register()
     inside = ", ".join(f"{axis_text(name)}={size}" for name, size in axes)

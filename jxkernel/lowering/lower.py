@@ -7,6 +7,7 @@ an object per equation costs as much as the operation itself.
 """
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, Protocol
 
 import numpy as np
@@ -373,8 +374,9 @@ def lower_program(
     kept = tuple(index for index, keep in enumerate(used) if keep)
     donate = [False] * len(jaxpr.constvars) + list(donated or [False] * len(jaxpr.invars))
     in_avals = [variables[index].aval for index in kept]
+    unusable: list[int] = []
     if partitioning is None:
-        arguments = _aliases(in_avals, [donate[index] for index in kept], jaxpr.out_avals)
+        arguments, unusable = _aliases(in_avals, [donate[index] for index in kept], jaxpr.out_avals)
         results = None
     else:
         arguments, results = partitioned_signature(
@@ -407,6 +409,7 @@ def lower_program(
         kept,
         platform,
         tuple(state.callbacks),
+        tuple([kept[place] - len(jaxpr.constvars) for place in unusable]),
         takes_token=ordered,
         gives_token=effects,
     )
@@ -414,21 +417,43 @@ def lower_program(
 
 def _aliases(
     in_avals: Sequence[ShapedArray], donated: Sequence[bool], out_avals: Sequence[ShapedArray]
-) -> list[dict[str, Any]]:
-    """Give each donated argument a result of the same type to live on in, where there is one."""
+) -> tuple[list[dict[str, Any]], list[int]]:
+    """Give each donated argument a result of the same type to live on in, where there is one.
+
+    XLA may put other results of as many bytes into the buffers that are left.
+
+    Returns:
+      the attributes of all arguments, and which donated arguments' buffers fit no result.
+    """
     free: dict[tuple[Any, Any], list[int]] = {}
     for index, aval in enumerate(out_avals):
         free.setdefault((aval.shape, aval.dtype), []).append(index)
     attributes: list[dict[str, Any]] = []
-    for aval, donate in zip(in_avals, donated, strict=True):
+    donors: list[int] = []
+    for place, (aval, donate) in enumerate(zip(in_avals, donated, strict=True)):
         candidates = free.get((aval.shape, aval.dtype)) if donate else None
         if candidates:
             attributes.append({"tf.aliasing_output": hlo.i32_attr(candidates.pop(0))})
         elif donate:
             attributes.append({"jax.buffer_donor": hlo.bool_attr(True)})
+            donors.append(place)
         else:
             attributes.append({})
-    return attributes
+    if not donors:
+        return attributes, []
+    left = [_bytes_of(out_avals[index]) for places in free.values() for index in places]
+    unusable: list[int] = []
+    for place in donors:
+        size = _bytes_of(in_avals[place])
+        if size in left:
+            left.remove(size)
+        else:
+            unusable.append(place)
+    return attributes, unusable
+
+
+def _bytes_of(aval: ShapedArray) -> int:
+    return prod(aval.shape) * aval.dtype.itemsize
 
 
 def module_name(name: str) -> str:

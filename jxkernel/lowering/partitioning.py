@@ -66,7 +66,7 @@ class Meshes:
         """Return the symbol of a mesh.
 
         Raises:
-          ValueError: its devices are not those of the module.
+          ValueError: its devices, in their order, are not those of the module.
         """
         axes, devices = (mesh.axis_names, mesh.axis_sizes), getattr(mesh, "device_tuple", None)
         key = (axes, devices)
@@ -75,28 +75,23 @@ class Meshes:
             same = [symbol for (known, _), symbol in self._symbols.items() if known == axes]
             found = next(iter(same), None)
         if found is None:
+            self._check_devices(devices)
             found = f"{_FIRST}_{len(self._symbols)}" if self._symbols else _FIRST
-            attribute = hlo.mesh_attribute(mesh.shape_tuple, self._order(mesh))
-            self._builder.declare_mesh(found, attribute)
+            self._builder.declare_mesh(found, hlo.mesh_attribute(mesh.shape_tuple))
             self._symbols[key] = found
         return found
 
-    def _order(self, mesh: Any) -> list[int] | None:
-        """Return the numbers of the mesh's devices in the module, None where they ascend."""
-        devices = getattr(mesh, "device_tuple", None)
+    def _check_devices(self, devices: tuple[Any, ...] | None) -> None:
+        """Check that the devices of a mesh are the module's, which those of the first become."""
         if devices is None:
-            return None
+            return
         first = self._devices = self._devices or devices
-        if devices == first:
-            return None
-        numbers = {device: number for number, device in enumerate(first)}
-        if set(numbers) != set(devices):
+        if devices != first:
             raise ValueError(
                 "Received incompatible devices for jitted computation: a sharding is over "
                 f"{[d.id for d in devices]} and the computation over "
                 f"{[d.id for d in first]}"
             )
-        return [numbers[device] for device in devices]
 
     def on_first_device(self, results: int) -> dict[str, Any]:
         """Return the attributes of an operation that one device carries out for all."""

@@ -19,6 +19,7 @@ class LoweredProgram:
       platform: the platform whose rules were used.
       callbacks: host functions, in the order of their indices in the module; objects of this
         process, so a module that has some means nothing to another.
+      unusable: indices of the donated arguments in whose buffers no result fits.
       takes_token: whether ``main`` takes, last, the token of the ordered program before it.
       gives_token: whether ``main`` gives, last, a token that exists when its effects are over.
     """
@@ -28,6 +29,7 @@ class LoweredProgram:
     kept: tuple[int, ...]
     platform: str
     callbacks: tuple[Any, ...] = ()
+    unusable: tuple[int, ...] = ()
     takes_token: bool = False
     gives_token: bool = False
 

@@ -26,8 +26,8 @@ from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.precision import (
     Canonical,
     PrecisionLike,
+    arithmetic,
     canonical_precision,
-    precision_attributes,
 )
 from jxkernel.ops.structural import joint_weak_type, multilinear_jvp, zero_cotangents
 
@@ -171,19 +171,24 @@ def _dot_general_lower(
     preferred_element_type: Any,
 ) -> Any:
     lhs, rhs = context.avals_in
-    if lhs.dtype != rhs.dtype:
-        common = dtypes.promote_types(lhs.dtype, rhs.dtype)
-        x, y = (_converted(context, v, a, common) for v, a in ((x, lhs), (y, rhs)))
+    how = arithmetic(precision, (lhs.dtype, rhs.dtype), context.module.platform)
+    x, y = (
+        _converted(context, value, aval.shape, aval.dtype, dtype)
+        for value, aval, dtype in zip((x, y), (lhs, rhs), how.operands, strict=True)
+    )
+    numbers = hlo.dot_dimension_numbers(*dimension_numbers)
+    attributes = {**how.attributes, "dot_dimension_numbers": numbers}
     out = context.avals_out[0]
-    attributes = precision_attributes(precision, (lhs.dtype, rhs.dtype), out.dtype)
-    attributes["dot_dimension_numbers"] = hlo.dot_dimension_numbers(*dimension_numbers)
-    return context.value("stablehlo.dot_general", context.out_type, (x, y), attributes)
+    dtype = how.result or out.dtype
+    kind = hlo.tensor_type(out.shape, dtype)
+    product = context.value("stablehlo.dot_general", kind, (x, y), attributes)
+    return _converted(context, product, out.shape, dtype, out.dtype)
 
 
-def _converted(context: Any, value: Any, aval: ShapedArray, dtype: Any) -> Any:
-    if aval.dtype == dtype:
+def _converted(context: Any, value: Any, shape: Any, dtype: Any, wanted: Any) -> Any:
+    if dtype == wanted:
         return value
-    return context.value("stablehlo.convert", hlo.tensor_type(aval.shape, dtype), (value,))
+    return context.value("stablehlo.convert", hlo.tensor_type(shape, wanted), (value,))
 
 
 dot_general_p.define(jvp=multilinear_jvp(dot_general_p))

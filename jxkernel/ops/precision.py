@@ -138,48 +138,147 @@ def _one(name: str, precision: Any) -> Precision:
 
 
 _ELEMENTS = {"BF16": "bf16", "F16": "f16", "F32": "f32", "F64": "f64", "TF32": "tf32"}
-_COMPONENTS = {"X3": (2, 3), "X6": (3, 6), "X9": (3, 9)}
+_PRODUCTS = {"X3": 3, "X6": 6, "X9": 9}
+_ON_CPU = (
+    *("F16_F16_F16", "BF16_BF16_F32", "BF16_BF16_F32_X3", "BF16_BF16_F32_X6"),
+    *("F32_F32_F32", "F64_F64_F64"),
+)
+"""The algorithms that XLA has for CPUs."""
 
 
-def _parts_of_preset(
-    preset: DotAlgorithmPreset, dtypes_in: tuple[Any, Any], accumulate: Any
-) -> tuple[Any, ...]:
-    words = preset.name.split("_")
-    if words[0] == "ANY":
-        left, right = (_element_text(dtype) for dtype in dtypes_in)
-        total = _element_text(accumulate) if preset.name.split("_")[4] == "ANY" else "f32"
-        return left, right, total, 1, 1, 1, words[-1] == "ACCUM"
+class _Steps(NamedTuple):
+    """An algorithm in the words of ``#stablehlo.dot_algorithm``."""
+
+    lhs: str
+    rhs: str
+    total: str
+    lhs_parts: int = 1
+    rhs_parts: int = 1
+    products: int = 1
+    imprecise: bool = False
+
+    def text(self) -> str:
+        """Return the attribute as text."""
+        return (
+            f"#stablehlo.dot_algorithm<lhs_precision_type = {self.lhs}, "
+            f"rhs_precision_type = {self.rhs}, accumulation_type = {self.total}, "
+            f"lhs_component_count = {self.lhs_parts}, rhs_component_count = {self.rhs_parts}, "
+            f"num_primitive_operations = {self.products}, "
+            f"allow_imprecise_accumulation = {'true' if self.imprecise else 'false'}>"
+        )
+
+
+def _preset_steps(name: str) -> _Steps:
+    words = name.split("_")
     left, right, total = (_ELEMENTS[word] for word in words[:3])
-    parts, products = _COMPONENTS.get(words[-1], (1, 1))
-    return left, right, total, parts, parts, products, False
+    return _Steps(left, right, total, products=_PRODUCTS.get(words[-1], 1))
+
+
+_STEPS = {
+    preset.name: _preset_steps(preset.name)
+    for preset in DotAlgorithmPreset
+    if not preset.name.startswith(("ANY", "DEFAULT"))
+}
+"""The steps of the presets that do not depend on the operands."""
 
 
 def _element_text(dtype: Any) -> str:
     return str(hlo.element_type(np.dtype(dtypes.as_dtype(dtype))))
 
 
-def algorithm_attribute(algorithm: Algorithm, dtypes_in: tuple[Any, Any], accumulate: Any) -> Any:
-    """Return the ``#stablehlo.dot_algorithm`` attribute of an algorithm."""
+def _is_eight_bits(element: str) -> bool:
+    return element.lower().startswith("f8")
+
+
+def _steps_of(algorithm: Algorithm, dtypes_in: tuple[Any, Any], platform: str) -> _Steps:
+    """Return the steps of an algorithm that a platform knows.
+
+    Raises:
+      ValueError: it knows none such, or the operands are not what the algorithm is for.
+    """
+    known = _ON_CPU if platform == "cpu" else tuple(DotAlgorithmPreset.__members__)[1:]
     if isinstance(algorithm, DotAlgorithmPreset):
-        parts = _parts_of_preset(algorithm, dtypes_in, accumulate)
-    else:
-        parts = (*(_element_text(dtype) for dtype in algorithm[:3]), *algorithm[3:])
-    left, right, total, left_parts, right_parts, products, imprecise = parts
-    return hlo.parse_attribute(
-        f"#stablehlo.dot_algorithm<lhs_precision_type = {left}, rhs_precision_type = {right}, "
-        f"accumulation_type = {total}, lhs_component_count = {left_parts}, "
-        f"rhs_component_count = {right_parts}, num_primitive_operations = {products}, "
-        f"allow_imprecise_accumulation = {'true' if imprecise else 'false'}>"
+        if algorithm.name not in known:
+            raise _unknown(algorithm, known, platform)
+        return _STEPS.get(algorithm.name) or _eight_bit_steps(algorithm, dtypes_in)
+    left, right, total = (_element_text(dtype) for dtype in algorithm[:3])
+    steps = _Steps(left, right, total, *algorithm[3:])
+    of_eight_bits = platform != "cpu" and _is_eight_bits(left) and _is_eight_bits(right)
+    if steps in [_STEPS.get(name) for name in known] or (
+        of_eight_bits and steps._replace(imprecise=False) == _Steps(left, right, "f32")
+    ):
+        return steps
+    raise _unknown(algorithm, known, platform)
+
+
+def _eight_bit_steps(preset: DotAlgorithmPreset, dtypes_in: tuple[Any, Any]) -> _Steps:
+    left, right = (_element_text(dtype) for dtype in dtypes_in)
+    if not (_is_eight_bits(left) and _is_eight_bits(right)):
+        raise ValueError(
+            f"dot_general with {preset!r} takes operands of 8-bit floating dtypes, got {left} and "
+            f"{right}"
+        )
+    return _Steps(left, right, "f32", imprecise=preset.name.endswith("ACCUM"))
+
+
+def _unknown(algorithm: Algorithm, known: tuple[str, ...], platform: str) -> ValueError:
+    return ValueError(
+        f"dot_general with the algorithm {algorithm!r} is not supported on platform {platform!r}, "
+        f"which knows DotAlgorithmPreset.DEFAULT, {', '.join(known)}"
     )
 
 
-def precision_attributes(
-    precision: Canonical, dtypes_in: tuple[Any, Any], accumulate: Any
-) -> dict[str, Any]:
-    """Return the attributes that a ``stablehlo.dot_general`` gets for a precision."""
-    if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
-        default = hlo.precision_config(("DEFAULT", "DEFAULT"))
-        algorithm = algorithm_attribute(precision, dtypes_in, accumulate)
-        return {"precision_config": default, "algorithm": algorithm}
-    names = ("DEFAULT", "DEFAULT") if precision is None else tuple(p.name for p in precision)
-    return {"precision_config": hlo.precision_config((names[0], names[-1]))}
+def _stored(element: str, products: int, dtype: Any) -> Any:
+    """Return the dtype in which an operand of a dtype is handed to an algorithm."""
+    if products > 1 or element in ("tf32", "f32"):
+        return np.dtype(np.float32)
+    if element == "bf16":
+        return dtype if dtype == np.float32 else dtypes.as_dtype("bfloat16")
+    return {"f16": np.dtype(np.float16), "f64": np.dtype(np.float64)}.get(element, dtype)
+
+
+class Arithmetic(NamedTuple):
+    """How ``stablehlo.dot_general`` is to multiply.
+
+    Attributes:
+      operands: the dtypes it takes.
+      result: the dtype it gives; None for that of the result.
+      attributes: its attributes.
+    """
+
+    operands: tuple[Any, Any]
+    result: Any
+    attributes: dict[str, Any]
+
+
+def arithmetic(precision: Canonical, dtypes_in: tuple[Any, Any], platform: str) -> Arithmetic:
+    """Return how operands of two dtypes are multiplied with a precision.
+
+    Raises:
+      ValueError: the platform does not know the algorithm.
+    """
+    if not isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
+        names = ("DEFAULT", "DEFAULT") if precision is None else tuple(p.name for p in precision)
+        common = dtypes_in[0]
+        if dtypes_in[0] != dtypes_in[1]:
+            common = dtypes.promote_types(*dtypes_in)
+        config = hlo.precision_config((names[0], names[-1]))
+        return Arithmetic((common, common), None, {"precision_config": config})
+    if any(np.dtype(dtype).kind == "c" for dtype in dtypes_in):
+        raise ValueError(
+            f"dot_general with the algorithm {precision!r} takes real operands, got complex ones: "
+            "leave the precision out, or multiply real and imaginary parts"
+        )
+    steps = _steps_of(precision, dtypes_in, platform)
+    left, right = dtypes_in
+    operands = (
+        _stored(steps.lhs, steps.products, left),
+        _stored(steps.rhs, steps.products, right),
+    )
+    totals = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
+    total = np.dtype(totals.get(steps.total) or dtypes.as_dtype("bfloat16"))
+    attributes = {
+        "precision_config": hlo.precision_config(("DEFAULT", "DEFAULT")),
+        "algorithm": hlo.parse_attribute(steps.text()),
+    }
+    return Arithmetic(operands, total, attributes)

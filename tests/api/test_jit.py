@@ -203,6 +203,19 @@ def test_donated_arguments_are_deleted_and_named_when_used_again():
         np.asarray(x)
 
 
+def test_a_donated_argument_that_no_result_fits_warns_once_and_stays():
+    fun = jx.jit(lambda p, x: {"sum": p["w"].sum(), "x": x + 1.0}, donate_argnums=(0, 1))
+    given = {"w": jx.numpy.arange(8.0)}
+    words = r"not usable: p\['w'\] of type f32\[8\]\. No result of <lambda>.*donate_argnums"
+    with pytest.warns(UserWarning, match=words) as seen:
+        fun(given, jx.numpy.arange(3.0))
+    assert [warning.filename for warning in seen] == [__file__]
+    assert not given["w"].is_deleted()
+    fun(given, jx.numpy.arange(3.0))
+    with pytest.warns(UserWarning, match=r"p\['w'\] of type f32\[5\]"):
+        fun.lower({"w": jx.numpy.arange(5.0)}, jx.numpy.arange(3.0))
+
+
 def test_captured_arrays_are_constants_snapshotted_at_the_trace():
     captured = X.copy()
     on_device = jx.device_put(X)

@@ -71,9 +71,36 @@ def test_results_along_part_of_an_axis_come_whole(mesh, eight_devices):
 
 def test_meshes_over_the_same_devices_may_meet(mesh, eight_devices, rows):
     flat = jx.device_put(DATA, over(Mesh(eight_devices, "z"), "z"))
-    turned = jx.device_put(DATA, over(Mesh(mesh.devices[::-1], ("x", "y")), "x"))
     np.testing.assert_allclose(jx.jit(jnp.add)(rows, flat), 2 * DATA)
-    np.testing.assert_allclose(rows + turned, 2 * DATA)
+
+
+def test_the_same_devices_in_another_order_are_refused(mesh, rows):
+    turned_mesh = Mesh(mesh.devices[::-1], ("x", "y"))
+    turned = jx.device_put(DATA, over(turned_mesh, "x"))
+    both = r"incompatible devices.*\[0, 1, 2, 3, 4, 5, 6, 7\].*\[6, 7, 4, 5, 2, 3, 0, 1\]"
+    inside = jx.jit(lambda v: lax.with_sharding_constraint(v, over(mesh, "x")))
+    two = jx.jit(lambda v: lax.with_sharding_constraint(inside(v), over(turned_mesh, "y")))
+    doubled = jx.jit(lambda v: v * 2, out_shardings=over(mesh))
+    mapped = jx.shard_map(lambda v: v, mesh=mesh, in_specs=P("x"), out_specs=P("x"))
+    for call in (jnp.add, jx.jit(jnp.add), lambda a, b: jnp.concatenate([a, b])):
+        with pytest.raises(ValueError, match=both):
+            call(rows, turned)
+    for call in (inside, mapped, jx.jit(mapped)):
+        with pytest.raises(ValueError, match="incompatible devices"):
+            call(turned)
+    with pytest.raises(ValueError, match="incompatible devices"):
+        doubled(turned)
+    with pytest.raises(ValueError, match="incompatible devices"):
+        two(DATA)
+    moved = jx.device_put(turned, rows.sharding)
+    np.testing.assert_allclose(rows + moved, 2 * DATA)
+
+
+def test_a_constant_over_devices_in_another_order_goes_to_the_arguments(mesh, rows):
+    turned = jx.device_put(DATA, over(Mesh(mesh.devices[::-1], ("x", "y")), "x"))
+    out = jx.jit(lambda v: v + turned)(rows)
+    np.testing.assert_allclose(out, 2 * DATA)
+    assert out.sharding.mesh == mesh
 
 
 def test_in_and_out_shardings_place_arguments_and_results(mesh):

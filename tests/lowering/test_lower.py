@@ -40,6 +40,21 @@ def test_a_donated_argument_without_a_result_of_its_type_is_marked_a_donor():
     assert "jax.buffer_donor = true" in text
 
 
+@pytest.mark.parametrize(
+    ("fun", "donated", "unusable"),
+    [
+        (lambda x, y: add(x, y), (True, False), ()),
+        (lambda x, y: add(x, y), (True, True), (1,)),
+        (lambda x, y: jx.lax.reshape(add(x, y), (3, 1)), (True, False), ()),
+        (lambda x, y: jx.lax.convert_element_type(mul(x, y), "int32"), (False, True), ()),
+        (lambda x, y: jx.lax.convert_element_type(mul(x, y), "int8"), (True, True), (0, 1)),
+        (lambda x, y: sin(y)[:2], (True, True), (1,)),
+    ],
+)
+def test_donated_arguments_whose_bytes_no_result_has_are_unusable(fun, donated, unusable):
+    assert lower(fun, X, X, donated=donated).unusable == unusable
+
+
 def test_each_equation_keeps_the_users_line():
     text = lower(lambda x: sin(add(x, 1.0)), X).text(locations=True)
     assert '"sin"' in text

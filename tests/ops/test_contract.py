@@ -7,7 +7,7 @@ import pytest
 import jxkernel as jx
 from jxkernel.config import default_matmul_precision
 from jxkernel.ops.contract import batch_matmul, dot, dot_general
-from jxkernel.ops.precision import DotAlgorithmPreset, Precision
+from jxkernel.ops.precision import DotAlgorithm, DotAlgorithmPreset, Precision
 from tests.ops.checking import assert_close, check_all
 
 RANDOM = np.random.default_rng(0)
@@ -159,6 +159,75 @@ def test_algorithm_reaches_the_compiler():
     x = numbers(3, 3).astype(np.float32)
     assert "accumulation_type = f32" in function.lower(x).as_text()
     assert_close(function(x), x @ x)
+
+
+def lowered(algorithm, dtype, platform):
+    traced = jx.jit(lambda x: dot(x, x, precision=algorithm)).trace(np.ones((2, 2), dtype))
+    return traced.lower(lowering_platforms=(platform,)).as_text()
+
+
+KNOWN_TO_THE_CPU = [
+    *("F16_F16_F16", "BF16_BF16_F32", "BF16_BF16_F32_X3", "BF16_BF16_F32_X6"),
+    *("F32_F32_F32", "F64_F64_F64"),
+]
+
+
+@pytest.mark.parametrize("preset", list(DotAlgorithmPreset)[1:])
+def test_algorithms_that_the_cpu_does_not_know_are_refused(preset):
+    x = numbers(3, 3).astype(np.float32)
+    if preset.name in KNOWN_TO_THE_CPU:
+        assert_close(dot(x, x, precision=preset), x @ x, 2e-2)
+    else:
+        with pytest.raises(ValueError, match=f"{preset!r} is not supported on .*'cpu'.*F64_F64"):
+            dot(x, x, precision=preset)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "types", "products"),
+    [
+        ("F16_F16_F32", "float32", ("f16", "f32"), 1),
+        ("BF16_BF16_F32", "float32", ("f32", "f32"), 1),
+        ("BF16_BF16_F32", "float16", ("bf16", "f32"), 1),
+        ("BF16_BF16_F32_X9", "bfloat16", ("f32", "f32"), 9),
+        ("TF32_TF32_F32_X3", "float32", ("f32", "f32"), 3),
+        ("ANY_F8_ANY_F8_F32", "float8_e5m2", ("f8E5M2", "f32"), 1),
+    ],
+)
+def test_operands_of_an_algorithm_are_stored_in_its_types(name, dtype, types, products):
+    (line,) = [
+        line
+        for line in lowered(DotAlgorithmPreset[name], jx.numpy.dtype(dtype), "cuda").splitlines()
+        if "dot_general" in line
+    ]
+    operand, result = types
+    assert line.endswith(f"(tensor<2x2x{operand}>, tensor<2x2x{operand}>) -> tensor<2x2x{result}>")
+    assert "lhs_component_count = 1, rhs_component_count = 1" in line
+    assert f"num_primitive_operations = {products}," in line
+
+
+def test_an_algorithm_written_out_is_known_where_its_preset_is():
+    x = numbers(3, 3).astype(np.float32)
+    bf16 = jx.numpy.bfloat16
+    assert_close(dot(x, x, precision=DotAlgorithm(np.float32, np.float32, np.float32)), x @ x)
+    three = DotAlgorithm(bf16, bf16, np.float32, num_primitive_operations=3)
+    assert_close(dot(x, x, precision=three), x @ x)
+    for wrong in (
+        DotAlgorithm(np.float16, np.float16, np.float32),
+        DotAlgorithm(np.float32, np.float32, np.float32, lhs_component_count=2),
+        DotAlgorithm(np.int8, np.int8, np.int32),
+    ):
+        with pytest.raises(ValueError, match=r"DotAlgorithm.* is not supported on platform 'cpu'"):
+            dot(x, x, precision=wrong)
+    with pytest.raises(ValueError, match="8-bit floating dtypes, got f32 and f32"):
+        lowered(DotAlgorithmPreset.ANY_F8_ANY_F8_ANY, np.float32, "cuda")
+    with pytest.raises(ValueError, match="takes real operands"):
+        dot(x + 1j, x + 1j, precision="F32_F32_F32")
+
+
+def test_an_algorithm_rounds_as_it_says():
+    x = numbers(3, 3).astype(np.float32)
+    half = x.astype(np.float16)
+    assert_close(dot(x, x, precision="F16_F16_F16"), dot(half, half).astype(np.float32), 0)
 
 
 BAD = {
