@@ -10,11 +10,7 @@ from contextlib import nullcontext
 from functools import partial, update_wrapper
 from typing import Any
 
-import numpy as np
-
 from jxkernel import tree
-from jxkernel._jaxlib import ArrayImpl
-from jxkernel.api.jit import jit
 from jxkernel.api.shard_map import shard_map
 from jxkernel.api.shardings import GivenShardings, as_sharding, naming_leaf
 from jxkernel.api.traced import check_callable
@@ -133,8 +129,6 @@ def auto_axes(
                 ]
             )
 
-    staged = jit(inside, static_argnums=0)
-
     def call(*args: Any, out_sharding: Any = None, **kwargs: Any) -> Any:
         said = given if out_sharding is None else out_sharding
         wanted = GivenShardings.of(said, "auto_axes", "out_sharding")
@@ -142,16 +136,9 @@ def auto_axes(
             raise TypeError(
                 "auto_axes needs to know how results are divided: give it out_sharding=P(...)"
             )
-        leaves = tree.leaves((args, kwargs))
-        if evaluating() and all(isinstance(leaf, _STAGED) for leaf in leaves):
-            return staged(wanted, args, kwargs)
         return inside(wanted, args, kwargs)
 
     return update_wrapper(call, f)
-
-
-_STAGED = (ArrayImpl, int, float, complex, np.ndarray, np.generic)
-"""What a call that is evaluated as one program may have as arguments."""
 
 
 def _retyped(names: Any, kind: AxisType) -> Any:

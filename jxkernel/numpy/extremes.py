@@ -12,7 +12,7 @@ from jxkernel.numpy.reductions import min as least
 from jxkernel.numpy.shapes import moveaxis
 from jxkernel.numpy.sorting import argsort
 from jxkernel.numpy.taking import take_along_axis
-from jxkernel.ops.arguments import canonical_axis, whole_number
+from jxkernel.ops.arguments import canonical_axis, whole_numbers
 from jxkernel.ops.sort import top_k as top_along_last
 
 __all__ = ["minmax", "top_k"]
@@ -100,7 +100,8 @@ def top_k(
         raise ValueError(f"top_k got {aval.dtype.name}: complex numbers have no order")
     if mode not in ("largest", "smallest"):
         raise ValueError(f"top_k got mode {mode!r}: it is 'largest' or 'smallest'")
-    place, count = canonical_axis("top_k", axis, aval.ndim), whole_number("top_k", "k", k)
+    place = canonical_axis("top_k", axis, aval.ndim)
+    (count,) = whole_numbers("top_k", "k", (k,))
     if not 0 <= count <= aval.shape[place]:
         raise ValueError(
             f"top_k got k={count} for axis {place} of shape {aval.shape}: it is 0 to "

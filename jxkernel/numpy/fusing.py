@@ -5,8 +5,8 @@ each would be a dispatch of its own.  A fused function is compiled whole, once p
 arguments, and answered in C++ from then on.  While something is being traced the body simply
 runs, so its primitives join the program at hand and no nested call is made.
 
-It is ``jit`` without what only users need (donation, stages, the history of misses).  It must
-not know of any particular function.
+It is ``jit`` without what only users need (donation, the history of misses); whoever asks for its
+stages gets those of ``jit``.  It must not know of any particular function.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,10 @@ import numpy as np
 from jxkernel import tree
 from jxkernel._jaxlib import PjitFunctionCache, pjit, trace_context
 from jxkernel.api.arguments import Call, Parameters, rebuild, split_call
+from jxkernel.api.jit import jit
 from jxkernel.compile import (
+    Lowered,
+    Traced,
     checking_results,
     executable_for,
     execute_checked,
@@ -49,7 +52,7 @@ _CALL = "The call: "
 class _Fused:
     """The Python side of a fused function: what its C++ callable turns to on a miss."""
 
-    __slots__ = ("body", "name", "operator", "programs", "static")
+    __slots__ = ("body", "jitted", "name", "operator", "programs", "static")
 
     def __init__(
         self, body: Callable[..., Any], static: Parameters, name: str, operator: bool
@@ -59,6 +62,24 @@ class _Fused:
         self.static = static
         self.operator = operator
         self.programs: dict[Any, tuple[ClosedJaxpr, Any]] = {}
+        self.jitted: Any = None
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """Trace for given arguments and return the stage, as a jitted function does."""
+        if self.jitted is None:
+            static = self.static
+            self.jitted = jit(
+                self.body, static_argnums=static.numbers or None, static_argnames=static.names
+            )
+        return self.jitted.trace(*args, **kwargs)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """Trace and lower for given arguments and return the stage."""
+        return self.trace(*args, **kwargs).lower()
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the result's shapes and dtypes without computing it."""
+        return self.trace(*args, **kwargs).out_info
 
     def cache_miss(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
         """Answer a call that C++ does not know: (result, fast-path record or None, False)."""
@@ -176,7 +197,7 @@ def fused(
       name: what profiles and errors call it, where not the body's own name.
 
     Returns:
-      a C++ callable with the body's signature and docstring.
+      a C++ callable with the body's signature and docstring, and the methods of a jitted function.
     """
     if body is None:
         return partial(fused, static=static, operator=operator, name=name)
@@ -194,7 +215,18 @@ def fused(
         shard_argument,
         _CACHE,
     )
-    return update_wrapper(function, body)
+    update_wrapper(function, body)
+    function.trace = state.trace
+    function.lower = state.lower
+    function.eval_shape = state.eval_shape
+    function.clear_cache = partial(_clear_one, function, state)
+    return function
+
+
+def _clear_one(function: Any, state: _Fused) -> None:
+    """Forget the function's programs, in Python and in C++."""
+    state.programs.clear()
+    function._clear_cache()
 
 
 def clear() -> None:

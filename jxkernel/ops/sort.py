@@ -17,7 +17,7 @@ from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.ops import divisions
-from jxkernel.ops.arguments import canonical_axis, operand_aval, whole_number
+from jxkernel.ops.arguments import canonical_axis, operand_aval, whole_number, whole_numbers
 from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.indexing import take_along
 from jxkernel.ops.moving import move_axis
@@ -206,8 +206,9 @@ def top_k(operand: Any, k: int, *, axis: int = -1, is_stable: bool = True) -> tu
     >>> values.tolist(), positions.tolist()
     ([8, 8, 4], [1, 2, 0])
     """
+    (k,) = whole_numbers("top_k", "k", (k,))
     place = _chosen_axis("top_k", operand, k, axis, "axis")
-    return _extremes(operand, whole_number("top_k", "k", k), place, least=False)
+    return _extremes(operand, k, place, least=False)
 
 
 def _chosen_axis(name: str, operand: Any, k: int, axis: int, argument: str) -> int:
@@ -216,7 +217,8 @@ def _chosen_axis(name: str, operand: Any, k: int, axis: int, argument: str) -> i
     if dtypes.issubdtype(aval.dtype, np.complexfloating):
         raise TypeError(f"{name} does not accept dtype {aval.dtype.name}: it has no order")
     place = canonical_axis(name, axis, aval.ndim, argument)
-    if not 0 <= whole_number(name, "k", k) <= aval.shape[place]:
+    (k,) = whole_numbers(name, "k", (k,))
+    if not 0 <= k <= aval.shape[place]:
         raise ValueError(
             f"{name} got k={k} for an array of shape {aval.shape}: it chooses from 0 to all "
             f"elements of axis {place}"

@@ -263,10 +263,11 @@ def lower_top_k(context: Any, x: Any, k: int, least: bool) -> list[Any]:
     aval: ShapedArray = context.avals_in[0]
     dimension = aval.ndim - 1
     places_kind = hlo.tensor_type((*aval.shape[:-1], k), _INDEX)
-    if not aval.size or not k:
+    symbolic = is_symbolic(k) or is_symbolic(aval.shape[-1])
+    if not symbolic and not (aval.size and k):
         out = context.avals_out[0]
         return [context.splat(0, out.shape, out.dtype), context.splat(0, out.shape, _INDEX)]
-    if _fits_float32(aval.dtype) and 8 * k <= aval.shape[-1]:
+    if not symbolic and _fits_float32(aval.dtype) and 8 * k <= aval.shape[-1]:
         places = _top_places_of_float32(context, x, aval, k, least, places_kind)
     else:
         keys = _Keys(context, aval.shape)

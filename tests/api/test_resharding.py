@@ -162,3 +162,20 @@ def test_devices_of_processes_are_arranged_with_the_outer_axes_apart():
         mesh_utils.create_hybrid_device_mesh((2, 1), (2, 2), devices)
     with pytest.raises(ValueError, match="one rank"):
         mesh_utils.create_hybrid_device_mesh((2,), (2, 2), devices)
+
+
+def test_values_in_an_eager_function_of_auto_axes_lie_somewhere(eight_devices):
+    mesh = jx.make_mesh((4, 2), ("x", "y"), axis_types=(AxisType.Explicit,) * 2)
+    seen = []
+
+    def inside(v):
+        seen.append((v.sharding.spec, v.devices()))
+        return v * 2
+
+    with jx.set_mesh(mesh):
+        x = jx.device_put(np.arange(8.0, dtype=np.float32), P("x"))
+        out = auto_axes(inside, out_sharding=P("x"))(x)
+    assert seen == [(P("x"), set(eight_devices))]
+    np.testing.assert_array_equal(out, np.arange(8.0) * 2)
+    with pytest.raises(AttributeError, match="sharding"), jx.set_mesh(mesh):
+        jx.jit(auto_axes(inside, out_sharding=P("x")))(x)

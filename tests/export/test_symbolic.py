@@ -249,3 +249,19 @@ def test_shapes_are_written_as_text():
 def test_text_that_is_no_shape_is_refused(text, rest, message):
     with pytest.raises(ValueError, match=message):
         symbols(text, **rest)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+@pytest.mark.parametrize("find", [lax.top_k, jnp.top_k])
+def test_the_greatest_elements_may_be_symbolically_many(find, dtype):
+    k, n = export.symbolic_shape("k, n", constraints=["n >= k"])
+    types = [jx.ShapeDtypeStruct((2, n), dtype), jx.ShapeDtypeStruct((k,), dtype)]
+    exported = export.export(jx.jit(lambda x, y: find(x, y.shape[0])))(*types)
+    assert [aval.shape for aval in exported.out_avals] == [(2, k), (2, k)]
+    x = np.array([[3, 1, 4, 1, 5], [9, 2, 6, 5, 3]], dtype)
+    for count in (1, 3, 5):
+        values, places = exported.call(x, np.zeros(count, dtype))
+        np.testing.assert_array_equal(values, -np.sort(-x, 1)[:, :count])
+        np.testing.assert_array_equal(places, np.argsort(-x, 1, kind="stable")[:, :count])
+    with pytest.raises(ValueError, match=r"top_k got k=n \+ 1 for an array of shape \(2, n\)"):
+        export.export(jx.jit(lambda x: lax.top_k(x, x.shape[1] + 1)))(types[0])

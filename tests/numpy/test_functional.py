@@ -97,3 +97,30 @@ def test_arange_of_floats_counts_on_the_device_where_that_is_exact():
     far = 2.0**24 + 5
     np.testing.assert_array_equal(jnp.arange(far)[-9:], np.arange(far, dtype=np.float32)[-9:])
     np.testing.assert_array_equal(jnp.arange(0.0, 0.9, 0.3), np.arange(0.0, 0.9, 0.3, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "options", "shape"),
+    [
+        (jnp.cos, (np.float32(1),), {}, ()),
+        (jnp.add, (1, np.ones(3, np.float32)), {}, (3,)),
+        (jnp.diff, (np.ones((3, 4), np.float32),), {"n": 2, "axis": 0}, (1, 4)),
+        (jnp.linalg.inv, (np.eye(2, dtype=np.float32),), {}, (2, 2)),
+        (jx.nn.silu, (np.ones(3, np.float32),), {}, (3,)),
+    ],
+)
+def test_compiled_functions_have_the_stages_of_jitted_ones(function, args, options, shape):
+    expected = function(*args, **options)
+    assert function.eval_shape(*args, **options) == jx.ShapeDtypeStruct(shape, jnp.float32)
+    assert [aval.shape for aval in function.trace(*args, **options).jaxpr.out_avals] == [shape]
+    lowered = function.lower(*args, **options)
+    assert f"module @jit_{function.__name__}" in lowered.as_text()
+    np.testing.assert_array_equal(lowered.compile()(*args), expected)
+
+
+def test_clearing_the_cache_of_a_compiled_function_makes_it_compile_anew():
+    jnp.cosh(np.ones(7, np.float32))
+    assert jnp.cosh._cache_size() > 0
+    jnp.cosh.clear_cache()
+    assert jnp.cosh._cache_size() == 0
+    np.testing.assert_allclose(jnp.cosh(np.float32(0)), 1)
