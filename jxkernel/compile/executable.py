@@ -19,6 +19,7 @@ from jxkernel._jaxlib import (
 )
 from jxkernel.compile.disk_cache import load_or_compile
 from jxkernel.compile.donation import warn_of_unusable
+from jxkernel.compile.effort import apply_options
 from jxkernel.compile.executions import report_execution
 from jxkernel.compile.logs import logged
 from jxkernel.compile.nonfinite import checking_results, report_nonfinite
@@ -321,7 +322,7 @@ class Compilation:
         self, lowered: LoweredProgram, target: Any, compiler_options: Sequence[tuple[str, Any]]
     ) -> None:
         options = compile_options(target, lowered.gives_token)
-        options.env_option_overrides = list(compiler_options)
+        apply_options(options, compiler_options)
         self.lowered = lowered
         self._work = partial(
             devices_of(target)[0].client.compile_and_load,

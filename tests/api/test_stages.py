@@ -8,6 +8,8 @@ import pytest
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import events, tree
+from jxkernel._jaxlib import CompileOptions
+from jxkernel.compile.effort import apply_options
 from jxkernel.lax import add, mul, sin
 
 X = np.arange(3, dtype=np.float32)
@@ -85,6 +87,20 @@ def test_compiler_options_reach_xla():
     assert lowered.compile({"xla_backend_optimization_level": 0})(X).shape == (3,)
     with pytest.raises(Exception, match="no_such_option"):
         lowered.compile({"no_such_option": 1})
+
+
+def test_levels_of_effort_are_build_options_and_checked():
+    options = CompileOptions()
+    given = [("optimization_level", "O1"), ("memory_fitting_level", 29), ("xla_flag", True)]
+    apply_options(options, [("optimization_level", "O3"), *given])
+    build = options.executable_build_options
+    assert (build.optimization_level, build.memory_fitting_level) == (19, 29)
+    assert options.env_option_overrides == [("xla_flag", True)]
+    levels = {"optimization_level": "O0", "memory_fitting_level": "O2"}
+    assert jx.jit(lambda x: x + 1, compiler_options=levels)(1) == 2
+    for wrong in ("O7", 1, True, None):
+        with pytest.raises(ValueError, match=r"optimization_level is one of .*'O1' \(19\)"):
+            jx.jit(lambda x: x + 1, compiler_options={"optimization_level": wrong})(1)
 
 
 def test_stages_tell_of_arguments_and_results_as_trees():
