@@ -26,7 +26,7 @@ from jxkernel.core.jaxpr import ClosedJaxpr, subjaxprs
 from jxkernel.errors import IncompatibleDevicesError
 from jxkernel.lowering import Partitioning
 from jxkernel.runtime import backends, default_device, lies_as, place, platform_of
-from jxkernel.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+from jxkernel.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionSpec
 from jxkernel.sharding.named import is_single, positions_of
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "pinned",
     "placed_argument",
     "placement_for",
+    "respelled",
     "result_shardings",
     "target_device",
     "whole_on",
@@ -364,7 +365,7 @@ def _parsed(proto: Any, mesh: Mesh, rank: int) -> NamedSharding | None:
 
 
 def respelled(
-    positions: tuple[tuple[int, ...], ...], counts: Sequence[int], mesh: Mesh
+    positions: tuple[tuple[int, ...], ...], counts: Sequence[int], mesh: Mesh | AbstractMesh
 ) -> NamedSharding | None:
     """Return the sharding over a mesh that puts pieces where they are, None if there is none.
 
@@ -382,7 +383,7 @@ def respelled(
     return None
 
 
-def _spellings(counts: list[int], names: tuple[Any, ...], mesh: Mesh) -> Any:
+def _spellings(counts: list[int], names: tuple[Any, ...], mesh: Mesh | AbstractMesh) -> Any:
     """Yield the entries by which axes of these names divide into these numbers of pieces."""
     if not counts:
         yield ()

@@ -1,6 +1,7 @@
 """``call_exported_p``: calling an exported program, as one primitive.
 
-Lowering copies the program's module into the one being built, its sizes made known first.
+Lowering copies the program's module into the one being built, its sizes made known first.  It says
+itself how its arguments and results are divided, over the devices of the program that calls it.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,9 @@ from jxkernel.api.scanning import map as map_examples
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
 from jxkernel.core.dimensions import is_symbolic
+from jxkernel.core.division import Entries
 from jxkernel.core.primitive import Primitive, Undefined
+from jxkernel.export.devices import entries_over
 from jxkernel.lowering import LoweringContext
 from jxkernel.ops.moving import move_axis
 from jxkernel.runtime import prepare_lapack
@@ -32,8 +35,23 @@ def _call_exported_abstract_eval(*avals: ShapedArray, exported: Any) -> list[Sha
     return [aval.update(shape=shape_at(aval.shape, values)) for aval in exported.out_avals]
 
 
+def _call_exported_sharding(
+    outs: Sequence[ShapedArray], *avals: ShapedArray, exported: Any
+) -> list[Entries]:
+    """Results are divided as exported, whole where that says nothing."""
+    mesh = next(aval.division.mesh for aval in avals if aval.division is not None)
+    return [
+        entries_over(sharding, aval.ndim, mesh)
+        for sharding, aval in zip(exported.divided.outs, outs, strict=True)
+    ]
+
+
+call_exported_p.define(sharding=_call_exported_sharding)
+
+
 @call_exported_p.def_lower
 def _call_exported_lower(context: LoweringContext, *values: Any, exported: Any) -> Sequence[Any]:
+    _check_devices(context, exported)
     key = ("exported", id(exported), tuple(context.avals_in))
     found = context.module.functions.get(key)
     if found is None:
@@ -43,6 +61,28 @@ def _call_exported_lower(context: LoweringContext, *values: Any, exported: Any) 
         for value, kind in zip(values, _input_types(context, exported), strict=True)
     ]
     return context.call(found[1], context.out_types, given)
+
+
+def _check_devices(context: LoweringContext, exported: Any) -> None:
+    """Check that a program is called over as many devices as it was exported for, or for one.
+
+    Raises:
+      ValueError: it is not.
+    """
+    manual, count = context.manual_mesh, context.module.device_count
+    if exported.nr_devices == 1:
+        return
+    if manual is not None and manual.size > 1:
+        raise ValueError(
+            f"{exported.fun_name} was exported for {exported.nr_devices} devices and is called "
+            "inside a shard_map, where each device runs by itself: call it outside of that"
+        )
+    if count != exported.nr_devices:
+        raise ValueError(
+            f"{exported.fun_name} was exported for {exported.nr_devices} devices and is called in "
+            f"a program over {count}: put an argument on a mesh of {exported.nr_devices} devices, "
+            "with jxkernel.device_put(x, exported.in_shardings_jax(mesh)[0])"
+        )
 
 
 def _is_known(context: LoweringContext) -> bool:
@@ -68,9 +108,19 @@ def _copied(context: LoweringContext, exported: Any) -> str:
     if b"lapack_" in artifact and platform == "cpu":
         prepare_lapack()
     module = hlo.deserialize(artifact)
+    if exported.nr_devices == 1 < context.module.device_count and _communicates(module):
+        raise ValueError(
+            f"{exported.fun_name} was exported for 1 device and communicates with it (a collective "
+            "in a shard_map over a mesh of one device); it cannot be part of a program over "
+            f"{context.module.device_count}: export it for as many"
+        )
     if _is_known(context) and any(is_symbolic(s) for a in exported.in_avals for s in a.shape):
         module = hlo.refined(module, _input_types(context, exported), context.out_types)
     return hlo.absorb(context.module.builder, module, exported.fun_name)
+
+
+def _communicates(module: Any) -> bool:
+    return "replica_groups" in module.operation.get_asm(large_elements_limit=16)
 
 
 @call_exported_p.def_batch

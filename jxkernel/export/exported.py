@@ -1,8 +1,8 @@
 """``export``: a jitted function as a program that other processes run.
 
 An ``Exported`` holds portable StableHLO, one module for all platforms that lower alike, beside the
-types and structures of arguments and results.  Calling it is one primitive, so it runs eagerly,
-under ``jit``, and inside another exported program.
+types, structures and shardings of arguments and results.  Calling it is one primitive, so it runs
+eagerly, under ``jit``, and inside another exported program.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,11 +22,21 @@ from jxkernel.core.jaxpr import jaxpr_as_fun
 from jxkernel.core.trace import Tracer
 from jxkernel.export.call import call_exported_p, shape_at
 from jxkernel.export.checks import DisabledSafetyCheck, check_effects, check_portable
+from jxkernel.export.devices import (
+    ProgramShardings,
+    on_current_mesh,
+    over_mesh,
+    read_sharding,
+    shardings_of,
+    tiled,
+    written_sharding,
+)
 from jxkernel.export.format import packed, unpacked
 from jxkernel.export.shapes import symbolic_shape
 from jxkernel.export.trees import read_tree, written_tree
 from jxkernel.lowering import lower_for_export, solved_dimensions
 from jxkernel.runtime import default_device, platform_of
+from jxkernel.sharding import AbstractMesh, Mesh, NamedSharding
 from jxkernel.tree.prefix import mismatches
 
 __all__ = ["Exported", "default_export_platform", "deserialize", "export"]
@@ -38,12 +48,14 @@ class Exported:
     Attributes:
       fun_name: the function's name.
       in_tree: the structure of ``(args, kwargs)``, static arguments left out.
-      in_avals: the types of the flat arguments; sizes may be symbolic.
+      in_avals: the types of the flat arguments, which say nothing of divisions; sizes may be
+        symbolic.
       out_tree: the structure of the result.
       out_avals: the types of the flat results.
       platforms: what it was lowered for.
       disabled_safety_checks: what is not checked of it.
-      nr_devices: how many devices it runs on: 1.
+      divided: how arguments and results are divided, over meshes without devices.
+      nr_devices: how many devices it runs on.
     """
 
     __slots__ = (
@@ -53,6 +65,7 @@ class Exported:
         "_make_vjp",
         "_modules",
         "disabled_safety_checks",
+        "divided",
         "fun_name",
         "in_avals",
         "in_tree",
@@ -68,16 +81,18 @@ class Exported:
         trees: tuple[Any, Any],
         avals: tuple[Sequence[ShapedArray], Sequence[ShapedArray]],
         modules: dict[str, bytes],
+        shardings: ProgramShardings,
         disabled_safety_checks: Sequence[DisabledSafetyCheck] = (),
         make_vjp: "Callable[[Exported], Exported] | None" = None,
     ) -> None:
         self.fun_name = fun_name
         self.in_tree, self.out_tree = trees
-        self.in_avals = tuple(avals[0])
-        self.out_avals = tuple(avals[1])
+        self.in_avals = tuple([aval.update(division=None) for aval in avals[0]])
+        self.out_avals = tuple([aval.update(division=None) for aval in avals[1]])
         self.platforms = tuple(modules)
         self.disabled_safety_checks = tuple(disabled_safety_checks)
-        self.nr_devices = 1
+        self.nr_devices = shardings.nr_devices
+        self.divided = shardings
         self._modules = modules
         self._make_vjp = make_vjp
         self._derivative: Exported | None = None
@@ -99,18 +114,48 @@ class Exported:
         """Return the StableHLO module as text; an unknown size is ``?``."""
         return hlo.module_text(hlo.deserialize(self.mlir_module_serialized))
 
+    @property
+    def in_shardings_hlo(self) -> tuple[Any, ...]:
+        """For each flat argument how it is divided, as XLA says it; None where none is given."""
+        return tiled(self.divided.ins, self.in_avals)
+
+    @property
+    def out_shardings_hlo(self) -> tuple[Any, ...]:
+        """For each flat result how it is divided, as XLA says it; None where none is given."""
+        return tiled(self.divided.outs, self.out_avals)
+
+    def in_shardings_jax(self, mesh: Mesh | AbstractMesh) -> tuple[NamedSharding | None, ...]:
+        """Return how flat arguments are divided, over another mesh; None where none is given.
+
+        The devices are counted in the order of the mesh, so that its first one takes the place of
+        the first that the program was exported for.
+
+        Raises:
+          ValueError: the mesh has another number of devices, or its axes cannot say it.
+        """
+        return over_mesh(self.divided.ins, self.in_avals, mesh, self.fun_name)
+
+    def out_shardings_jax(self, mesh: Mesh | AbstractMesh) -> tuple[NamedSharding | None, ...]:
+        """Return how flat results are divided, over another mesh; see ``in_shardings_jax``."""
+        return over_mesh(self.divided.outs, self.out_avals, mesh, self.fun_name)
+
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program, or make it part of what is being traced.
 
         Its derivative is the exported one (``has_vjp``); under ``vmap`` it runs once per example.
+        A program for several devices runs over those of the mesh that an argument lies on, else
+        of ``set_mesh``, or of the program that it is made part of; arguments are divided as
+        exported, from however they lie.  A program for one device runs over any number.
 
         Raises:
-          ValueError: the structure, shapes or dtypes do not fit, or the platform is another.
+          ValueError: the structure, shapes or dtypes do not fit, or the platform or the number of
+            devices is another.
         """
         flat, in_tree = tree.flatten((args, kwargs))
         if in_tree != self.in_tree:
             raise ValueError(self._structure_message(args, kwargs))
         self._check_types(flat)
+        flat = on_current_mesh(flat, self.nr_devices)
         return self.out_tree.unflatten(self.run(flat))
 
     def run(self, flat: Sequence[Any]) -> list[Any]:
@@ -232,6 +277,9 @@ class Exported:
             "out_avals": [_written_aval(aval) for aval in self.out_avals],
             "constraints": list(self._scope.constraints) if symbolic else [],
             "modules": {name: artifacts.index(made) for name, made in self._modules.items()},
+            "nr_devices": self.nr_devices,
+            "in_shardings": [written_sharding(each) for each in self.divided.ins],
+            "out_shardings": [written_sharding(each) for each in self.divided.outs],
             "disabled_checks": [check.name for check in self.disabled_safety_checks],
             "vjp": bool(derivative),
         }
@@ -241,7 +289,10 @@ class Exported:
         inputs = ", ".join(aval.short() for aval in self.in_avals)
         outputs = ", ".join(aval.short() for aval in self.out_avals)
         platforms = ", ".join(self.platforms)
-        return f"Exported({self.fun_name}, ({inputs}) -> ({outputs}), platforms={platforms!r})"
+        over = f", nr_devices={self.nr_devices}" if self.nr_devices > 1 else ""
+        return (
+            f"Exported({self.fun_name}, ({inputs}) -> ({outputs}), platforms={platforms!r}{over})"
+        )
 
 
 def _written_aval(aval: ShapedArray) -> list[Any]:
@@ -261,7 +312,8 @@ def deserialize(blob: bytes | bytearray) -> Exported:
     Reading runs no code of whoever wrote it; calling the program runs the program.
 
     Raises:
-      ValueError: these are not such bytes, they are damaged, or a later version wrote them.
+      ValueError: these are not such bytes, they are damaged, or they are of a format that this
+        version does not read.
 
     >>> import jxkernel as jx
     >>> from jxkernel import export
@@ -280,6 +332,11 @@ def deserialize(blob: bytes | bytearray) -> Exported:
             [_read_aval(written, scope) for written in header["out_avals"]],
         ),
         {name: sections[index] for name, index in header["modules"].items()},
+        ProgramShardings(
+            header["nr_devices"],
+            tuple([read_sharding(written) for written in header["in_shardings"]]),
+            tuple([read_sharding(written) for written in header["out_shardings"]]),
+        ),
         [DisabledSafetyCheck(name) for name in header["disabled_checks"]],
         None if derivative is None else lambda _: derivative,
     )
@@ -311,11 +368,13 @@ def export(
 
     Returns:
       a function of arrays, or of ``ShapeDtypeStruct`` (whose sizes may be symbolic), that returns
-      an ``Exported``.
+      an ``Exported``.  It is for as many devices as the mesh has that an argument, a sharding
+      given to ``jit``, or the function itself speaks of; that mesh may be an ``AbstractMesh``.
 
     Raises:
-      ValueError: the function is not jitted, a platform is unknown, or the program cannot leave
-        this process: it calls back into Python, or a custom call that nobody promised to keep.
+      ValueError: the function is not jitted, a platform is unknown, shardings are over different
+        numbers or orders of devices, or the program cannot leave this process: it calls back into
+        Python, or a custom call that nobody promised to keep.
       InconclusiveDimensionOperation: the function asks of a symbolic size what has no one answer.
 
     >>> import jxkernel as jx
@@ -331,38 +390,56 @@ def export(
     names = (default_export_platform(),) if platforms is None else checked_platforms(platforms)
 
     def exporter(*args: Any, **kwargs: Any) -> Exported:
-        return _exported(fun_jit.trace(*args, **kwargs), names, disabled_checks)
+        traced = fun_jit.trace(*args, **kwargs)
+        mesh, shardings = shardings_of(traced)
+        return _exported(traced, mesh, shardings, names, disabled_checks)
 
     return exporter
 
 
 def _exported(
-    traced: Traced, platforms: Sequence[str], disabled: Sequence[DisabledSafetyCheck]
+    traced: Traced,
+    mesh: Mesh | AbstractMesh | None,
+    shardings: ProgramShardings,
+    platforms: Sequence[str],
+    disabled: Sequence[DisabledSafetyCheck],
 ) -> Exported:
     closed = traced.jaxpr
     check_effects(traced.fun_name, closed)
     modules: dict[str, bytes] = {}
     for platform in platforms:
-        lowered = lower_for_export(closed, name=traced.fun_name, platform=platform)
+        lowered = lower_for_export(
+            closed,
+            name=traced.fun_name,
+            platform=platform,
+            mesh=mesh,
+            in_shardings=shardings.ins,
+            out_shardings=shardings.outs,
+        )
         check_portable(lowered, disabled)
         modules[platform] = hlo.serialize(lowered.module)
 
     def make_vjp(primal: Exported) -> Exported:
-        inputs = [*closed.in_avals, *_inexact(closed.out_avals)]
-        specs = [ShapeDtypeStruct(aval.shape, aval.dtype) for aval in inputs]
-        return _exported(jit(_pulled_back(traced)).trace(*specs), platforms, disabled)
+        inputs = [*closed.in_avals, *_of_inexact(closed.out_avals, closed.out_avals)]
+        specs = [ShapeDtypeStruct(a.shape, a.dtype, sharding=a.division) for a in inputs]
+        pulled_back = jit(_pulled_back(traced)).trace(*specs)
+        cts = _of_inexact(shardings.outs, closed.out_avals)
+        ins, outs = (*shardings.ins, *cts), _of_inexact(shardings.ins, closed.in_avals)
+        divided = ProgramShardings(shardings.nr_devices, ins, outs)
+        return _exported(pulled_back, mesh, divided, platforms, disabled)
 
     trees = (traced.in_tree, traced.out_tree)
     avals = (closed.in_avals, closed.out_avals)
-    return Exported(traced.fun_name, trees, avals, modules, disabled, make_vjp)
+    return Exported(traced.fun_name, trees, avals, modules, shardings, disabled, make_vjp)
 
 
 def _is_inexact(aval: ShapedArray) -> bool:
     return dtypes.issubdtype(aval.dtype, np.inexact)
 
 
-def _inexact(avals: Sequence[ShapedArray]) -> list[ShapedArray]:
-    return [aval for aval in avals if _is_inexact(aval)]
+def _of_inexact(values: Sequence[Any], avals: Sequence[ShapedArray]) -> tuple[Any, ...]:
+    """Return those values whose type is inexact."""
+    return tuple([value for value, aval in zip(values, avals, strict=True) if _is_inexact(aval)])
 
 
 def _pulled_back(traced: Traced) -> Callable[..., tuple[Any, ...]]:
@@ -377,8 +454,7 @@ def _pulled_back(traced: Traced) -> Callable[..., tuple[Any, ...]]:
             given = list(values[:count])
             for place, leaf in zip(places, leaves, strict=True):
                 given[place] = leaf
-            outs = zip(program(*given), closed.out_avals, strict=True)
-            return tuple([out for out, aval in outs if _is_inexact(aval)])
+            return _of_inexact(program(*given), closed.out_avals)
 
         _, pullback = vjp(of_inexact, *[values[place] for place in places])
         return pullback(tuple(values[count:]))
@@ -398,9 +474,7 @@ def _differentiable(exported: Exported) -> Callable[..., list[Any]]:
         return exported.run(leaves), leaves
 
     def backward(leaves: tuple[Any, ...], cts: list[Any]) -> tuple[Any, ...]:
-        outs = zip(cts, exported.out_avals, strict=True)
-        given = [ct for ct, aval in outs if _is_inexact(aval)]
-        found = iter(exported.vjp().call(*leaves, *given))
+        found = iter(exported.vjp().call(*leaves, *_of_inexact(cts, exported.out_avals)))
         return tuple([next(found) if _is_inexact(aval) else None for aval in exported.in_avals])
 
     program.__name__ = exported.fun_name

@@ -25,11 +25,11 @@ __all__ = [
     "unpacked",
 ]
 
-minimum_supported_calling_convention_version = 1
+minimum_supported_calling_convention_version = 2
 """The oldest version of the header, and of how programs are called, that is read."""
 
-maximum_supported_calling_convention_version = 1
-"""The youngest one, which is the one that is written; a reader refuses later ones."""
+maximum_supported_calling_convention_version = 2
+"""The youngest one, which is the one that is written; a reader refuses others."""
 
 _MAGIC = b"jxkernel.export\n"
 _DIGEST = 32
@@ -54,8 +54,8 @@ def unpacked(blob: bytes | bytearray) -> tuple[dict[str, Any], list[bytes]]:
     """Return the header and the sections.
 
     Raises:
-      ValueError: these are not the bytes of an exported program, they are damaged, or a later
-        version wrote them.
+      ValueError: these are not the bytes of an exported program, they are damaged, or they are of
+        a format that is not read.
     """
     blob = bytes(blob)
     if not blob.startswith(_MAGIC):
@@ -71,12 +71,14 @@ def unpacked(blob: bytes | bytearray) -> tuple[dict[str, Any], list[bytes]]:
         )
     (length,) = _LENGTH.unpack_from(rest)
     header = json.loads(rest[_LENGTH.size : _LENGTH.size + length])
-    if header["format"] > maximum_supported_calling_convention_version:
+    oldest = minimum_supported_calling_convention_version
+    youngest = maximum_supported_calling_convention_version
+    if not oldest <= header["format"] <= youngest:
+        advice = "export it again" if header["format"] < oldest else "upgrade jxkernel here"
         raise ValueError(
             f"the exported program has format {header['format']}, written by jxkernel "
             f"{header['jxkernel']} on jaxlib {header['jaxlib']}; this is jxkernel {__version__}, "
-            f"which reads up to format "
-            f"{maximum_supported_calling_convention_version}: upgrade jxkernel here"
+            f"which reads formats {oldest} to {youngest}: {advice}"
         )
     sections: list[bytes] = []
     at = _LENGTH.size + length

@@ -13,6 +13,7 @@ from jaxlib.mlir._mlir_libs import _stablehlo
 from jxkernel.hlo.attributes import string_attr
 from jxkernel.hlo.builder import ModuleBuilder
 from jxkernel.hlo.context import context, ir, unknown_location
+from jxkernel.hlo.shardings import know_shardings
 
 __all__ = ["absorb", "deserialize", "refined", "serialize"]
 
@@ -23,8 +24,8 @@ _OLDEST_READER = "1.17.0"
 def serialize(module: Any) -> bytes:
     """Return a module as a portable artifact that the oldest supported jaxlib reads too.
 
-    Operations that are younger than that make it one of the present version.  The module stays as
-    it is.
+    Operations that are younger than that make it one of the present version.  Meshes and shardings
+    stay operations and attributes of the ``sdy`` dialect.  The module stays as it is.
 
     Raises:
       ValueError: the module holds what StableHLO has no encoding for.
@@ -39,7 +40,8 @@ def _serialized(module: Any, version: str) -> bytes:
     # Serializing rewrites the module it is given.
     own = ir.Module.parse(module.operation.get_asm(binary=True), context)
     try:
-        return _jax.mlir.serialize_portable_artifact(own, version)
+        # Mixed: else shardings become texts in StableHLO, with which nothing can be joined.
+        return _jax.mlir.serialize_portable_artifact(own, version, bool(_meshes(own)))
     except Exception as error:  # jaxlib's class for it differs between versions
         raise ValueError(f"the module cannot be made portable: {error}") from None
 
@@ -50,6 +52,8 @@ def deserialize(artifact: bytes) -> Any:
     Raises:
       ValueError: it is damaged, or of a version that this jaxlib does not read.
     """
+    if b"sdy" in artifact:
+        know_shardings()
     try:
         found = _stablehlo.deserialize_portable_artifact(context, artifact)
     except Exception as error:  # jaxlib's class for it differs between versions
@@ -93,27 +97,33 @@ def refined(module: Any, in_types: Sequence[Any], out_types: Sequence[Any]) -> A
         ]
     )
     try:
-        found = _jax.mlir.refine_polymorphic_shapes(module.operation.get_asm(binary=True))
+        found = _jax.mlir.refine_polymorphic_shapes(
+            module.operation.get_asm(binary=True), enable_shardy=bool(_meshes(module))
+        )
     except Exception as error:  # jaxlib's class for it differs between versions
         raise ValueError(f"symbolic sizes cannot be made known: {error}") from None
     return ir.Module.parse(found, context)
 
 
 def absorb(builder: ModuleBuilder, module: Any, name: str) -> str:
-    """Copy the functions of a module into one being built, and return the name of its ``main``.
+    """Copy functions and meshes of a module into one being built; return the name of its ``main``.
+
+    A mesh that the module being built has already is not copied.
 
     Args:
       builder: the module being built.
-      module: the module to copy; its functions are renamed.
+      module: the module to copy; its functions and meshes are renamed.
       name: what ``main`` is to be called, if it is free.
     """
     table = ir.SymbolTable(module.operation)
-    functions = _functions(module)
+    functions, meshes = _functions(module), _meshes(module)
     names = {old: builder.reserve(name if old == "main" else old) for old in functions}
-    # Two steps, or a new name could be the old one of a function still to be renamed.
+    for old, mesh in meshes.items():
+        names[old] = builder.declare_mesh(old, mesh.attributes["mesh"])
+    # Two steps, or a new name could be the old one of a symbol still to be renamed.
     for step in ("_being_copied_{}", "{}"):
-        for old, function in functions.items():
-            _rename(table, module, function, step.format(names[old]))
+        for old, operation in (functions | meshes).items():
+            _rename(table, module, operation, step.format(names[old]))
     for function in functions.values():
         function.attributes["sym_visibility"] = string_attr("private")
         builder.insert(function)
@@ -122,16 +132,25 @@ def absorb(builder: ModuleBuilder, module: Any, name: str) -> str:
 
 def _functions(module: Any) -> dict[str, Any]:
     """Return the functions of a module by name."""
+    return _named(module, "func.func")
+
+
+def _meshes(module: Any) -> dict[str, Any]:
+    """Return the declarations of meshes of a module by name."""
+    return _named(module, "sdy.mesh")
+
+
+def _named(module: Any, kind: str) -> dict[str, Any]:
     return {
         operation.attributes["sym_name"].value: operation
         for operation in (one.operation for one in module.body.operations)
-        if operation.name == "func.func"
+        if operation.name == kind
     }
 
 
-def _rename(table: Any, module: Any, function: Any, name: str) -> None:
-    old = function.attributes["sym_name"].value
+def _rename(table: Any, module: Any, operation: Any, name: str) -> None:
+    old = operation.attributes["sym_name"].value
     if old != name:
         with unknown_location:
             table.replace_all_symbol_uses(old, name, module.operation)
-        function.attributes["sym_name"] = string_attr(name)
+        operation.attributes["sym_name"] = string_attr(name)

@@ -148,6 +148,7 @@ class ModuleBuilder:
         self.module.operation.attributes["sym_name"] = string_attr(name)
         self._ip = ir.InsertionPoint(self.module.body)
         self._names: set[str] = set()
+        self._meshes: dict[Any, str] = {}
 
     @classmethod
     def around(cls, module: Any, *, taken: Iterable[str]) -> "ModuleBuilder":
@@ -156,17 +157,28 @@ class ModuleBuilder:
         builder.module = module
         builder._ip = ir.InsertionPoint(module.body)
         builder._names = set(taken)
+        builder._meshes = {}
         return builder
 
     def set_attribute(self, name: str, value: Any) -> None:
         """Set an attribute of the module itself."""
         self.module.operation.attributes[name] = value
 
-    def declare_mesh(self, name: str, mesh: Any) -> None:
-        """Declare a mesh of devices under a symbol, before all functions."""
+    def declare_mesh(self, name: str, mesh: Any) -> str:
+        """Declare a mesh of devices, once, before all functions, and return its symbol.
+
+        Args:
+          name: what it is to be called, if that is free.
+          mesh: the mesh, an attribute.
+        """
+        found = self._meshes.get(mesh)
+        if found is not None:
+            return found
+        found = self._meshes[mesh] = self.reserve(name)
         ip = ir.InsertionPoint.at_block_begin(self.module.body)
-        attributes = {"sym_name": string_attr(name), "mesh": mesh}
+        attributes = {"sym_name": string_attr(found), "mesh": mesh}
         _create("sdy.mesh", (), (), attributes, loc=unknown_location, ip=ip)
+        return found
 
     def function(
         self,
@@ -204,7 +216,7 @@ class ModuleBuilder:
         self._ip.insert(function.clone(ip=False))
 
     def reserve(self, name: str) -> str:
-        """Take a name for a function, with a number if it is taken, and return it."""
+        """Take a name for a function or mesh, with a number if it is taken, and return it."""
         unique, number = name, 0
         while unique in self._names:
             number += 1

@@ -12,11 +12,18 @@ from typing import Any
 from jxkernel.hlo.attributes import parse_attribute
 from jxkernel.hlo.context import context
 
-__all__ = ["manual_axes", "mesh_attribute", "sharding_attribute", "sharding_per_value"]
+__all__ = [
+    "know_shardings",
+    "manual_axes",
+    "mesh_attribute",
+    "sharding_attribute",
+    "sharding_per_value",
+]
 
 
 @cache
-def _register() -> None:
+def know_shardings() -> None:
+    """Load the dialect: modules that hold any of it can be read from now on."""
     import_module("jaxlib.mlir._mlir_libs._sdy").register_dialect(context)
 
 
@@ -28,7 +35,7 @@ def axis_text(name: Any) -> str:
 
 def mesh_attribute(axes: Sequence[tuple[Any, int]], device_ids: Sequence[int] | None = None) -> Any:
     """Return a mesh: named axes with sizes, over devices in order unless ids say otherwise."""
-    _register()
+    know_shardings()
     inside = ", ".join(f"{axis_text(name)}={size}" for name, size in axes)
     ids = "" if device_ids is None else f", device_ids={list(device_ids)}"
     return parse_attribute(f"#sdy.mesh<[{inside}]{ids}>")
@@ -53,18 +60,18 @@ def sharding_text(mesh: str, entries: Sequence[Sequence[Any] | None]) -> str:
 
 def sharding_attribute(mesh: str, entries: Sequence[Sequence[Any] | None]) -> Any:
     """Return how one value is divided over a mesh."""
-    _register()
+    know_shardings()
     return parse_attribute(f"#sdy.sharding{sharding_text(mesh, entries)}")
 
 
 def sharding_per_value(mesh: str, values: Sequence[Sequence[Sequence[Any] | None]]) -> Any:
     """Return how several values are divided over a mesh."""
-    _register()
+    know_shardings()
     inside = ", ".join(sharding_text(mesh, entries) for entries in values)
     return parse_attribute(f"#sdy.sharding_per_value<[{inside}]>")
 
 
 def manual_axes(names: Sequence[Any]) -> Any:
     """Return the mesh axes that a manual computation handles itself."""
-    _register()
+    know_shardings()
     return parse_attribute(f"#sdy<manual_axes{{{', '.join(map(axis_text, names))}}}>")

@@ -47,6 +47,7 @@ class ModuleState:
       platform: ``cpu``, ``cuda``, ``rocm`` or ``tpu``.
       functions: the function already made for each nested program.
       callbacks: host functions referred to by index.
+      device_count: how many devices it is for.
       manual_mesh: the mesh whose axes collectives may name; None outside ``shard_map``.
       axis_indices: in a ``shard_map`` over some axes of its mesh, the device's index along each.
       meshes: the meshes that it declares.
@@ -57,6 +58,7 @@ class ModuleState:
         "axis_indices",
         "builder",
         "callbacks",
+        "device_count",
         "functions",
         "manual_mesh",
         "meshes",
@@ -72,6 +74,7 @@ class ModuleState:
         self.manual_mesh: Any = None
         self.axis_indices: dict[Any, Any] = {}
         self.meshes = Meshes(self.builder)
+        self.device_count = 1
         self.partitioned = False
 
 
@@ -365,9 +368,9 @@ def lower_program(
     """
     jaxpr = closed.jaxpr
     state = ModuleState(f"jit_{module_name(name)}", platform)
-    count = 1 if partitioning is None else partitioning.mesh.size
+    state.device_count = 1 if partitioning is None else partitioning.mesh.size
     state.partitioned = partitioning is not None
-    state.builder.set_attribute("mhlo.num_partitions", hlo.i32_attr(count))
+    state.builder.set_attribute("mhlo.num_partitions", hlo.i32_attr(state.device_count))
     state.builder.set_attribute("mhlo.num_replicas", hlo.i32_attr(1))
     variables = [*jaxpr.constvars, *jaxpr.invars]
     used = [True] * len(variables) if keep_unused else used_arguments(jaxpr)

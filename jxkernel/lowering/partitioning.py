@@ -76,9 +76,8 @@ class Meshes:
             found = next(iter(same), None)
         if found is None:
             self._check_devices(devices)
-            found = f"{_FIRST}_{len(self._symbols)}" if self._symbols else _FIRST
-            self._builder.declare_mesh(found, hlo.mesh_attribute(mesh.shape_tuple))
-            self._symbols[key] = found
+            attribute = hlo.mesh_attribute(mesh.shape_tuple)
+            found = self._symbols[key] = self._builder.declare_mesh(_FIRST, attribute)
         return found
 
     def _check_devices(self, devices: tuple[Any, ...] | None) -> None:
@@ -95,11 +94,8 @@ class Meshes:
 
     def on_first_device(self, results: int) -> dict[str, Any]:
         """Return the attributes of an operation that one device carries out for all."""
-        key = (_ONE_DEVICE, None)
-        if key not in self._symbols:
-            self._builder.declare_mesh(_ONE_DEVICE, hlo.mesh_attribute((), (0,)))
-            self._symbols[key] = _ONE_DEVICE
-        places = hlo.sharding_per_value(_ONE_DEVICE, [()] * max(results, 1))
+        symbol = self._builder.declare_mesh(_ONE_DEVICE, hlo.mesh_attribute((), (0,)))
+        places = hlo.sharding_per_value(symbol, [()] * max(results, 1))
         return {"sdy.sharding": places}
 
     def sharding(self, sharding: NamedSharding, rank: int) -> Any:

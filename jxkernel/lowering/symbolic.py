@@ -130,6 +130,31 @@ class SymbolicContext(LoweringContext):
 
         super().region(operation, index, hlo.plain_types(types), fill, end=end)
 
+    def manual_computation(
+        self,
+        closed: ClosedJaxpr,
+        values: Sequence[Any],
+        mesh: Any,
+        ins: Sequence[Any],
+        outs: Sequence[Any],
+        manual_axes: Sequence[Any],
+    ) -> Sequence[Any]:
+        """Append a program that every device runs on its own pieces, of sizes that are known.
+
+        Raises:
+          NotImplementedError: a size is symbolic; the program sees nothing of what is around it,
+            and so not the values of sizes.
+        """
+        avals = [*self.avals_in, *self.avals_out]
+        sizes = [size for aval in avals for size in aval.shape] + list(closed.consts)
+        if mesh.size > 1 and any(map(is_symbolic, sizes)):
+            shown = ", ".join([aval.short() for aval in self.avals_in])
+            raise NotImplementedError(
+                f"shard_map cannot be exported with symbolic sizes, of ({shown}): export with "
+                "concrete shapes, or leave the division to XLA, with_sharding_constraint"
+            )
+        return super().manual_computation(closed, values, mesh, ins, outs, manual_axes)
+
     def call_program(self, closed: ClosedJaxpr, name: str, args: Sequence[Any]) -> Sequence[Any]:
         """Write a nested program out: the sizes are values of ``main``."""
         return self.inline(closed, args)
@@ -295,15 +320,27 @@ def _only_unknown(size: Dimension, known: set[str]) -> str | None:
     return None if isinstance(rest, Dimension) and name in rest.variables() else name
 
 
-def lower_for_export(closed: ClosedJaxpr, *, name: str, platform: str) -> LoweredProgram:
+def lower_for_export(
+    closed: ClosedJaxpr,
+    *,
+    name: str,
+    platform: str,
+    mesh: Any = None,
+    in_shardings: Sequence[Any] = (),
+    out_shardings: Sequence[Any] = (),
+) -> LoweredProgram:
     """Lower a program to a module that needs nothing of this process.
 
-    Its constants are written into it, and it takes all arguments, used or not.
+    Its constants are written into it, and it takes all arguments, used or not.  How arguments and
+    results are divided is said by operations of ``main``, which go along where it is copied.
 
     Args:
       closed: the program; its types may have symbolic sizes.
       name: the module's name, made safe for MLIR.
       platform: the platform to lower for.
+      mesh: a mesh of the devices that it is for, in their order; None for one device.
+      in_shardings: how each argument is divided over them, or None; read only with a mesh.
+      out_shardings: the same for the results.
 
     Raises:
       ValueError: a dimension variable does not follow from the arguments' shapes.
@@ -313,7 +350,10 @@ def lower_for_export(closed: ClosedJaxpr, *, name: str, platform: str) -> Lowere
     avals = [*closed.in_avals, *closed.out_avals]
     symbolic = any(is_symbolic(size) for aval in avals for size in aval.shape)
     state = _SymbolicModule(f"jit_{module_name(name)}", platform)
-    state.builder.set_attribute("mhlo.num_partitions", hlo.i32_attr(1))
+    if mesh is not None:
+        state.device_count, state.partitioned = mesh.size, True
+        state.meshes.symbol(mesh)
+    state.builder.set_attribute("mhlo.num_partitions", hlo.i32_attr(state.device_count))
     state.builder.set_attribute("mhlo.num_replicas", hlo.i32_attr(1))
     function = state.builder.function(
         "main",
@@ -325,10 +365,30 @@ def lower_for_export(closed: ClosedJaxpr, *, name: str, platform: str) -> Lowere
     context = kind(function.builder.ip, hlo.unknown_location, state)
     if isinstance(context, SymbolicContext):
         _define_sizes(context, function.arguments, shapes)
-    function.returns(context.nested(closed, function.arguments))
+    outs = context.nested(closed, _lying(context, function.arguments, in_shardings))
+    function.returns(_lying(context, outs, out_shardings))
     count = len(closed.consts)
     kept = tuple(range(count, count + len(shapes)))
     return LoweredProgram(state.builder.module, name, kept, platform, tuple(state.callbacks))
+
+
+def _lying(
+    context: LoweringContext, values: Sequence[Any], shardings: Sequence[Any]
+) -> Sequence[Any]:
+    """Return values that lie as shardings say, where they do."""
+    if not context.module.partitioned:
+        return values
+    return [
+        value
+        if sharding is None
+        else context.value(
+            "sdy.sharding_constraint",
+            value.type,
+            (value,),
+            {"sharding": context.module.meshes.sharding(sharding, value.type.rank)},
+        )
+        for value, sharding in zip(values, shardings, strict=True)
+    ]
 
 
 def _define_sizes(

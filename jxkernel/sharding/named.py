@@ -145,7 +145,7 @@ class NamedSharding(NamedShardingBase):
                 f"but was applied to a value of rank {len(shape)}: shorten the spec"
             )
         for axis, (size, count) in enumerate(zip(shape, self.counts(len(shape)), strict=True)):
-            if size % count:
+            if size % count != 0:  # sizes may be symbolic, of which equality alone is never refused
                 raise ValueError(
                     f"Sharding {self!r} divides axis {axis} into {count} pieces, along the mesh "
                     f"axis {self.spec[axis]!r}, but its size is {size} (full shape: {shape}): the "

@@ -22,6 +22,12 @@ with_gradient = export.deserialize(exported.serialize(vjp_order=1))
 slope = jax.grad(lambda x: with_gradient.call(x).sum())(x)
 np.testing.assert_allclose(slope, 2 * np.cos(x), rtol=1e-6)
 
+mesh = jax.sharding.AbstractMesh((4,), ("a",))
+rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("a"))
+for_four = export.export(jax.jit(f))(jax.ShapeDtypeStruct((8,), jnp.float32, sharding=rows))
+assert for_four.nr_devices == 4
+assert export.deserialize(for_four.serialize()).in_shardings_jax(mesh) == (rows,)
+
 (n,) = export.symbolic_shape("n")
 any_size = export.export(jax.jit(f))(jax.ShapeDtypeStruct((n,), jnp.float32))
 for size in (2, 5):
