@@ -1,4 +1,4 @@
-"""Names of a package that are imported at their first use (PEP 562).
+"""Names of a package, and functions, that are imported at their first use (PEP 562).
 
 Purpose: ``import jxkernel`` stays quick though rarely used parts hang below it.  A package says
 which of its names are loaded late, and from which module; attribute access, ``from`` imports and
@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["lazy_names"]
+__all__ = ["late_function", "lazy_names"]
 
 _NONE: Mapping[str, str] = {}
 
@@ -53,6 +53,22 @@ def lazy_names(
         return sorted({*vars(sys.modules[package]), *submodules, *listed})
 
     return load, known
+
+
+def late_function(module: str, name: str) -> Callable[..., Any]:
+    """Return a stand-in for a function of a module that is imported at the first call.
+
+    Args:
+      module: the module's full name.
+      name: the function's name in it.
+    """
+
+    def call(*args: Any, **options: Any) -> Any:
+        return getattr(importlib.import_module(module), name)(*args, **options)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"See ``{module}.{name}``."
+    return call
 
 
 def _homes(names: Mapping[str, str]) -> dict[str, str]:

@@ -15,17 +15,12 @@ from jxkernel.numpy import (
     array_api,
     contractions,
     creation,
-    cumulation,
-    extremes,
-    functional,
     host,
     joining,
     logic,
     mathematics,
     matrices,
     means,
-    nan_reductions,
-    placing,
     positions,
     predicates,
     ranges,
@@ -33,8 +28,6 @@ from jxkernel.numpy import (
     scalars,
     selection,
     shapes,
-    sorting,
-    summation,
     taking,
     universal,
 )
@@ -42,17 +35,12 @@ from jxkernel.numpy.arithmetic import *  # noqa: F403
 from jxkernel.numpy.array_api import *  # noqa: F403
 from jxkernel.numpy.contractions import *  # noqa: F403
 from jxkernel.numpy.creation import *  # noqa: F403
-from jxkernel.numpy.cumulation import *  # noqa: F403
-from jxkernel.numpy.extremes import *  # noqa: F403
-from jxkernel.numpy.functional import *  # noqa: F403
 from jxkernel.numpy.host import *  # noqa: F403
 from jxkernel.numpy.joining import *  # noqa: F403
 from jxkernel.numpy.logic import *  # noqa: F403
 from jxkernel.numpy.mathematics import *  # noqa: F403
 from jxkernel.numpy.matrices import *  # noqa: F403
 from jxkernel.numpy.means import *  # noqa: F403
-from jxkernel.numpy.nan_reductions import *  # noqa: F403
-from jxkernel.numpy.placing import *  # noqa: F403
 from jxkernel.numpy.positions import *  # noqa: F403
 from jxkernel.numpy.predicates import *  # noqa: F403
 from jxkernel.numpy.ranges import *  # noqa: F403
@@ -60,8 +48,6 @@ from jxkernel.numpy.reductions import *  # noqa: F403
 from jxkernel.numpy.scalars import *  # noqa: F403
 from jxkernel.numpy.selection import *  # noqa: F403
 from jxkernel.numpy.shapes import *  # noqa: F403
-from jxkernel.numpy.sorting import *  # noqa: F403
-from jxkernel.numpy.summation import *  # noqa: F403
 from jxkernel.numpy.taking import *  # noqa: F403
 from jxkernel.numpy.universal import *  # noqa: F403
 from jxkernel.runtime import Array as ndarray
@@ -73,33 +59,48 @@ if TYPE_CHECKING:
     from jxkernel.numpy.bit_packing import *  # noqa: F403
     from jxkernel.numpy.convolutions import *  # noqa: F403
     from jxkernel.numpy.cross_products import *  # noqa: F403
+    from jxkernel.numpy.cumulation import *  # noqa: F403
     from jxkernel.numpy.divisors import *  # noqa: F403
+    from jxkernel.numpy.extremes import *  # noqa: F403
     from jxkernel.numpy.fitting import *  # noqa: F403
     from jxkernel.numpy.floating_parts import *  # noqa: F403
+    from jxkernel.numpy.functional import *  # noqa: F403
     from jxkernel.numpy.grids import *  # noqa: F403
     from jxkernel.numpy.inserting import *  # noqa: F403
+    from jxkernel.numpy.nan_reductions import *  # noqa: F403
     from jxkernel.numpy.padding import *  # noqa: F403
     from jxkernel.numpy.pieces import *  # noqa: F403
+    from jxkernel.numpy.placing import *  # noqa: F403
     from jxkernel.numpy.polynomials import *  # noqa: F403
     from jxkernel.numpy.quantiles import *  # noqa: F403
     from jxkernel.numpy.rolling import *  # noqa: F403
     from jxkernel.numpy.sets import *  # noqa: F403
+    from jxkernel.numpy.sorting import *  # noqa: F403
     from jxkernel.numpy.statistics import *  # noqa: F403
+    from jxkernel.numpy.summation import *  # noqa: F403
     from jxkernel.numpy.windows import *  # noqa: F403
 _LATE_NAMES = {
     "bit_packing": "packbits unpackbits",
     "convolutions": "convolve correlate",
     "cross_products": "cross",
+    "cumulation": (
+        "cumprod cumsum cumulative_prod cumulative_sum diff ediff1d gradient nancumprod "
+        "nancumsum trapezoid unwrap"
+    ),
     "divisors": "gcd lcm",
+    "extremes": "minmax top_k",
     "fitting": "poly polyfit roots",
     "floating_parts": "frexp ldexp spacing",
+    "functional": "apply_along_axis apply_over_axes vectorize",
     "grids": (
         "c_ fromfunction index_exp indices ix_ meshgrid mgrid ogrid r_ ravel_multi_index s_ "
         "unravel_index"
     ),
     "inserting": "delete insert",
+    "nan_reductions": "nanargmax nanargmin nanmax nanmean nanmin nanprod nanstd nansum nanvar",
     "padding": "pad",
     "pieces": "piecewise",
+    "placing": "place put trim_zeros",
     "polynomials": "polyadd polyder polydiv polyint polymul polysub polyval",
     "quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     "rolling": "roll",
@@ -107,10 +108,12 @@ _LATE_NAMES = {
         "intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts "
         "unique_inverse unique_values"
     ),
+    "sorting": "argpartition argsort lexsort partition searchsorted sort sort_complex",
     "statistics": (
         "average bincount corrcoef cov digitize histogram histogram2d histogram_bin_edges "
         "histogramdd interp"
     ),
+    "summation": "einsum einsum_path",
     "windows": "bartlett blackman hamming hanning kaiser",
 }
 __getattr__, __dir__ = lazy_names(
@@ -127,17 +130,12 @@ __all__ += arithmetic.__all__
 __all__ += array_api.__all__
 __all__ += contractions.__all__
 __all__ += creation.__all__
-__all__ += cumulation.__all__
-__all__ += extremes.__all__
-__all__ += functional.__all__
 __all__ += host.__all__
 __all__ += joining.__all__
 __all__ += logic.__all__
 __all__ += mathematics.__all__
 __all__ += matrices.__all__
 __all__ += means.__all__
-__all__ += nan_reductions.__all__
-__all__ += placing.__all__
 __all__ += positions.__all__
 __all__ += predicates.__all__
 __all__ += ranges.__all__
@@ -145,7 +143,5 @@ __all__ += reductions.__all__
 __all__ += scalars.__all__
 __all__ += selection.__all__
 __all__ += shapes.__all__
-__all__ += sorting.__all__
-__all__ += summation.__all__
 __all__ += taking.__all__
 __all__ += universal.__all__

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel._lazy import late_function
 from jxkernel.core.dimensions import Dimension
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.core.words import WordArray
@@ -22,7 +23,6 @@ from jxkernel.numpy import (
     arithmetic,
     contractions,
     creation,
-    cumulation,
     joining,
     logic,
     mathematics,
@@ -32,7 +32,6 @@ from jxkernel.numpy import (
     reductions,
     selection,
     shapes,
-    sorting,
     taking,
 )
 from jxkernel.numpy.fusing import OPERANDS, fused
@@ -328,8 +327,8 @@ _METHODS: dict[str, Method] = {
     "any": reductions.any,
     "argmax": positions.argmax,
     "argmin": positions.argmin,
-    "argpartition": sorting.argpartition,
-    "argsort": sorting.argsort,
+    "argpartition": late_function("jxkernel.numpy.sorting", "argpartition"),
+    "argsort": late_function("jxkernel.numpy.sorting", "argsort"),
     "astype": _astype,
     "byteswap": _byteswap,
     "choose": selection.choose,
@@ -338,8 +337,8 @@ _METHODS: dict[str, Method] = {
     "conj": mathematics.conj,
     "conjugate": mathematics.conjugate,
     "copy": _copy,
-    "cumprod": cumulation.cumprod,
-    "cumsum": cumulation.cumsum,
+    "cumprod": late_function("jxkernel.numpy.cumulation", "cumprod"),
+    "cumsum": late_function("jxkernel.numpy.cumulation", "cumsum"),
     "diagonal": matrices.diagonal,
     "dot": contractions.dot,
     "flatten": _flatten,
@@ -347,15 +346,15 @@ _METHODS: dict[str, Method] = {
     "mean": means.mean,
     "min": reductions.min,
     "nonzero": taking.nonzero,
-    "partition": sorting.partition,
+    "partition": late_function("jxkernel.numpy.sorting", "partition"),
     "prod": reductions.prod,
     "ptp": reductions.ptp,
     "ravel": shapes.ravel,
     "repeat": taking.repeat,
     "reshape": _reshape,
     "round": mathematics.round,
-    "searchsorted": sorting.searchsorted,
-    "sort": sorting.sort,
+    "searchsorted": late_function("jxkernel.numpy.sorting", "searchsorted"),
+    "sort": late_function("jxkernel.numpy.sorting", "sort"),
     "squeeze": shapes.squeeze,
     "std": means.std,
     "sum": reductions.sum,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel._lazy import late_function
 from jxkernel.core.trace import is_unknown
 from jxkernel.errors import ConcretizationTypeError, ShapeError
 from jxkernel.numpy.creation import asarray, zeros
@@ -36,7 +37,6 @@ from jxkernel.ops import arithmetic as ops
 from jxkernel.ops.arguments import canonical_axis, whole_number
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.compare import lt
-from jxkernel.ops.cumulative import cumsum
 from jxkernel.ops.indexing import GatherDimensionNumbers, gather
 from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.select import select
@@ -54,6 +54,8 @@ __all__ = [
     "take",
     "take_along_axis",
 ]
+
+cumsum = late_function("jxkernel.ops.cumulative", "cumsum")
 
 
 # ---------------------------------------------------------------- take

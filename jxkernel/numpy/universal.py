@@ -12,12 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel.api.scanning import scan
-from jxkernel.api.vectorize import vmap
+from jxkernel._lazy import late_function
 from jxkernel.numpy.arithmetic import add, maximum, minimum, multiply, negative, subtract
 from jxkernel.numpy.creation import asarray, full, user_dtype
-from jxkernel.numpy.cumulation import cumprod, cumsum
-from jxkernel.numpy.functional import vectorize
 from jxkernel.numpy.joining import concatenate
 from jxkernel.numpy.logic import (
     bitwise_and,
@@ -43,6 +40,12 @@ from jxkernel.ops.arguments import canonical_axis
 __all__ = ["frompyfunc", "ufunc"]
 
 Axis = int | tuple[int, ...] | None
+
+cumprod = late_function("jxkernel.numpy.cumulation", "cumprod")
+cumsum = late_function("jxkernel.numpy.cumulation", "cumsum")
+scan = late_function("jxkernel.api.scanning", "scan")
+vectorize = late_function("jxkernel.numpy.functional", "vectorize")
+vmap = late_function("jxkernel.api.vectorize", "vmap")
 
 
 class _Universal(type):

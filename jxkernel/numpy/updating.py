@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.api.reductions import scatter_apply
+from jxkernel._lazy import late_function
 from jxkernel.core.trace import evaluating
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
@@ -33,6 +33,8 @@ from jxkernel.ops.scatter import scatter_max, scatter_min, scatter_mul
 from jxkernel.ops.shape import expand_dims, rev, squeeze
 
 __all__ = ["IndexUpdater", "IndexedUpdate", "updated"]
+
+scatter_apply = late_function("jxkernel.api.reductions", "scatter_apply")
 
 _COMBINED: dict[str, Callable[[Any, Any], Any]] = {
     "set": lambda old, new: new,

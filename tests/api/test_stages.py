@@ -145,7 +145,7 @@ def test_lowering_for_another_platform_needs_no_device_of_it():
 
 
 def test_platforms_that_lower_differently_have_a_module_each():
-    traced = jx.jit(jx.lax.cumsum).trace(X)
+    traced = jx.jit(jx.lax.cumsum).trace(np.ones(100, np.float32))
     texts = {
         platform: traced.lower(lowering_platforms=(platform,)).as_text()
         for platform in ("cpu", "tpu")
