@@ -6,7 +6,6 @@ Purpose: the packages that had these names ask here for them, when somebody does
 Place in the pipeline: below the façades, above the library.  New code must not use it.
 """
 
-import sys
 import warnings
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -21,6 +20,7 @@ from jxkernel.api.transfer import device_put
 from jxkernel.numpy.creation import asarray
 from jxkernel.runtime import Array
 from jxkernel.sharding import Mesh, NamedSharding, PartitionSpec
+from jxkernel.source import users_level
 
 __all__: list[str] = []
 
@@ -137,15 +137,6 @@ _NAMES: dict[str, tuple[Any, str]] = {
     "index_mul": (_updating("multiply"), "x.at[idx].multiply(y)"),
     "index_update": (_updating("set"), "x.at[idx].set(y)"),
 }
-_PACKAGE = __name__.partition(".")[0]
-
-
-def _users_level() -> int:
-    """Return how many frames up the user's code is, as ``warnings.warn`` counts them."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def __getattr__(name: str) -> Any:
@@ -155,6 +146,6 @@ def __getattr__(name: str) -> Any:
     warnings.warn(
         f"{name} is an older name: write {today}.",
         DeprecationWarning,
-        stacklevel=_users_level(),
+        stacklevel=users_level(),
     )
     return found

@@ -34,6 +34,7 @@ __all__ = [
     "turned_back",
     "user_frame",
     "user_frames",
+    "users_level",
 ]
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -223,6 +224,14 @@ def user_frame(traceback: Any) -> Frame | None:
             offset = offsets[index]
             return known.frames.get(offset) or known.frame(offset)
     return None
+
+
+def users_level() -> int:
+    """Return how many frames up the user's code is, as ``warnings.warn`` counts them."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and not is_user_code(frame.f_code):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def current_user_frame() -> Frame | None:

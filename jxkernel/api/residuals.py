@@ -9,7 +9,7 @@ from jxkernel.api.arguments import Parameters, function_name, leaf_names, split_
 from jxkernel.api.traced import check_callable, leaf_avals
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.filtering import hide_internal_frames
-from jxkernel.core.jaxpr import Atom, Eqn, Jaxpr, Var
+from jxkernel.core.jaxpr import Atom, Eqn, Jaxpr
 from jxkernel.higher_order.checkpoint import checkpoint_p, name_p
 from jxkernel.higher_order.jit import jit_p
 from jxkernel.source import user_frame
@@ -33,7 +33,8 @@ def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tu
     Returns:
       for each array kept, its type and a line that says what it is: an argument, a constant, a
       value named by ``checkpoint_name``, or the result of an operation, with its place in the
-      source.
+      source. Arguments come first, in their order, then constants, and then what is made, in the
+      order of the program.
 
     Raises:
       TypeError: ``f`` is not callable, or an argument is no array.
@@ -66,7 +67,10 @@ def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tu
 def _described(jaxpr: Jaxpr, names: list[str]) -> list[tuple[ShapedArray, str]]:
     arguments = [f"from the argument {name}" for name in names]
     texts = dict(zip(jaxpr.outvars, _origins(jaxpr, arguments), strict=True))
-    return [(atom.aval, text) for atom, text in texts.items() if type(atom) is Var]
+    made = [var for eqn in jaxpr.eqns for var in eqn.outvars]
+    return [
+        (var.aval, texts[var]) for var in [*jaxpr.invars, *jaxpr.constvars, *made] if var in texts
+    ]
 
 
 def _origins(jaxpr: Jaxpr, arguments: list[str]) -> list[str]:

@@ -120,7 +120,7 @@ def mapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray:
     >>> import jxkernel as jx
     >>> from jxkernel.extend import core
     >>> core.mapped_aval(3, 0, jx.core.ShapedArray((3, 4), jx.numpy.dtype("float32")))
-    ShapedArray(f32[4])
+    ShapedArray(float32[4])
     """
     if axis is None:
         return aval
@@ -137,7 +137,7 @@ def unmapped_aval(
     >>> import jxkernel as jx
     >>> from jxkernel.extend import core
     >>> core.unmapped_aval(3, 0, jx.core.ShapedArray((4,), jx.numpy.dtype("float32")))
-    ShapedArray(f32[3,4])
+    ShapedArray(float32[3,4])
     """
     if axis is None:
         return aval

@@ -76,7 +76,8 @@ class ShapedArray:
         return (ShapedArray, (self.shape, self.dtype, self.weak_type, self.vma, self.division))
 
     def __repr__(self) -> str:
-        return f"ShapedArray({self.short(weak=True)})"
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapedArray({self.dtype.name}{self._sizes()}{self._axes()}{weak})"
 
     def __str__(self) -> str:
         mark = "~" if self.weak_type else ""
@@ -120,7 +121,8 @@ class ShapedArray:
         return ManualAxisType(self.vma)
 
     def _axes(self) -> str:
-        return f"{{V:{','.join(sorted(map(str, self.vma)))}}}" if self.vma else ""
+        names = ",".join(sorted(map(str, self.vma)))
+        return f"{{V:({names})}}" if len(self.vma) > 1 else f"{{V:{names}}}" if names else ""
 
     def strip_weak_type(self) -> "ShapedArray":
         """Return the same type with a strong dtype."""

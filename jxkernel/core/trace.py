@@ -194,6 +194,15 @@ class Tracer:
         return self.aval.size
 
     @property
+    def sharding(self) -> Any:
+        """Raise: where a traced value lies is not known; its type knows what is explicit."""
+        raise AttributeError(
+            f"{self.describe_type()} has no 'sharding': only arrays lie on devices. "
+            "jxkernel.typeof(x).sharding says how explicit mesh axes divide it; "
+            "jxkernel.debug.inspect_array_sharding(x, callback=print) tells what the compiler chose"
+        )
+
+    @property
     def itemsize(self) -> int:
         """The bytes of one element."""
         return self.aval.dtype.itemsize

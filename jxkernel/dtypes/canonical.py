@@ -26,6 +26,7 @@ from jxkernel.dtypes.kinds import (
     float0,
     iinfo,
 )
+from jxkernel.source import users_level
 
 __all__ = [
     "canonicalize_dtype",
@@ -275,7 +276,7 @@ def check_and_canonicalize_user_dtype(dtype: DTypeLike, function: str = "") -> D
             f"The dtype {asked.name} asked for{where} is narrowed to {found.name}. For 64-bit "
             'dtypes write jxkernel.config.update("jax_enable_x64", True) first, or set the '
             "environment variable JXKERNEL_ENABLE_X64=1.",
-            stacklevel=3,
+            stacklevel=users_level(),
         )
     return found
 

@@ -485,7 +485,7 @@ def test_types_say_the_in_specs_of_shard_map(put, explicit):
         assert (str(jx.typeof(out["a"])), out["n"]) == ("float32[8@x,4@y]", 4)
         one_axis = jx.shard_map(inside, out_specs={"a": P("x"), "n": P()}, axis_names={"x"})
         assert str(jx.typeof(jx.jit(one_axis)(arguments)["a"])) == "float32[8@x,4@y]"
-    assert seen == [("float32[2,2]{V:x,y}", ()), ("float32[2,4@y]{V:x}", ())]
+    assert seen == [("float32[2,2]{V:(x,y)}", ()), ("float32[2,4@y]{V:x}", ())]
     mixed = jx.make_mesh((4, 2), ("x", "y"), (AxisType.Explicit, AxisType.Auto))
     with pytest.raises(TypeError, match=r"needs in_specs: the mesh axes \['y'\] are not Explicit"):
         jx.shard_map(inside, mesh=mixed, out_specs=P())(arguments)

@@ -139,3 +139,10 @@ def test_a_user_context_is_part_of_the_key_of_traces():
 def test_wrong_use_says_what_to_write_instead(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_the_sharding_of_a_traced_value_is_refused_with_what_to_ask_instead():
+    for transform in (jx.jit, jx.vmap, jx.grad):
+        with pytest.raises(AttributeError, match=r"no 'sharding'.*typeof\(x\)\.sharding"):
+            transform(lambda x: x.sharding)(np.ones(3, np.float32))
+    assert not jx.jit(lambda x: hasattr(x, "sharding"))(1.0)

@@ -30,6 +30,12 @@ def test_values_made_on_the_way_are_named_by_operation_and_line():
     assert "f32[] from the argument scale" in texts(f, X, 2.0)
 
 
+def test_arguments_come_first_and_then_what_is_made_in_order():
+    kept = texts(lambda a, b, x: jnp.sin(b @ jnp.exp(a @ x)), np.eye(3), np.eye(3), X)
+    names = [text.rpartition(" ")[2] for text in kept]
+    assert names == ["a", "b", "x", "exp", "cos"]
+
+
 def test_a_call_is_looked_into():
     assert sorted(texts(jx.jit(f), X, 2.0)) == sorted(texts(f, X, 2.0))
 

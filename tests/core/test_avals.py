@@ -46,6 +46,19 @@ def test_abstractify_gives_the_canonical_type(value, expected):
     assert abstractify(value).short(weak=True) == expected
 
 
+@pytest.mark.parametrize(
+    ("aval", "shown"),
+    [
+        (ShapedArray((3,), F32), "ShapedArray(float32[3])"),
+        (abstractify(1), "ShapedArray(int32[], weak_type=True)"),
+        (ShapedArray((3,), F32, vma=frozenset("x")), "ShapedArray(float32[3]{V:x})"),
+        (ShapedArray((3,), F32, vma=frozenset("yx")), "ShapedArray(float32[3]{V:(x,y)})"),
+    ],
+)
+def test_the_representation_has_the_dtype_in_full(aval, shown):
+    assert repr(aval) == shown
+
+
 def test_abstractify_keeps_64_bits_when_enabled():
     with enable_x64(True):
         assert abstractify(np.zeros(2)).short() == "f64[2]"

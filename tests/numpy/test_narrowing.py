@@ -66,14 +66,16 @@ def test_arrays_of_64_bits_keep_them_among_themselves(call: Callable[[Any], Any]
         lambda: jnp.corrcoef(X[None], dtype="float64"),
         lambda: initializers.zeros(jx.random.key(0), (2,), "float64"),
         lambda: initializers.ones(jx.random.key(0), (2,), np.int64),
+        lambda: jx.random.normal(jx.random.key(0), (2,), "float64"),
         lambda: jnp.sum(X, dtype="float64"),
         lambda: jnp.concatenate([X, X], dtype="float64"),
     ],
 )
 def test_a_dtype_of_64_bits_is_narrowed_with_a_warning(call: Callable[[], Any]) -> None:
-    with pytest.warns(UserWarning, match="64 asked for in .* is narrowed to"):
+    with pytest.warns(UserWarning, match="64 asked for in .* is narrowed to") as seen:
         result = call()
     assert result.dtype.itemsize == 4
+    assert {warning.filename for warning in seen} == {__file__}
 
 
 @pytest.mark.parametrize(
