@@ -65,9 +65,10 @@ def _masked(x: Any, mask: Any, value: float) -> Any:
 
 def _peak(x: Any, axes: tuple[int, ...]) -> Any:
     """Return the greatest element along axes, held fixed under differentiation."""
+    x = stop_gradient(x)
     if not prod(np.shape(x)[axis] for axis in axes):
-        return stop_gradient(reduce_sum(x, axes))
-    return stop_gradient(reduce_max(x, axes))
+        return reduce_sum(x, axes)
+    return reduce_max(x, axes)
 
 
 @fused(static=("axes",), name="softmax")
@@ -77,8 +78,9 @@ def _softmax(x: Any, where: Any, axes: tuple[int, ...]) -> Any:
     x = _masked(x, mask, -np.inf)
     shifted = ops.sub(x, _spread(_peak(x, axes), x, axes))
     weights = _masked(exp(shifted), mask, 0)
-    result = ops.div(weights, _spread(reduce_sum(weights, axes), x, axes))
-    return _masked(result, mask, 0)
+    # One division per sum, not per element, in the gradient too.
+    share = ops.div(1, reduce_sum(weights, axes))
+    return _masked(ops.mul(weights, _spread(share, x, axes)), mask, 0)
 
 
 def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
