@@ -106,10 +106,9 @@ class _Front(ModuleType):
             return importlib.import_module(f"{self.__name__}.version")
         try:
             return getattr(sys.modules[_OWN], name)
-        except AttributeError:
-            raise AttributeError(
-                f"module {self.__name__!r} (an alias of {_OWN}) has no attribute {name!r}"
-            ) from None
+        except AttributeError as error:
+            said = str(error).replace(repr(_OWN), f"{self.__name__!r} (an alias of {_OWN})", 1)
+            raise AttributeError(said) from None
 
     def __setattr__(self, name: str, value: Any) -> None:
         # The import system hangs a module below its package; a name of jxkernel's own goes before
@@ -191,12 +190,27 @@ class _Hook:
                     f"names; {_OWN}.core and {_OWN}.extend.core have the like of its internals.",
                     name=fullname,
                 )
+            if not found:
+                self._refuse(fullname, below)
             opening: Any = _Opening(below)
             return ModuleSpec(fullname, opening, is_package=True) if found else None
         if fullname == _PEER and self._found_elsewhere(fullname, path, target):
             refusing: Any = _Refusing()
             return ModuleSpec(fullname, refusing)
         return None
+
+    def _refuse(self, fullname: str, below: str) -> None:
+        """Raise an error with the reason why there is no such module, if one is known.
+
+        It names no module, for ``from jax import X`` says nothing of what it does not find so.
+        """
+        module, _, name = below.rpartition(".")
+        reason = importlib.import_module(f"{_OWN}._refusals").reason(module, name)
+        if reason is None and module == "experimental":
+            there = importlib.import_module(f"{_OWN}.experimental").__all__
+            reason = f"Of what is experimental there are {', '.join(there)}."
+        if reason is not None:
+            raise ModuleNotFoundError(f"{_OWN} has no {fullname!r}. {reason}")
 
     def _found_elsewhere(self, *question: Any) -> bool:
         others = (finder for finder in sys.meta_path if finder is not self)

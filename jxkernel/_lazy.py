@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["late_function", "lazy_names"]
+__all__ = ["late_function", "lazy_names", "missing"]
 
 _NONE: Mapping[str, str] = {}
 
@@ -44,7 +44,7 @@ def lazy_names(
         if name in submodules:
             return importlib.import_module(f"{package}.{name}")
         if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            raise AttributeError(missing(package, name))
         found = getattr(importlib.import_module(homes[name]), name)
         setattr(sys.modules[package], name, found)
         return found
@@ -53,6 +53,19 @@ def lazy_names(
         return sorted({*vars(sys.modules[package]), *submodules, *listed})
 
     return load, known
+
+
+def missing(package: str, name: str) -> str:
+    """Return what to say of a name that a package has not: with the reason, if there is one.
+
+    Args:
+      package: the package's own name.
+      name: the name that was asked for.
+    """
+    refusals = importlib.import_module("jxkernel._refusals")
+    reason = refusals.reason(package.partition(".")[2], name)
+    said = f"module {package!r} has no attribute {name!r}"
+    return said if reason is None else f"{said}. {reason}"
 
 
 def late_function(module: str, name: str) -> Callable[..., Any]:

@@ -4,6 +4,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import pickle
+import re
 import subprocess
 import sys
 
@@ -178,6 +179,32 @@ def test_jxkernel_cannot_be_imported_after_the_real_package(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "jax is loaded: restart" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("from jax import new_ref", "no 'jax.new_ref'. Mutable references"),
+        ("import jax.experimental.sparse", "are checkify, io_callback, mesh_utils"),
+        ("from jax import nothing_such", "cannot import name 'nothing_such'"),
+    ],
+)
+def test_imports_that_are_refused_say_why(alias, line, said):
+    with pytest.raises(ImportError, match=re.escape(said)):
+        exec(line, {})
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "said"),
+    [
+        ("jax", "new_ref", "'jax' (an alias of jxkernel) has no attribute 'new_ref'. Mutable "),
+        ("jax.numpy", "int1", "has no attribute 'int1'. XLA compiles no operation"),
+    ],
+)
+def test_names_that_are_refused_say_why(alias, module, name, said):
+    with pytest.raises(AttributeError, match=re.escape(said)):
+        getattr(importlib.import_module(module), name)
+    assert not hasattr(importlib.import_module(module), name)
 
 
 def test_internal_names_that_libraries_need_are_there_and_others_say_why_not(alias):

@@ -2,8 +2,8 @@
 
 `make surface` runs this file.  It reads `api_names.json` (the public names of each module, facts
 recorded by hand from the reference implementation), asks jxkernel for each name, and writes
-`docs/api-coverage.md`.  A name that jxkernel lacks needs its reason in `api_refusals.json`, module
-by module, the reason first; reasons of names that exist by now are dropped there.
+`docs/api-coverage.md`.  A name that jxkernel lacks needs its reason in `jxkernel/refusals.json`,
+module by module, the reason first; reasons of names that exist by now are dropped there.
 """
 
 import importlib
@@ -19,7 +19,7 @@ from tests.meta.checkout import ROOT
 
 PAGE = ROOT / "docs/api-coverage.md"
 NAMES = Path(__file__).with_name("api_names.json")
-REFUSALS = Path(__file__).with_name("api_refusals.json")
+REFUSALS = ROOT / "jxkernel/refusals.json"
 
 Refusals = dict[str, dict[str, list[str]]]
 

@@ -9,7 +9,7 @@ from tests.meta import api_coverage
 
 
 def test_every_name_is_there_or_has_a_reason() -> None:
-    assert api_coverage.without_reason() == [], "state why in tests/meta/api_refusals.json"
+    assert api_coverage.without_reason() == [], "state why in jxkernel/refusals.json"
 
 
 def test_no_reason_is_given_for_what_exists_or_never_was() -> None:

@@ -1,0 +1,38 @@
+"""Why public names of the interface are not here: said by the failure to find one.
+
+Purpose: a program that asks for such a name learns the reason, and often what to write instead.
+``refusals.json`` has the reasons, module by module; ``docs/api-coverage.md`` is made of it.
+
+Place in the pipeline: below everything; imported by a failure, never before.
+"""
+
+import json
+from functools import cache
+from pathlib import Path
+
+__all__ = ["FILE", "reason"]
+
+FILE = Path(__file__).with_name("refusals.json")
+"""Module -> reason -> names; the name ``*`` stands for all that a module lacks."""
+
+
+@cache
+def _reasons() -> dict[tuple[str, str], str]:
+    modules = json.loads(FILE.read_text(encoding="utf-8"))
+    return {
+        (module, name): reason
+        for module, groups in modules.items()
+        for reason, names in groups.items()
+        for name in names
+    }
+
+
+def reason(module: str, name: str) -> str | None:
+    """Return why a name of a module is not here; None where nobody said.
+
+    Args:
+      module: the module's name below the package: ``""`` is the package itself.
+      name: the name in it.
+    """
+    found = _reasons()
+    return found.get((module, name)) or found.get((module, "*"))
