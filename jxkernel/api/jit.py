@@ -186,6 +186,8 @@ class JitState:
             return entry.out_tree.unflatten(constrained(outs, results)), None, False
         if checking_keys():
             check_keys(closed, call.flat, self.name)
+        keep_unused = self.options.keep_unused
+        placing: Any = {"shardings": shardings, "results": results, "keep_unused": keep_unused}
         if checking_results():
             outs = execute_checked(
                 closed,
@@ -193,16 +195,14 @@ class JitState:
                 name=self.name,
                 donated=donated,
                 device=self.options.device,
-                shardings=shardings,
-                results=results,
-                keep_unused=self.options.keep_unused,
                 compiler_options=self.options.compiler_options,
                 on_further=partial(self._tell_miss, call, entry.avals, len(args), "memory"),
+                **placing,
             )
             return entry.out_tree.unflatten(outs), None, False
         try:
             target, committed = target_device(
-                call.flat, self.options.device, closed=closed, shardings=shardings, results=results
+                call.flat, self.options.device, closed=closed, **placing
             )
         except IncompatibleDevicesError as error:
             raise error.naming(leaf_names(self.fun, call), self.name) from None
@@ -218,7 +218,7 @@ class JitState:
             names=partial(leaf_names, self.fun, call),
         )
         outs = executable.call(call.flat, committed=committed)
-        fastpath = executable.fastpath(entry.out_tree, committed=committed)
+        fastpath = executable.fastpath(entry.out_tree, call.flat, committed=committed)
         if checking_keys():
             return entry.out_tree.unflatten(outs), None, False
         return entry.out_tree.unflatten(outs), fastpath, False
@@ -456,7 +456,7 @@ def jit(
         a decorator is returned.
       in_shardings: how the positional arguments are divided over devices: shardings, partition
         specs (under ``set_mesh``) or None, as a tree that is a prefix of theirs.  Arguments that
-        are not bound to devices are moved; without it each argument stays where it lies.
+        are not bound, or are divided alike over others, are moved; without it each stays.
       out_shardings: the same for the results; where it says nothing XLA decides.
       static_argnums: positions of arguments that are constants of the trace: any hashable value.
       static_argnames: their names; each of the two is completed from the other.

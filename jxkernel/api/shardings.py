@@ -13,6 +13,7 @@ from jxkernel.ops.placing import constrain, lie_as
 from jxkernel.records import record
 from jxkernel.runtime.clients import sharding_on
 from jxkernel.sharding import NamedSharding, PartitionSpec, Sharding, get_mesh
+from jxkernel.sharding.named import divides_alike
 
 __all__ = ["UNSPECIFIED", "GivenShardings", "as_sharding", "with_sharding_constraint"]
 
@@ -137,7 +138,8 @@ def check_arguments(args: Sequence[Any], shardings: Sequence[Any], names: Any, w
       who: the function's name.
 
     Raises:
-      ValueError: an argument cannot be divided so, or is committed to lie otherwise.
+      ValueError: an argument cannot be divided so, or is committed and divided otherwise; one
+        that lies on other devices, or on the same in another order, is moved.
     """
     for index, (arg, sharding) in enumerate(zip(args, shardings, strict=True)):
         if sharding is None:
@@ -149,7 +151,7 @@ def check_arguments(args: Sequence[Any], shardings: Sequence[Any], names: Any, w
             raise ValueError(f"Argument {names()[index]} of {who}: {error}") from None
         if type(arg) is not ArrayImpl or not arg._committed:
             continue
-        if not sharding.is_equivalent_to(arg.sharding, aval.ndim):
+        if not divides_alike(sharding, arg.sharding, aval.ndim):
             raise ValueError(
                 "Sharding passed to jit does not match the sharding on the respective arg. Got jit "
                 f"sharding: {sharding}, arg sharding: {arg.sharding} for {names()[index]} of "

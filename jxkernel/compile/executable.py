@@ -45,6 +45,7 @@ from jxkernel.runtime import (
     as_device_array,
     device_put_single,
     issue_token,
+    lies_as,
     place,
     previous_token,
     shard_argument,
@@ -219,9 +220,14 @@ class Executable:
             return _on_device(array, self.device)
         return placed_argument(array, self.placement.in_shardings[index])
 
-    def fastpath(self, out_tree: Any, *, committed: bool) -> FastpathData | None:
-        """Return the record from which C++ runs later calls of the same kind; None for none."""
-        if self.needs_python or run_hook.value is not None:
+    def fastpath(
+        self, out_tree: Any, args: Sequence[Any], *, committed: bool
+    ) -> FastpathData | None:
+        """Return the record from which C++ runs later calls of the same kind; None for none.
+
+        C++ hands committed arguments on as they lie, so none may need to be moved.
+        """
+        if self.needs_python or run_hook.value is not None or self._moves(args):
             return None
         kept = set(self.kept_args)
         count = len(self.constants) + len(self.kept_args)
@@ -239,6 +245,16 @@ class Executable:
             + [index in kept for index in range(len(self.in_avals))],
             in_device_local_layouts=[None] * count,
             const_args=self.constants,
+        )
+
+    def _moves(self, args: Sequence[Any]) -> bool:
+        """Whether a committed argument lies otherwise than the program takes it."""
+        wanted = self.in_shardings
+        return any(
+            type(args[index]) is ArrayImpl
+            and args[index]._committed
+            and not lies_as(args[index], wanted[index])
+            for index in self.kept_args
         )
 
 
@@ -474,6 +490,7 @@ def execute_checked(
         closed=closed,
         shardings=options.pop("shardings", None),
         results=options.pop("results", None),
+        keep_unused=options.get("keep_unused", False),
     )
     executable = executable_for(closed, target, name=name, **options)
     outs = executable.call(args, committed=committed)
@@ -516,7 +533,7 @@ def make_callable(
         executable = executable_for(closed, target, name=name, donated=donated)
         outs = executable.call(args, committed=committed)
         out_tree = structure(outs if as_list else 0)
-        fastpath = executable.fastpath(out_tree, committed=committed)
+        fastpath = executable.fastpath(out_tree, args, committed=committed)
         return (outs if as_list else outs[0]), None if checking_keys() else fastpath, False
 
     def run(*args: Any) -> Any:

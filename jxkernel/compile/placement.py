@@ -28,6 +28,7 @@ from jxkernel.lowering import Partitioning
 from jxkernel.runtime import backends, default_device, lies_as, place, platform_of
 from jxkernel.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionSpec
 from jxkernel.sharding.named import is_single, positions_of
+from jxkernel.transforms.dce import dce_jaxpr
 
 __all__ = [
     "Placement",
@@ -54,8 +55,11 @@ def target_device(
     closed: ClosedJaxpr | None = None,
     shardings: "Sequence[Any] | None" = None,
     results: "Sequence[Any] | None" = None,
+    keep_unused: bool = False,
 ) -> tuple[Any, bool]:
     """Return the device or ``Placement`` to run on, and whether the call is bound to it.
+
+    An argument that no result depends on has no say in it.
 
     Args:
       args: flat arguments.
@@ -63,6 +67,7 @@ def target_device(
       closed: the program, which may itself speak of a mesh.
       shardings: for each argument the sharding that the caller asks for, or None.
       results: the same for the results.
+      keep_unused: whether arguments that the program never reads count too.
 
     Raises:
       ValueError: arguments are committed to different devices, or do not fit their shardings.
@@ -72,6 +77,8 @@ def target_device(
         first: int | None = None
         for index, arg in enumerate(args):
             if type(arg) is ArrayImpl and arg._committed:
+                if closed is not None and not _reads(closed, keep_unused)[index]:
+                    continue
                 sharding = arg._sharding
                 if not is_single(sharding):
                     break
@@ -83,7 +90,18 @@ def target_device(
         else:
             return (default_device(), False) if found is None else (found, True)
     assert closed is not None, "who may run on several devices gives the program"
-    return placement_for(closed, args, wanted, shardings, results)
+    return placement_for(closed, args, wanted, shardings, results, keep_unused)
+
+
+def _reads(closed: ClosedJaxpr, keep_unused: bool) -> list[bool]:
+    """Return for each argument whether results or effects depend on it, or it is to stay anyway."""
+    if keep_unused:
+        return [True] * len(closed.in_avals)
+    found = closed.derived.get("reads")
+    if found is None:
+        _, used = dce_jaxpr(closed.jaxpr, [True] * len(closed.out_avals))
+        found = closed.derived["reads"] = used[len(closed.jaxpr.constvars) :]
+    return found
 
 
 Side = tuple[int | None, Sequence[Any]]
@@ -119,6 +137,7 @@ def placement_for(
     wanted: Any = None,
     shardings: Sequence[Any] | None = None,
     results: Sequence[Any] | None = None,
+    keep_unused: bool = False,
 ) -> tuple[Any, bool]:
     """Return the placement (or the one device) of a call that may run on several devices.
 
@@ -127,10 +146,12 @@ def placement_for(
     """
     asked = list(shardings) if shardings is not None else [None] * len(args)
     wanted_results = tuple(results) if results is not None else (None,) * len(closed.out_avals)
-    placed = [
+    wishes = [
         given if given is not None else _committed(arg)
         for given, arg in zip(asked, args, strict=True)
     ]
+    reads = _reads(closed, keep_unused)
+    placed = [wish if read else None for wish, read in zip(wishes, reads, strict=True)]
     involved = [sharding for sharding in (*placed, *wanted_results) if sharding is not None]
     among = _mesh_among(involved, wanted)
     own = _named_mesh(closed) or (_constant_mesh(closed) if among is None else None)
@@ -146,10 +167,10 @@ def placement_for(
             other = _side(placed, sharding)
             raise _incompatible(args, _side(placed, mesh.device_tuple, other[0]), other)
     avals = closed.in_avals
-    free = preferred(closed, mesh) if None in placed else placed
+    free = preferred(closed, mesh) if None in wishes else wishes
     ins = [
         preference if sharding is None else _on_mesh(sharding, mesh, aval.ndim)
-        for sharding, preference, aval in zip(placed, free, avals, strict=True)
+        for sharding, preference, aval in zip(wishes, free, avals, strict=True)
     ]
     for sharding, aval in zip(ins, avals, strict=True):
         sharding.check_compatible_aval(aval.shape)

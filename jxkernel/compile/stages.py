@@ -224,6 +224,7 @@ class Traced(_Stage):
             closed=self.jaxpr,
             shardings=options.shardings if placed else None,
             results=options.results,
+            keep_unused=options.keep_unused,
         )
         return target
 
@@ -362,7 +363,10 @@ def _checked_dialect(dialect: str | None) -> str:
 
 def _bound(flat: Sequence[Any], traced: Traced) -> bool:
     """Whether arguments or the caller bind a call on one device to it."""
-    return target_device(flat, traced.options.device, closed=traced.jaxpr)[1]
+    options = traced.options
+    return target_device(
+        flat, options.device, closed=traced.jaxpr, keep_unused=options.keep_unused
+    )[1]
 
 
 def _only_device(devices: Sequence[Any]) -> Any:
@@ -410,7 +414,7 @@ class Compiled(_Stage):
         if checking_results():
             report_nonfinite(traced.jaxpr, flat, outs, name=traced.fun_name, execute=execute)
         else:
-            fastpath = self._executable.fastpath(traced.out_tree, committed=committed)
+            fastpath = self._executable.fastpath(traced.out_tree, flat, committed=committed)
         return traced.out_tree.unflatten(outs), fastpath, False
 
     def _structure_message(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:

@@ -126,7 +126,7 @@ class _Fused:
             raise error.naming((), self.name) from None
         executable = executable_for(closed, target, name=self.name)
         outs = executable.call(call.flat, committed=committed)
-        record = executable.fastpath(out_tree, committed=committed)
+        record = executable.fastpath(out_tree, call.flat, committed=committed)
         return out_tree.unflatten(outs), record, False
 
     def _avals(self, leaves: Sequence[Any]) -> tuple[ShapedArray, ...]:

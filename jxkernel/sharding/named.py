@@ -169,10 +169,7 @@ class NamedSharding(NamedShardingBase):
             return True
         if self._device_assignment != tuple(other._device_assignment):
             return False
-        mine, theirs = self._to_xla_hlo_sharding(ndim), other._to_xla_hlo_sharding(ndim)
-        if mine.is_replicated() and theirs.is_replicated():
-            return True
-        return positions_of(self, ndim) == positions_of(other, ndim)
+        return divides_alike(self, other, ndim)
 
     def with_memory_kind(self, kind: str | None) -> "NamedSharding":
         """Return the sharding in another kind of memory."""
@@ -246,6 +243,13 @@ def positions_of(sharding: Any, rank: int) -> tuple[tuple[int, ...], ...]:
     return tuple(zip(*[column.tolist() for column in columns], strict=True)) or (
         ((),) * sharding.mesh.size
     )
+
+
+def divides_alike(one: Any, other: Any, rank: int) -> bool:
+    """Whether the first device of each sharding holds the same piece, the second, and so on."""
+    if one.is_fully_replicated and other.is_fully_replicated:
+        return True
+    return positions_of(one, rank) == positions_of(other, rank)
 
 
 @lru_cache(maxsize=4096)

@@ -144,7 +144,7 @@ OTHER_DEVICES = {
         ["argument a['p'] of type f32[8,8]", "[0, 1, 2, 3, 4, 5, 6, 7]", "argument b", "device 1"],
     ),
     "jit-many": (
-        lambda m: jx.jit(lambda a, b, c: c)(
+        lambda m: jx.jit(lambda a, b, c: b + c)(
             1.0, jx.device_put(EIGHT, m.devices[2, 0]), jx.device_put(EIGHT, m.devices[3, 0])
         ),
         ["argument b of type f32[8]", "CPU device 4", "argument c", "CPU device 6"],

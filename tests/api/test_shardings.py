@@ -96,6 +96,45 @@ def test_the_same_devices_in_another_order_are_refused(mesh, rows):
     np.testing.assert_allclose(rows + moved, 2 * DATA)
 
 
+def test_an_argument_divided_as_in_shardings_say_moves_to_their_devices(mesh, eight_devices, rows):
+    turned = over(Mesh(mesh.devices[::-1], ("x", "y")), "x")
+    double = jx.jit(lambda v: v * 2, in_shardings=turned)
+    for value in (rows, jx.device_put(DATA, turned), DATA, rows):  # and on the fast path
+        for _ in range(2):
+            out = double(value)
+            assert out.sharding == turned
+            np.testing.assert_allclose(out, 2 * DATA)
+    first, second = (jx.device_put(DATA, device) for device in eight_devices[1:3])
+    for _ in range(2):
+        assert jx.jit(jnp.add, in_shardings=second.sharding)(first, second).devices() == {
+            eight_devices[2]
+        }
+    whole = jx.jit(lambda v: v * 2, in_shardings=over(mesh))
+    assert whole(first).sharding == over(mesh)
+    compiled = jx.jit(lambda v: v * 2).lower(rows).compile()
+    for _ in range(2):
+        np.testing.assert_allclose(compiled(jx.device_put(DATA, turned)), 2 * DATA)
+    with pytest.raises(ValueError, match="does not match the sharding on the respective arg"):
+        double(first)
+    with pytest.raises(ValueError, match="incompatible devices"):
+        jx.jit(jnp.add, in_shardings=(turned, None))(rows, rows)
+
+
+def test_an_argument_that_no_result_depends_on_has_no_say_in_the_devices(mesh, rows):
+    turned = jx.device_put(DATA, over(Mesh(mesh.devices[::-1], ("x", "y")), "x"))
+    first = jx.jit(lambda a, b: a * 2)
+    dead = jx.jit(lambda a, b: (a * 2, b + 1)[0])
+    for call in (first, dead, jx.jit(first.__wrapped__, in_shardings=(None, turned.sharding))):
+        for _ in range(2):
+            out = call(rows, turned)
+            assert out.sharding == rows.sharding
+            np.testing.assert_allclose(out, 2 * DATA)
+    assert not first(jnp.asarray(DATA), turned).committed
+    assert first.lower(rows, turned).compile()(rows, turned).sharding == rows.sharding
+    with pytest.raises(ValueError, match="incompatible devices"):
+        jx.jit(first.__wrapped__, keep_unused=True)(rows, turned)
+
+
 def test_a_constant_over_devices_in_another_order_goes_to_the_arguments(mesh, rows):
     turned = jx.device_put(DATA, over(Mesh(mesh.devices[::-1], ("x", "y")), "x"))
     out = jx.jit(lambda v: v + turned)(rows)
