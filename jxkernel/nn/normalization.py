@@ -21,6 +21,7 @@ from jxkernel.numpy.promotion import (
     cast,
     dtype_of,
     inexact_dtype,
+    joint_shape,
     promote_operands,
 )
 from jxkernel.numpy.reductions import reduced_axes
@@ -130,8 +131,7 @@ def _logsumexp(
 ) -> Any:
     if b is not None:
         a, b = promote_operands("logsumexp", a, b, rule=inexact_dtype)
-        shape = np.broadcast_shapes(np.shape(a), np.shape(b))
-        a, b = broadcast_to_shape(a, shape), broadcast_to_shape(b, shape)
+        b = broadcast_to_shape(b, np.shape(a))
         # A factor of 0 takes its term out, also an infinite one.
         a = select(ne(b, 0), a, -np.inf)
     x = _floating("logsumexp", a)
@@ -181,7 +181,7 @@ def logsumexp(
     Args:
       a: an array.
       axis: the axes to sum over; all where not given.
-      b: factors of the exponentials; they broadcast against ``a``.
+      b: factors of the exponentials; they and ``a`` broadcast together.
       keepdims: whether the axes stay, with size 1.
       return_sign: whether to return log|sum| and the sum's sign; a negative sum gives NaN
         otherwise.
@@ -194,6 +194,9 @@ def logsumexp(
     >>> jx.nn.logsumexp(jx.numpy.zeros(1))
     Array(0., dtype=float32)
     """
+    if b is not None:
+        shapes = [argument_aval("logsumexp", x).shape for x in (a, b)]
+        a = broadcast_to_shape(a, joint_shape("logsumexp", shapes))
     return _logsumexp(a, b, where, reduced_axes("logsumexp", a, axis), keepdims, return_sign)
 
 

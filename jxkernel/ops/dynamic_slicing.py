@@ -17,7 +17,8 @@ from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
 from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.ops import divisions
 from jxkernel.ops.arguments import canonical_axis, integers, operand_aval, sequence, whole_number
-from jxkernel.ops.arithmetic import add
+from jxkernel.ops.arithmetic import add, rem
+from jxkernel.ops.arithmetic import min as lesser
 from jxkernel.ops.broadcast import batch_to_front, filled, instantiate
 from jxkernel.ops.compare import lt
 from jxkernel.ops.convert import convert_element_type
@@ -127,9 +128,9 @@ def _check_starts(name: str, operand: ShapedArray, starts: Sequence[ShapedArray]
 
 
 def _lower_starts(context: Any, starts: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
-    """Return start positions in one dtype, at least 32 bits wide."""
+    """Return start positions in one dtype, at least 32 bits wide, that holds those of each."""
     dtype = np.dtype(np.int32)
-    if any(dtypes.itemsize_bits(aval.dtype) == 64 for aval in avals):
+    if any(dtypes.itemsize_bits(aval.dtype) == 64 or aval.dtype == np.uint32 for aval in avals):
         dtype = np.dtype(np.int64)
     if avals and all(aval.dtype == avals[0].dtype for aval in avals):
         dtype = avals[0].dtype if dtypes.itemsize_bits(avals[0].dtype) >= 32 else dtype
@@ -249,10 +250,19 @@ def _index_vectors(starts: Sequence[Any], dims: Sequence[int | None], size: int)
     wide = any(dtypes.itemsize_bits(abstractify(start).dtype) == 64 for start in starts)
     dtype = np.dtype(np.int64 if wide else np.int32)
     columns = [
-        expand_dims(convert_element_type(batch_to_front(start, dim, size), dtype), (1,))
+        expand_dims(_saturated(batch_to_front(start, dim, size), dtype), (1,))
         for start, dim in zip(starts, dims, strict=True)
     ]
     return concatenate(columns, 1)
+
+
+def _saturated(start: Any, dtype: Any) -> Any:
+    """Return positions in a signed dtype, those that it cannot hold as its greatest."""
+    own = abstractify(start).dtype
+    wider = dtypes.itemsize_bits(own) >= dtypes.itemsize_bits(dtype)
+    if wider and dtypes.issubdtype(own, np.unsignedinteger):
+        start = lesser(start, own.type(np.iinfo(dtype).max))
+    return convert_element_type(start, dtype)
 
 
 # ---------------------------------------------------------------- dynamic_update_slice
@@ -497,7 +507,7 @@ def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
       idxs: one vector of integers per axis in ``axes``, all of one length.
       axes: the indexed axes; the result has the others, after the vectors' axis.
 
-    Negative positions count from the end; positions out of bounds are clamped.
+    Negative positions count from the end; positions out of bounds count on from the other end.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> x = jnp.array([[1, 2], [3, 4], [5, 6]])
@@ -519,4 +529,7 @@ def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
 
 
 def _counted_from_front_each(idx: Any, size: int) -> Any:
-    return select_n(lt(idx, 0), idx, add(idx, size))
+    if dtypes.itemsize_bits(abstractify(idx).dtype) < 32:
+        idx = convert_element_type(idx, np.int32)
+    left = rem(idx, size)
+    return select_n(lt(left, 0), left, add(left, size))

@@ -332,8 +332,8 @@ def standard_maxwell(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
 
 
 def signs(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
-    """Return -1 or 1, each with probability one half."""
-    chosen = lt(uniform_floats(words, name, shape, dtype), dtype.type(0.5))
+    """Return -1 or 1, each with probability one half: the same ones for each dtype."""
+    chosen = lt(uniform_floats(words, name, shape, dtypes.default_float_dtype()), 0.5)
     return 2 * cast(chosen, dtype) - 1
 
 

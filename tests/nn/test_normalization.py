@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import special
 
 import jxkernel.numpy as jnp
 from jxkernel import nn
@@ -35,3 +36,13 @@ def test_standardize_refuses_complex_numbers_for_its_fast_variance():
 
 def test_one_hot_takes_a_list_of_classes():
     np.testing.assert_array_equal(nn.one_hot([0, 2], 3), [[1, 0, 0], [0, 0, 1]])
+
+
+@pytest.mark.parametrize("a", [2.0, [2.0], [[1.0], [0.5]]])
+@pytest.mark.parametrize("axis", [None, -1])
+def test_logsumexp_sums_over_the_axes_of_operand_and_factors_together(a, axis):
+    b = np.array([1.0, -1.0, 0.5, 1.0], np.float32)
+    expected = special.logsumexp(a, axis, b)
+    found = nn.logsumexp(a if isinstance(a, float) else jnp.asarray(a), axis, jnp.asarray(b))
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, rtol=1e-5)

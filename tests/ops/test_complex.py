@@ -73,3 +73,11 @@ def test_atan2_continues_the_angle_to_complex_coordinates() -> None:
     np.testing.assert_allclose(lax.atan2(x, y), -1j * np.log(quotient), rtol=1e-5, atol=1e-6)
     assert np.isnan(lax.atan2(np.complex64(1j), np.complex64(1)))
     assert jx.numpy.arctan2(x, 1.0).dtype == np.complex64
+
+
+@pytest.mark.parametrize("x", [2, 2.5])
+def test_integer_pow_of_a_python_number_is_an_array(x):
+    found = jx.lax.integer_pow(x, 1)
+    assert isinstance(found, jx.Array)
+    assert found.aval.weak_type
+    assert found.item() == x

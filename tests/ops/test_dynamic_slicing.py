@@ -145,3 +145,29 @@ def test_bad_input_is_told(name):
     function, error, message = BAD[name]
     with pytest.raises(error, match=message):
         function()
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("position", [2**32 - 1, 2**31, 99, 3])
+def test_dynamic_index_of_great_unsigned_positions_is_the_last(position, axis):
+    x = np.arange(12.0, dtype=np.float32).reshape(3, 4)
+    last = np.take(x, [min(position, x.shape[axis] - 1)], axis)
+    np.testing.assert_array_equal(dynamic_index_in_dim(x, np.uint32(position), axis), last)
+    traced = jx.jit(lambda i: dynamic_index_in_dim(x, i, axis))
+    np.testing.assert_array_equal(traced(jx.numpy.uint32(position)), last)
+    positions = jx.numpy.array([0, position], "uint32")
+    first = np.take(x, [0], axis)
+    np.testing.assert_array_equal(jx.vmap(traced)(positions), [first, last])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32"])
+def test_index_take_counts_positions_out_of_bounds_on_from_the_other_end(dtype):
+    x = np.arange(12.0, dtype=np.float32).reshape(3, 4)
+    positions = np.array([0, -1, 9, -9, -4, 4, 3], dtype)
+    found = index_take(x, (jx.numpy.asarray(positions),), (0,))
+    np.testing.assert_array_equal(found, x[positions % 3])
+
+
+def test_index_take_of_narrow_positions_reaches_the_end_of_a_long_axis():
+    found = index_take(np.arange(300), (jx.numpy.array([-1, 5], "int8"),), (0,))
+    assert found.tolist() == [299, 5]

@@ -198,3 +198,14 @@ def test_seeds_beyond_64_bits_and_parameters_that_do_not_fit_are_refused() -> No
     for error in (TypeError, ValueError):
         with pytest.raises(error, match="do not broadcast to shape"):
             random.uniform(random.key(0), (2, 3), minval=np.zeros(2, np.float32))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_signs_of_two_sided_numbers_are_those_of_rademacher_in_every_dtype(dtype):
+    key = random.key(3)
+    signs = random.rademacher(random.split(key)[1], (50,), jnp.float32)
+    for x in (
+        random.generalized_normal(key, 2.0, (50,), dtype),
+        random.double_sided_maxwell(key, 0.0, 1.0, (50,), dtype),
+    ):
+        np.testing.assert_array_equal(jnp.sign(x).astype(jnp.float32), signs)
