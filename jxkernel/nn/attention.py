@@ -52,7 +52,7 @@ def _visible(
     return seen
 
 
-@fused(static=("scale", "causal", "window"), name="dot_product_attention")
+@fused(static=("causal", "window"), name="dot_product_attention")
 def _attention(
     query: Any,
     key: Any,
@@ -61,7 +61,7 @@ def _attention(
     mask: Any,
     query_lengths: Any,
     key_lengths: Any,
-    scale: float,
+    scale: Any,
     causal: bool,
     window: tuple[int, int] | None,
 ) -> tuple[Any, Any]:
@@ -70,7 +70,7 @@ def _attention(
     wide = np.promote_types(query.dtype, np.float32)
     grouped = reshape(query, (b, t, k, n // k, h))
     scores = einsum("btkgh,bskh->bkgts", grouped, key, preferred_element_type=wide)
-    scores = reshape(scores, (b, n, t, s)) * wide.type(scale)
+    scores = reshape(scores, (b, n, t, s)) * cast(scale, wide)
     if bias is not None:
         scores = scores + cast(bias, wide)
     seen = _visible((b, n, t, s), mask, causal, window, query_lengths, key_lengths)
@@ -119,7 +119,7 @@ def dot_product_attention(
     bias: Any = None,
     mask: Any = None,
     *,
-    scale: float | None = None,
+    scale: Any = None,
     is_causal: bool = False,
     query_seq_lengths: Any = None,
     key_value_seq_lengths: Any = None,
@@ -136,7 +136,7 @@ def dot_product_attention(
       value: an array of the shape of ``key``.
       bias: added to the scores; it broadcasts to (batch, heads, t, s).
       mask: which scores count, boolean; it broadcasts likewise.
-      scale: what scores are multiplied by; 1 / √h if not given.
+      scale: what scores are multiplied by, a number; 1 / √h if not given.
       is_causal: whether a query sees only keys up to its own place.
       query_seq_lengths: how many queries of each example count, int32; others give 0.
       key_value_seq_lengths: how many keys of each example are seen, int32.
@@ -178,7 +178,7 @@ def dot_product_attention(
         bias,
         mask,
         *lengths,
-        scale=float(max(size, 1) ** -0.5 if scale is None else scale),
+        max(size, 1) ** -0.5 if scale is None else scale,
         causal=bool(is_causal),
         window=_window(local_window_size),
     )

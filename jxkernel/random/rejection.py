@@ -248,9 +248,9 @@ def poisson_numbers(words: Any, name: str, rate: Any, dtype: Any) -> Any:
 
 def _as_counts(rate: Any, small: Any, large: Any, dtype: Any) -> Any:
     """Join the draws of rates below and above 10 as integers within a dtype."""
-    most = int(dtypes.iinfo(dtype).max)
+    most = dtype.type(dtypes.iinfo(dtype).max)
     # A float may round the end up, past the dtype.
-    large = jnp.where((large >= most) | (rate == np.inf), most, cast(large, dtype))
+    large = jnp.where((large >= float(most)) | (rate == np.inf), most, cast(large, dtype))
     drawn = jnp.where(rate == 0, 0, jnp.where(rate >= 10, cast(large, dtype), small))
     return cast(jnp.where(rate >= 0, drawn, -1 if int(dtypes.iinfo(dtype).min) else 0), dtype)
 

@@ -45,6 +45,15 @@ def test_values_are_those_of_the_formula(how: Any, wanted: Any) -> None:
     np.testing.assert_allclose(traced, found, atol=1e-6)
 
 
+def test_the_scale_may_be_traced_and_learned() -> None:
+    def total(scale: Any) -> Any:
+        return nn.dot_product_attention(Q, K, V, scale=scale).sum()
+
+    np.testing.assert_allclose(jx.jit(total)(0.3), reference(scale=0.3).sum(), rtol=1e-5)
+    slope = (reference(scale=0.301).sum() - reference(scale=0.299).sum()) / 0.002
+    np.testing.assert_allclose(jx.grad(total)(0.3), slope, rtol=1e-2)
+
+
 def test_queries_that_do_not_count_give_zero() -> None:
     found = np.asarray(nn.dot_product_attention(Q, K, V, query_seq_lengths=LENGTHS))
     assert (found[0, 2:] == 0).all()

@@ -355,6 +355,11 @@ def test_bad_arguments_are_named(
         function(*args, **kwargs)
 
 
+def test_no_matrices_have_no_condition_numbers() -> None:
+    for p in (None, 1):
+        assert L.cond(np.zeros((0, 3, 3)), p).shape == (0,)
+
+
 def test_half_of_a_transform_of_one_element_is_empty() -> None:
     assert F.irfft(np.zeros(1, np.float32)).shape == (0,)
     assert F.fft(np.zeros(0, np.float32)).dtype == "complex64"

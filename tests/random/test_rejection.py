@@ -35,6 +35,7 @@ def test_parameters_without_meaning_end_the_loops() -> None:
     np.testing.assert_array_equal(random.gamma(KEY, odd), [np.nan, np.nan, 0, np.inf])
     np.testing.assert_array_equal(random.loggamma(KEY, odd), [np.nan, np.nan, -np.inf, np.inf])
     assert random.poisson(KEY, odd).tolist() == [-1, -1, 0, 2**31 - 1]
+    assert random.poisson(KEY, odd, dtype="uint32").tolist() == [0, 0, 0, 2**32 - 1]
     np.testing.assert_array_equal(
         random.binomial(KEY, jnp.array([-1.0, np.nan, 0.0, 4.0]), jnp.array([0.5, 0.5, 0.5, 2.0])),
         [np.nan, np.nan, 0, np.nan],

@@ -161,7 +161,10 @@ def test_mode_is_that_of_scipy(axis: int | None, keepdims: bool) -> None:
     np.testing.assert_array_equal(ours.count, theirs.count)
 
 
-def test_mode_of_nothing_and_of_nan() -> None:
+def test_mode_of_nothing_of_a_number_and_of_nan() -> None:
+    for keepdims in (False, True):
+        ours, theirs = (s.mode(np.float32(3), keepdims=keepdims) for s in (stats, reference))
+        assert (ours.mode.shape, ours.mode, ours.count) == (theirs.mode.shape, 3, 1)
     assert bool(jnp.isnan(stats.mode(np.zeros(0, np.float32)).mode))
     missing = stats.mode(np.float32([1.0, np.nan, np.nan]))
     assert bool(jnp.isnan(missing.mode))

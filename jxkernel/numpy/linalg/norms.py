@@ -230,7 +230,7 @@ def cond(x: Any, p: Any = None) -> Any:
     check_matrices("cond", x, square=not by_values, argument="x")
     (y,) = inexact("cond", x)
     shape = np.shape(y)
-    if 0 in shape:
+    if 0 in shape[-2:]:
         raise ValueError(f"cond takes matrices that are not empty, got shape {shape}")
     if by_values:
         s = svdvals(y)

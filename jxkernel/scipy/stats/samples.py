@@ -68,6 +68,8 @@ def mode(
     _check_policy("mode", nan_policy, ("propagate",))
     argument_aval("mode", a)
     a = jnp.asarray(a)
+    if axis is not None and not a.ndim:
+        a = a.reshape(1)
     rank = a.ndim
     if axis is None:
         rows, kept, rest = a.reshape(1, -1), (1,) * rank, ()
