@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from jxkernel import dtypes, source
+from jxkernel._lazy import missing
 from jxkernel.runtime.arrays import rebuild
 from jxkernel.tree import registry
 
@@ -106,9 +107,9 @@ class _Front(ModuleType):
             return importlib.import_module(f"{self.__name__}.version")
         try:
             return getattr(sys.modules[_OWN], name)
-        except AttributeError as error:
-            said = str(error).replace(repr(_OWN), f"{self.__name__!r} (an alias of {_OWN})", 1)
-            raise AttributeError(said) from None
+        except AttributeError:
+            called = f"{self.__name__!r} (an alias of {_OWN})"
+            raise AttributeError(missing(_OWN, name, called)) from None
 
     def __setattr__(self, name: str, value: Any) -> None:
         # The import system hangs a module below its package; a name of jxkernel's own goes before

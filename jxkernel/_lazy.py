@@ -11,6 +11,7 @@ any of them.
 import importlib
 import sys
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 __all__ = ["late_function", "lazy_names", "missing"]
@@ -55,16 +56,17 @@ def lazy_names(
     return load, known
 
 
-def missing(package: str, name: str) -> str:
+def missing(package: str, name: str, called: str = "") -> str:
     """Return what to say of a name that a package has not: with the reason, if there is one.
 
     Args:
       package: the package's own name.
       name: the name that was asked for.
+      called: how to call the package; by its own name where not given.
     """
     refusals = importlib.import_module("jxkernel._refusals")
     reason = refusals.reason(package.partition(".")[2], name)
-    said = f"module {package!r} has no attribute {name!r}"
+    said = f"module {called or repr(package)} has no attribute {name!r}"
     return said if reason is None else f"{said}. {reason}"
 
 
@@ -76,8 +78,12 @@ def late_function(module: str, name: str) -> Callable[..., Any]:
       name: the function's name in it.
     """
 
+    @cache
+    def found() -> Callable[..., Any]:
+        return getattr(importlib.import_module(module), name)
+
     def call(*args: Any, **options: Any) -> Any:
-        return getattr(importlib.import_module(module), name)(*args, **options)
+        return found()(*args, **options)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"See ``{module}.{name}``."
