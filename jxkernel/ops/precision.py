@@ -146,32 +146,17 @@ _ON_CPU = (
 """The algorithms that XLA has for CPUs."""
 
 
-class _Steps(NamedTuple):
-    """An algorithm in the words of ``#stablehlo.dot_algorithm``."""
-
-    lhs: str
-    rhs: str
-    total: str
-    lhs_parts: int = 1
-    rhs_parts: int = 1
-    products: int = 1
-    imprecise: bool = False
-
-    def text(self) -> str:
-        """Return the attribute as text."""
-        return (
-            f"#stablehlo.dot_algorithm<lhs_precision_type = {self.lhs}, "
-            f"rhs_precision_type = {self.rhs}, accumulation_type = {self.total}, "
-            f"lhs_component_count = {self.lhs_parts}, rhs_component_count = {self.rhs_parts}, "
-            f"num_primitive_operations = {self.products}, "
-            f"allow_imprecise_accumulation = {'true' if self.imprecise else 'false'}>"
-        )
+def _attribute_text(steps: DotAlgorithm) -> str:
+    """Return ``#stablehlo.dot_algorithm`` of steps whose dtypes are texts; its names are ours."""
+    words = {**steps._asdict(), "allow_imprecise_accumulation": "true" if steps[-1] else "false"}
+    fields = [f"{name} = {value}" for name, value in words.items()]
+    return f"#stablehlo.dot_algorithm<{', '.join(fields)}>"
 
 
-def _preset_steps(name: str) -> _Steps:
+def _preset_steps(name: str) -> DotAlgorithm:
     words = name.split("_")
     left, right, total = (_ELEMENTS[word] for word in words[:3])
-    return _Steps(left, right, total, products=_PRODUCTS.get(words[-1], 1))
+    return DotAlgorithm(left, right, total, num_primitive_operations=_PRODUCTS.get(words[-1], 1))
 
 
 _STEPS = {
@@ -190,8 +175,8 @@ def _is_eight_bits(element: str) -> bool:
     return element.lower().startswith("f8")
 
 
-def _steps_of(algorithm: Algorithm, dtypes_in: tuple[Any, Any], platform: str) -> _Steps:
-    """Return the steps of an algorithm that a platform knows.
+def _steps_of(algorithm: Algorithm, dtypes_in: tuple[Any, Any], platform: str) -> DotAlgorithm:
+    """Return an algorithm that a platform knows, its dtypes as texts.
 
     Raises:
       ValueError: it knows none such, or the operands are not what the algorithm is for.
@@ -202,23 +187,25 @@ def _steps_of(algorithm: Algorithm, dtypes_in: tuple[Any, Any], platform: str) -
             raise _unknown(algorithm, known, platform)
         return _STEPS.get(algorithm.name) or _eight_bit_steps(algorithm, dtypes_in)
     left, right, total = (_element_text(dtype) for dtype in algorithm[:3])
-    steps = _Steps(left, right, total, *algorithm[3:])
+    steps = DotAlgorithm(left, right, total, *algorithm[3:])
     of_eight_bits = platform != "cpu" and _is_eight_bits(left) and _is_eight_bits(right)
     if steps in [_STEPS.get(name) for name in known] or (
-        of_eight_bits and steps._replace(imprecise=False) == _Steps(left, right, "f32")
+        of_eight_bits and steps[:6] == DotAlgorithm(left, right, "f32")[:6]
     ):
         return steps
     raise _unknown(algorithm, known, platform)
 
 
-def _eight_bit_steps(preset: DotAlgorithmPreset, dtypes_in: tuple[Any, Any]) -> _Steps:
+def _eight_bit_steps(preset: DotAlgorithmPreset, dtypes_in: tuple[Any, Any]) -> DotAlgorithm:
     left, right = (_element_text(dtype) for dtype in dtypes_in)
     if not (_is_eight_bits(left) and _is_eight_bits(right)):
         raise ValueError(
             f"dot_general with {preset!r} takes operands of 8-bit floating dtypes, got {left} and "
             f"{right}"
         )
-    return _Steps(left, right, "f32", imprecise=preset.name.endswith("ACCUM"))
+    return DotAlgorithm(
+        left, right, "f32", allow_imprecise_accumulation=preset.name.endswith("ACCUM")
+    )
 
 
 def _unknown(algorithm: Algorithm, known: tuple[str, ...], platform: str) -> ValueError:
@@ -272,13 +259,13 @@ def arithmetic(precision: Canonical, dtypes_in: tuple[Any, Any], platform: str) 
     steps = _steps_of(precision, dtypes_in, platform)
     left, right = dtypes_in
     operands = (
-        _stored(steps.lhs, steps.products, left),
-        _stored(steps.rhs, steps.products, right),
+        _stored(steps.lhs_precision_type, steps.num_primitive_operations, left),
+        _stored(steps.rhs_precision_type, steps.num_primitive_operations, right),
     )
     totals = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
-    total = np.dtype(totals.get(steps.total) or dtypes.as_dtype("bfloat16"))
+    total = np.dtype(totals.get(steps.accumulation_type) or dtypes.as_dtype("bfloat16"))
     attributes = {
         "precision_config": hlo.precision_config(("DEFAULT", "DEFAULT")),
-        "algorithm": hlo.parse_attribute(steps.text()),
+        "algorithm": hlo.parse_attribute(_attribute_text(steps)),
     }
     return Arithmetic(operands, total, attributes)
