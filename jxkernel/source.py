@@ -19,6 +19,7 @@ from jxkernel.records import record
 
 __all__ = [
     "Frame",
+    "attributes_of",
     "called_by_user",
     "capture",
     "current_user_frame",
@@ -158,15 +159,19 @@ def _known(code: CodeType) -> _Code:
     return found
 
 
-class Scoped:
-    """A captured stack, and the names of the scopes that the code ran in, outermost first.
+_NO_ATTRIBUTES: dict[str, str] = {}
 
+
+class Scoped:
+    """A captured stack, and the scopes that the code ran in, outermost first.
+
+    A scope is a name, or a pair of texts: an attribute of all operations in it.
     ``backwards`` says whether it is the place of a line whose derivative is carried backwards.
     """
 
     __slots__ = ("backwards", "scope", "traceback")
 
-    def __init__(self, traceback: Any, scope: tuple[str, ...], backwards: bool = False) -> None:
+    def __init__(self, traceback: Any, scope: tuple[Any, ...], backwards: bool = False) -> None:
         self.traceback = traceback
         self.scope = scope
         self.backwards = backwards
@@ -176,7 +181,7 @@ class Scoped:
         return self.traceback.raw_frames()
 
 
-def scoped(traceback: Any, scope: tuple[str, ...]) -> Scoped:
+def scoped(traceback: Any, scope: tuple[Any, ...]) -> Scoped:
     """Return a captured stack as one in a scope; what it is already known to be in stays."""
     if type(traceback) is not Scoped:
         return Scoped(traceback, scope)
@@ -190,7 +195,9 @@ def turned_back(traceback: Any) -> Any:
     """Return a captured stack as that of an equation which carries a derivative backwards."""
     if traceback is None or runs_backwards(traceback):
         return traceback
-    return Scoped(getattr(traceback, "traceback", traceback), scope_of(traceback), True)
+    if type(traceback) is Scoped:
+        return Scoped(traceback.traceback, traceback.scope, True)
+    return Scoped(traceback, (), True)
 
 
 def runs_backwards(traceback: Any) -> bool:
@@ -200,7 +207,16 @@ def runs_backwards(traceback: Any) -> bool:
 
 def scope_of(traceback: Any) -> tuple[str, ...]:
     """Return the names of the scopes of a captured stack, outermost first."""
-    return traceback.scope if type(traceback) is Scoped else ()
+    if type(traceback) is not Scoped:
+        return ()
+    return tuple([entry for entry in traceback.scope if type(entry) is str])
+
+
+def attributes_of(traceback: Any) -> dict[str, str]:
+    """Return the attributes that a captured stack's scopes give; the inner ones hold."""
+    if type(traceback) is not Scoped:
+        return _NO_ATTRIBUTES
+    return dict(entry for entry in traceback.scope if type(entry) is tuple)
 
 
 def user_frames(traceback: Any) -> list[Frame]:

@@ -76,7 +76,7 @@ class Trace:
 
 
 class _State(threading.local):
-    """The current trace of this thread, its named scopes, and the source of what is replayed.
+    """The current trace of this thread, its scopes, and the source of what is replayed.
 
     ``transposing`` says whether those equations run backwards; only messages ask.  ``tracked``
     holds the mesh axes along which types say whether a value varies (see ``core.axes``).
@@ -85,7 +85,7 @@ class _State(threading.local):
     base: Trace | None = None
     trace: Any = None
     replayed_source: Any = None
-    scope: tuple[str, ...] = ()
+    scope: tuple[Any, ...] = ()
     transposing: bool = False
     tracked: tuple[Any, ...] = ()
 

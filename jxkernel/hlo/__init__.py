@@ -28,6 +28,7 @@ from jxkernel.hlo.builder import (
     ModuleBuilder,
     file_location,
     known_integer,
+    mark_value,
     module_text,
     set_result_attributes,
 )
@@ -70,6 +71,7 @@ __all__ = [
     "ir",
     "known_integer",
     "manual_axes",
+    "mark_value",
     "mesh_attribute",
     "module_text",
     "parse_attribute",

@@ -1,6 +1,6 @@
 """Building modules: functions, operations, constants, regions, locations."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -22,11 +22,14 @@ __all__ = [
     "Function",
     "ModuleBuilder",
     "file_location",
+    "mark_value",
     "module_text",
     "set_result_attributes",
 ]
 
 _create = ir.Operation.create
+_MARKS = "mhlo.frontend_attributes"
+_NONE: Mapping[str, str] = {}
 
 
 class Builder:
@@ -35,13 +38,15 @@ class Builder:
     Attributes:
       ip: the insertion point, at the end of the block.
       loc: the location that new operations get.
+      marks: the frontend attributes that new operations get.
     """
 
-    __slots__ = ("ip", "loc")
+    __slots__ = ("ip", "loc", "marks")
 
     def __init__(self, ip: Any, loc: Any = unknown_location) -> None:
         self.ip = ip
         self.loc = loc
+        self.marks: Mapping[str, str] = _NONE
 
     def op(
         self,
@@ -52,7 +57,10 @@ class Builder:
         regions: int = 0,
     ) -> Any:
         """Append the operation ``name`` and return it; its values are ``.results``."""
-        return _create(name, types, operands, attributes, regions=regions, loc=self.loc, ip=self.ip)
+        made = _create(name, types, operands, attributes, regions=regions, loc=self.loc, ip=self.ip)
+        if self.marks:
+            _mark(made, self.marks)
+        return made
 
     def value(
         self,
@@ -62,7 +70,10 @@ class Builder:
         attributes: dict[str, Any] | None = None,
     ) -> Any:
         """Append an operation of one result and return that result."""
-        return _create(name, (kind,), operands, attributes, loc=self.loc, ip=self.ip).result
+        made = _create(name, (kind,), operands, attributes, loc=self.loc, ip=self.ip)
+        if self.marks:
+            _mark(made, self.marks)
+        return made.result
 
     def constant(self, value: Any, dtype: Any = None) -> Any:
         """Append a constant: a NumPy array, or a number with its dtype."""
@@ -258,6 +269,22 @@ def known_integer(value: Any) -> int | None:
         return None
     elements = np.asarray(owner.operation.attributes["value"])
     return int(elements) if not elements.shape else None
+
+
+def _mark(operation: Any, attributes: Mapping[str, str]) -> None:
+    """Give an operation frontend attributes; it keeps those that it has."""
+    own, given = operation.attributes, dict[str, Any]()
+    if _MARKS in own:
+        given = {entry.name: entry.attr for entry in own[_MARKS]}
+    added = {key: string_attr(text) for key, text in attributes.items() if key not in given}
+    own[_MARKS] = ir.DictAttr.get({**given, **added}, context)
+
+
+def mark_value(value: Any, attributes: Mapping[str, str]) -> None:
+    """Give frontend attributes to the operation that computes a value, if one does."""
+    owner = value.owner
+    if attributes and not isinstance(owner, ir.Block):
+        _mark(owner, attributes)
 
 
 def module_text(module: Any, *, locations: bool = False) -> str:

@@ -21,7 +21,7 @@ from jxkernel.lowering.program import LoweredProgram
 from jxkernel.ops.placing import mesh_cast_p
 from jxkernel.sharding.named import NamedSharding
 from jxkernel.sharding.spec import PartitionSpec
-from jxkernel.source import scope_of, user_frame
+from jxkernel.source import attributes_of, scope_of, user_frame
 
 __all__ = ["LoweringContext", "LoweringRule", "ModuleState", "lower_program"]
 
@@ -269,7 +269,7 @@ class LoweringContext(hlo.Builder):
         """Append all equations of a program, given values for constvars and invars together."""
         env: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], args, strict=True))
         literals: dict[tuple[Any, Any], Any] = {}
-        outer = self.loc
+        outer, marks = self.loc, self.marks
         for eqn in jaxpr.eqns:
             primitive, outvars = eqn.primitive, eqn.outvars
             self.loc = _location(eqn) or outer
@@ -282,7 +282,9 @@ class LoweringContext(hlo.Builder):
             self.avals_in = avals
             self.avals_out = [var.aval for var in outvars]
             self.primitive_name = primitive.name
+            self.marks = attributes_of(eqn.source) or marks
             out = primitive.rule("lower")(self, *values, **eqn.params)
+            self.marks = marks
             if primitive.multiple_results:
                 env.update(zip(outvars, out, strict=True))
             else:

@@ -61,6 +61,7 @@ PARAMS: dict[str, tuple[dict[str, Any], ...]] = {
         {"exponent_bits": 5, "mantissa_bits": 2},
         {"exponent_bits": 8, "mantissa_bits": 7},
     ),
+    "xla_metadata_value": ({"attributes": (("key", "value"),)},),
     "round": tuple({"rounding_method": method} for method in RoundingMethod),
 }
 """The parameters that regular primitives are tried with."""

@@ -1,0 +1,77 @@
+"""What the compiler is told of operations beside what they compute: ``set_xla_metadata``.
+
+A block's attributes go into the scope of what is traced in it, as the names of ``named_scope``
+do, so whatever is made of an equation keeps them.  They are part of the key of traces besides.
+"""
+
+from contextlib import ContextDecorator
+from typing import Any
+
+from jxkernel import tree
+from jxkernel.config import make_user_context
+from jxkernel.core.trace import state
+from jxkernel.ops.marking import marked_p
+
+__all__ = ["set_xla_metadata"]
+
+_in_force = make_user_context(())
+
+
+def set_xla_metadata(x: Any = None, /, **attributes: Any) -> Any:
+    """Give frontend attributes to the operations of a block or function, or to values.
+
+    ``with set_xla_metadata(key=value):`` gives them to what is traced in the block, and so does a
+    decorator; in nested blocks the inner value of a key holds.  ``set_xla_metadata(x, key=value)``
+    gives them to the operations that compute the leaves of ``x``, which keep those that they have.
+    Results do not depend on them: they are for passes of the compiler that look for them.
+    Operations that run eagerly have none.
+
+    Args:
+      x: a tree of arrays; left out, for a block or function.
+      **attributes: the attributes.  Values become text, ``True`` as ``true``; a key whose value
+        is None is left out.
+
+    Returns:
+      the tree of the same values; without ``x`` a context manager that is a decorator too.
+
+    Raises:
+      TypeError: a leaf is no array.
+
+    >>> import jxkernel as jx, jxkernel.numpy as jnp
+    >>> from jxkernel.experimental.xla_metadata import set_xla_metadata
+    >>> def f(x):
+    ...     with set_xla_metadata(stage="first"):
+    ...         return jnp.sin(x)
+    >>> '{stage = "first"}' in jx.jit(f).lower(1.0).as_text()
+    True
+    """
+    pairs = tuple((key, _text(value)) for key, value in attributes.items() if value is not None)
+    if x is None:
+        return _Block(pairs)
+    return tree.map(lambda leaf: marked_p.bind(leaf, attributes=pairs), x)
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class _Block(ContextDecorator):
+    """A block, or a function, whose operations have attributes."""
+
+    def __init__(self, attributes: tuple[tuple[str, str], ...]) -> None:
+        self._attributes = attributes
+        self._previous: list[tuple[Any, Any]] = []
+
+    def _recreate_cm(self) -> "_Block":
+        # A decorated function may run in several threads at once: each call has its own stack.
+        return _Block(self._attributes)
+
+    def __enter__(self) -> None:
+        inside = {**dict(_in_force.value), **dict(self._attributes)}
+        previous = _in_force.swap_local(tuple(sorted(inside.items())))
+        self._previous.append((state.scope, previous))
+        state.scope = (*state.scope, *self._attributes)
+
+    def __exit__(self, *exception: object) -> None:
+        state.scope, previous = self._previous.pop()
+        _in_force.set_local(previous)
