@@ -13,6 +13,7 @@ Importing this module hands jaxlib the three settings that it must have before a
 This module must not know of dtypes, arrays, devices' contents or tracing.
 """
 
+import importlib
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -587,6 +588,18 @@ def _shown(value: Any) -> str:
     return f"{value.platform}:{value.id}" if isinstance(value, Device) else repr(value)
 
 
+def _absl(name: str) -> Any:
+    try:
+        return importlib.import_module(f"absl.{name}")
+    except ModuleNotFoundError as error:
+        message = (
+            "Options are set by flags of the command line through absl, which is not installed: "
+            "pip install absl-py, or set them by the environment (JAX_ENABLE_X64=1) or by "
+            "config.update."
+        )
+        raise ModuleNotFoundError(message, name=error.name) from None
+
+
 class Settings:
     """All options: ``config.jax_enable_x64`` reads one, ``config.update`` sets it.
 
@@ -632,6 +645,46 @@ class Settings:
                 before=_shown(before),
                 after=_shown(state.get_global()),
             )
+
+    def config_with_absl(self) -> None:
+        """Define a flag of absl for each option; ``absl.app.run`` then sets options by flags.
+
+        Raises:
+            ModuleNotFoundError: absl is not installed.
+        """
+        self._define_flags()
+        _absl("app").call_after_init(self._take_flags)
+
+    def parse_flags_with_absl(self) -> None:
+        """Set options by the flags ``--jax_...`` of the command line, through absl.
+
+        Arguments that are no such flags, and all after ``--``, are left to the program.
+
+        Raises:
+            ModuleNotFoundError: absl is not installed.
+            ValueError: an option does not take the value of its flag.
+        """
+        self._define_flags()
+        end = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+        given = [text for text in sys.argv[1:end] if text.startswith(("--jax_", "--nojax_"))]
+        _absl("flags").FLAGS([*sys.argv[:1], *given], known_only=True)
+        self._take_flags()
+
+    def _define_flags(self) -> None:
+        absl = _absl("flags")
+        for name, state in self._states.items():
+            if name not in absl.FLAGS:
+                boolean = state.kind is BOOLEAN
+                value = state.value if boolean or state.value is None else str(state.value)
+                (absl.DEFINE_bool if boolean else absl.DEFINE_string)(name, value, state.help)
+
+    def _take_flags(self) -> None:
+        flags = _absl("flags").FLAGS
+        for name, state in self._states.items():
+            if name in flags and not flags[name].using_default_value:
+                given = flags[name].value
+                value = state.kind.from_text(given) if isinstance(given, str) else given
+                self.update(name, state.checked(value, f"The flag --{name}"))
 
     def read(self, name: str) -> Any:
         """Return the value of the option ``name`` as this thread sees it."""

@@ -1,6 +1,7 @@
 """Settings: where a value comes from, who sees it, and which values are refused."""
 
 import copy
+import logging
 import os
 import pickle
 import subprocess
@@ -378,3 +379,76 @@ def test_values_are_a_copy_that_can_be_pickled() -> None:
     values["jax_enable_x64"] = True
     assert config.jax_enable_x64 is False
     assert pickle.loads(pickle.dumps(config.values)) == config.values
+
+
+def run_with_arguments(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_flags_of_the_command_line_set_options() -> None:
+    code = (
+        "import sys\n"
+        "from jxkernel.config import config\n"
+        "config.parse_flags_with_absl()\n"
+        "print(config.jax_enable_x64, config.jax_threefry_partitionable)\n"
+        "print(config.jax_default_matmul_precision, config.jax_num_cpu_devices, len(sys.argv))\n"
+        "config.parse_flags_with_absl()\n"
+    )
+    given = ("--jax_enable_x64", "--nojax_threefry_partitionable", "--jax_num_cpu_devices=3")
+    done = run_with_arguments(code, *given, "-f", "--other=1", "--", "--jax_platforms=none")
+    assert done.stdout.split() == ["True", "False", "None", "3", "8"], done.stderr
+
+
+def test_an_application_of_absl_sets_options_by_its_flags() -> None:
+    code = (
+        "from absl import app, flags\n"
+        "from jxkernel.config import config\n"
+        "flags.DEFINE_integer('steps', 1, 'Steps.')\n"
+        "config.config_with_absl()\n"
+        "app.run(lambda argv: print(config.jax_default_matmul_precision, flags.FLAGS.steps))\n"
+    )
+    done = run_with_arguments(code, "--jax_default_matmul_precision=high", "--steps=2")
+    assert done.stdout.split() == ["high", "2"], done.stderr
+
+
+def test_a_flag_of_a_wrong_value_is_refused_by_its_name() -> None:
+    code = "from jxkernel.config import config\nconfig.parse_flags_with_absl()\n"
+    done = run_with_arguments(code, "--jax_num_cpu_devices=many")
+    assert "The flag --jax_num_cpu_devices takes an integer; got 'many'." in done.stderr
+
+
+def test_flags_without_absl_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "absl", None)
+    monkeypatch.delitem(sys.modules, "absl.flags", raising=False)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install absl-py.*JAX_ENABLE_X64=1"):
+        config.parse_flags_with_absl()
+
+
+def test_the_logging_level_writes_to_stderr_from_that_level_on() -> None:
+    code = (
+        "import logging\n"
+        "import jxkernel as jx\n"
+        "jx.jit(lambda x: x + 1)(1.0)\n"
+        "jx.config.update('jax_logging_level', 'INFO')\n"
+        "jx.jit(lambda x: x + 2)(1.0)\n"
+        "logging.getLogger('jxkernel').info('heard')\n"
+        "jx.config.update('jax_logging_level', None)\n"
+        "logging.getLogger('jxkernel').info('unheard')\n"
+    )
+    command = [sys.executable, "-c", code]
+    environment = os.environ | {"JAX_LOGGING_LEVEL": "DEBUG"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    traced, compiled, heard = done.stderr.splitlines()
+    assert traced.startswith("DEBUG:")
+    assert ":jxkernel: traced <lambda> for" in traced
+    assert ":jxkernel: compiled <lambda> in" in compiled
+    assert heard.startswith("INFO:")
+    assert heard.endswith(":jxkernel: heard")
+
+
+def test_no_logging_level_leaves_logging_as_it_is_set_up() -> None:
+    assert config.jax_logging_level == "NOTSET"
+    assert logging.getLogger("jxkernel").handlers == []
+    with pytest.raises(ValueError, match=r"takes one of None, 'NOTSET', .*; got 'loud'"):
+        config.update("jax_logging_level", "loud")
