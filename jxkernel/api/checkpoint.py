@@ -17,7 +17,7 @@ from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import evaluating
 from jxkernel.higher_order.checkpoint import Offloadable, Policy, bind_checkpoint, name_p
 from jxkernel.ops.contract import dot_general_p
-from jxkernel.runtime import own_array
+from jxkernel.runtime import as_device_array
 
 __all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies", "remat"]
 
@@ -71,7 +71,9 @@ def checkpoint(
             call = split_call(args, kwargs, static)
             if evaluating():
                 # A function that is evaluated may rely on what it may when it is traced.
-                given, keywords = rebuild(call.in_tree, call.static, [*map(own_array, call.flat)])
+                given, keywords = rebuild(
+                    call.in_tree, call.static, [*map(as_device_array, call.flat)]
+                )
                 return fun(*given, **keywords)
             check_hashable(fun, call)
             avals = leaf_avals(f"checkpoint of {name}", "args", call.flat, call.in_tree)

@@ -12,8 +12,9 @@ from jxkernel.api.scanning import map
 from jxkernel.api.traced import check_callable, leaf_avals
 from jxkernel.core.avals import abstractify
 from jxkernel.core.filtering import hide_internal_frames
-from jxkernel.core.trace import evaluating
+from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.higher_order.custom_vmap import BatchRule, bind_custom_vmap
+from jxkernel.runtime import as_device_array
 
 __all__ = ["custom_vmap", "sequential_vmap"]
 
@@ -77,14 +78,14 @@ class custom_vmap:
         """
         try:
             given = positional_arguments("custom_vmap", self.fun, args, kwargs)
-            if evaluating():
-                return self.fun(*given)
             flat, in_tree = tree.flatten(given)
+            if evaluating():
+                return self.fun(*in_tree.unflatten([_as_array(x) for x in flat]))
             leaf_avals(f"the custom_vmap function {self.name}", "args", flat, in_tree)
             results = _Results(self.name)
 
             def fun(*leaves: Any) -> list[Any]:
-                return results.flatten(self.fun(*in_tree.unflatten(leaves)))
+                return results.flatten(self.fun(*in_tree.unflatten([_as_array(x) for x in leaves])))
 
             rule = BatchRule(self._flat_rule(fun, in_tree, results), self.name)
             outs = bind_custom_vmap(fun, rule, flat, captures=closes_over_tracers(self.fun))
@@ -106,9 +107,15 @@ class custom_vmap:
                     f"{self.name}.def_vmap(...)"
                 )
             flags = list(in_tree.unflatten(batched))
-            return _checked(rule, results, size, rule(size, flags, *in_tree.unflatten(args)))
+            given = in_tree.unflatten([_as_array(x) for x in args])
+            return _checked(rule, results, size, rule(size, flags, *given))
 
         return flat
+
+
+def _as_array(value: Any) -> Any:
+    """Return an argument as functions that are traced get it: numbers too are arrays."""
+    return value if isinstance(value, Tracer) else as_device_array(value)
 
 
 class _Results:
@@ -198,7 +205,7 @@ def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
         def one(batched: list[Any]) -> Any:
             given = iter(batched)
             each = [next(given) if flag else x for x, flag in zip(leaves, flags, strict=True)]
-            return f(*structure.unflatten(each))
+            return function(*structure.unflatten(each))
 
         out = map(one, [x for x, flag in zip(leaves, flags, strict=True) if flag])
         return out, tree.map(lambda _: True, out)

@@ -194,3 +194,4 @@ def test_a_function_sees_arrays_that_have_updates_also_when_evaluated():
     x = np.arange(3.0, dtype=np.float32)
     np.testing.assert_array_equal(added(x, 2), [2.0, 1.0, 2.0])
     np.testing.assert_array_equal(jx.jit(lambda v: added(v, 2))(x), [2.0, 1.0, 2.0])
+    assert jx.checkpoint(lambda x: x.reshape(1))(2.0).shape == (1,)

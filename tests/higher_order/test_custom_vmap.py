@@ -110,6 +110,32 @@ def test_sequential_vmap_runs_one_example_at_a_time():
     close(jx.grad(lambda x: jx.vmap(g, (0, None))(x, 2.0).sum())(X), np.array([-1.0, 2.0, 2.0]))
 
 
+def test_sequential_vmap_of_two_maps_runs_one_example_at_a_time_too():
+    g = sequential_vmap(lambda x, n: jnp.sin(x) * n)
+    x = np.outer(X, [1.0, 2.0])
+    twice = jx.vmap(jx.vmap(g, (0, None)), (0, None))
+    close(twice(x, 2.0), np.sin(x) * 2.0)
+    close(jx.vmap(jx.vmap(jx.grad(g), (0, None)), (0, None))(x, 2.0), np.cos(x) * 2.0)
+    jaxpr = str(jx.make_jaxpr(twice)(x, 2.0))
+    assert jaxpr.count("scan[") == 2
+    assert "[] = sin " in jaxpr
+    assert twice(np.zeros((0, 2)), 1.0).shape == (0, 2)
+
+
+def test_functions_and_rules_get_numbers_as_arrays():
+    @custom_vmap
+    def g(x, n):
+        return x.reshape(()) + n.astype(x.dtype)
+
+    @g.def_vmap
+    def rule(axis_size, in_batched, x, n):
+        return x + n.reshape(1).astype(x.dtype), True
+
+    assert float(g(1.5, 2)) == 3.5
+    close(jx.vmap(g, (0, None))(X, 2), X + 2)
+    close(jx.jit(jx.vmap(lambda x: g(x, 2)))(X), X + 2)
+
+
 def test_a_function_may_close_over_what_no_map_maps_over():
     def outer(y):
         @custom_vmap
