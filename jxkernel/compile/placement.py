@@ -26,7 +26,7 @@ from jxkernel.core.jaxpr import ClosedJaxpr, subjaxprs
 from jxkernel.errors import IncompatibleDevicesError
 from jxkernel.lowering import Partitioning
 from jxkernel.runtime import backends, default_device, lies_as, place, platform_of
-from jxkernel.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionSpec
+from jxkernel.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionSpec, get_mesh
 from jxkernel.sharding.named import is_single, positions_of
 from jxkernel.transforms.dce import dce_jaxpr
 
@@ -174,8 +174,11 @@ def placement_for(
     ]
     for sharding, aval in zip(ins, avals, strict=True):
         sharding.check_compatible_aval(aval.shape)
+    typed = _says_types(closed, own, args)
     outs = [
-        _typed(aval, mesh) if sharding is None else _on_mesh(sharding, mesh, aval.ndim)
+        (_typed(aval, mesh) if typed else None)
+        if sharding is None
+        else _on_mesh(sharding, mesh, aval.ndim)
         for sharding, aval in zip(wanted_results, closed.out_avals, strict=True)
     ]
     return Placement(mesh, tuple(ins), tuple(outs)), True
@@ -197,6 +200,16 @@ def _of_types(closed: ClosedJaxpr, own: Mesh | None, among: Mesh | None) -> Mesh
             explicit = explicit_axes_of(aval.division.mesh).intersection(mesh.axis_names)
             return mesh.with_axis_types(explicit, AxisType.Explicit)
     return mesh
+
+
+def _says_types(closed: ClosedJaxpr, own: Mesh | None, args: Sequence[Any]) -> bool:
+    """Whether types say how results lie: not where a mesh comes from shardings asked for alone."""
+    if own is not None or get_mesh() is not None:
+        return True
+    if any(aval.division is not None for aval in (*closed.in_avals, *closed.out_avals)):
+        return True
+    lie = [_committed(value) for value in (*args, *closed.consts)]
+    return any(isinstance(given, NamedSharding) and explicit_axes_of(given.mesh) for given in lie)
 
 
 def _typed(aval: Any, mesh: Mesh) -> NamedSharding | None:

@@ -574,3 +574,22 @@ def test_creation_and_drawing_divide_results_as_asked(explicit):
             jnp.dot(np.ones(3), np.ones(3), out_sharding=3)
     with pytest.raises(RuntimeError, match="refers to no mesh"):
         jnp.dot(np.ones(3), np.ones(3), out_sharding=P())
+
+
+def test_shardings_asked_for_alone_type_nothing_and_leave_results_to_the_compiler(explicit, put):
+    rows, whole = NamedSharding(explicit, P("x")), NamedSharding(explicit, P())
+    types = []
+
+    def double(v):
+        types.append(str(jx.typeof(v)))
+        return v * 2
+
+    x = data(8, 4)
+    asked = jx.jit(double, in_shardings=rows)
+    assert asked(x).sharding == rows
+    assert asked.lower(jnp.asarray(x)).compile()(x).sharding == rows
+    assert types == ["float32[8,4]"]
+    assert asked(put(*X)).sharding.spec == P("x", None)
+    assert types == ["float32[8,4]", "float32[8@x,4]"]
+    assert jx.jit(double, in_shardings=rows, out_shardings=whole)(x).sharding == whole
+    assert jx.jit(double)(put(*WHOLE)).sharding == whole
