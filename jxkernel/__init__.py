@@ -14,18 +14,7 @@ from typing import TYPE_CHECKING
 from jxkernel import _collector
 
 with _collector.paused():
-    from jxkernel import (
-        distributed,
-        dlpack,
-        errors,
-        numpy,
-        sharding,
-        stages,
-        tree,
-        tree_util,
-        typing,
-        version,
-    )
+    from jxkernel import errors, numpy, sharding, tree
     from jxkernel._alias import alias, unalias
     from jxkernel._alias import install as install_import_hook
     from jxkernel._lazy import lazy_names
@@ -234,6 +223,8 @@ if TYPE_CHECKING:
         custom_batching,
         custom_derivatives,
         debug,
+        distributed,
+        dlpack,
         experimental,
         export,
         extend,
@@ -247,7 +238,11 @@ if TYPE_CHECKING:
         profiler,
         random,
         scipy,
+        stages,
         test_util,
+        tree_util,
+        typing,
+        version,
         widgets,
     )
     from jxkernel import api_util as api_util
@@ -272,9 +267,9 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy_names(
     __name__,
     modules=(
-        "ad_checkpoint api_util custom_batching custom_derivatives debug experimental export "
-        "extend ffi flatten_util image interpreters lax nn observe profiler random scipy "
-        "test_util widgets"
+        "ad_checkpoint api_util custom_batching custom_derivatives debug distributed dlpack "
+        "experimental export extend ffi flatten_util image interpreters lax nn observe profiler "
+        "random scipy stages test_util tree_util typing version widgets"
     ),
     names={
         "jxkernel.api.callbacks": "pure_callback",

@@ -11,7 +11,6 @@ modules of jxkernel by name only, and must not know what is in them.
 """
 
 import importlib
-import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from importlib.machinery import ModuleSpec
@@ -19,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from jxkernel import dtypes, source
-from jxkernel._lazy import missing
+from jxkernel._lazy import late_function, missing
 from jxkernel.runtime.arrays import rebuild
 from jxkernel.tree import registry
 
@@ -27,6 +26,8 @@ __all__ = ["INTERFACE_VERSION", "Alias", "alias", "aliases", "unalias"]
 
 INTERFACE_VERSION = "0.12.0"
 """The version of JAX whose public interface jxkernel has: what ``jax.__version__`` says."""
+
+find_spec = late_function("importlib.util", "find_spec")
 
 _OWN = "jxkernel"
 _PEER = "jax"
@@ -228,7 +229,7 @@ class _Hook:
 
 def _own_spec(below: str) -> ModuleSpec | None:
     try:
-        return importlib.util.find_spec(f"{_OWN}.{below}")
+        return find_spec(f"{_OWN}.{below}")
     except ModuleNotFoundError:
         return None
 

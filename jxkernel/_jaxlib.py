@@ -15,6 +15,7 @@ Facts it holds:
 * ``array_result_handler`` took ``_skip_checks`` up to 0.10 and lost it later.
 """
 
+import importlib
 import os
 import platform
 import sys
@@ -39,9 +40,6 @@ from jaxlib import (
 )
 from jaxlib._jax import (
     pytree,  # pyright: ignore[reportMissingImports]  # likewise; its classes serve as types
-)
-from jaxlib.cpu import (
-    _lapack,  # pyright: ignore[reportAttributeAccessIssue]  # likewise
 )
 
 __all__ = [
@@ -76,7 +74,7 @@ __all__ = [
     "include_dir",
     "initialize_plugin",
     "jax_jit",
-    "lapack",
+    "lapack_kernels",
     "load_plugin",
     "located_hlo",
     "machine_description",
@@ -175,7 +173,6 @@ gpu_plugin_options: Any = xla_client.generate_pjrt_gpu_plugin_options
 """What XLA's environment variables say about a GPU's client, as options of its plugin."""
 register_custom_call_handler: Any = xla_client.register_custom_call_handler
 register_custom_type_handler: Any = xla_client.register_custom_type_handler
-lapack: Any = _lapack
 register_custom_call_target: Any = xla_client.register_custom_call_target
 register_custom_type: Any = xla_client.register_custom_type
 register_batch_partitionable: Any = xla_client.register_custom_call_as_batch_partitionable
@@ -217,6 +214,11 @@ def located_hlo(module: Any) -> bytes:
 def module_cost(client: Any, module: Any) -> dict[str, float]:
     """Return XLA's cost estimate of a StableHLO module, not optimized."""
     return _jax.hlo_module_cost_analysis(client, computation_of(module).as_hlo_module())
+
+
+def lapack_kernels() -> Any:
+    """Return jaxlib's module of LAPACK kernels, loaded at its first use: few programs need it."""
+    return importlib.import_module("jaxlib.cpu._lapack")
 
 
 def machine_description(devices: Sequence[Any]) -> bytes:

@@ -24,6 +24,7 @@ def lazy_names(
     modules: str = "",
     names: Mapping[str, str] = _NONE,
     older: Mapping[str, str] = _NONE,
+    refuses: bool = True,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the functions ``__getattr__`` and ``__dir__`` of a package with late names.
 
@@ -33,6 +34,7 @@ def lazy_names(
       names: for each module that is imported late, the names that it gives the package, separated
         by spaces.
       older: names of earlier years, likewise; they are not listed.
+      refuses: whether there may be a reason why a name is missing, which the error then says.
 
     Returns:
       two functions to be bound to ``__getattr__`` and ``__dir__`` in the package.
@@ -45,7 +47,7 @@ def lazy_names(
         if name in submodules:
             return importlib.import_module(f"{package}.{name}")
         if name not in homes:
-            raise AttributeError(missing(package, name))
+            raise AttributeError(missing(package, name) if refuses else _lacks(repr(package), name))
         found = getattr(importlib.import_module(homes[name]), name)
         setattr(sys.modules[package], name, found)
         return found
@@ -66,7 +68,7 @@ def missing(package: str, name: str, called: str = "") -> str:
     """
     refusals = importlib.import_module("jxkernel._refusals")
     reason = refusals.reason(package.partition(".")[2], name)
-    said = f"module {called or repr(package)} has no attribute {name!r}"
+    said = _lacks(called or repr(package), name)
     return said if reason is None else f"{said}. {reason}"
 
 
@@ -88,6 +90,10 @@ def late_function(module: str, name: str) -> Callable[..., Any]:
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"See ``{module}.{name}``."
     return call
+
+
+def _lacks(package: str, name: str) -> str:
+    return f"module {package} has no attribute {name!r}"
 
 
 def _homes(names: Mapping[str, str]) -> dict[str, str]:

@@ -20,12 +20,12 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from hashlib import blake2b
 from itertools import count
 from typing import Any
 
 from jxkernel import events
 from jxkernel._jaxlib import DeviceList, machine_description, version_text
+from jxkernel._lazy import late_function
 from jxkernel.config import (
     compilation_cache_dir,
     compilation_cache_include_metadata_in_key,
@@ -47,6 +47,8 @@ __all__ = [
     "load_or_compile",
     "store_executable",
 ]
+
+blake2b = late_function("hashlib", "blake2b")  # it loads OpenSSL, for a cache that is in use
 
 _MAGIC = b"jxkernel executable 1\n"
 _DIGEST = 32

@@ -6,7 +6,6 @@ before they reach ``execute_sharded``: the runtime reinterprets a wrong dtype of
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ from jxkernel._jaxlib import (
     pjit,
     trace_context,
 )
+from jxkernel._lazy import late_function
 from jxkernel.compile.disk_cache import load_or_compile
 from jxkernel.compile.donation import warn_of_unusable
 from jxkernel.compile.effort import apply_options
@@ -66,6 +66,8 @@ __all__ = [
     "make_callable",
     "target_device",
 ]
+
+Future = late_function("concurrent.futures", "Future")
 
 
 class FastpathData(NamedTuple):
@@ -347,7 +349,7 @@ class Compilation:
             options,
             list(lowered.callbacks),
         )
-        self._outcome: Future[Any] | None = None
+        self._outcome: Any = None
 
     def __call__(self) -> Any:
         """Return XLA's executable."""
@@ -360,7 +362,7 @@ class Compilation:
         self._outcome = outcome = Future()
         return run(partial(self._do, outcome))
 
-    def _do(self, outcome: "Future[Any]") -> Any:
+    def _do(self, outcome: Any) -> Any:
         outcome.set_running_or_notify_cancel()
         try:
             outcome.set_result(self._work())

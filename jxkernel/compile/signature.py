@@ -1,6 +1,5 @@
 """The signature of a call, described for comparison; made only while someone listens or asks."""
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count
@@ -12,6 +11,7 @@ import numpy as np
 
 from jxkernel import tree
 from jxkernel._jaxlib import ArrayImpl
+from jxkernel._lazy import late_function
 from jxkernel.config import config
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.trace import Tracer
@@ -21,6 +21,8 @@ from jxkernel.source import is_user_code
 from jxkernel.tree.nodes import keyed_children
 
 __all__ = ["call_signature", "function_number"]
+
+blake2b = late_function("hashlib", "blake2b")
 
 _NUMBERS: "WeakKeyDictionary[Callable[..., Any], int]" = WeakKeyDictionary()
 _ARRAYS: "WeakValueDictionary[int, Any]" = WeakValueDictionary()
@@ -196,7 +198,7 @@ def _content(array: Any) -> str:
         and array.is_ready()
     )
     if known and array.nbytes <= _COMPARED_BYTES:
-        return hashlib.blake2b(np.asarray(array).tobytes(), digest_size=3).hexdigest()
+        return blake2b(np.asarray(array).tobytes(), digest_size=3).hexdigest()
     found = next((number for number, one in _ARRAYS.items() if one is array), 0)
     if not found:
         found = next(_count)

@@ -29,14 +29,14 @@ __all__ = ["Holders", "holders_of", "is_history_name"]
 _DEPTH = 8
 _VISITED = 2000
 _COMPARED = 256
-_FIRST_KEY = re.compile(r"^\['(\w+)'\]")
+_FIRST_KEY = r"^\['(\w+)'\]"
 _KEY_LENGTH = 60
 # Objects of these packages keep what a notebook shows; outputs are told by their numbers.
 _MACHINERY = frozenset(
     ("IPython", "ipykernel", "ipywidgets", "traitlets", "tornado", "asyncio", "_pytest", "pluggy")
 )
 # What IPython keeps of results and inputs: Out, _, __, _1, _i, _oh ...
-_OF_IPYTHON = re.compile(r"_+\d*|_i+\d*|_oh|_dh|_ih|Out|In")
+_OF_IPYTHON = r"_+\d*|_i+\d*|_oh|_dh|_ih|Out|In"
 
 
 @record()
@@ -148,7 +148,7 @@ class _Search:
             return
         # The dictionary of an object's attributes is no container of its own.
         is_attribute = not isinstance(referrer, CellType) and not step
-        way = _FIRST_KEY.sub(r".\1", one.way) if is_attribute else one.way
+        way = re.sub(_FIRST_KEY, r".\1", one.way) if is_attribute else one.way
         if self.anonymous[one.of] is None and not _is_passing(referrer):
             kind = type(referrer).__name__
             self.anonymous[one.of] = f"an object of type {kind}{step}{way}"
@@ -235,7 +235,7 @@ def _named(referrer: Any, held: Any) -> str | None:
 
 def is_history_name(name: str) -> bool:
     """Whether a name is one under which IPython keeps results and inputs: `_`, `_3`, `Out`."""
-    return _OF_IPYTHON.fullmatch(name) is not None
+    return re.fullmatch(_OF_IPYTHON, name) is not None
 
 
 def _named_cell(cell: CellType) -> str | None:

@@ -6,12 +6,14 @@ all objects that Python knows.  One that only a traceback holds is no leak: it g
 
 import gc
 
+from jxkernel._lazy import late_function
 from jxkernel.config import check_tracer_leaks
-from jxkernel.core.holders import holders_of
 from jxkernel.core.trace import Trace, Tracer, state
 from jxkernel.errors import LeakError
 
 __all__ = ["check_leaks", "living_tracers"]
+
+holders_of = late_function("jxkernel.core.holders", "holders_of")
 
 
 def check_leaks(trace: Trace, name: str = "") -> None:

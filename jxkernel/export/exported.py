@@ -34,7 +34,7 @@ from jxkernel.export.devices import (
 from jxkernel.export.format import packed, unpacked
 from jxkernel.export.shapes import symbolic_shape
 from jxkernel.export.trees import read_tree, written_tree
-from jxkernel.lowering import lower_for_export, solved_dimensions
+from jxkernel.lowering.symbolic import lower_for_export, solved_dimensions
 from jxkernel.runtime import default_device, platform_of
 from jxkernel.sharding import AbstractMesh, Mesh, NamedSharding
 from jxkernel.tree.prefix import mismatches

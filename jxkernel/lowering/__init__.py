@@ -6,7 +6,6 @@ It knows jaxprs and the ``hlo`` builder.  It must not know of transforms, device
 from jxkernel.lowering.lower import LoweringContext, LoweringRule, lower_program
 from jxkernel.lowering.partitioning import Partitioning, constant_sharding, entries_of, pin_results
 from jxkernel.lowering.program import LoweredProgram
-from jxkernel.lowering.symbolic import lower_for_export, solved_dimensions
 
 __all__ = [
     "LoweredProgram",
@@ -15,8 +14,6 @@ __all__ = [
     "Partitioning",
     "constant_sharding",
     "entries_of",
-    "lower_for_export",
     "lower_program",
     "pin_results",
-    "solved_dimensions",
 ]

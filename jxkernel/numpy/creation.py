@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel._lazy import late_function
 from jxkernel.api.shardings import as_sharding
 from jxkernel.api.transfer import put_leaf
 from jxkernel.core.avals import ShapedArray, abstractify
@@ -30,7 +31,6 @@ from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.convert import warn_of_imaginary_parts
 from jxkernel.ops.joining import stack as stack_arrays
 from jxkernel.runtime import Array, ArrayImpl, array_from_host, note_narrowing
-from jxkernel.runtime.dlpack import from_dlpack as share_memory
 
 __all__ = [
     "array",
@@ -48,6 +48,8 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+share_memory = late_function("jxkernel.runtime.dlpack", "from_dlpack")
 
 _ARRAYS = (ArrayImpl, Tracer, WordArray)
 _TRACEABLE = (*_ARRAYS, Dimension)

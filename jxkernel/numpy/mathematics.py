@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel._lazy import late_function
 from jxkernel.core.avals import abstractify
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
@@ -34,7 +35,6 @@ from jxkernel.ops.complex import imag as imaginary_part
 from jxkernel.ops.complex import real as real_part
 from jxkernel.ops.identity import stop_gradient
 from jxkernel.ops.select import select
-from jxkernel.ops.special import bessel_i0e
 
 __all__ = [
     "acos",
@@ -89,6 +89,8 @@ __all__ = [
     "tanh",
     "trunc",
 ]
+
+bessel_i0e = late_function("jxkernel.ops.special", "bessel_i0e")
 
 # ---------------------------------------------------------------- roots, exponentials, logarithms
 

@@ -23,4 +23,5 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     names={"jxkernel.numpy.segments": " ".join(__all__)},
     older={"jxkernel._older": "index index_add index_max index_min index_mul index_update"},
+    refuses=False,  # the package's own modules are asked for before they are imported
 )

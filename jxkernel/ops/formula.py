@@ -7,7 +7,7 @@ scope have one shape; floats narrower than 32 bits are computed in float32.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, Union
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from jxkernel.ops.families import broadcast_values
 __all__ = ["Formula", "Scope", "epsilon", "formula_rule"]
 
 _BOOL = np.dtype(np.bool_)
-_Operand = Union["Formula", float]
+_Operand: TypeAlias = "Formula | float"
 
 
 class Formula:

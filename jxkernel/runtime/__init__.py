@@ -29,7 +29,6 @@ from jxkernel.runtime.clients import (
     platform_of,
     plugin_states,
 )
-from jxkernel.runtime.dlpack import from_dlpack
 from jxkernel.runtime.failures import exception_behind, surfacing, unseen_failures
 from jxkernel.runtime.host_calls import HostCall, HostFunction, call_on_host
 from jxkernel.runtime.lapack import prepare_lapack
@@ -97,7 +96,6 @@ __all__ = [
     "effects_barrier",
     "effects_under_way",
     "exception_behind",
-    "from_dlpack",
     "host_count",
     "host_id",
     "host_ids",

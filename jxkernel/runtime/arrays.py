@@ -19,6 +19,7 @@ from jxkernel._jaxlib import (
     batched_block_until_ready,
     batched_device_put,
 )
+from jxkernel._lazy import late_function
 from jxkernel.config import wait_runner
 from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
 from jxkernel.core.division import division_of
@@ -391,6 +392,8 @@ def _attach() -> None:
         "__copy__": _copy,
         "__deepcopy__": lambda self, memo: _copy(self),
         "__array_priority__": 100,
+        "__dlpack__": late_function("jxkernel.runtime.dlpack", "capsule"),
+        "__dlpack_device__": late_function("jxkernel.runtime.dlpack", "own_device"),
         "devices": _devices,
         "item": _item,
         "tobytes": _tobytes,

@@ -15,7 +15,7 @@ from jxkernel.core.avals import ShapedArray
 from jxkernel.runtime.arrays import array_from_host, device_put_single, rebuild
 from jxkernel.runtime.clients import backend, sharding_on
 
-__all__ = ["DeviceKind", "from_dlpack", "is_supported_dtype"]
+__all__ = ["DeviceKind", "capsule", "from_dlpack", "is_supported_dtype", "own_device"]
 
 
 class DeviceKind(IntEnum):
@@ -45,7 +45,7 @@ def is_supported_dtype(dtype: Any) -> bool:
     return dtypes.as_dtype(dtype) in _SUPPORTED
 
 
-def _own_device(self: Any) -> tuple[DeviceKind, int]:
+def own_device(self: Any) -> tuple[DeviceKind, int]:
     """Return where the array's memory is, as DLPack names it.
 
     Raises:
@@ -61,7 +61,7 @@ def _own_device(self: Any) -> tuple[DeviceKind, int]:
     return kind, 0 if kind is DeviceKind.CPU else devices[0].local_hardware_id
 
 
-def _capsule(
+def capsule(
     self: Any,
     *,
     stream: int | Any | None = None,
@@ -85,7 +85,7 @@ def _capsule(
         raise BufferError(f"DLPack has no dtype for {self.aval.dtype.name}: convert the array")
     if max_version is not None and tuple(max_version) < _OLDEST_VERSION:
         raise BufferError(f"DLPack {max_version} is asked for; the oldest here is (0, 5)")
-    kind, _ = _own_device(self)
+    kind, _ = own_device(self)
     if stream is not None and kind is DeviceKind.CPU:
         raise BufferError(f"stream={stream} is for GPUs, and the array is on a CPU: leave it None")
     shared = self
@@ -171,7 +171,3 @@ def _copied(external: Any, kind: int) -> Any:
     return array_from_host(
         np.array(value, order="C"), ShapedArray(value.shape, dtypes.canonicalize_dtype(value.dtype))
     )
-
-
-ArrayImpl.__dlpack__ = _capsule
-ArrayImpl.__dlpack_device__ = _own_device

@@ -33,7 +33,7 @@ Result = TypeVar("Result")
 
 _KEPT_SEEN = 32
 _KEPT = 512
-_MARK = re.compile(r"\[host callback failure (\d+)\]")
+_MARK = r"\[host callback failure (\d+)\]"
 
 
 class _Failures:
@@ -88,7 +88,7 @@ def exception_behind(error: BaseException) -> BaseException:
     """Return the exception of the callback that made a result fail; any other error as it is."""
     if not isinstance(error, (JaxRuntimeError, BufferError)):
         return error
-    found = _MARK.search(str(error))
+    found = re.search(_MARK, str(error))
     original = _failures.take(int(found.group(1))) if found else None
     return error if original is None else original
 

@@ -6,7 +6,7 @@ Registration is cheap; ``initialize`` binds the routines of SciPy's LAPACK, whic
 
 from functools import cache
 
-from jxkernel._jaxlib import lapack, register_custom_call_target
+from jxkernel._jaxlib import lapack_kernels, register_custom_call_target
 
 __all__ = ["prepare_lapack"]
 
@@ -14,6 +14,7 @@ __all__ = ["prepare_lapack"]
 @cache
 def prepare_lapack() -> None:
     """Make the LAPACK kernels callable from compiled CPU programs."""
+    lapack = lapack_kernels()
     for name, target in lapack.registrations().items():
         register_custom_call_target(name, target, platform="cpu", api_version=1)
     lapack.initialize()

@@ -12,12 +12,11 @@ than the CPU is asked for, or the machine shows a sign of one.
 
 import glob
 import importlib
-import mmap
 import os
 import re
 from collections.abc import Iterator
 from functools import cache
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,7 @@ __all__ = [
 ]
 
 _GROUPS = ("jax_plugins", "xla_plugins")
-_GPU = re.compile(r"(?:xla_)?(cuda|rocm)(\d*)")
+_GPU = r"(?:xla_)?(cuda|rocm)(\d*)"
 _SYMBOL = b"GetPjrtApi"
 _GOOGLE = "0x1ae0"
 
@@ -122,6 +121,7 @@ def _versions(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _exports_api(path: Path) -> bool:
+    mmap = importlib.import_module("mmap")
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
             return text.find(_SYMBOL) >= 0
@@ -147,14 +147,14 @@ def _by_entry_point() -> Iterator[Plugin]:
                 continue
             folder = entry.dist.locate_file(entry.module.replace(".", "/"))
             distribution = (entry.dist.metadata["Name"], entry.dist.version)
-            gpu = _GPU.fullmatch(entry.name)
+            gpu = re.fullmatch(_GPU, entry.name)
             platform = gpu[1] if gpu else entry.name
             kernels = f"jax_{gpu[1]}{gpu[2]}_plugin" if gpu else None
             yield Plugin(platform, distribution, str(folder), kernels)
 
 
 def _tpu() -> Iterator[Plugin]:
-    spec = find_spec("libtpu")
+    spec = PathFinder.find_spec("libtpu")
     if spec is None or not spec.submodule_search_locations:
         return
     folder = next(iter(spec.submodule_search_locations))
@@ -182,7 +182,7 @@ def hinted_platforms() -> tuple[str, ...]:
         hints.append("cuda")
     if os.path.exists("/dev/kfd"):
         hints.append("rocm")
-    if find_spec("libtpu") is not None and _has_tpu():
+    if PathFinder.find_spec("libtpu") is not None and _has_tpu():
         hints.append("tpu")
     return tuple(hints)
 
