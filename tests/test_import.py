@@ -56,6 +56,13 @@ def test_parts_that_not_every_program_needs_wait_for_their_first_use() -> None:
     assert run(used + program.format(waiting)).split() == list(waiting)
 
 
+def test_what_only_errors_exports_and_other_libraries_need_is_not_loaded() -> None:
+    names = ("_refusals", "core.holders", "lowering.symbolic", "runtime.dlpack", "dlpack")
+    waiting = [f"jxkernel.{name}" for name in names]
+    first = "import sys, jxkernel as jx, jxkernel.numpy as jnp; jx.jit(jnp.sin)(jnp.ones(3)); "
+    assert run(f"{first}print(*[n for n in {waiting} if n in sys.modules])").split() == []
+
+
 @pytest.mark.parametrize("family", jnp._LATE_NAMES)
 def test_late_names_of_a_family_are_all_its_public_ones(family: str) -> None:
     module = importlib.import_module(f"jxkernel.numpy.{family}")

@@ -4,6 +4,8 @@ It joins ``transforms`` (programs), ``lowering`` (StableHLO) and ``runtime`` (cl
 It must not know of user functions' arguments: those are ``api``'s.
 """
 
+from __future__ import annotations
+
 from jxkernel.compile.disk_cache import CacheSummary, clear_disk_cache, disk_cache_summary
 from jxkernel.compile.eager import EvalTrace, eager_callable
 from jxkernel.compile.executable import (

@@ -13,6 +13,8 @@ the folder outgrows ``jax_compilation_cache_max_size``.
 This module must not know of jaxprs, avals or tracing.
 """
 
+from __future__ import annotations
+
 import os
 import struct
 import threading

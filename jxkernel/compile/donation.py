@@ -3,6 +3,8 @@
 It must not know how a program is lowered: which arguments these are, the lowered program tells.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable, Sequence
 

@@ -5,6 +5,8 @@ C++ callable whose cache is keyed by the arguments' types, so a repeated operati
 enter Python beyond ``bind``.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 from jxkernel.compile.executable import make_callable

@@ -3,6 +3,8 @@
 They are fields of XLA's build options; all other compiler options are XLA flags by name.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

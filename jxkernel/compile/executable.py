@@ -5,6 +5,8 @@ the program (``derived``), so it lives exactly as long.  Arguments are checked h
 before they reach ``execute_sharded``: the runtime reinterprets a wrong dtype of the same size.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -275,7 +277,7 @@ def compile_lowered(
     compiler_options: Sequence[tuple[str, Any]] = (),
     *,
     function_id: int = 0,
-    compilation: "Compilation | None" = None,
+    compilation: Compilation | None = None,
 ) -> Executable:
     """Compile a lowered program for a device or a placement, or load it from the disk cache.
 

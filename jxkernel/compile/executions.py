@@ -5,6 +5,8 @@ call each time; the hook is in place only while someone listens to ``Executed``.
 asynchronous: the event says that work was handed over, not that it is done.
 """
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Sequence
 from typing import Any

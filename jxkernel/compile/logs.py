@@ -4,6 +4,8 @@ Traces and compilations are warnings under the option ``log_compiles``, and debu
 otherwise.
 """
 
+from __future__ import annotations
+
 import logging
 import time
 from collections.abc import Generator

@@ -9,6 +9,8 @@ drop that one) but the one from which the bad values lead to the program's resul
 It must not know of any particular primitive, nor how programs are run: it is given ``execute``.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -98,8 +100,8 @@ def nonfinite_error(
 
 
 def _infinity_before(
-    search: "_Search", birth: "_Birth", closed: ClosedJaxpr, args: Sequence[Any]
-) -> "_Birth | None":
+    search: _Search, birth: _Birth, closed: ClosedJaxpr, args: Sequence[Any]
+) -> _Birth | None:
     """Return where the infinity came from that became a NaN; None where there was none."""
     if search.kind != "nan" or not any(_is_bad("inf", value) for value in birth.values):
         return None

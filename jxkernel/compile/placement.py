@@ -6,6 +6,8 @@ A call runs on a mesh when an argument lies on one, when the program itself spea
 device itself, and nothing here costs more than looking at the arguments.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from itertools import permutations
 from math import prod
@@ -53,8 +55,8 @@ def target_device(
     wanted: Any = None,
     *,
     closed: ClosedJaxpr | None = None,
-    shardings: "Sequence[Any] | None" = None,
-    results: "Sequence[Any] | None" = None,
+    shardings: Sequence[Any] | None = None,
+    results: Sequence[Any] | None = None,
     keep_unused: bool = False,
 ) -> tuple[Any, bool]:
     """Return the device or ``Placement`` to run on, and whether the call is bound to it.

@@ -3,6 +3,8 @@
 This module must not know of programs or their compilation.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 
@@ -75,7 +77,7 @@ class ShapeDtypeStruct:
         """The number of elements."""
         return ShapedArray(self.shape, self.dtype).size
 
-    def update(self, **parts: Any) -> "ShapeDtypeStruct":
+    def update(self, **parts: Any) -> ShapeDtypeStruct:
         """Return this description with the given attributes replaced."""
         values = {name: parts.pop(name, getattr(self, name)) for name in self.__slots__}
         if parts:

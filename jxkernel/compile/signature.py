@@ -1,5 +1,7 @@
 """The signature of a call, described for comparison; made only while someone listens or asks."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count
@@ -24,8 +26,8 @@ __all__ = ["call_signature", "function_number"]
 
 blake2b = late_function("hashlib", "blake2b")
 
-_NUMBERS: "WeakKeyDictionary[Callable[..., Any], int]" = WeakKeyDictionary()
-_ARRAYS: "WeakValueDictionary[int, Any]" = WeakValueDictionary()
+_NUMBERS: WeakKeyDictionary[Callable[..., Any], int] = WeakKeyDictionary()
+_ARRAYS: WeakValueDictionary[int, Any] = WeakValueDictionary()
 _count = count(1)
 
 _LENGTH = 80

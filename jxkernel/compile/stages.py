@@ -4,6 +4,8 @@
 one stage at a time, each of which can be looked at.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -98,11 +100,11 @@ class Wrapped(Protocol):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function, compiled."""
 
-    def trace(self, *args: Any, **kwargs: Any) -> "Traced":
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace the function for given arguments."""
         ...
 
-    def lower(self, *args: Any, **kwargs: Any) -> "Lowered":
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Trace and lower the function for given arguments."""
         ...
 
@@ -112,7 +114,7 @@ class _Stage:
 
     __slots__ = ("_traced",)
 
-    _traced: "Traced"
+    _traced: Traced
 
     @property
     def in_tree(self) -> Any:
@@ -197,7 +199,7 @@ class Traced(_Stage):
         """
         return jaxpr_text(self.jaxpr.jaxpr, show_source=debug_info)
 
-    def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> "Lowered":
+    def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
         """Lower to StableHLO.
 
         Args:
@@ -324,7 +326,7 @@ class Lowered(_Stage):
         compiler_options: CompilerOptions | None = None,
         *,
         device_assignment: Sequence[Any] | None = None,
-    ) -> "Compiled":
+    ) -> Compiled:
         """Compile with XLA.
 
         Args:

@@ -7,6 +7,8 @@ What is exported here is what code that extends the system needs; ``jxkernel.ext
 same names.
 """
 
+from __future__ import annotations
+
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.avals import ShapedArray as AbstractValue
 from jxkernel.core.checking import check_jaxpr

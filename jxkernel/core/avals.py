@@ -5,6 +5,8 @@ the same object, so equality is identity and hashing is free on the hot paths of
 every cache.  This module must not know of tracers, primitives or devices.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Hashable
 from math import prod
 from typing import Any
@@ -28,7 +30,7 @@ __all__ = [
     "type_of",
 ]
 
-_INTERNED: dict[tuple[Any, ...], "ShapedArray"] = {}
+_INTERNED: dict[tuple[Any, ...], ShapedArray] = {}
 _NO_AXES: frozenset[Hashable] = frozenset()
 
 
@@ -59,7 +61,7 @@ class ShapedArray:
         weak_type: bool = False,
         vma: frozenset[Hashable] = _NO_AXES,
         division: NamedSharding | None = None,
-    ) -> "ShapedArray":
+    ) -> ShapedArray:
         """Return the one instance with these parts."""
         key: tuple[Any, ...] = (shape, dtype, weak_type)
         if vma or division is not None:
@@ -124,7 +126,7 @@ class ShapedArray:
         names = ",".join(sorted(map(str, self.vma)))
         return f"{{V:({names})}}" if len(self.vma) > 1 else f"{{V:{names}}}" if names else ""
 
-    def strip_weak_type(self) -> "ShapedArray":
+    def strip_weak_type(self) -> ShapedArray:
         """Return the same type with a strong dtype."""
         return self.update(weak_type=False) if self.weak_type else self
 
@@ -135,7 +137,7 @@ class ShapedArray:
         weak_type: bool | None = None,
         vma: frozenset[Hashable] | None = None,
         division: Any = ...,
-    ) -> "ShapedArray":
+    ) -> ShapedArray:
         """Return this type with parts replaced; a new shape has no division but one given."""
         if division is ...:
             division = self.division if shape is None else None
@@ -147,11 +149,11 @@ class ShapedArray:
             division,
         )
 
-    def to_tangent_aval(self) -> "ShapedArray":
+    def to_tangent_aval(self) -> ShapedArray:
         """Return the type of a tangent of this, under the field's name: see ``tangent``."""
         return self.tangent()
 
-    def tangent(self) -> "ShapedArray":
+    def tangent(self) -> ShapedArray:
         """Return the type of a tangent of this: itself, or ``float0`` where not inexact."""
         if dtypes.issubdtype(self.dtype, np.inexact):
             return self

@@ -10,6 +10,8 @@ between devices (``ShapedArray.vma``), and so a derivative taken by one device's
 where the other devices' shares belong to it.
 """
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Generator, Hashable, Sequence
 from contextlib import contextmanager

@@ -3,6 +3,8 @@
 The tests switch it on for every trace (``jax_enable_checks``); users may too.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 from jxkernel.config import enable_checks

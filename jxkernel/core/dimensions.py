@@ -15,6 +15,8 @@ those operators (the ``install_operators`` port).
 This module must not know of arrays, avals or modules.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf, prod
 from operator import index
@@ -53,7 +55,7 @@ class Operation:
 
     __slots__ = ("kind", "operands")
 
-    def __init__(self, kind: str, *operands: "DimensionSize") -> None:
+    def __init__(self, kind: str, *operands: DimensionSize) -> None:
         self.kind = kind
         self.operands = operands
 
@@ -87,7 +89,7 @@ class SymbolicScope:
         self._equal: dict[Any, DimensionSize] = {}
         self.is_read = False
 
-    def promise(self, left: "DimensionSize", relation: str, right: "DimensionSize") -> None:
+    def promise(self, left: DimensionSize, relation: str, right: DimensionSize) -> None:
         """Add a promise that was read: ``left relation right``.
 
         Raises:
@@ -105,12 +107,12 @@ class SymbolicScope:
         else:
             self._nonnegative.append(difference)
 
-    def value_of(self, atom: Any) -> "DimensionSize | None":
+    def value_of(self, atom: Any) -> DimensionSize | None:
         """Return what a symbol was promised to equal, or None."""
         return self._equal.get(atom)
 
     @property
-    def nonnegative(self) -> Sequence["Dimension"]:
+    def nonnegative(self) -> Sequence[Dimension]:
         """What was promised not to be negative."""
         return self._nonnegative
 
@@ -138,7 +140,7 @@ class Dimension:
         self._hash: int | None = None
 
     @staticmethod
-    def of(atom: Any, scope: SymbolicScope) -> "DimensionSize":
+    def of(atom: Any, scope: SymbolicScope) -> DimensionSize:
         """Return the dimension that is one symbol, or what the symbol was promised to equal."""
         known = scope.value_of(atom)
         return Dimension({((atom, 1),): 1}, scope) if known is None else known

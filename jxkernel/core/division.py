@@ -18,6 +18,8 @@ device has all of it, and cutting it takes no communication.
 This module must not know of primitives or traces.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import prod

@@ -10,6 +10,8 @@ Order is kept by data: compiled, an ordered effect takes a *token* and gives the
 (``lowering``, ``runtime.ordering``).  This module must not know what any effect does.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 
 import numpy as np

@@ -4,6 +4,8 @@ Every function of the public API that runs user code, or fails on the user's arg
 is raised through here, so plain scripts show the user's lines only.
 """
 
+from __future__ import annotations
+
 import traceback
 from types import TracebackType
 

@@ -10,6 +10,8 @@ The search goes in breadth, all objects at once: each step is one scan of what t
 It looks at objects and changes none.
 """
 
+from __future__ import annotations
+
 import gc
 import inspect
 import re

@@ -7,6 +7,8 @@ program, so that none is baked in twice.  ``derived`` on a closed jaxpr remember
 from it (its JVP, transpose, batched form, executable); they live exactly as long as it does.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from typing import Any, cast, final
 
@@ -88,7 +90,7 @@ class Eqn:
         self.effects = effects
         self.source = source
 
-    def replace(self, **parts: Any) -> "Eqn":
+    def replace(self, **parts: Any) -> Eqn:
         """Return this equation with the given parts replaced."""
         values = {name: parts.get(name, getattr(self, name)) for name in Eqn.__slots__}
         return Eqn(**values)
@@ -115,7 +117,7 @@ class Jaxpr:
         self.effects = effects
         self.name = name
 
-    def replace(self, **parts: Any) -> "Jaxpr":
+    def replace(self, **parts: Any) -> Jaxpr:
         """Return this program with the given parts replaced."""
         names = ("constvars", "invars", "outvars", "eqns", "effects", "name")
         return Jaxpr(**{name: parts.get(name, getattr(self, name)) for name in names})
@@ -162,7 +164,7 @@ class ClosedJaxpr:
         """The effects of all equations together."""
         return self.jaxpr.effects
 
-    def hoisted(self) -> "ClosedJaxpr":
+    def hoisted(self) -> ClosedJaxpr:
         """Return the program with its constants as leading arguments."""
         if not self.consts:
             return self

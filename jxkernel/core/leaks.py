@@ -4,6 +4,8 @@ With ``check_tracer_leaks`` on, the end of each trace is followed by a search fo
 all objects that Python knows.  One that only a traceback holds is no leak: it goes with the error.
 """
 
+from __future__ import annotations
+
 import gc
 
 from jxkernel._lazy import late_function

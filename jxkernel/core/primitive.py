@@ -33,6 +33,8 @@ slot                      signature
 ========================  ==================================================================
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar, cast
 
@@ -88,7 +90,7 @@ class Primitive:
     1.5
     """
 
-    registry: ClassVar[dict[str, "Primitive"]] = {}
+    registry: ClassVar[dict[str, Primitive]] = {}
     takes_words: ClassVar[bool] = False
     RULES: ClassVar[tuple[str, ...]] = (
         "abstract_eval",
@@ -155,7 +157,7 @@ class Primitive:
             raise UndefinedRuleError(self.name, name, why, **parts)
         return found
 
-    def define(self, **rules: Any) -> "Primitive":
+    def define(self, **rules: Any) -> Primitive:
         """Declare several rules at once and return the primitive.
 
         Raises:

@@ -5,6 +5,8 @@ arguments after it, one equation per line, results last.  Variables are named in
 appearance: a ... z, aa ...
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, cast
 

@@ -3,6 +3,8 @@
 This module must not know of dimensions.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 __all__ = ["Arithmetic"]

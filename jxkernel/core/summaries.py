@@ -1,5 +1,7 @@
 """Values in one line, for messages and displays: type, first elements, what is not finite."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

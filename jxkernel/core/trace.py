@@ -13,6 +13,8 @@ The C++ dispatch path must not answer a call while a trace is current (it would 
 have been staged): the C++ state ``config.trace_state`` is part of its cache key and is set here.
 """
 
+from __future__ import annotations
+
 import linecache
 import threading
 from collections.abc import Generator
@@ -58,11 +60,11 @@ class Trace:
 
     __slots__ = ("__weakref__", "parent")
 
-    parent: "Trace"
+    parent: Trace
     function_name = ""
 
     @property
-    def main(self) -> "Trace":
+    def main(self) -> Trace:
         """This trace, by the name that libraries know it by: one object for all its tracers."""
         return self
 
@@ -70,7 +72,7 @@ class Trace:
         """Apply a primitive to arguments, tracers of this trace or values foreign to it."""
         raise NotImplementedError
 
-    def describe(self, tracer: "Tracer") -> tuple[str, ...]:
+    def describe(self, tracer: Tracer) -> tuple[str, ...]:
         """Return where a tracer of this trace comes from, as lines for an error message."""
         return ()
 
@@ -273,10 +275,10 @@ class Tracer:
     def __repr__(self) -> str:
         return f"Traced<{self.aval.short(weak=True)}>"
 
-    def __copy__(self) -> "Tracer":
+    def __copy__(self) -> Tracer:
         return self
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Tracer":
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tracer:
         return self
 
     def __reduce__(self) -> Any:

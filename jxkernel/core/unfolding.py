@@ -6,6 +6,8 @@ equation with its values (the search for the first NaN, the stepper) drives it; 
 evaluation does not.  It must not know who drives.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 

@@ -6,6 +6,8 @@ only operations that move elements take (see ``ops.moving``).  This module must 
 words mean.
 """
 
+from __future__ import annotations
+
 from math import prod
 from typing import Any
 
@@ -29,7 +31,7 @@ class WordArray:
         """The extended dtype, which names the kind of element."""
         raise NotImplementedError
 
-    def with_words(self, words: Any) -> "WordArray":
+    def with_words(self, words: Any) -> WordArray:
         """Return an array of the same kind with other words."""
         raise NotImplementedError
 

@@ -4,6 +4,8 @@
 ``UndefinedPrimal`` marks, in a transpose rule, the arguments in which the equation is linear.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -41,12 +43,12 @@ class Zero:
         return self.aval.ndim
 
     @staticmethod
-    def tangent_of(value: Any) -> "Zero":
+    def tangent_of(value: Any) -> Zero:
         """Return the zero tangent of an array."""
         return Zero(abstractify(value).tangent())
 
     @staticmethod
-    def from_primal_value(val: Any) -> "Zero":
+    def from_primal_value(val: Any) -> Zero:
         """Return the zero tangent of an array: ``tangent_of`` by its public name."""
         return Zero.tangent_of(val)
 

@@ -4,6 +4,8 @@ Place in the pipeline: below ``core``; avals hold these dtypes, operations ask h
 of their results.  It knows settings and errors, and no arrays, tracers or primitives.
 """
 
+from __future__ import annotations
+
 from jxkernel.dtypes.canonical import (
     canonicalize_dtype,
     check_and_canonicalize_user_dtype,

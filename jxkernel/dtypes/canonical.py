@@ -5,6 +5,8 @@ Everything cached here takes the setting as part of its key.  This module must n
 promotion between operands.
 """
 
+from __future__ import annotations
+
 import functools
 import warnings
 from typing import Any

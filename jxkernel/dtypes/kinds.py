@@ -6,6 +6,8 @@ kinds: every predicate and rule above reads them.  ``ExtendedDType`` is the hook
 are no number at all, such as random keys.  Nothing here reads a setting.
 """
 
+from __future__ import annotations
+
 import functools
 from typing import Any, TypeAlias
 

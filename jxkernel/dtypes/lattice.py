@@ -31,6 +31,8 @@ Source: JAX Enhancement Proposal 9407, "Design of type promotion semantics".  Th
 know of arrays beyond their ``dtype`` and ``weak_type``.
 """
 
+from __future__ import annotations
+
 import functools
 from typing import Any
 

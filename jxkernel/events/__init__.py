@@ -7,6 +7,8 @@ Place in the pipeline: the lowest layer.
 Must not know: anything above it; standard library only.
 """
 
+from __future__ import annotations
+
 from jxkernel.events.bus import (
     Listener,
     ListenerHandle,

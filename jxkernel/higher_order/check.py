@@ -7,6 +7,8 @@ Operands are the condition, of any shape, then values for the message, each with
 shape in front of its own: ``vmap`` adds an axis to all of them.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
 from typing import Any, Protocol

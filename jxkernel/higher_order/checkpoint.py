@@ -7,6 +7,8 @@ kept all the same.  The compiler would find that the second computation equals t
 the values; so the second's arguments pass through a barrier.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -4,6 +4,8 @@ StableHLO ``composite`` keeps the name, attributes and version beside the progra
 it means.  A compiler that knows the name uses its own; others inline the program.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

@@ -13,6 +13,8 @@ results are selected.  A branch must then not harm the examples that did not cho
   that did not, and not at all where none did: else its loop might not end.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

@@ -10,6 +10,8 @@ Operands are ``num_consts`` values that the rule does not differentiate by (cons
 among arguments that are not differentiated), then the arguments.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -75,7 +77,7 @@ class JvpRule:
             for y, t in zip(outs, out_tangents, strict=True)
         ]
 
-    def after(self, count: int) -> "JvpRule":
+    def after(self, count: int) -> JvpRule:
         """Return the rule of operands among which ``count`` more come first."""
         return JvpRule(self.function, self.name, self.skipped + count, self.symbolic)
 

@@ -6,6 +6,8 @@ residuals, and binds ``custom_vjp_linear_p``: the derivative as a linear map tha
 be transposed, by the second half.  To run it forwards is an error that says so.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -78,7 +80,7 @@ class VjpRule:
         """
         return self.function(operands[self.skipped :], active)
 
-    def after(self, count: int) -> "VjpRule":
+    def after(self, count: int) -> VjpRule:
         """Return the rule of operands among which ``count`` more come first."""
         return VjpRule(self.function, self.name, self.skipped + count)
 

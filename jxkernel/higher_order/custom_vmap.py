@@ -7,6 +7,8 @@ so ``vmap`` of a derivative takes the rule too.  Values and tangents are calls o
 values stay known where derivatives are recorded.  What is transposed is a program like any other.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -3,6 +3,8 @@
 Attributes of a call are kept as MLIR text, which is hashable and needs no MLIR until lowering.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

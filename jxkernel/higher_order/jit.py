@@ -5,6 +5,8 @@ called, and each transform turns it into a call of the transformed program (reme
 program, so a second gradient of the same function transforms nothing again).
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

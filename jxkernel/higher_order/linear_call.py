@@ -5,6 +5,8 @@ Its derivative by the latter is the same call; its transpose is the call with th
 exchanged.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

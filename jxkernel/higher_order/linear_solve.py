@@ -9,6 +9,8 @@ transpose), the constants it takes first, and then ``b``.  The solvers have the 
 results as the operators; what they return besides (``aux``) has no derivative.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

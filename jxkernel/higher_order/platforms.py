@@ -4,6 +4,8 @@ Its value is a constant of the module, so a ``cond`` that chooses by it lowers t
 runs: branches for other platforms need not be possible on this one.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -4,6 +4,8 @@ A program made from another is remembered on it (``derived``), so a second gradi
 loop transforms nothing again.  This module must not know of any particular primitive.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 

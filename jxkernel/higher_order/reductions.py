@@ -5,6 +5,8 @@ differentiated or given a batch of start values the reduction is unrolled into a
 the program to whole arrays, in logarithmically many steps or one per place of a window.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from itertools import product
 from math import prod

@@ -6,6 +6,8 @@ single opaque call would run whole.  This primitive holds both programs, and pru
 function in the place of the way there when no residual is read.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -9,6 +9,8 @@ Residuals are kept thriftily.  One that depends on constants alone is computed o
 the loop; one that is an element of ``xs`` is not copied but read again.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

@@ -5,6 +5,8 @@ slice; constants and scanned arrays are read from outside of the loop.  With ``u
 of the loop makes several turns of the scan; those left over are written out behind it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

@@ -15,6 +15,8 @@ one value becomes a copy per device (``ops.varying``).  The program itself then 
 to one value, and nothing is to be added here: not a share, not a sum.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from math import prod

@@ -9,6 +9,8 @@ In a batch, examples may end at different turns.  The loop then runs until the l
 and keeps the carry of those that have: their state is frozen, whatever the body makes of it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, NoReturn
 

@@ -5,6 +5,8 @@ cached types and attributes, and ``Builder.op``, which creates any operation by 
 not know of avals, primitives or jaxprs.
 """
 
+from __future__ import annotations
+
 from jxkernel.hlo.artifacts import absorb, deserialize, refined, serialize
 from jxkernel.hlo.attributes import (
     SymbolicArray,

@@ -4,6 +4,8 @@ A portable artifact is StableHLO in the encoding that its project promises to re
 VHLO bytecode of a stated version (https://openxla.org/stablehlo/compatibility).
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

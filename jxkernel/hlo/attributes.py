@@ -1,5 +1,7 @@
 """MLIR attributes, made once each where they are small."""
 
+from __future__ import annotations
+
 from functools import lru_cache
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Building modules: functions, operations, constants, regions, locations."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -162,7 +164,7 @@ class ModuleBuilder:
         self._meshes: dict[Any, str] = {}
 
     @classmethod
-    def around(cls, module: Any, *, taken: Iterable[str]) -> "ModuleBuilder":
+    def around(cls, module: Any, *, taken: Iterable[str]) -> ModuleBuilder:
         """Return a builder that adds to a module whose functions have the names ``taken``."""
         builder = cls.__new__(cls)
         builder.module = module

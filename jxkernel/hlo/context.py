@@ -8,6 +8,8 @@ costs 7 ms and 7 MB, and the compiler loads what its passes need.  The ``sdy`` d
 drags its classes in, so it is not among them: who first writes a sharding registers it.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 from jaxlib.mlir import ir

@@ -4,6 +4,8 @@ The dialect is loaded when the first sharding is written: it brings its generate
 which cost as much as a quarter of the import of jxkernel.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module

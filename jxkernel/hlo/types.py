@@ -1,5 +1,7 @@
 """MLIR types for NumPy dtypes and shapes, made once each."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any

@@ -6,6 +6,8 @@ the equation being lowered.  One context serves one block; it is updated per equ
 an object per equation costs as much as the operation itself.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, Protocol
@@ -35,7 +37,7 @@ _INDEX = np.dtype(np.int32)
 class LoweringRule(Protocol):
     """How one application of a primitive becomes StableHLO."""
 
-    def __call__(self, context: "LoweringContext", *values: Any, **params: Any) -> Any:
+    def __call__(self, context: LoweringContext, *values: Any, **params: Any) -> Any:
         """Append the operations and return the value(s) of the result(s)."""
 
 

@@ -4,6 +4,8 @@ A module for several devices has a mesh; its arguments (and results, where they 
 say how they are divided over it, and XLA divides everything between.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

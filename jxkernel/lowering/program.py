@@ -1,5 +1,7 @@
 """The result of lowering: a module and how its parameters map to the program's arguments."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from jxkernel import hlo

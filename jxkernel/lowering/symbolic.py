@@ -6,6 +6,8 @@ written as ever.  XLA's shape refinement folds these computations once the argum
 known (``hlo.refined``).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -36,7 +38,7 @@ class _SymbolicModule(ModuleState):
 class _Values(Arithmetic):
     """Computing with sizes that are values of the module."""
 
-    def __init__(self, context: "SymbolicContext") -> None:
+    def __init__(self, context: SymbolicContext) -> None:
         self.context = context
 
     def constant(self, value: int) -> Any:

@@ -3,6 +3,8 @@
 It knows avals (the type of an array) and nothing of primitives, tracing or compilation.
 """
 
+from __future__ import annotations
+
 from jxkernel._jaxlib import Device
 from jxkernel.runtime.arrays import (
     Array,

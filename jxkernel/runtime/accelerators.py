@@ -9,6 +9,8 @@ that has the machine to itself wants).  A notebook shares the machine with other
 it takes what it needs and grows, unless the user says otherwise.
 """
 
+from __future__ import annotations
+
 import importlib
 import os
 import sys

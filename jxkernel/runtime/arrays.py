@@ -6,6 +6,8 @@ lose the C++ dispatch path, which returns ``ArrayImpl``.  Arithmetic, indexing a
 methods are attached by the numerical API (the ``install_operators`` port).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any

@@ -5,6 +5,8 @@ no platform is asked for, the default is an accelerator of which the machine sho
 plugin starts, else the CPU: a plugin that is broken costs a warning, never the CPU.
 """
 
+from __future__ import annotations
+
 import threading
 import warnings
 from functools import cache

@@ -4,6 +4,8 @@ On the CPU nothing is copied where the other side's memory is aligned and in C o
 memory may be changed by whoever owns it; arrays here are never written to.
 """
 
+from __future__ import annotations
+
 from enum import IntEnum
 from typing import Any
 

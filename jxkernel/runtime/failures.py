@@ -9,6 +9,8 @@ raises the exception, with the user's own traceback, where the text comes out.
 This module must not know what callbacks do, nor which arrays failed.
 """
 
+from __future__ import annotations
+
 import re
 import threading
 import traceback

@@ -3,6 +3,8 @@
 XLA calls them through its foreign function interface (FFI), whose headers jaxlib ships.
 """
 
+from __future__ import annotations
+
 import ctypes
 from typing import Any
 

@@ -7,6 +7,8 @@ nothing reaches it unchecked.  Arguments are copies that the callback may keep.
 This module must not know of primitives, nor how a program names its callbacks.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import cache
@@ -57,7 +59,7 @@ class HostFunction:
 
     def over_examples(
         self, has: Sequence[bool], size: int, avals: Sequence[ShapedArray]
-    ) -> "HostFunction":
+    ) -> HostFunction:
         """Return the function of many examples that calls this one for each of them, in order.
 
         Args:

@@ -4,6 +4,8 @@ Registration is cheap; ``initialize`` binds the routines of SciPy's LAPACK, whic
 (0.2 s), so it waits until a program that needs them is lowered.
 """
 
+from __future__ import annotations
+
 from functools import cache
 
 from jxkernel._jaxlib import lapack_kernels, register_custom_call_target

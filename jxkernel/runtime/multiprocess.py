@@ -4,6 +4,8 @@ Process 0 holds the service; each process connects a client to it.  Clients of p
 afterwards know the devices of all processes; on the CPU, collectives go over TCP (gloo).
 """
 
+from __future__ import annotations
+
 import atexit
 import threading
 from typing import Any

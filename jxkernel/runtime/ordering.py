@@ -8,6 +8,8 @@ that calls back without effects, any of its results serves as the token to wait 
 This module must not know what the effects are, nor how programs are made.
 """
 
+from __future__ import annotations
+
 import atexit
 import threading
 from collections import deque

@@ -1,5 +1,7 @@
 """Placing arrays on several devices: from the host, from other devices, from their pieces."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import prod

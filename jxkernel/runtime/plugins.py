@@ -10,6 +10,8 @@ Nothing is started here (see ``accelerators``), and nothing is looked at before 
 than the CPU is asked for, or the machine shows a sign of one.
 """
 
+from __future__ import annotations
+
 import glob
 import importlib
 import os

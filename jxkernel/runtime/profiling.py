@@ -5,6 +5,8 @@ streams) of events.  Written to a folder it is ``*.xplane.pb`` and ``*.trace.jso
 trace format that Perfetto opens.  One profile runs at a time, as the profiler asks.
 """
 
+from __future__ import annotations
+
 import gzip
 import json
 import os
@@ -51,7 +53,7 @@ register_subprocess = _profiler.register_subprocess
 
 Folder = str | os.PathLike[str]
 
-_running: "list[ProfileSession]" = []
+_running: list[ProfileSession] = []
 _servers: list[Any] = []
 
 

@@ -1,5 +1,7 @@
 """The pieces of arrays that lie on several devices: looking at them and putting them together."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any

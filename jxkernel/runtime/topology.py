@@ -1,5 +1,7 @@
 """Counts of devices and processes, live arrays, and the environment as text."""
 
+from __future__ import annotations
+
 import platform as machine
 import sys
 from typing import Any

@@ -13,6 +13,8 @@ blocking; longer ones go through ``config.compile_runner``, which in a notebook 
 through.  The arrays stay alive and the computation goes on.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterable
 from typing import Any

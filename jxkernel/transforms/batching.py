@@ -4,6 +4,8 @@
 rules; values without one are computed once, by the trace below.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,7 +30,7 @@ class BatchTracer(Tracer):
 
     __slots__ = ("dim", "value")
 
-    def __init__(self, trace: "BatchTrace", value: Any, dim: int) -> None:
+    def __init__(self, trace: BatchTrace, value: Any, dim: int) -> None:
         aval = abstractify(value)
         self.owner = trace
         self.aval = example_aval(aval, dim)

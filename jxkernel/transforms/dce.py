@@ -1,5 +1,7 @@
 """Dead-code elimination: drop equations whose results nobody reads and that have no effect."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from jxkernel.core.jaxpr import Eqn, Jaxpr, Var

@@ -4,6 +4,8 @@
 known to be zero stay symbolic (``Zero``) and cost nothing.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,7 +28,7 @@ class JvpTracer(Tracer):
 
     __slots__ = ("primal", "tangent")
 
-    def __init__(self, trace: "JvpTrace", primal: Any, tangent: Any) -> None:
+    def __init__(self, trace: JvpTrace, primal: Any, tangent: Any) -> None:
         self.owner = trace
         self.aval = abstractify(primal)
         self.primal = primal

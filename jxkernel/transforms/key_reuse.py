@@ -8,6 +8,8 @@ inside a program is an error when the signature is made; reuse from call to call
 It reads the marks that ``random`` leaves (``key_use``) and must not know of generators.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 from weakref import finalize

@@ -4,6 +4,8 @@
 evaluated, all others go on to it.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 from jxkernel.core.primitive import Primitive

@@ -5,6 +5,8 @@ tangents are unknown and recorded.  The recorded program is linear in its argume
 constants are the residuals.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 

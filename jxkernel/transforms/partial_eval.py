@@ -6,6 +6,8 @@ values that recorded equations read become constants of the recorded program: th
 reverse-mode differentiation.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 

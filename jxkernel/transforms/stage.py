@@ -5,6 +5,8 @@ staged.  It is the hottest Python of the system when functions are traced, so ``
 written flat.  It must not know of compilers.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -37,7 +39,7 @@ class StageTracer(Tracer):
 
     __slots__ = ("variable",)
 
-    def __init__(self, trace: "StageTrace", var: Var) -> None:
+    def __init__(self, trace: StageTrace, var: Var) -> None:
         self.owner = trace
         self.aval = var.aval
         self.variable = var

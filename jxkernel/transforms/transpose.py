@@ -7,6 +7,8 @@ program has results of both kinds, partial evaluation splits it, so every progra
 it comes from there.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 
