@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import runtime
+from jxkernel import runtime, tree
+from jxkernel.api.shardings import GivenShardings
 from jxkernel.api.traced import check_callable
 from jxkernel.core.words import WordArray
 from jxkernel.dtypes.kinds import dtype_argument
@@ -218,17 +219,20 @@ def make_array_from_callback(
 
 
 def make_array_from_process_local_data(
-    sharding: Any, local_data: Any, global_shape: Sequence[int] | None = None
+    sharding: Any, local_data: Any, global_shape: Any = None
 ) -> Any:
-    """Return an array of which this process has its part in one NumPy array.
+    """Return a tree of arrays, of each of which this process has its part in one NumPy array.
 
     Args:
-      sharding: how the whole is divided.
-      local_data: the part that this process's devices hold together (or the whole); keys are
-        taken.
-      global_shape: the shape of the whole; None to derive it from the sharding.
+      sharding: how the wholes are divided: a tree of shardings that is a prefix of the data's (a
+        bare ``PartitionSpec`` under ``set_mesh``).
+      local_data: a tree of the parts that this process's devices hold together (or the wholes);
+        keys are taken.
+      global_shape: the shapes of the wholes, one or a prefix of the data's tree; None to derive
+        them from the sharding.
 
     Raises:
+      TypeError: a leaf is no array, or no sharding.
       ValueError: the local data does not fit.
 
     >>> import numpy as np
@@ -239,11 +243,32 @@ def make_array_from_process_local_data(
     [4, 5]
     """
     name = "make_array_from_process_local_data"
+    leaves, structure = tree.flatten(local_data, is_leaf=lambda leaf: isinstance(leaf, WordArray))
+    given = GivenShardings.of(sharding, name, "sharding")
+    if given is None:
+        raise TypeError(f"{name} needs a sharding, got {sharding!r:.100}")
+    shardings = given.flat_for(structure, name, "sharding")
+    shapes = [global_shape] * len(leaves)
+    if not _is_shape(global_shape):
+        full = tree.tree_broadcast_prefix(global_shape, local_data, is_leaf=_is_shape)
+        shapes = tree.leaves(full, is_leaf=_is_shape)
+    return structure.unflatten(
+        [_from_local(name, *each) for each in zip(shardings, leaves, shapes, strict=True)]
+    )
+
+
+def _is_shape(value: Any) -> bool:
+    """Whether a value is one shape, or None for one that is derived, and no tree of them."""
+    nested = isinstance(value, (tuple, list)) and not all(map(np.isscalar, value))
+    return not nested and not isinstance(value, dict)
+
+
+def _from_local(name: str, sharding: Any, local: Any, shape: Any) -> Any:
     _check_sharding(name, sharding)
-    operand_aval(name, local_data)
-    sizes = None if global_shape is None else integers(name, "global_shape", global_shape)
-    if not isinstance(local_data, WordArray):
-        return runtime.array_from_process_data(sharding, local_data, sizes)
-    words = local_data.words
+    operand_aval(name, local)
+    sizes = None if shape is None else integers(name, "global_shape", shape)
+    if not isinstance(local, WordArray):
+        return runtime.array_from_process_data(sharding, local, sizes)
+    words = local.words
     sizes = None if sizes is None else (*sizes, np.shape(words)[-1])
-    return local_data.with_words(runtime.array_from_process_data(sharding, words, sizes))
+    return local.with_words(runtime.array_from_process_data(sharding, words, sizes))

@@ -8,6 +8,7 @@ import pytest
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel.sharding import Mesh, SingleDeviceSharding
+from jxkernel.sharding import PartitionSpec as P
 from tests.many_devices import over
 
 DATA = np.arange(32.0, dtype=np.float32).reshape(8, 4)
@@ -103,6 +104,25 @@ def test_arrays_are_made_of_pieces(mesh):
     np.testing.assert_array_equal(array, DATA)
     array = jx.make_array_from_process_local_data(sharding, DATA, DATA.shape)
     np.testing.assert_array_equal(array, DATA)
+
+
+def test_arrays_of_local_data_are_made_by_the_tree(mesh):
+    rows, whole = over(mesh, "x"), over(mesh)
+    make = jx.make_array_from_process_local_data
+    made = make({"a": rows, "b": whole}, {"a": DATA, "b": (DATA, None)})
+    assert made["a"].sharding == rows
+    assert made["b"][0].sharding == whole
+    assert made["b"][1] is None
+    shapes = ({"a": DATA.shape, "b": [DATA.shape]}, {"a": None, "b": [DATA.shape]}, DATA.shape)
+    for shape in shapes:
+        made = make(rows, {"a": DATA, "b": [DATA]}, shape)
+        np.testing.assert_array_equal(made["b"][0], DATA)
+    with jx.set_mesh(mesh):
+        assert make(P("x"), DATA).sharding == rows
+    with pytest.raises(ValueError, match="its structure is no prefix"):
+        make({"a": rows}, {"b": DATA})
+    with pytest.raises(TypeError, match="needs a sharding, got None"):
+        make(None, DATA)
 
 
 def test_data_given_to_device_put_may_change_afterwards(mesh):
