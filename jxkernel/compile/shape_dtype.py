@@ -14,6 +14,8 @@ from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
 from jxkernel.core.division import division_of
 from jxkernel.core.words import WordArray
+from jxkernel.errors import NoMeshError
+from jxkernel.sharding import NamedSharding, PartitionSpec, Sharding, get_mesh
 
 __all__ = ["ShapeDtypeStruct"]
 
@@ -24,10 +26,13 @@ class ShapeDtypeStruct:
     Attributes:
       shape: the sizes of the axes.
       dtype: the element type.
-      sharding: where the array lies, or None where that is open.
+      sharding: where the array lies, or None where that is open; a bare ``PartitionSpec`` is of
+        the mesh that is set.
       weak_type: whether the dtype yields to the dtype it meets.
 
     Raises:
+      RuntimeError: a spec is given and no mesh is set.
+      TypeError: what is given as a sharding is none.
       ValueError: the dtype is None.
     """
 
@@ -47,7 +52,7 @@ class ShapeDtypeStruct:
             raise ValueError("ShapeDtypeStruct needs a dtype, got None: write the one you mean")
         self.shape = tuple(shape)
         self.dtype = np.dtype(dtype)
-        self.sharding = sharding
+        self.sharding = sharding if sharding is None else _as_sharding(sharding)
         self.weak_type = weak_type
 
     @classmethod
@@ -104,6 +109,20 @@ class ShapeDtypeStruct:
 
     def __hash__(self) -> int:
         return hash(self._parts())
+
+
+def _as_sharding(given: Any) -> Any:
+    if isinstance(given, PartitionSpec):
+        mesh = get_mesh()
+        if mesh is None:
+            raise NoMeshError("ShapeDtypeStruct sharding", repr(given))
+        return NamedSharding(mesh, given)
+    if not isinstance(given, Sharding):
+        raise TypeError(
+            f"ShapeDtypeStruct got {given!r:.100} of type {type(given).__name__} as sharding: give "
+            "a sharding, such as NamedSharding(mesh, PartitionSpec()), a PartitionSpec or None"
+        )
+    return given
 
 
 def _abstract_struct(value: ShapeDtypeStruct) -> ShapedArray:

@@ -351,3 +351,15 @@ def test_a_constraint_of_none_is_the_whole_array_and_needs_a_mesh(shardings, mes
     with jx.set_mesh(mesh):
         for out in jx.tree.leaves(lax.with_sharding_constraint(tree, shardings)):
             assert out.sharding.is_fully_replicated
+
+
+def test_a_description_takes_a_spec_of_the_mesh_that_is_set_and_nothing_but_shardings(mesh):
+    with jx.set_mesh(mesh):
+        described = jx.ShapeDtypeStruct((8, 8), jnp.float32, sharding=P("x"))
+    assert described.sharding == over(mesh, "x")
+    assert described.update(shape=(4, 4)).sharding == over(mesh, "x")
+    with pytest.raises(RuntimeError, match="ShapeDtypeStruct sharding requires a non-empty mesh"):
+        jx.ShapeDtypeStruct((8, 8), jnp.float32, sharding=P("x"))
+    for wrong in (3, "x", mesh, jx.devices()[0]):
+        with pytest.raises(TypeError, match=r"ShapeDtypeStruct got .* as sharding: give a shardi"):
+            jx.ShapeDtypeStruct((8, 8), jnp.float32, sharding=wrong)
