@@ -185,6 +185,8 @@ class _Hook:
         top, _, below = fullname.partition(".")
         if top in self.names:
             found = not below or below in _PRIVATE or _own_spec(below) is not None
+            if not found and _only_asked():
+                return None
             if not found and below.startswith("_src."):
                 raise ModuleNotFoundError(
                     f"{fullname!r} is internal to the reference implementation, which is not here: "
@@ -225,6 +227,14 @@ class _Hook:
             return iter(())
         metadata = importlib.import_module(f"{_OWN}._alias_metadata")
         return iter([metadata.AliasDistribution(name, INTERFACE_VERSION)])
+
+
+def _only_asked() -> bool:
+    """Whether ``importlib.util.find_spec`` called the hook, and wants None where nothing is.
+
+    An import wants a reason instead.  Between the hook and either is the import system's search.
+    """
+    return sys._getframe(3).f_globals.get("__name__") == "importlib.util"
 
 
 def _own_spec(below: str) -> ModuleSpec | None:

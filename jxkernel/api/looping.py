@@ -41,7 +41,8 @@ def fori_loop(
       upper: an integer scalar: the end of the range, not in it.
       body_fun: from the number and the value to the next value, of the same type.
       init_val: the first value: a tree of arrays.
-      unroll: how many turns one turn of the compiled loop makes; needs bounds known now.
+      unroll: how many turns one turn of the compiled loop makes; more than one need bounds known
+        now.
 
     Returns:
       the last value; ``init_val`` where the range is empty.
@@ -50,7 +51,7 @@ def fori_loop(
       TypeError: a bound is no integer scalar, or ``body_fun`` is not callable.
       CarryTypeError: the value changes its structure, a shape or a dtype.
       OverflowError: a bound does not fit the integer dtype.
-      ValueError: ``unroll`` with traced bounds.
+      ValueError: ``unroll`` of more than one turn with traced bounds.
 
     Where both bounds are known when the loop is traced it is a ``scan``, which has forward and
     reverse derivatives; else a ``while_loop``, which has the forward one.
@@ -65,7 +66,7 @@ def fori_loop(
         bounds = _known_bounds(lower, upper, counter)
         if bounds is not None:
             return _counted_loop(bounds, counter, body_fun, init_val, unroll or 1)
-        if unroll is not None:
+        if unroll is True or (unroll or 1) != 1:
             raise ValueError("fori_loop can unroll only where both bounds are known when traced")
         start, end = (
             convert_element_type(x, counter.dtype, weak_type=counter.weak_type)

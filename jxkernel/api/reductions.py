@@ -5,11 +5,12 @@ which is faster to compile and to differentiate.
 """
 
 from collections.abc import Callable, Sequence
+from math import isinf
 from typing import Any
 
 import numpy as np
 
-from jxkernel import tree
+from jxkernel import dtypes, tree
 from jxkernel.api.arguments import function_name
 from jxkernel.api.traced import check_callable, leaf_avals, trace_function
 from jxkernel.core.avals import ShapedArray, abstractify
@@ -17,6 +18,7 @@ from jxkernel.core.effects import effect_names
 from jxkernel.core.jaxpr import ClosedJaxpr, Var
 from jxkernel.core.trace import Tracer
 from jxkernel.core.zeros import zero_scalar
+from jxkernel.errors import ShapeError
 from jxkernel.higher_order.reductions import reduce_p, reduce_window_p, scatter_apply_p
 from jxkernel.ops.arguments import canonical_axes, integers
 from jxkernel.ops.broadcast import broadcast_like, filled
@@ -119,8 +121,21 @@ def _with_starts(
             "each of at least one operand"
         )
     avals = leaf_avals(name, "operands", flat, structure)
-    starts = [like_operand(x, init) for x, init in zip(flat, inits, strict=True)]
+    starts = [
+        like_operand(x, _finite(init, aval.dtype))
+        for x, aval, init in zip(flat, avals, inits, strict=True)
+    ]
+    shapes = [abstractify(start).shape for start in starts]
+    if any(shapes):
+        raise ShapeError(f"{name} got start values of shapes {shapes}: they are scalars")
     return flat, starts, structure, avals
+
+
+def _finite(start: Any, dtype: Any) -> Any:
+    """Return a start value; for an infinite number beside integers, their least or greatest."""
+    if type(start) is not float or not isinf(start) or not dtypes.issubdtype(dtype, np.integer):
+        return start
+    return least(dtype) if start < 0 else greatest(dtype)
 
 
 def reduce(
@@ -134,7 +149,8 @@ def reduce(
 
     Args:
       operands: an array, or a tree of arrays of one shape.
-      init_values: a like tree of scalars: the neutral elements of ``computation``.
+      init_values: a like tree of scalars: the neutral elements of ``computation``.  An infinite
+        Python number stands for the least or greatest integer beside integers.
       computation: combines two values (or trees of values); associative and commutative, for the
         order of combination is not defined.
       dimensions: the axes to reduce; negative ones count from the end.
@@ -164,7 +180,7 @@ def reduce(
     if primitive is not None:
         table = _BOOLEAN if avals[0].dtype == np.bool_ else {}
         known = table.get(primitive.name) or _REDUCTIONS.get(primitive.name)
-        if known is not None:
+        if known is not None and axes:
             y = known.bind(flat[0], axes=axes)
             return structure.unflatten([primitive.bind(broadcast_like(inits[0], y), y)])
     out = reduce_p.bind(*flat, *inits, computation=closed, dimensions=axes)
@@ -186,7 +202,7 @@ def reduce_window(
     Args:
       operand: an array, or a tree of arrays of one shape.
       init_value: a like tree of scalars: the neutral elements of ``computation``, which also fill
-        the padding.
+        the padding.  An infinite Python number stands for the least or greatest integer.
       computation: combines two values (or trees of values); associative and commutative.
       window_dimensions: the windows' sizes, one per axis.
       window_strides: the steps between windows; 1 where not given.

@@ -36,6 +36,7 @@ def scan(
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
+    _split_transpose: bool = False,
 ) -> tuple[Any, Any]:
     """Apply a function to the elements of arrays in turn, passing a carry along.
 
@@ -49,6 +50,7 @@ def scan(
       length: the number of turns; needed where ``xs`` has no array.
       reverse: whether to begin with the last element (the ``y`` still stand beside their ``x``).
       unroll: how many turns one turn of the compiled loop makes; True for all.
+      _split_transpose: taken for the libraries that pass it; it changes nothing.
 
     Returns:
       the last carry, and the tree of the ``y`` stacked along a new leading axis.

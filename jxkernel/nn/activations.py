@@ -337,13 +337,12 @@ def squareplus(x: Any, b: Any = 4) -> Any:
     return ops.div(ops.add(x, root(ops.add(ops.square(x), b))), 2)
 
 
-@fused(static=("approximate",))
 def gelu(x: Any, approximate: bool = True) -> Any:
     """Return x · Φ(x), where Φ is the normal distribution function.
 
     Args:
       x: an array.
-      approximate: whether to use the approximation by ``tanh``.
+      approximate: whether to use the approximation by ``tanh``; it is known when traced.
 
     Source: D. Hendrycks, K. Gimpel, "Gaussian error linear units", 2016.
 
@@ -352,6 +351,11 @@ def gelu(x: Any, approximate: bool = True) -> Any:
     >>> np.asarray(nn.gelu(jnp.array([-1.0, 0.0, 2.0]))).round(3)
     array([-0.159,  0.   ,  1.955], dtype=float32)
     """
+    return _gelu(x, bool(approximate))
+
+
+@fused(static=("approximate",), name="gelu")
+def _gelu(x: Any, approximate: bool) -> Any:
     x = _floating("gelu", x)
     if not approximate:
         return ops.mul(ops.mul(x, 0.5), erfc(ops.mul(x, -1 / sqrt(2))))

@@ -17,6 +17,7 @@ from jxkernel.dtypes import (
 )
 from jxkernel.dtypes.kinds import dtype_argument
 from jxkernel.numpy.arithmetic import absolute
+from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import isfinite, isnan
 from jxkernel.numpy.promotion import argument_aval, broadcast_shapes, promote_inexact
@@ -123,8 +124,8 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """Return whether two arrays have one shape and equal elements.
 
     Args:
-      a1: an array.
-      a2: an array.
+      a1: an array, or a list of numbers.
+      a2: an array, or a list of numbers.
       equal_nan: whether NaN equals NaN.
 
     >>> jnp.array_equal(jnp.array([1, 2]), jnp.array([1, 2]))
@@ -132,6 +133,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     >>> jnp.array_equal(jnp.array([1, 1]), 1)
     Array(False, dtype=bool)
     """
+    a1, a2 = _of_list(a1), _of_list(a2)
     first, second = argument_aval("array_equal", a1), argument_aval("array_equal", a2, 1)
     if first.shape != second.shape:
         return _false()
@@ -141,9 +143,12 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 def array_equiv(a1: Any, a2: Any) -> Any:
     """Return whether two arrays are equal once broadcast; False where they do not broadcast.
 
+    Lists of numbers are taken too.
+
     >>> jnp.array_equiv(jnp.array([1, 1]), 1)
     Array(True, dtype=bool)
     """
+    a1, a2 = _of_list(a1), _of_list(a2)
     first, second = argument_aval("array_equiv", a1), argument_aval("array_equiv", a2, 1)
     try:
         broadcast_shapes(first.shape, second.shape)
@@ -157,17 +162,21 @@ def _array(x: Any) -> Any:
     return x
 
 
+def _of_list(x: Any) -> Any:
+    return asarray(x) if isinstance(x, (list, tuple)) else x
+
+
 def iscomplexobj(x: Any) -> bool:
-    """Return whether the dtype of an array or number is complex.
+    """Return whether the dtype of an array, number or list of numbers is complex.
 
     >>> jnp.iscomplexobj(jnp.array([0j])), jnp.iscomplexobj(3)
     (True, False)
     """
-    return dtypes.dtype(x) in dtypes.COMPLEX
+    return dtypes.dtype(_of_list(x)) in dtypes.COMPLEX
 
 
 def isrealobj(x: Any) -> bool:
-    """Return whether the dtype of an array or number is not complex.
+    """Return whether the dtype of an array, number or list of numbers is not complex.
 
     >>> jnp.isrealobj(jnp.array([0j])), jnp.isrealobj(3)
     (False, True)

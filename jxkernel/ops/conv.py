@@ -264,11 +264,15 @@ def _conv_abstract_eval(
     **window: Any,
 ) -> ShapedArray:
     dtype = preferred_element_type or same_dtype("conv_general_dilated", (lhs, rhs))
-    if not dtypes.issubdtype(lhs.dtype, np.number):
+    if lhs.dtype != np.bool_ and not dtypes.issubdtype(lhs.dtype, np.number):
         raise TypeError(f"conv_general_dilated does not accept dtype {lhs.dtype.name}")
     w = _Window(**window)
     _check_groups(w, lhs, rhs)
     numbers = w.dimension_numbers
+    if any(rhs.shape[axis] == 0 for axis in numbers.rhs_spec[2:]):
+        raise ShapeError(
+            f"conv_general_dilated got a kernel of shape {rhs.shape}: no window is empty"
+        )
     sizes = [
         lhs.shape[numbers.lhs_spec[0]] // w.batch_group_count,
         rhs.shape[numbers.rhs_spec[0]],
@@ -513,8 +517,11 @@ def _conv_batch(
     (lhs, rhs), (left, right) = args, dims
     numbers: ConvDimensionNumbers = params["dimension_numbers"]
     lhs_spec, rhs_spec, out_spec = numbers
+    # One example's type says what does not fit, before anything is merged.
+    one = conv_general_dilated_p.abstract((_example(lhs, left), _example(rhs, right)), params)
     if not axis.size:
-        return _no_examples(lhs, rhs, left, right, params), 0
+        # No group count describes a batch without examples.
+        return filled((0, *one.shape), typed_scalar(one.dtype, 0)), 0
     batches: int = params["batch_group_count"]
     groups: int = params["feature_group_count"] * batches
     if left is not None and right is not None:
@@ -533,13 +540,7 @@ def _conv_batch(
     return _separated(y, out_spec[1], axis.size, groups), 0
 
 
-def _no_examples(
-    lhs: Any, rhs: Any, left: int | None, right: int | None, params: dict[str, Any]
-) -> Any:
-    """Return the result of a batch without examples, which no group count can describe."""
-    avals = [
-        aval if dim is None else aval.update(shape=(*aval.shape[:dim], *aval.shape[dim + 1 :]))
-        for aval, dim in ((abstractify(lhs), left), (abstractify(rhs), right))
-    ]
-    one = conv_general_dilated_p.abstract(tuple(avals), params)
-    return filled((0, *one.shape), typed_scalar(one.dtype, 0))
+def _example(x: Any, dim: int | None) -> ShapedArray:
+    """Return the type of one example of an operand."""
+    aval = abstractify(x)
+    return aval if dim is None else aval.update(shape=(*aval.shape[:dim], *aval.shape[dim + 1 :]))

@@ -72,7 +72,7 @@ def canonical_numbers(
     """Return what ``conv_dimension_numbers`` does, for the function ``name``."""
     rank = len(lhs_shape)
     if rank < 2 or len(rhs_shape) != rank:
-        raise ValueError(
+        raise ShapeError(
             f"{name} got shapes {tuple(lhs_shape)} and {tuple(rhs_shape)}: both have a batch "
             "or output feature axis, a feature axis, and the same number of spatial axes"
         )
@@ -81,7 +81,7 @@ def canonical_numbers(
         return ConvDimensionNumbers(every, every, every)
     specs: Any = sequence(name, "dimension_numbers", dimension_numbers, "three specs")
     if len(specs) != 3:
-        raise ValueError(
+        raise ShapeError(
             f"{name} got dimension_numbers={dimension_numbers!r:.100}: there are three specs, of "
             "the operand, the kernel and the result"
         )
@@ -92,7 +92,7 @@ def canonical_numbers(
             *[integers(name, "dimension_numbers", spec) for spec in specs]
         )
     if any(sorted(spec) != list(range(rank)) for spec in numbers):
-        raise ValueError(
+        raise ShapeError(
             f"{name} got dimension_numbers={dimension_numbers!r:.100} for shapes "
             f"{tuple(lhs_shape)} and {tuple(rhs_shape)}: each spec names each of the {rank} axes "
             "once"
@@ -122,7 +122,7 @@ def _permutations(
     spatial = [letter for letter in rhs if letter not in "OI"]
     for spec, named in ((lhs, "NC"), (rhs, "OI"), (out, "NC")):
         if sorted(spec) != sorted([*named, *spatial]):
-            raise ValueError(
+            raise ShapeError(
                 f"{name} got specs {lhs!r}, {rhs!r}, {out!r}: operand and result have N and "
                 "C, the kernel O and I, once each, and all the same other letters"
             )

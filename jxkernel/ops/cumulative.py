@@ -11,21 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import dtypes
+from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import UndefinedPrimal, Zero, typed_scalar, zero_scalar
 from jxkernel.ops import divisions
-from jxkernel.ops.arguments import canonical_axis
+from jxkernel.ops.arguments import canonical_axis, operand_aval
 from jxkernel.ops.arithmetic import add, max, mul, neg, sub
 from jxkernel.ops.associative import scan_associatively
 from jxkernel.ops.broadcast import accumulation_dtype, add_any
 from jxkernel.ops.compare import eq, gt, lt
-from jxkernel.ops.complex import abs
+from jxkernel.ops.complex import abs, real
+from jxkernel.ops.convert import convert_element_type
 from jxkernel.ops.creation import broadcasted_iota
 from jxkernel.ops.cumulative_lowering import Combine, lower_cumulative
 from jxkernel.ops.exponential import exp, log
+from jxkernel.ops.extreme_lowering import lower_extreme
 from jxkernel.ops.identity import stop_gradient
 from jxkernel.ops.indexing import take_along
 from jxkernel.ops.reduce import greatest, least
@@ -60,10 +62,7 @@ def _cumulative(
         return untyped_numpy.flip(y, axis) if reverse else y
 
     def abstract_eval(operand: ShapedArray, *, axis: int, reverse: bool) -> ShapedArray:
-        real = name in ("cumsum", "cumprod") or not dtypes.issubdtype(
-            operand.dtype, np.complexfloating
-        )
-        if not dtypes.issubdtype(operand.dtype, accepted) or not real:
+        if not dtypes.issubdtype(operand.dtype, accepted):
             raise TypeError(
                 f"{name} does not accept dtype {operand.dtype.name}: it takes "
                 f"{accepted.__name__} dtypes{'' if accepted is not np.number else ', and not bool'}"
@@ -100,8 +99,8 @@ def _bind(primitive: Primitive, operand: Any, axis: int, reverse: bool) -> Any:
 def _by(operation: str) -> Combine:
     """Return the combination of values by one StableHLO operation."""
 
-    def combine(builder: Any, kind: Any, shape: tuple[int, ...], a: Any, b: Any) -> Any:
-        return builder.value(operation, kind, (a, b))
+    def combine(builder: Any, aval: ShapedArray, a: Any, b: Any) -> Any:
+        return builder.value(operation, hlo.tensor_type(aval.shape, aval.dtype), (a, b))
 
     return combine
 
@@ -187,15 +186,26 @@ cumprod_p.define(transpose=NOT_LINEAR)
 
 # ---------------------------------------------------------------- cummax, cummin
 
-cummax_p = _cumulative("cummax", np.number, _by("stablehlo.maximum"), least, np.maximum)
-cummin_p = _cumulative("cummin", np.number, _by("stablehlo.minimum"), greatest, np.minimum)
+
+def _by_extreme(operation: str) -> Combine:
+    """Return the combination of values by an extreme."""
+
+    def combine(builder: Any, aval: ShapedArray, a: Any, b: Any) -> Any:
+        return lower_extreme(operation, aval, builder, a, b)
+
+    return combine
+
+
+cummax_p = _cumulative("cummax", np.number, _by_extreme("maximum"), least, np.maximum)
+cummin_p = _cumulative("cummin", np.number, _by_extreme("minimum"), greatest, np.minimum)
 
 
 def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     """Return the greatest of all elements up to each position along an axis; NaN once there is one.
 
-    Arguments and errors are those of ``cumsum``; complex numbers are refused.  The derivative is
-    that of the first element that is greatest.
+    Arguments and errors are those of ``cumsum``.  The derivative is that of the first element
+    that is greatest.  Complex numbers are ordered by their real, then their imaginary parts, have
+    no derivative here, and pass over NaN.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.cummax(jnp.array([3, 1, 5, 4])).tolist()
@@ -207,8 +217,8 @@ def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
 def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     """Return the least of all elements up to each position along an axis; NaN once there is one.
 
-    Arguments and errors are those of ``cumsum``; complex numbers are refused.  The derivative is
-    that of the first element that is least.
+    Arguments and errors are those of ``cumsum``.  The derivative is that of the first element
+    that is least.  Complex numbers are taken as by ``cummax``.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.cummin(jnp.array([3, 1, 5, 0])).tolist()
@@ -250,11 +260,12 @@ cummin_p.define(jvp=_extreme_jvp(cummin_p, lt), transpose=NOT_LINEAR)
 # ---------------------------------------------------------------- cumlogsumexp
 
 
-def _add_logarithms(builder: Any, kind: Any, shape: tuple[int, ...], a: Any, b: Any) -> Any:
+def _add_logarithms(builder: Any, aval: ShapedArray, a: Any, b: Any) -> Any:
     """Return log(exp(a) + exp(b)) as max(a, b) + log1p(exp(-|a - b|)).
 
     Where a - b is NaN (equal infinities, or NaN itself) the answer is a + b.
     """
+    kind = hlo.tensor_type(aval.shape, aval.dtype)
     difference = builder.value("stablehlo.subtract", kind, (a, b))
     distance = builder.value("stablehlo.abs", kind, (difference,))
     decay = builder.value(
@@ -264,7 +275,7 @@ def _add_logarithms(builder: Any, kind: Any, shape: tuple[int, ...], a: Any, b: 
     finite = builder.value(
         "stablehlo.add", kind, (builder.value("stablehlo.maximum", kind, (a, b)), rest)
     )
-    special = builder.compare(difference, difference, "NE", shape, "FLOAT")
+    special = builder.compare(difference, difference, "NE", aval.shape, "FLOAT")
     both = builder.value("stablehlo.add", kind, (a, b))
     return builder.value("stablehlo.select", kind, (special, both, finite))
 
@@ -277,15 +288,24 @@ cumlogsumexp_p = _cumulative(
 def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     """Return the logarithms of the sums of exponentials up to each position along an axis.
 
-    Arguments and errors are those of ``cumsum``, for floating dtypes.  The derivative weighs
-    tangents by exp(x - y); it is zero where everything up to a position is -inf.
+    Arguments and errors are those of ``cumsum``, for floating and complex dtypes; imaginary parts
+    are from -π to π.  The derivative weighs tangents by exp(x - y); it is zero where everything up
+    to a position is -inf.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
     >>> np.asarray(lax.cumlogsumexp(jnp.zeros(3))).round(3)
     array([0.   , 0.693, 1.099], dtype=float32)
     """
-    return _bind(cumlogsumexp_p, operand, axis, reverse)
+    dtype = operand_aval("cumlogsumexp", operand).dtype
+    if not dtypes.issubdtype(dtype, np.complexfloating):
+        return _bind(cumlogsumexp_p, operand, axis, reverse)
+    place = canonical_axis("cumlogsumexp", axis, rank_of(operand))
+    # Beside nothing, so that the first has a principal imaginary part too.
+    each = _logaddexp(operand, typed_scalar(dtype, -np.inf))
+    return scan_associatively(
+        lambda first, second: [_logaddexp(first[0], second[0])], [each], place, bool(reverse)
+    )[0]
 
 
 @cumlogsumexp_p.def_jvp
@@ -312,12 +332,17 @@ def _logaddexp(a: Any, b: Any) -> Any:
 
     What is subtracted before the exponential is a constant to derivatives: it cancels.
     """
-    greater = stop_gradient(max(a, b))
-    zero, one, infinite = (typed_scalar(abstractify(a).dtype, x) for x in (0, 1, np.inf))
-    shift = select_n(lt(abs(greater), infinite), zero, greater)
+    dtype = abstractify(a).dtype
+    if dtypes.issubdtype(dtype, np.complexfloating):
+        greater = stop_gradient(max(real(a), real(b)))
+    else:
+        greater = stop_gradient(max(a, b))
+    zero, infinite = (typed_scalar(abstractify(greater).dtype, x) for x in (0, np.inf))
+    shift = convert_element_type(select_n(lt(abs(greater), infinite), zero, greater), dtype)
     total = add(exp(sub(a, shift)), exp(sub(b, shift)))
     nothing = eq(greater, neg(infinite))
-    return select_n(nothing, add(shift, log(select_n(nothing, total, one))), greater)
+    joined = add(shift, log(select_n(nothing, total, typed_scalar(dtype, 1))))
+    return select_n(nothing, joined, convert_element_type(greater, dtype))
 
 
 def _weight(a: Any, c: Any, infinite: Any) -> Any:

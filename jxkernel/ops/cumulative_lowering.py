@@ -18,8 +18,8 @@ from jxkernel.ops.moving import inverse_permutation
 
 __all__ = ["Combine", "lower_cumulative"]
 
-Combine = Callable[[Any, Any, tuple[int, ...], Any, Any], Any]
-"""``(builder, type, shape, a, b) -> value``: joins accumulated values with the next."""
+Combine = Callable[[Any, ShapedArray, Any, Any], Any]
+"""``(builder, aval, a, b) -> value``: joins accumulated values with the next, both of one type."""
 
 _BLOCK = 1024
 """The longest axis that one loop walks; measured, and a bound on the growth of rounding errors."""
@@ -41,6 +41,9 @@ class _Cumulation:
         self.combine = combine
         self.start = start
         self.dtype = dtype
+
+    def combined(self, builder: Any, shape: tuple[int, ...], a: Any, b: Any) -> Any:
+        return self.combine(builder, ShapedArray(shape, self.dtype), a, b)
 
     def kind(self, shape: tuple[int, ...]) -> Any:
         return hlo.tensor_type(shape, self.dtype)
@@ -150,7 +153,7 @@ def _by_blocks(work: _Cumulation, x: Any, shape: tuple[int, ...], axis: int, rev
     offsets = work.pad(ends, one_each, axis, 1, -1)
     kept = tuple(a for a in range(len(blocked)) if a != axis + 1)
     spread = work.context.broadcast(offsets, kept, blocked, work.dtype)
-    y = work.combine(work.context, work.kind(blocked), blocked, spread, y)
+    y = work.combined(work.context, blocked, spread, y)
     return work.pad(work.reshape(y, whole), whole, axis, 0, size - whole[axis])
 
 
@@ -192,7 +195,7 @@ def _loop(work: _Cumulation, x: Any, shape: tuple[int, ...], axis: int, reverse:
         starts = [place if a == axis else zero for a in range(len(shape))]
         sizes = {"slice_sizes": hlo.dense_i64_array(step_shape)}
         item = builder.value("stablehlo.dynamic_slice", step_kind, (y, *starts), sizes)
-        total = work.combine(builder, step_kind, step_shape, total, item)
+        total = work.combined(builder, step_shape, total, item)
         y = builder.value("stablehlo.dynamic_update_slice", types[1], (y, total, *starts))
         return builder.value("stablehlo.add", counter, (index, one)), y, total
 
@@ -221,7 +224,7 @@ def _by_windows(work: _Cumulation, x: Any, shape: tuple[int, ...], axis: int, re
     scalar = work.kind(())
 
     def body(builder: Any, a: Any, b: Any) -> tuple[Any]:
-        return (work.combine(builder, scalar, (), a, b),)
+        return (work.combined(builder, (), a, b),)
 
     context.region(operation, 0, (scalar, scalar), body)
     return operation.result

@@ -266,7 +266,7 @@ def _random_gamma_grad_formula(a: Formula, x: Formula) -> Formula:
     by_series, lower, upper = _gamma_log_slopes(a, x)
     value = -x * by_series.where(lower, upper, a)
     value = x.equals(0.0).where(0.0, value, a)
-    wrong = ~(a > 0.0) | ~(x >= 0.0)
+    wrong = ~(a > 0.0) | ~(x >= 0.0) | a.equals(np.inf) | x.equals(np.inf)
     return wrong.where(np.nan, value, a)
 
 
@@ -391,7 +391,8 @@ def random_gamma_grad(a: Any, x: Any) -> Any:
       ShapeMismatchError: the shapes differ.
 
     It is the derivative at a constant value of the distribution function (implicit
-    reparameterization: Figurnov, Mohamed and Mnih, 2018).
+    reparameterization: Figurnov, Mohamed and Mnih, 2018).  NaN for what is no positive shape, no
+    sample, or infinite.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp

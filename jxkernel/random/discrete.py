@@ -122,6 +122,9 @@ def rademacher(
       dtype: a signed dtype; the default integers where not given.
       out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
+    Raises:
+      TypeError: ``dtype`` is bool, which has no -1.
+
     >>> from jxkernel import random
     >>> set(random.rademacher(random.key(0), (50,)).tolist()) == {-1, 1}
     True
@@ -131,6 +134,8 @@ def rademacher(
         found = dtypes.default_int_dtype()
     else:
         found = dtypes.check_and_canonicalize_user_dtype(dtype, "random.rademacher")
+    if found == np.bool_:
+        raise TypeError("rademacher gives -1 and 1, which bool does not have: use bernoulli")
     sizes = canonical_shape(shape, "random.rademacher")
     return placed(
         "random.rademacher", _rademacher(words, generator.name, sizes, found), None, out_sharding

@@ -356,3 +356,14 @@ def test_an_exception_in_a_body_leaves_traces_and_caches_whole(around):
     fails.append(False)
     assert float(f(np.float32(0))) == (1 if around is jx.grad else 6)
     assert float(jx.jit(lambda x: x + 1)(2.0)) == 3
+
+
+@pytest.mark.parametrize("unroll", [False, 1])
+def test_loops_with_traced_bounds_take_single_turns(unroll):
+    doubled = jx.jit(lambda n: lax.fori_loop(0, n, lambda i, x: x * 2 + i, 1, unroll=unroll))
+    assert doubled(4) == 27
+
+
+def test_scan_takes_the_private_argument_of_libraries():
+    total, _ = lax.scan(lambda c, x: (c + x, None), 0.0, XS, _split_transpose=True)
+    np.testing.assert_allclose(total, XS.sum(0), rtol=1e-6)

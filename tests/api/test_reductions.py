@@ -157,7 +157,27 @@ def test_scatter_apply_where_windows_may_overlap_refuses_a_derivative():
 
 
 X = A.astype(np.float32)
+
+
+def test_no_axes_leave_the_operands_as_they_are():
+    for computation in (lax.add, lax.max, either):
+        np.testing.assert_array_equal(reduce(INTEGERS, 3, computation, ()), INTEGERS)
+
+
+def test_infinite_starts_stand_for_the_ends_of_integers():
+    x = np.int8([-128, -7, 3])
+    assert reduce(x, -np.inf, lax.max, (0,)) == 3
+    assert reduce(x[1:] + np.int8(100), np.inf, lax.min, (0,)) == 93
+    pooled = reduce_window(x, -np.inf, lax.max, (2,), (2,), "SAME")
+    np.testing.assert_array_equal(pooled, np.int8([-7, 3]))
+
+
 BAD = {
+    "start of rank 1": (
+        lambda: reduce_window(A, np.zeros(1), lax.add, (1, 2)),
+        ValueError,
+        r"start values of shapes \[\(1,\)\]: they are scalars",
+    ),
     "callable": (lambda: reduce(X, 0.0, 1, (0,)), TypeError, "callable as computation"),
     "structure": (lambda: reduce((X, X), 0.0, lax.add, (0,)), ValueError, "one start value for"),
     "none": (lambda: reduce((), (), lax.add, (0,)), ValueError, "at least one operand"),

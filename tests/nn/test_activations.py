@@ -1,5 +1,6 @@
 """Activations: the dtype, weakness and value of each on every kind of operand."""
 
+from math import erf, sqrt
 from typing import Any
 
 import numpy as np
@@ -95,3 +96,10 @@ def test_sparse_sigmoid_has_half_its_slope_at_the_bounds():
 def test_compiled_activations_equal_eager_ones(name):
     f, x = getattr(nn, name), jnp.array([-2.0, -0.0, 0.5, 7.0])
     np.testing.assert_allclose(jx.jit(f)(x), f(x), 1e-6)
+
+
+@pytest.mark.parametrize("approximate", [np.array(False), jnp.array(False), 0])
+def test_gelu_takes_an_array_for_whether_to_approximate(approximate: Any) -> None:
+    exact = [0.5 * x * (1 + erf(x / sqrt(2))) for x in (-1.0, 0.5)]
+    found = nn.gelu(jnp.array([-1.0, 0.5]), approximate=approximate)
+    np.testing.assert_allclose(found, exact, rtol=1e-5)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.special
 
 import jxkernel as jx
 import jxkernel.numpy as jnp
@@ -58,3 +59,23 @@ def test_arrays_are_not_written_to(function):
 def test_the_operand_may_be_given_by_name(function):
     np.testing.assert_array_equal(function(x=POINTS), function(POINTS))
     np.testing.assert_array_equal(jx.jit(lambda v: function(x=v))(POINTS), function(POINTS))
+
+
+LISTS = {
+    "ndtr": (special.ndtr, scipy.special.ndtr, [[0.5, -1.0]]),
+    "log_ndtr": (special.log_ndtr, scipy.special.log_ndtr, [[0.5, -1.0]]),
+    "spence": (special.spence, scipy.special.spence, [[0.5, 2, 3]]),
+    "hyp1f1": (special.hyp1f1, scipy.special.hyp1f1, [[0.5, 2], 1.5, [1, 0.25]]),
+    "hyp2f1": (special.hyp2f1, scipy.special.hyp2f1, [0.5, [1, 2], 1.5, [0.5, -0.25]]),
+    "ihfft": (jnp.fft.ihfft, np.fft.ihfft, [[[1.0, 2, 4], [0, 1, 0]]]),
+    "array_equal": (jnp.array_equal, np.array_equal, [[1, 2], [1, 2.5]]),
+    "array_equiv": (jnp.array_equiv, np.array_equiv, [[1, 1], 1]),
+    "iscomplexobj": (jnp.iscomplexobj, np.iscomplexobj, [[1, 1j]]),
+    "isrealobj": (jnp.isrealobj, np.isrealobj, [[1, 1j]]),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_of_numbers_are_taken_by_a_few_functions(name):
+    function, reference, args = LISTS[name]
+    np.testing.assert_allclose(function(*args), reference(*args), rtol=1e-5)

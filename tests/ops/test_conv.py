@@ -305,7 +305,46 @@ def test_dimension_numbers_have_one_canonical_form():
 
 
 X, K = np.ones((2, 3, 5), np.float32), np.ones((4, 3, 2), np.float32)
+
+
+def test_booleans_are_joined_by_and_and_or():
+    x, kernel = RANDOM.random((2, 3, 6)) < 0.3, RANDOM.random((4, 3, 3)) < 0.5
+    counts = correlated(x.astype(int), kernel.astype(int), (1,), [(1, 1)], (1,), (1,))
+    found = conv_general_dilated(x, kernel, (1,), [(1, 1)])
+    assert found.dtype == bool
+    np.testing.assert_array_equal(found, counts > 0)
+    summed = conv_general_dilated(x, kernel, (1,), [(1, 1)], preferred_element_type=np.int32)
+    np.testing.assert_array_equal(summed, counts)
+
+
+@pytest.mark.parametrize("in_axes", [(0, None), (None, 0), (0, 0)])
+@pytest.mark.parametrize(
+    ("groups", "message"), [(0, "both are positive"), (3, "got 4 features in 3 groups")]
+)
+def test_what_does_not_fit_is_told_of_one_example(in_axes, groups, message):
+    lhs, rhs = (
+        np.ones(shape if axis is None else (2, *shape))
+        for shape, axis in zip([(1, 4, 5), (4, 2, 2)], in_axes, strict=True)
+    )
+
+    def convolved(x, k):
+        return conv_general_dilated(x, k, (1,), "VALID", feature_group_count=groups)
+
+    with pytest.raises(ValueError, match=message):
+        jx.vmap(convolved, in_axes)(lhs, rhs)
+
+
 BAD = {
+    "empty window": (
+        lambda: conv(np.ones((1, 1, 4)), np.ones((1, 1, 0)), (1,), "SAME"),
+        ValueError,
+        r"kernel of shape \(1, 1, 0\): no window is empty",
+    ),
+    "ranks": (
+        lambda: conv(np.ones((1, 1, 4)), np.ones((1, 1)), (1,), "SAME"),
+        TypeError,
+        "the same number of spatial axes",
+    ),
     "rank": (lambda: conv(X, K[0], (1,), "SAME"), ValueError, "same number of spatial axes"),
     "features": (lambda: conv(X, K[:, :2], (1,), "SAME"), TypeError, "3 features in 1 groups"),
     "dtype": (lambda: conv(X, K.astype(np.int32), (1,), "SAME"), TypeError, "of one dtype"),

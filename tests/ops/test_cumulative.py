@@ -137,9 +137,24 @@ def test_associative_scan_of_booleans():
     assert_close(both, [np.logical_and.accumulate(x)])
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("size", [5, 1500])
+def test_extremes_of_complex_numbers_are_by_their_real_then_their_imaginary_parts(size, reverse):
+    z = RANDOM.integers(-3, 4, (2, size)) + 1j * RANDOM.integers(-3, 4, (2, size))
+    z = z.astype(np.complex64)
+    for function, ufunc in ((cummax, np.maximum), (cummin, np.minimum)):
+        assert_close(function(z, 1, reverse), accumulated(ufunc, z, 1, reverse))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_logarithms_of_sums_of_complex_exponentials(reverse):
+    z = np.array([1 + 4j, 3 - 1j, -np.inf, -1, 100 + 2j, 100 - 1j])
+    sums = accumulated(np.add, np.exp(z), 0, reverse)
+    check_all(lambda z: cumlogsumexp(z, 0, reverse), [z], reference=lambda z: np.log(sums))
+
+
 BAD = {
     "dtype": (lambda: cumsum(np.array([True])), TypeError, "does not accept dtype bool"),
-    "complex": (lambda: cummax(np.ones(2, np.complex64)), TypeError, "dtype complex64"),
     "integer": (lambda: cumlogsumexp(np.arange(3)), TypeError, "takes floating dtypes"),
     "axis": (lambda: cumprod(np.ones(2), 1), ValueError, "axes are from -1 to 0"),
 }

@@ -186,6 +186,11 @@ def test_gamma_samples_move_with_their_shape_at_a_constant_rank() -> None:
             np.testing.assert_allclose(found, numeric, rtol=1e-6)
 
 
+def test_infinite_gamma_samples_and_shapes_have_no_slope() -> None:
+    shapes, samples = np.float32([np.inf, 2, np.inf]), np.float32([1, np.inf, np.inf])
+    assert np.isnan(lax.random_gamma_grad(shapes, samples)).all()
+
+
 def test_gradient_of_incomplete_gamma_under_jit_and_vmap() -> None:
     slopes = jx.jit(jx.vmap(jx.grad(lax.igamma, (0, 1))))
     a, x = np.float32([0.5, 3.0]), np.float32([1.0, 2.0])

@@ -209,3 +209,8 @@ def test_signs_of_two_sided_numbers_are_those_of_rademacher_in_every_dtype(dtype
         random.double_sided_maxwell(key, 0.0, 1.0, (50,), dtype),
     ):
         np.testing.assert_array_equal(jnp.sign(x).astype(jnp.float32), signs)
+
+
+def test_signs_are_no_booleans():
+    with pytest.raises(TypeError, match="-1 and 1, which bool does not have: use bernoulli"):
+        random.rademacher(random.key(0), (3,), bool)

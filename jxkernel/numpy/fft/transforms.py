@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.numpy.creation import zeros
+from jxkernel.numpy.creation import asarray, zeros
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.mathematics import conj
 from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype
@@ -287,11 +287,13 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """Return half of the Hermitian signal whose ``hfft`` is given; arguments as ``rfft``.
 
+    A list of numbers is taken too.
+
     >>> import jxkernel.numpy as jnp
     >>> jnp.fft.ihfft(jnp.array([3.0, 0.0, 0.0]))
     Array([1.-0.j, 1.-0.j], dtype=complex64)
     """
-    return conj(_along("ihfft", a, n, axis, _swapped(norm), FftType.RFFT))
+    return conj(_along("ihfft", asarray(a), n, axis, _swapped(norm), FftType.RFFT))
 
 
 # ---------------------------------------------------------------- two axes

@@ -232,13 +232,13 @@ def ndtr(x: Any) -> Any:
     """Return the distribution function of the standard normal distribution.
 
     Args:
-      x: a real array; integers become floating.
+      x: a real array, or a list of numbers; integers become floating.
 
     >>> from jxkernel.scipy import special
     >>> special.ndtr(0.0)
     Array(0.5, dtype=float32)
     """
-    return computed("ndtr", _ndtr, x)
+    return computed("ndtr", _ndtr, jnp.asarray(x))
 
 
 @custom_jvp
@@ -279,7 +279,7 @@ def log_ndtr(x: Any, series_order: int = 3) -> Any:
     """Return the logarithm of the standard normal distribution function, exact in both tails.
 
     Args:
-      x: a real array; integers become floating.
+      x: a real array, or a list of numbers; integers become floating.
       series_order: how many terms an asymptotic series would take; the scaled error function is
         used instead, so it changes nothing.
 
@@ -297,7 +297,7 @@ def log_ndtr(x: Any, series_order: int = 3) -> Any:
         raise TypeError(f"log_ndtr takes an integer series_order, got {series_order!r:.60}")
     if not 0 <= series_order <= 30:
         raise ValueError(f"log_ndtr takes series_order from 0 to 30, got {series_order}")
-    return computed("log_ndtr", _log_ndtr, x)
+    return computed("log_ndtr", _log_ndtr, jnp.asarray(x))
 
 
 def _lower_quantile(p: Any) -> Any:

@@ -206,7 +206,7 @@ def hyp1f1(a: Any, b: Any, x: Any) -> Any:
     """Return Kummer's confluent hypergeometric function ₁F₁(a; b; x).
 
     Args:
-      a: the upper parameter, a real array.
+      a: the upper parameter, a real array; each may be a list of numbers.
       b: the lower one; inf results at its poles, 0 and the negative integers.
       x: the variable.
 
@@ -217,7 +217,7 @@ def hyp1f1(a: Any, b: Any, x: Any) -> Any:
     >>> special.hyp1f1(1.0, 1.0, 1.0).round(4)
     Array(2.7182999, dtype=float32)
     """
-    return computed("hyp1f1", _hyp1f1, a, b, x)
+    return computed("hyp1f1", _hyp1f1, *map(jnp.asarray, (a, b, x)))
 
 
 # ---------------------------------------------------------------- Gauss
@@ -286,7 +286,7 @@ def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
     """Return Gauss's hypergeometric function ₂F₁(a, b; c; x).
 
     Args:
-      a: an upper parameter, a real array.
+      a: an upper parameter, a real array; each may be a list of numbers.
       b: another.
       c: the lower one; inf results at its poles, 0 and the negative integers.
       x: the variable; inf results above 1, where the function is cut, unless it is a polynomial.
@@ -298,4 +298,4 @@ def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
     >>> special.hyp2f1(1.0, 1.0, 2.0, 0.5).round(4)
     Array(1.3863, dtype=float32)
     """
-    return computed("hyp2f1", _hyp2f1, a, b, c, x)
+    return computed("hyp2f1", _hyp2f1, *map(jnp.asarray, (a, b, c, x)))

@@ -342,7 +342,7 @@ def spence(x: Any) -> Any:
     """Return Spence's function ∫₁ˣ log s / (1 - s) ds, the dilogarithm of 1 - x.
 
     Args:
-      x: a real array, not negative: NaN below 0; integers become floating.
+      x: a real array, or a list of numbers, not negative: NaN below 0; integers become floating.
 
     The derivative is log x / (1 - x).  Sources: DLMF 25.12.4, 25.12.6.
 
@@ -350,7 +350,7 @@ def spence(x: Any) -> Any:
     >>> special.spence(0.0).round(4)
     Array(1.6449, dtype=float32)
     """
-    return computed("spence", _spence, x)
+    return computed("spence", _spence, jnp.asarray(x))
 
 
 # ---------------------------------------------------------------- Owen's T
