@@ -224,6 +224,7 @@ def generator_named(impl: Any) -> Generator:
     """Return a generator by its name, its dtype or itself; the configured one for None.
 
     Raises:
+      TypeError: it is none of these.
       ValueError: there is none of that name.
     """
     if impl is None:
@@ -233,7 +234,8 @@ def generator_named(impl: Any) -> Generator:
     if isinstance(impl, Generator):
         return impl
     if not isinstance(impl, str) or impl not in GENERATORS:
-        raise ValueError(f"no generator is named {impl!r}: there are {', '.join(GENERATORS)}")
+        error = ValueError if isinstance(impl, str) else TypeError
+        raise error(f"no generator is named {impl!r}: there are {', '.join(GENERATORS)}")
     return GENERATORS[impl]
 
 
@@ -416,7 +418,8 @@ def fold_in(key: Any, data: Any) -> Any:
 
     Args:
       key: a key.
-      data: an integer from 0 to 2³² - 1, or a scalar array of integers.
+      data: an integer from 0 to 2³² - 1, or a scalar array of integers, of which the last 32 bits
+        count.
 
     Raises:
       TypeError: ``key`` is no key, or ``data`` no integer scalar.
@@ -428,7 +431,9 @@ def fold_in(key: Any, data: Any) -> Any:
     3
     """
     words, generator = checked_words("fold_in", key)
-    if isinstance(data, (int, np.integer)):
+    if isinstance(data, np.integer):
+        data = data.astype(np.uint32)
+    elif isinstance(data, int):
         data = dtypes.coerce_scalar(int(data), np.uint32)[()]
     aval = argument_aval("random.fold_in", data, 1)
     if aval.shape or aval.dtype not in dtypes.INTEGRAL:

@@ -62,6 +62,7 @@ def test_the_configured_generator_makes_keys() -> None:
             "random.key takes an integer as seed, got a key",
         ),
         (lambda: random.key(0, impl="dice"), ValueError, "no generator is named 'dice'"),
+        (lambda: random.key(0, impl=3), TypeError, "no generator is named 3"),
         (lambda: random.uniform(5), TypeError, "takes a key, made by random.key"),
         (lambda: random.uniform(jnp.zeros(2)), TypeError, "takes a key"),
         (lambda: random.uniform(jnp.zeros(3, jnp.uint32)), TypeError, r"shape \(2,\)"),
@@ -97,3 +98,10 @@ def test_options_make_prngkey_typed_and_object_to_raw_keys() -> None:
         with pytest.raises(ValueError, match=r"random.bits was given a raw key.*wrap_key_data"):
             random.bits(raw)
     assert random.bits(raw).shape == ()
+
+
+def test_numbers_of_numpy_are_folded_in_by_their_last_32_bits():
+    key = random.key(0)
+    for data, number in ((np.int8(-3), 2**32 - 3), (np.int64(2**40 + 5), 5)):
+        folded, expected = (random.key_data(random.fold_in(key, x)) for x in (data, number))
+        np.testing.assert_array_equal(folded, expected)
