@@ -20,16 +20,14 @@ def _integers(name: str, x1: Any, x2: Any) -> tuple[Any, Any]:
     """Return two operands as integers of one dtype and shape.
 
     Raises:
-      ValueError: one is no integer.
+      ValueError: they are no integers; a boolean beside an integer counts as one.
     """
-    for position, x in enumerate((x1, x2)):
-        dtype = argument_aval(name, x, position).dtype
-        if dtype not in dtypes.INTEGRAL:
-            raise ValueError(
-                f"{name} takes integers, got {dtype.name} as argument {position}: convert it "
-                "with x.astype(int)"
-            )
     first, second = promote_operands(name, x1, x2)
+    if argument_aval(name, first).dtype not in dtypes.INTEGRAL:
+        given = [argument_aval(name, x, place).dtype.name for place, x in enumerate((x1, x2))]
+        raise ValueError(
+            f"{name} takes integers, got {' and '.join(given)}: convert with x.astype(int)"
+        )
     shape = max(argument_aval(name, first).shape, argument_aval(name, second).shape, key=len)
     return broadcast_to_shape(first, shape), broadcast_to_shape(second, shape)
 

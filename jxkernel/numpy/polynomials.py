@@ -10,7 +10,14 @@ from jxkernel.numpy.convolutions import convolve
 from jxkernel.numpy.creation import asarray, ones, zeros
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.joining import concatenate
-from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, promote_dtypes
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    broadcast_shapes,
+    broadcast_to_shape,
+    cast,
+    inexact_dtype,
+    promote_dtypes,
+)
 from jxkernel.numpy.shapes import ravel
 from jxkernel.ops.arguments import whole_number
 from jxkernel.ops.arithmetic import add, mul
@@ -196,7 +203,8 @@ def polyval(p: Any, x: Any, *, unroll: int | None = None) -> Any:
     """Return the values of a polynomial, by Horner's rule.
 
     Args:
-      p: coefficients, the highest power first.
+      p: coefficients along the first axis, the highest power first; further axes broadcast with
+        those of ``x``.
       x: where to evaluate.
       unroll: accepted; the rule is written out.
 
@@ -204,10 +212,13 @@ def polyval(p: Any, x: Any, *, unroll: int | None = None) -> Any:
     Array([ 1, 19], dtype=int32)
     """
     p, x = promote_dtypes("polyval", p, x)
-    if np.ndim(p) != 1:
-        raise ValueError(f"polyval takes a vector of coefficients, got shape {np.shape(p)}")
-    shape = np.shape(x)
+    if np.ndim(p) == 0:
+        raise ValueError("polyval takes a vector of coefficients, got shape ()")
+    shape = broadcast_shapes(np.shape(p)[1:], np.shape(x))
+    x = broadcast_to_shape(x, shape)
     result = broadcast_in_dim(dtypes.dtype(p).type(0), shape, ())
     for place in range(np.shape(p)[0]):
-        result = add(mul(result, x), index_in_dim(p, place, 0, keepdims=False))
+        result = add(
+            mul(result, x), broadcast_to_shape(index_in_dim(p, place, 0, keepdims=False), shape)
+        )
     return result

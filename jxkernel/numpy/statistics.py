@@ -25,6 +25,7 @@ from jxkernel.numpy.promotion import (
     check_arguments,
     inexact_dtype,
     promote_inexact,
+    refuse_complex,
 )
 from jxkernel.numpy.ranges import linspace
 from jxkernel.numpy.reductions import reduced_axes
@@ -555,7 +556,8 @@ def interp(
       period: the period of the coordinates; ``left`` and ``right`` are not used with it.
 
     Raises:
-      ValueError: ``xp`` and ``fp`` are not vectors of one length, or ``period`` is 0.
+      ValueError: ``xp`` and ``fp`` are not vectors of one length, ``period`` is 0, or coordinates
+        are complex.
 
     >>> jnp.interp(jnp.array([1.5, 9.0]), jnp.array([1, 2, 3]), jnp.array([10, 20, 0]))
     Array([15.,  0.], dtype=float32)
@@ -564,6 +566,7 @@ def interp(
     if np.shape(xp) != np.shape(fp) or np.ndim(xp) != 1:
         raise ValueError(f"interp takes two vectors, got shapes {np.shape(xp)}, {np.shape(fp)}")
     x, xp = promote_inexact("interp", x, xp)
+    refuse_complex("interp", dtypes.dtype(x))
     (fp,) = promote_inexact("interp", fp)
     if period is not None:
         return _periodic(x, xp, fp, period)

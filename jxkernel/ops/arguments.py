@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from operator import index
 from typing import Any
 
+import numpy as np
+
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, type_of
 from jxkernel.core.dimensions import is_symbolic, sizes
 from jxkernel.errors import ShapeError, TracerIntegerConversionError
@@ -147,11 +149,11 @@ def canonical_axis(name: str, axis: Any, ndim: int, argument: str = "axis") -> i
     """Return an axis counted from the front.
 
     Raises:
-      ValueError: there is no such axis.
+      numpy.exceptions.AxisError: there is no such axis; a ``ValueError`` and an ``IndexError``.
     """
     position = whole_number(name, argument, axis)
     if not -ndim <= position < ndim:
-        raise ValueError(
+        raise np.exceptions.AxisError(
             f"{name} got {argument} {position} for an array of rank {ndim}: axes are from {-ndim} "
             f"to {ndim - 1}"
             if ndim

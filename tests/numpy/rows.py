@@ -149,6 +149,7 @@ BINARY = (
     *each("gcd lcm", I, I[::-1].copy()),
     *each("gcd lcm", np.abs(I).astype(np.uint8), np.uint8(6)),
     row("gcd", I, np.zeros(4, np.int32)),
+    *each("gcd lcm", B, np.abs(I).astype(np.uint16)),
     row("lcm", I[:, :1].copy(), I[0]),
 )
 
@@ -324,6 +325,8 @@ CONTRACTIONS = (
     row("einsum", "ab,bc,cd,de,ef,fg", *[normal(2, 2) for _ in range(6)]),
     row("einsum", X, [0, 1], Y, [1, 2], [0, 2]),
     row("polyval", W, X),
+    row("polyval", normal(3, 2, 4), V[:4].copy()),
+    row("polyval", normal(3, 2, 1), V),
     row("polyadd", W, V),
     row("polysub", W, V),
     row("polymul", W, V),

@@ -438,6 +438,8 @@ NOT_WHOLE = [
     ("histogramdd takes points of shape (n, d)", lambda: jnp.histogramdd(V)),
     ("histogramdd takes arrays", lambda: jnp.histogramdd(X, weights=[1, 2])),
     ("polyval takes a vector", lambda: jnp.polyval(2.0, V)),
+    ("interp does not accept dtype complex64", lambda: jnp.interp(1j, V, V)),
+    ("gcd takes integers, got bool and bool", lambda: jnp.gcd(V > 0, V > 1)),
     ("trim_zeros got trim 5", lambda: jnp.trim_zeros(V, 5)),
     ("einsum got optimize=1.5", lambda: jnp.einsum("i->", V, optimize=1.5)),
     ("vectorize got signature=5", lambda: jnp.vectorize(jnp.sin, signature=5)),
@@ -509,3 +511,9 @@ def test_an_argument_of_another_kind_is_told_with_its_function(message, call):
     with pytest.raises((TypeError, ValueError)) as caught:
         call()
     assert message in str(caught.value)
+
+
+def test_an_axis_that_is_not_there_is_numpys_error() -> None:
+    for call in (lambda: jnp.sum(V, axis=3), lambda: jnp.sort(1.0, axis=0)):
+        with pytest.raises(np.exceptions.AxisError, match="axis"):
+            call()
