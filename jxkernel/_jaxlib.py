@@ -73,6 +73,7 @@ __all__ = [
     "guard_lib",
     "include_dir",
     "initialize_plugin",
+    "inspection_key",
     "jax_jit",
     "lapack_kernels",
     "load_plugin",
@@ -175,6 +176,7 @@ register_custom_call_handler: Any = xla_client.register_custom_call_handler
 register_custom_type_handler: Any = xla_client.register_custom_type_handler
 register_custom_call_target: Any = xla_client.register_custom_call_target
 register_custom_type: Any = xla_client.register_custom_type
+inspection_key: Any = _jax.encode_inspect_sharding_callback
 register_batch_partitionable: Any = xla_client.register_custom_call_as_batch_partitionable
 include_dir: str = os.path.join(os.path.dirname(xla_client.__file__), "include")
 """Where the wheel keeps the headers of XLA's foreign function interface."""

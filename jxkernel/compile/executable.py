@@ -30,6 +30,7 @@ from jxkernel.compile.placement import (
     compile_options,
     device_list,
     devices_of,
+    named,
     pinned,
     placed_argument,
     result_shardings,
@@ -44,6 +45,7 @@ from jxkernel.core.trace import Tracer, unexpected_tracer
 from jxkernel.errors import DeletedArrayError, IncompatibleDevicesError
 from jxkernel.lowering import LoweredProgram, constant_sharding, lower_program, pin_results
 from jxkernel.runtime import (
+    Inspection,
     as_device_array,
     device_put_single,
     issue_token,
@@ -327,6 +329,16 @@ def compile_lowered(
     return executable
 
 
+def _begin_inspection(inspection: Inspection, target: Any) -> None:
+    """Have an inspection told what XLA will make of its value; of one device it is known."""
+    if type(target) is not Placement:
+        inspection.callback(sharding_on(target))
+    elif target.mesh.size == 1:
+        inspection.callback(whole_on(target.mesh))
+    else:
+        inspection.name = lambda given, rank: named(given, target.mesh, rank)
+
+
 class Compilation:
     """XLA's part of the work; where a runner lets it be left, it goes on and is taken up again.
 
@@ -344,6 +356,9 @@ class Compilation:
         options = compile_options(target, lowered.gives_token)
         apply_options(options, compiler_options)
         self.lowered = lowered
+        for call in lowered.callbacks:
+            if isinstance(call, Inspection):
+                _begin_inspection(call, target)
         self._work = partial(
             devices_of(target)[0].client.compile_and_load,
             lowered.module,

@@ -37,6 +37,7 @@ __all__ = [
     "compile_options",
     "device_list",
     "devices_of",
+    "named",
     "pinned",
     "placed_argument",
     "placement_for",
@@ -388,7 +389,11 @@ def pinned(placement: Placement, outs: Sequence[Any]) -> Placement:
 def _parsed(proto: Any, mesh: Mesh, rank: int) -> NamedSharding | None:
     if proto is None:
         return whole_on(mesh)
-    sharding = HloSharding.from_proto(proto)
+    return named(HloSharding.from_proto(proto), mesh, rank)
+
+
+def named(sharding: Any, mesh: Mesh, rank: int) -> NamedSharding | None:
+    """Return a sharding of XLA's as one over a mesh; None for one that the mesh cannot say."""
     if sharding.is_replicated() or rank == 0 or sharding.is_maximal():
         return whole_on(mesh)
     dims = sharding.tile_assignment_dimensions()

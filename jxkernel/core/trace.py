@@ -201,7 +201,7 @@ class Tracer:
         raise AttributeError(
             f"{self.describe_type()} has no 'sharding': only arrays lie on devices. "
             "jxkernel.typeof(x).sharding says how explicit mesh axes divide it; "
-            "what the compiler chose is the sharding of the result, where the value is returned"
+            "jxkernel.debug.inspect_array_sharding(x, callback=print) tells what the compiler chose"
         )
 
     @property

@@ -31,6 +31,7 @@ _MOVES = frozenset(
         *("rev", "select_n", "sharding_constraint", "slice", "split", "squeeze", "stack"),
         *("stop_gradient", "transpose", "axis_index", "all_gather", "all_to_all", "ppermute"),
         *("scatter", "scatter_apply", "debug_callback", "io_callback", "pure_callback"),
+        *("inspect_sharding", "xla_metadata_value"),
     }
 )
 _CUBIC = frozenset({"cholesky", "eig", "eigh", "geqrf", "hessenberg", "lu", "qr", "schur", "svd"})

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from jxkernel.core.trace import Tracer
+from jxkernel.ops.inspecting import inspect_sharding_p
 from jxkernel.sharding.named import positions_of
 
 __all__ = [
@@ -172,32 +172,39 @@ def visualize_sharding(
 
 
 def inspect_array_sharding(value: Any, *, callback: Callable[[Any], None]) -> None:
-    """Call a function with the sharding of an array.
+    """Call a function with the sharding of an array, or with what the compiler made it.
+
+    Inside a jitted function this tells how XLA divides the value: when the program is compiled,
+    once for each executable.  It tells nothing inside ``shard_map``, whose values are pieces.
 
     Args:
-      value: an array.
-      callback: is given its sharding.
+      value: an array, or a traced value.
+      callback: is given the sharding; None for one that the mesh has no words for.
 
     Raises:
-      TypeError: the array is being traced: what XLA makes of it is known when it has run.
+      TypeError: it is no array.
+
+    Example:
+      >>> import jxkernel as jx
+      >>> def f(x):
+      ...     jx.debug.inspect_array_sharding(x * 2, callback=lambda s: print(s.num_devices))
+      ...     return x
+      >>> jx.jit(f)(1.0).item()
+      1
+      1.0
     """
-    if isinstance(value, Tracer):
-        raise TypeError(
-            "inspect_array_sharding: a traced value lies nowhere yet; return it and look at the "
-            "result, or read jit(f).lower(...).compile().output_shardings"
-        )
-    callback(value.sharding)
+    inspect_sharding_p.bind(value, callback=callback)
 
 
 def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
     """Print which device holds which part of an array.
 
     Args:
-      arr: an array.
+      arr: an array, or a traced value: see ``inspect_array_sharding``.
       **kwargs: those of ``visualize_sharding``.
 
     Raises:
-      TypeError: the array is being traced.
+      TypeError: it is no array.
 
     Example:
       >>> import jxkernel as jx

@@ -32,7 +32,7 @@ from jxkernel.runtime.clients import (
     plugin_states,
 )
 from jxkernel.runtime.failures import exception_behind, surfacing, unseen_failures
-from jxkernel.runtime.host_calls import HostCall, HostFunction, call_on_host
+from jxkernel.runtime.host_calls import HostCall, HostFunction, Inspection, call_on_host
 from jxkernel.runtime.lapack import prepare_lapack
 from jxkernel.runtime.multiprocess import join, joined, leave
 from jxkernel.runtime.ordering import (
@@ -76,6 +76,7 @@ __all__ = [
     "Device",
     "HostCall",
     "HostFunction",
+    "Inspection",
     "Shard",
     "array_from_callback",
     "array_from_host",

@@ -24,7 +24,14 @@ from jxkernel.runtime.arrays import array_from_host, value_of
 from jxkernel.runtime.clients import backend, sharding_on
 from jxkernel.runtime.failures import keep_failure, surfacing
 
-__all__ = ["FlatFunction", "HostCall", "HostFunction", "call_on_host", "checked_results"]
+__all__ = [
+    "FlatFunction",
+    "HostCall",
+    "HostFunction",
+    "Inspection",
+    "call_on_host",
+    "checked_results",
+]
 
 FlatFunction = Callable[[Sequence[Any]], Sequence[Any]]
 """From flat arrays to flat results: arrays, NumPy arrays or Python numbers."""
@@ -244,3 +251,25 @@ def call_on_host(
     outs = function(arrays, out_avals)
     device = next((_only_device(arg) for arg in args if arg._committed), None)
     return [array_from_host(out, aval, device) for out, aval in zip(outs, out_avals, strict=True)]
+
+
+class Inspection:
+    """A value of a module that somebody wants to know the sharding of.
+
+    Attributes:
+      callback: is given the sharding.
+      rank: the rank of the value.
+      name: from what XLA says of the value, its sharding; set by who compiles the module.
+    """
+
+    __slots__ = ("callback", "name", "rank")
+
+    def __init__(self, callback: Callable[[Any], None], rank: int) -> None:
+        self.callback = callback
+        self.rank = rank
+        self.name: Callable[[Any, int], Any] | None = None
+
+    def __call__(self, given: Any) -> None:
+        """Tell the callback what XLA says."""
+        assert self.name is not None, "set before the module is compiled"
+        self.callback(self.name(given, self.rank))

@@ -5,6 +5,8 @@ import pytest
 
 import jxkernel as jx
 from jxkernel.debug import ShardingView
+from jxkernel.sharding import Mesh
+from jxkernel.sharding import PartitionSpec as P
 from tests.many_devices import over
 
 CASES = {
@@ -36,9 +38,58 @@ def test_names_in_html_are_inert(mesh):
     assert "<b>" not in view._repr_html_()
 
 
-def test_traced_values_lie_nowhere_yet():
-    with pytest.raises(TypeError, match="output_shardings"):
-        jx.jit(jx.debug.visualize_array_sharding)(np.ones(2))
+def test_what_the_compiler_made_of_a_traced_value_is_told_when_it_is_compiled(mesh, capsys):
+    seen = []
+
+    def look(x):
+        y = x @ x.T
+        jx.debug.inspect_array_sharding(y, callback=seen.append)
+        jx.debug.visualize_array_sharding(x)
+        return y.sum()
+
+    rows = jx.device_put(np.ones((8, 4), np.float32), over(mesh, "x"))
+    f = jx.jit(look)
+    assert float(f(rows)) == float(f(rows)) == 256.0
+    assert seen == [over(mesh, "x")]
+    assert "[8, 4], 4 pieces of 2x4" in capsys.readouterr().out
+    f.lower(rows).compile()
+    assert jx.jit(jx.grad(look))(rows).shape == (8, 4)
+    assert seen[1:] == [over(mesh, "x")] * (len(seen) - 1)
+    assert len(seen) > 1
+    seen.clear()
+    jx.jit(jx.vmap(look))(np.ones((2, 3, 4), np.float32))
+    assert [where.num_devices for where in seen] == [1]
+    seen.clear()
+    alone = over(Mesh(jx.devices()[:1], "x"), "x")
+    jx.jit(look)(jx.device_put(np.ones((3, 4), np.float32), alone))
+    assert seen == [over(alone.mesh)]
+
+
+def test_values_of_loops_are_inspected_and_pieces_in_shard_map_are_not(mesh):
+    seen = []
+
+    def look(x):
+        jx.debug.inspect_array_sharding(x * 2, callback=seen.append)
+        return x
+
+    columns = jx.device_put(np.ones((4, 8), np.float32), over(mesh, None, "x"))
+    out = jx.jit(lambda x: jx.lax.fori_loop(0, 2, lambda i, c: look(c) + 1, x))(columns)
+    np.testing.assert_array_equal(out, np.full((4, 8), 3))
+    assert over(mesh, None, "x") in seen
+    seen.clear()
+    pieces = jx.shard_map(look, mesh=mesh, in_specs=P("x"), out_specs=P("x"))
+    np.testing.assert_array_equal(jx.jit(pieces)(np.ones((4, 8), np.float32)), np.ones((4, 8)))
+    assert seen == []
+
+
+def test_what_a_look_at_a_sharding_raises_comes_out():
+    def raising(where):
+        raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        jx.jit(lambda x: jx.debug.inspect_array_sharding(x, callback=raising))(1.0)
+    with pytest.raises(TypeError, match="'text' of type builtins"):
+        jx.debug.inspect_array_sharding("text", callback=raising)
 
 
 def test_arrays_on_one_device_are_one_piece(capsys):

@@ -182,6 +182,7 @@ ELSEWHERE: dict[str, str] = {
     "jxkernel.higher_order": "tests/higher_order",
     # Calls of Python functions, which are whatever these are.
     "jxkernel.ops.callback": "tests/api/test_callbacks.py",
+    "jxkernel.ops.inspecting": "tests/observe/test_layout.py",
     # Many layouts and cases, with tables of their own.
     "jxkernel.ops.collective": "tests/ops/test_collectives.py",
     "jxkernel.ops.varying": "tests/api/test_varying.py",
