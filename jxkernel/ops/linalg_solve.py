@@ -10,7 +10,7 @@ from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero, is_linear, typed_scalar
-from jxkernel.errors import ShapeMismatchError
+from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.ops import divisions
 from jxkernel.ops.arithmetic import add, mul, neg
 from jxkernel.ops.broadcast import add_any, batch_to_front
@@ -51,7 +51,7 @@ def check_matrices(name: str, aval: ShapedArray, *, square: bool = False) -> Non
     check_matrix_dtype(name, aval)
     if aval.ndim < 2 or (square and aval.shape[-1] != aval.shape[-2]):
         kind = "square matrices" if square else "matrices"
-        raise ValueError(f"{name} got shape {aval.shape}: its last two axes form {kind}")
+        raise ShapeError(f"{name} got shape {aval.shape}: its last two axes form {kind}")
 
 
 def batch_in_front(primitive: Primitive) -> Any:

@@ -505,3 +505,9 @@ def test_bad_input_is_told(name):
     function, error, message = BAD[name]
     with pytest.raises(error, match=message):
         function()
+
+
+@pytest.mark.parametrize("error", [TypeError, ValueError])
+def test_what_is_no_matrix_is_both_a_wrong_type_and_a_wrong_value(error):
+    with pytest.raises(error, match=r"lu got shape \(3,\): its last two axes form matrices"):
+        linalg.lu(np.ones(3, np.float32))
