@@ -135,8 +135,8 @@ def _value_and_grad(
     outs, pullback = vjp_flat(flat_fun, flat)
     seed = _seed(outs[0])
     aux_cts = [Zero.tangent_of(leaf) for leaf in outs[1:]]
-    pulled = zip(pullback([seed, *aux_cts]), avals, strict=True)
-    gradients = in_tree.unflatten([_like_input(*pair) for pair in pulled])
+    pulled = pullback([seed, *aux_cts])
+    gradients = in_tree.unflatten([instantiate(ct) for ct in pulled])
     gradients = per_key(in_tree, avals, gradients)
     value = flat_fun.value(outs)
     result = (value, flat_fun.aux(outs)) if has_aux else value
@@ -203,14 +203,6 @@ def _split_aux(fun: Callable[..., Any], result: Any) -> tuple[Any, Any]:
             + (f" of length {len(result)}" if isinstance(result, tuple) else "")
         )
     return result[0], result[1]
-
-
-def _like_input(ct: Any, aval: ShapedArray) -> Any:
-    """Return a cotangent as an array, weakly typed where the argument it belongs to is."""
-    ct = instantiate(ct)
-    if aval.weak_type and aval.dtype in dtypes.INEXACT and not abstractify(ct).weak_type:
-        return convert_element_type_p.bind(ct, new_dtype=aval.dtype, weak_type=True)
-    return ct
 
 
 def _is_array(value: Any) -> bool:
@@ -340,8 +332,7 @@ class _Pullback:
             next(moved) if moves else Zero(aval.tangent())
             for aval, moves in zip(self._in_avals, self._active, strict=True)
         ]
-        cotangents = zip(every, self._in_avals, strict=True)
-        pulled = self._in_tree.unflatten([_like_input(*pair) for pair in cotangents])
+        pulled = self._in_tree.unflatten([instantiate(ct) for ct in every])
         return per_key(self._in_tree, self._in_avals, pulled)
 
     def __repr__(self) -> str:

@@ -197,7 +197,10 @@ def _jacrev(chosen: _Chosen, has_aux: bool, holomorphic: bool, allow_int: bool) 
     for aval in avals:
         _check_kind("jacrev", "results", aval, holomorphic)
     units = value_tree.unflatten(_unit_vectors(avals))
-    pulled = tree.leaves(vmap(pullback)(units))
+    pulled = [
+        _as_weak(ct, value)
+        for ct, value in zip(tree.leaves(vmap(pullback)(units)), chosen.leaves, strict=True)
+    ]
     pieces = [_cut(x, avals, 0) for x in pulled]
     rows = [chosen.structure.unflatten(row) for row in zip(*pieces, strict=True)]
     jacobian_tree = value_tree.unflatten(rows)
@@ -220,6 +223,14 @@ def _check_kind(name: str, what: str, aval: ShapedArray, holomorphic: bool) -> N
         )
 
 
+def _as_weak(ct: Any, value: Any) -> Any:
+    """Return a cotangent, weakly typed where the argument it belongs to is."""
+    aval = abstractify(value)
+    if not aval.weak_type or aval.dtype not in dtypes.INEXACT:
+        return ct
+    return convert_element_type_p.bind(ct, new_dtype=aval.dtype, weak_type=True)
+
+
 def _unit_vectors(avals: Sequence[ShapedArray]) -> list[Any]:
     """Return, for arrays of the given types, all unit vectors of their joint space, stacked."""
     total = sum(aval.size for aval in avals)
@@ -229,7 +240,7 @@ def _unit_vectors(avals: Sequence[ShapedArray]) -> list[Any]:
         columns = broadcasted_iota(np.int32, (total, aval.size), 1)
         # Bound as it is: the dtype is that of the array, also where settings would narrow it.
         ones = convert_element_type_p.bind(
-            eq(rows, add(columns, start)), new_dtype=aval.dtype, weak_type=False
+            eq(rows, add(columns, start)), new_dtype=aval.dtype, weak_type=aval.weak_type
         )
         units.append(reshape(ones, (total, *aval.shape)))
         start += aval.size

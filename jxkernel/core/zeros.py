@@ -13,7 +13,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray, abstractify
 
-__all__ = ["UndefinedPrimal", "Zero", "is_linear", "scalar_like", "zero_scalar"]
+__all__ = ["UndefinedPrimal", "Zero", "constant_beside", "is_linear", "scalar_like", "zero_scalar"]
 
 
 class Zero:
@@ -91,6 +91,16 @@ def scalar_like(value: Any, scalar: complex) -> Any:
     return typed_scalar(aval.dtype, scalar)
 
 
+def constant_beside(value: Any, scalar: complex) -> Any:
+    """Return a Python number as a constant of a formula that has ``value`` as its operand.
+
+    It has the operand's dtype, and is weak only beside a weak number (rank 0): beside weak arrays
+    it makes the formula's result strong.
+    """
+    aval = abstractify(value)
+    return typed_scalar(aval.dtype, scalar) if aval.ndim else scalar_like(value, scalar)
+
+
 def typed_scalar(dtype: Any, scalar: complex) -> Any:
     """Return a number as a NumPy scalar of a dtype.
 
@@ -101,9 +111,14 @@ def typed_scalar(dtype: Any, scalar: complex) -> Any:
 
 
 def zero_scalar(aval: ShapedArray) -> Any:
-    """Return the scalar zero of a type's dtype; ``False`` where the dtype is ``float0``."""
+    """Return the scalar zero of a type, weak or not; ``False`` where the dtype is ``float0``."""
     if aval.dtype == dtypes.float0:
         return False
+    if aval.weak_type:
+        zero = _python_kind(aval.dtype)(0)
+        # A weak dtype may be another than that of Python numbers under the settings of now.
+        if abstractify(zero).dtype == aval.dtype:
+            return zero
     return typed_scalar(aval.dtype, 0)
 
 

@@ -7,7 +7,7 @@ dtype and wrap, save for the quotient of ``true_divide``, which is floating.
 from typing import Any
 
 from jxkernel import dtypes
-from jxkernel.core.avals import abstractify
+from jxkernel.core.avals import abstractify, rank_of
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import greater, less
 from jxkernel.numpy.promotion import (
@@ -390,7 +390,8 @@ copysign = binary_function(
 
 def _heaviside(x: Any, y: Any) -> Any:
     step = select(gt(x, 0), 1, select(lt(x, 0), 0, y))
-    return cast(select(ne(x, x), x, step), dtype_of(x))
+    weak = abstractify(x).weak_type and abstractify(y).weak_type and not rank_of(x)
+    return cast(select(ne(x, x), x, step), dtype_of(x), weak)
 
 
 heaviside = binary_function(

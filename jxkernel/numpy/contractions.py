@@ -357,7 +357,8 @@ def dot(
         product = mul(x, y)
         return product if preferred is None else cast(product, preferred)
     inner = np.ndim(y) - 2 if np.ndim(y) > 1 else 0
-    return _paired("dot", x, y, (np.ndim(x) - 1,), (inner,), precision, preferred)
+    product = _paired("dot", x, y, (np.ndim(x) - 1,), (inner,), precision, preferred)
+    return product if preferred is None else cast(product, preferred)
 
 
 @fused(static=_how)

@@ -507,7 +507,7 @@ def full_like(
     """
     found, sizes, weak = _like("full_like", a, dtype, shape)
     warn_of_imaginary_parts("full_like", [argument_aval("full_like", fill_value, 1)], found)
-    result = _filled(fill_value, sizes, found, weak)
+    result = _filled(fill_value, sizes, found, weak and not np.ndim(fill_value))
     return placed_like("full_like", result, a, device, out_sharding, shape)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.promotion import promote_dtypes
+from jxkernel.numpy.promotion import promote_strongly
 from jxkernel.numpy.shapes import broadcast_arrays, moveaxis
 from jxkernel.ops.arguments import canonical_axis
 from jxkernel.ops.arithmetic import mul, neg, sub
@@ -48,7 +48,7 @@ def cross(
 
 @fused(static=("axisa", "axisb", "axisc"), name="cross")
 def _cross(a: Any, b: Any, axisa: int, axisb: int, axisc: int) -> Any:
-    x, y = promote_dtypes("cross", a, b)
+    x, y = promote_strongly("cross", a, b)
     x = moveaxis(x, canonical_axis("cross", axisa, np.ndim(x)), -1)
     y = moveaxis(y, canonical_axis("cross", axisb, np.ndim(y)), -1)
     sizes = np.shape(x)[-1], np.shape(y)[-1]

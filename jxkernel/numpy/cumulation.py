@@ -16,11 +16,10 @@ from jxkernel.numpy.promotion import (
     argument_aval,
     cast,
     dtype_of,
-    inexact_dtype,
     promote_dtypes,
+    promote_inexact,
     refuse_complex,
     refuse_out,
-    result_dtype,
     static_axis,
 )
 from jxkernel.numpy.reductions import accumulated_dtype
@@ -320,12 +319,12 @@ def gradient(
     if edge_order not in (None, 1):
         raise NotImplementedError(f"gradient(edge_order={edge_order}): there is 1")
     aval = argument_aval("gradient", f)
-    f = cast(f, inexact_dtype(aval.dtype))
+    f, *spacings = promote_inexact("gradient", f, *varargs)
     chosen = range(aval.ndim) if axis is None else listed(axis)
     axes = canonical_axes("gradient", chosen, aval.ndim)
     if any(aval.shape[i] < 2 for i in axes):
         raise ValueError(f"gradient needs two elements along each axis, got shape {aval.shape}")
-    spacings = list(varargs) or [1.0]
+    spacings = spacings or [1]
     if len(spacings) == 1 and (len(axes) != 1 or np.ndim(spacings[0]) == 0):
         spacings = spacings * len(axes)
     if len(spacings) != len(axes):
@@ -336,26 +335,8 @@ def gradient(
                 f"gradient got coordinates of shape {np.shape(spacing)} for axis {i} of size "
                 f"{aval.shape[i]}"
             )
-    results = [
-        _as_promoted("gradient", _slopes(f, _coordinates(s), i), f, s)
-        for s, i in zip(spacings, axes, strict=True)
-    ]
+    results = [_slopes(f, spacing, i) for spacing, i in zip(spacings, axes, strict=True)]
     return results[0] if len(results) == 1 else results
-
-
-def _coordinates(spacing: Any) -> Any:
-    """Return coordinates as numbers whose differences do not wrap; a distance as it is."""
-    if not np.ndim(spacing):
-        return spacing
-    spacing = asarray(spacing)
-    return cast(spacing, inexact_dtype(spacing.dtype))
-
-
-def _as_promoted(name: str, result: Any, values: Any, spacing: Any) -> Any:
-    """Return a result in the dtype of values and their coordinates, which differ in another."""
-    if not np.ndim(spacing):
-        return result
-    return cast(result, inexact_dtype(result_dtype(name, [values, spacing])[0]))
 
 
 @fused(static=("axis",))
@@ -371,15 +352,14 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     >>> jnp.trapezoid(jnp.array([1.0, 2.0, 3.0]), dx=0.5)
     Array(2., dtype=float32)
     """
-    aval = argument_aval("trapezoid", y)
-    y = moveaxis(cast(y, inexact_dtype(aval.dtype)), axis, -1)
+    y, *places = promote_inexact("trapezoid", y, *(() if x is None else (x,)))
+    y = moveaxis(cast(y, dtype_of(y)), axis, -1)
     if x is None:
         return ((y[..., 1:] + y[..., :-1]) * dx).sum(-1) * 0.5
-    places = _coordinates(x)
+    places = cast(places[0], dtype_of(y))
     places = places if places.ndim == 1 else moveaxis(places, axis, -1)
     steps = places[..., 1:] - places[..., :-1]
-    result = ((y[..., 1:] + y[..., :-1]) * steps).sum(-1) * 0.5
-    return _as_promoted("trapezoid", result, y, x)
+    return ((y[..., 1:] + y[..., :-1]) * steps).sum(-1) * 0.5
 
 
 @fused(static=("axis",), name="unwrap")
@@ -404,7 +384,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi)
     aval = argument_aval("unwrap", p)
     refuse_complex("unwrap", aval.dtype)
     p, period = promote_dtypes("unwrap", p, period)
-    p = cast(p, dtype_of(p), aval.weak_type)
+    p = cast(p, dtype_of(p))
     p = moveaxis(p, canonical_axis("unwrap", axis, np.ndim(p)), -1)
     half = true_divide(period, 2)
     interval = half if dtype_of(p) in dtypes.INEXACT else period // 2

@@ -100,7 +100,7 @@ def _spacing(x: Any) -> Any:
     # Some dtypes of 8 bits have NaN in place of infinity: there the greatest number is farthest.
     far = dtypes.finfo(dtype).max if np.isnan(dtype.type(np.inf)) else np.inf
     away = sub(rounding.nextafter(modulus(x), far), modulus(x))
-    return select(lt(x, 0), neg(away), away)
+    return cast(select(lt(x, 0), neg(away), away), dtype)
 
 
 spacing = unary_function(

@@ -8,7 +8,7 @@ from jxkernel.core.trace import is_unknown
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy.creation import asarray, ones_like
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, check_arguments
+from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast, check_arguments
 from jxkernel.numpy.ranges import arange
 from jxkernel.numpy.shapes import moveaxis, ravel, reshape
 from jxkernel.numpy.taking import known_now, positions_of, take
@@ -121,7 +121,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     place = _places("insert", obj, size)
     # NumPy itself says where each old and new part goes.
     count = 1 if isinstance(place, np.ndarray) and place.ndim == 0 else None
-    values = asarray(values, arr.dtype)
+    values = cast(asarray(values, arr.dtype), arr.dtype, arr.aval.weak_type)
     if count is None:
         wanted = len(range(size)[place]) if isinstance(place, slice) else place.size
         lead = _fitted(values, values.shape, arr.shape, axis, wanted)

@@ -13,14 +13,17 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel._lazy import late_function
 from jxkernel.core.avals import abstractify
+from jxkernel.core.zeros import constant_beside
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
     argument_aval,
     cast,
     dtype_of,
+    inexact_dtype,
     promote_inexact,
     refuse_complex,
     refuse_out,
+    ruled_dtype,
 )
 from jxkernel.numpy.ufuncs import binary_function, inexact, unary_function
 from jxkernel.ops import bits, exponential, rounding, trigonometric
@@ -145,28 +148,32 @@ log1p = unary_function(
 )
 
 
-def _log_of_base(base: float) -> Any:
+def _log_of_base(base: float, *, weakly: bool) -> Any:
+    """Return the logarithm to a base; ``weakly`` says whether it is as weak as its operand."""
+
     def logarithm(x: Any) -> Any:
-        y, scale = exponential.log(x), 1 / natural_log(base)
+        y, scale, weak = exponential.log(x), 1 / natural_log(base), abstractify(x).weak_type
         if dtype_of(x) not in dtypes.COMPLEX:
-            return mul(y, scale)
-        # Part by part: an infinite part leaves the other as it is.
-        parts = [mul(part(y), scale) for part in (real_part, imaginary_part)]
-        return cast(with_parts(*parts), dtype_of(x), abstractify(x).weak_type)
+            result = mul(y, scale)
+        else:
+            # Part by part: an infinite part leaves the other as it is.
+            parts = [mul(part(y), scale) for part in (real_part, imaginary_part)]
+            result = with_parts(*parts)
+        return cast(result, dtype_of(x), weakly and weak)
 
     return logarithm
 
 
 log2 = unary_function(
     "log2",
-    _log_of_base(2),
+    _log_of_base(2, weakly=True),
     "Return the logarithm to base 2: -inf at 0.",
     example=('f"{jnp.log2(8.0):.3f}"', "'3.000'"),
     **inexact,
 )
 log10 = unary_function(
     "log10",
-    _log_of_base(10),
+    _log_of_base(10, weakly=False),
     "Return the logarithm to base 10: -inf at 0.",
     example=('f"{jnp.log10(1000.0):.3f}"', "'3.000'"),
     **inexact,
@@ -193,7 +200,8 @@ def _logaddexp(x: Any, y: Any) -> Any:
     angle = imaginary_part(joined)
     turns = rounding.round(div(angle, 2 * pi), rounding.RoundingMethod.TO_NEAREST_EVEN)
     principal = with_parts(real_part(joined), sub(angle, mul(turns, 2 * pi)))
-    principal = cast(principal, dtype_of(x), abstractify(joined).weak_type)
+    kind = abstractify(joined)
+    principal = cast(principal, kind.dtype, kind.weak_type and not kind.ndim)
     return select(undefined, add(x, y), principal)
 
 
@@ -208,7 +216,8 @@ logaddexp = binary_function(
 
 def _logaddexp2(x: Any, y: Any) -> Any:
     scale = natural_log(2)
-    return div(_logaddexp(mul(x, scale), mul(y, scale)), scale)
+    x, y = (mul(operand, constant_beside(operand, scale)) for operand in (x, y))
+    return div(_logaddexp(x, y), scale)
 
 
 logaddexp2 = binary_function(
@@ -325,14 +334,14 @@ asin, acos, atan, atan2, asinh, acosh, atanh = (
 )
 deg2rad = unary_function(
     "deg2rad",
-    lambda x: mul(x, pi / 180),
+    lambda x: mul(x, constant_beside(x, pi / 180)),
     "Return degrees as radians.",
     example=('f"{jnp.deg2rad(180.0):.3f}"', "'3.142'"),
     **inexact,
 )
 rad2deg = unary_function(
     "rad2deg",
-    lambda x: mul(x, 180 / pi),
+    lambda x: mul(x, constant_beside(x, 180 / pi)),
     "Return radians as degrees.",
     example=('f"{jnp.rad2deg(jnp.pi):.3f}"', "'180.000'"),
     **inexact,
@@ -370,7 +379,7 @@ hypot = binary_function(
 
 def _sinc(x: Any) -> Any:
     """The real function vanishes at both infinities, where sine has no value."""
-    angle = mul(x, pi)
+    angle = mul(x, constant_beside(x, pi))
     if abstractify(x).dtype in dtypes.COMPLEX:
         return _finite_sinc(angle, trigonometric.sin(angle))
     far = eq(modulus(angle), np.inf)
@@ -451,13 +460,22 @@ trunc = unary_function(
     example=("jnp.trunc(jnp.array([-1.5, 1.7]))", "Array([-1.,  1.], dtype=float32)"),
 )
 fix = trunc
-rint = unary_function(
-    "rint",
-    _to_even,
-    "Return the nearest integer, the even one at a tie; derivative zero.",
-    example=("jnp.rint(jnp.array([0.5, 1.5, 2.2]))", "Array([0., 2., 2.], dtype=float32)"),
-    **inexact,
-)
+
+
+@fused
+def rint(x: Any, /) -> Any:
+    """Return the nearest integer, the even one at a tie; derivative zero.
+
+    Args:
+      x: an array or number; integers are taken as floats.
+
+    >>> jnp.rint(jnp.array([0.5, 1.5, 2.2]))
+    Array([0., 2., 2.], dtype=float32)
+    """
+    aval = argument_aval("rint", x)
+    if aval.dtype in dtypes.INEXACT:
+        return _to_even(cast(x, aval.dtype, aval.weak_type))
+    return cast(x, ruled_dtype("rint", inexact_dtype, aval.dtype))
 
 
 @fused(static=("decimals", "out"))
@@ -488,11 +506,12 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
         return _to_even(a)
     # float16 would overflow on the way.
     wide = np.dtype(np.float32) if dtypes.itemsize_bits(aval.dtype) < 32 else aval.dtype
+    weak = aval.weak_type and not aval.ndim
     factor = wide.type(10.0 ** (decimals if decimals > 0 else -decimals))
     x = cast(a, wide)
     if decimals > 0:
-        return cast(div(_to_even(mul(x, factor)), factor), aval.dtype, aval.weak_type)
-    return cast(mul(_to_even(div(x, factor)), factor), aval.dtype, aval.weak_type)
+        return cast(div(_to_even(mul(x, factor)), factor), aval.dtype, weak)
+    return cast(mul(_to_even(div(x, factor)), factor), aval.dtype, weak)
 
 
 around = round
@@ -557,7 +576,12 @@ def angle(z: Any, deg: bool = False) -> Any:
     >>> jnp.angle(jnp.array([2.0, 3j, -1.0]), deg=True)
     Array([  0.,  90., 180.], dtype=float32)
     """
-    (z,) = promote_inexact("angle", z)
+    aval = argument_aval("angle", z)
+    if aval.dtype in dtypes.INEXACT and (aval.ndim or aval.dtype in dtypes.COMPLEX):
+        z = cast(z, aval.dtype, aval.weak_type)
+    else:
+        # Integers, and real numbers, are taken as floats of the default dtype.
+        z = cast(z, ruled_dtype("angle", lambda _: dtypes.default_float_dtype(), aval.dtype))
     result = trigonometric.atan2(_imag(z), _real(z))
     return mul(result, 180 / pi) if deg else result
 

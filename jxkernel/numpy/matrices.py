@@ -181,7 +181,8 @@ def _diagonal(a: Any, offset: int, axis1: int, axis2: int) -> Any:
     numbers = GatherDimensionNumbers(tuple(range(rank)), (rank, rank + 1), (rank, rank + 1))
     if not count:
         return broadcast_in_dim(scalar_of(dtype_of(a), 0), (*lead, 0), ())
-    return gather(a, vectors, numbers, (*lead, 1, 1), mode="promise_in_bounds")
+    found = gather(a, vectors, numbers, (*lead, 1, 1), mode="promise_in_bounds")
+    return cast(found, dtype_of(a))
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
@@ -208,7 +209,8 @@ def _matrix_of(v: Any, k: int) -> Any:
     """Pad a vector to the rows of a matrix, and let the rows run on by one more."""
     size = np.shape(v)[0]
     whole = size + abs(k)
-    zero = scalar_of(dtype_of(v), 0)
+    aval = argument_aval("diag", v)
+    zero = cast(scalar_of(aval.dtype, 0), aval.dtype, aval.weak_type)
     spread = pad(v, zero, ((0, 0, whole),))
     before = max(k, 0) + whole * max(-k, 0)
     after = whole * whole - before - np.shape(spread)[0] if size else whole * whole

@@ -204,7 +204,7 @@ def _ramp(array: Any, ends: Any, widths: Widths) -> Any:
         before = linspace(first, array[0], low, endpoint=False, dtype=aval.dtype)
         after = linspace(last, array[-1], high, endpoint=False, dtype=aval.dtype)[::-1]
         array = moveaxis(concatenate([before, array, after], 0), 0, axis)
-    return array
+    return cast(array, aval.dtype, aval.weak_type)
 
 
 _STATISTICS = {"maximum": greatest, "mean": mean, "median": median, "minimum": least}
@@ -228,7 +228,7 @@ def _statistic(array: Any, widths: Widths, mode: str, lengths: Any) -> Any:
             for edge, count in zip(edges, (low, high), strict=True)
         )
         array = moveaxis(concatenate([before, array, after], 0), 0, axis)
-    return array
+    return cast(array, aval.dtype, aval.weak_type)
 
 
 def _rounded(x: Any, dtype: Any) -> Any:

@@ -9,7 +9,7 @@ from jxkernel.core.trace import is_unknown
 from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.cumulation import cumsum
-from jxkernel.numpy.promotion import argument_aval
+from jxkernel.numpy.promotion import argument_aval, cast
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import ravel, reshape
 from jxkernel.numpy.updating import IndexUpdater
@@ -51,7 +51,8 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
     if not arr.size:
         return arr
     turn = (cumsum(chosen) - 1) % values.size
-    set_all = where(chosen, values[turn].astype(arr.dtype), ravel(arr))
+    placed = cast(values[turn].astype(arr.dtype), arr.dtype, arr.aval.weak_type)
+    set_all = where(chosen, placed, ravel(arr))
     return reshape(set_all, arr.shape)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.core.trace import is_unknown
 from jxkernel.numpy.convolutions import convolve
-from jxkernel.numpy.creation import asarray, ones, zeros
+from jxkernel.numpy.creation import asarray, full_like, ones, zeros
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.joining import concatenate
 from jxkernel.numpy.promotion import (
@@ -50,7 +50,7 @@ def _aligned(name: str, a1: Any, a2: Any) -> list[Any]:
     """Return two polynomials of one degree and dtype, zeros put in front of the shorter."""
     first, second = promote_dtypes(name, _vector(name, a1), _vector(name, a2))
     size = max(first.size, second.size)
-    return [concatenate([zeros(size - p.size, p.dtype), p]) for p in (first, second)]
+    return [concatenate([full_like(p, 0, shape=(size - p.size,)), p]) for p in (first, second)]
 
 
 def polyadd(a1: Any, a2: Any) -> Any:
@@ -119,8 +119,10 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, A
     ([1.0, -2.0], [0.0, 0.0, 0.0])
     """
     first, second = promote_dtypes("polydiv", _vector("polydiv", u), _vector("polydiv", v))
+    weak = first.aval.weak_type
     dtype = inexact_dtype(first.dtype)
     quotient, rest = _divided(cast(first, dtype), cast(second, dtype))
+    rest = cast(rest, dtype, weak)
     return quotient, _trimmed(rest) if trim_leading_zeros else rest
 
 

@@ -35,6 +35,7 @@ __all__ = [
     "promote_inexact",
     "promote_numeric",
     "promote_operands",
+    "promote_strongly",
     "refuse_complex",
     "refuse_out",
     "result_dtype",
@@ -169,6 +170,12 @@ def promote_dtypes(name: str, *args: Any) -> list[Any]:
     """
     dtype, weak = result_dtype(name, args)
     return [cast(arg, dtype, weak) for arg in args]
+
+
+def promote_strongly(name: str, *args: Any) -> list[Any]:
+    """Return the arguments in their common dtype, strongly typed."""
+    dtype, _ = result_dtype(name, args)
+    return [cast(arg, dtype) for arg in args]
 
 
 def _promote_to(name: str, args: Sequence[Any], rule: Any) -> list[Any]:

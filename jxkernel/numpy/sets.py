@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jxkernel import dtypes
 from jxkernel.core.trace import is_unknown
 from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.creation import asarray, full, zeros
@@ -16,7 +17,7 @@ from jxkernel.numpy.cumulation import cumsum
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.joining import append, concatenate
 from jxkernel.numpy.logic import isnan
-from jxkernel.numpy.promotion import argument_aval, check_arguments, promote_dtypes
+from jxkernel.numpy.promotion import argument_aval, cast, check_arguments, promote_dtypes
 from jxkernel.numpy.ranges import arange
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import moveaxis, ravel, reshape
@@ -125,6 +126,7 @@ def unique(
     count = begins.sum()
     first = take(order, starts, 0, mode="fill", fill_value=0)
     values = take(parts, first, 0, mode="clip") if parts.shape[0] else parts[:0]
+    values = cast(values, ar.dtype, ar.aval.weak_type and ar.dtype not in dtypes.COMPLEX)
     if size is not None:
         values = _filled_past(values, count, fill_value)
         first = _filled_past(first[:, None], count, None)[:, 0]
@@ -347,7 +349,8 @@ def setdiff1d(
     if not assume_unique:
         values, chosen = _distinct(values)
     first, second = _flat_pair("setdiff1d", values, ar2)
-    return _selected(values, chosen & ~_contained(first, second), size, fill_value)
+    found = _selected(values, chosen & ~_contained(first, second), size, fill_value)
+    return cast(found, values.dtype, values.aval.weak_type)
 
 
 @fused

@@ -201,7 +201,8 @@ def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
     Array(1, dtype=int32)
     """
     _check_rank("argpartition", a, kth, axis)
-    return argsort(a, axis)
+    positions = argsort(a, axis)
+    return cast(positions, positions.dtype, argument_aval("argpartition", a).weak_type)
 
 
 def _check_rank(name: str, a: Any, kth: int, axis: int) -> None:

@@ -26,6 +26,7 @@ from jxkernel.numpy.promotion import (
     inexact_dtype,
     promote_inexact,
     refuse_complex,
+    result_dtype,
 )
 from jxkernel.numpy.ranges import linspace
 from jxkernel.numpy.reductions import reduced_axes
@@ -395,7 +396,8 @@ def histogram(
         raise ValueError(
             f"histogram got weights of shape {np.shape(weights)} for values of shape {np.shape(a)}"
         )
-    values, edges = promote_inexact("histogram", ravel(a), histogram_bin_edges(a, bins, range))
+    dtype = inexact_dtype(result_dtype("histogram", (a,) if weights is None else (a, weights))[0])
+    values, edges = cast(ravel(a), dtype), cast(histogram_bin_edges(a, bins, range), dtype)
     counts = _histogram(values, edges, None if weights is None else ravel(weights))
     if density:
         counts = counts / (edges[1:] - edges[:-1]) / counts.sum()

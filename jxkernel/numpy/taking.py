@@ -419,7 +419,7 @@ def compress(
     if size is None:
         _refuse_beyond(condition, length)
     (places,) = positions_of("compress", condition, size, (length,) if size is not None else None)
-    return take(a, places, axis, fill_value=fill_value)
+    return cast(take(a, places, axis, fill_value=fill_value), a.dtype)
 
 
 # ---------------------------------------------------------------- repeat and roll

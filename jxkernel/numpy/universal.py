@@ -25,7 +25,7 @@ from jxkernel.numpy.logic import (
     logical_xor,
 )
 from jxkernel.numpy.mathematics import logaddexp, logaddexp2
-from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, refuse_out
+from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast, refuse_out
 from jxkernel.numpy.ranges import arange
 from jxkernel.numpy.reductions import all as all_of
 from jxkernel.numpy.reductions import any as any_of
@@ -307,7 +307,8 @@ class ufunc(metaclass=_Universal):
             first = first.astype(self._call(first, first).dtype)
             return scan(step, first, (arange(lines.shape[0]), lines))[0]
 
-        return moveaxis(vmap(segment)(starts, stops), 0, place)
+        found = moveaxis(vmap(segment)(starts, stops), 0, place)
+        return cast(found, found.dtype, argument_aval(name, a).weak_type and dtype is None)
 
 
 def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> ufunc:

@@ -13,6 +13,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel._lazy import late_function
 from jxkernel.core.trace import evaluating
+from jxkernel.core.zeros import scalar_like
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.index_parsing import Spec, parse, unwrapped
@@ -195,7 +196,7 @@ class IndexedUpdate:
 
 @fused
 def _ones_like(x: Any) -> Any:
-    return broadcast_in_dim(x.dtype.type(1), x.shape, ())
+    return broadcast_in_dim(scalar_like(x, 1), x.shape, ())
 
 
 def updated(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel.core.avals import abstractify, shape_of
-from jxkernel.core.zeros import zero_scalar
+from jxkernel.core.zeros import typed_scalar
 from jxkernel.ops.arithmetic import add
 from jxkernel.ops.bits import bitwise_or
 from jxkernel.ops.joining import concatenate
@@ -72,7 +72,7 @@ def _interleaved(even: Any, odd: Any, axis: int) -> Any:
     """Return an array whose even and odd positions are two arrays'."""
     aval = abstractify(even)
     n_even, n_odd = shape_of(even)[axis], shape_of(odd)[axis]
-    zero = zero_scalar(aval)
+    zero = typed_scalar(aval.dtype, 0)
     config = [(0, 0, 0)] * aval.ndim
     config[axis] = (0, int(n_even == n_odd), 1)
     spread = pad(even, zero, config)

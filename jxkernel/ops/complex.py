@@ -11,7 +11,7 @@ import numpy as np
 
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify
-from jxkernel.core.zeros import Zero, zero_scalar
+from jxkernel.core.zeros import Zero, scalar_like, zero_scalar
 from jxkernel.ops.arithmetic import div, mul, neg
 from jxkernel.ops.compare import eq
 from jxkernel.ops.families import (
@@ -199,7 +199,7 @@ def conj(x: Any) -> Any:
     """
     if _is_complex(x):
         return conj_p.bind(x)
-    return complex(x, zero_scalar(abstractify(x)))
+    return complex(x, scalar_like(x, 0))
 
 
 # ---------------------------------------------------------------- sign, abs

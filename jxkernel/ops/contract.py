@@ -155,7 +155,7 @@ def _dot_general_abstract_eval(
     )
     weak = joint_weak_type((lhs, rhs))
     if preferred_element_type is not None:
-        return ShapedArray(shape, preferred_element_type)
+        return ShapedArray(shape, preferred_element_type, weak)
     dtype = lhs.dtype if lhs.dtype == rhs.dtype else dtypes.promote_types(lhs.dtype, rhs.dtype)
     return ShapedArray(shape, dtype, weak)
 

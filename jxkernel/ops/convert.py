@@ -131,8 +131,9 @@ def _convert_element_type_jvp(
 
 
 def _convert(x: Any, dtype: Any, weak_type: bool) -> Any:
-    """Convert a tangent or cotangent; one that has the dtype stays as weak as it is."""
-    if abstractify(x).dtype == dtype:
+    """Convert a tangent or cotangent, unless it is of the type already."""
+    aval = abstractify(x)
+    if aval.dtype == dtype and aval.weak_type == weak_type:
         return x
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type)
 

@@ -171,10 +171,13 @@ def full_like(
         return with_out_sharding(full_like, (), sharding, x, fill_value, dtype, sizes)
     if dtype is None:
         dtype = dtypes.dtype(x)
-        if dtypes.is_weakly_typed(x) and not is_array(fill_value):
-            return broadcast_in_dim(
-                scalar_like(x, fill_value), integers("full_like", "shape", sizes), ()
+        if dtypes.is_weakly_typed(x):
+            weak = (
+                convert_element_type(fill_value, dtype, weak_type=True)
+                if is_array(fill_value)
+                else scalar_like(x, fill_value)
             )
+            return broadcast_in_dim(weak, integers("full_like", "shape", sizes), ())
     return full(sizes, fill_value, dtype)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
-from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
+from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, typed_scalar, zero_scalar
 from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.ops import divisions
 from jxkernel.ops.arguments import canonical_axis, integers, operand_aval, sequence, whole_number
@@ -33,7 +33,7 @@ from jxkernel.ops.moving import MovingPrimitive, move_axis
 from jxkernel.ops.select import select_n
 from jxkernel.ops.shape import expand_dims, squeeze
 from jxkernel.ops.slicing import slice
-from jxkernel.ops.structural import joint_weak_type, same_dtype, zero_cotangents
+from jxkernel.ops.structural import same_dtype, zero_cotangents
 
 __all__ = [
     "dynamic_index_in_dim",
@@ -219,7 +219,7 @@ def _dynamic_slice_transpose(
 ) -> list[Any]:
     if type(ct) is Zero:
         return zero_cotangents((operand, *starts))
-    zeros = filled(operand.shape, zero_scalar(operand.aval))
+    zeros = filled(operand.shape, typed_scalar(operand.dtype, 0))
     return [dynamic_update_slice_p.bind(zeros, ct, *starts), *(None for _ in starts)]
 
 
@@ -307,7 +307,7 @@ def _dynamic_update_slice_abstract_eval(
     same_dtype("dynamic_update_slice", (operand, update))
     _check_starts("dynamic_update_slice", operand, starts)
     _check_update("dynamic_update_slice", operand, update)
-    return operand.update(weak_type=joint_weak_type((operand, update)))
+    return operand.strip_weak_type()
 
 
 def _check_update(name: str, operand: ShapedArray, update: ShapedArray) -> None:

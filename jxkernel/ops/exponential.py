@@ -381,7 +381,7 @@ def _pow_abstract_eval(x: ShapedArray, y: ShapedArray) -> ShapedArray:
             f"{y.dtype.name}: convert with y.astype(...)"
         )
     shape = joint_shape("pow", (x, y))
-    return ShapedArray(shape, x.dtype, x.weak_type and (y.weak_type or y.dtype != x.dtype))
+    return ShapedArray(shape, x.dtype, x.weak_type and y.weak_type)
 
 
 @pow_p.def_lower

@@ -210,7 +210,7 @@ def _abstract_eval_rule(
                 )
         dtype = result_dtype(first.dtype) if result_dtype else first.dtype
         weak = all(aval.weak_type for aval in avals)
-        return ShapedArray(joint_shape(name, avals), dtype, weak and dtype == first.dtype)
+        return ShapedArray(joint_shape(name, avals), dtype, weak and dtype != np.bool_)
 
     return abstract_eval
 

@@ -15,7 +15,7 @@ from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
-from jxkernel.core.zeros import Zero, is_linear, zero_scalar
+from jxkernel.core.zeros import Zero, is_linear, typed_scalar, zero_scalar
 from jxkernel.ops import divisions
 from jxkernel.ops.arguments import integers, operand_aval
 from jxkernel.ops.arithmetic import neg
@@ -34,7 +34,7 @@ from jxkernel.ops.index_numbers import (
 )
 from jxkernel.ops.moving import MovingPrimitive, move_axis
 from jxkernel.ops.select import select_n
-from jxkernel.ops.structural import joint_weak_type, same_dtype, zero_cotangents
+from jxkernel.ops.structural import same_dtype, zero_cotangents
 
 __all__ = [
     "GatherDimensionNumbers",
@@ -147,7 +147,7 @@ def _gather_transpose(
 ) -> list[Any]:
     if type(ct) is Zero:
         return zero_cotangents((operand, indices))
-    zeros = filled(operand.shape, zero_scalar(operand.aval))
+    zeros = filled(operand.shape, typed_scalar(operand.dtype, 0))
     numbers = ScatterDimensionNumbers(*dimension_numbers)
     return [scatter_add_p.bind(zeros, indices, ct, dimension_numbers=numbers, **params), None]
 
@@ -249,7 +249,7 @@ def scatter_primitive(
             )
         same_dtype(name, (operand, updates))
         check_scatter(name, operand, indices, updates, dimension_numbers)
-        return operand.update(weak_type=joint_weak_type((operand, updates)))
+        return operand
 
     def lower(context: Any, x: Any, indices: Any, updates: Any, **params: Any) -> Any:
         joined = combine

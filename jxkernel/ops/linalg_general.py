@@ -31,6 +31,7 @@ from jxkernel.ops.linalg_spectral import off_diagonal_reciprocals
 from jxkernel.ops.matrix import along_columns, along_rows, diagonal, matmul, scaled_columns
 from jxkernel.ops.reduce import argmax
 from jxkernel.ops.select import select_n
+from jxkernel.ops.structural import weak_as_operands
 
 __all__ = ["EigImplementation", "eig", "eig_p", "schur", "schur_p"]
 
@@ -106,6 +107,7 @@ def eig(
 
 
 @eig_p.def_abstract_eval
+@weak_as_operands
 def _eig_abstract_eval(
     x: ShapedArray,
     *,
@@ -275,6 +277,7 @@ def schur(
 
 
 @schur_p.def_abstract_eval
+@weak_as_operands
 def _schur_abstract_eval(x: ShapedArray, *, compute_schur_vectors: bool) -> list[ShapedArray]:
     check_matrices("schur", x, square=True)
     return [x.strip_weak_type()] * (1 + compute_schur_vectors)

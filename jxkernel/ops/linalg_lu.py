@@ -27,7 +27,7 @@ from jxkernel.ops.matrix import (
     where,
 )
 from jxkernel.ops.slicing import pad, slice_in_dim
-from jxkernel.ops.structural import without_derivative
+from jxkernel.ops.structural import weak_as_operands, without_derivative
 
 __all__ = [
     "lu",
@@ -182,6 +182,7 @@ def lu(x: Any) -> tuple[Any, Any, Any]:
 
 
 @lu_p.def_abstract_eval
+@weak_as_operands
 def _lu_abstract_eval(x: ShapedArray) -> list[ShapedArray]:
     check_matrices("lu", x)
     *batch, rows, columns = x.shape

@@ -35,7 +35,7 @@ from jxkernel.ops.matrix import (
     where,
 )
 from jxkernel.ops.slicing import slice_in_dim
-from jxkernel.ops.structural import same_dtype, zero_cotangents
+from jxkernel.ops.structural import same_dtype, weak_as_operands, zero_cotangents
 
 __all__ = [
     "geqrf",
@@ -89,6 +89,7 @@ def qr(
 
 
 @qr_p.def_abstract_eval
+@weak_as_operands
 def _qr_abstract_eval(x: ShapedArray, *, pivoting: bool, full_matrices: bool) -> list[ShapedArray]:
     check_matrices("qr", x)
     *batch, m, n = x.shape
@@ -293,6 +294,7 @@ def geqrf(x: Any, *, pivoting: bool = False) -> tuple[Any, ...]:
 
 
 @geqrf_p.def_abstract_eval
+@weak_as_operands
 def _geqrf_abstract_eval(x: ShapedArray, *, pivoting: bool) -> list[ShapedArray]:
     check_matrices("geqrf", x)
     *batch, m, n = x.shape
@@ -354,6 +356,7 @@ def _check_reflectors(name: str, a: ShapedArray, taus: ShapedArray) -> None:
 
 
 @householder_product_p.def_abstract_eval
+@weak_as_operands
 def _householder_product_abstract_eval(a: ShapedArray, taus: ShapedArray) -> ShapedArray:
     _check_reflectors("householder_product", a, taus)
     return a.strip_weak_type()
@@ -401,6 +404,7 @@ def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = Fal
 
 
 @ormqr_p.def_abstract_eval
+@weak_as_operands
 def _ormqr_abstract_eval(
     a: ShapedArray, taus: ShapedArray, c: ShapedArray, *, left: bool, transpose: bool
 ) -> ShapedArray:

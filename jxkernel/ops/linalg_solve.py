@@ -9,7 +9,7 @@ from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
-from jxkernel.core.zeros import Zero, is_linear, typed_scalar
+from jxkernel.core.zeros import Zero, is_linear, scalar_like
 from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.ops import divisions
 from jxkernel.ops.arithmetic import add, mul, neg
@@ -32,7 +32,7 @@ from jxkernel.ops.matrix import (
 )
 from jxkernel.ops.moving import move_axis
 from jxkernel.ops.shape import expand_dims, reshape, squeeze
-from jxkernel.ops.structural import same_dtype, zero_cotangents
+from jxkernel.ops.structural import same_dtype, weak_as_operands, zero_cotangents
 
 __all__ = [
     "cholesky",
@@ -70,8 +70,7 @@ def batch_in_front(primitive: Primitive) -> Any:
 def symmetrized(name: str, x: Any) -> Any:
     """Return the mean of matrices and their conjugate transposes, checking that they are square."""
     check_matrices(name, abstractify(x), square=True)
-    half = typed_scalar(abstractify(x).dtype, 0.5)
-    return mul(add(x, adjoint(x)), half)
+    return mul(add(x, adjoint(x)), scalar_like(x, 0.5))
 
 
 # ---------------------------------------------------------------- triangular_solve
@@ -129,6 +128,7 @@ def triangular_solve(
 
 
 @triangular_solve_p.def_abstract_eval
+@weak_as_operands
 def _triangular_solve_abstract_eval(
     a: ShapedArray, b: ShapedArray, *, left_side: bool, **params: Any
 ) -> ShapedArray:
@@ -284,6 +284,7 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
 
 
 @cholesky_p.def_abstract_eval
+@weak_as_operands
 def _cholesky_abstract_eval(x: ShapedArray) -> ShapedArray:
     check_matrices("cholesky", x, square=True)
     return x.strip_weak_type()
@@ -389,6 +390,6 @@ def symmetric_product(
     >>> lax.linalg.symmetric_product(x, jnp.zeros((2, 2)), symmetrize_output=True).tolist()
     [[5.0, 6.0], [6.0, 9.0]]
     """
-    dtype = abstractify(a_matrix).dtype
-    product = mul(matmul(a_matrix, swapped(a_matrix)), typed_scalar(dtype, alpha))
-    return add(product, mul(c_matrix, typed_scalar(dtype, beta)))
+    product = matmul(a_matrix, swapped(a_matrix))
+    scaled = mul(product, scalar_like(a_matrix, alpha))
+    return add(scaled, mul(c_matrix, scalar_like(a_matrix, beta)))

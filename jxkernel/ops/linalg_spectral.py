@@ -42,6 +42,7 @@ from jxkernel.ops.matrix import (
 )
 from jxkernel.ops.select import select_n
 from jxkernel.ops.slicing import slice_in_dim
+from jxkernel.ops.structural import weak_as_operands
 
 __all__ = [
     "EighImplementation",
@@ -145,6 +146,7 @@ def eigh(
 
 
 @eigh_p.def_abstract_eval
+@weak_as_operands
 def _eigh_abstract_eval(x: ShapedArray, **params: Any) -> list[ShapedArray]:
     check_matrices("eigh", x, square=True)
     return [x.strip_weak_type(), ShapedArray(x.shape[:-1], real_dtype(x.dtype))]
@@ -265,6 +267,7 @@ def svd(
 
 
 @svd_p.def_abstract_eval
+@weak_as_operands
 def _svd_abstract_eval(
     x: ShapedArray, *, full_matrices: bool, compute_uv: bool, routine: str
 ) -> list[ShapedArray]:

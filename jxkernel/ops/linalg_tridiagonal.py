@@ -23,7 +23,7 @@ from jxkernel.ops.lapack_lowering import (
 from jxkernel.ops.linalg_solve import batch_in_front, check_matrices
 from jxkernel.ops.matrix import scaled_rows
 from jxkernel.ops.slicing import pad
-from jxkernel.ops.structural import same_dtype, zero_cotangents
+from jxkernel.ops.structural import same_dtype, weak_as_operands, zero_cotangents
 
 __all__ = [
     "hessenberg",
@@ -77,6 +77,7 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: boo
 
 
 @tridiagonal_solve_p.def_abstract_eval
+@weak_as_operands
 def _tridiagonal_solve_abstract_eval(
     dl: ShapedArray, d: ShapedArray, du: ShapedArray, b: ShapedArray
 ) -> ShapedArray:
@@ -182,6 +183,7 @@ def hessenberg(a: Any) -> tuple[Any, Any]:
 
 
 @hessenberg_p.def_abstract_eval
+@weak_as_operands
 def _hessenberg_abstract_eval(a: ShapedArray) -> list[ShapedArray]:
     check_matrices("hessenberg", a, square=True)
     *batch, n, _ = a.shape
@@ -247,6 +249,7 @@ def tridiagonal(a: Any, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
 
 
 @tridiagonal_p.def_abstract_eval
+@weak_as_operands
 def _tridiagonal_abstract_eval(a: ShapedArray, *, lower: bool) -> list[ShapedArray]:
     check_matrices("tridiagonal", a, square=True)
     *batch, n, _ = a.shape

@@ -6,7 +6,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.core.avals import abstractify, rank_of, shape_of
-from jxkernel.core.zeros import typed_scalar
+from jxkernel.core.zeros import scalar_like, typed_scalar
 from jxkernel.ops.arithmetic import add, mul
 from jxkernel.ops.broadcast import broadcast_in_dim, filled, reduce_sum
 from jxkernel.ops.compare import eq, ge
@@ -76,7 +76,7 @@ def places(x: Any) -> tuple[Any, Any]:
 
 def where(mask: Any, x: Any) -> Any:
     """Return ``x`` where a mask over its last two axes holds, else zero."""
-    return select_n(over_stack(mask, x), typed_scalar(abstractify(x).dtype, 0), x)
+    return select_n(over_stack(mask, x), scalar_like(x, 0), x)
 
 
 def over_stack(matrix: Any, x: Any) -> Any:

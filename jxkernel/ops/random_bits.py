@@ -25,7 +25,7 @@ from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim
 from jxkernel.ops.joining import stack
 from jxkernel.ops.placing import asked_sharding, lie_as
 from jxkernel.ops.slicing import index_in_dim
-from jxkernel.ops.structural import example_ndim, front
+from jxkernel.ops.structural import example_ndim, front, weak_as_operands
 
 __all__ = [
     "RandomAlgorithm",
@@ -342,6 +342,7 @@ def rng_uniform(a: Any, b: Any, shape: Sequence[int]) -> Any:
 
 
 @rng_uniform_p.def_abstract_eval
+@weak_as_operands
 def _rng_uniform_abstract_eval(
     a: ShapedArray, b: ShapedArray, *, shape: tuple[int, ...]
 ) -> ShapedArray:

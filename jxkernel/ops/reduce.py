@@ -61,8 +61,18 @@ __all__ = [
 NOT_LINEAR = Undefined("it is not linear in its operand")
 
 
-def _reduction(name: str, accepted: tuple[type, ...], lower: Any, reference: Any) -> Primitive:
-    """Return a reduction with a parameter ``axes``, without its JVP rule."""
+def _reduction(
+    name: str, accepted: tuple[type, ...], lower: Any, reference: Any, strong: bool = False
+) -> Primitive:
+    """Return a reduction with a parameter ``axes``, without its JVP rule.
+
+    Args:
+      name: the primitive's name.
+      accepted: the NumPy scalar kinds it takes.
+      lower: its lowering rule.
+      reference: the NumPy function that defines its values.
+      strong: whether results are strongly typed even where the operand is not.
+    """
     primitive = Primitive(name)
     primitive.reference = reference
 
@@ -72,7 +82,8 @@ def _reduction(name: str, accepted: tuple[type, ...], lower: Any, reference: Any
             raise TypeError(
                 f"{name} does not accept dtype {operand.dtype.name}: it takes {wanted} dtypes"
             )
-        return operand.update(shape=reduced_shape(name, operand, axes))
+        weak = operand.weak_type and not strong
+        return operand.update(shape=reduced_shape(name, operand, axes), weak_type=weak)
 
     return primitive.define(
         abstract_eval=abstract_eval,
@@ -319,7 +330,7 @@ def _logical(name: str, operation: str, start: int, reference: Any) -> Primitive
         neutral = np.asarray(start).astype(dtype) if start else 0
         return lower_reduction(context, x, axes, operation, neutral)
 
-    primitive = _reduction(name, (np.integer, np.bool_), lower, reference)
+    primitive = _reduction(name, (np.integer, np.bool_), lower, reference, strong=True)
     return primitive.define(jvp=without_derivative(primitive))
 
 

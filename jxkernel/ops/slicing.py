@@ -12,7 +12,7 @@ import numpy as np
 from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
-from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
+from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, typed_scalar, zero_scalar
 from jxkernel.errors import ShapeError
 from jxkernel.ops import divisions
 from jxkernel.ops.arguments import (
@@ -146,7 +146,7 @@ def _slice_transpose(
             start_indices, operand.shape, shape_of(ct), steps, strict=True
         )
     )
-    return [pad(ct, zero_scalar(operand.aval), config)]
+    return [pad(ct, typed_scalar(operand.dtype, 0), config)]
 
 
 @slice_p.def_batch
@@ -332,7 +332,7 @@ def _pad_transpose(
 def _unpad(ct: Any, padding_config: PaddingConfig) -> Any:
     """Return the part of a padded array that came from the operand, zero where it was cut off."""
     cut = tuple((-low, -high, 0) for low, high, _ in padding_config)
-    whole = pad(ct, zero_scalar(abstractify(ct)), cut)
+    whole = pad(ct, typed_scalar(abstractify(ct).dtype, 0), cut)
     steps = [interior + 1 for _, _, interior in padding_config]
     return slice(whole, (0,) * len(cut), shape_of(whole), steps)
 

@@ -23,7 +23,7 @@ from jxkernel.ops.indexing import take_along
 from jxkernel.ops.moving import move_axis
 from jxkernel.ops.reference import untyped_numpy
 from jxkernel.ops.sort_lowering import lower_sort, lower_top_k
-from jxkernel.ops.structural import front, zero_cotangents
+from jxkernel.ops.structural import front, weak_as_operands, zero_cotangents
 
 __all__ = [
     "approx_max_k",
@@ -233,6 +233,7 @@ def _extremes(operand: Any, k: int, axis: int, least: bool) -> tuple[Any, Any]:
 
 
 @top_k_p.def_abstract_eval
+@weak_as_operands
 def _top_k_abstract_eval(operand: ShapedArray, *, k: int, least: bool) -> list[ShapedArray]:
     shape = (*operand.shape[:-1], k)
     return [operand.update(shape=shape), ShapedArray(shape, np.dtype(np.int32))]

@@ -5,6 +5,7 @@ so their JVP is the primitive itself.  This module stands beside ``families`` an
 of any particular primitive above ``broadcast``.
 """
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ __all__ = [
     "linear_in",
     "linear_jvp",
     "same_dtype",
+    "weak_as_operands",
     "without_derivative",
     "zero_cotangents",
 ]
@@ -117,6 +119,25 @@ def same_dtype(name: str, avals: Sequence[ShapedArray]) -> Any:
 def joint_weak_type(avals: Sequence[ShapedArray]) -> bool:
     """Whether a result is weak: all its operands are."""
     return all(aval.weak_type for aval in avals)
+
+
+def weak_as_operands(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an abstract evaluation whose results are weak, integers too, where all operands are.
+
+    Args:
+      rule: an abstract evaluation whose results are strong.
+    """
+
+    @functools.wraps(rule)
+    def abstract_eval(*avals: ShapedArray, **params: Any) -> Any:
+        results = rule(*avals, **params)
+        if not joint_weak_type(avals):
+            return results
+        if isinstance(results, ShapedArray):
+            return results.update(weak_type=True)
+        return [result.update(weak_type=True) for result in results]
+
+    return abstract_eval
 
 
 def front(args: Sequence[Any], dims: Sequence[int | None], size: int) -> list[Any]:

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.linalg.operands import adjoint, check_matrices, inexact
-from jxkernel.numpy.promotion import cast
+from jxkernel.numpy.linalg.operands import adjoint, check_matrices
+from jxkernel.numpy.mathematics import conj
+from jxkernel.numpy.promotion import cast, promote_inexact
 from jxkernel.numpy.shapes import matrix_transpose
 from jxkernel.numpy.sorting import argsort
 from jxkernel.numpy.taking import take_along_axis
@@ -14,7 +15,6 @@ from jxkernel.ops import linalg_general as general
 from jxkernel.ops import linalg_orthogonal as orthogonal
 from jxkernel.ops import linalg_solve as solving
 from jxkernel.ops import linalg_spectral as spectral
-from jxkernel.ops.complex import conj
 
 __all__ = ["cholesky", "eig", "eigh", "eigvals", "eigvalsh", "qr", "svd", "svdvals"]
 
@@ -70,7 +70,7 @@ def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> A
            [1., 2.]], dtype=float32)
     """
     check_matrices("cholesky", a, square=True)
-    (x,) = inexact("cholesky", a)
+    (x,) = promote_inexact("cholesky", a)
     if upper and not symmetrize_input:
         x = adjoint(x)
     factor = solving.cholesky(x, symmetrize_input=symmetrize_input)
@@ -103,7 +103,7 @@ def eig(a: Any) -> EigResult:
     Array([2.+0.j, 3.+0.j], dtype=complex64)
     """
     check_matrices("eig", a, square=True)
-    values, vectors = general.eig(*inexact("eig", a), compute_left_eigenvectors=False)
+    values, vectors = general.eig(*promote_inexact("eig", a), compute_left_eigenvectors=False)
     return EigResult(values, vectors)
 
 
@@ -119,7 +119,9 @@ def eigvals(a: Any) -> Any:
     """
     check_matrices("eigvals", a, square=True)
     (values,) = general.eig(
-        *inexact("eigvals", a), compute_left_eigenvectors=False, compute_right_eigenvectors=False
+        *promote_inexact("eigvals", a),
+        compute_left_eigenvectors=False,
+        compute_right_eigenvectors=False,
     )
     return values
 
@@ -156,7 +158,7 @@ def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Eigh
     """
     check_matrices("eigh", a, square=True)
     lower = _lower("eigh", UPLO)
-    (x,) = inexact("eigh", a)
+    (x,) = promote_inexact("eigh", a)
     vectors, values = spectral.eigh(x, lower=lower, symmetrize_input=symmetrize_input)
     return EighResult(values, vectors)
 
@@ -171,7 +173,7 @@ def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -
     """
     check_matrices("eigvalsh", a, square=True)
     lower = _lower("eigvalsh", UPLO)
-    (x,) = inexact("eigvalsh", a)
+    (x,) = promote_inexact("eigvalsh", a)
     return spectral.eigh(x, lower=lower, symmetrize_input=symmetrize_input)[1]
 
 
@@ -204,7 +206,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     ((3, 2), (2, 2))
     """
     check_matrices("qr", a)
-    (x,) = inexact("qr", a)
+    (x,) = promote_inexact("qr", a)
     if mode == "raw":
         form, factors = orthogonal.geqrf(x)
         return QRResult(matrix_transpose(form), factors)
@@ -248,7 +250,7 @@ def svd(
     Array([2., 1.], dtype=float32)
     """
     check_matrices("svd", a, square=hermitian)
-    (x,) = inexact("svd", a)
+    (x,) = promote_inexact("svd", a)
     if hermitian:
         return _svd_of_hermitian(x, compute_uv, subset_by_index)
     found = spectral.svd(
@@ -285,4 +287,4 @@ def svdvals(x: Any, /) -> Any:
     Array([2., 1.], dtype=float32)
     """
     check_matrices("svdvals", x, argument="x")
-    return spectral.svd(*inexact("svdvals", x), full_matrices=False, compute_uv=False)
+    return spectral.svd(*promote_inexact("svdvals", x), full_matrices=False, compute_uv=False)

@@ -14,7 +14,7 @@ from jxkernel.numpy.creation import ones, zeros
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.linalg.operands import adjoint, check_matrices, epsilon, inexact, matmul
 from jxkernel.numpy.linalg.solutions import solve_matrices
-from jxkernel.numpy.promotion import broadcast_to_shape, cast
+from jxkernel.numpy.promotion import broadcast_to_shape, cast, promote_inexact
 from jxkernel.numpy.reductions import any as truth_of_any
 from jxkernel.numpy.reductions import max as greatest
 from jxkernel.numpy.reductions import min as least
@@ -123,7 +123,7 @@ def det(a: Any) -> Any:
     Array(5., dtype=float32)
     """
     check_matrices("det", a, square=True)
-    (x,) = inexact("det", a)
+    (x,) = promote_inexact("det", a)
     return _written_out(x) if np.shape(x)[-1] <= 3 else _determinant(x)
 
 

@@ -17,7 +17,7 @@ from jxkernel.numpy.linalg.operands import check_matrices, epsilon, inexact
 from jxkernel.numpy.linalg.solutions import inv
 from jxkernel.numpy.logic import isnan
 from jxkernel.numpy.means import squared_modulus
-from jxkernel.numpy.promotion import argument_aval, cast, dtype_of, static_axes
+from jxkernel.numpy.promotion import argument_aval, cast, dtype_of, promote_inexact, static_axes
 from jxkernel.numpy.reductions import any as truth_of_any
 from jxkernel.numpy.reductions import max as greatest
 from jxkernel.numpy.reductions import min as least
@@ -228,7 +228,7 @@ def cond(x: Any, p: Any = None) -> Any:
     """
     by_values = p is None or p in (2, -2)
     check_matrices("cond", x, square=not by_values, argument="x")
-    (y,) = inexact("cond", x)
+    (y,) = promote_inexact("cond", x)
     shape = np.shape(y)
     if 0 in shape[-2:]:
         raise ValueError(f"cond takes matrices that are not empty, got shape {shape}")

@@ -22,7 +22,13 @@ from jxkernel.numpy.linalg.operands import (
     matmul,
 )
 from jxkernel.numpy.means import squared_modulus
-from jxkernel.numpy.promotion import argument_aval, broadcast_shapes, broadcast_to_shape, cast
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    broadcast_shapes,
+    broadcast_to_shape,
+    cast,
+    promote_inexact,
+)
 from jxkernel.numpy.reductions import sum as total
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import moveaxis, reshape
@@ -81,7 +87,7 @@ def solve(a: Any, b: Any) -> Any:
     if not given.ndim:
         raise ValueError("solve takes b of shape (..., n, k) or (n,), got a number")
     vector = given.ndim == 1
-    x, y = inexact("solve", a, b)
+    x, y = promote_inexact("solve", a, b)
     y = y[:, None] if vector else y
     if np.shape(y)[-2] != np.shape(x)[-1]:
         raise ShapeMismatchError(
@@ -122,7 +128,7 @@ def inv(a: Any) -> Any:
 @fused(name="lstsq")
 def _least_squares(a: Any, b: Any, rcond: Any) -> tuple[Any, Any, Any, Any]:
     """Return solution, residuals, rank and singular values for matrices ``a`` and ``b``."""
-    x, y = inexact("lstsq", a, b)
+    x, y = promote_inexact("lstsq", a, b)
     m, n = np.shape(x)
     s_dtype = np.zeros((), x.dtype).real.dtype
     if not m or not n:
@@ -175,7 +181,7 @@ def lstsq(
         raise ShapeMismatchError("lstsq", [right.shape], "b is of shape (m,) or (m, k)")
     if left.shape[0] != right.shape[0]:
         raise ShapeMismatchError("lstsq", [left.shape, right.shape], "a and b have as many rows")
-    dtype = inexact("lstsq", np.zeros((), left.dtype), np.zeros((), right.dtype))[0].dtype
+    dtype = promote_inexact("lstsq", np.zeros((), left.dtype), np.zeros((), right.dtype))[0].dtype
     if rcond is None:
         rcond = epsilon(dtype) * max(left.shape)
     elif isinstance(rcond, (int, float)) and rcond < 0:

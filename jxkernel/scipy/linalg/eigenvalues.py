@@ -8,7 +8,7 @@ from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy.creation import zeros
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.linalg.operands import adjoint, check_matrices, from_lists, inexact, matmul
-from jxkernel.numpy.promotion import argument_aval
+from jxkernel.numpy.promotion import argument_aval, promote_inexact
 from jxkernel.ops import linalg_spectral as spectral
 from jxkernel.ops.linalg_solve import cholesky, triangular_solve
 from jxkernel.ops.matrix import is_complex
@@ -31,12 +31,12 @@ def _eigh(a: Any, b: Any, eigvals_only: bool, kind: int) -> Any:
     a, b = from_lists(a), from_lists(b)
     check_matrices("eigh", a, square=True)
     if b is None:
-        vectors, values = spectral.eigh(*inexact("eigh", a))
+        vectors, values = spectral.eigh(*promote_inexact("eigh", a))
         return values if eigvals_only else (values, vectors)
     check_matrices("eigh", b, square=True, argument="b")
     if np.shape(a) != np.shape(b):
         raise ShapeMismatchError("eigh", [np.shape(a), np.shape(b)], "a and b are alike")
-    x, y = inexact("eigh", a, b)
+    x, y = promote_inexact("eigh", a, b)
     x = (x + adjoint(x)) / 2
     problem, factor = _reduced(x, y, kind)
     vectors, values = spectral.eigh(problem)

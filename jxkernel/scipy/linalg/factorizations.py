@@ -20,12 +20,11 @@ from jxkernel.numpy.linalg.operands import (
     check_matrices,
     epsilon,
     from_lists,
-    inexact,
     matmul,
 )
 from jxkernel.numpy.linalg.polar import polar_by_values, qdwh
 from jxkernel.numpy.mathematics import conj
-from jxkernel.numpy.promotion import argument_aval, cast
+from jxkernel.numpy.promotion import argument_aval, cast, promote_inexact
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import reshape
 from jxkernel.ops import linalg_general as general
@@ -69,7 +68,7 @@ def lu(
     """
     a = from_lists(a)
     check_matrices("lu", a)
-    (x,) = inexact("lu", a)
+    (x,) = promote_inexact("lu", a)
     m, n = np.shape(x)[-2:]
     k = min(m, n)
     factors, _, order = factorized(x)
@@ -118,7 +117,7 @@ def qr(
         raise ValueError(f"qr got mode={mode!r}: it is 'full', 'economic' or 'r'")
     a = from_lists(a)
     check_matrices("qr", a)
-    (x,) = inexact("qr", a)
+    (x,) = promote_inexact("qr", a)
     found = orthogonal.qr(x, pivoting=pivoting, full_matrices=mode != "economic")
     return found[1:] if mode == "r" else found
 
@@ -162,7 +161,7 @@ def qr_multiply(
     a, c = from_lists(a), from_lists(c)
     check_matrices("qr_multiply", a)
     vector = argument_aval("qr_multiply", c, 1).ndim == 1
-    x, y = inexact("qr_multiply", a, c)
+    x, y = promote_inexact("qr_multiply", a, c)
     if vector:
         y = y[:, None] if mode == "left" else y[None]
     m, n = np.shape(x)[-2:]
@@ -212,7 +211,7 @@ def svd(
         raise ValueError(f"svd got lapack_driver={lapack_driver!r}: it is 'gesdd' or 'gesvd'")
     a = from_lists(a)
     check_matrices("svd", a)
-    (x,) = inexact("svd", a)
+    (x,) = promote_inexact("svd", a)
     return spectral.svd(
         x,
         full_matrices=full_matrices and compute_uv,
@@ -248,7 +247,7 @@ def schur(a: Any, output: str = "real") -> tuple[Any, Any]:
     if output not in ("real", "complex"):
         raise ValueError(f"schur got output={output!r}: it is 'real' or 'complex'")
     check_matrices("schur", a, square=True)
-    (x,) = inexact("schur", a)
+    (x,) = promote_inexact("schur", a)
     if output == "complex":
         x = cast(x, np.promote_types(x.dtype, np.complex64))
     form, vectors = general.schur(x)
@@ -312,14 +311,14 @@ def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
     check_matrices("rsf2csf", Z, square=True, argument="Z")
     if np.shape(T) != np.shape(Z):
         raise ShapeMismatchError("rsf2csf", [np.shape(T), np.shape(Z)], "T and Z are alike")
-    t, z = inexact("rsf2csf", T, Z)
-    kind = np.promote_types(t.dtype, np.complex64)
+    t, z = promote_inexact("rsf2csf", T, Z)
+    kind, weak = np.promote_types(t.dtype, np.complex64), argument_aval("rsf2csf", t).weak_type
     shape = np.shape(t)
     if not np.size(t) or shape[-1] == 1:
-        return cast(t, kind), cast(z, kind)
+        return cast(t, kind, weak), cast(z, kind, weak)
     flat = [reshape(cast(x, kind), (-1, *shape[-2:])) for x in (t, z)]
-    found = vmap(_made_triangular)(*flat)
-    return reshape(found[0], shape), reshape(found[1], shape)
+    found = [cast(reshape(x, shape), kind, weak) for x in vmap(_made_triangular)(*flat)]
+    return found[0], found[1]
 
 
 # ---------------------------------------------------------------- hessenberg, polar
@@ -352,7 +351,7 @@ def hessenberg(
     True
     """
     check_matrices("hessenberg", a, square=True)
-    (x,) = inexact("hessenberg", a)
+    (x,) = promote_inexact("hessenberg", a)
     n = np.shape(x)[-1]
     form, taus = tridiagonal.hessenberg(x)
     h = upper_part(form, -1)
@@ -407,7 +406,7 @@ def polar(
         raise ValueError(f"polar got method={method!r}: it is 'qdwh' or 'svd'")
     a = from_lists(a)
     check_matrices("polar", a)
-    (x,) = inexact("polar", a)
+    (x,) = promote_inexact("polar", a)
     m, n = np.shape(x)[-2:]
     if method == "svd":
         return polar_by_values(x, left=side == "left")

@@ -17,10 +17,11 @@ from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.joining import concatenate
 from jxkernel.numpy.linalg.operands import broadcast_stacks, inexact
 from jxkernel.numpy.mathematics import conj
-from jxkernel.numpy.promotion import argument_aval, cast, dtype_of, promote_dtypes
+from jxkernel.numpy.promotion import argument_aval, cast, dtype_of, promote_dtypes, promote_strongly
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import reshape
 from jxkernel.ops.arguments import whole_number
+from jxkernel.ops.creation import full_like
 
 __all__ = [
     "banded",
@@ -64,11 +65,11 @@ def banded(*diagonals: tuple[int, Any]) -> Any:
     offset, first = diagonals[0]
     n = np.shape(first)[-1] + abs(offset)
     rows, columns = np.indices((n, n))
-    result = zeros((*np.shape(first)[:-1], n, n), first.dtype)
+    result = full_like(first, 0, shape=(*np.shape(first)[:-1], n, n))
     for offset, values in diagonals:
         if np.shape(values)[-1]:
             place = np.clip(rows if offset >= 0 else columns, 0, np.shape(values)[-1] - 1)
-            result = result + values[..., place] * (columns - rows == offset).astype(values.dtype)
+            result = where(columns - rows == offset, values[..., place], result)
     return result
 
 
@@ -77,7 +78,7 @@ def banded(*diagonals: tuple[int, Any]) -> Any:
 
 @fused(name="toeplitz")
 def _toeplitz(c: Any, r: Any) -> Any:
-    c, r = promote_dtypes("toeplitz", _vectors("toeplitz", c), _vectors("toeplitz", r))
+    c, r = promote_strongly("toeplitz", _vectors("toeplitz", c), _vectors("toeplitz", r))
     c, r = broadcast_stacks("toeplitz", (c, r), (1, 1))
     m, n = np.shape(c)[-1], np.shape(r)[-1]
     if not m or not n:
@@ -131,7 +132,7 @@ def hankel(c: Any, r: Any = None) -> Any:
         raise ValueError("hankel takes vectors c, got a number")
     c = _vectors("hankel", c)
     r = zeros(np.shape(c), c.dtype) if r is None else _vectors("hankel", r)
-    c, r = broadcast_stacks("hankel", promote_dtypes("hankel", c, r), (1, 1))
+    c, r = broadcast_stacks("hankel", promote_strongly("hankel", c, r), (1, 1))
     m, n = np.shape(c)[-1], np.shape(r)[-1]
     if not m or not n:
         return zeros((*np.shape(c)[:-1], m, n), c.dtype)
@@ -263,9 +264,7 @@ def leslie(f: Any, s: Any) -> Any:
             "leslie", [np.shape(f), np.shape(s)], "f has n elements, two or more, and s n - 1"
         )
     f, s = broadcast_stacks("leslie", (f, s), (1, 1))
-    first = np.zeros((n, 1), f.dtype)
-    first[0] = 1
-    return banded((-1, s)) + f[..., None, :] * first
+    return where(np.arange(n)[:, None] == 0, f[..., None, :], banded((-1, s)))
 
 
 @fused(static=("n", "mode"))

@@ -17,10 +17,9 @@ from jxkernel.numpy.linalg.operands import (
     broadcast_stacks,
     check_matrices,
     from_lists,
-    inexact,
     matmul,
 )
-from jxkernel.numpy.promotion import argument_aval
+from jxkernel.numpy.promotion import argument_aval, promote_inexact
 from jxkernel.ops.linalg_lu import lu as factorized
 from jxkernel.ops.linalg_lu import lu_pivots_to_permutation, take_rows
 from jxkernel.ops.linalg_solve import cholesky as lower_factor
@@ -49,7 +48,7 @@ def _sides(name: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
     check_matrices(name, a, square=True)
     given = argument_aval(name, b, 1)
     vectors = given.ndim == 1 or given.shape == np.shape(a)[:-1]
-    x, y = inexact(name, a, b)
+    x, y = promote_inexact(name, a, b)
     y = y[..., None] if vectors else y
     if np.ndim(y) < 2 or np.shape(y)[-2] != np.shape(x)[-1]:
         raise ShapeMismatchError(name, [np.shape(a), given.shape], "b has as many rows as a")
@@ -84,7 +83,7 @@ def cholesky(
     """
     a = from_lists(a)
     check_matrices("cholesky", a, square=True)
-    (x,) = inexact("cholesky", a)
+    (x,) = promote_inexact("cholesky", a)
     found = lower_factor(x if lower else adjoint(x), symmetrize_input=False)
     return found if lower else adjoint(found)
 
@@ -162,7 +161,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
     """
     a = from_lists(a)
     check_matrices("lu_factor", a)
-    factors, pivots, _ = factorized(*inexact("lu_factor", a))
+    factors, pivots, _ = factorized(*promote_inexact("lu_factor", a))
     return factors, pivots
 
 

@@ -16,7 +16,7 @@ from jxkernel.numpy.promotion import (
     result_dtype,
 )
 
-__all__ = ["chebyshev", "computed", "epsilon", "polynomial"]
+__all__ = ["chebyshev", "computed", "epsilon", "polynomial", "strongly"]
 
 
 def computed(
@@ -24,7 +24,7 @@ def computed(
     compute: Callable[..., Any],
     *args: Any,
     complex_too: bool = False,
-    weakly: bool = False,
+    weakly: bool | tuple[int, ...] = False,
 ) -> Any:
     """Return a function of operands in one floating dtype and shape.
 
@@ -35,7 +35,9 @@ def computed(
       compute: from arrays of one dtype and shape to an array or several.
       *args: arrays and numbers.
       complex_too: whether complex operands are taken.
-      weakly: whether results of weakly typed operands are weakly typed, as those of a formula.
+      weakly: whether results of weakly typed operands are weakly typed, as those of a formula; or
+        the operands that must be numbers (of rank 0) for that, because the formula's constants
+        are typed as they are: weak beside a number, strong beside an array.
 
     Raises:
       TypeError: an operand is no array and no number, or complex.
@@ -49,8 +51,15 @@ def computed(
     wide = np.dtype(np.float32) if narrow else dtype
     arrays = jnp.broadcast_arrays(*[jnp.asarray(cast(x, wide)) for x in operands])
     result = compute(*arrays)
-    weak = weakly and result_dtype(name, args)[1]
+    numbers = () if isinstance(weakly, bool) else weakly
+    weak = bool(weakly) and not any(np.ndim(args[i]) for i in numbers)
+    weak = weak and result_dtype(name, args)[1]
     return tree.map(lambda y: cast(y, dtype, weak), result) if narrow or weak else result
+
+
+def strongly(x: Any) -> Any:
+    """Return an array or number as an array of its dtype, strongly typed."""
+    return jnp.asarray(cast(x, dtype_of(x)))
 
 
 def chebyshev(x: Any, low: float, high: float, coefficients: Sequence[float]) -> Any:

@@ -62,7 +62,7 @@ def logit(x: Any) -> Any:
     >>> special.logit(0.5)
     Array(0., dtype=float32, weak_type=True)
     """
-    return computed("logit", _logit, x, complex_too=True, weakly=True)
+    return computed("logit", _logit, x, complex_too=True, weakly=(0,))
 
 
 @custom_jvp
@@ -182,7 +182,7 @@ def rel_entr(p: Any, q: Any) -> Any:
     >>> special.rel_entr(0.0, 1.0)
     Array(0., dtype=float32, weak_type=True)
     """
-    return computed("rel_entr", _rel_entr, p, q, weakly=True)
+    return computed("rel_entr", _rel_entr, p, q, weakly=(0,))
 
 
 @fused
@@ -199,7 +199,7 @@ def kl_div(p: Any, q: Any) -> Any:
     >>> special.kl_div(0.0, 1.0)
     Array(1., dtype=float32, weak_type=True)
     """
-    return computed("kl_div", _kl_div, p, q, weakly=True)
+    return computed("kl_div", _kl_div, p, q, weakly=(0,))
 
 
 def _kl_div(p: Any, q: Any) -> Any:

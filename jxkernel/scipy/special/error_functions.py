@@ -14,7 +14,7 @@ from jxkernel.numpy.promotion import argument_aval, inexact_dtype, promote_inexa
 from jxkernel.numpy.ufuncs import unary_function
 from jxkernel.ops import special as ops
 from jxkernel.scipy.special.coefficients import DAWSON_LARGE, DAWSON_SMALL, ERFCX
-from jxkernel.scipy.special.elementwise import chebyshev, computed
+from jxkernel.scipy.special.elementwise import chebyshev, computed, strongly
 
 __all__ = [
     "dawsn",
@@ -123,7 +123,7 @@ def erfcx(x: Any) -> Any:
     """
     (x,) = promote_inexact("erfcx", x)
     if argument_aval("erfcx", x).dtype in dtypes.COMPLEX:
-        return _wofz(1j * jnp.asarray(x))
+        return _wofz(1j * strongly(x))
     return computed("erfcx", _erfcx, x)
 
 
@@ -221,7 +221,7 @@ def wofz(z: Any) -> Any:
     if dtype not in dtypes.COMPLEX:
         wide = np.complex128 if dtype == np.float64 else np.complex64
         return _wofz(jnp.asarray(z).astype(wide))
-    return _wofz(jnp.asarray(z))
+    return _wofz(strongly(z))
 
 
 # ---------------------------------------------------------------- the normal distribution

@@ -22,7 +22,7 @@ from jxkernel.ops import incomplete
 from jxkernel.ops import special as ops
 from jxkernel.ops.arguments import whole_number
 from jxkernel.ops.identity import stop_gradient
-from jxkernel.scipy.special.elementwise import computed
+from jxkernel.scipy.special.elementwise import computed, strongly
 
 __all__ = [
     "bernoulli",
@@ -167,7 +167,7 @@ def loggamma(x: Any) -> Any:
     """
     (x,) = promote_inexact("loggamma", x)
     if argument_aval("loggamma", x).dtype in dtypes.COMPLEX:
-        return _smooth_loggamma(jnp.asarray(x))
+        return _smooth_loggamma(strongly(x))
     negative = jnp.less(x, 0)
     return jnp.where(negative, np.nan, ops.lgamma(jnp.where(negative, 1, x)))
 
@@ -226,7 +226,7 @@ def gamma(x: Any) -> Any:
     """
     (x,) = promote_inexact("gamma", x)
     if argument_aval("gamma", x).dtype in dtypes.COMPLEX:
-        return jnp.exp(_smooth_loggamma(jnp.asarray(x)))
+        return jnp.exp(_smooth_loggamma(strongly(x)))
     return computed("gamma", _gamma, x)
 
 

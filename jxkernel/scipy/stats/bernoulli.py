@@ -81,7 +81,7 @@ def cdf(k: Any, p: Any) -> Any:
     >>> bernoulli.cdf(0, 0.25).round(4)
     Array(0.75, dtype=float32, weak_type=True)
     """
-    return shifted("bernoulli.cdf", _cdf, k, p, loc=0)
+    return shifted("bernoulli.cdf", _cdf, k, p, loc=False)
 
 
 @fused
@@ -96,4 +96,4 @@ def ppf(q: Any, p: Any) -> Any:
     >>> bernoulli.ppf(0.9, 0.25).round(4)
     Array(1., dtype=float32, weak_type=True)
     """
-    return shifted("bernoulli.ppf", _ppf, q, p, loc=0)
+    return shifted("bernoulli.ppf", _ppf, q, p, loc=False)

@@ -41,7 +41,7 @@ def pmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:
     >>> betabinom.pmf(1, 3, 2.0, 2.0).round(4)
     Array(0.29999998, dtype=float32, weak_type=True)
     """
-    return probabilities("betabinom.pmf", _logpmf, k, n, a, b, loc=loc)
+    return probabilities("betabinom.pmf", _logpmf, k, n, a, b, loc=loc, weakly=(0, 1))
 
 
 @fused
@@ -59,4 +59,4 @@ def logpmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:
     >>> betabinom.logpmf(1, 3, 2.0, 2.0).round(4)
     Array(-1.204, dtype=float32, weak_type=True)
     """
-    return shifted("betabinom.logpmf", _logpmf, k, n, a, b, loc=loc)
+    return shifted("betabinom.logpmf", _logpmf, k, n, a, b, loc=loc, weakly=(0, 1))

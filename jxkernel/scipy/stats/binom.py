@@ -40,7 +40,7 @@ def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     >>> binom.pmf(1.0, 3, 0.5).round(4)
     Array(0.375, dtype=float32, weak_type=True)
     """
-    return probabilities("binom.pmf", _logpmf, k, n, p, loc=loc)
+    return probabilities("binom.pmf", _logpmf, k, n, p, loc=loc, weakly=True)
 
 
 @fused
@@ -57,4 +57,4 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     >>> binom.logpmf(1.0, 3, 0.5).round(4)
     Array(-0.9808, dtype=float32, weak_type=True)
     """
-    return shifted("binom.logpmf", _logpmf, k, n, p, loc=loc)
+    return shifted("binom.logpmf", _logpmf, k, n, p, loc=loc, weakly=True)

@@ -98,7 +98,7 @@ def cdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> chi2.cdf(1.0, 2.0).round(4)
     Array(0.3935, dtype=float32, weak_type=True)
     """
-    return at_standard("chi2.cdf", _cdf, x, df, loc=loc, scale=scale)
+    return at_standard("chi2.cdf", _cdf, x, df, loc=loc, scale=scale, weakly=(0, 2))
 
 
 @fused
@@ -115,7 +115,7 @@ def logcdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> chi2.logcdf(1.0, 2.0).round(4)
     Array(-0.9328, dtype=float32, weak_type=True)
     """
-    return at_standard("chi2.logcdf", _logcdf, x, df, loc=loc, scale=scale)
+    return at_standard("chi2.logcdf", _logcdf, x, df, loc=loc, scale=scale, weakly=(0, 2))
 
 
 @fused
@@ -132,7 +132,7 @@ def sf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> chi2.sf(1.0, 2.0).round(4)
     Array(0.60649997, dtype=float32, weak_type=True)
     """
-    return at_standard("chi2.sf", _sf, x, df, loc=loc, scale=scale)
+    return at_standard("chi2.sf", _sf, x, df, loc=loc, scale=scale, weakly=(0, 2))
 
 
 @fused
@@ -149,4 +149,4 @@ def logsf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> chi2.logsf(1.0, 2.0).round(4)
     Array(-0.5, dtype=float32, weak_type=True)
     """
-    return at_standard("chi2.logsf", _logsf, x, df, loc=loc, scale=scale)
+    return at_standard("chi2.logsf", _logsf, x, df, loc=loc, scale=scale, weakly=(0, 2))

@@ -63,7 +63,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> expon.pdf(1.0).round(4)
     Array(0.36789998, dtype=float32, weak_type=True)
     """
-    return density("expon.pdf", _logpdf, x, loc=loc, scale=scale)
+    return density("expon.pdf", _logpdf, x, loc=loc, scale=scale, weakly=True)
 
 
 @fused
@@ -81,7 +81,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> expon.logpdf(1.0).round(4)
     Array(-1., dtype=float32, weak_type=True)
     """
-    return log_density("expon.logpdf", _logpdf, x, loc=loc, scale=scale)
+    return log_density("expon.logpdf", _logpdf, x, loc=loc, scale=scale, weakly=True)
 
 
 @fused
@@ -97,7 +97,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> expon.cdf(1.0).round(4)
     Array(0.6321, dtype=float32, weak_type=True)
     """
-    return at_standard("expon.cdf", _cdf, x, loc=loc, scale=scale)
+    return at_standard("expon.cdf", _cdf, x, loc=loc, scale=scale, weakly=True)
 
 
 @fused
@@ -113,7 +113,7 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> expon.logcdf(1.0).round(4)
     Array(-0.4587, dtype=float32, weak_type=True)
     """
-    return at_standard("expon.logcdf", _logcdf, x, loc=loc, scale=scale)
+    return at_standard("expon.logcdf", _logcdf, x, loc=loc, scale=scale, weakly=True)
 
 
 @fused
@@ -129,7 +129,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> expon.sf(1.0).round(4)
     Array(0.36789998, dtype=float32, weak_type=True)
     """
-    return at_standard("expon.sf", _sf, x, loc=loc, scale=scale)
+    return at_standard("expon.sf", _sf, x, loc=loc, scale=scale, weakly=True)
 
 
 @fused
@@ -145,7 +145,7 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> expon.logsf(1.0).round(4)
     Array(-1., dtype=float32, weak_type=True)
     """
-    return at_standard("expon.logsf", _logsf, x, loc=loc, scale=scale)
+    return at_standard("expon.logsf", _logsf, x, loc=loc, scale=scale, weakly=True)
 
 
 @fused
@@ -161,4 +161,4 @@ def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> expon.ppf(0.25).round(4)
     Array(0.2877, dtype=float32, weak_type=True)
     """
-    return quantiles("expon.ppf", _ppf, q, loc=loc, scale=scale)
+    return quantiles("expon.ppf", _ppf, q, loc=loc, scale=scale, weakly=True)

@@ -2,17 +2,20 @@
 
 A distribution is a few private functions of the standardized variable (x - loc) / scale; these
 give them their public form.  A scale that is not positive gives NaN, and so does a NaN variable.
-Of Python numbers alone the results are weakly typed, unless the function is one that is not
-(`weakly`): those of `ndtr` and `ndtri` are not.
+Results of weakly typed operands are weakly typed as `weakly` says (see `computed`): most where the
+variable is a number, some always, those of `ndtr` and `ndtri` never.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 import jxkernel.numpy as jnp
 from jxkernel.scipy.special.elementwise import computed
+
+Weakness: TypeAlias = bool | tuple[int, ...]
+"""The operands that are numbers where a result is weak, among x, loc, scale and the parameters."""
 
 __all__ = [
     "at_standard",
@@ -34,7 +37,7 @@ def _standardized(
     args: Any,
     loc: Any,
     scale: Any,
-    weakly: bool,
+    weakly: Weakness,
 ) -> Any:
     x, *parameters = args
 
@@ -52,7 +55,7 @@ def log_density(
     *args: Any,
     loc: Any,
     scale: Any,
-    weakly: bool = True,
+    weakly: Weakness = (0,),
 ) -> Any:
     """Return a standard logarithmic density at (x - loc)/scale, less log(scale)."""
     return _standardized(name, function, lambda y, s: y - jnp.log(s), args, loc, scale, weakly)
@@ -64,7 +67,7 @@ def density(
     *args: Any,
     loc: Any,
     scale: Any,
-    weakly: bool = True,
+    weakly: Weakness = (0,),
 ) -> Any:
     """Return the density whose standard logarithm is given."""
     return _standardized(name, function, lambda y, s: jnp.exp(y) / s, args, loc, scale, weakly)
@@ -76,7 +79,7 @@ def at_standard(
     *args: Any,
     loc: Any,
     scale: Any,
-    weakly: bool = True,
+    weakly: Weakness = (0,),
 ) -> Any:
     """Return a function of (x - loc)/scale that the scale does not change further."""
     return _standardized(name, function, lambda y, s: y, args, loc, scale, weakly)
@@ -88,7 +91,7 @@ def quantiles(
     *args: Any,
     loc: Any,
     scale: Any,
-    weakly: bool = True,
+    weakly: Weakness = (0,),
 ) -> Any:
     """Return loc + scale · function(q), NaN where q is no probability."""
     q, *parameters = args
@@ -101,24 +104,36 @@ def quantiles(
     return computed(name, compute, q, loc, scale, *parameters, weakly=weakly)
 
 
-def shifted(name: str, function: Callable[..., Any], k: Any, *parameters: Any, loc: Any) -> Any:
+def shifted(
+    name: str,
+    function: Callable[..., Any],
+    k: Any,
+    *parameters: Any,
+    loc: Any,
+    weakly: Weakness = (0,),
+) -> Any:
     """Return a function of k - loc."""
 
     def compute(k: Any, loc: Any, *parameters: Any) -> Any:
         return jnp.where(jnp.isnan(k - loc), np.nan, function(k - loc, *parameters))
 
-    return computed(name, compute, k, loc, *parameters, weakly=True)
+    return computed(name, compute, k, loc, *parameters, weakly=weakly)
 
 
 def probabilities(
-    name: str, function: Callable[..., Any], k: Any, *parameters: Any, loc: Any
+    name: str,
+    function: Callable[..., Any],
+    k: Any,
+    *parameters: Any,
+    loc: Any,
+    weakly: Weakness = (0,),
 ) -> Any:
     """Return the probabilities at k - loc whose logarithms are given."""
 
     def compute(k: Any, loc: Any, *parameters: Any) -> Any:
         return jnp.where(jnp.isnan(k - loc), np.nan, jnp.exp(function(k - loc, *parameters)))
 
-    return computed(name, compute, k, loc, *parameters, weakly=True)
+    return computed(name, compute, k, loc, *parameters, weakly=weakly)
 
 
 def whole(k: Any) -> Any:

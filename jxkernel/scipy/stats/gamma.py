@@ -130,7 +130,7 @@ def sf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> gamma.sf(1.0, 2.0).round(4)
     Array(0.73579997, dtype=float32, weak_type=True)
     """
-    return at_standard("gamma.sf", _sf, x, a, loc=loc, scale=scale)
+    return at_standard("gamma.sf", _sf, x, a, loc=loc, scale=scale, weakly=True)
 
 
 @fused
@@ -147,4 +147,4 @@ def logsf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> gamma.logsf(1.0, 2.0).round(4)
     Array(-0.3069, dtype=float32, weak_type=True)
     """
-    return at_standard("gamma.logsf", _logsf, x, a, loc=loc, scale=scale)
+    return at_standard("gamma.logsf", _logsf, x, a, loc=loc, scale=scale, weakly=True)

@@ -59,7 +59,7 @@ def pdf(x: Any, beta: Any) -> Any:
     >>> gennorm.pdf(1.0, 2.0).round(4)
     Array(0.2076, dtype=float32, weak_type=True)
     """
-    return density("gennorm.pdf", _logpdf, x, beta, loc=0, scale=1)
+    return density("gennorm.pdf", _logpdf, x, beta, loc=False, scale=True, weakly=True)
 
 
 @fused
@@ -74,7 +74,7 @@ def logpdf(x: Any, beta: Any) -> Any:
     >>> gennorm.logpdf(1.0, 2.0).round(4)
     Array(-1.5724, dtype=float32, weak_type=True)
     """
-    return log_density("gennorm.logpdf", _logpdf, x, beta, loc=0, scale=1)
+    return log_density("gennorm.logpdf", _logpdf, x, beta, loc=False, scale=True, weakly=True)
 
 
 @fused
@@ -89,4 +89,4 @@ def cdf(x: Any, beta: Any) -> Any:
     >>> gennorm.cdf(1.0, 2.0).round(4)
     Array(0.92139995, dtype=float32, weak_type=True)
     """
-    return at_standard("gennorm.cdf", _cdf, x, beta, loc=0, scale=1)
+    return at_standard("gennorm.cdf", _cdf, x, beta, loc=False, scale=True, weakly=True)

@@ -60,7 +60,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> gumbel_l.pdf(0.25).round(4)
     Array(0.3556, dtype=float32, weak_type=True)
     """
-    return density("gumbel_l.pdf", _logpdf, x, loc=loc, scale=scale)
+    return density("gumbel_l.pdf", _logpdf, x, loc=loc, scale=scale, weakly=True)
 
 
 @fused
@@ -76,7 +76,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> gumbel_l.logpdf(0.25).round(4)
     Array(-1.0339999, dtype=float32, weak_type=True)
     """
-    return log_density("gumbel_l.logpdf", _logpdf, x, loc=loc, scale=scale)
+    return log_density("gumbel_l.logpdf", _logpdf, x, loc=loc, scale=scale, weakly=True)
 
 
 @fused
@@ -92,7 +92,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> gumbel_l.cdf(0.25).round(4)
     Array(0.7231, dtype=float32, weak_type=True)
     """
-    return at_standard("gumbel_l.cdf", _cdf, x, loc=loc, scale=scale)
+    return at_standard("gumbel_l.cdf", _cdf, x, loc=loc, scale=scale, weakly=True)
 
 
 @fused
@@ -108,7 +108,7 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> gumbel_l.logcdf(0.25).round(4)
     Array(-0.3242, dtype=float32, weak_type=True)
     """
-    return at_standard("gumbel_l.logcdf", _logcdf, x, loc=loc, scale=scale)
+    return at_standard("gumbel_l.logcdf", _logcdf, x, loc=loc, scale=scale, weakly=True)
 
 
 @fused
@@ -124,7 +124,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> gumbel_l.sf(0.25).round(4)
     Array(0.2769, dtype=float32, weak_type=True)
     """
-    return at_standard("gumbel_l.sf", _sf, x, loc=loc, scale=scale)
+    return at_standard("gumbel_l.sf", _sf, x, loc=loc, scale=scale, weakly=True)
 
 
 @fused
@@ -140,7 +140,7 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> gumbel_l.logsf(0.25).round(4)
     Array(-1.2839999, dtype=float32, weak_type=True)
     """
-    return at_standard("gumbel_l.logsf", _logsf, x, loc=loc, scale=scale)
+    return at_standard("gumbel_l.logsf", _logsf, x, loc=loc, scale=scale, weakly=True)
 
 
 @fused
@@ -156,4 +156,4 @@ def ppf(p: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> gumbel_l.ppf(0.25).round(4)
     Array(-1.2458999, dtype=float32, weak_type=True)
     """
-    return quantiles("gumbel_l.ppf", _ppf, p, loc=loc, scale=scale)
+    return quantiles("gumbel_l.ppf", _ppf, p, loc=loc, scale=scale, weakly=True)

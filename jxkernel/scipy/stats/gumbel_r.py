@@ -60,7 +60,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> gumbel_r.pdf(0.25).round(4)
     Array(0.3574, dtype=float32, weak_type=True)
     """
-    return density("gumbel_r.pdf", _logpdf, x, loc=loc, scale=scale)
+    return density("gumbel_r.pdf", _logpdf, x, loc=loc, scale=scale, weakly=True)
 
 
 @fused
@@ -76,7 +76,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> gumbel_r.logpdf(0.25).round(4)
     Array(-1.0288, dtype=float32, weak_type=True)
     """
-    return log_density("gumbel_r.logpdf", _logpdf, x, loc=loc, scale=scale)
+    return log_density("gumbel_r.logpdf", _logpdf, x, loc=loc, scale=scale, weakly=True)
 
 
 @fused
@@ -92,7 +92,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> gumbel_r.cdf(0.25).round(4)
     Array(0.459, dtype=float32, weak_type=True)
     """
-    return at_standard("gumbel_r.cdf", _cdf, x, loc=loc, scale=scale)
+    return at_standard("gumbel_r.cdf", _cdf, x, loc=loc, scale=scale, weakly=True)
 
 
 @fused
@@ -108,7 +108,7 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> gumbel_r.logcdf(0.25).round(4)
     Array(-0.77879995, dtype=float32, weak_type=True)
     """
-    return at_standard("gumbel_r.logcdf", _logcdf, x, loc=loc, scale=scale)
+    return at_standard("gumbel_r.logcdf", _logcdf, x, loc=loc, scale=scale, weakly=True)
 
 
 @fused
@@ -140,7 +140,7 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> gumbel_r.logsf(0.25).round(4)
     Array(-0.6143, dtype=float32, weak_type=True)
     """
-    return at_standard("gumbel_r.logsf", _logsf, x, loc=loc, scale=scale)
+    return at_standard("gumbel_r.logsf", _logsf, x, loc=loc, scale=scale, weakly=True)
 
 
 @fused
@@ -156,4 +156,4 @@ def ppf(p: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> gumbel_r.ppf(0.25).round(4)
     Array(-0.3266, dtype=float32, weak_type=True)
     """
-    return quantiles("gumbel_r.ppf", _ppf, p, loc=loc, scale=scale)
+    return quantiles("gumbel_r.ppf", _ppf, p, loc=loc, scale=scale, weakly=True)

@@ -55,7 +55,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> logistic.pdf(0.25).round(4)
     Array(0.2461, dtype=float32, weak_type=True)
     """
-    return density("logistic.pdf", _logpdf, x, loc=loc, scale=scale)
+    return density("logistic.pdf", _logpdf, x, loc=loc, scale=scale, weakly=(0, 1, 2))
 
 
 @fused
@@ -71,7 +71,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> logistic.logpdf(0.25).round(4)
     Array(-1.4018999, dtype=float32, weak_type=True)
     """
-    return log_density("logistic.logpdf", _logpdf, x, loc=loc, scale=scale)
+    return log_density("logistic.logpdf", _logpdf, x, loc=loc, scale=scale, weakly=(0, 1, 2))
 
 
 @fused
@@ -87,7 +87,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> logistic.cdf(0.25).round(4)
     Array(0.5622, dtype=float32, weak_type=True)
     """
-    return at_standard("logistic.cdf", _cdf, x, loc=loc, scale=scale)
+    return at_standard("logistic.cdf", _cdf, x, loc=loc, scale=scale, weakly=True)
 
 
 @fused
@@ -103,7 +103,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> logistic.sf(0.25).round(4)
     Array(0.4378, dtype=float32, weak_type=True)
     """
-    return at_standard("logistic.sf", _sf, x, loc=loc, scale=scale)
+    return at_standard("logistic.sf", _sf, x, loc=loc, scale=scale, weakly=True)
 
 
 @fused

@@ -118,7 +118,7 @@ def logcdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> pareto.logcdf(2.0, 2.0).round(4)
     Array(-0.2877, dtype=float32, weak_type=True)
     """
-    return at_standard("pareto.logcdf", _logcdf, x, b, loc=loc, scale=scale)
+    return at_standard("pareto.logcdf", _logcdf, x, b, loc=loc, scale=scale, weakly=True)
 
 
 @fused

@@ -68,7 +68,7 @@ def pmf(k: Any, mu: Any, loc: Any = 0) -> Any:
     >>> poisson.pmf(1, 2.0).round(4)
     Array(0.2707, dtype=float32, weak_type=True)
     """
-    return probabilities("poisson.pmf", _logpmf, k, mu, loc=loc)
+    return probabilities("poisson.pmf", _logpmf, k, mu, loc=loc, weakly=True)
 
 
 @fused
@@ -84,7 +84,7 @@ def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
     >>> poisson.logpmf(1, 2.0).round(4)
     Array(-1.3069, dtype=float32, weak_type=True)
     """
-    return shifted("poisson.logpmf", _logpmf, k, mu, loc=loc)
+    return shifted("poisson.logpmf", _logpmf, k, mu, loc=loc, weakly=True)
 
 
 @fused

@@ -46,7 +46,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> uniform.pdf(0.25).round(4)
     Array(1., dtype=float32, weak_type=True)
     """
-    return density("uniform.pdf", _logpdf, x, loc=loc, scale=scale)
+    return density("uniform.pdf", _logpdf, x, loc=loc, scale=scale, weakly=True)
 
 
 @fused
@@ -64,7 +64,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> uniform.logpdf(0.25).round(4)
     Array(0., dtype=float32, weak_type=True)
     """
-    return log_density("uniform.logpdf", _logpdf, x, loc=loc, scale=scale)
+    return log_density("uniform.logpdf", _logpdf, x, loc=loc, scale=scale, weakly=True)
 
 
 @fused
@@ -80,7 +80,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> uniform.cdf(0.25).round(4)
     Array(0.25, dtype=float32, weak_type=True)
     """
-    return at_standard("uniform.cdf", _cdf, x, loc=loc, scale=scale)
+    return at_standard("uniform.cdf", _cdf, x, loc=loc, scale=scale, weakly=True)
 
 
 @fused
@@ -96,4 +96,4 @@ def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     >>> uniform.ppf(0.25).round(4)
     Array(0.25, dtype=float32, weak_type=True)
     """
-    return quantiles("uniform.ppf", _ppf, q, loc=loc, scale=scale)
+    return quantiles("uniform.ppf", _ppf, q, loc=loc, scale=scale, weakly=True)

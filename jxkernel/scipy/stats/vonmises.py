@@ -38,7 +38,7 @@ def pdf(x: Any, kappa: Any) -> Any:
     >>> vonmises.pdf(1.0, 2.0).round(4)
     Array(0.2057, dtype=float32, weak_type=True)
     """
-    return density("vonmises.pdf", _logpdf, x, kappa, loc=0, scale=1)
+    return density("vonmises.pdf", _logpdf, x, kappa, loc=False, scale=True, weakly=True)
 
 
 @fused
@@ -53,4 +53,4 @@ def logpdf(x: Any, kappa: Any) -> Any:
     >>> vonmises.logpdf(1.0, 2.0).round(4)
     Array(-1.5812999, dtype=float32, weak_type=True)
     """
-    return log_density("vonmises.logpdf", _logpdf, x, kappa, loc=0, scale=1)
+    return log_density("vonmises.logpdf", _logpdf, x, kappa, loc=False, scale=True, weakly=True)
