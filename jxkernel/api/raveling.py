@@ -40,15 +40,16 @@ def ravel_pytree(pytree: Any) -> tuple[Any, "Unravel"]:
     (Array(4., dtype=float32), Array(6., dtype=float32))
     """
     leaves, structure = tree.flatten(pytree)
-    avals = [
-        aval.strip_weak_type() for aval in leaf_avals("ravel_pytree", "pytree", leaves, structure)
-    ]
+    given = leaf_avals("ravel_pytree", "pytree", leaves, structure)
+    avals = [aval.strip_weak_type() for aval in given]
     if not leaves:
         dtype = dtypes.default_float_dtype()
         return full((0,), 0, dtype), Unravel(structure, (), dtype)
     dtype, _ = dtypes.lattice_result_type(*[(aval.dtype, False) for aval in avals])
+    # Weak arrays of one dtype are a weak vector.
+    weak = all(aval.weak_type and aval.dtype == dtype for aval in given)
     parts = [
-        reshape(convert_element_type(leaf, dtype), (aval.size,))
+        reshape(convert_element_type(leaf, dtype, weak_type=weak), (aval.size,))
         for leaf, aval in zip(leaves, avals, strict=True)
     ]
     return concatenate(parts, 0), Unravel(structure, tuple(avals), dtype)
@@ -90,6 +91,8 @@ class Unravel:
         leaves, start = [], 0
         for aval in self.avals:
             part = slice_in_dim(flat, start, start + aval.size)
-            leaves.append(reshape(convert_element_type(part, aval.dtype), aval.shape))
+            if aval.dtype != self.dtype:
+                part = convert_element_type(part, aval.dtype)
+            leaves.append(reshape(part, aval.shape))
             start += aval.size
         return self.structure.unflatten(leaves)

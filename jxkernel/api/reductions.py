@@ -22,6 +22,7 @@ from jxkernel.errors import ShapeError
 from jxkernel.higher_order.reductions import reduce_p, reduce_window_p, scatter_apply_p
 from jxkernel.ops.arguments import canonical_axes, integers
 from jxkernel.ops.broadcast import broadcast_like, filled
+from jxkernel.ops.convert import convert_element_type
 from jxkernel.ops.index_numbers import (
     GatherScatterMode,
     ScatterDimensionNumbers,
@@ -184,7 +185,17 @@ def reduce(
             y = known.bind(flat[0], axes=axes)
             return structure.unflatten([primitive.bind(broadcast_like(inits[0], y), y)])
     out = reduce_p.bind(*flat, *inits, computation=closed, dimensions=axes)
-    return structure.unflatten(out)
+    # The computation is of strong types; results are weak where operand and start value are.
+    weak = [
+        aval.weak_type and abstractify(init).weak_type
+        for aval, init in zip(avals, inits, strict=True)
+    ]
+    return structure.unflatten(
+        [
+            convert_element_type(y, aval.dtype, weak_type=True) if is_weak else y
+            for y, aval, is_weak in zip(out, avals, weak, strict=True)
+        ]
+    )
 
 
 def reduce_window(

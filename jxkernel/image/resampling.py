@@ -16,7 +16,7 @@ from jxkernel.numpy.contractions import tensordot
 from jxkernel.numpy.creation import canonical_shape
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.mathematics import sinc
-from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype
+from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, promote_inexact
 from jxkernel.numpy.reductions import sum as total
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import moveaxis
@@ -230,6 +230,8 @@ def resize(
         raise ValueError(f"resize got an image of shape {own}: an empty axis has nothing to grow")
     if chosen is ResizeMethod.NEAREST:
         return _nearest(image, wanted, axes)
+    if not axes:
+        return promote_inexact("resize", image)[0]
     part = _weights_dtype(image)
     scale = np.array([wanted[axis] / own[axis] for axis in axes], part)
     # An empty result needs no samples, and a scale that is not 0.

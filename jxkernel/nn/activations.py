@@ -375,7 +375,8 @@ def glu(x: Any, axis: int = -1) -> Any:
     >>> nn.glu(jnp.array([3.0, -8.0, 0.0, 0.0])).tolist()
     [1.5, -4.0]
     """
-    x = _floating("glu", x)
+    if argument_aval("glu", x).dtype not in dtypes.INEXACT:
+        x = _floating("glu", x)
     axis = canonical_axis("glu", axis, np.ndim(x))
     size = np.shape(x)[axis]
     if size % 2:

@@ -349,8 +349,8 @@ def power(x: Any, y: Any, /) -> Any:
     >>> jnp.power(2.0, jnp.array([-1, 4]))
     Array([ 0.5, 16. ], dtype=float32)
     """
-    if type(y) is int:
-        return integer_power(x, y)
+    if type(y) in (int, bool):
+        return integer_power(x, int(y))
     return array_power(x, y)
 
 

@@ -131,7 +131,7 @@ def _product(
     lead = tuple(range(-max(x_lead, y_lead), 0))
     x, x_labels = _with_lead(x, x_lead, y, y_lead)
     y, y_labels = _with_lead(y, y_lead, a, x_lead)
-    return paired(
+    product = paired(
         x,
         (*x_labels, *a_core),
         y,
@@ -140,6 +140,7 @@ def _product(
         precision,
         preferred,
     )
+    return product if preferred is None else cast(product, preferred)
 
 
 def _with_lead(x: Any, rank: int, other: Any, other_rank: int) -> tuple[Any, Labels]:
@@ -319,7 +320,8 @@ def _paired(
         if len(left) != 1:
             axes = f"axes {left} of the first are summed with axes {right} of the second"
         raise ShapeMismatchError(name, shapes, f"{axes}, so their sizes are equal")
-    return dot_general(x, y, ((left, right), ((), ())), precision, preferred)
+    product = dot_general(x, y, ((left, right), ((), ())), precision, preferred)
+    return product if preferred is None else cast(product, preferred)
 
 
 @fused(static=(*_how, "out_sharding"))
@@ -357,8 +359,7 @@ def dot(
         product = mul(x, y)
         return product if preferred is None else cast(product, preferred)
     inner = np.ndim(y) - 2 if np.ndim(y) > 1 else 0
-    product = _paired("dot", x, y, (np.ndim(x) - 1,), (inner,), precision, preferred)
-    return product if preferred is None else cast(product, preferred)
+    return _paired("dot", x, y, (np.ndim(x) - 1,), (inner,), precision, preferred)
 
 
 @fused(static=_how)

@@ -254,7 +254,8 @@ def diagflat(v: Any, k: int = 0) -> Any:
            [0, 0]], dtype=int32)
     """
     argument_aval("diagflat", v)
-    return _matrix_of(ravel(v), whole_number("diagflat", "k", k))
+    found = _matrix_of(ravel(v), whole_number("diagflat", "k", k))
+    return cast(found, dtype_of(found))
 
 
 def trace(

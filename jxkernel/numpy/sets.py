@@ -350,7 +350,8 @@ def setdiff1d(
         values, chosen = _distinct(values)
     first, second = _flat_pair("setdiff1d", values, ar2)
     found = _selected(values, chosen & ~_contained(first, second), size, fill_value)
-    return cast(found, values.dtype, values.aval.weak_type)
+    weak = values.aval.weak_type and values.dtype not in dtypes.COMPLEX
+    return cast(found, values.dtype, weak)
 
 
 @fused

@@ -22,27 +22,8 @@ CALLS = {
 }
 _SCALARS = {"int*": 1, "float*": 1.0, "complex*": 1j}
 
-_SCALED = {
-    ("int*",): "float32*",
-    ("float*",): "float32*",
-    ("complex*",): "complex64*",
-}
 DIFFERENT: dict[str, tuple[dict[tuple[str, ...], str], str]] = {
-    **dict.fromkeys(
-        ("deg2rad", "rad2deg", "log10", "sinc"),
-        (_SCALED, "a constant factor leaves the operand's weakness, as it does for log2"),
-    ),
-    "angle": ({("int*",): "float32*"}, "as for floats"),
-    "rint": ({("int*",): "float32*", ("complex*",): "complex64"}, "as floor and round of reals"),
-    "round": ({("bool",): "bool", ("complex*",): "complex64"}, "nothing is to be rounded"),
-    "logaddexp": (
-        {
-            ("complex*", "int32"): "complex64*",
-            ("complex*", "int*"): "complex64*",
-            ("complex*", "float*"): "complex64*",
-        },
-        "the weakness is that of the sum",
-    ),
+    "round": ({("bool",): "bool"}, "nothing is to be rounded"),
     "dot": ({("int8", "int*"): "int8", ("uint8", "int*"): "uint8"}, "a Python integer is weak"),
     "matmul": ({("int8", "int*"): "int8", ("uint8", "int*"): "uint8"}, "a Python integer is weak"),
 }

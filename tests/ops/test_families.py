@@ -87,9 +87,13 @@ def test_results_are_weak_only_when_all_operands_are(x: Any, weak: bool) -> None
     assert lax.select(True, x, 2.0).weak_type is weak
 
 
-def test_comparisons_and_parts_are_never_weak() -> None:
+def test_comparisons_are_never_weak_and_parts_are_as_weak_as_the_number() -> None:
     assert not lax.lt(1.0, 2.0).weak_type
-    assert not lax.real(1.0 + 2j).weak_type
+    for part in (lax.real, lax.imag, lax.abs):
+        assert part(1.0 + 2j).weak_type
+        assert not part(np.complex64(1)).weak_type
+    assert lax.conj(2.5).weak_type
+    assert lax.complex(1.0, 2.0).weak_type
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 import jxkernel.numpy as jnp
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.linalg.operands import from_lists
-from jxkernel.numpy.promotion import argument_aval, promote_inexact
+from jxkernel.numpy.promotion import argument_aval, cast, promote_inexact
 from jxkernel.ops.arguments import canonical_axis, whole_numbers
 
 __all__ = ["detrend"]
@@ -68,4 +68,5 @@ def detrend(
     breaks = sorted({0, size, *whole_numbers("detrend", "bp", bp)})
     if breaks[0] < 0 or breaks[-1] > size:
         raise ValueError(f"detrend got breaks {bp} outside a signal of {size} samples")
-    return _detrended(data, axis, type, tuple(breaks))
+    found = _detrended(data, axis, type, tuple(breaks))
+    return cast(found, found.dtype, aval.weak_type and type == "linear")

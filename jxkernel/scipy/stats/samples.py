@@ -83,6 +83,8 @@ def mode(
         return ModeResult(empty, jnp.zeros_like(empty))
     values, counts = vmap(_most_frequent)(rows)
     shape = kept if keepdims else rest
+    if a.dtype in dtypes.COMPLEX:
+        values = values.astype(a.dtype)
     return ModeResult(values.reshape(shape), counts.reshape(shape))
 
 
