@@ -580,8 +580,8 @@ def angle(z: Any, deg: bool = False) -> Any:
     if aval.dtype in dtypes.INEXACT and (aval.ndim or aval.dtype in dtypes.COMPLEX):
         z = cast(z, aval.dtype, aval.weak_type)
     else:
-        # Integers, and real numbers, are taken as floats of the default dtype.
-        z = cast(z, ruled_dtype("angle", lambda _: dtypes.default_float_dtype(), aval.dtype))
+        # Of integers, and of real numbers, the angle is strongly typed.
+        z = cast(z, ruled_dtype("angle", inexact_dtype, aval.dtype))
     result = trigonometric.atan2(_imag(z), _real(z))
     return mul(result, 180 / pi) if deg else result
 
