@@ -35,9 +35,9 @@ def ravel_pytree(pytree: Any) -> tuple[Any, "Unravel"]:
     >>> from jxkernel.flatten_util import ravel_pytree
     >>> flat, unravel = ravel_pytree({"a": 1.0, "b": (2.0, 3.0)})
     >>> flat
-    Array([1., 2., 3.], dtype=float32)
+    Array([1., 2., 3.], dtype=float32, weak_type=True)
     >>> unravel(2 * flat)["b"]
-    (Array(4., dtype=float32), Array(6., dtype=float32))
+    (Array(4., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
     """
     leaves, structure = tree.flatten(pytree)
     given = leaf_avals("ravel_pytree", "pytree", leaves, structure)
