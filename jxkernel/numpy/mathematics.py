@@ -149,8 +149,6 @@ log1p = unary_function(
 
 
 def _log_of_base(base: float, *, weakly: bool) -> Any:
-    """Return the logarithm to a base; ``weakly`` says whether it is as weak as its operand."""
-
     def logarithm(x: Any) -> Any:
         y, scale, weak = exponential.log(x), 1 / natural_log(base), abstractify(x).weak_type
         if dtype_of(x) not in dtypes.COMPLEX:
@@ -521,21 +519,14 @@ around = round
 
 
 def _real(x: Any) -> Any:
-    aval = abstractify(x)
-    if aval.dtype not in dtypes.COMPLEX:
-        return x
-    part = real_part(x)
-    return cast(part, dtype_of(part), aval.weak_type)
+    return real_part(x) if dtype_of(x) in dtypes.COMPLEX else x
 
 
 def _imag(x: Any) -> Any:
     aval = abstractify(x)
-    if aval.dtype not in dtypes.COMPLEX:
-        return cast(
-            broadcast_in_dim(aval.dtype.type(0), aval.shape, ()), aval.dtype, aval.weak_type
-        )
-    part = imaginary_part(x)
-    return cast(part, dtype_of(part), aval.weak_type)
+    if aval.dtype in dtypes.COMPLEX:
+        return imaginary_part(x)
+    return cast(broadcast_in_dim(aval.dtype.type(0), aval.shape, ()), aval.dtype, aval.weak_type)
 
 
 def _conj(x: Any) -> Any:
@@ -577,11 +568,9 @@ def angle(z: Any, deg: bool = False) -> Any:
     Array([  0.,  90., 180.], dtype=float32)
     """
     aval = argument_aval("angle", z)
-    if aval.dtype in dtypes.INEXACT and (aval.ndim or aval.dtype in dtypes.COMPLEX):
-        z = cast(z, aval.dtype, aval.weak_type)
-    else:
-        # Of integers, and of real numbers, the angle is strongly typed.
-        z = cast(z, ruled_dtype("angle", inexact_dtype, aval.dtype))
+    # Of integers, and of real numbers, the angle is strongly typed.
+    weak = aval.dtype in dtypes.COMPLEX or (aval.dtype in dtypes.FLOATING and aval.ndim > 0)
+    z = cast(z, ruled_dtype("angle", inexact_dtype, aval.dtype), weak and aval.weak_type)
     result = trigonometric.atan2(_imag(z), _real(z))
     return mul(result, 180 / pi) if deg else result
 
