@@ -119,13 +119,16 @@ def settle_carry(
     while True:
         after = results(current)
         settled = [yielding(a, b) for a, b in zip(current, after, strict=True)]
-        for leaf, aval in enumerate(settled):
-            if aval is None:
-                path = body.path(tree.leaf_paths(structure)[leaf])
-                raise _type_error(body.loop, path, current[leaf], after[leaf])
-        if settled == current:
-            return current
-        current = [aval for aval in settled if aval is not None]
+        # What does not fit may fit once another leaf, which it is made of, has another type.
+        nearer = [new or old for new, old in zip(settled, current, strict=True)]
+        if nearer == current:
+            break
+        current = nearer
+    for leaf, aval in enumerate(settled):
+        if aval is None:
+            path = body.path(tree.leaf_paths(structure)[leaf])
+            raise _type_error(body.loop, path, current[leaf], after[leaf])
+    return current
 
 
 def _type_error(loop: str, path: str, before: ShapedArray, after: ShapedArray) -> CarryTypeError:

@@ -85,7 +85,7 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
     Array([6.  , 0.25], dtype=float32)
     """
     exponent = argument_aval("ldexp", x2, 1)
-    if exponent.dtype not in dtypes.INTEGRAL:
+    if exponent.dtype not in dtypes.INTEGRAL and exponent.dtype != np.bool_:
         raise TypeError(f"ldexp takes integers as exponents, got dtype {exponent.dtype.name}")
     (x,) = promote_inexact("ldexp", x1)
     refuse_complex("ldexp", dtype_of(x))

@@ -281,7 +281,11 @@ def positions_of(name: str, a: Any, size: int | None, fill_value: Any) -> tuple[
     flat, count = _found(a, whole_number("nonzero", "size", size))
     places = unravel(flat, aval.shape)
     beyond = arange(size) >= count
-    fills = fill_value if isinstance(fill_value, tuple) else (fill_value or 0,) * aval.ndim
+    fills = (
+        fill_value
+        if isinstance(fill_value, tuple)
+        else ((0 if fill_value is None else fill_value,) * aval.ndim)
+    )
     return tuple(
         _where_beyond(beyond, fill, place) for fill, place in zip(fills, places, strict=True)
     )

@@ -19,6 +19,7 @@ __all__ = [
     "call_gpu",
     "call_lapack",
     "check_matrix_dtype",
+    "has_kernel",
     "nan_where_failed",
     "on_gpu",
     "real_dtype",
@@ -55,12 +56,18 @@ def real_dtype(dtype: Any) -> Any:
     return np.zeros((), dtype).real.dtype
 
 
-def check_matrix_dtype(name: str, aval: ShapedArray) -> None:
-    """Raise a TypeError unless there is a kernel for arrays of this dtype."""
-    if aval.dtype.name not in _PREFIXES:
+def check_matrix_dtype(name: str, aval: ShapedArray, also: Sequence[str] = ()) -> None:
+    """Raise a TypeError unless there is a kernel for arrays of this dtype, or it is one of more."""
+    taken = (*_PREFIXES, *also)
+    if aval.dtype.name not in taken:
         raise TypeError(
-            f"{name} does not accept dtype {aval.dtype.name}: it takes {', '.join(_PREFIXES)}"
+            f"{name} does not accept dtype {aval.dtype.name}: it takes {', '.join(taken)}"
         )
+
+
+def has_kernel(dtype: Any) -> bool:
+    """Whether LAPACK has kernels for a dtype."""
+    return dtype.name in _PREFIXES
 
 
 def is_complex_dtype(dtype: Any) -> bool:

@@ -19,6 +19,7 @@ from jxkernel.ops.lapack_lowering import (
     Argument,
     call_lapack,
     check_matrix_dtype,
+    has_kernel,
     nan_where_failed,
 )
 from jxkernel.ops.matrix import (
@@ -46,9 +47,11 @@ __all__ = [
 _INT = np.dtype(np.int32)
 
 
-def check_matrices(name: str, aval: ShapedArray, *, square: bool = False) -> None:
-    """Raise unless an operand is a stack of (square) matrices of a dtype that kernels take."""
-    check_matrix_dtype(name, aval)
+def check_matrices(
+    name: str, aval: ShapedArray, *, square: bool = False, also: Sequence[str] = ()
+) -> None:
+    """Raise unless an operand is a stack of (square) matrices of a dtype that is taken."""
+    check_matrix_dtype(name, aval, also)
     if aval.ndim < 2 or (square and aval.shape[-1] != aval.shape[-2]):
         kind = "square matrices" if square else "matrices"
         raise ShapeError(f"{name} got shape {aval.shape}: its last two axes form {kind}")
@@ -105,7 +108,8 @@ def triangular_solve(
       TypeError: the dtypes differ or have no kernel.
       ValueError: ``a`` is not square, or shapes do not fit.
 
-    Linear in b.  LAPACK ``trsm`` on CPUs, StableHLO ``triangular_solve`` elsewhere.
+    Linear in b.  LAPACK ``trsm`` on CPUs, StableHLO ``triangular_solve`` elsewhere and for floats
+    of 16 bits.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> a, b = jnp.array([[2.0, 0.0], [1.0, 4.0]]), jnp.array([[6.0], [11.0]])
@@ -132,7 +136,7 @@ def triangular_solve(
 def _triangular_solve_abstract_eval(
     a: ShapedArray, b: ShapedArray, *, left_side: bool, **params: Any
 ) -> ShapedArray:
-    check_matrices("triangular_solve", a, square=True)
+    check_matrices("triangular_solve", a, square=True, also=("float16", "bfloat16"))
     same_dtype("triangular_solve", (a, b))
     side = -2 if left_side else -1
     if b.ndim != a.ndim or b.shape[:-2] != a.shape[:-2] or b.shape[side] != a.shape[-1]:
@@ -161,7 +165,7 @@ def _triangular_solve_lower(
         return b
     if conjugate_a and not transpose_a:
         a, conjugate_a = _conjugate(context, a, aval), False
-    if context.module.platform == "cpu":
+    if context.module.platform == "cpu" and has_kernel(aval.dtype):
         operation = ord("N" if not transpose_a else "C" if conjugate_a else "T")
         config = ", ".join(
             f"{name} = {value} : ui8"

@@ -228,12 +228,15 @@ def randint(
 def _bound(x: Any) -> Any:
     """Return a bound as an integer; a Python one as wide as it needs."""
     if isinstance(x, int):
+        x = int(x)  # a boolean counts as a number
         # C++ narrows 64-bit NumPy numbers, so a bound past the default dtype becomes unsigned.
         most = int(dtypes.iinfo(dtypes.default_int_dtype()).max)
         return np.uint32(x) if most < x < 2**32 else x
     aval = argument_aval("random.randint", x)
     if aval.dtype in dtypes.FLOATING:
         return _bound(int(x)) if isinstance(x, float) else cast(x, dtypes.default_int_dtype())
+    if aval.dtype == np.bool_:
+        return cast(x, dtypes.default_int_dtype())
     if aval.dtype not in dtypes.INTEGRAL:
         raise TypeError(f"random.randint takes integer bounds, got dtype {aval.dtype.name}")
     return x

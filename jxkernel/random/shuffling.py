@@ -15,7 +15,7 @@ from jxkernel.numpy.creation import asarray, canonical_shape, placed
 from jxkernel.numpy.cumulation import cumsum
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.mathematics import log
-from jxkernel.numpy.promotion import argument_aval
+from jxkernel.numpy.promotion import argument_aval, promote_inexact
 from jxkernel.numpy.ranges import arange
 from jxkernel.numpy.sorting import searchsorted
 from jxkernel.numpy.taking import take, take_along_axis
@@ -143,7 +143,7 @@ def choice(
             f"random.choice cannot draw {number} of {size} elements without replacement"
         )
     if p is not None:
-        p = asarray(p)
+        (p,) = promote_inexact("random.choice", asarray(p))
         if p.shape != (size,):
             raise ValueError(f"random.choice needs p of shape {(size,)}, got {p.shape}")
     indices = _drawn_indices(key, size, counts, number, replace, p, mode)

@@ -233,6 +233,12 @@ BAD_CARRIES = [
 ]
 
 
+def test_a_number_takes_the_dtype_of_the_leaf_it_changes_places_with():
+    swapped = lax.while_loop(lambda c: c[0] < 3, lambda c: (c[1], c[0] + 1), (np.float16(1), 2.0))
+    assert [x.dtype.name for x in swapped] == ["float16", "float16"]
+    assert [x.item() for x in swapped] == [3.0, 3.0]
+
+
 @pytest.mark.parametrize(("init", "body", "path", "before", "after"), BAD_CARRIES)
 def test_a_carry_that_changes_is_named_with_both_types(init, body, path, before, after):
     with pytest.raises(CarryTypeError) as caught:

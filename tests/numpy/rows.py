@@ -138,6 +138,7 @@ BINARY = (
     row("power", X, 3),
     row("power", np.abs(X), I),
     row("ldexp", X, I),
+    row("ldexp", X, B),
     row("clip", X, -0.5, 0.5),
     row("clip", X, None, X[0]),
     row("isclose", N, N, equal_nan=True),

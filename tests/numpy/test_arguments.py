@@ -79,3 +79,8 @@ LISTS = {
 def test_lists_of_numbers_are_taken_by_a_few_functions(name):
     function, reference, args = LISTS[name]
     np.testing.assert_allclose(function(*args), reference(*args), rtol=1e-5)
+
+
+def test_what_fills_positions_may_be_traced() -> None:
+    found = jx.jit(lambda fill: jnp.nonzero(jnp.array([0, 3, 0]), size=3, fill_value=fill))(7)
+    assert found[0].tolist() == [1, 7, 7]

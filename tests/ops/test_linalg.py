@@ -138,6 +138,18 @@ def test_triangular_solve_of_a_vector():
     np.testing.assert_allclose(np.tril(a) @ np.asarray(x), b, rtol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_triangular_solve_takes_floats_of_16_bits(dtype):
+    a, b = jnp.array([[2.0, 0.0], [1.0, 4.0]], dtype), jnp.array([[6.0], [11.0]], dtype)
+
+    def solve(a, b):
+        return linalg.triangular_solve(a, b, left_side=True, lower=True)
+
+    assert solve(a, b).dtype == dtype
+    assert solve(a, b).tolist() == [[3.0], [2.0]]
+    assert jx.grad(lambda b: solve(a, b).sum())(b).tolist() == [[0.375], [0.25]]
+
+
 def test_examples_of_one_triangular_system_become_columns():
     a, b = np.eye(3, dtype=np.float32), np.ones((5, 3, 2), np.float32)
     solve = jx.vmap(lambda a, b: linalg.triangular_solve(a, b, left_side=True), in_axes=(None, 0))

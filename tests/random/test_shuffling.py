@@ -27,6 +27,12 @@ def test_a_permutation_holds_every_element_once(size):
     np.testing.assert_array_equal(np.sort(jx.random.permutation(KEY, size)), np.arange(size))
 
 
+def test_whole_numbers_are_probabilities_and_booleans_are_bounds():
+    picked = jx.random.choice(jx.random.key(0), 4, (5,), p=jnp.array([0, 0, 1, 0]))
+    assert picked.tolist() == [2] * 5
+    assert jx.random.randint(jx.random.key(0), (4,), False, True).tolist() == [0] * 4
+
+
 def test_independent_orders_differ_between_vectors():
     x = jnp.broadcast_to(jnp.arange(50), (4, 50))
     mixed = np.asarray(jx.random.permutation(KEY, x, axis=1, independent=True))

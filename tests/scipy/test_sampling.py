@@ -89,6 +89,12 @@ def test_codes_are_those_nearest() -> None:
         np.testing.assert_allclose(distances, wanted, rtol=1e-5, atol=1e-6)
 
 
+def test_codes_of_complex_vectors_are_nearest_by_modulus() -> None:
+    codes, distances = cluster.vq.vq(np.array([[1j, 2.0]]), np.array([[0.0, 5.0], [-2j, 2.0]]))
+    assert codes.tolist() == [1]
+    assert distances.tolist() == [3.0]
+
+
 @pytest.mark.parametrize(
     ("call", "kind", "message"),
     [

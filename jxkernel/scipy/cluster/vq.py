@@ -15,7 +15,7 @@ def _nearest(obs: Any, code_book: Any) -> Any:
     if obs.ndim == 1:
         obs, code_book = obs[:, None], code_book[:, None]
     apart = obs[:, None, :] - code_book
-    distances = jnp.sqrt((apart * apart).sum(-1))
+    distances = jnp.sqrt((apart * jnp.conj(apart)).real.sum(-1))
     return jnp.argmin(distances, -1), distances.min(-1)
 
 
