@@ -68,6 +68,7 @@ def test_an_error_shows_the_line_and_the_rewrite(terminal: Terminal) -> None:
 
 def test_views_are_text(terminal: Terminal) -> None:
     assert "= sin x" in terminal.run("%jaxpr jnp.sin(x)")
+    terminal.run("%%jit", "jnp.cos(x).sum()")
     assert "first call of cell_" in terminal.run("%jx ledger")
     assert "%jx why NAME" in terminal.run("%jx")
 
