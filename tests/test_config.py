@@ -434,6 +434,7 @@ def test_the_logging_level_writes_to_stderr_from_that_level_on() -> None:
         "jx.jit(lambda x: x + 2)(1.0)\n"
         "logging.getLogger('jxkernel').info('heard')\n"
         "jx.config.update('jax_logging_level', None)\n"
+        "assert logging.getLogger('jxkernel').level == logging.NOTSET\n"
         "logging.getLogger('jxkernel').info('unheard')\n"
     )
     command = [sys.executable, "-c", code]

@@ -33,8 +33,7 @@ def _log_at_level() -> None:
     level = logging_level.value
     while _HANDLERS:
         _LOGGER.removeHandler(_HANDLERS.pop())
-    if level is not None:
-        _LOGGER.setLevel(level)
+    _LOGGER.setLevel(level or "NOTSET")
     if level not in (None, "NOTSET"):
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter(_FORMAT))
