@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from jxkernel.numpy.floating_parts import *  # noqa: F403
     from jxkernel.numpy.functional import *  # noqa: F403
     from jxkernel.numpy.grids import *  # noqa: F403
+    from jxkernel.numpy.histograms import *  # noqa: F403
     from jxkernel.numpy.inserting import *  # noqa: F403
     from jxkernel.numpy.nan_reductions import *  # noqa: F403
     from jxkernel.numpy.padding import *  # noqa: F403
@@ -96,6 +97,7 @@ _LATE_NAMES = {
         "c_ fromfunction index_exp indices ix_ meshgrid mgrid ogrid r_ ravel_multi_index s_ "
         "unravel_index"
     ),
+    "histograms": "bincount digitize histogram histogram2d histogram_bin_edges histogramdd",
     "inserting": "delete insert",
     "nan_reductions": "nanargmax nanargmin nanmax nanmean nanmin nanprod nanstd nansum nanvar",
     "padding": "pad",
@@ -109,10 +111,7 @@ _LATE_NAMES = {
         "unique_inverse unique_values"
     ),
     "sorting": "argpartition argsort lexsort partition searchsorted sort sort_complex",
-    "statistics": (
-        "average bincount corrcoef cov digitize histogram histogram2d histogram_bin_edges "
-        "histogramdd interp"
-    ),
+    "statistics": "average corrcoef cov interp",
     "summation": "einsum einsum_path",
     "windows": "bartlett blackman hamming hanning kaiser",
 }
