@@ -12,7 +12,7 @@ from jxkernel.api.carry import LoopBody, check_carry_structure, convert_to, conv
 from jxkernel.api.traced import TracedFunction, check_callable, leaf_avals, trace_function
 from jxkernel.api.vectorize import vmap
 from jxkernel.config import disable_jit
-from jxkernel.core.avals import ShapedArray
+from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import Tracer, place_in_source
 from jxkernel.core.words import word_axes
@@ -20,8 +20,10 @@ from jxkernel.errors import ShardingTypeError
 from jxkernel.higher_order.programs import hoist
 from jxkernel.higher_order.scan import bind_scan
 from jxkernel.ops.arguments import canonical_axis
+from jxkernel.ops.associative import scan_associatively
+from jxkernel.ops.convert import convert_element_type
 from jxkernel.ops.joining import concatenate, stack
-from jxkernel.ops.shape import reshape, rev
+from jxkernel.ops.shape import reshape
 from jxkernel.ops.slicing import index_in_dim, slice_in_dim
 from jxkernel.sharding import PartitionSpec
 from jxkernel.transforms.batching import example_aval
@@ -299,33 +301,7 @@ def associative_scan(
     def combine(left: list[Any], right: list[Any]) -> list[Any]:
         return tree.leaves(fn(structure.unflatten(left), structure.unflatten(right)))
 
-    def part(xs: list[Any], start: int, stop: int | None, step: int = 1) -> list[Any]:
-        return [slice_in_dim(x, start, stop, step, a) for x, a in zip(xs, axes, strict=True)]
-
-    def running(xs: list[Any], size: int) -> list[Any]:
-        if size < 2:
-            return xs
-        even = size - size % 2
-        odds = running(combine(part(xs, 0, even, 2), part(xs, 1, even, 2)), size // 2)
-        first = part(xs, 0, 1)
-        if size > 2:
-            before = odds if size % 2 else part(odds, 0, -1)
-            evens = combine(before, part(xs, 2, None, 2))
-            first = [concatenate((a, b), p) for a, b, p in zip(first, evens, axes, strict=True)]
-        return [_interleave(a, b, p) for a, b, p in zip(first, odds, axes, strict=True)]
-
-    turned = [rev(x, (a,)) for x, a in zip(flat, axes, strict=True)] if reverse else flat
-    result = running(turned, sizes[0]) if sizes else []
-    back = [rev(x, (a,)) for x, a in zip(result, axes, strict=True)] if reverse else result
-    return structure.unflatten(back)
-
-
-def _interleave(evens: Any, odds: Any, axis: int) -> Any:
-    """Return the elements of two arrays in turn; the first may have one more."""
-    shape = list(np.shape(odds))
-    paired = slice_in_dim(evens, 0, shape[axis], 1, axis)
-    both = stack((paired, odds), axis + 1)
-    woven = reshape(both, (*shape[:axis], 2 * shape[axis], *shape[axis + 1 :]))
-    if np.shape(evens)[axis] == shape[axis]:
-        return woven
-    return concatenate((woven, slice_in_dim(evens, shape[axis], None, 1, axis)), axis)
+    scanned = scan_associatively(combine, flat, axes, reverse)
+    if sizes and sizes[0] > 1:  # what was combined is strongly typed
+        scanned = [convert_element_type(x, abstractify(x).dtype) for x in scanned]
+    return structure.unflatten(scanned)

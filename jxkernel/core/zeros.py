@@ -87,7 +87,8 @@ def scalar_like(value: Any, scalar: complex) -> Any:
     """Return a Python number as a scalar of exactly the dtype (and weakness) of ``value``."""
     aval = abstractify(value)
     if aval.weak_type:
-        return _python_kind(aval.dtype)(scalar)
+        kind = _python_kind(aval.dtype)
+        return kind(dtypes.coerce_scalar(scalar, aval.dtype) if type(scalar) is complex else scalar)
     return typed_scalar(aval.dtype, scalar)
 
 

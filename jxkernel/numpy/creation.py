@@ -392,6 +392,16 @@ def _filled(value: Any, shape: tuple[int, ...], dtype: Any, weak_type: bool) -> 
     return broadcast_to_shape(cast(value, dtype, weak_type), shape)
 
 
+def _check_fill(value: Any, dtype: Any) -> None:
+    """Refuse a Python complex number for a real dtype.
+
+    Raises:
+      TypeError: it is one.
+    """
+    if type(value) is complex:
+        dtypes.coerce_scalar(value, dtype)
+
+
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """Return an array of zeros.
 
@@ -461,6 +471,7 @@ def full(
     """
     aval = argument_aval("full", fill_value, 1)
     found = aval.dtype if dtype is None else user_dtype(dtype, "full", fill_value)
+    _check_fill(fill_value, found)
     weak = dtype is None and aval.weak_type
     return placed(
         "full",
@@ -507,6 +518,7 @@ def full_like(
     """
     found, sizes, weak = _like("full_like", a, dtype, shape)
     warn_of_imaginary_parts("full_like", [argument_aval("full_like", fill_value, 1)], found)
+    _check_fill(fill_value, found)
     result = _filled(fill_value, sizes, found, weak and not np.ndim(fill_value))
     return placed_like("full_like", result, a, device, out_sharding, shape)
 

@@ -5,7 +5,12 @@ from typing import Any
 from jxkernel import dtypes
 from jxkernel.api.looping import while_loop
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, promote_operands
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    broadcast_to_shape,
+    promote_operands,
+    promote_strongly,
+)
 from jxkernel.ops.arithmetic import div, mul, rem
 from jxkernel.ops.compare import eq, ne
 from jxkernel.ops.complex import abs as absolute_value
@@ -22,7 +27,7 @@ def _integers(name: str, x1: Any, x2: Any) -> tuple[Any, Any]:
     Raises:
       ValueError: they are no integers; a boolean beside an integer counts as one.
     """
-    first, second = promote_operands(name, x1, x2)
+    first, second = promote_operands(name, *promote_strongly(name, x1, x2))
     if argument_aval(name, first).dtype not in dtypes.INTEGRAL:
         given = [argument_aval(name, x, place).dtype.name for place, x in enumerate((x1, x2))]
         raise ValueError(

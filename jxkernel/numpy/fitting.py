@@ -14,7 +14,13 @@ from jxkernel.numpy.cumulation import cumsum
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.joining import concatenate
 from jxkernel.numpy.matrices import diag, vander
-from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype, promote_inexact
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    cast,
+    dtype_of,
+    inexact_dtype,
+    promote_inexact,
+)
 from jxkernel.numpy.rolling import roll
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.sorting import argsort
@@ -210,10 +216,14 @@ def _check_points(x: Any, y: Any, w: Any) -> None:
 @fused(static=("order",), name="polyfit")
 def _fit(x: Any, y: Any, w: Any, rcond: Any, *, order: int) -> tuple[Any, ...]:
     """Return coefficients, squared residuals, rank, singular values, and the inverse of VᵀV."""
-    places, values = promote_inexact("polyfit", x, y)
+    given = (x, y) if w is None else (x, y, w)
+    given = promote_inexact("polyfit", *given)
+    if dtype_of(given[0]).itemsize < 4:  # singular values are found in 32 bits or more
+        given = [cast(part, np.dtype(np.float32)) for part in given]
+    places, values, *weighed = given
     powers = vander(places, order + 1)
     if w is not None:
-        weights = cast(w, powers.dtype)
+        weights = weighed[0]
         powers = powers * weights[:, None]
         values = values * (weights[:, None] if values.ndim > 1 else weights)
     # Columns of length one, so that the threshold for singular values means the same for each.

@@ -4,13 +4,24 @@ from typing import Any
 
 import numpy as np
 
+from jxkernel import dtypes
 from jxkernel.core.trace import is_unknown
 from jxkernel.errors import ShapeMismatchError
+from jxkernel.numpy.arithmetic import clip
 from jxkernel.numpy.creation import asarray, ones_like
+from jxkernel.numpy.cumulation import cumsum
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast, check_arguments
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    broadcast_to_shape,
+    cast,
+    check_arguments,
+    dtype_of,
+)
 from jxkernel.numpy.ranges import arange
+from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import moveaxis, ravel, reshape
+from jxkernel.numpy.sorting import argsort
 from jxkernel.numpy.taking import known_now, positions_of, take
 from jxkernel.numpy.updating import IndexUpdater
 from jxkernel.ops.arguments import canonical_axis
@@ -65,7 +76,7 @@ def _places(name: str, obj: Any, size: int) -> Any:
                 f"{name} got obj={obj!r:.100}: the bounds of a slice are whole numbers"
             ) from None
         return obj
-    places = np.asarray(known_now(name, obj))
+    places = np.asarray(known_now(name, obj, None))
     if not places.size:
         return places.astype(np.int64)
     if places.dtype.kind not in "iub":
@@ -103,11 +114,13 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 
     Args:
       arr: an array.
-      obj: an integer, a slice, an array of integers, or a mask; known now.
+      obj: an integer, a slice, an array of integers, or a mask; integers may be traced, and then
+        those out of bounds count as the nearest bound.
       values: what to put in; it broadcasts.
       axis: the axis; None for the flattened array.
 
     Raises:
+      ConcretizationTypeError: a mask is traced.
       IndexError: a position is out of bounds, or a mask does not fit.
       ShapeMismatchError: the values do not broadcast to the parts put in.
 
@@ -118,20 +131,38 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     arr, axis = (ravel(arr), 0) if axis is None else (asarray(arr), axis)
     axis = canonical_axis("insert", axis, arr.ndim)
     size = arr.shape[axis]
-    place = _places("insert", obj, size)
-    # NumPy itself says where each old and new part goes.
-    count = 1 if isinstance(place, np.ndarray) and place.ndim == 0 else None
+    traced = is_unknown(obj) and dtype_of(obj) in dtypes.INTEGRAL
+    place = obj if traced else _places("insert", obj, size)
     values = cast(asarray(values, arr.dtype), arr.dtype, arr.aval.weak_type)
-    if count is None:
-        wanted = len(range(size)[place]) if isinstance(place, slice) else place.size
-        lead = _fitted(values, values.shape, arr.shape, axis, wanted)
-    else:
-        moved = values if values.ndim == 0 else _moved_front(values, axis, arr.ndim)
-        wanted = moved.shape[axis] if moved.ndim == arr.ndim else 1
-        lead = _fitted(moved, values.shape, arr.shape, axis, wanted)
-    source = np.insert(np.arange(size), place, np.arange(size, size + wanted))
+    given = values.shape
+    wanted = len(range(size)[place]) if isinstance(place, slice) else place.size
+    if wanted == 1 and values.ndim:  # at one place there may go several parts
+        values = reshape(values, (1,) * (arr.ndim - values.ndim) + given)
+        if not isinstance(place, slice) and not place.ndim:
+            values = moveaxis(values, 0, axis)  # as NumPy reads values for an integer
+        wanted = values.shape[axis]
+    lead = _fitted(values, given, arr.shape, axis, wanted)
+    if traced:
+        source = _sources(place, size, wanted)
+    else:  # NumPy itself says where each old and new part goes
+        source = np.insert(np.arange(size), place, np.arange(size, size + wanted))
     both = joined([arr, lead], axis)
     return take(both, source, axis, mode="promise_in_bounds")
+
+
+@fused(static=("size", "count"), name="insert")
+def _sources(places: Any, size: int, count: int) -> Any:
+    """Return for each part of the result its place among the old parts and, after them, the new.
+
+    Of new parts at one place the earlier comes first, and each moves the later ones on by one.
+    """
+    places = clip(where(places < 0, places + size, places), 0, size)
+    places = broadcast_to_shape(ravel(places), (count,))
+    order = argsort(places)
+    goals = places[order] + arange(count)
+    old = IndexUpdater(ones_like(arange(size + count), dtype=bool))[goals].set(False)
+    source = cumsum(old) - 1
+    return IndexUpdater(source)[goals].set(size + order)
 
 
 def _fitted(
@@ -145,9 +176,3 @@ def _fitted(
         raise ShapeMismatchError(
             "insert", [shape, given], f"values broadcast to shape {wanted}"
         ) from None
-
-
-def _moved_front(values: Any, axis: int, rank: int) -> Any:
-    """Return values for one position as NumPy reads them: their first axis is the axis's."""
-    values = reshape(values, (1,) * (rank - values.ndim) + values.shape)
-    return moveaxis(values, 0, axis)

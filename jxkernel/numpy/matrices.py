@@ -182,7 +182,7 @@ def _diagonal(a: Any, offset: int, axis1: int, axis2: int) -> Any:
     if not count:
         return broadcast_in_dim(scalar_of(dtype_of(a), 0), (*lead, 0), ())
     found = gather(a, vectors, numbers, (*lead, 1, 1), mode="promise_in_bounds")
-    return cast(found, dtype_of(a))
+    return cast(found, dtype_of(a), argument_aval("diagonal", a).weak_type and offset != 0)
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:

@@ -186,7 +186,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     if order < 0:
         raise ValueError(f"polyint got m={order}: it is not negative")
     p = _vector("polyint", p)
-    constants = ravel(asarray(0 if k is None else k))
+    constants = zeros(order, p.dtype) if k is None else ravel(asarray(k))
     if constants.size == 1 and order != 1:
         constants = constants * ones(order, constants.dtype)
     if constants.size != order:

@@ -112,7 +112,8 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bo
 def _all_equal(a: Any, b: Any, equal_nan: bool) -> Any:
     x, y = promote_inexact("array_equal", a, b) if equal_nan else (a, b)
     same = x == y
-    return (same | (isnan(x) & isnan(y)) if equal_nan else same).all()
+    same = same | (isnan(x) & isnan(y)) if equal_nan else same
+    return reduce_and(same, tuple(range(np.ndim(same))))
 
 
 @fused

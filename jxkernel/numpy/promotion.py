@@ -117,6 +117,8 @@ def _cast_scalar(x: Any, dtype: Any, weak_type: bool) -> Any:
         # As if it were an array of the default integer dtype: what fits that one wraps.
         scalar = dtypes.coerce_scalar(x, dtypes.default_int_dtype()).astype(dtype)[()]
     elif type(x) in dtypes.python_scalar_dtypes:
+        if isinstance(x, complex) and dtype not in dtypes.COMPLEX:
+            x = x.real  # as an array would
         scalar = dtypes.coerce_scalar(x, dtype)[()]
     else:
         scalar = np.asarray(x).astype(dtype)[()]

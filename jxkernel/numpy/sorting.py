@@ -195,14 +195,14 @@ def partition(a: Any, kth: int, axis: int = -1) -> Any:
 
 
 def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
-    """Return the positions that partition an array; see ``partition``.
+    """Return the positions that partition an array, as int32; see ``partition``.
 
     >>> jnp.argpartition(jnp.array([7, 1, 5]), 0)[0]
     Array(1, dtype=int32)
     """
     _check_rank("argpartition", a, kth, axis)
     positions = argsort(a, axis)
-    return cast(positions, positions.dtype, argument_aval("argpartition", a).weak_type)
+    return cast(positions, np.dtype(np.int32), argument_aval("argpartition", a).weak_type)
 
 
 def _check_rank(name: str, a: Any, kth: int, axis: int) -> None:

@@ -305,8 +305,13 @@ def unravel(flat: Any, shape: tuple[int, ...]) -> list[Any]:
     return places
 
 
-def known_now(name: str, a: Any) -> Any:
+def known_now(name: str, a: Any, length: str | None = "size") -> Any:
     """Return an array's data now.
+
+    Args:
+      name: the function that needs it.
+      a: the array.
+      length: the argument of the function that would make it unneeded, if there is one.
 
     Raises:
       ConcretizationTypeError: it is traced.
@@ -314,9 +319,9 @@ def known_now(name: str, a: Any) -> Any:
     if is_unknown(a):
         raise ConcretizationTypeError(
             a.describe_type(),
-            f"{name} without size=",
+            f"{name} without {length}=" if length else name,
             origin=a.owner.describe(a),
-            instead=(f"give the length: jnp.{name}(..., size=n, fill_value=...)",),
+            instead=(f"give the length: jnp.{name}(..., {length}=n)",) if length else (),
         )
     return value_of(a) if isinstance(a, ArrayImpl) else np.asarray(a)
 
@@ -482,7 +487,7 @@ def repeat(
             axis,
             whole_number("repeat", "total_repeat_length", total_repeat_length),
         )
-    counts = np.ravel(known_now("repeat", repeats))
+    counts = np.ravel(known_now("repeat", repeats, "total_repeat_length"))
     if counts.size and counts.dtype.kind not in "iub":
         raise TypeError(f"repeat got repeats={repeats!r:.100}: it takes whole numbers")
     if counts.size and counts.min() < 0:

@@ -2,22 +2,17 @@
 
 A composition, not a primitive: its derivative, batching and lowering are those of the operations
 it is made of.  Combine neighbours in pairs; scan the half as many pairs; that gives the results
-at odd positions, and one more combination each those at even positions (Blelloch 1990).  What
-users call is ``jxkernel.lax.associative_scan``; this serves derivative rules.
+at odd positions, and one more combination each those at even positions (Blelloch 1990).  It
+serves derivative rules, and ``jxkernel.lax.associative_scan`` is made of it.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from jxkernel.core.avals import abstractify, shape_of
-from jxkernel.core.zeros import typed_scalar
-from jxkernel.ops.arithmetic import add
-from jxkernel.ops.bits import bitwise_or
-from jxkernel.ops.joining import concatenate
-from jxkernel.ops.shape import rev
-from jxkernel.ops.slicing import pad, slice_in_dim
+from jxkernel.core.avals import shape_of
+from jxkernel.ops.joining import concatenate, stack
+from jxkernel.ops.shape import reshape, rev
+from jxkernel.ops.slicing import slice_in_dim
 
 __all__ = ["scan_associatively"]
 
@@ -25,57 +20,53 @@ Combination = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
 
 
 def scan_associatively(
-    combine: Combination, elems: Sequence[Any], axis: int, reverse: bool = False
+    combine: Combination, elems: Sequence[Any], axes: Sequence[int], reverse: bool = False
 ) -> list[Any]:
     """Return the combinations of all elements up to each position along an axis.
 
     Args:
-      combine: joins two lists of slices, each with any number of positions along ``axis``; it is
+      combine: joins two lists of slices, each with any number of positions along its axis; it is
         associative.
-      elems: arrays of one size along ``axis``.
-      axis: the axis.
+      elems: arrays, all of one size along their axis.
+      axes: the axis of each.
       reverse: whether to accumulate from the end; later positions are then the first argument.
     """
-    if not reverse:
-        return _scan(combine, list(elems), axis)
-    turned = [rev(x, (axis,)) for x in elems]
-    return [rev(y, (axis,)) for y in _scan(combine, turned, axis)]
+    if not elems or not reverse:
+        return _scan(combine, list(elems), axes)
+    turned = [rev(x, (axis,)) for x, axis in zip(elems, axes, strict=True)]
+    scanned = _scan(combine, turned, axes)
+    return [rev(y, (axis,)) for y, axis in zip(scanned, axes, strict=True)]
 
 
-def _scan(combine: Combination, elems: list[Any], axis: int) -> list[Any]:
-    size = shape_of(elems[0])[axis]
+def _scan(combine: Combination, elems: list[Any], axes: Sequence[int]) -> list[Any]:
+    size = shape_of(elems[0])[axes[0]] if elems else 0
     if size < 2:
         return elems
-    pairs = combine(
-        _every_other(elems, 0, size - 1, axis),
-        _every_other(elems, 1, size, axis),
-    )
-    odd = _scan(combine, list(pairs), axis)
-    before = _every(odd, 0, (size - 1) // 2, axis)
-    even = combine(before, _every_other(elems, 2, size, axis)) if size > 2 else before
-    first = _every(elems, 0, 1, axis)
-    return [
-        _interleaved(concatenate([start, later], axis) if size > 2 else start, other, axis)
-        for start, later, other in zip(first, even, odd, strict=True)
-    ]
+    even = size - size % 2
+    pairs = combine(_part(elems, axes, 0, even, 2), _part(elems, axes, 1, even, 2))
+    odds = _scan(combine, list(pairs), axes)
+    evens = _part(elems, axes, 0, 1)
+    if size > 2:
+        before = odds if size % 2 else _part(odds, axes, 0, -1)
+        later = combine(before, _part(elems, axes, 2, None, 2))
+        evens = [concatenate(pair, axis) for *pair, axis in zip(evens, later, axes, strict=True)]
+    return [_interleaved(*parts) for parts in zip(evens, odds, axes, strict=True)]
 
 
-def _every(elems: Sequence[Any], start: int, limit: int, axis: int) -> list[Any]:
-    return [slice_in_dim(x, start, limit, 1, axis) for x in elems]
+def _part(
+    elems: Sequence[Any], axes: Sequence[int], start: int, limit: int | None, stride: int = 1
+) -> list[Any]:
+    pairs = zip(elems, axes, strict=True)
+    return [slice_in_dim(x, start, limit, stride, axis) for x, axis in pairs]
 
 
-def _every_other(elems: Sequence[Any], start: int, limit: int, axis: int) -> list[Any]:
-    return [slice_in_dim(x, start, limit, 2, axis) for x in elems]
-
-
-def _interleaved(even: Any, odd: Any, axis: int) -> Any:
-    """Return an array whose even and odd positions are two arrays'."""
-    aval = abstractify(even)
-    n_even, n_odd = shape_of(even)[axis], shape_of(odd)[axis]
-    zero = typed_scalar(aval.dtype, 0)
-    config = [(0, 0, 0)] * aval.ndim
-    config[axis] = (0, int(n_even == n_odd), 1)
-    spread = pad(even, zero, config)
-    config[axis] = (1, int(n_even > n_odd), 1)
-    other = pad(odd, zero, config)
-    return bitwise_or(spread, other) if aval.dtype == np.bool_ else add(spread, other)
+def _interleaved(evens: Any, odds: Any, axis: int) -> Any:
+    """Return the elements of two arrays in turn; the first may have one more."""
+    shape = list(shape_of(odds))
+    size = shape[axis]
+    both = stack((slice_in_dim(evens, 0, size, 1, axis), odds), axis + 1)
+    shape[axis] = 2 * size
+    woven = reshape(both, shape)
+    if shape_of(evens)[axis] == size:
+        return woven
+    return concatenate((woven, slice_in_dim(evens, size, None, 1, axis)), axis)

@@ -301,6 +301,7 @@ def _apply(
     positions: tuple[int, ...],
     groups: Groups,
 ) -> Any:
+    x = convert_element_type(x, abstractify(x).dtype)  # what members agree on is strongly typed
     if positions:
         x = reduce(x, canonical_axes("a collective", positions, rank_of(x)))
     return bind(vary(x, names), names, groups) if names else x

@@ -156,8 +156,22 @@ def _dot_general_abstract_eval(
     weak = joint_weak_type((lhs, rhs))
     if preferred_element_type is not None:
         return ShapedArray(shape, preferred_element_type, weak)
-    dtype = lhs.dtype if lhs.dtype == rhs.dtype else dtypes.promote_types(lhs.dtype, rhs.dtype)
-    return ShapedArray(shape, dtype, weak)
+    return ShapedArray(shape, max(lhs.dtype, rhs.dtype, key=_precedence), weak)
+
+
+def _precedence(dtype: Any) -> tuple[Any, ...]:
+    """Return what orders dtypes where two meet: as in XLA, one of the two is the result's.
+
+    Complex before real, floating before whole, then range, width, and signed before unsigned.
+    """
+    inexact = dtype in dtypes.INEXACT
+    return (
+        dtype in dtypes.COMPLEX,
+        inexact,
+        dtypes.finfo(dtype).maxexp if inexact else 0,
+        dtype.itemsize,
+        dtype not in dtypes.UNSIGNED,
+    )
 
 
 @dot_general_p.def_lower

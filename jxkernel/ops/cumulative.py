@@ -15,7 +15,7 @@ from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
-from jxkernel.core.zeros import UndefinedPrimal, Zero, typed_scalar, zero_scalar
+from jxkernel.core.zeros import UndefinedPrimal, Zero, scalar_like, typed_scalar, zero_scalar
 from jxkernel.ops import divisions
 from jxkernel.ops.arguments import canonical_axis, operand_aval
 from jxkernel.ops.arithmetic import add, max, mul, neg, sub
@@ -179,7 +179,7 @@ def _cumprod_jvp(
 
     y = cumprod_p.bind(*primals, axis=axis, reverse=reverse)
     pair = [primals[0], tangents[0]]
-    return y, scan_associatively(combine, pair, axis, reverse)[1]
+    return y, scan_associatively(combine, pair, (axis, axis), reverse)[1]
 
 
 cumprod_p.define(transpose=NOT_LINEAR)
@@ -302,9 +302,9 @@ def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
         return _bind(cumlogsumexp_p, operand, axis, reverse)
     place = canonical_axis("cumlogsumexp", axis, rank_of(operand))
     # Beside nothing, so that the first has a principal imaginary part too.
-    each = _logaddexp(operand, typed_scalar(dtype, -np.inf))
+    each = _logaddexp(operand, scalar_like(operand, -np.inf))
     return scan_associatively(
-        lambda first, second: [_logaddexp(first[0], second[0])], [each], place, bool(reverse)
+        lambda first, second: [_logaddexp(first[0], second[0])], [each], (place,), bool(reverse)
     )[0]
 
 
@@ -324,7 +324,7 @@ def _cumlogsumexp_jvp(
     (x,), (t,) = primals, tangents
     # A first element of -inf has no weight of its own: its tangent is not the result's.
     t = select_n(eq(x, infinite), t, typed_scalar(abstractify(t).dtype, 0))
-    return y, scan_associatively(combine, [x, t], axis, reverse)[1]
+    return y, scan_associatively(combine, [x, t], (axis, axis), reverse)[1]
 
 
 def _logaddexp(a: Any, b: Any) -> Any:

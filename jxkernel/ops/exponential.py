@@ -403,8 +403,8 @@ def pow(x: Any, y: Any) -> Any:
     """Return x to the power y.
 
     Args:
-      x: an array of a floating or complex dtype.
-      y: an array of the same dtype or of an integer dtype.
+      x: an array of a floating or complex dtype, or a number.
+      y: an array of the same dtype or of an integer dtype, or a number.
 
     Raises:
       TypeError: the dtypes are others.
@@ -417,7 +417,7 @@ def pow(x: Any, y: Any) -> Any:
     >>> np.asarray(lax.pow(jnp.array([2.0, 9.0, 0.0]), jnp.array([5.0, 0.5, 0.0]))).round(3)
     array([32.,  3.,  1.], dtype=float32)
     """
-    if type(y) is int:
+    if type(y) is int or (type(x) in (float, complex) and abstractify(y).dtype in dtypes.INTEGRAL):
         return pow_p.bind(x, y)
     return bind_binary(pow_p, x, y)
 

@@ -11,7 +11,7 @@ import numpy as np
 import jxkernel.numpy as jnp
 from jxkernel import tree
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.promotion import argument_aval, inexact_dtype
+from jxkernel.numpy.promotion import promote_inexact
 
 __all__ = ["RegularGridInterpolator"]
 
@@ -94,8 +94,7 @@ class RegularGridInterpolator:
         self.bounds_error = bounds_error
         self.fill_value = fill_value
         self.grid = tuple(jnp.asarray(line) for line in points)
-        dtype = inexact_dtype(argument_aval("RegularGridInterpolator", values, 1).dtype)
-        self.values = jnp.asarray(values, dtype)
+        (self.values,) = promote_inexact("RegularGridInterpolator", jnp.asarray(values))
         sizes = tuple(line.size for line in self.grid)
         if any(line.ndim != 1 or line.size < 2 for line in self.grid):
             raise ValueError(

@@ -30,16 +30,11 @@ EVERY = [
 ]
 SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -2.5)
 
-_NARROW = ("bool", "int8", "int16", "int32", "uint8", "uint16", "uint32")
 _EIGHT_BITS = ("float8_e4m3fn", "float8_e5m2")
 _SAME = {dtype: dtype for dtype in DTYPES if "complex" not in dtype}
 _NO_COMPLEX = dict.fromkeys(("complex64", "complex128"), "!")
 
 DIFFERENT: dict[str, tuple[dict[str, str], str]] = {
-    **dict.fromkeys(
-        ("rint", "angle"),
-        (dict.fromkeys(_NARROW, "float32"), "an integer's float, as for other functions"),
-    ),
     **dict.fromkeys(("round", "around"), ({"bool": "bool"}, "nothing is to be rounded")),
     "kron": ({"bool": "bool"}, "as multiply"),
     "fix": (_SAME, "the reference has it no more, NumPy has"),

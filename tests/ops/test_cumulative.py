@@ -123,7 +123,7 @@ def test_associative_scan_keeps_order(size, reverse):
         expected["a"][:, place], expected["b"][:, place] = a, b
 
     def scanned(a, b):
-        return scan_associatively(compose, [a, b], 1, reverse)
+        return scan_associatively(compose, [a, b], (1, 1), reverse)
 
     check_all(scanned, [maps["a"], maps["b"]], derivatives=size == 3, vmap=size == 5)
     got = scanned(maps["a"], maps["b"])
@@ -133,7 +133,7 @@ def test_associative_scan_keeps_order(size, reverse):
 
 def test_associative_scan_of_booleans():
     x = np.array([True, False, True, True, False])
-    both = scan_associatively(lambda first, second: [mul(first[0], second[0])], [x], 0)
+    both = scan_associatively(lambda first, second: [mul(first[0], second[0])], [x], (0,))
     assert_close(both, [np.logical_and.accumulate(x)])
 
 

@@ -29,7 +29,6 @@ from jxkernel.ops.exponential import sqrt
 
 __all__ = ["cond", "matrix_norm", "matrix_rank", "norm", "vector_norm"]
 
-_INT32 = np.dtype(np.int32)
 _MATRIX_ORDERS = (None, "fro", "nuc", np.inf, -np.inf, 1, -1, 2, -2)
 
 
@@ -140,8 +139,11 @@ def norm(
 @fused(static=("axis", "keepdims", "ord"), name="vector_norm")
 def _vector_norm(x: Any, axis: tuple[int, ...] | None, keepdims: bool, ord: Any) -> Any:
     dtype = argument_aval("vector_norm", x).dtype
-    whole = dtype not in dtypes.INEXACT and ord in (1, np.inf, -np.inf)
-    y = asarray(x) if whole else inexact("vector_norm", x)[0]
+    if dtype in dtypes.INEXACT:
+        (y,) = inexact("vector_norm", x)
+    else:  # sums and extremes of whole numbers are whole, all else is of the default float dtype
+        whole = ord in (1, np.inf, -np.inf)
+        y = asarray(x) if whole else cast(asarray(x), dtypes.default_float_dtype())
     return _of_vectors("vector_norm", y, ord, reduced_axes("vector_norm", y, axis), keepdims)
 
 
@@ -248,7 +250,7 @@ def cond(x: Any, p: Any = None) -> Any:
 def _rank(x: Any, tolerance: Any, hermitian: bool, absolute: bool) -> Any:
     (y,) = inexact("matrix_rank", x)
     if np.ndim(y) < 2:
-        return cast(truth_of_any(y != 0), _INT32)
+        return cast(truth_of_any(y != 0), dtypes.default_int_dtype())
     check_matrices("matrix_rank", y, square=hermitian, argument="M")
     s = abs(eigvalsh(y)) if hermitian else svdvals(y)
     if tolerance is None:
@@ -256,7 +258,11 @@ def _rank(x: Any, tolerance: Any, hermitian: bool, absolute: bool) -> Any:
     bound = cast(tolerance, s.dtype)
     if not absolute:
         bound = bound * greatest(s, axis=-1, initial=0)
-    return total(s > (bound[..., None] if np.ndim(bound) else bound), axis=-1, dtype=_INT32)
+    return total(
+        s > (bound[..., None] if np.ndim(bound) else bound),
+        axis=-1,
+        dtype=dtypes.default_int_dtype(),
+    )
 
 
 def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:
@@ -270,7 +276,7 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
       tol: in place of ``rtol``, a bound that is not relative.
 
     Returns:
-      an int32 array of shape (...).
+      an array of shape (...) of the default integer dtype.
 
     Raises:
       TypeError: ``M`` is no array, or of a dtype without a kernel.

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jxkernel import dtypes
 from jxkernel.api.custom import custom_jvp
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy.creation import zeros
@@ -133,7 +134,7 @@ def _least_squares(a: Any, b: Any, rcond: Any) -> tuple[Any, Any, Any, Any]:
     s_dtype = np.zeros((), x.dtype).real.dtype
     if not m or not n:
         solution = zeros((n, np.shape(y)[1]), x.dtype)
-        rank = zeros((), np.int32)
+        rank = zeros((), dtypes.default_int_dtype())
         return solution, total(squared_modulus(y), axis=0), rank, zeros((0,), s_dtype)
     u, s, vh = svd(x, full_matrices=False)
     smallest = cast(rcond, s_dtype) * s[0]
@@ -142,7 +143,7 @@ def _least_squares(a: Any, b: Any, rcond: Any) -> tuple[Any, Any, Any, Any]:
     scaled = where(counted[:, None], matmul(adjoint(u), y) / cast(safe, x.dtype)[:, None], 0)
     solution = matmul(adjoint(vh), scaled)
     residuals = total(squared_modulus(y - matmul(x, solution)), axis=0)
-    return solution, residuals, total(counted, dtype=np.int32), s
+    return solution, residuals, total(counted, dtype=dtypes.default_int_dtype()), s
 
 
 def lstsq(
@@ -160,7 +161,7 @@ def lstsq(
 
     Returns:
       x of shape (n,) or (n, k), the sums of squared residuals of shape (k,) (k = 1 for a
-      vector), the rank as int32, and the singular values.
+      vector), the rank, and the singular values.
 
     Raises:
       TypeError: an operand is no array, or of a dtype without a kernel.

@@ -123,7 +123,7 @@ def _transforms(x: Any, window: Any, layout: _Layout, trend: _Trend, onesided: b
 def _frequencies(layout: _Layout, fs: Any, onesided: bool, dtype: Any) -> Any:
     count = layout.points
     places = np.fft.rfftfreq(count) if onesided else np.fft.fftfreq(count)
-    return jnp.asarray(places, dtype) * fs
+    return jnp.asarray(places, dtype) * jnp.asarray(fs, dtype)
 
 
 def _real_dtype(x: Any) -> Any:
@@ -177,7 +177,8 @@ def _cross(
     spectra = jnp.conj(first) * second
     if same:
         spectra = spectra.real
-    weight = fs * (taper * taper).sum() if scaling == "density" else taper.sum() ** 2
+    power = taper * taper
+    weight = jnp.asarray(fs, dtype) * power.sum() if scaling == "density" else taper.sum() ** 2
     spectra = spectra / weight
     if onesided:
         # The negative frequencies, left out, count too: all but zero and the highest have one.

@@ -11,7 +11,7 @@ from jxkernel import random, tree
 from jxkernel.nn import logsumexp
 from jxkernel.numpy.creation import canonical_shape
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.promotion import argument_aval, inexact_dtype
+from jxkernel.numpy.promotion import inexact_dtype, promote_inexact, result_dtype
 from jxkernel.ops.linalg_solve import cholesky, triangular_solve
 from jxkernel.scipy.special import ndtr
 
@@ -85,7 +85,8 @@ class gaussian_kde:
     """
 
     def __init__(self, dataset: Any, bw_method: Any = None, weights: Any = None) -> None:
-        dtype = inexact_dtype(argument_aval("gaussian_kde", dataset).dtype)
+        given = (dataset,) if weights is None else (dataset, jnp.asarray(weights))
+        dtype = inexact_dtype(result_dtype("gaussian_kde", given)[0])
         samples = jnp.atleast_2d(jnp.asarray(dataset, dtype))
         if samples.ndim > 2 or samples.shape[1] < 2:
             raise ValueError(
@@ -141,7 +142,7 @@ class gaussian_kde:
 
     def _points(self, points: Any) -> Any:
         """Return points as an array of shape (d, m)."""
-        found = jnp.atleast_2d(jnp.asarray(points, self.dataset.dtype))
+        found = jnp.atleast_2d(jnp.asarray(points))
         if found.shape[0] != self.d and found.shape == (1, self.d):
             found = found.T
         if found.shape[0] != self.d:
@@ -152,7 +153,8 @@ class gaussian_kde:
 
     def logpdf(self, x: Any) -> Any:
         """Return the logarithm of the density at points of shape (d, m)."""
-        return _log_density(self._points(x), self.dataset, self.weights, self.covariance)
+        given = (self._points(x), self.dataset, self.weights, self.covariance)
+        return _log_density(*promote_inexact("gaussian_kde", *given))
 
     def evaluate(self, points: Any) -> Any:
         """Return the density at points of shape (d, m)."""
