@@ -392,14 +392,15 @@ def _filled(value: Any, shape: tuple[int, ...], dtype: Any, weak_type: bool) -> 
     return broadcast_to_shape(cast(value, dtype, weak_type), shape)
 
 
-def _check_fill(value: Any, dtype: Any) -> None:
-    """Refuse a Python complex number for a real dtype.
+def _check_fill(name: str, value: Any, dtype: Any) -> None:
+    """Refuse a Python complex number for a real dtype; warn of a complex array for one.
 
     Raises:
-      TypeError: it is one.
+      TypeError: it is such a number.
     """
     if type(value) is complex:
         dtypes.coerce_scalar(value, dtype)
+    warn_of_imaginary_parts(name, [argument_aval(name, value, 1)], dtype)
 
 
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
@@ -470,8 +471,8 @@ def full(
            [1, 2]], dtype=int32)
     """
     aval = argument_aval("full", fill_value, 1)
-    found = aval.dtype if dtype is None else user_dtype(dtype, "full", fill_value)
-    _check_fill(fill_value, found)
+    found = aval.dtype if dtype is None else user_dtype(dtype, "full")
+    _check_fill("full", fill_value, found)
     weak = dtype is None and aval.weak_type
     return placed(
         "full",
@@ -517,8 +518,7 @@ def full_like(
     Array([7., 7.], dtype=float32)
     """
     found, sizes, weak = _like("full_like", a, dtype, shape)
-    warn_of_imaginary_parts("full_like", [argument_aval("full_like", fill_value, 1)], found)
-    _check_fill(fill_value, found)
+    _check_fill("full_like", fill_value, found)
     result = _filled(fill_value, sizes, found, weak and not np.ndim(fill_value))
     return placed_like("full_like", result, a, device, out_sharding, shape)
 

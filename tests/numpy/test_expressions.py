@@ -11,7 +11,7 @@ import pytest
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import lax
-from jxkernel.errors import ShapeError
+from jxkernel.errors import ConcretizationTypeError, ShapeError
 
 NAMES = {
     "Hashable": Hashable,
@@ -133,6 +133,25 @@ RESULTS = {
     "jnp.concatenate([jnp.ones(2)], dtype=int).dtype.name": "int32",
     "jnp.stack([jnp.ones(2)], dtype=complex).dtype.name": "complex64",
     "jnp.select([jnp.array([1, 0])], [1]).tolist()": [1, 0],
+    # Positions may be traced; of two parts at one place the earlier comes first.
+    "jx.jit(lambda i: jnp.insert(LINE, i, 9))(jnp.array([-1, 1, 1])).tolist()": [
+        *(0, 9, 9, 1, 2, 3, 9, 4)
+    ],
+    "jx.jit(lambda i: jnp.insert(LINE, i, jnp.array([7, 8, 9])))(jnp.array([5, 0, 5])).tolist()": [
+        *(8, 0, 1, 2, 3, 4, 7, 9)
+    ],
+    "jx.jit(lambda i: jnp.insert(LINE, i, jnp.array([7, 8])))(1).tolist()": [0, 7, 8, 1, 2, 3, 4],
+    "jx.vmap(lambda i: jnp.insert(LINE[:2], i, 9))(jnp.arange(2)).tolist()": [[9, 0, 1], [0, 9, 1]],
+    "jnp.insert(CUBE[0], np.array([1]), np.array([[8], [9]]), 0)[1:3, 0].tolist()": [8, 9],
+    "jx.jit(lambda: jnp.array_equal(1, 1))().item()": True,
+    "jx.jit(lambda: jnp.array_equiv(1, jnp.ones(2)))().item()": True,
+    "jnp.polyfit(LINE, LINE, 1, w=LINE * 1j).dtype.name": "complex64",
+    "jnp.polyfit(jnp.broadcast_to(1.0, (5,)), HALVES, 1).dtype.name": "float32",
+    "lax.pow(0.5, jnp.array([1, 2], 'uint8')).tolist()": [0.5, 0.25],
+    "jx.lax.dot(LINE.astype('uint8'), LINE).dtype.name": "int32",
+    "lax.dot(HALVES, HALVES.astype('bfloat16')).dtype.name": "bfloat16",
+    "jx.scipy.stats.gaussian_kde(HALVES.astype('float32'))(HALVES).dtype.name": "float32",
+    "jx.scipy.signal.welch(CUBE[0, 0], jnp.int32(2), nperseg=2)[0].dtype.name": "float32",
     # Counts and edges are in one dtype, that of values and weights; whole weights yield.
     "[x.dtype.name for x in jnp.histogram(HALVES, 2, weights=LINE)]": ["float16"] * 2,
     "[x.dtype.name for x in jnp.histogram(LINE, 2, weights=HALVES)]": ["float16"] * 2,
@@ -189,6 +208,10 @@ ERRORS = {
     "jnp.cov(CUBE[0], dtype=int)": ValueError,
     "jnp.cov(CUBE[0], fweights=jnp.ones(4))": TypeError,
     "jnp.cov(LINE, aweights=LINE * 1j)": TypeError,
+    "jnp.full(2, 1j, float)": TypeError,
+    "jnp.full_like(jnp.ones(2), 1j)": TypeError,
+    "lax.full_like(jnp.broadcast_to(1, (2,)), 1j)": TypeError,
+    "jx.jit(lambda mask: jnp.insert(LINE, mask, 9))(LINE > 2)": ConcretizationTypeError,
     "jnp.cov(CUBE[0], fweights=jnp.arange(3))": RuntimeError,
     "jnp.cov(CUBE[0], aweights=CUBE[0])": RuntimeError,
     "CUBE[[0, 1]]": TypeError,

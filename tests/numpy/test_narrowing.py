@@ -91,7 +91,7 @@ def test_a_dtype_of_64_bits_is_narrowed_with_a_warning(call: Callable[[], Any]) 
         ("cumulative_sum", lambda: jnp.cumulative_sum(Z, dtype=float)),
         ("concatenate", lambda: jnp.concatenate([X, Z], None, float)),
         ("stack", lambda: jnp.stack([X, Z], dtype=int)),
-        ("full", lambda: jnp.full(2, 1j, "float32")),
+        ("full", lambda: jnp.full(2, Z[0], "float32")),
         ("full_like", lambda: jnp.full_like(X, Z)),
         ("linspace", lambda: jnp.linspace(0, 1j, 3, dtype="float32")),
         ("astype", lambda: jnp.asarray(Z).astype(float)),
