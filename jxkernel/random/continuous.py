@@ -451,7 +451,7 @@ def pareto(
 
 
 def weibull_min(
-    key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None
+    key: Any, scale: Any, concentration: Any, shape: Any = None, dtype: Any = None
 ) -> Any:
     """Return random numbers of the Weibull distribution.
 
@@ -459,7 +459,7 @@ def weibull_min(
       key: a key.
       scale: the scale, positive.
       concentration: the exponent, positive.
-      shape: the result's shape.
+      shape: the result's shape; that of the parameters where not given.
       dtype: a floating dtype.
 
     >>> from jxkernel import random
@@ -507,8 +507,20 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
     return placed("random.maxwell", _draw_maxwell(key, shape, dtype), None, out_sharding)
 
 
-def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Any:
+def double_sided_maxwell(
+    key: Any, loc: Any, scale: Any, shape: Any = None, dtype: Any = None
+) -> Any:
     """Return ``loc`` plus or minus ``scale`` times numbers of ``maxwell``.
+
+    Args:
+      key: a key.
+      loc: the centre.
+      scale: the factor of the distances from it.
+      shape: the result's shape; that of the parameters where not given.
+      dtype: a floating dtype.
+
+    Raises:
+      ValueError: the dtype is not floating, or the parameters do not broadcast to the shape.
 
     >>> from jxkernel import random
     >>> random.double_sided_maxwell(random.key(1), 0.0, 2.0, (3,)).shape

@@ -65,7 +65,7 @@ def permutation(
       out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     Raises:
-      ValueError: the axis is out of range.
+      ValueError: the axis is out of range; a number stands for an array of one axis.
 
     Linear in ``x``.
 
@@ -76,6 +76,7 @@ def permutation(
     words, generator = checked_words("permutation", key)
     aval = argument_aval("random.permutation", x)
     rank = aval.ndim
+    axis = canonical_axis("random.permutation", axis, max(rank, 1))
     if not rank:
         return placed(
             "random.permutation",
@@ -83,7 +84,6 @@ def permutation(
             None,
             out_sharding,
         )
-    axis = canonical_axis("random.permutation", axis, rank)
     if isinstance(aval.dtype, ExtendedDType) and (independent or rank == 1):
         places = broadcasted_iota(np.int32, aval.shape, axis)
         order = _shuffled(words, places, generator.name, axis)

@@ -169,6 +169,15 @@ def test_shape_is_that_of_the_parameters_where_not_given() -> None:
     assert random.categorical(key, jnp.zeros((4, 3)), axis=0).shape == (3,)
 
 
+@pytest.mark.parametrize("draw", [random.weibull_min, random.double_sided_maxwell])
+def test_two_parameters_broadcast_to_the_shape_of_the_result(draw: Any) -> None:
+    key, column, row = random.key(0), jnp.array([[1.0], [2.0], [3.0]]), jnp.array([1.0, 2.0])
+    wanted = draw(key, jnp.tile(column, (1, 2)), jnp.tile(row, (3, 1)), (3, 2))
+    np.testing.assert_array_equal(draw(key, column, row), wanted)
+    np.testing.assert_array_equal(draw(key, column, row, (3, 2)), wanted)
+    assert draw(key, 1.0, 2.0).shape == ()
+
+
 def test_randint_bounds_may_lie_past_the_dtype() -> None:
     drawn = random.randint(random.key(0), (2000,), -1000, 1000, np.int8)
     assert (int(drawn.min()), int(drawn.max())) == (-128, 127)

@@ -51,6 +51,8 @@ def test_eager_jit_and_vmap_agree():
     ("call", "message"),
     [
         (lambda: jx.random.permutation(KEY, jnp.zeros((2, 3)), axis=2), "axis 2.*rank 2"),
+        (lambda: jx.random.permutation(KEY, 5, axis=1), "axis 1.*rank 1"),
+        (lambda: jx.random.permutation(KEY, 5, axis=-2), "axis -2.*rank 1"),
         (lambda: jx.random.choice(KEY, jnp.zeros((2, 3)), axis=2), "axis 2.*rank 2"),
         (lambda: jx.random.choice(KEY, 0, (2,)), "at least one element"),
         (lambda: jx.random.choice(KEY, 3, (4,), replace=False), "draw 4 of 3"),
