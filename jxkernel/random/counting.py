@@ -80,18 +80,16 @@ def poisson(
     )
 
 
-def _counts_dtype(name: str, dtype: Any, *parameters: Any) -> Any:
-    """Return a given floating dtype, else that of the parameters."""
-    if dtype is not None:
-        return float_dtype(name, dtype)
-    return inexact_dtype(result_dtype(f"random.{name}", parameters)[0])
+def _working_dtype(name: str, *parameters: Any) -> Any:
+    """Return the parameters' floating dtype, of 32 bits at least: float16 counts to 2048."""
+    own = inexact_dtype(result_dtype(f"random.{name}", parameters)[0])
+    return np.dtype(np.float32) if dtypes.itemsize_bits(own) < 32 else own
 
 
 @fused(static=("name", "shape", "dtype"), name="binomial")
 def _binomial(words: Any, n: Any, p: Any, name: str, shape: Shape, dtype: Any) -> Any:
-    wide = np.dtype(np.float32) if dtypes.itemsize_bits(dtype) < 32 else dtype
-    n, p = (broadcast_to_shape(cast(x, wide), shape) for x in (n, p))
-    return cast(binomial_numbers(words, name, n, p), dtype)
+    n, p = (broadcast_to_shape(cast(x, dtype), shape) for x in (n, p))
+    return binomial_numbers(words, name, n, p)
 
 
 def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
@@ -102,7 +100,8 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
       n: the numbers of trials, not negative.
       p: the probability of success; NaN results for n or p without meaning.
       shape: the result's shape; that of the parameters where not given.
-      dtype: a floating dtype; that of the parameters where not given.
+      dtype: a floating dtype; the default one where not given.  The numbers are drawn in the
+        parameters' dtype, of 32 bits at least.
 
     Raises:
       ValueError: the dtype is not floating, or the parameters do not broadcast to the shape.
@@ -116,7 +115,8 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
     """
     words, generator = checked_words("binomial", key)
     sizes = joint_shape("binomial", shape, n, p)
-    return _binomial(words, n, p, generator.name, sizes, _counts_dtype("binomial", dtype, n, p))
+    found, working = float_dtype("binomial", dtype), _working_dtype("binomial", n, p)
+    return cast(_binomial(words, n, p, generator.name, sizes, working), found)
 
 
 @fused(static=("name", "shape", "dtype", "unroll"), name="multinomial")
@@ -153,7 +153,8 @@ def multinomial(
       p: the categories' probabilities along the last axis, summing to 1.
       shape: the result's shape without the axis of categories; that of ``n`` and the leading
         axes of ``p`` where not given.
-      dtype: a floating or integer dtype; the floating one of the parameters where not given.
+      dtype: a floating or integer dtype; the default floating one where not given.  The counts
+        are drawn in the parameters' dtype, of 32 bits at least, and add up to ``n`` in it.
       unroll: how many categories a step of the loop draws, as for ``scan``.
 
     Raises:
@@ -171,6 +172,6 @@ def multinomial(
     rows = np.broadcast_to(np.float32(0), aval.shape[:-1])
     sizes = joint_shape("multinomial", shape, n, rows)
     wanted = None if dtype is None else user_dtype(dtype, "random.multinomial")
-    found = _counts_dtype("multinomial", None if wanted in dtypes.INTEGRAL else dtype, n, p)
-    counts = _multinomial(words, n, p, generator.name, sizes, found, unroll)
-    return counts if wanted is None else cast(counts, wanted)
+    found = wanted if wanted in dtypes.INTEGRAL else float_dtype("multinomial", dtype)
+    working = _working_dtype("multinomial", n, p)
+    return cast(_multinomial(words, n, p, generator.name, sizes, working, unroll), found)

@@ -71,6 +71,25 @@ def test_counts_have_the_dtype_asked_for() -> None:
     assert random.multinomial(KEY, 9, jnp.ones(2) / 2).dtype == np.float32
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_counts_of_narrow_parameters_have_the_default_dtype_and_add_up(dtype: str) -> None:
+    p = jnp.array([0.25, 0.25, 0.5], dtype)
+    counts = random.multinomial(KEY, 5001, p)
+    assert (counts.dtype, int(counts.sum())) == (np.float32, 5001)
+    assert random.multinomial(KEY, 5001, p, dtype="int32").sum() == 5001
+    assert random.binomial(KEY, 9, p).dtype == np.float32
+    with enable_x64():
+        assert random.binomial(KEY, 9, p).dtype == np.float64
+        assert random.multinomial(KEY, 9, p).dtype == np.float64
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "int16"])
+def test_the_dtype_of_counts_does_not_change_the_draw(dtype: str) -> None:
+    # As real jax 0.12 draws them.
+    p = jnp.array([0.2, 0.3, 0.5], np.float32)
+    assert random.multinomial(random.key(42), 200, p, dtype=dtype).tolist() == [39, 64, 97]
+
+
 def _quantile_slope(a: float, x: Any) -> Any:
     """Return how the sample at a constant place in the distribution moves with a."""
     step = 1e-4
