@@ -15,7 +15,7 @@ from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
-from jxkernel.core.zeros import UndefinedPrimal, Zero, scalar_like, typed_scalar, zero_scalar
+from jxkernel.core.zeros import UndefinedPrimal, Zero, typed_scalar, zero_scalar
 from jxkernel.ops import divisions
 from jxkernel.ops.arguments import canonical_axis, operand_aval
 from jxkernel.ops.arithmetic import add, max, mul, neg, sub
@@ -297,15 +297,16 @@ def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     >>> np.asarray(lax.cumlogsumexp(jnp.zeros(3))).round(3)
     array([0.   , 0.693, 1.099], dtype=float32)
     """
-    dtype = operand_aval("cumlogsumexp", operand).dtype
-    if not dtypes.issubdtype(dtype, np.complexfloating):
+    aval = operand_aval("cumlogsumexp", operand)
+    if aval.dtype not in dtypes.COMPLEX:
         return _bind(cumlogsumexp_p, operand, axis, reverse)
-    place = canonical_axis("cumlogsumexp", axis, rank_of(operand))
+    place = canonical_axis("cumlogsumexp", axis, aval.ndim)
     # Beside nothing, so that the first has a principal imaginary part too.
-    each = _logaddexp(operand, scalar_like(operand, -np.inf))
-    return scan_associatively(
+    each = _logaddexp(operand, typed_scalar(aval.dtype, -np.inf))
+    (y,) = scan_associatively(
         lambda first, second: [_logaddexp(first[0], second[0])], [each], (place,), bool(reverse)
-    )[0]
+    )
+    return convert_element_type(y, aval.dtype, aval.weak_type)
 
 
 @cumlogsumexp_p.def_jvp

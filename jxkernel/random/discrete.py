@@ -162,6 +162,7 @@ def _randint(words: Any, low: Any, high: Any, name: str, shape: Shape, dtype: An
     span = cast(cast(ops.sub(high, low), np.dtype(f"uint{own}")), unsigned)
     span = select(le(high, low), 1, span)
     if beyond is not None:
+        beyond = broadcast_to_shape(beyond, shape)
         span = select(bitwise_and(beyond, gt(high, low)), ops.add(span, 1), span)
     upper, lower = (random_bits(key, name, width, shape) for key in several(words, name))
     power = ops.rem(unsigned.type(2 ** (width // 2)), span)

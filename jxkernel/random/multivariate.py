@@ -13,6 +13,7 @@ from jxkernel.numpy.promotion import (
     broadcast_shapes,
     broadcast_to_shape,
     cast,
+    result_dtype,
 )
 from jxkernel.numpy.selection import where
 from jxkernel.ops.arguments import whole_number
@@ -97,7 +98,7 @@ def multivariate_normal(
             f"random.{name} takes mean of shape (..., n) and cov of shape (..., n, n), got "
             f"{center.shape} and {spread.shape}"
         )
-    own = dtypes.lattice_result_type((center.dtype, False), (spread.dtype, False))[0]
+    own, _ = result_dtype(f"random.{name}", (mean, cov))
     found = float_dtype(name, dtype or dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(own)))
     joint = broadcast_shapes(center.shape[:-1], spread.shape[:-2])
     lead = joint if shape is None else canonical_shape(shape, f"random.{name}")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-ARRAYS = ("int32", "float32", "int*", "float*", "complex*")
+ARRAYS = ("int32", "float16", "float32", "int*", "float*", "complex*")
 """Dtypes of array operands; a starred one is weak."""
 OPERANDS = {"m": ARRAYS, "v": ARRAYS, "s": (*ARRAYS, "number")}
 """Letter of an operand -> what it may be; ``number`` is a Python float."""
@@ -20,6 +20,7 @@ _SCALARS = {"int*": 1, "float*": 1.0, "complex*": 1j}
 
 _GROUPS = {
     "m": """
+        numpy.diagonal:offset=1 numpy.linalg.matrix_rank
         numpy.linalg.cholesky numpy.linalg.cond numpy.linalg.det numpy.linalg.eig numpy.linalg.eigh
         numpy.linalg.eigvals numpy.linalg.eigvalsh numpy.linalg.inv numpy.linalg.pinv
         numpy.linalg.qr numpy.linalg.slogdet numpy.linalg.svd numpy.linalg.svdvals
@@ -27,15 +28,23 @@ _GROUPS = {
         lax.linalg.lu lax.linalg.qr lax.linalg.schur lax.linalg.svd scipy.linalg.lu scipy.linalg.qr
         scipy.linalg.schur scipy.linalg.cholesky scipy.linalg.hessenberg scipy.linalg.expm
     """,
-    "mv": "numpy.linalg.solve scipy.linalg.solve",
-    "vv": "numpy.cross numpy.polyadd numpy.polysub scipy.linalg.toeplitz scipy.linalg.hankel",
-    "v": "numpy.gradient numpy.unwrap numpy.diagflat lax.cumsum scipy.signal.detrend",
+    "mv": "numpy.linalg.solve scipy.linalg.solve numpy.cov:aweights",
+    "vv": """
+        numpy.histogram:weights numpy.histogram:bins numpy.cross numpy.polyadd numpy.polysub
+        scipy.linalg.toeplitz scipy.linalg.hankel
+    """,
+    "v": """
+        numpy.gradient numpy.unwrap numpy.diagflat lax.cumsum lax.cumlogsumexp scipy.signal.detrend
+        numpy.histogram numpy.argpartition:kth=1 numpy.polyint numpy.polyint:m=2
+    """,
     "s": """
         lax.abs lax.real lax.imag lax.conj numpy.log10 numpy.deg2rad numpy.angle numpy.rint
-        numpy.spacing numpy.sinc scipy.special.logit scipy.special.erfcx scipy.special.gamma
+        numpy.spacing numpy.sinc numpy.angle:deg=1 scipy.special.logit scipy.special.erfcx
+        scipy.special.gamma
     """,
     "ss": """
-        lax.complex lax.pow numpy.heaviside numpy.logaddexp numpy.logaddexp2 numpy.full_like
+        numpy.gcd numpy.lcm lax.complex lax.pow numpy.heaviside numpy.logaddexp numpy.logaddexp2
+        numpy.full_like
         scipy.special.rel_entr scipy.special.kl_div scipy.special.xlogy scipy.stats.bernoulli.cdf
         scipy.stats.chi2.cdf scipy.stats.gamma.sf scipy.stats.pareto.logcdf scipy.stats.poisson.cdf
         scipy.stats.vonmises.pdf
@@ -46,7 +55,10 @@ _GROUPS = {
     """,
 }
 CALLS = {name: letters for letters, names in _GROUPS.items() for name in names.split()}
-"""Function -> the letters of its operands."""
+"""Function -> the letters of its operands.
+
+After a colon: the keyword of the last operand, or a number for a keyword (``name=1``).
+"""
 
 
 def operand(root: Any, letter: str, kind: str) -> Any:
@@ -65,14 +77,19 @@ def calls(name: str) -> Iterator[tuple[str, ...]]:
 
 def answer(root: Any, name: str, kinds: tuple[str, ...]) -> str:
     """Return the dtypes of a call's results, ``*`` where weak; ``!`` where it is refused."""
-    function = reduce(getattr, name.split("."), root)
+    path, _, keyword = name.partition(":")
+    keyword, _, number = keyword.partition("=")
+    function = reduce(getattr, path.split("."), root)
     given = [operand(root, *pair) for pair in zip(CALLS[name], kinds, strict=True)]
     numbers = {place: x for place, x in enumerate(given) if isinstance(x, float)}
     arrays = [x for place, x in enumerate(given) if place not in numbers]
 
     def call(*arrays: Any) -> Any:
         rest = iter(arrays)
-        return function(*[numbers.get(i) or next(rest) for i in range(len(given))])
+        operands = [numbers.get(i) or next(rest) for i in range(len(given))]
+        if number:
+            return function(*operands, **{keyword: int(number)})
+        return function(*operands, **{keyword: operands.pop()} if keyword else {})
 
     try:
         results = root.tree.leaves(root.eval_shape(call, *arrays))

@@ -181,6 +181,8 @@ def test_two_parameters_broadcast_to_the_shape_of_the_result(draw: Any) -> None:
 def test_randint_bounds_may_lie_past_the_dtype() -> None:
     drawn = random.randint(random.key(0), (2000,), -1000, 1000, np.int8)
     assert (int(drawn.min()), int(drawn.max())) == (-128, 127)
+    grid = random.randint(random.key(0), (2, 3), np.zeros(3, int), np.array([[5], [7]]), np.uint8)
+    assert grid.shape == (2, 3)
     equal = random.randint(random.key(0), (3,), 5, 5)
     assert equal.tolist() == [5, 5, 5]
 
