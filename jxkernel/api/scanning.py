@@ -298,7 +298,7 @@ def associative_scan(
     if len(set(sizes)) > 1:
         raise ValueError(f"associative_scan got sizes {sizes} along axis {axis}: they are equal")
 
-    def combine(left: list[Any], right: list[Any]) -> list[Any]:
+    def combine(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
         return tree.leaves(fn(structure.unflatten(left), structure.unflatten(right)))
 
     scanned = scan_associatively(combine, flat, axes, reverse)
