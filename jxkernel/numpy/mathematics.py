@@ -18,6 +18,7 @@ from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
     argument_aval,
     cast,
+    default_inexact_dtype,
     dtype_of,
     promote_inexact,
     refuse_complex,
@@ -472,12 +473,7 @@ def rint(x: Any, /) -> Any:
     aval = argument_aval("rint", x)
     if aval.dtype in dtypes.INEXACT:
         return _to_even(cast(x, aval.dtype, aval.weak_type))
-    return cast(x, ruled_dtype("rint", _default_inexact, aval.dtype))
-
-
-def _default_inexact(dtype: Any) -> Any:
-    """Return a dtype if floating or complex, else the default float, whatever the width."""
-    return dtype if dtype in dtypes.INEXACT else dtypes.default_float_dtype()
+    return cast(x, ruled_dtype("rint", default_inexact_dtype, aval.dtype))
 
 
 @fused(static=("decimals", "out"))
@@ -574,7 +570,7 @@ def angle(z: Any, deg: bool = False) -> Any:
     aval = argument_aval("angle", z)
     # Of integers, and of real numbers, the angle is strongly typed.
     weak = aval.dtype in dtypes.COMPLEX or (aval.dtype in dtypes.FLOATING and aval.ndim > 0)
-    z = cast(z, ruled_dtype("angle", _default_inexact, aval.dtype), weak and aval.weak_type)
+    z = cast(z, ruled_dtype("angle", default_inexact_dtype, aval.dtype), weak and aval.weak_type)
     result = trigonometric.atan2(_imag(z), _real(z))
     # Degrees are strongly typed.
     return mul(cast(result, dtype_of(result)), 180 / pi) if deg else result

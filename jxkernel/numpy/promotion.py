@@ -27,6 +27,7 @@ __all__ = [
     "broadcast_to_shape",
     "cast",
     "check_arguments",
+    "default_inexact_dtype",
     "dtype_of",
     "inexact_dtype",
     "joint_shape",
@@ -213,6 +214,11 @@ def inexact_dtype(dtype: Any) -> Any:
         if dtype in dtypes.INEXACT
         else dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(dtype))
     )
+
+
+def default_inexact_dtype(dtype: Any) -> Any:
+    """Return a dtype if floating or complex, else the default float, whatever its width."""
+    return dtype if dtype in dtypes.INEXACT else dtypes.default_float_dtype()
 
 
 def numeric_dtype(dtype: Any) -> Any:
