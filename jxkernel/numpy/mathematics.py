@@ -568,11 +568,10 @@ def angle(z: Any, deg: bool = False) -> Any:
     Array([  0.,  90., 180.], dtype=float32)
     """
     aval = argument_aval("angle", z)
-    # Of integers, and of real numbers, the angle is strongly typed.
+    # The angle of integers and of real numbers, and degrees, are strongly typed.
     weak = aval.dtype in dtypes.COMPLEX or (aval.dtype in dtypes.FLOATING and aval.ndim > 0)
     z = cast(z, ruled_dtype("angle", default_inexact_dtype, aval.dtype), weak and aval.weak_type)
     result = trigonometric.atan2(_imag(z), _real(z))
-    # Degrees are strongly typed.
     return mul(cast(result, dtype_of(result)), 180 / pi) if deg else result
 
 
