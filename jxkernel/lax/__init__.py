@@ -212,6 +212,7 @@ from jxkernel.ops.convert import (
     convert_element_type_p,
     reduce_precision,
     reduce_precision_p,
+    stage,
 )
 from jxkernel.ops.creation import (
     broadcasted_iota,
@@ -815,6 +816,7 @@ __all__ = [
     "squeeze_p",
     "stack",
     "stack_p",
+    "stage",
     "stop_gradient",
     "stop_gradient_p",
     "sub",

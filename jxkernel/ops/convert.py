@@ -10,9 +10,11 @@ from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
+from jxkernel.core.trace import Tracer
+from jxkernel.core.words import WordArray
 from jxkernel.core.zeros import UndefinedPrimal, Zero
 from jxkernel.ops import divisions
-from jxkernel.ops.arguments import whole_number
+from jxkernel.ops.arguments import operand_aval, whole_number
 from jxkernel.ops.compare import comparison_kind
 from jxkernel.ops.families import FLOATING, elementwise_batch, transpose_of_terms, unary
 from jxkernel.ops.moving import move_axis
@@ -26,6 +28,7 @@ __all__ = [
     "convert_element_type_p",
     "reduce_precision",
     "reduce_precision_p",
+    "stage",
     "warn_of_imaginary_parts",
 ]
 
@@ -64,6 +67,27 @@ def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) 
         return np.zeros(aval.shape, dtypes.float0)
     warn_of_imaginary_parts("convert_element_type", [aval], dtype)
     return convert_element_type_p.bind(operand, new_dtype=dtype, weak_type=weak_type)
+
+
+def stage(x: Any, /) -> Any:
+    """Return a value as one of the program that is traced now, or as an array where none is.
+
+    Args:
+      x: an array or a number; it keeps its dtype and weakness.
+
+    Raises:
+      TypeError: it is neither.
+
+    Linear: the identity.
+
+    >>> import jxkernel as jx
+    >>> jx.lax.stage(2), jx.eval_shape(lambda: jx.lax.stage(2.0) * 3).dtype.name
+    (Array(2, dtype=int32, weak_type=True), 'float32')
+    """
+    if isinstance(x, (Tracer, WordArray)):
+        return x
+    aval = operand_aval("stage", x)
+    return convert_element_type_p.bind(x, new_dtype=aval.dtype, weak_type=aval.weak_type)
 
 
 def warn_of_imaginary_parts(name: str, avals: Sequence[ShapedArray], dtype: Any) -> None:

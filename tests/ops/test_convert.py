@@ -97,6 +97,19 @@ def test_bits_that_do_not_fill_an_element_are_refused() -> None:
         lax.bitcast_convert_type(np.zeros((2, 3), np.int8), np.float32)
 
 
+def test_staged_values_are_those_of_the_trace() -> None:
+    staged = []
+    jx.make_jaxpr(lambda x: staged.extend([lax.stage(2), lax.stage(np.arange(3)), lax.stage(x)]))(1)
+    assert all(isinstance(x, jx.core.Tracer) for x in staged)
+    assert [(x.dtype.name, x.weak_type) for x in staged[:2]] == [("int32", True), ("int32", False)]
+    assert lax.stage(True).tolist() is True
+    assert jx.grad(lambda x: lax.stage(x) * x)(3.0) == 6
+    key = jx.random.key(0)
+    assert lax.stage(key) is key
+    with pytest.raises(TypeError, match=r"stage: .*list is not a valid array type"):
+        lax.stage([1, 2])
+
+
 @pytest.mark.parametrize(
     ("exponent_bits", "mantissa_bits", "expected"),
     [
