@@ -224,16 +224,25 @@ def lapack_kernels() -> Any:
 
 
 def machine_description(devices: Sequence[Any]) -> bytes:
-    """Return what XLA compiles for: the platform and, on the CPU, the processor's features.
+    """Return what XLA compiles for: the platform and, on the CPU, its features and its threads.
 
     Two machines (or one after its processor changed) have the same description only if each may
-    run what was compiled on the other.  jaxlib 0.10 tells no more than a fingerprint of the
-    topology, so the operating system is asked for the features too.
+    run what was compiled on the other, as well as if it had been compiled there: XLA divides the
+    work of a program among as many threads as it may use on the CPU.  jaxlib 0.10 tells no more
+    than a fingerprint of the topology, so the operating system is asked for the features too.
     """
     topology = _jax.get_topology_for_devices(list(devices))
+    threads = f" {_threads()} threads".encode() if devices[0].platform == "cpu" else b""
     if version >= (0, 11):
-        return topology.serialize()
-    return f"{topology.fingerprint()} {_processor_features()}".encode()
+        return topology.serialize() + threads
+    return f"{topology.fingerprint()} {_processor_features()}".encode() + threads
+
+
+def _threads() -> str:
+    """Return how many threads XLA uses: what ``NPROC`` says, else one for each core it may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return os.environ.get("NPROC") or str(len(os.sched_getaffinity(0)))
+    return os.environ.get("NPROC") or str(os.cpu_count())
 
 
 def _processor_features() -> str:

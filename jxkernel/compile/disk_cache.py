@@ -1,10 +1,10 @@
 """The disk cache: executables kept between sessions, so that a program is compiled once.
 
-Compiling asks here first and stores here afterwards (``compile.executable``).  The key of an
-entry is a digest of everything that decides the executable: the module's text without source
-locations, the compile options (XLA's flags among them), jaxlib's version, the devices and the
-processor's features.  Nothing that happens to the folder may break a compile: what cannot be
-read, is damaged, or was not written by this very code for this very key, is a miss.
+Compiling asks here first and stores here afterwards (``compile.executable``).  The key of an entry
+is a digest of everything that decides the executable: the module's text without source locations,
+the compile options (XLA's flags among them), jaxlib's version, the devices, the processor's
+features and the number of XLA's threads.  Nothing that happens to the folder may break a compile:
+what cannot be read, is damaged, or was not written by this very code for this very key, is a miss.
 
 A file is written whole under another name and renamed, so that other processes see all of it or
 nothing.  Reading an entry sets its modification time, which is what the oldest are known by when
