@@ -133,7 +133,9 @@ def norm(
     """
     if ord is not None:
         ord = _hashable(ord)
-    return _norm(x, ord, static_axes("norm", axis), keepdims)
+    if axis is not None:
+        axis = static_axes("norm", axis)
+    return _norm(x, ord, axis, keepdims)
 
 
 @fused(static=("axis", "keepdims", "ord"), name="vector_norm")
