@@ -156,8 +156,9 @@ def _sources(places: Any, size: int, count: int) -> Any:
 
     Of new parts at one place the earlier comes first, and each moves the later ones on by one.
     """
+    # In a dtype that holds every position of the result.
+    places = cast(broadcast_to_shape(ravel(places), (count,)), dtypes.default_int_dtype())
     places = clip(where(places < 0, places + size, places), 0, size)
-    places = broadcast_to_shape(ravel(places), (count,))
     order = argsort(places)
     goals = places[order] + arange(count)
     old = IndexUpdater(ones_like(arange(size + count), dtype=bool))[goals].set(False)

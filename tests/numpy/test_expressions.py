@@ -141,6 +141,9 @@ RESULTS = {
         *(8, 0, 1, 2, 3, 4, 7, 9)
     ],
     "jx.jit(lambda i: jnp.insert(LINE, i, jnp.array([7, 8])))(1).tolist()": [0, 7, 8, 1, 2, 3, 4],
+    "jx.jit(lambda i: jnp.insert(jnp.arange(300), i, 9))(jnp.uint8(200))[199:202].tolist()": [
+        *(199, 9, 200)
+    ],
     "jx.vmap(lambda i: jnp.insert(LINE[:2], i, 9))(jnp.arange(2)).tolist()": [[9, 0, 1], [0, 9, 1]],
     "jnp.insert(CUBE[0], np.array([1]), np.array([[8], [9]]), 0)[1:3, 0].tolist()": [8, 9],
     "jx.jit(lambda: jnp.array_equal(1, 1))().item()": True,
