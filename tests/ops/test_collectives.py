@@ -235,8 +235,15 @@ def test_trace_of_a_jitted_function_is_not_used_under_another_axis():
 
 
 def test_make_jaxpr_with_an_axis_environment_prints_the_collectives():
-    text = str(jx.make_jaxpr(lambda x: lax.psum(x, "i"), axis_env=[("i", 4)])(1.0))
-    assert "psum[axes=(i,)] a" in text
+    traced = jx.make_jaxpr(lambda x: lax.psum(x, "i"), axis_env=[("i", 4)])
+    assert "psum[axes=(i,)] a" in str(traced(np.float32(1)))
+
+
+@pytest.mark.parametrize("reduce", [lax.psum, lax.pmax, lax.pmin, lax.pmean])
+@pytest.mark.parametrize("axes", ["i", ("i", 0)])
+def test_what_members_agree_on_is_strongly_typed(reduce, axes):
+    weak = jnp.broadcast_to(1.0, (2, 3))
+    assert not jx.vmap(lambda x: reduce(x, axes), axis_name="i")(weak).weak_type
 
 
 @pytest.mark.parametrize(
