@@ -162,12 +162,14 @@ def _dot_general_abstract_eval(
 def _precedence(dtype: Any) -> tuple[Any, ...]:
     """Return what orders dtypes where two meet: as in XLA, one of the two is the result's.
 
-    Complex before real, floating before whole, then range, width, and signed before unsigned.
+    Complex before real, floating before whole, booleans last; then range, width, and signed before
+    unsigned.
     """
     inexact = dtype in dtypes.INEXACT
     return (
         dtype in dtypes.COMPLEX,
         inexact,
+        dtype not in dtypes.BOOLEAN,
         dtypes.finfo(dtype).maxexp if inexact else 0,
         dtype.itemsize,
         dtype not in dtypes.UNSIGNED,

@@ -152,6 +152,7 @@ RESULTS = {
     "jnp.polyfit(jnp.broadcast_to(1.0, (5,)), HALVES, 1).dtype.name": "float32",
     "lax.pow(0.5, jnp.array([1, 2], 'uint8')).tolist()": [0.5, 0.25],
     "jx.lax.dot(LINE.astype('uint8'), LINE).dtype.name": "int32",
+    "lax.dot(LINE > 2, LINE.astype('uint8')).dtype.name": "uint8",
     "lax.dot(HALVES, HALVES.astype('bfloat16')).dtype.name": "bfloat16",
     "jx.scipy.stats.gaussian_kde(HALVES.astype('float32'))(HALVES).dtype.name": "float32",
     "jx.scipy.signal.welch(CUBE[0, 0], jnp.int32(2), nperseg=2)[0].dtype.name": "float32",
