@@ -252,7 +252,7 @@ def cond(x: Any, p: Any = None) -> Any:
 def _rank(x: Any, tolerance: Any, hermitian: bool, absolute: bool) -> Any:
     (y,) = inexact("matrix_rank", x)
     if np.ndim(y) < 2:
-        return cast(truth_of_any(y != 0), dtypes.default_int_dtype())
+        return cast(truth_of_any(y != 0), np.dtype(np.int32))
     check_matrices("matrix_rank", y, square=hermitian, argument="M")
     s = abs(eigvalsh(y)) if hermitian else svdvals(y)
     if tolerance is None:
@@ -278,7 +278,7 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
       tol: in place of ``rtol``, a bound that is not relative.
 
     Returns:
-      an array of shape (...) of the default integer dtype.
+      an array of shape (...) of the default integer dtype; of a vector, int32.
 
     Raises:
       TypeError: ``M`` is no array, or of a dtype without a kernel.
