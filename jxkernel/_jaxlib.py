@@ -240,9 +240,8 @@ def machine_description(devices: Sequence[Any]) -> bytes:
 
 def _threads() -> str:
     """Return how many threads XLA uses: what ``NPROC`` says, else one for each core it may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return os.environ.get("NPROC") or str(len(os.sched_getaffinity(0)))
-    return os.environ.get("NPROC") or str(os.cpu_count())
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return os.environ.get("NPROC") or str(cores)
 
 
 def _processor_features() -> str:

@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, tree
-from jxkernel.core.trace import is_unknown
-from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.arithmetic import clip
 from jxkernel.numpy.creation import asarray, zeros
 from jxkernel.numpy.fusing import fused
@@ -25,6 +23,7 @@ from jxkernel.numpy.ranges import linspace
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import expand_dims, ravel, reshape
 from jxkernel.numpy.sorting import searchsorted
+from jxkernel.numpy.taking import known_now
 from jxkernel.numpy.updating import IndexUpdater
 from jxkernel.ops.arguments import sequence, whole_number
 from jxkernel.ops.placing import asked_sharding, lie_as, mesh_cast, with_out_sharding
@@ -85,14 +84,7 @@ def bincount(
     if min(least, 0 if length is None else whole_number("bincount", "length", length)) < 0:
         raise ValueError(f"bincount got minlength={minlength}, length={length}: not negative")
     if length is None:
-        if is_unknown(x):
-            raise ConcretizationTypeError(
-                x.describe_type(),
-                "bincount without length=",
-                origin=x.owner.describe(x),
-                instead=("give the length: jnp.bincount(x, length=n)",),
-            )
-        known = np.asarray(x)
+        known = np.asarray(known_now("bincount", x, "length"))
         length = max(least, int(known.max()) + 1 if known.size else 0)
     x = cast(asarray(x), dtypes.default_int_dtype()) if aval.dtype in dtypes.BOOLEAN else x
     return _counted(x, weights, whole_number("bincount", "length", length))

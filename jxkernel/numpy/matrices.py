@@ -182,6 +182,7 @@ def _diagonal(a: Any, offset: int, axis1: int, axis2: int) -> Any:
     if not count:
         return broadcast_in_dim(scalar_of(dtype_of(a), 0), (*lead, 0), ())
     found = gather(a, vectors, numbers, (*lead, 1, 1), mode="promise_in_bounds")
+    # Weak off the main diagonal alone, as in the table of weak results.
     return cast(found, dtype_of(a), argument_aval("diagonal", a).weak_type and offset != 0)
 
 

@@ -71,7 +71,7 @@ def dot_general(
 
     Args:
       lhs: an array.
-      rhs: an array; of two dtypes the one promotes to the other.
+      rhs: an array; of two dtypes the result has one, by the order that XLA puts them in.
       dimension_numbers: ``((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))``.
       precision: how precisely float32 is multiplied on hardware that could be less precise.
       preferred_element_type: the dtype of sums and result; the operands' where not given.

@@ -11,6 +11,7 @@ import pytest
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import lax
+from jxkernel.config import enable_x64
 from jxkernel.errors import ConcretizationTypeError, ShapeError
 
 NAMES = {
@@ -154,8 +155,6 @@ RESULTS = {
     "jx.lax.dot(LINE.astype('uint8'), LINE).dtype.name": "int32",
     "lax.dot(LINE > 2, LINE.astype('uint8')).dtype.name": "uint8",
     "lax.dot(HALVES, HALVES.astype('bfloat16')).dtype.name": "bfloat16",
-    "jx.scipy.stats.gaussian_kde(HALVES.astype('float32'))(HALVES).dtype.name": "float32",
-    "jx.scipy.signal.welch(CUBE[0, 0], jnp.int32(2), nperseg=2)[0].dtype.name": "float32",
     # Counts and edges are in one dtype, that of values and weights; whole weights yield.
     "[x.dtype.name for x in jnp.histogram(HALVES, 2, weights=LINE)]": ["float16"] * 2,
     "[x.dtype.name for x in jnp.histogram(LINE, 2, weights=HALVES)]": ["float16"] * 2,
@@ -259,3 +258,36 @@ def test_expressions_raise(expression):
     if ERRORS[expression] is ShapeError:
         assert issubclass(ShapeError, TypeError)
         assert issubclass(ShapeError, ValueError)
+
+
+DTYPES_IN_64_BITS = {
+    "jx.scipy.stats.gaussian_kde(SINGLE)(DOUBLE)": "float64",
+    "jx.scipy.stats.gaussian_kde(WHOLE, weights=DOUBLE)(WHOLE)": "float64",
+    "jx.scipy.stats.gaussian_kde(SINGLE)(SINGLE)": "float32",
+    "jx.scipy.signal.welch(SINGLE, np.float64(2), nperseg=2)[0]": "float32",
+    "jnp.polyint(WHOLE, 2)": "float32",
+    "jnp.polyfit(SINGLE, SINGLE, 1, w=DOUBLE)": "float64",
+    "jnp.argpartition(WHOLE, 1)": "int32",
+    "jnp.linalg.vector_norm(WHOLE)": "float64",
+    "jnp.linalg.matrix_rank(jnp.eye(2))": "int64",
+    "jnp.linalg.matrix_rank(SINGLE)": "int32",
+    "jnp.linalg.lstsq(jnp.eye(3), SINGLE)[2]": "int64",
+    "jx.random.binomial(jx.random.key(0), 3, np.float32(0.5))": "float64",
+    "jx.random.multivariate_normal(jx.random.key(0), SINGLE, jnp.zeros((3, 3)) + 0.0 * WEAK)": (
+        "float64"
+    ),
+    "jx.random.multivariate_normal(jx.random.key(0), SINGLE, WEAK)": "float32",
+}
+
+
+@pytest.mark.parametrize("expression", DTYPES_IN_64_BITS)
+def test_dtypes_in_64_bits(expression: str) -> None:
+    with enable_x64(True):
+        names = {
+            "SINGLE": jnp.array([1.0, 2.0, 4.0], "float32"),
+            "DOUBLE": jnp.array([1.0, 2.0, 3.0]),
+            "WHOLE": jnp.array([1, 2, 4], "int32"),
+            "WEAK": jnp.broadcast_to(0.5, (3, 3)),
+        }
+        found = eval(expression, {**NAMES, **names})
+    assert found.dtype.name == DTYPES_IN_64_BITS[expression]
