@@ -68,12 +68,16 @@ class Timer:
         self._runs = 1
         # The first run compiles, and says nothing of how long the next will take.
         self._batch()
-        while (elapsed := self._batch()) < BATCH_SECONDS and work.prepare is None:
+        while (elapsed := self._undisturbed()) < BATCH_SECONDS and work.prepare is None:
             self._runs *= max(2, min(100, int(BATCH_SECONDS / max(elapsed, 1e-7))))
 
     def seconds(self) -> float:
         """Return the seconds of a run, over one batch."""
         return self._batch() / self._runs
+
+    def _undisturbed(self) -> float:
+        """Return the least of three batches: one that lost its core looks long enough at once."""
+        return min(self._batch() for _ in range(3))
 
     def _batch(self) -> float:
         prepared = (self._work.prepare(),) if self._work.prepare else ()

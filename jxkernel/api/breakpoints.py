@@ -21,9 +21,22 @@ __all__ = ["breakpoint"]
 
 
 class _Debugger(pdb.Pdb):
-    """``pdb`` that remembers being told to quit, which ``run`` swallows."""
+    """``pdb`` at a program's line alone, which remembers being told to quit: ``run`` swallows that.
+
+    Args:
+      names: the variables of the line.
+    """
 
     left = False
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        super().__init__(stdin=sys.stdin, stdout=sys.stdout, nosigint=True)
+        self.prompt = "(jxdb) "
+        self.names = names
+
+    def trace_dispatch(self, frame: FrameType, event: str, arg: Any) -> Any:
+        """Follow the line, and nothing that Python runs in between (the collector's callbacks)."""
+        return super().trace_dispatch(frame, event, arg) if frame.f_globals is self.names else None
 
     def set_quit(self) -> None:
         """Quit."""
@@ -48,8 +61,7 @@ class _Stop:
     def __call__(self, **values: Any) -> None:
         names = {**self.known, **values}
         sys.stdout.write(f"breakpoint at {self.where}\nvariables: {', '.join(sorted(names))}\n")
-        debugger = _Debugger(stdin=sys.stdin, stdout=sys.stdout, nosigint=True)
-        debugger.prompt = "(jxdb) "
+        debugger = _Debugger(names)
         debugger.run("pass  # the program waits here", names, names)
         if debugger.left:
             raise bdb.BdbQuit(f"left at the breakpoint at {self.where}")

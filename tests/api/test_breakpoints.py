@@ -1,5 +1,6 @@
 """``debug.breakpoint``: ``pdb`` with the values of the line's variables, in compiled code too."""
 
+import gc
 import io
 import sys
 
@@ -46,6 +47,31 @@ def test_quitting_ends_the_program(typed):
     typed("q")
     with pytest.raises(Exception, match="left at the breakpoint"):
         run()
+
+
+@pytest.fixture
+def collecting():
+    """Have Python run a function of its own, as the collector's callbacks are, all the time."""
+
+    def callback(phase, info):
+        del phase, info
+
+    threshold = gc.get_threshold()
+    gc.callbacks.append(callback)
+    gc.set_threshold(1)
+    yield
+    gc.set_threshold(*threshold)
+    gc.callbacks.remove(callback)
+
+
+def test_the_debugger_stays_at_the_line_whatever_else_python_runs(typed, capsys, collecting):
+    for _ in range(5):
+        typed("p float(x)", "q")
+        with pytest.raises(Exception, match="left at the breakpoint"):
+            function(2.0)
+        shown = capsys.readouterr().out
+        assert "(jxdb) 2.0\n" in shown
+        assert "callback()" not in shown
 
 
 def test_further_values_may_be_named(typed, capsys):

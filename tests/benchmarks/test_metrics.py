@@ -90,14 +90,17 @@ def test_prepared_work_gets_a_fresh_input_each_run(monkeypatch: pytest.MonkeyPat
     assert len(set(map(id, seen))) == len(seen) > 3
 
 
-def test_batch_is_as_long_as_the_runs_after_the_first_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("disturbed", [1, 2, 3])
+def test_batch_is_as_long_as_undisturbed_runs_ask(
+    monkeypatch: pytest.MonkeyPatch, disturbed: int
+) -> None:
     now, runs = 0.0, 0
     monkeypatch.setattr(metric, "perf_counter", lambda: now)
 
     def run() -> None:
         nonlocal now, runs
         runs += 1
-        now += 1e-5 if runs > 1 else 1.0
+        now += 1e-5 if runs > disturbed else 1.0
 
     timer = Timer(load("jxkernel"), Work(run))
     before = runs
