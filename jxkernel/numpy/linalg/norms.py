@@ -80,26 +80,7 @@ def _of_matrices(name: str, x: Any, ord: Any, axes: tuple[int, ...], keepdims: b
     return expand_dims(found, axes) if keepdims else found
 
 
-@fused(static=("ord", "axis", "keepdims"), name="norm")
-def _norm(x: Any, ord: Any, axis: tuple[int, ...] | None, keepdims: bool) -> Any:
-    (y,) = inexact("norm", x)
-    rank = np.ndim(y)
-    axes = tuple(range(rank)) if axis is None else reduced_axes("norm", y, axis)
-    if (axis is None and ord is None) or len(axes) == 1:
-        return _of_vectors("norm", y, ord, axes, keepdims)
-    if len(axes) == 2:
-        return _of_matrices("norm", y, ord, axes, keepdims)
-    raise ValueError(
-        f"norm got axis={axis} for shape {np.shape(x)}: one axis is that of vectors, two are those "
-        "of matrices"
-    )
-
-
-def _hashable(ord: Any) -> Any:
-    """Return an order as a Python value, where it is a number in an array."""
-    return ord.item() if isinstance(ord, (np.ndarray, np.generic)) else ord
-
-
+@fused(static=("ord", "axis", "keepdims"))
 def norm(
     x: Any,
     ord: int | str | float | None = None,
@@ -131,11 +112,22 @@ def norm(
     >>> jnp.linalg.norm(jnp.array([3.0, 4.0]))
     Array(5., dtype=float32)
     """
-    if ord is not None:
-        ord = _hashable(ord)
-    if axis is not None:
-        axis = static_axes("norm", axis)
-    return _norm(x, ord, axis, keepdims)
+    (y,) = inexact("norm", x)
+    rank = np.ndim(y)
+    axes = tuple(range(rank)) if axis is None else reduced_axes("norm", y, axis)
+    if (axis is None and ord is None) or len(axes) == 1:
+        return _of_vectors("norm", y, ord, axes, keepdims)
+    if len(axes) == 2:
+        return _of_matrices("norm", y, ord, axes, keepdims)
+    raise ValueError(
+        f"norm got axis={axis} for shape {np.shape(x)}: one axis is that of vectors, two are those "
+        "of matrices"
+    )
+
+
+def _hashable(ord: Any) -> Any:
+    """Return an order as a Python value, where it is a number in an array."""
+    return ord.item() if isinstance(ord, (np.ndarray, np.generic)) else ord
 
 
 @fused(static=("axis", "keepdims", "ord"), name="vector_norm")
