@@ -16,13 +16,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from types import FrameType, MethodType
 from typing import Any
+
+import numpy as np
 
 from jxkernel.api.arguments import Parameters, function_name, parameter_names
 from jxkernel.api.jit import jit, jit_state
 from jxkernel.errors import NonHashableStaticArgumentError
+from jxkernel.numpy.fusing import fused_state
+from jxkernel.runtime import ArrayImpl
 
 __all__ = ["refused_static"]
 
@@ -44,7 +49,27 @@ _DISPLAYS: dict[type[ast.expr], type] = {
     ast.SetComp: set,
     ast.Tuple: tuple,
 }
+_ARRAYS = {str(ArrayImpl), str(np.ndarray)}
 _UNKNOWN = object()
+
+
+@dataclass(frozen=True)
+class _Called:
+    """A function with static parameters.
+
+    Attributes:
+      name: what errors call it.
+      fun: the Python function.
+      static: its static parameters.
+      bound: how many arguments a method brings along.
+      own: whether the user jitted it; else it is one of the library.
+    """
+
+    name: str
+    fun: Callable[..., Any]
+    static: Parameters
+    bound: int = 0
+    own: bool = True
 
 
 def refused_static(
@@ -67,37 +92,43 @@ def refused_static(
     called = _called(call.func, frame)
     if called is None:
         return None
-    fun, static, bound = called
-    names = parameter_names(fun)
+    names = parameter_names(called.fun)
     fitting = [
         key
-        for key, argument in _static_arguments(call, static, bound)
+        for key, argument in _static_arguments(call, called.static, called.bound)
         if _kind(argument, frame) in (None, kind)
     ]
     if len(fitting) != 1:
         return None
     key = fitting[0]
+    name = key if isinstance(key, str) else names[key] if key < len(names) else str(key)
+    # The user can change how their own function is jitted, and for one of the library its argument.
+    array = not called.own and kind in _ARRAYS
     return NonHashableStaticArgumentError(
-        function_name(fun),
-        key if isinstance(key, str) else names[key] if key < len(names) else str(key),
+        called.name,
+        name,
         kind[len("<class '") : -len("'>")].rpartition(".")[2],
+        **({"instead": (f"pass a Python number: the array's .item() as {name}",)} if array else {}),
         position=None if isinstance(key, str) else key,
         given=given[:100],
         failure=failure.strip().splitlines()[-1],
     )
 
 
-def _called(node: ast.expr, frame: FrameType) -> tuple[Any, Parameters, int] | None:
-    """The function that a jitted callable is of, its static parameters, and bound arguments."""
+def _called(node: ast.expr, frame: FrameType) -> _Called | None:
+    """What a call calls, where that is a jitted function or a compiled one of the library."""
     if isinstance(node, ast.Call):
         return _made_in_place(node, frame)
     function = _value(node, frame)
     bound = int(isinstance(function, MethodType))
-    state = jit_state(function.__func__ if bound else function)
-    return None if state is None else (state.fun, state.options.static, bound)
+    if (jitted := jit_state(function.__func__ if bound else function)) is not None:
+        return _Called(function_name(jitted.fun), jitted.fun, jitted.options.static, bound)
+    if (fused := fused_state(function)) is not None:
+        return _Called(fused.name, fused.body, fused.static, own=False)
+    return None
 
 
-def _made_in_place(node: ast.Call, frame: FrameType) -> tuple[Any, Parameters, int] | None:
+def _made_in_place(node: ast.Call, frame: FrameType) -> _Called | None:
     """The same for ``jit(f, static_argnums=1)`` that is called where it is made."""
     if _value(node.func, frame) is not jit or len(node.args) != 1:
         return None
@@ -109,7 +140,7 @@ def _made_in_place(node: ast.Call, frame: FrameType) -> tuple[Any, Parameters, i
         )
     except (TypeError, ValueError):
         return None
-    return (fun, static, 0) if callable(fun) else None
+    return _Called(function_name(fun), fun, static) if callable(fun) else None
 
 
 def _static_arguments(

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import tree
-from jxkernel._jaxlib import PjitFunctionCache, pjit, trace_context
+from jxkernel._jaxlib import PjitFunction, PjitFunctionCache, pjit, trace_context
 from jxkernel.api.arguments import Call, Parameters, rebuild, split_call
 from jxkernel.api.jit import jit
 from jxkernel.compile import (
@@ -38,19 +38,28 @@ from jxkernel.errors import IncompatibleDevicesError, UnexpectedTracerError
 from jxkernel.runtime import ArrayImpl, own_array, shard_argument
 from jxkernel.transforms.stage import trace_flat
 
-__all__ = ["OPERANDS", "clear", "fused"]
+__all__ = ["OPERANDS", "Fused", "clear", "fused", "fused_state"]
 
 OPERANDS = (ArrayImpl, Tracer, int, float, complex, np.ndarray, np.generic, WordArray, Dimension)
 """What a binary operator takes; operands of other types are left to their own methods."""
 
 _CACHE = PjitFunctionCache(capacity=8192)
-_FUNCTIONS: list["_Fused"] = []
+_FUNCTIONS: list["Fused"] = []
 _PROGRAM_LIMIT = 1024
 _CALL = "The call: "
 
 
-class _Fused:
-    """The Python side of a fused function: what its C++ callable turns to on a miss."""
+class Fused:
+    """The Python side of a fused function: what its C++ callable turns to on a miss.
+
+    Attributes:
+      body: the function that is compiled whole.
+      name: what profiles and errors call it.
+      static: its static parameters.
+      operator: whether operands of foreign types are left to their own methods.
+      programs: what was traced, by kind of arguments.
+      jitted: the body under ``jit``, once its stages were asked for.
+    """
 
     __slots__ = ("body", "jitted", "name", "operator", "programs", "static")
 
@@ -202,7 +211,7 @@ def fused(
     if body is None:
         return partial(fused, static=static, operator=operator, name=name)
     parameters = _static_parameters(body, static) if static else Parameters()
-    state = _Fused(body, parameters, name or body.__name__, operator)
+    state = Fused(body, parameters, name or body.__name__, operator)
     _FUNCTIONS.append(state)
     function = pjit(
         state.name,
@@ -216,6 +225,7 @@ def fused(
         _CACHE,
     )
     update_wrapper(function, body)
+    function._fused_state = state
     function.trace = state.trace
     function.lower = state.lower
     function.eval_shape = state.eval_shape
@@ -223,7 +233,12 @@ def fused(
     return function
 
 
-def _clear_one(function: Any, state: _Fused) -> None:
+def fused_state(function: Any) -> Fused | None:
+    """Return the Python side of a fused function, or None for anything else."""
+    return getattr(function, "_fused_state", None) if isinstance(function, PjitFunction) else None
+
+
+def _clear_one(function: Any, state: Fused) -> None:
     """Forget the function's programs, in Python and in C++."""
     state.programs.clear()
     function._clear_cache()

@@ -49,6 +49,23 @@ def test_a_refused_static_argument_is_named(
     assert [m for m in messages if m not in ran.printed] == []
 
 
+@pytest.mark.parametrize(
+    ("call", "messages"),
+    [
+        ("jnp.linalg.norm(x, axis=[0])", ("norm was given a list, [0],", "axis;", "pass a tuple")),
+        ("jnp.linalg.norm(x, x[0])", ("argument ord (position 1)", ".item() as ord")),
+        ("jnp.linalg.matrix_norm(x, ord=np.array(1))", ("argument ord;", ".item() as ord")),
+    ],
+)
+def test_a_refused_argument_of_the_library_is_named(
+    notebook: Notebook, call: str, messages: tuple[str, ...]
+) -> None:
+    notebook.run("import numpy as np")
+    ran = notebook.fails(call, ValueError)
+    assert [m for m in messages if m not in ran.printed] == []
+    assert "static_argnums" not in ran.printed
+
+
 def test_what_a_user_raises_in_the_words_of_the_refusal_stays(notebook: Notebook) -> None:
     text = "static arguments should be comparable"
     assert text in notebook.fails(f"raise ValueError('{text}')", ValueError).printed
