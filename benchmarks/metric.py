@@ -68,7 +68,7 @@ class Timer:
         self._runs = 1
         # The first run compiles, and says nothing of how long the next will take.
         self._batch()
-        while (elapsed := self._undisturbed()) < BATCH_SECONDS and work.prepare is None:
+        while work.prepare is None and (elapsed := self._undisturbed()) < BATCH_SECONDS:
             self._runs *= max(2, min(100, int(BATCH_SECONDS / max(elapsed, 1e-7))))
 
     def seconds(self) -> float:
