@@ -7,6 +7,7 @@ inherited by the kernels and other processes that tests start.
 import os
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import hypothesis
@@ -16,8 +17,17 @@ import pytest
 # `check_jaxpr` runs on every trace of every test.
 os.environ["JXKERNEL_ENABLE_CHECKS"] = "1"
 
-# What a test compiles must not depend on what an earlier run has left on disk.
+# What kernels and other processes of tests compile must not depend on what lies on disk.
 os.environ["JXKERNEL_COMPILATION_CACHE_DIR"] = ""
+
+_TESTS = Path(__file__).parent
+
+SHARED_CACHE = os.environ.get("JXKERNEL_TEST_CACHE", str(_TESTS.parent / "build" / "test-cache"))
+"""Executables that runs and workers share, for most of a run is compiling small programs; empty
+for a cold run (``make test-all``)."""
+
+WATCH_COMPILING = {"benchmarks", "binder", "compile", "demos", "front", "jupyter", "observe"}
+"""Folders of tests that assert when something is compiled: they compile it."""
 
 # Kernels must read no start-up file or setting of whoever runs the tests, and leave none behind.
 _home = tempfile.TemporaryDirectory(prefix="jxkernel-tests-")
@@ -32,6 +42,16 @@ hypothesis.settings.load_profile("jxkernel")
 from jxkernel.config import config  # noqa: E402
 from jxkernel.runtime import devices  # noqa: E402
 from jxkernel.sharding import Mesh  # noqa: E402
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _executables_from_disk(request: pytest.FixtureRequest) -> Iterator[None]:
+    folder = request.path.relative_to(_TESTS).parts[0]
+    before = config.values["jax_compilation_cache_dir"]
+    if folder not in WATCH_COMPILING:
+        config.update("jax_compilation_cache_dir", SHARED_CACHE)
+    yield
+    config.update("jax_compilation_cache_dir", before)
 
 
 @pytest.fixture(autouse=True)
