@@ -72,14 +72,14 @@ labextension/node_modules/.installed: labextension/package-lock.json labextensio
 BUILDER := ../.venv/bin/jupyter-builder
 
 front: .venv/.dev labextension/node_modules/.installed ## build the lab extension from its sources
-	.venv/bin/python tests/meta/typescript_protocol.py
+	.venv/bin/python -m tools.typescript_protocol
 	cd labextension
 	rm -rf dist lib *.tsbuildinfo
 	node_modules/.bin/tsc
 	node_modules/.bin/tsc -p test
 	$(BUILDER) build .
 	cp install.json dist/jxkernel
-	../.venv/bin/python ../tests/meta/labextension_stamp.py
+	cd .. && .venv/bin/python -m tools.labextension_stamp
 
 lab-dev: .venv/.dev labextension/node_modules/.installed ## the same, built anew as its sources change
 	@trap 'kill 0' EXIT
@@ -141,7 +141,7 @@ format: .venv/.dev ## write what `make check` asks of formatting and import orde
 	.venv/bin/ruff format --quiet
 
 surface: .venv/.dev ## record today's public names as the intended ones, and write the API page
-	.venv/bin/python tests/meta/public_surface.py
+	.venv/bin/python -m tools.public_surface
 
 build/peer/.installed: .venv/.demo
 	@rm -rf $(@D)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from packaging.specifiers import SpecifierSet
 
-from tests.meta.checkout import ROOT, project
+from tools.checkout import ROOT, project
 
 VERSION = (ROOT / "binder/runtime.txt").read_text().strip().removeprefix("python-")
 MEMORY = 2 * 1024**3

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.meta import api_coverage
+from tools import api_coverage
 
 
 def test_every_name_is_there_or_has_a_reason() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.meta.checkout import ROOT
+from tools.checkout import ROOT
 
 README = (ROOT / "README.md").read_text()
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -18,7 +18,7 @@ import pytest
 import jxkernel
 from jxkernel import lax
 from jxkernel import numpy as jnp
-from tests.meta.checkout import ROOT, module_name, public_modules, python_files
+from tools.checkout import ROOT, module_name, public_modules, python_files
 
 COMPLETE = [
     "jxkernel",

@@ -3,7 +3,7 @@
 import gzip
 import json
 
-from tests.meta.labextension_stamp import BUILT, FRONT, STAMP, stamp
+from tools.labextension_stamp import BUILT, FRONT, STAMP, stamp
 
 KILOBYTES = 400
 

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from tests.meta.labextension_stamp import FRONT
+from tools.labextension_stamp import FRONT
 
 LOUD = "NOT TESTED: the lab extension's models, for there is no node: pip install 'jxkernel[dev]'"
 

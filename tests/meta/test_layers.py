@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.meta.checkout import PACKAGE, ROOT
+from tools.checkout import PACKAGE, ROOT
 
 LINT = Path(sys.executable).with_name("lint-imports")
 

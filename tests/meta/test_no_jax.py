@@ -8,7 +8,7 @@ from importlib import metadata
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.meta.checkout import ROOT, module_name, project, python_files
+from tools.checkout import ROOT, module_name, project, python_files
 
 IMPORT_EVERYTHING = """
 import importlib, sys

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jxkernel._version import __version__
-from tests.meta.checkout import PACKAGE, ROOT
+from tools.checkout import PACKAGE, ROOT
 
 
 @pytest.fixture(scope="module")

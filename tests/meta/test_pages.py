@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.meta.checkout import ROOT
+from tools.checkout import ROOT
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from types import ModuleType
 
 import pytest
 
-from tests.meta import public_surface
-from tests.meta.checkout import public_modules
+from tools import public_surface
+from tools.checkout import public_modules
 
 
 def test_surface_is_the_recorded_one() -> None:

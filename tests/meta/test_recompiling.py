@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from jxkernel.events.vocabulary import ReasonKind
-from tests.meta.checkout import ROOT
+from tools.checkout import ROOT
 
 PAGE = ROOT / "docs/recompiling.md"
 

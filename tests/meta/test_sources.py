@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.meta import rules
-from tests.meta.checkout import ROOT, module_name, project, python_files
+from tools.checkout import ROOT, module_name, project, python_files
 
 FILE_LINES, FILE_LINES_AT_MOST, FUNCTION_LINES = 600, 1_000, 80
 
@@ -33,7 +33,7 @@ IMPORTING_FUNCTIONS = {
 }
 
 PACKAGE = [str(path) for path in python_files("jxkernel")]
-ALL = [str(path) for path in python_files("jxkernel", "tests", "benchmarks")]
+ALL = [str(path) for path in python_files("jxkernel", "tests", "benchmarks", "tools")]
 
 
 @cache

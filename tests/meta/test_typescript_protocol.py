@@ -1,6 +1,6 @@
 """The generated protocol file of the lab extension says what the Python types say."""
 
-from tests.meta.typescript_protocol import FILE, written
+from tools.typescript_protocol import FILE, written
 
 
 def test_the_protocol_file_is_as_the_types_are() -> None:

@@ -22,7 +22,7 @@ from jxkernel.jupyter import channel, protocol, requests
 from jxkernel.jupyter.display import payloads, view
 from jxkernel.observe import LedgerRow
 
-FILE = Path(__file__).resolve().parents[2] / "labextension/src/protocol.ts"
+FILE = Path(__file__).resolve().parents[1] / "labextension/src/protocol.ts"
 EXTENDED = {payloads.LedgerRowPayload: LedgerRow, **requests.EXTENDED}
 """Payload -> the dataclass whose fields it has besides its own."""
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tests.meta.checkout import ROOT
+from tools.checkout import ROOT
 
 PAGE = ROOT / "docs/api-coverage.md"
 NAMES = Path(__file__).with_name("api_names.json")

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-FRONT = Path(__file__).resolve().parents[2] / "labextension"
+FRONT = Path(__file__).resolve().parents[1] / "labextension"
 BUILT = FRONT / "dist/jxkernel"
 STAMP = FRONT / "dist/stamp.json"
 SOURCES = (

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-from tests.meta import api_coverage
-from tests.meta.checkout import public_modules
+from tools import api_coverage
+from tools.checkout import public_modules
 
 SNAPSHOT = Path(__file__).with_suffix(".txt")
 
