@@ -17,6 +17,8 @@ PYTEST_ARGS ?=
 # Test processes. Two suit the smallest machine that the suite must pass on.
 JOBS ?= 2
 
+PYTEST := .venv/bin/pytest -n $(JOBS) --dist loadgroup
+
 VERSIONS := 3.14 3.13 3.12 3.11
 PIP := -m pip install --quiet --disable-pip-version-check
 
@@ -31,7 +33,7 @@ python = $(shell for p in python$(1) python3 python \
   $${PYENV_ROOT:-$$HOME/.pyenv}/versions/$(1).*/bin/python; do \
   $$p -c '$(is_python); print(sys.executable)' 2>/dev/null && break; done)
 
-.PHONY: help lab lab-dev front screenshots demo test test-all test-matrix check format surface bench \
+.PHONY: help lab lab-dev front screenshots demo quick test test-all test-matrix check format surface bench \
   scaling chromium clean
 
 help: ## list the targets
@@ -103,7 +105,23 @@ check: .venv/.dev ## formatting, linting, types, layers and the fast tests about
 	.venv/bin/ruff check --quiet
 	.venv/bin/pyright --pythonpath .venv/bin/python
 	.venv/bin/lint-imports --no-logo --no-cache
-	.venv/bin/pytest tests/meta -m 'not slow'
+	$(PYTEST) tests/meta -m 'not slow'
+
+# What is asked at each edit: the layers that all else stands on, the table of primitives
+# in its common dtypes, the compositions that once failed, and one notebook in a real kernel.
+QUICK := tests/core tests/tree tests/dtypes tests/events tests/sharding tests/transforms \
+  tests/lowering tests/hlo tests/runtime tests/compile tests/higher_order/test_scan.py \
+  tests/compose/test_regressions.py tests/meta/test_sources.py tests/meta/test_layers.py \
+  tests/table tests/jupyter/test_kernel.py::test_a_cell_sends_one_bundle_and_its_result
+
+quick: .venv/.dev ## in two minutes: changed files, the lower layers, a slice of the rest
+	@changed=$$(git diff --name-only --diff-filter=d HEAD -- '*.py'
+	  git ls-files --others --exclude-standard -- '*.py')
+	.venv/bin/ruff format --check --quiet || { .venv/bin/ruff format --diff --quiet; exit 1; }
+	.venv/bin/ruff check --quiet
+	package=$$(grep '^jxkernel/' <<< "$$changed" || true)
+	if [ -n "$$package" ]; then .venv/bin/pyright --pythonpath .venv/bin/python $$package; fi
+	$(PYTEST) -m 'not slow' $(QUICK)
 
 chromium: ## the browser of tests/front, where it is missing and may be installed
 	@command -v chromium chromium-browser google-chrome > /dev/null && exit
@@ -113,10 +131,10 @@ chromium: ## the browser of tests/front, where it is missing and may be installe
 	fi
 
 test: check chromium ## everything that a change must pass; .ci/run is exactly this
-	.venv/bin/pytest --ignore=tests/meta -m 'not slow' -n $(JOBS) --dist loadgroup $(PYTEST_ARGS)
+	$(PYTEST) --ignore=tests/meta -m 'not slow' $(PYTEST_ARGS)
 
-test-all: check chromium ## the same and the slow tests
-	.venv/bin/pytest -n $(JOBS) --dist loadgroup $(PYTEST_ARGS)
+test-all: check chromium ## the same and the slow tests, with nothing compiled before
+	JXKERNEL_TEST_CACHE= $(PYTEST) $(PYTEST_ARGS)
 
 # The oldest jaxlib goes with the oldest Python; the others take the newest.
 build/matrix/%/.installed: pyproject.toml
