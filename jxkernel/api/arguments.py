@@ -6,26 +6,51 @@ leaves are made only for error messages and explanations.
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from functools import WRAPPER_ASSIGNMENTS, update_wrapper
 from operator import index as as_index
-from typing import Any
-
-import numpy as np
+from typing import Any, TypeVar
 
 from jxkernel import tree
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.errors import ArgumentTypeError, NonHashableStaticArgumentError
 from jxkernel.records import record
 
-__all__ = ["Call", "Parameters", "function_name", "leaf_names", "split_call"]
+__all__ = [
+    "Call",
+    "Parameters",
+    "argument_positions",
+    "checked_argnums",
+    "function_name",
+    "leaf_names",
+    "named_like",
+    "split_call",
+    "static_and_donated",
+]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def function_name(fun: Callable[..., Any]) -> str:
     """Return the name by which jaxprs and errors call a function."""
     name = getattr(fun, "__name__", None)
     wrapped = getattr(fun, "func", None)
-    if name is None and wrapped is not None:
+    if name is None and callable(wrapped):
         return function_name(wrapped)
-    return name or type(fun).__name__
+    return name if name and isinstance(name, str) else type(fun).__name__
+
+
+_TEXTS = ("__name__", "__qualname__")
+
+
+def named_like(made: Function, fun: Callable[..., Any]) -> Function:
+    """Return a function made of another, with the name, documentation and attributes of that.
+
+    An object that is called may use such names for values of its own, which are left alone.
+    """
+    texts = [name for name in _TEXTS if isinstance(getattr(fun, name, ""), str)]
+    others = [name for name in WRAPPER_ASSIGNMENTS if name not in _TEXTS]
+    update_wrapper(made, fun, (*texts, *others))
+    return made
 
 
 def _signature(fun: Callable[..., Any]) -> inspect.Signature | None:
@@ -44,21 +69,46 @@ def parameter_names(fun: Callable[..., Any]) -> list[str]:
     return [name for name, p in signature.parameters.items() if p.kind in kinds]
 
 
-def _numbers(value: int | Iterable[int] | None) -> tuple[int, ...]:
-    if value is None:
-        return ()
-    return (value,) if isinstance(value, int) else tuple(value)
+def _numbers(value: Any, what: str) -> tuple[int, ...]:
+    """Return positions given as one number or several.
+
+    Raises:
+      TypeError: they are none.
+    """
+    try:
+        return (as_index(value),)
+    except TypeError:
+        pass
+    try:
+        return tuple(map(as_index, value))
+    except TypeError:
+        raise TypeError(
+            f"{what}_argnums is the position of a parameter, or a sequence of positions, got "
+            f"{value!r:.100}"
+        ) from None
 
 
-def _names(value: str | Iterable[str] | None) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    return (value,) if isinstance(value, str) else tuple(value)
+def _names(value: Any, what: str) -> tuple[str, ...]:
+    """Return names given as one string or several.
+
+    Raises:
+      TypeError: they are none.
+    """
+    try:
+        names: tuple[Any, ...] = (value,) if isinstance(value, str) else tuple(value)
+    except TypeError:
+        names = (None,)
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(
+            f"{what}_argnames is the name of a parameter, or a sequence of names, got "
+            f"{value!r:.100}: positions of parameters are given as {what}_argnums"
+        )
+    return names
 
 
 @record()
 class Parameters:
-    """A choice of parameters, by position and by name, each completed from the other.
+    """A choice of parameters, by position and by name.
 
     Attributes:
       numbers: positions, as given and as found for ``names`` in the signature.
@@ -74,19 +124,32 @@ class Parameters:
         numbers: int | Iterable[int] | None,
         names: str | Iterable[str] | None,
         what: str,
+        *,
+        complete: bool = True,
     ) -> "Parameters":
         """Return the choice for a function.
 
+        Args:
+          fun: the function.
+          numbers: the positions.
+          names: the names.
+          what: what the parameters are, for messages.
+          complete: whether positions and names are completed from each other.
+
         Raises:
+          TypeError: a position is no integer, or a name no string.
           ValueError: a position or name is not a parameter of the function.
         """
-        given_numbers, given_names = _numbers(numbers), _names(names)
+        given_numbers = () if numbers is None else _numbers(numbers, what)
+        given_names = () if names is None else _names(names, what)
         if not given_numbers and not given_names:
             return Parameters()
         signature = _signature(fun)
         if signature is None:
             return Parameters(given_numbers, given_names)
         _check_parameters(fun, signature, given_numbers, given_names, what)
+        if not complete:
+            return Parameters(given_numbers, given_names)
         positional = parameter_names(fun)
         found_names = tuple(
             positional[n] for n in given_numbers if -len(positional) <= n < len(positional)
@@ -127,6 +190,32 @@ def _check_parameters(
                     f"{what}_argnames={names} names {name!r}, which is not a parameter of "
                     f"{function_name(fun)}: it has {', '.join(parameters)}"
                 )
+
+
+def static_and_donated(
+    fun: Callable[..., Any], static_given: tuple[Any, Any], donate_given: tuple[Any, Any]
+) -> tuple[Parameters, Parameters]:
+    """Return the parameters that are static and those donated, of (positions, names) of each.
+
+    Raises:
+      TypeError: a position is no integer, or a name no string.
+      ValueError: one does not exist, or is both.
+    """
+    static = _completed(fun, *static_given, "static")
+    donate = _completed(fun, *donate_given, "donate")
+    names = [name for name in static.names if name in donate.names]
+    both = names or [number for number in static.numbers if number in donate.numbers]
+    if both:
+        raise ValueError(
+            f"jit({function_name(fun)}) has {', '.join(map(str, both))} both static and donated: a "
+            "static argument has no buffer to give"
+        )
+    return static, donate
+
+
+def _completed(fun: Callable[..., Any], numbers: Any, names: Any, what: str) -> Parameters:
+    """Return parameters; where both positions and names are given, those are all of them."""
+    return Parameters.of(fun, numbers, names, what, complete=numbers is None or names is None)
 
 
 @record(frozen=False)
@@ -235,23 +324,35 @@ def static_name(fun: Callable[..., Any], key: Any) -> str:
     return str(key) if isinstance(key, str) or key >= len(names) else names[key]
 
 
-def argument_positions(
-    fun: Callable[..., Any], argnums: int | Sequence[int], count: int
-) -> tuple[int, ...]:
-    """Return the positions of the arguments to differentiate by, counted from the front.
+def checked_argnums(argnums: Any) -> int | tuple[int, ...]:
+    """Return which arguments to differentiate by: a number, or a tuple of numbers.
 
     Raises:
-      TypeError: the call has no such positional argument, or a position is no integer.
-      ValueError: a position is named twice.
+      TypeError: they are none.
     """
     try:
-        numbers = (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)
-        numbers = tuple(map(as_index, numbers))
+        return as_index(argnums)
+    except TypeError:
+        pass
+    try:
+        return tuple(map(as_index, argnums))
     except TypeError:
         raise TypeError(
             f"argnums is the position, or a sequence of positions, of the arguments to "
             f"differentiate by, got {argnums!r:.100}: arguments are named by number"
         ) from None
+
+
+def argument_positions(
+    fun: Callable[..., Any], argnums: int | tuple[int, ...], count: int
+) -> tuple[int, ...]:
+    """Return the positions of the arguments to differentiate by, counted from the front.
+
+    Raises:
+      TypeError: the call has no such positional argument.
+      ValueError: a position is named twice.
+    """
+    numbers = (argnums,) if isinstance(argnums, int) else argnums
     for number in numbers:
         if not -count <= number < count:
             raise TypeError(

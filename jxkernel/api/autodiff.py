@@ -1,16 +1,15 @@
 """Derivatives as users call them: ``grad``, ``value_and_grad``, ``vjp``, ``jvp``, ``linearize``."""
 
 from collections.abc import Callable, Sequence
-from functools import update_wrapper
 from typing import Any
 
 import numpy as np
 
 from jxkernel import dtypes, tree
-from jxkernel.api.arguments import argument_positions, function_name
+from jxkernel.api.arguments import argument_positions, checked_argnums, function_name, named_like
 from jxkernel.api.jit import check_result, jit
 from jxkernel.api.key_tangents import per_key, per_word, refuse_keys
-from jxkernel.api.traced import leaf_avals
+from jxkernel.api.traced import check_function, leaf_avals
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.jaxpr import eval_jaxpr
@@ -18,12 +17,21 @@ from jxkernel.core.trace import evaluating
 from jxkernel.core.zeros import UndefinedPrimal, Zero, scalar_like
 from jxkernel.ops.broadcast import instantiate
 from jxkernel.ops.convert import convert_element_type_p
-from jxkernel.runtime import as_device_array
+from jxkernel.runtime import ArrayImpl, as_device_array
 from jxkernel.transforms.jvp import jvp_flat
 from jxkernel.transforms.linearize import Linearized, linearize_flat, vjp_flat
 from jxkernel.transforms.transpose import backward
 
-__all__ = ["fwd_and_bwd", "grad", "jvp", "linearize", "value_and_grad", "vjp"]
+__all__ = [
+    "check_reduce_axes",
+    "derivatives",
+    "fwd_and_bwd",
+    "grad",
+    "jvp",
+    "linearize",
+    "value_and_grad",
+    "vjp",
+]
 
 
 def grad(
@@ -32,6 +40,7 @@ def grad(
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
 ) -> Callable[..., Any]:
     """Return a function that computes the gradient of a scalar-valued function.
 
@@ -41,6 +50,7 @@ def grad(
       has_aux: whether ``fun`` returns (scalar, anything else); the latter is returned as well.
       holomorphic: whether ``fun`` is complex and holomorphic.
       allow_int: whether to differentiate by integers, giving ``float0`` zeros.
+      reduce_axes: an older argument, which must be empty.
 
     Returns:
       a function with the arguments of ``fun`` that returns gradients of their structure and
@@ -59,7 +69,7 @@ def grad(
     >>> jx.grad(f)(jnp.array([1.0, -2.0])).tolist()
     [3.0, 12.0]
     """
-    inner = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
+    inner = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -69,7 +79,7 @@ def grad(
             raise
         return (gradients, value[1]) if has_aux else gradients
 
-    update_wrapper(gradient, fun)
+    named_like(gradient, fun)
     gradient.__doc__ = f"Gradient of {function_name(fun)} by positions {argnums}."
     return gradient
 
@@ -80,6 +90,7 @@ def value_and_grad(
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
 ) -> Callable[..., Any]:
     """Return a function that computes a scalar-valued function and its gradient.
 
@@ -91,26 +102,40 @@ def value_and_grad(
     >>> value.item(), slope.item()
     (10.0, 6.0)
     """
-    if not callable(fun):
-        raise TypeError(f"grad needs a callable, got {fun!r:.100} of type {type(fun).__name__}")
+    check_function("grad", fun)
+    chosen = checked_argnums(argnums)
+    check_reduce_axes("grad", reduce_axes)
 
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         try:
-            return _value_and_grad(fun, args, kwargs, argnums, has_aux, holomorphic, allow_int)
+            return _value_and_grad(fun, args, kwargs, chosen, has_aux, holomorphic, allow_int)
         except Exception as error:
             hide_internal_frames(error)
             raise
 
-    update_wrapper(value_and_gradient, fun)
+    named_like(value_and_gradient, fun)
     value_and_gradient.__doc__ = f"Value and gradient of {function_name(fun)}."
     return value_and_gradient
+
+
+def check_reduce_axes(name: str, reduce_axes: Sequence[Any]) -> None:
+    """Check that an argument of older releases asks for nothing.
+
+    Raises:
+      NotImplementedError: it does.
+    """
+    if reduce_axes:
+        raise NotImplementedError(
+            f"{name} got reduce_axes={reduce_axes!r:.100}, which is gone: sum what it returns over "
+            "those axes with lax.psum, or use shard_map, which does so by itself"
+        )
 
 
 def _value_and_grad(
     fun: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    argnums: int | Sequence[int],
+    argnums: int | tuple[int, ...],
     has_aux: bool,
     holomorphic: bool,
     allow_int: bool,
@@ -136,11 +161,23 @@ def _value_and_grad(
     seed = _seed(outs[0])
     aux_cts = [Zero.tangent_of(leaf) for leaf in outs[1:]]
     pulled = pullback([seed, *aux_cts])
-    gradients = in_tree.unflatten([instantiate(ct) for ct in pulled])
+    gradients = in_tree.unflatten(derivatives(pulled))
     gradients = per_key(in_tree, avals, gradients)
     value = flat_fun.value(outs)
     result = (value, flat_fun.aux(outs)) if has_aux else value
-    return result, gradients[0] if isinstance(argnums, (int, np.integer)) else gradients
+    return result, gradients[0] if isinstance(argnums, int) else gradients
+
+
+def derivatives(leaves: Sequence[Any]) -> list[Any]:
+    """Return tangents or cotangents as users get them: explicit, and arrays if not traced."""
+    full = [instantiate(leaf) for leaf in leaves]
+    if not evaluating():
+        return full
+    return [leaf if _is_final(leaf) else as_device_array(leaf) for leaf in full]
+
+
+def _is_final(leaf: Any) -> bool:
+    return type(leaf) is ArrayImpl or getattr(leaf, "dtype", None) == dtypes.float0
 
 
 def _seed(value: Any) -> Any:
@@ -196,11 +233,11 @@ def _check_output(fun: Callable[..., Any], value: Any, holomorphic: bool) -> Non
 
 
 def _split_aux(fun: Callable[..., Any], result: Any) -> tuple[Any, Any]:
-    if not isinstance(result, tuple) or len(result) != 2:
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise TypeError(
             f"has_aux=True needs {function_name(fun)} to return a pair (value, aux), got "
             f"{type(result).__name__}"
-            + (f" of length {len(result)}" if isinstance(result, tuple) else "")
+            + (f" of length {len(result)}" if isinstance(result, (tuple, list)) else "")
         )
     return result[0], result[1]
 
@@ -250,7 +287,7 @@ class _FlatFunction:
 
     def tangent(self, avals: Sequence[ShapedArray], tangents: Sequence[Any]) -> Any:
         """Return the tree of the value's tangent from the types of all results and theirs."""
-        leaves = [instantiate(t) for t in tangents[: self.count]]
+        leaves = derivatives(tangents[: self.count])
         return per_key(self.value_tree, avals[: self.count], self.value_tree.unflatten(leaves))
 
     def aux(self, outs: Sequence[Any]) -> Any:
@@ -263,13 +300,19 @@ class _FlatFunction:
         return self.aux_tree.unflatten(leaves)
 
 
-def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def vjp(
+    fun: Callable[..., Any],
+    *primals: Any,
+    has_aux: bool = False,
+    reduce_axes: Sequence[Any] = (),
+) -> Any:
     """Return a function's value and its pullback (vector-Jacobian product).
 
     Args:
       fun: the function.
       *primals: the point, one tree of arrays per positional argument.
       has_aux: whether ``fun`` returns (value, anything else).
+      reduce_axes: an older argument, which must be empty.
 
     Returns:
       (value, pullback), and the auxiliary result if there is one.  The pullback takes a
@@ -285,8 +328,8 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     >>> [ct.item() for ct in pullback(1.0)]
     [5.0, 2.0]
     """
-    if not callable(fun):
-        raise TypeError(f"vjp needs a callable, got {fun!r:.100}")
+    check_function("vjp", fun)
+    check_reduce_axes("vjp", reduce_axes)
     flat, in_tree = tree.flatten(primals)
     flat_fun = _FlatFunction(fun, in_tree, has_aux)
     linear = linearize_flat(flat_fun, flat)
@@ -332,7 +375,7 @@ class _Pullback:
             next(moved) if moves else Zero(aval.tangent())
             for aval, moves in zip(self._in_avals, self._active, strict=True)
         ]
-        pulled = self._in_tree.unflatten([instantiate(ct) for ct in every])
+        pulled = self._in_tree.unflatten(derivatives(every))
         return per_key(self._in_tree, self._in_avals, pulled)
 
     def __repr__(self) -> str:
@@ -363,10 +406,8 @@ def _fitting(what: str, name: str, leaf: Any, wanted: ShapedArray) -> Any:
     """
     aval = abstractify(leaf)
     if wanted.dtype == dtypes.float0 and aval.shape == wanted.shape:
-        # An integer has no tangent; a cotangent of its own dtype is taken, and is zero.
-        if aval.dtype == wanted.dtype or (
-            what == "cotangent" and not dtypes.issubdtype(aval.dtype, np.inexact)
-        ):
+        # An integer has no tangent, so whatever pulls at it is zero.
+        if aval.dtype == wanted.dtype or what == "cotangent":
             return Zero(wanted)
         raise ValueError(
             f"{name}: the {what} of an integer or boolean has dtype float0, got {aval.short()}: "
@@ -405,24 +446,24 @@ def fwd_and_bwd(
     >>> [float(ct) for ct in bwd(residuals, 1.0)]
     [3.0, 2.0]
     """
-    if not callable(fun):
-        raise TypeError(f"fwd_and_bwd needs a callable, got {fun!r:.100}")
+    check_function("fwd_and_bwd", fun)
+    chosen = checked_argnums(argnums)
 
     def fwd(*args: Any, **kwargs: Any) -> Any:
-        positions = argument_positions(fun, argnums, len(args))
+        positions = argument_positions(fun, chosen, len(args))
 
-        def of_chosen(*chosen: Any) -> Any:
+        def of_chosen(*values: Any) -> Any:
             given = list(args)
-            for position, value in zip(positions, chosen, strict=True):
+            for position, value in zip(positions, values, strict=True):
                 given[position] = value
             return fun(*given, **kwargs)
 
-        update_wrapper(of_chosen, fun)
+        named_like(of_chosen, fun)
         return vjp(of_chosen, *[args[position] for position in positions], has_aux=has_aux)
 
     def bwd(residuals: Any, cotangent: Any) -> Any:
         pulled = residuals(cotangent)
-        return pulled[0] if isinstance(argnums, (int, np.integer)) else pulled
+        return pulled[0] if isinstance(chosen, int) else pulled
 
     return (jit(fwd), jit(bwd)) if jitted else (fwd, bwd)
 
@@ -448,16 +489,15 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
     >>> y.item(), slope.item()
     (8.0, 12.0)
     """
-    if not callable(fun):
-        raise TypeError(f"jvp needs a callable, got {fun!r:.100}")
+    check_function("jvp", fun)
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TypeError(
             "jvp takes primals and tangents as tuples or lists, one entry per argument; got "
             f"{type(primals).__name__} and {type(tangents).__name__}"
         )
-    flat, in_tree = tree.flatten(tuple(primals))
+    flat, in_tree = tree.flatten(primals)
     name, avals = function_name(fun), [abstractify(leaf) for leaf in flat]
-    tangents = per_word("tangent", f"jvp of {name}", in_tree, avals, tuple(tangents))
+    tangents = per_word("tangent", f"jvp of {name}", in_tree, avals, tangents)
     flat_tangents, tangent_tree = tree.flatten(tangents)
     if in_tree != tangent_tree:
         raise TypeError(
@@ -505,8 +545,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     >>> y.item(), linear(1.0).item(), linear(10.0).item()
     (9.0, 6.0, 60.0)
     """
-    if not callable(fun):
-        raise TypeError(f"linearize needs a callable, got {fun!r:.100}")
+    check_function("linearize", fun)
     flat, in_tree = tree.flatten(primals)
     flat_fun = _FlatFunction(fun, in_tree, has_aux)
     linear = linearize_flat(flat_fun, flat)

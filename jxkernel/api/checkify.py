@@ -8,13 +8,12 @@ runs), so it passes through loops and branches as part of what they carry.
 
 import enum
 from collections.abc import Callable, Sequence
-from functools import update_wrapper
 from typing import Any
 
 import numpy as np
 
 from jxkernel import tree
-from jxkernel.api.arguments import function_name
+from jxkernel.api.arguments import function_name, named_like
 from jxkernel.api.checked_program import CheckedProgram, Reported, Site
 from jxkernel.api.jit import jit_state
 from jxkernel.api.tracing import state_of
@@ -279,7 +278,7 @@ def checkify(
         error, outs = _run_checked(checked, closed.consts, flat.flat, name)
         return error, entry.out_tree.unflatten(outs)
 
-    update_wrapper(checked_call, f)
+    named_like(checked_call, f)
     return checked_call
 
 

@@ -1,7 +1,7 @@
 """``checkpoint`` (also ``remat``): time spent to save memory on the way back, and policies."""
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial, update_wrapper
+from functools import partial
 from typing import Any
 
 from jxkernel import tree
@@ -9,10 +9,11 @@ from jxkernel.api.arguments import (
     Parameters,
     check_hashable,
     function_name,
+    named_like,
     rebuild,
     split_call,
 )
-from jxkernel.api.traced import leaf_avals, trace_function
+from jxkernel.api.traced import check_function, leaf_avals, trace_function
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import evaluating
 from jxkernel.higher_order.checkpoint import Offloadable, Policy, bind_checkpoint, name_p
@@ -61,8 +62,7 @@ def checkpoint(
             static_argnums=static_argnums,
             static_argnames=static_argnames,
         )
-    if not callable(fun):
-        raise TypeError(f"checkpoint needs a callable, got {fun!r:.100}")
+    check_function("checkpoint", fun)
     static = Parameters.of(fun, static_argnums, static_argnames, "static")
     name = function_name(fun)
 
@@ -93,7 +93,7 @@ def checkpoint(
             hide_internal_frames(error)
             raise
 
-    return update_wrapper(checkpointed, fun)
+    return named_like(checkpointed, fun)
 
 
 remat = checkpoint

@@ -1,11 +1,10 @@
 """Closures made explicit: ``closure_convert``, and ``custom_gradient``, whose rule is a closure."""
 
 from collections.abc import Callable, Sequence
-from functools import update_wrapper
 from typing import Any
 
 from jxkernel import tree
-from jxkernel.api.arguments import function_name
+from jxkernel.api.arguments import function_name, named_like
 from jxkernel.api.custom import custom_vjp
 from jxkernel.api.traced import check_callable, leaf_avals, trace_function
 from jxkernel.core.avals import abstractify
@@ -75,7 +74,7 @@ def closure_convert(
         consts = [next(rest) if f else c for c, f in zip(closed.consts, lifted, strict=True)]
         return traced.out_tree.unflatten(eval_jaxpr(closed.jaxpr, consts, *leaves))
 
-    return update_wrapper(converted, fun), values
+    return named_like(converted, fun), values
 
 
 def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
@@ -132,7 +131,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     def back(way: Any, ct: Any) -> Any:
         return way(ct)
 
-    update_wrapper(value, fun)
+    named_like(value, fun)
     custom = custom_vjp(value)
     custom.defvjp(there, back)
 
@@ -143,7 +142,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
             hide_internal_frames(error)
             raise
 
-    return update_wrapper(with_gradient, fun)
+    return named_like(with_gradient, fun)
 
 
 class _Pullback:

@@ -1,17 +1,17 @@
 """Functions whose derivative the user gives: ``custom_jvp`` and ``custom_vjp``."""
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import update_wrapper
 from typing import Any
 
 import numpy as np
 
 from jxkernel import dtypes, tree
-from jxkernel.api.arguments import Parameters, function_name
+from jxkernel.api.arguments import Parameters, function_name, named_like
 from jxkernel.api.custom_calls import CustomCall, closes_over_tracers, positional_arguments
 from jxkernel.api.jit import check_result
 from jxkernel.api.key_tangents import per_key, per_word
 from jxkernel.api.perturbations import CustomVJPPrimal
+from jxkernel.api.traced import check_callable
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import evaluating
@@ -47,11 +47,8 @@ class _Custom:
         nondiff_argnums: int | Iterable[int] = (),
         nondiff_argnames: str | Iterable[str] = (),
     ) -> None:
-        if not callable(fun):
-            raise TypeError(
-                f"{self.kind} needs a callable, got {fun!r:.100} of type {type(fun).__name__}"
-            )
-        update_wrapper(self, fun)
+        check_callable(self.kind, "fun", fun)
+        named_like(self, fun)
         self.fun = fun
         self.name = function_name(fun)
         self.nondiff = Parameters.of(fun, nondiff_argnums, nondiff_argnames, "nondiff")
@@ -205,8 +202,7 @@ class custom_jvp(_Custom):
         Raises:
           TypeError: the rule is not callable.
         """
-        if not callable(jvp):
-            raise TypeError(f"defjvp needs a callable as jvp, got {jvp!r:.100}")
+        check_callable("defjvp", "jvp", jvp)
         self.jvp = jvp
         self.symbolic_zeros = symbolic_zeros
         return jvp
@@ -389,9 +385,8 @@ class custom_vjp(_Custom):
         Raises:
           TypeError: one is not callable.
         """
-        for name, half in (("fwd", fwd), ("bwd", bwd)):
-            if not callable(half):
-                raise TypeError(f"defvjp needs a callable as {name}, got {half!r:.100}")
+        check_callable("defvjp", "fwd", fwd)
+        check_callable("defvjp", "bwd", bwd)
         self.fwd = fwd
         self.bwd = bwd
         self.symbolic_zeros = symbolic_zeros

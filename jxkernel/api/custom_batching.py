@@ -1,11 +1,10 @@
 """Functions whose batch rule the user gives: ``custom_vmap`` and ``sequential_vmap``."""
 
 from collections.abc import Callable, Sequence
-from functools import update_wrapper
 from typing import Any
 
 from jxkernel import tree
-from jxkernel.api.arguments import function_name
+from jxkernel.api.arguments import function_name, named_like
 from jxkernel.api.custom_calls import closes_over_tracers, positional_arguments
 from jxkernel.api.jit import check_result
 from jxkernel.api.scanning import map
@@ -52,7 +51,7 @@ class custom_vmap:
 
     def __init__(self, fun: Callable[..., Any]) -> None:
         check_callable("custom_vmap", "fun", fun)
-        update_wrapper(self, fun)
+        named_like(self, fun)
         self.fun = fun
         self.name = function_name(fun)
         self.vmap_rule: Callable[..., Any] | None = None

@@ -5,11 +5,10 @@ how it was found does not matter.  This module handles functions and structures.
 """
 
 from collections.abc import Callable, Sequence
-from functools import update_wrapper
 from typing import Any
 
 from jxkernel import tree
-from jxkernel.api.arguments import function_name
+from jxkernel.api.arguments import function_name, named_like
 from jxkernel.api.autodiff import jvp, linearize
 from jxkernel.api.custom import custom_jvp
 from jxkernel.api.traced import TracedFunction, check_callable, leaf_avals, trace_function
@@ -129,7 +128,7 @@ class _System:
         def solved(b: Any) -> Any:
             return solve(self.apply, b)
 
-        update_wrapper(solved, solve)
+        named_like(solved, solve)
         traced = trace_function("custom_linear_solve", solved, solved, self._in_tree, self.avals)
         out_tree = traced.out_tree
         if has_aux:
@@ -287,10 +286,10 @@ def _root(
         _, linear = linearize(equation.at(consts), x)
         return tree.map(neg, tangent_solve(linear, right))
 
-    solver = _traced(update_wrapper(solved, solve), (equation.consts, guess))
+    solver = _traced(named_like(solved, solve), (equation.consts, guess))
     x_avals = _solution_avals(solve, solver, equation, has_aux)
     x_like = structure.unflatten([ShapeDtypeStruct(a.shape, a.dtype) for a in x_avals])
-    mover = _traced(update_wrapper(pushed, tangent_solve), (equation.consts, x_like, x_like))
+    mover = _traced(named_like(pushed, tangent_solve), (equation.consts, x_like, x_like))
     _check_like("tangent_solve", tangent_solve, mover.out_avals, mover.out_tree, x_avals, structure)
 
     def root(consts: list[Any], start: list[Any], hidden: list[Any], _: list[Any]) -> Any:

@@ -6,22 +6,20 @@ the arguments, with entries of shape (shape of the value's leaf, shape of the ar
 """
 
 from collections.abc import Callable, Sequence
-from functools import update_wrapper
 from typing import Any
 
 import numpy as np
 
 from jxkernel import dtypes, tree
-from jxkernel.api.arguments import argument_positions, function_name
-from jxkernel.api.autodiff import jvp, vjp
+from jxkernel.api.arguments import argument_positions, checked_argnums, function_name, named_like
+from jxkernel.api.autodiff import check_reduce_axes, derivatives, jvp, vjp
 from jxkernel.api.key_tangents import refuse_keys
-from jxkernel.api.traced import check_callable, leaf_avals
+from jxkernel.api.traced import check_function, leaf_avals
 from jxkernel.api.vectorize import vmap
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.zeros import Zero
 from jxkernel.ops.arithmetic import add
-from jxkernel.ops.broadcast import instantiate
 from jxkernel.ops.compare import eq
 from jxkernel.ops.convert import convert_element_type_p
 from jxkernel.ops.creation import broadcasted_iota
@@ -48,7 +46,7 @@ class _Chosen:
     def __init__(
         self,
         fun: Callable[..., Any],
-        argnums: int | Sequence[int],
+        argnums: int | tuple[int, ...],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> None:
@@ -57,7 +55,7 @@ class _Chosen:
         self._kwargs = kwargs
         self._positions = argument_positions(fun, argnums, len(args))
         self.values = tuple([args[place] for place in self._positions])
-        one = isinstance(argnums, (int, np.integer))
+        one = isinstance(argnums, int)
         self.leaves, self.structure = tree.flatten(self.values[0] if one else self.values)
 
     def __call__(self, *values: Any) -> Any:
@@ -66,6 +64,10 @@ class _Chosen:
         for place, value in zip(self._positions, values, strict=True):
             given[place] = value
         return self._fun(*given, **self._kwargs)
+
+    @property
+    def __name__(self) -> str:
+        return function_name(self._fun)
 
     def avals(self, name: str) -> list[ShapedArray]:
         """Return the types of the leaves."""
@@ -100,16 +102,17 @@ def jacfwd(
     >>> jx.jacfwd(lambda x: jnp.stack([x[0] * x[1], x[1]]))(jnp.array([2.0, 5.0])).tolist()
     [[5.0, 2.0], [0.0, 1.0]]
     """
-    check_callable("jacfwd", "fun", fun)
+    check_function("jacfwd", fun)
+    chosen = checked_argnums(argnums)
 
     def jacobian_forward(*args: Any, **kwargs: Any) -> Any:
         try:
-            return _jacfwd(_Chosen(fun, argnums, args, kwargs), has_aux, holomorphic)
+            return _jacfwd(_Chosen(fun, chosen, args, kwargs), has_aux, holomorphic)
         except Exception as error:
             hide_internal_frames(error)
             raise
 
-    return update_wrapper(jacobian_forward, fun)
+    return named_like(jacobian_forward, fun)
 
 
 def _jacfwd(chosen: _Chosen, has_aux: bool, holomorphic: bool) -> Any:
@@ -164,16 +167,17 @@ def jacrev(
     >>> jx.jacrev(lambda x: jnp.stack([x[0] * x[1], x[1]]))(jnp.array([2.0, 5.0])).tolist()
     [[5.0, 2.0], [0.0, 1.0]]
     """
-    check_callable("jacrev", "fun", fun)
+    check_function("jacrev", fun)
+    chosen = checked_argnums(argnums)
 
     def jacobian_reverse(*args: Any, **kwargs: Any) -> Any:
         try:
-            return _jacrev(_Chosen(fun, argnums, args, kwargs), has_aux, holomorphic, allow_int)
+            return _jacrev(_Chosen(fun, chosen, args, kwargs), has_aux, holomorphic, allow_int)
         except Exception as error:
             hide_internal_frames(error)
             raise
 
-    return update_wrapper(jacobian_reverse, fun)
+    return named_like(jacobian_reverse, fun)
 
 
 jacobian = jacrev
@@ -285,13 +289,16 @@ def hessian(
 _LINEAR = (np.inexact, np.integer)
 
 
-def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], tuple[Any, ...]]:
+def linear_transpose(
+    fun: Callable[..., Any], *primals: Any, reduce_axes: Sequence[Any] = ()
+) -> Callable[[Any], tuple[Any, ...]]:
     """Return the transpose of a linear function.
 
     Args:
       fun: a function that is linear in its arguments, of real and complex arrays to such or of
         integers to integers.
       *primals: arrays, or anything with shapes and dtypes, that tell the arguments' types.
+      reduce_axes: an older argument, which must be empty.
 
     Returns:
       a function from a cotangent of the result to a tuple with a cotangent per argument.
@@ -307,7 +314,8 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
     >>> transposed(jnp.array([1.0, 5.0]))[0].tolist()
     [3.0, 15.0]
     """
-    check_callable("linear_transpose", "fun", fun)
+    check_function("linear_transpose", fun)
+    check_reduce_axes("linear_transpose", reduce_axes)
     flat, in_tree = tree.flatten(primals)
     avals = leaf_avals("linear_transpose", "primals", flat, in_tree)
     out_tree: Any = None
@@ -337,8 +345,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
                 f"{' '.join(aval.short() for aval in found)}"
             )
         pulled = zip(pull_back(program, (True,) * len(avals), [], leaves), avals, strict=True)
-        return in_tree.unflatten(
-            [instantiate(Zero(aval) if type(ct) is Zero else ct) for ct, aval in pulled]
-        )
+        every = [Zero(aval) if type(ct) is Zero else ct for ct, aval in pulled]
+        return in_tree.unflatten(derivatives(every))
 
     return transposed

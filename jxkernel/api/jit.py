@@ -11,8 +11,9 @@ Traces are remembered per function object, not per ``jit`` wrapper, and die with
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial, update_wrapper, wraps
+from functools import partial, wraps
 from typing import Any
+from weakref import ref
 
 from jxkernel import events, tree
 from jxkernel._jaxlib import PjitFunction, PjitFunctionCache, pjit, trace_context
@@ -24,8 +25,10 @@ from jxkernel.api.arguments import (
     function_name,
     incomparable,
     leaf_names,
+    named_like,
     rebuild,
     split_call,
+    static_and_donated,
     static_name,
 )
 from jxkernel.api.memo import FunctionMemo
@@ -38,7 +41,7 @@ from jxkernel.api.shardings import (
     naming_leaf,
     positional_shardings,
 )
-from jxkernel.api.traced import clear_traced
+from jxkernel.api.traced import check_function, clear_traced
 from jxkernel.compile import (
     Lowered,
     LowerOptions,
@@ -429,7 +432,7 @@ def _warn_of_placement(device: Any, backend: str | None) -> None:
 
 
 def jit(
-    fun: Callable[..., Any] | None = None,
+    fun: Any = UNSPECIFIED,
     /,
     *,
     in_shardings: Any = UNSPECIFIED,
@@ -459,7 +462,8 @@ def jit(
         are not bound, or are divided alike over others, are moved; without it each stays.
       out_shardings: the same for the results; where it says nothing XLA decides.
       static_argnums: positions of arguments that are constants of the trace: any hashable value.
-      static_argnames: their names; each of the two is completed from the other.
+      static_argnames: their names.  Where one of the two is left out, it is completed from the
+        other; given both, they are all that is static.
       donate_argnums: positions of arguments whose buffers results reuse, on every platform; they
         are deleted, or kept with a warning where no result fits.
       donate_argnames: their names.
@@ -489,15 +493,16 @@ def jit(
     [11.0, 21.0]
     """
     given = locals()
-    if fun is None:
+    if fun is UNSPECIFIED:
         return partial(jit, **{name: value for name, value in given.items() if name != "fun"})
-    if not callable(fun):
-        raise TypeError(f"jit needs a callable, got {fun!r:.100} of type {type(fun).__name__}")
+    check_function("jit", fun)
     _warn_of_placement(device, backend)
     if backend is not None and device is None:
         device = local_devices(backend=backend)[0]
     options = JitOptions(
-        *_chosen(fun, (static_argnums, static_argnames), (donate_argnums, donate_argnames)),
+        *static_and_donated(
+            fun, (static_argnums, static_argnames), (donate_argnums, donate_argnames)
+        ),
         keep_unused,
         inline,
         device,
@@ -506,26 +511,6 @@ def jit(
         GivenShardings.of(out_shardings, "jit", "out_shardings"),
     )
     return _make(JitState(fun, options))
-
-
-def _chosen(
-    fun: Callable[..., Any], static_given: Any, donate_given: Any
-) -> tuple[Parameters, Parameters]:
-    """Return the parameters that are static and those donated.
-
-    Raises:
-      ValueError: one does not exist, or is both.
-    """
-    static = Parameters.of(fun, static_given[0], static_given[1], "static")
-    donate = Parameters.of(fun, donate_given[0], donate_given[1], "donate")
-    names = [name for name in static.names if name in donate.names]
-    both = names or [number for number in static.numbers if number in donate.numbers]
-    if both:
-        raise ValueError(
-            f"jit({function_name(fun)}) has {', '.join(map(str, both))} both static and donated: a "
-            "static argument has no buffer to give"
-        )
-    return static, donate
 
 
 def _make(state: JitState) -> Any:
@@ -539,9 +524,9 @@ def _make(state: JitState) -> Any:
         state.options,
         tree.registry,
         shard_argument,
-        _CACHE,
+        _CACHE if _can_be_referred_to(state.fun) else None,
     )
-    update_wrapper(function, state.fun)
+    named_like(function, state.fun)
     function.__wrapped__ = state.fun
     function.trace = state.trace
     function.lower = state.lower
@@ -549,6 +534,15 @@ def _make(state: JitState) -> Any:
     function.clear_cache = partial(_clear_one, function, state)
     function._jit_state = state
     return function
+
+
+def _can_be_referred_to(fun: Callable[..., Any]) -> bool:
+    """Whether a function has weak references, by which C++ shares calls among its ``jit``."""
+    try:
+        ref(fun)
+    except TypeError:
+        return False
+    return True
 
 
 def _clear_one(function: Any, state: JitState) -> None:

@@ -1,6 +1,7 @@
 """The axes that ``vmap`` and ``pmap`` map over: of each leaf of the arguments and results."""
 
 from collections.abc import Callable, Sequence
+from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,25 @@ from jxkernel.core.dimensions import sizes as sizes_of
 from jxkernel.core.words import word_axes
 from jxkernel.errors import ArgumentTypeError, AxisError
 
-__all__ = ["input_axes", "output_axes"]
+__all__ = ["check_axes", "input_axes", "output_axes"]
 
 
 def _is_none(value: Any) -> bool:
     return value is None
+
+
+def check_axes(who: str, parameter: str, axes: Any) -> None:
+    """Check that a tree of axes holds numbers, and None where nothing is mapped.
+
+    Raises:
+      TypeError: it holds anything else.
+    """
+    for axis in tree.leaves(axes):
+        if isinstance(axis, bool) or not isinstance(axis, int):
+            raise TypeError(
+                f"{who} {parameter} must hold ints and None, got {axis!r:.100} of type "
+                f"{type(axis).__name__}"
+            )
 
 
 def input_axes(
@@ -75,12 +90,6 @@ def _leaf_axes(
             f"{who} in_axes", f"its structure is no prefix of the arguments': {error}"
         ) from None
     axes = tree.leaves(positional, is_leaf=_is_none)
-    for axis in axes:
-        if axis is not None and not isinstance(axis, (int, np.integer)):
-            raise TypeError(
-                f"{who} in_axes must hold ints and None, got {axis!r:.100} of type "
-                f"{type(axis).__name__}"
-            )
     return [*axes, *([0] * len(tree.leaves(kwargs)))]
 
 
@@ -129,7 +138,7 @@ def _axis_size(
         for i, (leaf, dim) in enumerate(zip(flat, dims, strict=True))
         if dim is not None
     }
-    distinct = set(sizes.values()) | ({given} if given is not None else set())
+    distinct = set(sizes.values()) | set(_given_size(who, given))
     if len(distinct) > 1:
         listed = ", ".join(f"{path} has {size}" for path, size in sizes.items())
         asked = f", axis_size is {given}" if given is not None else ""
@@ -146,6 +155,16 @@ def _axis_size(
     return sizes_of(distinct)[0]
 
 
+def _given_size(who: str, axis_size: Any) -> list[int]:
+    try:
+        return [] if axis_size is None else [as_index(axis_size)]
+    except TypeError:
+        raise TypeError(
+            f"{who} axis_size must be an int, got {axis_size!r:.100} of type "
+            f"{type(axis_size).__name__}"
+        ) from None
+
+
 def output_axes(who: str, out_axes: Any, out_tree: Any) -> list[int | None]:
     """Return the axis of each leaf of a result.
 
@@ -153,9 +172,8 @@ def output_axes(who: str, out_axes: Any, out_tree: Any) -> list[int | None]:
       AxisError: ``out_axes`` is no prefix of it.
     """
     example = out_tree.unflatten([0] * out_tree.num_leaves)
-    axes = tuple(out_axes) if isinstance(out_axes, list) else out_axes
     try:
-        full = tree.tree_broadcast_prefix(axes, example, is_leaf=_is_none)
+        full = tree.tree_broadcast_prefix(out_axes, example, is_leaf=_is_none)
     except ValueError as error:
         raise AxisError(
             f"{who} out_axes", f"its structure is no prefix of the result's: {error}"

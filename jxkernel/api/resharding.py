@@ -7,10 +7,11 @@ leaves a stretch of a program to XLA, and says at its end how the results are di
 
 from collections.abc import Callable, Hashable
 from contextlib import nullcontext
-from functools import partial, update_wrapper
+from functools import partial
 from typing import Any
 
 from jxkernel import tree
+from jxkernel.api.arguments import named_like
 from jxkernel.api.shard_map import shard_map
 from jxkernel.api.shardings import GivenShardings, as_sharding, naming_leaf
 from jxkernel.api.traced import check_callable
@@ -138,7 +139,7 @@ def auto_axes(
             )
         return inside(wanted, args, kwargs)
 
-    return update_wrapper(call, f)
+    return named_like(call, f)
 
 
 def _retyped(names: Any, kind: AxisType) -> Any:
@@ -195,7 +196,7 @@ def explicit_axes(
             lambda out: mesh_cast(out, given_back) if isinstance(out, Array) else out, outs
         )
 
-    return update_wrapper(call, f)
+    return named_like(call, f)
 
 
 def _made_explicit(wanted: Any, names: tuple[Any, ...] | None) -> tuple[Any, tuple[Any, ...]]:

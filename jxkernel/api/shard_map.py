@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from functools import partial, update_wrapper
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from jxkernel import runtime, tree
-from jxkernel.api.arguments import Parameters, function_name
+from jxkernel.api.arguments import Parameters, function_name, named_like
 from jxkernel.api.jit import jit
-from jxkernel.api.mapped_axes import input_axes, output_axes
-from jxkernel.api.traced import check_callable, leaf_avals, trace_function
+from jxkernel.api.mapped_axes import check_axes, input_axes, output_axes
+from jxkernel.api.traced import check_callable, check_function, leaf_avals, trace_function
 from jxkernel.api.vectorize import vmap
 from jxkernel.core.avals import ShapedArray, shape_of
 from jxkernel.core.axes import extend_axes, inside_shard_map
@@ -115,7 +115,7 @@ def shard_map(
             hide_internal_frames(error)
             raise
 
-    update_wrapper(mapped, f)
+    named_like(mapped, f)
     return mapped
 
 
@@ -310,7 +310,9 @@ def pmap(
       >>> jx.pmap(lambda x: x / jx.lax.psum(x, "i"), axis_name="i")(jnp.ones(1))
       Array([1.], dtype=float32)
     """
-    check_callable("pmap", "fun", fun)
+    check_function("pmap", fun)
+    check_axes("pmap", "in_axes", in_axes)
+    check_axes("pmap", "out_axes", out_axes)
     name = _Nameless() if axis_name is None else axis_name
     static = Parameters.of(fun, static_broadcasted_argnums, None, "static")
     chosen = tuple(devices) if devices is not None else None
@@ -328,12 +330,12 @@ def pmap(
             whole = [given[i] if i in given else next(rest) for i in range(len(args))]
             return fun(*whole, **named)
 
-        update_wrapper(one, fun)
+        named_like(one, fun)
         if inside_shard_map():
             return vmap(one, axes, out_axes, name, axis_size)(*dynamic, **kwargs)
         return _pmap(one, dynamic, kwargs, axes, out_axes, name, chosen, backend, axis_size)
 
-    update_wrapper(mapped, fun)
+    named_like(mapped, fun)
     return jit(
         mapped,
         static_argnums=tuple(static.numbers) or None,

@@ -9,11 +9,10 @@ somewhere costs nothing: going back is to look at an earlier moment.
 """
 
 from collections.abc import Callable, Sequence
-from functools import update_wrapper
 from typing import Any
 
 from jxkernel.api.arguments import Call as FunctionCall
-from jxkernel.api.arguments import function_name, leaf_names
+from jxkernel.api.arguments import function_name, leaf_names, named_like
 from jxkernel.api.jit import JitState, jit_state
 from jxkernel.api.tracing import state_of
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Literal, Var, subjaxprs
@@ -503,7 +502,7 @@ def step(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) -> C
             )
         return _stepper(state, args, kwargs)
 
-    update_wrapper(stepper, fun)
+    named_like(stepper, fun)
     return stepper
 
 

@@ -5,6 +5,7 @@ is not kept, for the tracer is gone when its own trace ends.  This module handle
 structures; it must not know which loop asks.
 """
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
@@ -26,6 +27,7 @@ from jxkernel.transforms.stage import trace_flat
 __all__ = [
     "TracedFunction",
     "check_callable",
+    "check_function",
     "clear_traced",
     "joint",
     "leaf_avals",
@@ -62,6 +64,25 @@ def check_callable(name: str, parameter: str, fun: Any) -> None:
     if not callable(fun):
         raise TypeError(
             f"{name} needs a callable as {parameter}, got {fun!r:.100} of type {type(fun).__name__}"
+        )
+
+
+def check_function(name: str, fun: Any) -> None:
+    """Check that what a transform is given is a function of arrays, as far as can be seen.
+
+    Raises:
+      TypeError: it cannot be called, gives its results one by one, or is no function yet.
+    """
+    check_callable(name, "fun", fun)
+    if isinstance(fun, staticmethod):
+        raise TypeError(
+            f"{name} got the staticmethod {function_name(fun)}, which only its class turns into a "
+            f"function: write @staticmethod above @{name}"
+        )
+    if inspect.isgeneratorfunction(fun):
+        raise TypeError(
+            f"{name} needs a function that returns its result, and {function_name(fun)} yields: "
+            "it returns a generator. Return arrays, such as lax.scan or jnp.stack make of them"
         )
 
 

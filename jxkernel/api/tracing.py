@@ -1,11 +1,11 @@
 """Looking without running: ``make_jaxpr`` and ``eval_shape``."""
 
 from collections.abc import Callable, Sequence
-from functools import update_wrapper
 from typing import Any
 
-from jxkernel.api.arguments import Parameters, function_name
+from jxkernel.api.arguments import Parameters, function_name, named_like
 from jxkernel.api.jit import JitOptions, JitState, jit_state
+from jxkernel.api.traced import check_function
 from jxkernel.core.axes import extend_axes
 
 __all__ = ["eval_shape", "make_jaxpr", "state_of"]
@@ -38,8 +38,7 @@ def make_jaxpr(
     >>> jx.make_jaxpr(lambda x: x * 2.0)(1.0)
     { lambda ; a:f32[]. let b:f32[] = mul a 2.0:f32[] in (b,) }
     """
-    if not callable(fun):
-        raise TypeError(f"make_jaxpr needs a callable, got {fun!r:.100}")
+    check_function("make_jaxpr", fun)
     state = state_of(fun, static_argnums)
 
     def traced(*args: Any, **kwargs: Any) -> Any:
@@ -47,7 +46,7 @@ def make_jaxpr(
             stage = state.trace(*args, **kwargs)
         return (stage.jaxpr, stage.out_info) if return_shape else stage.jaxpr
 
-    update_wrapper(traced, fun)
+    named_like(traced, fun)
     traced.__name__ = f"make_jaxpr({function_name(fun)})"
     return traced
 

@@ -1,13 +1,16 @@
 """``vmap``: a function of one example as a function of many."""
 
 from collections.abc import Callable, Sequence
-from functools import partial, update_wrapper
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from jxkernel import tree
-from jxkernel.api.mapped_axes import input_axes, output_axes
+from jxkernel.api.arguments import function_name, named_like
+from jxkernel.api.jit import check_result
+from jxkernel.api.mapped_axes import check_axes, input_axes, output_axes
+from jxkernel.api.traced import check_function
 from jxkernel.core.avals import abstractify
 from jxkernel.core.axes import Axis
 from jxkernel.core.filtering import hide_internal_frames
@@ -55,9 +58,10 @@ def vmap(
     >>> jx.vmap(lambda x, y: x + y, in_axes=(0, None))(jnp.arange(3), 10).tolist()
     [10, 11, 12]
     """
-    if not callable(fun):
-        raise TypeError(f"vmap needs a callable, got {fun!r:.100}")
-    _check_axes_type(in_axes)
+    check_function("vmap", fun)
+    _check_in_axes(in_axes)
+    check_axes("vmap", "out_axes", out_axes)
+    _check_name(axis_name)
 
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -67,17 +71,26 @@ def vmap(
             hide_internal_frames(error)
             raise
 
-    update_wrapper(vectorized, fun)
-    return vectorized
+    return named_like(vectorized, fun)
 
 
-def _check_axes_type(in_axes: Any) -> None:
-    if isinstance(in_axes, (tuple, list)) or in_axes is None or isinstance(in_axes, int):
-        return
+def _check_in_axes(in_axes: Any) -> None:
+    if isinstance(in_axes, (tuple, list, int)) or in_axes is None:
+        return check_axes("vmap", "in_axes", in_axes)
     raise TypeError(
         f"vmap in_axes must be an int, None, or a tuple with an entry per positional argument; "
         f"got {in_axes!r:.100} of type {type(in_axes).__name__}"
     )
+
+
+def _check_name(axis_name: Any) -> None:
+    try:
+        hash(axis_name)
+    except TypeError:
+        raise TypeError(
+            f"vmap axis_name must be hashable, such as a string, got {axis_name!r:.100} of type "
+            f"{type(axis_name).__name__}"
+        ) from None
 
 
 def _apply(
@@ -100,6 +113,9 @@ def _apply(
 
     mesh, entry = _explicit_entry(flat, dims)
     outs, out_dims = batch_flat(flat_fun, flat, dims, make_axis(size, entry=entry, mesh=mesh))
+    for index, (out, dim) in enumerate(zip(outs, out_dims, strict=True)):
+        if dim is None:
+            check_result(function_name(fun), out_tree, index, out)
     wanted = output_axes("vmap", out_axes, out_tree)
     results = [
         _place(*each, size)

@@ -193,7 +193,7 @@ def test_pullbacks_can_be_used_many_times_and_under_vmap():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: jx.grad(3), TypeError, "grad needs a callable, got 3"),
+        (lambda: jx.grad(3), TypeError, "grad needs a callable as fun, got 3"),
         (lambda: jx.grad(f)(X), TypeError, r"scalar-output.*returned shape \(5,\).*\.sum\(\)"),
         (lambda: jx.grad(f)(3), TypeError, "got int32.*astype"),
         (lambda: jx.grad(lambda x: "s")(1.0), TypeError, "return a scalar, got a str"),
@@ -215,12 +215,11 @@ def test_pullbacks_can_be_used_many_times_and_under_vmap():
         (lambda: jx.vjp(f, X)[1](X, X), TypeError, "takes one argument, a cotangent.*got 2"),
         (lambda: jx.vjp(f, X)[1](X * 1j), ValueError, r"must have type f32\[5\], got c64\[5\]"),
         (lambda: jx.jvp(f, (3,), (1.0,)), TypeError, r"has dtype float0, got f32\[\].*astype"),
-        (lambda: jx.vjp(mul, 3, 4)[1](1.0), ValueError, "has dtype float0, got f32"),
         (lambda: jx.jvp(f, (X,), (X.astype(np.float16),)), TypeError, r"f32\[5\], got f16\[5\]"),
         (lambda: jx.grad(f, argnums="x")(1.0), TypeError, "argnums is the position.*got 'x'"),
         (lambda: jx.grad(f, argnums=1.0)(1.0), TypeError, "argnums is the position.*got 1.0"),
         (lambda: jx.grad(mul, argnums=(0, -2))(1.0, 2.0), ValueError, "names one argument twice"),
-        (lambda: jx.fwd_and_bwd(3, 0), TypeError, "fwd_and_bwd needs a callable, got 3"),
+        (lambda: jx.fwd_and_bwd(3, 0), TypeError, "fwd_and_bwd needs a callable as fun, got 3"),
     ],
 )
 def test_wrong_use_says_what_to_write_instead(call, error, message):

@@ -190,7 +190,7 @@ def test_a_wrong_result_is_named():
 
 
 def test_jit_refuses_what_is_not_callable():
-    with pytest.raises(TypeError, match="jit needs a callable, got 3"):
+    with pytest.raises(TypeError, match="jit needs a callable as fun, got 3"):
         jx.jit(3)
 
 

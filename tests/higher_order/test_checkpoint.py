@@ -171,7 +171,7 @@ def test_remat_is_checkpoint_and_decorates():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: jx.checkpoint(3), TypeError, "checkpoint needs a callable, got 3"),
+        (lambda: jx.checkpoint(3), TypeError, "checkpoint needs a callable as fun, got 3"),
         (
             lambda: jx.grad(lambda x: jx.checkpoint(lambda x, s: x)(x, "text"))(1.0),
             TypeError,

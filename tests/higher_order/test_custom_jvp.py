@@ -256,7 +256,7 @@ def test_a_rule_that_gives_something_else_is_told_so(rule, message):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: jx.custom_jvp(3), TypeError, "custom_jvp needs a callable, got 3"),
+        (lambda: jx.custom_jvp(3), TypeError, "custom_jvp needs a callable as fun, got 3"),
         (lambda: jx.custom_jvp(lambda x: x)(1.0), AttributeError, r"no rule yet.*defjvp\(\.\.\.\)"),
         (lambda: jx.custom_jvp(one, nondiff_argnums=4), ValueError, "nondiff_argnums"),
         (lambda: f(1.0), TypeError, "missing a required argument"),

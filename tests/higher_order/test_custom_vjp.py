@@ -246,7 +246,7 @@ def test_a_way_there_that_gives_something_else_is_told_so(fwd, message):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: jx.custom_vjp(3), TypeError, "custom_vjp needs a callable, got 3"),
+        (lambda: jx.custom_vjp(3), TypeError, "custom_vjp needs a callable as fun, got 3"),
         (lambda: jx.custom_vjp(lambda x: x)(1.0), AttributeError, r"no rule yet.*defvjp\(\.\.\.\)"),
         (lambda: jx.custom_vjp(jnp.sin).defvjp(jnp.sin, 3), TypeError, "callable as bwd, got 3"),
     ],

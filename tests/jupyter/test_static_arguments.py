@@ -7,6 +7,7 @@ from tests.jupyter.conftest import Notebook
 SETUP = """
 from functools import partial
 step = jx.jit(lambda x, n, *, mode=None: x, static_argnums=1, static_argnames='mode')
+one = jx.jit(lambda x, n: x, static_argnums=1)
 def f(x, sizes): return x
 class Odd:
     def __hash__(self): return 1
@@ -24,7 +25,7 @@ LIST = "given a list, [1, 2], as the static argument"
     ("call", "messages"),
     [
         ("step(x, [1, 2])", (f"{LIST} n (position 1)", "pass a tuple", "unhashable type: 'list'")),
-        ("step(x, n=[1, 2])", (f"{LIST} n;",)),
+        ("one(x, n=[1, 2])", (f"{LIST} n;",)),
         ("step(x, 3, mode={'a': 1})", ("given a dict, {'a': 1}, as the static argument mode;",)),
         ("step(x, sizes, mode=1)", ("as the static argument n (position 1)",)),
         ("step(*(x, [1]))", ("a list, [1], as the static argument n (position 1)",)),
