@@ -172,6 +172,7 @@ __all__ = [
     "make_jaxpr",
     "make_mesh",
     "make_user_context",
+    "monitoring",
     "named_call",
     "named_scope",
     "nn",
@@ -233,6 +234,7 @@ if TYPE_CHECKING:
         image,
         interpreters,
         lax,
+        monitoring,
         nn,
         observe,
         profiler,
@@ -268,8 +270,8 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     modules=(
         "ad_checkpoint api_util custom_batching custom_derivatives debug distributed dlpack "
-        "experimental export extend ffi flatten_util image interpreters lax nn observe profiler "
-        "random scipy stages test_util tree_util typing version widgets"
+        "experimental export extend ffi flatten_util image interpreters lax monitoring nn observe "
+        "profiler random scipy stages test_util tree_util typing version widgets"
     ),
     names={
         "jxkernel.api.callbacks": "pure_callback",

@@ -12,15 +12,12 @@ modules of jxkernel by name only, and must not know what is in them.
 
 import importlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from jxkernel import dtypes, source
 from jxkernel._lazy import late_function, missing
-from jxkernel.runtime.arrays import rebuild
-from jxkernel.tree import registry
 
 __all__ = ["INTERFACE_VERSION", "Alias", "alias", "aliases", "unalias"]
 
@@ -37,61 +34,74 @@ _BOTH = (
 )
 
 
-def _rebuilt(function: Callable[..., Any], args: Any, state: Any, how: dict[str, Any]) -> Any:
-    """Return the array of a pickle that the ``jax`` package wrote."""
-    value = function(*args)
-    value.__setstate__(state)
-    # A dtype that comes out of a pickle is no built-in object.
-    return rebuild(value.astype(dtypes.as_dtype(value.dtype.name)), how.get("weak_type", False))
-
-
 _VERSION = {
     "__version__": INTERFACE_VERSION,
     "__version_info__": tuple(int(part) for part in INTERFACE_VERSION.split(".")),
 }
 
 
-def _as_it_is(function: Any = None, **_: Any) -> Any:
-    """Return a function as it is: frames of this package are hidden by their files."""
-    return _as_it_is if function is None else function
+def _rows(below: str) -> dict[str, Any] | None:
+    """Return the internal names of a module below the alias; None where there is no such module.
+
+    Packages of such modules have none of their own.
+    """
+    if below.partition(".")[0] != "_src":
+        return None
+    rows = importlib.import_module(f"{_OWN}._alias_internals").ROWS
+    inner = below.removeprefix("_src").removeprefix(".")
+    if inner in rows:
+        return rows[inner]
+    return {} if any(name.startswith(f"{inner}.".lstrip(".")) for name in rows) else None
 
 
-class _StandIn:
-    """A primitive of the reference that is done otherwise here: rules given to it do nothing."""
+class _Internal(ModuleType):
+    """A module of internal names: each is looked up in jxkernel when it is asked for."""
 
-    def replace_rule(self, name: str, rule: Any) -> None:
-        """Keep nothing."""
+    def __init__(self, name: str, rows: dict[str, Any]) -> None:
+        super().__init__(name, "Internal names that libraries need, and what they mean here.")
+        self.__path__ = []
+        self._rows = rows
 
+    def __getattr__(self, name: str) -> Any:
+        row = self._rows.get(name)
+        if row is None:
+            return self._module(name)
+        found = importlib.import_module(f"{_OWN}.{row.home}".rstrip("."))
+        return getattr(found, row.name)
 
-# What an alias has besides jxkernel's modules: its version, what pickles refer to, and the few
-# internal names without which widely used libraries cannot be imported.  A value (module, name)
-# is looked up when its module is made.  See docs/decisions/0021.
-_PRIVATE: dict[str, dict[str, Any]] = {
-    "version": _VERSION,
-    "_src": {"__path__": []},
-    "_src.ad_util": {"stop_gradient_p": _StandIn()},
-    "_src.array": {"_reconstruct_array": _rebuilt},
-    "_src.compiler": {},
-    "_src.core": {"trace_state_clean": ("core.trace", "evaluating")},
-    "_src.dispatch": {"wait_for_tokens": ("", "effects_barrier")},
-    "_src.dtypes": {"TypePromotionError": ("dtypes", "TypePromotionError")},
-    "_src.flatten_util": {"ravel_pytree": ("flatten_util", "ravel_pytree")},
-    "_src.traceback_util": {
-        "_exclude_paths": [],
-        "api_boundary": _as_it_is,
-        "include_frame": lambda frame: source.is_user_code(frame.f_code),
-        "register_exclusion": source.exclude,
-    },
-    "_src.tree_util": {"default_registry": registry},
-    "_src.xla_bridge": {"_backends": {}},
-}
+    def _module(self, name: str) -> Any:
+        full = f"{self.__name__}.{name}"
+        if name.startswith("__") or _rows(full.partition(".")[2]) is None:
+            raise AttributeError(_internal(full))
+        return importlib.import_module(full)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*self.__dict__, *self._rows})
 
 
-def _found(value: Any) -> Any:
-    if isinstance(value, tuple) and all(isinstance(part, str) for part in value):
-        home, name = value
-        return getattr(importlib.import_module(f"{_OWN}.{home}".rstrip(".")), name)
-    return value
+def _internal(fullname: str) -> str:
+    """Return what to say of an internal name that is not here."""
+    return (
+        f"{fullname!r} is internal to the reference implementation, which is not here: "
+        f"{fullname.partition('.')[0]} is an alias of {_OWN}. What it has that is public is under "
+        f"the public names; {_OWN}.core and {_OWN}.extend.core have the like of its internals."
+    )
+
+
+_AT_ONCE = ("core", "lax", "nn", "tree_util")
+"""Modules that libraries look for in ``sys.modules`` when they have imported the alias alone."""
+
+
+def _late_module(below: str) -> ModuleType:
+    """Return one of jxkernel's modules, whose code runs when an attribute is first asked for."""
+    name = f"{_OWN}.{below}"
+    if name not in sys.modules:
+        spec = find_spec(name)
+        util = importlib.import_module("importlib.util")
+        spec.loader = util.LazyLoader(spec.loader)
+        module = sys.modules[name] = util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return sys.modules[name]
 
 
 class _Front(ModuleType):
@@ -104,8 +114,8 @@ class _Front(ModuleType):
         self.__dict__.update(_VERSION)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "version":
-            return importlib.import_module(f"{self.__name__}.version")
+        if name in ("version", "_src"):
+            return importlib.import_module(f"{self.__name__}.{name}")
         try:
             return getattr(sys.modules[_OWN], name)
         except AttributeError:
@@ -135,10 +145,12 @@ class _Opening:
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return the module."""
-        private = _PRIVATE.get(self._target)
-        if private is not None:
-            module = ModuleType(spec.name, "What an alias has of its own.")
-            vars(module).update({name: _found(value) for name, value in private.items()})
+        rows = _rows(self._target)
+        if rows is not None:
+            module = _Internal(spec.name, rows)
+        elif self._target == "version":
+            module = ModuleType(spec.name, "The version of the interface.")
+            vars(module).update(_VERSION)
         elif not self._target:
             module = _Front(spec.name)
         else:
@@ -150,6 +162,9 @@ class _Opening:
         """Give the module back its own name for the import system, so that it can be reloaded."""
         if self._spec is not None:
             module.__spec__ = self._spec
+        if not self._target:
+            for name in _AT_ONCE:
+                sys.modules.setdefault(f"{module.__name__}.{name}", _late_module(name))
 
 
 class _Refusing:
@@ -184,16 +199,11 @@ class _Hook:
         """Return how a module of an alias is made; None for what is no concern of this hook."""
         top, _, below = fullname.partition(".")
         if top in self.names:
-            found = not below or below in _PRIVATE or _own_spec(below) is not None
+            found = not below or _rows(below) is not None or _own_spec(below) is not None
             if not found and _only_asked():
                 return None
             if not found and below.startswith("_src."):
-                raise ModuleNotFoundError(
-                    f"{fullname!r} is internal to the reference implementation, which is not here: "
-                    f"{top} is an alias of {_OWN}. What it has that is public is under the public "
-                    f"names; {_OWN}.core and {_OWN}.extend.core have the like of its internals.",
-                    name=fullname,
-                )
+                raise ModuleNotFoundError(_internal(fullname), name=fullname)
             if not found:
                 self._refuse(fullname, below)
             opening: Any = _Opening(below)

@@ -686,6 +686,11 @@ class Settings:
                 value = state.kind.from_text(given) if isinstance(given, str) else given
                 self.update(name, state.checked(value, f"The flag --{name}"))
 
+    @property
+    def x64_enabled(self) -> bool:
+        """Whether 64-bit types are on, as this thread sees it."""
+        return enable_x64.value
+
     def read(self, name: str) -> Any:
         """Return the value of the option ``name`` as this thread sees it."""
         return self.state(name).value

@@ -8,10 +8,9 @@ from jxkernel.runtime import Array
 
 __all__ = ["ArrayLike", "DTypeLike"]
 
-ArrayLike: TypeAlias = (
-    Array | np.ndarray[Any, Any] | np.bool | np.number[Any] | bool | int | float | complex
-)
-"""What functions take where they want an array; no lists."""
+ArrayLike: TypeAlias = Array | np.ndarray | np.bool | np.number | bool | int | float | complex
+"""What functions take where they want an array; no lists.  Each part is a class, for
+``isinstance``."""
 
 DTypeLike: TypeAlias = str | type[Any] | np.dtype[Any]
 """What functions take where they want a dtype."""

@@ -5,16 +5,25 @@ here; nothing else holds them.  Where a rule's arguments differ (``batching``, `
 wrapped.  ``jxkernel.interpreters`` re-exports what stands here.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from functools import reduce
 from typing import Any
 
+import numpy as np
+
 from jxkernel import hlo
 from jxkernel.compile import eager_callable
-from jxkernel.core.avals import ShapedArray, abstractify, rank_of
+from jxkernel.core.avals import (
+    ShapedArray,
+    abstractify,
+    pytype_aval_mappings,
+    rank_of,
+    register_abstractifier,
+)
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear
+from jxkernel.dtypes import canonicalize_dtype
 from jxkernel.errors import UndefinedRuleError
 from jxkernel.lowering import LoweringContext
 from jxkernel.ops.broadcast import add_tangents, batch_to_front, instantiate
@@ -25,6 +34,7 @@ __all__ = [
     "apply_primitive",
     "aval_to_ir_type",
     "axis_primitive_batchers",
+    "canonicalize_dtype_handlers",
     "defbilinear",
     "defbroadcasting",
     "defjvp",
@@ -87,6 +97,38 @@ class RuleTable:
     def __repr__(self) -> str:
         return f"<the {self._slot} rules of {len(self)} primitives>"
 
+
+class KindTable(MutableMapping[type, Callable[[Any], Any]]):
+    """What makes an array of values of a kind: setting an entry makes the kind count as arrays.
+
+    The values need ``__array__`` as well, by which their data are read.
+    """
+
+    def __setitem__(self, kind: type, handler: Callable[[Any], Any]) -> None:
+        register_abstractifier(kind, lambda value: abstractify(handler(value)))
+
+    def __getitem__(self, kind: type) -> Callable[[Any], Any]:
+        if kind not in pytype_aval_mappings:
+            raise KeyError(kind)
+        return _canonical
+
+    def __delitem__(self, kind: type) -> None:
+        del pytype_aval_mappings[kind]
+
+    def __iter__(self) -> Iterator[type]:
+        return iter(pytype_aval_mappings)
+
+    def __len__(self) -> int:
+        return len(pytype_aval_mappings)
+
+
+def _canonical(value: Any) -> Any:
+    array = np.asarray(value)
+    return array.astype(canonicalize_dtype(array.dtype), copy=False)
+
+
+canonicalize_dtype_handlers = KindTable()
+"""Functions from a value of a kind to an array of a dtype that arrays have."""
 
 # ---------------------------------------------------------------- derivatives
 

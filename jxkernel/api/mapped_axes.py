@@ -13,7 +13,42 @@ from jxkernel.core.dimensions import sizes as sizes_of
 from jxkernel.core.words import word_axes
 from jxkernel.errors import ArgumentTypeError, AxisError
 
-__all__ = ["check_axes", "input_axes", "output_axes"]
+__all__ = [
+    "check_axes",
+    "input_axes",
+    "output_axes",
+    "register_vmappable",
+    "unregister_vmappable",
+]
+
+_mapped_otherwise: set[type] = set()
+
+
+def register_vmappable(data_type: type, *how: Any) -> None:
+    """Note that a kind of node is mapped in a way of its own, which ``vmap`` then refuses to do.
+
+    Libraries register such kinds when they are imported, for other devices than those here.
+
+    Args:
+      data_type: the kind.
+      *how: the types of axes and sizes, and the functions that take nodes apart.
+    """
+    _mapped_otherwise.add(data_type)
+
+
+def unregister_vmappable(data_type: type) -> None:
+    """Let all leaves of a kind of node be mapped again."""
+    _mapped_otherwise.remove(data_type)
+
+
+def _refuse_mapped_otherwise(who: str, args: Any) -> None:
+    for node in tree.leaves(args, is_leaf=lambda node: type(node) in _mapped_otherwise):
+        if type(node) in _mapped_otherwise:
+            raise NotImplementedError(
+                f"{who} maps all leaves of a node over axes that in_axes names, and "
+                f"{type(node).__name__} was registered (register_vmappable) as a kind that is "
+                "mapped in a way of its own"
+            )
 
 
 def _is_none(value: Any) -> bool:
@@ -60,6 +95,8 @@ def input_axes(
       AxisError: axes or sizes do not fit.
       TypeError: an axis is no int.
     """
+    if _mapped_otherwise:
+        _refuse_mapped_otherwise(who, (args, kwargs))
     flat, in_tree = tree.flatten((args, kwargs))
     axes = _leaf_axes(who, fun, in_axes, args, kwargs)
     words = word_axes(in_tree)

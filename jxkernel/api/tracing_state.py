@@ -3,21 +3,33 @@
 Public as ``jxkernel.extend.core``.  Place in the pipeline: beside ``api.extending``.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 from weakref import ref
 
 from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.jaxpr import ClosedJaxpr, Jaxpr
-from jxkernel.core.trace import Trace, base_trace, current_trace, set_current
+from jxkernel.core.trace import (
+    Trace,
+    base_trace,
+    current_trace,
+    is_unknown,
+    place_in_source,
+    set_current,
+)
+from jxkernel.errors import ConcretizationTypeError
 
 __all__ = [
+    "AbsentPrimitive",
     "DropVar",
     "OpaqueTraceState",
     "TraceTag",
+    "call_p",
+    "closed_call_p",
+    "concrete_or_error",
     "find_top_trace",
     "get_opaque_trace_state",
     "jaxprs_in_params",
@@ -41,6 +53,32 @@ class TraceTag:
     """A mark by which an interpreter tells its own tracers from others."""
 
     __slots__ = ()
+
+
+class AbsentPrimitive:
+    """A kind of equation that no program here has: a key of tables of rules, and no more.
+
+    Attributes:
+      name: what such equations are called elsewhere.
+      instead: what there is in its place.
+    """
+
+    __slots__ = ("instead", "name")
+
+    def __init__(self, name: str, instead: str) -> None:
+        self.name = name
+        self.instead = instead
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def bind(self, *_: Any, **__: Any) -> NoReturn:
+        """Raise: nothing can be done with it."""
+        raise NotImplementedError(f"no program here has equations of {self.name!r}: {self.instead}")
+
+
+call_p = AbsentPrimitive("call", "calls of programs are equations of 'jit'")
+closed_call_p = AbsentPrimitive("closed_call", call_p.instead)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,3 +242,28 @@ def valid_jaxtype(x: Any) -> bool:
     except (TypeError, OverflowError):
         return False
     return True
+
+
+def concrete_or_error(force: Callable[[Any], Any] | None, val: Any, context: str = "") -> Any:
+    """Return a value that is known while tracing, converted.
+
+    Args:
+      force: what converts it, such as ``int``; None for nothing.
+      val: the value.
+      context: a sentence for the error, about why it must be known.
+
+    Raises:
+      ConcretizationTypeError: the value is traced.
+
+    >>> import jxkernel.numpy as jnp
+    >>> from jxkernel.extend import core
+    >>> core.concrete_or_error(int, jnp.array(3))
+    3
+    """
+    if is_unknown(val):
+        parts = {"origin": val.owner.describe(val), **place_in_source()}
+        error = ConcretizationTypeError(val.describe_type(), "a value given here", **parts)
+        if context:
+            error.add_note(context)
+        raise error
+    return val if force is None else force(val)

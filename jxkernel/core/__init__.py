@@ -9,7 +9,7 @@ same names.
 
 from __future__ import annotations
 
-from jxkernel.core.avals import ShapedArray
+from jxkernel.core.avals import ShapedArray, pytype_aval_mappings
 from jxkernel.core.avals import ShapedArray as AbstractValue
 from jxkernel.core.checking import check_jaxpr
 from jxkernel.core.jaxpr import (
@@ -41,4 +41,5 @@ __all__ = [
     "check_jaxpr",
     "eval_jaxpr",
     "jaxpr_as_fun",
+    "pytype_aval_mappings",
 ]

@@ -23,6 +23,7 @@ from jxkernel.sharding.spec import ManualAxisType, PartitionSpec
 __all__ = [
     "ShapedArray",
     "abstractify",
+    "pytype_aval_mappings",
     "rank_of",
     "register_abstractifier",
     "shape_of",
@@ -202,12 +203,13 @@ _NUMBERS = (int, float, complex)
 type_of: Callable[[object], type[Any]] = type
 """``type``, annotated: to a type checker ``type(x)`` of an ``Any`` is of unknown type."""
 
-_ABSTRACTIFIERS: dict[type, Any] = {}
+pytype_aval_mappings: dict[type, Any] = {}
+"""For each type whose values count as arrays, the function that gives their type in programs."""
 
 
 def register_abstractifier(kind: type, function: Any) -> None:
     """Say how a value of exactly the type ``kind`` maps to its aval."""
-    _ABSTRACTIFIERS[kind] = function
+    pytype_aval_mappings[kind] = function
 
 
 def abstractify(value: Any) -> ShapedArray:
@@ -217,11 +219,11 @@ def abstractify(value: Any) -> ShapedArray:
       TypeError: the value is none of these.
     """
     kind = type_of(value)
-    function = _ABSTRACTIFIERS.get(kind)
+    function = pytype_aval_mappings.get(kind)
     if function is None:
         for base in kind.__mro__[1:]:
-            if base in _ABSTRACTIFIERS:
-                function = _ABSTRACTIFIERS[kind] = _ABSTRACTIFIERS[base]
+            if base in pytype_aval_mappings:
+                function = pytype_aval_mappings[kind] = pytype_aval_mappings[base]
                 break
         else:
             raise TypeError(

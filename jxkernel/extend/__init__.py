@@ -3,6 +3,14 @@
 A façade: it re-exports and holds nothing of its own.
 """
 
+from types import ModuleType
+
+from jxkernel._lazy import lazy_names
 from jxkernel.extend import core, linear_util, source_info_util
 
-__all__ = ["core", "linear_util", "source_info_util"]
+__all__ = ["backend", "core", "linear_util", "random", "source_info_util"]
+
+# Rarely used: imported at their first use.
+backend: ModuleType
+random: ModuleType
+__getattr__, __dir__ = lazy_names(__name__, modules="backend random")

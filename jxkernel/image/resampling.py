@@ -57,7 +57,7 @@ _NAMES = {
     "lanczos3": ResizeMethod.LANCZOS3,
     "lanczos5": ResizeMethod.LANCZOS5,
     **dict.fromkeys(("cubic", "bicubic", "tricubic"), ResizeMethod.CUBIC),
-    "cubic-pytorch": ResizeMethod.CUBIC_PYTORCH,
+    **dict.fromkeys(("cubic-pytorch", "bicubic-pytorch"), ResizeMethod.CUBIC_PYTORCH),
     "area": ResizeMethod.AREA,
 }
 
@@ -204,8 +204,8 @@ def resize(
       image: an array, its axes in any order: those whose size does not change stay as they are.
       shape: the result's shape.
       method: the kernel: ``"nearest"``, ``"linear"`` (``"bilinear"``, ``"trilinear"``,
-        ``"triangle"``), ``"cubic"`` (``"bicubic"``, ``"tricubic"``), ``"cubic-pytorch"``,
-        ``"lanczos3"``, ``"lanczos5"``, ``"area"``, or a ``ResizeMethod``.
+        ``"triangle"``), ``"cubic"`` (``"bicubic"``, ``"tricubic"``), ``"cubic-pytorch"``
+        (``"bicubic-pytorch"``), ``"lanczos3"``, ``"lanczos5"``, ``"area"``, or a ``ResizeMethod``.
       antialias: whether the kernel is widened where the image becomes smaller.
       precision: how precisely to multiply.
 

@@ -10,6 +10,7 @@ from jxkernel.api.extending import (
     fancy_primitive_batchers,
     primitive_batchers,
 )
+from jxkernel.api.mapped_axes import register_vmappable, unregister_vmappable
 from jxkernel.ops.broadcast import batch_to_front as bdim_at_front
 
 __all__ = [
@@ -19,4 +20,6 @@ __all__ = [
     "defvectorized",
     "fancy_primitive_batchers",
     "primitive_batchers",
+    "register_vmappable",
+    "unregister_vmappable",
 ]

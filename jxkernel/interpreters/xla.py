@@ -3,6 +3,7 @@
 A façade: it re-exports and holds nothing of its own.
 """
 
-from jxkernel.api.extending import apply_primitive
+from jxkernel.api.extending import apply_primitive, canonicalize_dtype_handlers
+from jxkernel.runtime import Backend
 
-__all__ = ["apply_primitive"]
+__all__ = ["Backend", "apply_primitive", "canonicalize_dtype_handlers"]

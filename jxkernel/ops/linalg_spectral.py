@@ -66,12 +66,16 @@ class EighImplementation(enum.Enum):
 
 
 class SvdAlgorithm(enum.Enum):
-    """Ways to find singular values; ``DEFAULT`` is divide and conquer, ``QR`` plain iteration."""
+    """Ways to find singular values; ``DEFAULT`` is divide and conquer, ``QR`` plain iteration.
+
+    ``JACOBI`` and ``POLAR`` are for accelerators.
+    """
 
     DEFAULT = "default"
     QR = "QR"
     JACOBI = "Jacobi"
     POLAR = "polar"
+    DIVIDE_AND_CONQUER = "divide_and_conquer"
 
 
 def check_subset(name: str, subset: tuple[int, int] | None, count: int) -> None:
@@ -241,8 +245,10 @@ def svd(
     >>> np.asarray(s).round(3)
     array([3., 2.], dtype=float32)
     """
-    if algorithm not in (None, SvdAlgorithm.DEFAULT, SvdAlgorithm.QR):
-        raise NotImplementedError(f"svd on CPUs is SvdAlgorithm.DEFAULT or QR, not {algorithm}")
+    if algorithm in (SvdAlgorithm.JACOBI, SvdAlgorithm.POLAR):
+        raise NotImplementedError(
+            f"svd on CPUs is SvdAlgorithm.DEFAULT, DIVIDE_AND_CONQUER or QR, not {algorithm}"
+        )
     m, n = shape_of(x)[-2:] if rank_of(x) >= 2 else (0, 0)
     check_subset("svd", subset_by_index, min(m, n))
     if subset_by_index is not None and full_matrices and compute_uv:

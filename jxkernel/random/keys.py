@@ -6,7 +6,7 @@ pytrees of their words, so that every transform takes them.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NewType
 
 import numpy as np
@@ -18,10 +18,13 @@ from jxkernel.core.words import WordArray
 from jxkernel.numpy.creation import asarray, canonical_shape
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.indexing import getitem
+from jxkernel.numpy.joining import concatenate
+from jxkernel.numpy.padding import pad
 from jxkernel.numpy.promotion import argument_aval, cast
 from jxkernel.ops.bits import bitwise_or
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.key_use import key_use_p
+from jxkernel.ops.random_bits import threefry2x32
 from jxkernel.random.generators import GENERATORS, Generator
 from jxkernel.runtime import Array, ArrayImpl, Shard
 from jxkernel.transforms.key_reuse import checking_keys, note_view
@@ -32,12 +35,16 @@ __all__ = [
     "KeyDType",
     "PRNGKey",
     "clone",
+    "define_prng_impl",
     "fold_in",
     "key",
     "key_data",
     "key_dtype",
     "key_impl",
+    "random_seed",
+    "seed_with_impl",
     "split",
+    "threefry_2x32",
     "wrap_key_data",
 ]
 
@@ -517,3 +524,73 @@ def key_dtype(impl_spec: Any = None) -> KeyDType:
     True
     """
     return _DTYPES[generator_named(impl_spec).name]
+
+
+# ---------------------------------------------------------------- generators of other packages
+
+
+def define_prng_impl(
+    *,
+    key_shape: tuple[int, ...],
+    seed: Callable[[Any], Any],
+    split: Callable[[Any, tuple[int, ...]], Any],
+    random_bits: Callable[[Any, int, tuple[int, ...]], Any],
+    fold_in: Callable[[Any, Any], Any],
+    name: str = "unnamed",
+    tag: str = "?",
+) -> Generator:
+    """Return a new generator, which ``key(seed, impl=...)`` takes.
+
+    Args:
+      key_shape: the shape of one key's words, which are uint32.
+      seed: from a scalar of an integer dtype to a key.
+      split: from a key and a shape to keys of that shape.
+      random_bits: from a key, a number of bits (8, 16, 32, 64) and a shape to random bits.
+      fold_in: from a key and a uint32 scalar to a key.
+      name: what users call it; a number is added where the name is taken.
+      tag: what dtypes and jaxprs call it.
+    """
+    unique = name if name not in GENERATORS else f"{name}#{len(GENERATORS)}"
+    made = Generator(unique, tag, tuple(key_shape), seed, split, fold_in, random_bits)
+    GENERATORS[unique] = made
+    _DTYPES[unique] = KeyDType(made)
+    return made
+
+
+def random_seed(seeds: Any, impl: Any) -> KeyArray:
+    """Return a typed key of a generator from a seed, as ``key(seed, impl=...)`` does."""
+    return key(seeds, impl=impl)
+
+
+def seed_with_impl(impl: Any, seed: Any) -> KeyArray:
+    """Return a typed key of a generator from a seed: ``random_seed`` with its arguments swapped.
+
+    >>> from jxkernel.extend import random
+    >>> random.seed_with_impl(random.threefry_prng_impl, 3).dtype
+    key<fry>
+    """
+    return key(seed, impl=impl)
+
+
+def threefry_2x32(keypair: Any, count: Any) -> Any:
+    """Return the words into which threefry mixes a key of two words and an array of counters.
+
+    Args:
+      keypair: two uint32 words, as a pair or an array.
+      count: uint32 counters: those of the first half are paired with those of the second.
+
+    Raises:
+      TypeError: the words or the counters are not of dtype uint32.
+
+    >>> import jxkernel.numpy as jnp
+    >>> from jxkernel.extend import random
+    >>> random.threefry_2x32((jnp.uint32(0), jnp.uint32(1)), jnp.arange(2, dtype="uint32")).shape
+    (2,)
+    """
+    counters = asarray(count)
+    flat = counters.reshape(-1)
+    odd = flat.size % 2
+    padded = pad(flat, (0, odd))
+    half = padded.size // 2
+    words = concatenate(threefry2x32(keypair[0], keypair[1], padded[:half], padded[half:]))
+    return words[: flat.size].reshape(counters.shape)

@@ -9,7 +9,8 @@ methods are attached by the numerical API (the ``install_operators`` port).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, wraps
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,24 @@ class _ArrayMeta(type):
     def __subclasscheck__(cls, subclass: type) -> bool:
         own = type.__subclasscheck__(cls, subclass)
         return own or (cls is Array and issubclass(subclass, (ArrayImpl, Tracer)))
+
+    def __getattr__(cls, name: str) -> Any:
+        """Return, for ``Array.sum`` and its like, what asks an array for its own."""
+        public = not name.startswith("_") or name.startswith("__")
+        found = getattr(ArrayImpl, name, None) if cls is Array and public else None
+        if found is None:
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+        if not callable(found):
+            return property(attrgetter(name), doc=found.__doc__)
+
+        @wraps(found)
+        def method(array: Any, *args: Any, **kwargs: Any) -> Any:
+            return getattr(array, name)(*args, **kwargs)
+
+        return method
+
+    def __dir__(cls) -> list[str]:
+        return sorted({*super().__dir__(), *(dir(ArrayImpl) if cls is Array else ())})
 
 
 class Array(metaclass=_ArrayMeta):

@@ -3,10 +3,13 @@
 import importlib
 import importlib.metadata
 import importlib.util
+import inspect
 import pickle
 import re
 import subprocess
 import sys
+from collections import OrderedDict
+from typing import NamedTuple, get_args
 
 import numpy as np
 import pytest
@@ -209,10 +212,114 @@ def test_names_that_are_refused_say_why(alias, module, name, said):
 
 
 def test_internal_names_that_libraries_need_are_there_and_others_say_why_not(alias):
+    import jax
     from jax._src import traceback_util
     from jax._src.flatten_util import ravel_pytree
 
     assert ravel_pytree is jxkernel.flatten_util.ravel_pytree
     assert traceback_util.api_boundary(len) is len
-    with pytest.raises(ModuleNotFoundError, match=r"'jax._src.pjit' is internal .*alias of jxk"):
-        importlib.import_module("jax._src.pjit")
+    assert jax._src.pjit.jit_p is jxkernel.extend.core.primitives.jit_p
+    assert "jit_p" in dir(jax._src.pjit)
+    with pytest.raises(ModuleNotFoundError, match=r"'jax._src.nowhere' is internal .*alias of jxk"):
+        importlib.import_module("jax._src.nowhere")
+    with pytest.raises(AttributeError, match=r"'jax._src.pjit.nothing' is internal to"):
+        jax._src.pjit.nothing  # noqa: B018
+    with pytest.raises(ImportError):
+        from jax._src.pjit import nothing  # noqa: F401
+
+
+def internal_names():
+    rows = importlib.import_module("jxkernel._alias_internals").ROWS
+    return [(module, name) for module, names in rows.items() for name in names]
+
+
+@pytest.mark.parametrize(("module", "name"), internal_names())
+def test_internal_names_mean_something_of_ours(alias, module, name):
+    assert getattr(importlib.import_module(f"jax._src.{module}"), name) is not None
+
+
+def test_node_types_tell_how_they_are_taken_apart(alias):
+    from jax._src.tree_util import _registry
+
+    class Point(NamedTuple):
+        x: int
+        y: int
+
+    for node in ({"b": 1, "a": [1, 2]}, (1, [2]), [], None, OrderedDict(z=1, a=2), Point(1, 2)):
+        entry = _registry[type(node)]
+        children, metadata = entry.to_iter(node)
+        assert entry.from_iter(metadata, children) == node
+    assert dict in _registry
+    assert int not in _registry
+    assert _registry.get(int) is None
+    with pytest.raises(KeyError):
+        _registry[int]
+
+
+def positional(a, b, *, c=1):
+    """Take two arguments by position."""
+
+
+@pytest.mark.parametrize(
+    ("numbers", "names", "both"),
+    [
+        (None, None, ((), ())),
+        ((0,), None, ((0,), ("a",))),
+        (None, ("b",), ((1,), ("b",))),
+        (None, "c", ((), ("c",))),
+        (0, None, ((0,), ("a",))),
+        ((5,), None, ((5,), ())),
+        ((1,), ("c",), ((1,), ("c",))),
+    ],
+)
+def test_positions_and_names_of_arguments_are_told_from_each_other(alias, numbers, names, both):
+    from jax._src.api_util import infer_argnums_and_argnames
+
+    assert infer_argnums_and_argnames(inspect.signature(positional), numbers, names) == both
+
+
+def test_internal_objects_of_one_process(alias):
+    from jax._src import dtypes
+    from jax._src.core import full_lower
+    from jax._src.distributed import global_state
+
+    state = (global_state.client, global_state.process_id, global_state.num_processes)
+    assert state == (None, 0, 1)
+    assert [dtypes.supports_inf(d) for d in ("float32", "float8_e4m3fn")] == [True, False]
+    assert full_lower(3) == 3
+
+
+def test_modules_that_libraries_look_for_are_listed_before_they_are_loaded():
+    code = (
+        "import sys, jxkernel; jxkernel.alias('jax'); import jax\n"
+        "assert {'jax.core', 'jax.lax', 'jax.nn', 'jax.tree_util'} <= set(sys.modules)\n"
+        "assert 'jxkernel.ops.linalg_lu' not in sys.modules\n"
+        "import importlib, jax.lax as first; from jax import lax\n"
+        "from jax.lax import cond; import jax.lax.linalg, jxkernel.lax\n"
+        "assert first is lax is jxkernel.lax is sys.modules['jax.lax']\n"
+        "assert importlib.import_module('jax.lax') is lax and cond is lax.cond\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_arrays_have_the_class_and_the_types_that_libraries_read(alias):
+    import jax
+
+    x = jax.numpy.arange(3.0)
+    assert float(jax.Array.sum(x)) == float(jax.jit(jax.Array.sum)(x)) == 3.0
+    assert jax.Array.astype(x, "int32").dtype == "int32"
+    assert jax.Array.shape.fget(x) == (3,)
+    assert jax.Array.__add__(x, 1).tolist() == [1, 2, 3]
+    assert "sum" in dir(jax.Array)
+    assert not hasattr(jax.Array, "nothing")
+    assert not hasattr(jax.Array, "_nothing")
+    kinds = get_args(jax.typing.ArrayLike)
+    assert [isinstance(one, kinds) for one in (x, 3, np.ones(2), "text")] == [True] * 3 + [False]
+
+
+def test_settings_tell_their_values(alias):
+    import jax
+
+    assert jax.config.x64_enabled is jax.config.values["jax_enable_x64"] is False
+    with jax.enable_x64(True):
+        assert jax.config.x64_enabled is True

@@ -130,3 +130,81 @@ def test_lowering_rules_may_use_constants(named):
 def test_the_tables_do_not_change_the_rules_of_the_package():
     with pytest.raises(ValueError, match="is this package's own"):
         ad.primitive_jvps[Primitive.registry["sin"]] = lambda primals, tangents: None
+
+
+class Boxed:
+    """Data that is no array, and can be read as one."""
+
+    def __init__(self, data):
+        self.data = np.asarray(data)
+
+    shape = property(lambda self: self.data.shape)
+    dtype = property(lambda self: self.data.dtype)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.data
+
+
+@pytest.mark.parametrize(
+    "table", [jx.core.pytype_aval_mappings, xla.canonicalize_dtype_handlers], ids=["types", "data"]
+)
+def test_kinds_that_a_table_knows_count_as_arrays(table):
+    boxed = Boxed([1.0, 2.0])
+    with pytest.raises(TypeError):
+        jnp.sin(boxed)
+    table[Boxed] = table[np.ndarray]
+    try:
+        for sine in (jnp.sin, jx.jit(jnp.sin), jx.vmap(jnp.sin), lambda x: jx.lax.sin(x)):
+            np.testing.assert_allclose(sine(boxed), np.sin([1.0, 2.0]), rtol=1e-6)
+        np.testing.assert_array_equal(jx.grad(lambda x: jnp.sum(x**2))(boxed), [2.0, 4.0])
+    finally:
+        del table[Boxed]
+
+
+def test_tables_of_kinds_list_what_counts_as_an_array():
+    table = xla.canonicalize_dtype_handlers
+    assert {np.ndarray, int, float} <= set(table)
+    assert len(table) == len(jx.core.pytype_aval_mappings)
+    assert table[np.ndarray](np.zeros(2)).dtype == np.float32
+    with pytest.raises(KeyError):
+        table[Boxed]
+
+
+@jx.tree_util.register_pytree_node_class
+class Mixed:
+    """A node of which only one child would be mapped."""
+
+    def tree_flatten(self):
+        return (1.0,), None
+
+    @classmethod
+    def tree_unflatten(cls, _, children):
+        return cls()
+
+
+def test_kinds_that_are_mapped_in_their_own_way_are_refused():
+    batching.register_vmappable(Mixed, int, int, None, None, None)
+    try:
+        with pytest.raises(NotImplementedError, match=r"vmap maps all leaves .* Mixed was registe"):
+            jx.vmap(lambda _: 1.0, in_axes=None, axis_size=2)(Mixed())
+        assert jx.vmap(jnp.sin)(jnp.zeros(2)).tolist() == [0.0, 0.0]
+    finally:
+        batching.unregister_vmappable(Mixed)
+    assert jx.vmap(lambda _: 1.0, in_axes=None, axis_size=2)(Mixed()).shape == (2,)
+
+
+def test_primitives_stand_under_one_roof():
+    primitives = jx.extend.core.primitives
+    (eqn,) = jx.make_jaxpr(jx.jit(jnp.sin))(1.0).eqns
+    assert eqn.primitive is primitives.jit_p
+    assert primitives.sin_p is jx.lax.sin_p
+    rules = {primitives.call_p: "call", primitives.closed_call_p: "closed", primitives.jit_p: "jit"}
+    assert rules[eqn.primitive] == "jit"
+    with pytest.raises(NotImplementedError, match="no program here has equations of 'call': calls"):
+        primitives.call_p.bind(1)
+
+
+def test_clients_are_known_by_their_platforms():
+    backend = jx.extend.backend
+    assert backend.backends()[backend.get_backend().platform] is backend.get_backend()
+    assert backend.get_default_device() in jx.devices()

@@ -95,3 +95,11 @@ def test_excluded_files_are_not_the_users():
     assert jx.source.is_user_file(file)
     source_info_util.register_exclusion("/nowhere/library")
     assert not jx.source.is_user_file(file)
+
+
+def test_values_that_must_be_known_are_converted_or_refused():
+    assert core.concrete_or_error(int, jnp.array(3)) == 3
+    assert core.concrete_or_error(None, "text") == "text"
+    with pytest.raises(jx.errors.ConcretizationTypeError, match="a value given here needs") as info:
+        jx.jit(lambda x: core.concrete_or_error(int, x, "The axis must be known."))(2)
+    assert info.value.__notes__ == ["The axis must be known."]

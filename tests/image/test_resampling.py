@@ -120,3 +120,9 @@ def test_images_of_64_bits_are_resized_in_64_bits():
     with jx.enable_x64(True):
         found = image.resize(np.arange(7.0), (3,), "linear", antialias=False)
     np.testing.assert_allclose(found, (np.arange(3) + 0.5) * (7 / 3) - 0.5, rtol=1e-14)
+
+
+def test_kernels_have_the_names_that_others_give_them():
+    image = jnp.arange(12.0).reshape(3, 4)
+    named = [jx.image.resize(image, (5, 6), f"{name}-pytorch") for name in ("cubic", "bicubic")]
+    np.testing.assert_array_equal(*named)

@@ -260,7 +260,9 @@ def test_equal_eigenvalues_have_the_derivative_of_their_sum():
 
 
 @kinds
-@pytest.mark.parametrize("algorithm", [None, linalg.SvdAlgorithm.QR])
+@pytest.mark.parametrize(
+    "algorithm", [None, linalg.SvdAlgorithm.QR, linalg.SvdAlgorithm.DIVIDE_AND_CONQUER]
+)
 @pytest.mark.parametrize("shape", [(3, 3), (4, 3), (3, 4)])
 def test_svd(make, shape, algorithm):
     x = make(2, *shape)
@@ -475,7 +477,7 @@ BAD = {
     "algorithm": (
         lambda: linalg.svd(S, algorithm=linalg.SvdAlgorithm.JACOBI),
         NotImplementedError,
-        "DEFAULT or QR",
+        "DEFAULT, DIVIDE_AND_CONQUER or QR",
     ),
     "implementation": (
         lambda: linalg.eigh(S, implementation=linalg.EighImplementation.QDWH),

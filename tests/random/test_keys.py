@@ -105,3 +105,50 @@ def test_numbers_of_numpy_are_folded_in_by_their_last_32_bits():
     for data, number in ((np.int8(-3), 2**32 - 3), (np.int64(2**40 + 5), 5)):
         folded, expected = (random.key_data(random.fold_in(key, x)) for x in (data, number))
         np.testing.assert_array_equal(folded, expected)
+
+
+def test_other_packages_bring_generators_of_their_own():
+    extend = jx.extend.random
+    standard = extend.threefry_prng_impl
+    made = extend.define_prng_impl(
+        key_shape=standard.key_shape,
+        seed=standard.seed,
+        split=standard.split,
+        fold_in=standard.fold_in,
+        random_bits=lambda key, width, shape: jnp.full(shape, key[1], f"uint{width}"),
+        name="threefry2x32",
+        tag="mine",
+    )
+    key = random.key(3, impl=made)
+    assert repr(key.dtype) == "key<mine>"
+    assert random.key_impl(key) not in ("threefry2x32", "rbg")
+    assert random.bits(key, (2,)).tolist() == [3, 3]
+    assert random.split(key).dtype == jx.jit(lambda k: random.fold_in(k, 1))(key).dtype == key.dtype
+    assert random.bits(random.key(3), (2,)).tolist() != [3, 3]
+
+
+def test_seeds_make_keys_of_a_generator():
+    extend = jx.extend.random
+    for made in (
+        extend.random_seed(3, extend.rbg_prng_impl),
+        extend.seed_with_impl(extend.rbg_prng_impl, 3),
+    ):
+        assert (made == random.key(3, impl="rbg")).all()
+
+
+@pytest.mark.parametrize(
+    ("counters", "words"),
+    [
+        # Written by the reference implementation of the interface, for the key (7, 1).
+        ([0, 1, 2], [2829024199, 1784888627, 2551768415]),
+        ([0, 1, 2, 3], [2829024199, 1748152499, 2551768415, 1474552231]),
+        (
+            [[0, 1, 2], [3, 4, 5]],
+            [[1240911808, 121800697, 4122831928], [3879496518, 2182725144, 3661364655]],
+        ),
+    ],
+)
+def test_threefry_mixes_counters_in_pairs(counters, words):
+    count = jnp.asarray(np.array(counters, np.uint32))
+    mixed = jx.extend.random.threefry_2x32((jnp.uint32(7), jnp.uint32(1)), count)
+    assert mixed.tolist() == words

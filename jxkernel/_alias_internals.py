@@ -1,0 +1,247 @@
+"""Internal names of the reference that released libraries import: what each means here.
+
+Purpose: the alias makes modules ``jax._src.*`` of the rows below, and of no others.  A row says
+where the name is here and which libraries need it; a row that none needs is taken out, and a test
+holds the table to that.  Beside the table stands what has no other place in the system.
+
+Place in the pipeline: beside ``_alias``, which imports it when the first such name is asked for.
+See docs/decisions/0021.
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+from jxkernel import dtypes, source
+from jxkernel.dtypes import as_dtype, finfo
+from jxkernel.runtime import joined
+from jxkernel.runtime.arrays import rebuild
+from jxkernel.tree import PyTreeDef, registry, structure
+
+__all__ = ["ROWS", "Row"]
+
+
+class Row(NamedTuple):
+    """A name of an internal module.
+
+    Attributes:
+      home: the module of jxkernel that has it, by its name below the package; ``""`` is the
+        package itself.
+      name: its name there; empty for the module.
+      libraries: those that import it, by the names of their distributions.
+    """
+
+    home: str
+    name: str
+    libraries: str
+
+
+def api_boundary(function: Any = None, **_: Any) -> Any:
+    """Return a function as it is: frames of this package are hidden by their files."""
+    return api_boundary if function is None else function
+
+
+def include_frame(frame: Any) -> bool:
+    """Return whether a frame is of the user's code."""
+    return source.is_user_code(frame.f_code)
+
+
+def reconstruct_array(
+    function: Callable[..., Any], args: Any, state: Any, how: dict[str, Any]
+) -> Any:
+    """Return the array of a pickle that the ``jax`` package wrote."""
+    value = function(*args)
+    value.__setstate__(state)
+    # A dtype that comes out of a pickle is no built-in object.
+    return rebuild(value.astype(as_dtype(value.dtype.name)), how.get("weak_type", False))
+
+
+def full_lower(value: Any) -> Any:
+    """Return a value: no tracer here stands for one that is known."""
+    return value
+
+
+def supports_inf(dtype: Any) -> bool:
+    """Return whether a floating dtype has infinities."""
+    return as_dtype(dtype).type(float("inf")) > finfo(dtype).max
+
+
+def infer_argnums_and_argnames(
+    signature: inspect.Signature, argnums: Any, argnames: Any
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Return positions and names of the same parameters, of which one or the other is given."""
+    positional = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
+    names = [name for name, one in signature.parameters.items() if one.kind in positional]
+    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums or ())
+    named = (argnames,) if isinstance(argnames, str) else tuple(argnames or ())
+    if argnums is None:
+        numbers = tuple(names.index(name) for name in named if name in names)
+    if argnames is None:
+        named = tuple(names[n] for n in numbers if 0 <= n < len(names))
+    return numbers, named
+
+
+class _StandIn:
+    """A primitive of the reference that is done otherwise here: rules given to it do nothing."""
+
+    def replace_rule(self, name: str, rule: Any) -> None:
+        """Keep nothing."""
+
+
+class _Joined:
+    """What the processes that run one program know of each other."""
+
+    @property
+    def client(self) -> Any:
+        """The connection to the coordination service; None where the process works alone."""
+        group = joined()
+        return None if group is None else group.client
+
+    @property
+    def process_id(self) -> int:
+        """The number of this process."""
+        group = joined()
+        return 0 if group is None else group.rank
+
+    @property
+    def num_processes(self) -> int:
+        """How many processes there are."""
+        group = joined()
+        return 1 if group is None else group.size
+
+
+class _Entry(NamedTuple):
+    to_iter: Callable[[Any], tuple[Sequence[Any], Any]]
+    from_iter: Callable[[Any, Sequence[Any]], Any]
+
+
+class _Nodes:
+    """The types that are nodes of pytrees, and how each is taken apart and put together."""
+
+    def __contains__(self, kind: Any) -> bool:
+        return registry.is_node(kind)
+
+    def __getitem__(self, kind: type) -> _Entry:
+        if kind not in self:
+            raise KeyError(kind)
+
+        def together(metadata: Any, children: Sequence[Any]) -> Any:
+            whole = PyTreeDef.from_node_data_and_children(
+                registry, (kind, metadata), [structure(0)] * len(children)
+            )
+            return whole.unflatten(children)
+
+        return _Entry(registry.flatten_one_level, together)
+
+    def get(self, kind: type, default: Any = None) -> Any:
+        """Return how a type is taken apart, or a default for a leaf."""
+        try:
+            return self[kind]
+        except KeyError:
+            return default
+
+
+class TypedLiteral:
+    """A Python number with a dtype: none here has one, so nothing is an instance."""
+
+
+class AbstractRef:
+    """The type of a mutable reference: nothing here is one."""
+
+
+class EArray:
+    """An array of an extended dtype that another package defines: nothing here is one."""
+
+    def __init__(self, *_: Any) -> None:
+        raise NotImplementedError("random keys are the one extended dtype here")
+
+
+def _refuse_flattree(*_: Any) -> NoReturn:
+    raise NotImplementedError(
+        "the parameters of a scan are its program and its counts of constants and carries here: "
+        "jxkernel.lax.scan makes one of another body"
+    )
+
+
+exclude_paths: list[str] = []
+backends_made: dict[str, Any] = {}
+result_handlers: dict[Any, Any] = {}
+global_state = _Joined()
+nodes = _Nodes()
+stop_gradient_p = _StandIn()
+flattree_of_nones = flattree_of_groups = _refuse_flattree
+DType = dtypes.DType
+
+_HERE = "_alias_internals"
+
+ROWS: dict[str, dict[str, Row]] = {
+    "ad_util": {"stop_gradient_p": Row(_HERE, "stop_gradient_p", "lineax")},
+    "api_util": {
+        "infer_argnums_and_argnames": Row(_HERE, "infer_argnums_and_argnames", "e3nn-jax"),
+    },
+    "array": {"_reconstruct_array": Row(_HERE, "reconstruct_array", "pickles of arrays")},
+    "checkify": {
+        "Error": Row("experimental.checkify", "Error", "flax"),
+        "JaxException": Row("experimental.checkify", "JaxRuntimeError", "flax"),
+        "checkify": Row("experimental.checkify", "checkify", "flax"),
+        "user_checks": Row("experimental.checkify", "user_checks", "flax"),
+    },
+    "compiler": {},  # chex replaces what it finds there
+    "core": {
+        "AbstractValue": Row("core", "AbstractValue", "quax"),
+        "Primitive": Row("core", "Primitive", "jax-md"),
+        "ShapedArray": Row("core", "ShapedArray", "flax jax-md quax"),
+        "Trace": Row("core", "Trace", "quax"),
+        "TraceTag": Row("extend.core", "TraceTag", "quax"),
+        "Tracer": Row("core", "Tracer", "quax"),
+        "concrete_or_error": Row("extend.core", "concrete_or_error", "dynamiqs"),
+        "full_lower": Row(_HERE, "full_lower", "quax"),
+        "jaxpr_as_fun": Row("core", "jaxpr_as_fun", "quax"),
+        "set_current_trace": Row("extend.core", "set_current_trace", "quax"),
+        "take_current_trace": Row("extend.core", "take_current_trace", "quax"),
+        "trace_state_clean": Row("core.trace", "evaluating", "numpyro"),
+    },
+    "dispatch": {"wait_for_tokens": Row("", "effects_barrier", "equinox")},
+    "distributed": {"global_state": Row(_HERE, "global_state", "orbax-checkpoint")},
+    "dtypes": {
+        "DType": Row(_HERE, "DType", "flax"),
+        "ExtendedDType": Row("dtypes", "ExtendedDType", "flax"),
+        "TypePromotionError": Row("dtypes", "TypePromotionError", "equinox"),
+        "extended": Row("dtypes", "extended", "flax"),
+        "finfo": Row("dtypes", "finfo", "flax"),
+        "supports_inf": Row(_HERE, "supports_inf", "flax"),
+        "to_complex_dtype": Row("dtypes", "to_complex_dtype", "tinygp"),
+    },
+    "earray": {"EArray": Row(_HERE, "EArray", "flax")},
+    "flatten_util": {"ravel_pytree": Row("flatten_util", "ravel_pytree", "blackjax sbijax")},
+    "flattree": {
+        "nones": Row(_HERE, "flattree_of_nones", "quax"),
+        "pack": Row(_HERE, "flattree_of_groups", "quax"),
+    },
+    "interpreters.pxla": {"global_result_handlers": Row(_HERE, "result_handlers", "flax")},
+    "lib.xla_client": {"XlaRuntimeError": Row("errors", "JaxRuntimeError", "dynamiqs")},
+    "literals": {
+        name: Row(_HERE, "TypedLiteral", libraries)
+        for name, libraries in (
+            ("TypedComplex", "quax"),
+            ("TypedFloat", "quax"),
+            ("TypedInt", "quax"),
+            ("TypedNdArray", "equinox"),
+        )
+    },
+    "nn.functions": {"glu": Row("nn", "glu", "sbijax")},
+    "pjit": {"jit_p": Row("extend.core.primitives", "jit_p", "quax")},
+    "state.types": {"AbstractRef": Row(_HERE, "AbstractRef", "flax")},
+    "traceback_util": {
+        "_exclude_paths": Row(_HERE, "exclude_paths", "flax"),
+        "api_boundary": Row(_HERE, "api_boundary", "flax"),
+        "include_frame": Row(_HERE, "include_frame", "equinox"),
+        "register_exclusion": Row("source", "exclude", "equinox"),
+    },
+    "tree_util": {
+        "_registry": Row(_HERE, "nodes", "flax jaxlie"),
+        "flatten_one_level": Row("tree_util", "flatten_one_level", "orbax-checkpoint"),
+    },
+    "xla_bridge": {"_backends": Row(_HERE, "backends_made", "chex")},
+}
+"""For each module below ``_src`` the names that it has."""
