@@ -33,8 +33,8 @@ python = $(shell for p in python$(1) python3 python \
   $${PYENV_ROOT:-$$HOME/.pyenv}/versions/$(1).*/bin/python; do \
   $$p -c '$(is_python); print(sys.executable)' 2>/dev/null && break; done)
 
-.PHONY: help lab lab-dev front screenshots demo quick test test-all test-matrix check format surface bench \
-  scaling chromium clean
+.PHONY: help lab lab-dev front screenshots demo quick test test-all test-matrix check format surface \
+  bench fuzz scaling chromium clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
@@ -170,6 +170,13 @@ build/peer/.installed: .venv/.demo
 
 bench: build/peer/.installed ## ratios to real jax, written to docs/benchmarks.md
 	.venv/bin/python -m benchmarks --peer build/peer/bin/python
+
+# What random programs follow from, and for how many minutes they are run.
+SEED ?= 1
+MINUTES ?= 5
+
+fuzz: build/peer/.installed .venv/.dev ## random programs against real jax, to docs/correctness.md
+	.venv/bin/python -m tests.campaign --peer build/peer/bin/python --seed $(SEED) --minutes $(MINUTES)
 
 scaling: .venv/.demo ## compile time and program size for 1 to 512 devices, to docs/scaling.md
 	.venv/bin/python -m benchmarks.scaling

@@ -13,10 +13,11 @@ import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import export
 from jxkernel.core.checking import check_jaxpr
-from tests.compose.programs import Program
-from tests.compose.vocabulary import total
+from tests.compose.vocabulary import names
+from tests.compose.writing import Program
 
 STEEPEST = 1e3
+NAMES = names("jxkernel")
 
 Arrays = Sequence[Any]
 Function = Callable[..., Any]
@@ -72,11 +73,11 @@ def agrees_with_differences(actual: Any, f: Function, args: Arrays, direction: A
 
 def scalar(f: Function) -> Function:
     """Return the function whose result is a smooth scalar of that of ``f``."""
-    return lambda *args: total(jx.vjp(f, *args)[0])
+    return lambda *args: jnp.sum(jx.vjp(f, *args)[0])
 
 
 def eager_agrees_with_jit(program: Program) -> None:
-    f, args = program.function(), points(program)
+    f, args = program.function(NAMES), points(program)
     expected = f(*args)
     compiled = jx.jit(f)(*args)
     close(compiled, expected)
@@ -85,7 +86,7 @@ def eager_agrees_with_jit(program: Program) -> None:
 
 
 def vmap_agrees_with_a_loop(program: Program) -> None:
-    f = program.function()
+    f = program.function(NAMES)
     args = points(program, batch=(2,))
     rows = [f(*row) for row in zip(*args, strict=True)]
     close(jx.vmap(f)(*args), np.stack([np.asarray(row) for row in rows]))
@@ -97,7 +98,7 @@ def vmap_agrees_with_a_loop(program: Program) -> None:
 
 
 def jvp_agrees_with_differences(program: Program) -> None:
-    f, args, direction = program.function(), points(program), points(program, 1)
+    f, args, direction = program.function(NAMES), points(program), points(program, 1)
     value, tangent = jx.jvp(f, args, direction)
     close(value, f(*args))
     agrees_with_differences(tangent, jx.jit(f), args, direction)
@@ -105,7 +106,7 @@ def jvp_agrees_with_differences(program: Program) -> None:
 
 
 def vjp_is_the_transpose_of_jvp(program: Program) -> None:
-    f, args, direction = program.function(), points(program), points(program, 1)
+    f, args, direction = program.function(NAMES), points(program), points(program, 1)
     value, pullback = jx.vjp(f, *args)
     cotangent = np.random.default_rng(2).uniform(-1, 1, np.shape(value))
     pulled = pullback(cotangent)
@@ -118,7 +119,7 @@ def vjp_is_the_transpose_of_jvp(program: Program) -> None:
 
 
 def second_derivatives_agree(program: Program) -> None:
-    f, args = scalar(program.function()), points(program)
+    f, args = scalar(program.function(NAMES)), points(program)
     one, other = points(program, 1), points(program, 2)
     every = tuple(range(len(args)))
     gradient = jx.grad(f, argnums=every)
@@ -131,18 +132,18 @@ def second_derivatives_agree(program: Program) -> None:
 
 
 def gradients_under_vmap_agree_with_a_loop(program: Program) -> None:
-    f = scalar(program.function())
+    f = scalar(program.function(NAMES))
     gradient = jx.grad(f, argnums=tuple(range(len(program.shapes))))
     args = points(program, batch=(2,))
     rows = [gradient(*row) for row in zip(*args, strict=True)]
     for position, batched in enumerate(jx.jit(jx.vmap(gradient))(*args)):
         close(batched, np.stack([np.asarray(row[position]) for row in rows]))
-    summed = jx.grad(lambda *x: total(jx.vmap(f)(*x)))(*args)
+    summed = jx.grad(lambda *x: jnp.sum(jx.vmap(f)(*x)))(*args)
     close(summed, np.stack([np.asarray(row[0]) for row in rows]))
 
 
 def every_jaxpr_is_well_formed(program: Program) -> None:
-    f, args, direction = program.function(), points(program), points(program, 1)
+    f, args, direction = program.function(NAMES), points(program), points(program, 1)
     for way in (
         f,
         lambda *x: jx.jvp(f, x, direction),
@@ -154,7 +155,7 @@ def every_jaxpr_is_well_formed(program: Program) -> None:
 
 
 def vjp_agrees_with_differences(program: Program) -> None:
-    f, args, direction = program.function(), points(program), points(program, 1)
+    f, args, direction = program.function(NAMES), points(program), points(program, 1)
     value, pullback = jx.vjp(f, *args)
     cotangent = np.random.default_rng(2).uniform(-1, 1, np.shape(value))
     along = np.asarray(inner(pullback(cotangent), direction))
@@ -166,7 +167,7 @@ def vjp_agrees_with_differences(program: Program) -> None:
 
 
 def checkpoint_changes_nothing(program: Program) -> None:
-    f, args = scalar(program.function()), points(program)
+    f, args = scalar(program.function(NAMES)), points(program)
     every = tuple(range(len(args)))
     gradient = jx.grad(f, every)(*args)
     policies = jx.checkpoint_policies
@@ -178,7 +179,7 @@ def checkpoint_changes_nothing(program: Program) -> None:
 
 
 def an_exported_program_gives_the_same(program: Program) -> None:
-    f, args = program.function(), points(program)
+    f, args = program.function(NAMES), points(program)
     exported = export.export(jx.jit(f))(*args)
     again = export.deserialize(exported.serialize())
     close(again.call(*args), f(*args))

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from jxkernel import config
-from tests.compose import programs, properties
-from tests.compose.programs import Program
+from tests.compose import nesting, programs, properties
+from tests.compose.writing import Program
 
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
 FEW = settings(max_examples=3, suppress_health_check=QUIET)
@@ -39,14 +39,14 @@ def test_programs(holds: Property, program: Program) -> None:
 
 @each(properties.FORWARD_ONLY)
 @FEW
-@given(program=programs.programs(most=3, nested=programs.FORWARD_ONLY))
+@given(program=programs.programs(most=3, nested=nesting.FORWARD_ONLY))
 def test_programs_that_have_forward_derivatives(holds: Property, program: Program) -> None:
     holds(program)
 
 
 @each(properties.REVERSE_ONLY)
 @FEW
-@given(program=programs.programs(most=3, nested=programs.REVERSE_ONLY))
+@given(program=programs.programs(most=3, nested=nesting.REVERSE_ONLY))
 def test_programs_that_have_reverse_derivatives(holds: Property, program: Program) -> None:
     holds(program)
 
@@ -62,7 +62,7 @@ def test_many_programs(holds: Property, program: Program) -> None:
 @pytest.mark.slow
 @each(properties.FORWARD_ONLY)
 @MANY
-@given(program=programs.programs(most=5, nested=programs.FORWARD_ONLY))
+@given(program=programs.programs(most=5, nested=nesting.FORWARD_ONLY))
 def test_many_programs_that_have_forward_derivatives(holds: Property, program: Program) -> None:
     holds(program)
 
@@ -70,6 +70,6 @@ def test_many_programs_that_have_forward_derivatives(holds: Property, program: P
 @pytest.mark.slow
 @each(properties.REVERSE_ONLY)
 @MANY
-@given(program=programs.programs(most=5, nested=programs.REVERSE_ONLY))
+@given(program=programs.programs(most=5, nested=nesting.REVERSE_ONLY))
 def test_many_programs_that_have_reverse_derivatives(holds: Property, program: Program) -> None:
     holds(program)

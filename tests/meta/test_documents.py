@@ -30,7 +30,10 @@ def test_readme_names_the_two_commands() -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_to_files_of_the_checkout(document: Path) -> None:
-    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text())
+    prose = re.sub(
+        r"^```.*?^```|`[^`\n]*`", "", document.read_text(), flags=re.DOTALL | re.MULTILINE
+    )
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", prose)
     assert [link for link in links if not (document.parent / link).exists()] == []
 
 

@@ -1,0 +1,87 @@
+"""The command: ``python -m tests.campaign --peer PYTHON`` hunts what two libraries differ in."""
+
+import argparse
+import sys
+from collections import Counter
+from random import Random
+from time import monotonic
+
+from tests.campaign import findings, report
+from tests.campaign.findings import Finding
+from tests.campaign.generate import generate
+from tests.campaign.pair import Pair
+
+WAYS = ("shape", "eager", "jit")
+OFTEN = (7, 2, 2)
+BATCH = 60
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.campaign", description=__doc__)
+    parser.add_argument("--peer", required=True, help="the interpreter of an environment with jax")
+    parser.add_argument("--seed", default="0", help="what the programs follow from")
+    parser.add_argument("--minutes", type=float, default=5.0, help="for how long")
+    return parser.parse_args()
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+class Hunt:
+    """A run of the campaign.
+
+    Attributes:
+      found: what is on record, by its marks.
+      ran: how many programs ran, by their ways.
+    """
+
+    def __init__(self, pair: Pair, seed: str) -> None:
+        self.found: dict[str, Finding] = {finding.mark: finding for finding in findings.load()}
+        self.ran: Counter[str] = Counter()
+        self._pair, self._seed = pair, seed
+
+    def batch(self, number: int) -> None:
+        """Run one batch of programs, and put on record what differs."""
+        way = Random(f"{self._seed}:{number}").choices(WAYS, OFTEN)[0]
+        seeds = [f"{self._seed}:{number}:{n}" for n in range(BATCH)]
+        sources = [generate(seed, way) for seed in seeds]
+        for seed, source, kind in zip(seeds, sources, self._pair.differences(sources), strict=True):
+            if kind:
+                self._record(seed, source, kind)
+        self.ran[way] += BATCH
+
+    def _record(self, seed: str, source: str, kind: str) -> None:
+        if self._pair.finding(seed, source, kind).mark in self.found:
+            return
+        finding = self._pair.finding(seed, self._pair.small(source, kind), kind)
+        finding.state = "accepted" if kind == "accepted" else "open"
+        if finding.mark in self.found:
+            return
+        self.found[finding.mark] = finding
+        _say(f"---- {finding.difference} (seed {finding.seed})\n{finding.program}")
+        _say(f"# here:  {finding.ours}\n# there: {finding.theirs}")
+
+
+def main() -> None:
+    """Hunt for as long as was asked for."""
+    options = _options()
+    end = monotonic() + 60 * options.minutes
+    with Pair(options.peer) as pair:
+        hunt = Hunt(pair, options.seed)
+        before = sum(f.state == "open" for f in hunt.found.values())
+        number = 0
+        while monotonic() < end:
+            hunt.batch(number)
+            number += 1
+    findings.save(hunt.found.values())
+    findings.add_run({"seed": options.seed, **hunt.ran})
+    report.write()
+    new = sum(f.state == "open" for f in hunt.found.values()) - before
+    _say(f"{sum(hunt.ran.values())} programs, {new} new differences; {report.PAGE} is written")
+    sys.exit(1 if new else 0)
+
+
+if __name__ == "__main__":
+    main()

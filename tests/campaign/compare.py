@@ -1,0 +1,95 @@
+"""What it means that two libraries gave the same."""
+
+import re
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from tests.campaign.answers import Answer, Leaf
+from tests.tolerances import tolerance, widened
+
+FACTOR = 100.0
+"""How many tolerances apart values may be: programs compute with what they computed."""
+
+UNCLEAN = re.compile(
+    r"StageTracer|JvpTracer|BatchTracer|PartialTracer|Tracer object|jaxlib|_jax\."
+    r"|mlir|stablehlo|nanobind|std::|absl::|xla::|INVALID_ARGUMENT|INTERNAL:|UNIMPLEMENTED"
+    r"|incompatible function arguments|object at 0x|\bat 0x[0-9a-f]{6}|NoneType' object"
+    r"|missing \d+ required positional argument"
+    r"|unexpected keyword argument '_|unhashable type: 'ShapedArray|has no attribute '_"
+)
+"""Names from the inside and text from below, which no message may hold."""
+
+INTERNAL = (
+    "AssertionError",
+    "SystemError",
+    "UnboundLocalError",
+    "RecursionError",
+    "TooLong",
+    "ProcessDied",
+)
+"""Classes of errors that say that the library, not its user, is wrong."""
+
+
+def array(leaf: Leaf) -> Any:
+    """Return the elements of a leaf that has some."""
+    assert leaf.data is not None
+    dtype = np.dtype(getattr(ml_dtypes, leaf.dtype, leaf.dtype))
+    return np.frombuffer(leaf.data, dtype).reshape(leaf.shape)
+
+
+def _close(ours: Any, theirs: Any, factor: float) -> bool:
+    allowed = factor * tolerance(ours.dtype)
+    if not allowed:
+        return np.array_equal(ours, theirs)
+    with np.errstate(all="ignore"):
+        return np.allclose(widened(ours), widened(theirs), allowed, allowed, equal_nan=True)
+
+
+def _leaf(ours: Leaf, theirs: Leaf) -> str:
+    if theirs.sort in ("ndarray", "str", "int", "float", "bool"):
+        return "" if ours.shape == theirs.shape or ours.sort != theirs.sort else "shape"
+    if ours.sort != theirs.sort:
+        return f"{ours.sort} for {theirs.sort}"
+    for aspect in ("shape", "dtype", "weak"):
+        if getattr(ours, aspect) != getattr(theirs, aspect):
+            return aspect
+    if ours.data is None or theirs.data is None:
+        return ""
+    return "" if _close(array(ours), array(theirs), FACTOR) else "value"
+
+
+def difference(ours: Answer, theirs: Answer) -> str:
+    """Return in what two answers differ: one word, empty where they agree."""
+    if ours.error or theirs.error:
+        return _of_errors(ours, theirs)
+    if len(ours.leaves) != len(theirs.leaves):
+        return "structure"
+    pairs = list(zip(ours.leaves, theirs.leaves, strict=True))
+    if any(a.path != b.path for a, b in pairs):
+        return "structure"
+    return next((found for a, b in pairs if (found := _leaf(a, b))), "")
+
+
+def _of_errors(ours: Answer, theirs: Answer) -> str:
+    if ours.error and ours.error[0] in INTERNAL and ours.error != theirs.error:
+        return f"internal {ours.error[0]}"
+    if ours.error and theirs.error:
+        return ""
+    if "ProcessDied" in theirs.error or "TooLong" in theirs.error:
+        return ""
+    return "refused" if ours.error else "accepted"
+
+
+def unclean(answer: Answer) -> str:
+    """Return what is wrong with an error as its reader sees it: empty where nothing is."""
+    if not answer.error:
+        return ""
+    if answer.error[0] in INTERNAL:
+        return f"internal {answer.error[0]}"
+    found = UNCLEAN.search(answer.message)
+    if found:
+        return f"says {found[0]}"
+    shown = [frame for frame in answer.frames if "/jxkernel/" in frame]
+    return f"shows jxkernel/{shown[0].split('/jxkernel/')[-1]}" if shown else ""

@@ -1,0 +1,38 @@
+"""Whole programs of the campaign: arguments, a function of them, and a way to run it."""
+
+from random import Random
+
+from tests.compose import nesting, programs, wide
+from tests.compose.arguments import KINDS, argument
+from tests.compose.writing import Writer
+
+WAYS = {
+    "shape": "jax.eval_shape(f, {args})",
+    "eager": "f({args})",
+    "jit": "jax.jit(f)({args})",
+}
+X64 = "jax.config.update('jax_enable_x64', True)\n"
+NESTED = (*nesting.ANY_ORDER, nesting.WHILE, nesting.OWN_VJP)
+
+
+def generate(seed: str, way: str) -> str:
+    """Return the source of a program, which sets ``result``.
+
+    Args:
+      seed: what it follows from.
+      way: how it runs: ``shape`` for types alone, ``eager`` or ``jit``.
+    """
+    random = Random(f"{seed}:{way}")
+    smooth = random.randint(0, 9) == 0
+    edges = not smooth and random.randint(0, 2) == 0
+    args = [argument(random, edges, "f" if smooth else KINDS) for _ in range(random.randint(1, 2))]
+    names = ["x", "y"][: len(args)]
+    scope = [a.called(n) for n, a in zip(names, args, strict=True)]
+    plain = programs.PLAIN if smooth else wide.PLAIN
+    writer = Writer(random, plain, NESTED, scope, 0.35 if way == "shape" else 0.2)
+    for _ in range(random.randint(1, 4)):
+        writer.statement()
+    lines = [f"{n} = {a.text}\n" for n, a in zip(names, args, strict=True)]
+    function = f"def f({', '.join(names)}):\n{writer.finish()}\n"
+    switch = X64 if random.randint(0, 3) == 0 else ""
+    return f"{switch}{''.join(lines)}{function}result = {WAYS[way].format(args=', '.join(names))}"

@@ -1,0 +1,98 @@
+"""Both libraries at once: what they answer to the same programs, and where they differ."""
+
+from collections.abc import Sequence
+from typing import Self
+
+from tests.campaign.answers import Answer
+from tests.campaign.compare import array, difference, unclean
+from tests.campaign.findings import Finding
+from tests.campaign.meant import meant
+from tests.campaign.processes import Worker
+from tests.campaign.shrink import shrunk
+
+ASPECTS = ("value", "dtype", "shape", "weak", "structure")
+
+MEANINGLESS = (("NameError",), ("UnboundLocalError",), ("SyntaxError",))
+"""Errors of programs that were cut in the wrong place."""
+
+
+def shown(answer: Answer) -> str:
+    """Return an answer as a line."""
+    if answer.error:
+        return f"{answer.error[0]}: {answer.message[:300]}"
+    leaves = [
+        f"{leaf.path} {leaf.dtype}{list(leaf.shape)}{' weak' * leaf.weak}"
+        + (f" {array(leaf).tolist()}" if leaf.data is not None else "")
+        for leaf in answer.leaves
+    ]
+    return "; ".join(leaf.strip() for leaf in leaves)[:300]
+
+
+def _nudged(source: str) -> str:
+    """Return a program whose arguments are moved by a rounding."""
+    head, call = source.rsplit("\nresult = ", 1)
+    moved = [f"{n} = nudged({n})" for n in ("x", "y") if f"\n{n} = " in f"\n{head}"]
+    return "\n".join([head, *moved, f"result = {call}"])
+
+
+class Pair:
+    """A worker of each library.
+
+    Args:
+      peer: the interpreter of the environment that has ``jax``.
+    """
+
+    def __init__(self, peer: str) -> None:
+        self._ours, self._theirs = Worker("jxkernel"), Worker("jax", peer)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ours.stop()
+        self._theirs.stop()
+
+    def answers(self, sources: Sequence[str]) -> list[tuple[Answer, Answer]]:
+        """Return both answers to each program."""
+        self._ours.send(sources)
+        self._theirs.send(sources)
+        ours = self._ours.answers(sources)
+        theirs = self._theirs.answers(sources)
+        return list(zip(list(ours), list(theirs), strict=True))
+
+    def differences(self, sources: Sequence[str]) -> list[str]:
+        """Return in what the answers to each program differ that must not."""
+        found = []
+        for source, (ours, theirs) in zip(sources, self.answers(sources), strict=True):
+            if theirs.error[:1] in MEANINGLESS:
+                found.append("")
+                continue
+            kind = difference(ours, theirs)
+            if kind == "value" and self._shaky(source, theirs):
+                kind = ""
+            if kind and meant(kind, source, ours, theirs):
+                kind = ""
+            found.append(kind or unclean(ours))
+        return found
+
+    def _shaky(self, source: str, theirs: Answer) -> bool:
+        """Say whether a rounding of the arguments changes a result as much."""
+        return bool(difference(self._theirs.ask(_nudged(source)), theirs))
+
+    def small(self, source: str, kind: str) -> str:
+        """Return a program as small as it can be made while the libraries differ likewise."""
+        wanted = self.finding("", source, kind)
+
+        def holds(tried: Sequence[str]) -> list[bool]:
+            kinds = self.differences(tried)
+            return [
+                found == kind and (kind in ASPECTS or self.finding("", text, kind).alike(wanted))
+                for text, found in zip(tried, kinds, strict=True)
+            ]
+
+        return shrunk(source, holds)
+
+    def finding(self, seed: str, source: str, kind: str) -> Finding:
+        """Return a program on which the libraries differ as a finding."""
+        ours, theirs = self.answers([source])[0]
+        return Finding(seed, kind, source, shown(ours), shown(theirs))

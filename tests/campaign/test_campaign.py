@@ -1,0 +1,120 @@
+"""The campaign's tools, and a slice of it against answers that are on record."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from jxkernel import config
+from tests.campaign import findings, stored
+from tests.campaign.answers import Answer, Leaf
+from tests.campaign.compare import difference, unclean
+from tests.campaign.generate import WAYS, generate
+from tests.campaign.processes import DIED, Worker
+from tests.campaign.shrink import shrunk
+from tests.campaign.worker import run
+from tests.compose.vocabulary import names
+
+NAMES = names("jxkernel")
+PARTS = 10
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    wide = config.enable_x64.value
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
+    config.update("jax_enable_x64", wide)
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_programs_give_what_is_on_record(part):
+    differing = []
+    for source, theirs in stored.rows()[part::PARTS]:
+        ours = run(NAMES, source)
+        kind = difference(ours, theirs) or unclean(ours)
+        if kind:
+            differing.append(f"{kind}:\n{source}\n# {ours}\n")
+    assert not differing, "\n".join(differing)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_program_follows_from_its_seed(way):
+    assert generate("1:2", way) == generate("1:2", way) != generate("1:3", way)
+
+
+def test_programs_shrink_to_the_line_that_matters():
+    source = """
+x = jnp.array([1.0, 2.0], 'float32')
+def f(x):
+    v1 = jnp.sin(x)
+    def g(u):
+        return jnp.sort(jnp.cos(u), axis=0) + 1
+    v2 = jax.jit(g)(v1)
+    return jnp.exp(v2)
+result = jax.jit(f)(x)"""
+    small = shrunk(source, lambda tried: ["jnp.sort(" in text for text in tried])
+    assert "jnp.sort()" in small
+    assert "exp" not in small
+    assert len(small) < len(source) / 2
+
+
+def leaf(value, dtype="float32", weak=False):
+    x = np.asarray(value, dtype)
+    return Answer((Leaf("", "array", dtype, x.shape, weak, x.tobytes()),))
+
+
+RAISED = Answer(error=("TypeError", "Exception"), message="add got 3")
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "expected"),
+    [
+        (leaf(1.0), leaf(1.0 + 1e-6), ""),
+        (leaf(np.nan), leaf(np.nan), ""),
+        (leaf(1.0), leaf(1.5), "value"),
+        (leaf(1, "int32"), leaf(2, "int32"), "value"),
+        (leaf([1.0]), leaf(1.0), "shape"),
+        (leaf(1.0), leaf(1.0, "float64"), "dtype"),
+        (leaf(1.0), leaf(1.0, weak=True), "weak"),
+        (leaf(1.0), RAISED, "accepted"),
+        (RAISED, leaf(1.0), "refused"),
+        (RAISED, RAISED, ""),
+        (leaf(1.0), Answer(), "structure"),
+        (Answer(error=("SystemError",)), RAISED, "internal SystemError"),
+    ],
+)
+def test_answers_are_compared_in_every_aspect(ours, theirs, expected):
+    assert difference(ours, theirs) == expected
+
+
+@pytest.mark.parametrize(
+    ("message", "frames", "expected"),
+    [
+        ("add got shapes (3,) and (2,)", (), ""),
+        ("jaxlib._jax.Array is no number", (), "says jaxlib"),
+        ("add got shapes", ("/site/jxkernel/api/jit.py",), "shows jxkernel/api/jit.py"),
+        ("add got shapes", ("/site/other/api.py",), ""),
+    ],
+)
+def test_messages_show_nothing_from_the_inside(message, frames, expected):
+    assert unclean(Answer((), ("TypeError",), message, frames)) == expected
+
+
+def test_a_process_that_dies_is_told_and_another_takes_its_place():
+    sources = ["result = 1", "import os; os._exit(3)", "result = jnp.ones(2)"]
+    worker = Worker("jxkernel")
+    try:
+        worker.send(sources)
+        answers = list(worker.answers(sources))
+    finally:
+        worker.stop()
+    assert [answer.error for answer in answers] == [(), (DIED,), ()]
+    assert answers[2].leaves[0].shape == (2,)
+
+
+def test_findings_have_states_and_meant_ones_reasons():
+    rows = findings.load()
+    assert {row.state for row in rows} <= set(findings.STATES)
+    assert [row.seed for row in rows if row.state in ("meant", "mended") and not row.note] == []

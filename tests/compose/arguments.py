@@ -1,0 +1,79 @@
+"""Arguments of random programs: arrays of every dtype and layout, scalars, and numbers."""
+
+from collections.abc import Sequence
+from math import prod
+from random import Random
+
+from tests.compose.writing import Shape, Value
+
+SHAPES: tuple[Shape, ...] = ((), (3,), (2, 3), (3, 3), (1,), (0,), (2, 0), (1, 3), (2, 1, 3))
+WEIGHTS = (4, 6, 5, 3, 2, 1, 1, 1, 1)
+DTYPES = {
+    "f": ("float32", "float32", "float32", "float16", "bfloat16", "float64"),
+    "i": ("int32", "int32", "int8", "int16", "int64"),
+    "u": ("uint8", "uint16", "uint32", "uint64"),
+    "c": ("complex64", "complex64", "complex128"),
+    "b": ("bool",),
+}
+KINDS = ("f", "f", "f", "f", "i", "i", "u", "c", "b")
+FLOATS = (0.5, -1.25, 2.0, 0.75, -0.3, 1.5, 3.0, -2.0, 0.1)
+EDGES = ("0.", "-0.", "jnp.nan", "jnp.inf", "-jnp.inf", "1e-40", "1e30", "65504.", "1.", "-1.")
+INTEGERS = {"i": (1, 2, -3, 0, 5, -1, 7), "u": (1, 2, 3, 0, 5, 7)}
+EXTREMES = {"int8": (-128, 127), "int16": (-(2**15),), "int32": (-(2**31), 2**31 - 1)}
+LARGEST = {"uint8": (255,), "uint16": (2**16 - 1,), "uint32": (2**32 - 1,), "int64": (2**40,)}
+
+
+def _element(random: Random, kind: str, dtype: str, edges: bool) -> str:
+    edge = edges and random.randint(0, 3) == 0
+    if kind == "b":
+        return random.choice(("True", "False"))
+    if kind in INTEGERS:
+        extremes = (*EXTREMES.get(dtype, ()), *LARGEST.get(dtype, ()))
+        return str(random.choice(extremes if edge and extremes else INTEGERS[kind]))
+    real = random.choice(EDGES) if edge else str(random.choice(FLOATS))
+    return f"complex({real}, {random.choice(FLOATS)})" if kind == "c" else real
+
+
+def _nested(elements: list[str], shape: Shape) -> str:
+    if not shape:
+        return elements[0]
+    step = prod(shape[1:])
+    rows = [_nested(elements[n * step : (n + 1) * step], shape[1:]) for n in range(shape[0])]
+    return f"[{', '.join(rows)}]"
+
+
+LAYOUTS = (
+    "{new}",
+    "np.asfortranarray({new})",
+    "np.repeat({new}, 2, axis=-1)[..., ::2]",
+    "np.flip({new}).copy()[::-1]",
+    "np.broadcast_to({new}, {shape})",
+)
+
+
+def _array(random: Random, text: str, shape: Shape, dtype: str) -> str:
+    """Return an array of this library, or one of NumPy's in some layout."""
+    if dtype == "bfloat16" or random.randint(0, 2):
+        return f"jnp.array({text}, '{dtype}')"
+    new = f"np.array({text}, '{dtype}')"
+    return random.choice(LAYOUTS if shape else LAYOUTS[:1]).format(new=new, shape=shape)
+
+
+def argument(random: Random, edges: bool, kinds: Sequence[str] = KINDS) -> Value:
+    """Return an argument: an expression, with what it is like.
+
+    Args:
+      random: where draws come from.
+      edges: whether zeros, infinities, NaN, denormals and extremes are among its elements.
+      kinds: the kinds that its dtype may have.
+    """
+    kind = random.choice(kinds)
+    if random.randint(0, 11) == 0:
+        python = {"f": "2.5", "i": "3", "u": "2", "c": "(1+2j)", "b": "True"}
+        return Value(python[kind], (), 1.0, kind)
+    dtype = random.choice(DTYPES[kind])
+    shape = random.choices(SHAPES, WEIGHTS)[0]
+    elements = [_element(random, kind, dtype, edges) for _ in range(prod(shape))]
+    if 0 in shape:
+        return Value(f"jnp.zeros({shape}, '{dtype}')", shape, 1.0, kind)
+    return Value(_array(random, _nested(elements, shape), shape, dtype), shape, 1.0, kind)
