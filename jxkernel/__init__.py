@@ -136,6 +136,7 @@ __all__ = [
     "ensure_compile_time_eval",
     "errors",
     "eval_shape",
+    "example_libraries",
     "experimental",
     "explain_cache_misses",
     "export",
@@ -226,6 +227,7 @@ if TYPE_CHECKING:
         debug,
         distributed,
         dlpack,
+        example_libraries,
         experimental,
         export,
         extend,
@@ -270,8 +272,9 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     modules=(
         "ad_checkpoint api_util custom_batching custom_derivatives debug distributed dlpack "
-        "experimental export extend ffi flatten_util image interpreters lax monitoring nn observe "
-        "profiler random scipy stages test_util tree_util typing version widgets"
+        "example_libraries experimental export extend ffi flatten_util image interpreters lax "
+        "monitoring nn observe profiler random scipy stages test_util tree_util typing version "
+        "widgets"
     ),
     names={
         "jxkernel.api.callbacks": "pure_callback",
