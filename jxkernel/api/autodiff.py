@@ -11,7 +11,7 @@ from jxkernel.api.jit import check_result, jit
 from jxkernel.api.key_tangents import per_key, per_word, refuse_keys
 from jxkernel.api.traced import check_function, leaf_avals
 from jxkernel.core.avals import ShapedArray, abstractify
-from jxkernel.core.filtering import hide_internal_frames
+from jxkernel.core.filtering import filtered, hide_internal_frames
 from jxkernel.core.jaxpr import eval_jaxpr
 from jxkernel.core.trace import evaluating
 from jxkernel.core.zeros import UndefinedPrimal, Zero, scalar_like
@@ -300,6 +300,7 @@ class _FlatFunction:
         return self.aux_tree.unflatten(leaves)
 
 
+@filtered
 def vjp(
     fun: Callable[..., Any],
     *primals: Any,
@@ -357,6 +358,7 @@ class _Pullback:
         self._out = [abstractify(out) for out in linear.outs[:count]]
         self._nonzero = linear.nonzero[:count]
 
+    @filtered
     def __call__(self, *residuals_and_cotangent: Any) -> Any:
         """Return the cotangents of the arguments for a cotangent of the value."""
         size = len(self._jaxpr.constvars)
@@ -449,6 +451,7 @@ def fwd_and_bwd(
     check_function("fwd_and_bwd", fun)
     chosen = checked_argnums(argnums)
 
+    @filtered
     def fwd(*args: Any, **kwargs: Any) -> Any:
         positions = argument_positions(fun, chosen, len(args))
 
@@ -461,6 +464,7 @@ def fwd_and_bwd(
         named_like(of_chosen, fun)
         return vjp(of_chosen, *[args[position] for position in positions], has_aux=has_aux)
 
+    @filtered
     def bwd(residuals: Any, cotangent: Any) -> Any:
         pulled = residuals(cotangent)
         return pulled[0] if isinstance(chosen, int) else pulled
@@ -468,6 +472,7 @@ def fwd_and_bwd(
     return (jit(fwd), jit(bwd)) if jitted else (fwd, bwd)
 
 
+@filtered
 def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     """Return a function's value and its derivative along a tangent (Jacobian-vector product).
 
@@ -523,6 +528,7 @@ def _tangent(name: str, leaf: Any, primal: ShapedArray) -> Any:
         raise TypeError(str(error)) from None
 
 
+@filtered
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """Return a function's value and its derivative as a linear function of tangents.
 
@@ -581,6 +587,7 @@ class _Pushforward:
         self._nonzero = linear.nonzero
         self._tangent = flat_fun.tangent
 
+    @filtered
     def __call__(self, *residuals_and_tangents: Any) -> Any:
         """Return the value's tangent for tangents of the arguments."""
         size = len(self._jaxpr.constvars)

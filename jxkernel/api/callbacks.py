@@ -15,6 +15,7 @@ from jxkernel import config, dtypes, tree
 from jxkernel.api.arguments import function_name
 from jxkernel.api.traced import check_callable, leaf_avals
 from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.filtering import filtered
 from jxkernel.ops.callback import (
     VMAP_METHODS,
     debug_callback_p,
@@ -26,6 +27,7 @@ from jxkernel.runtime import HostFunction
 __all__ = ["bind_debug_callback", "debug_callback", "io_callback", "pure_callback"]
 
 
+@filtered
 def pure_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: Any,
@@ -96,6 +98,7 @@ def pure_callback(
     return out_tree.unflatten(outs)
 
 
+@filtered
 def io_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: Any,
@@ -145,6 +148,7 @@ def io_callback(
     return out_tree.unflatten(outs)
 
 
+@filtered
 def debug_callback(
     callback: Callable[..., Any] | None = None,
     *args: Any,

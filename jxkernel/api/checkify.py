@@ -18,7 +18,7 @@ from jxkernel.api.checked_program import CheckedProgram, Reported, Site
 from jxkernel.api.jit import jit_state
 from jxkernel.api.tracing import state_of
 from jxkernel.core.avals import abstractify
-from jxkernel.core.filtering import hide_internal_frames
+from jxkernel.core.filtering import filtered, hide_internal_frames
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.errors import CheckError
@@ -270,6 +270,7 @@ def checkify(
     kinds = frozenset([one.value for one in wanted])
     state = jit_state(f) or state_of(f)
 
+    @filtered
     def checked_call(*args: Any, **kwargs: Any) -> tuple[Error, Any]:
         flat, entry = state.trace_call(args, kwargs)
         name = f"checkify({function_name(f)})"

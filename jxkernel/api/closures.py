@@ -8,7 +8,7 @@ from jxkernel.api.arguments import function_name, named_like
 from jxkernel.api.custom import custom_vjp
 from jxkernel.api.traced import check_callable, leaf_avals, trace_function
 from jxkernel.core.avals import abstractify
-from jxkernel.core.filtering import hide_internal_frames
+from jxkernel.core.filtering import filtered, hide_internal_frames
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.trace import Tracer
 from jxkernel.core.zeros import Zero
@@ -18,6 +18,7 @@ from jxkernel.ops.broadcast import instantiate
 __all__ = ["closure_convert", "custom_gradient"]
 
 
+@filtered
 def closure_convert(
     fun: Callable[..., Any], *example_args: Any
 ) -> tuple[Callable[..., Any], list[Any]]:

@@ -21,6 +21,7 @@ from jxkernel.api.arguments import function_name, parameter_names
 from jxkernel.api.autodiff import jvp, vjp
 from jxkernel.api.traced import check_callable, leaf_avals
 from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.filtering import filtered
 from jxkernel.records import record
 
 __all__ = ["check_grads", "check_jvp", "check_vjp"]
@@ -28,6 +29,7 @@ __all__ = ["check_grads", "check_jvp", "check_vjp"]
 Function = Callable[..., Any]
 
 
+@filtered
 def check_grads(
     f: Function,
     args: Sequence[Any],
@@ -112,6 +114,7 @@ def _pull(f: Function) -> Function:
     return lambda *primals: vjp(f, *primals)
 
 
+@filtered
 def check_jvp(
     f: Function,
     f_jvp: Function,
@@ -149,6 +152,7 @@ def check_jvp(
     _check_forward(f, f_jvp, tuple(args), check)
 
 
+@filtered
 def check_vjp(
     f: Function,
     f_vjp: Function,

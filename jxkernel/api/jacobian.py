@@ -17,7 +17,7 @@ from jxkernel.api.key_tangents import refuse_keys
 from jxkernel.api.traced import check_function, leaf_avals
 from jxkernel.api.vectorize import vmap
 from jxkernel.core.avals import ShapedArray, abstractify
-from jxkernel.core.filtering import hide_internal_frames
+from jxkernel.core.filtering import filtered, hide_internal_frames
 from jxkernel.core.zeros import Zero
 from jxkernel.ops.arithmetic import add
 from jxkernel.ops.compare import eq
@@ -289,6 +289,7 @@ def hessian(
 _LINEAR = (np.inexact, np.integer)
 
 
+@filtered
 def linear_transpose(
     fun: Callable[..., Any], *primals: Any, reduce_axes: Sequence[Any] = ()
 ) -> Callable[[Any], tuple[Any, ...]]:
@@ -333,6 +334,7 @@ def linear_transpose(
             f"to integers, and {function_name(fun)} has {' '.join(a.short() for a in every)}"
         )
 
+    @filtered
     def transposed(cotangent: Any) -> tuple[Any, ...]:
         """Return the cotangents of the arguments for one of the result."""
         leaves, structure = tree.flatten(cotangent)

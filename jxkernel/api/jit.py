@@ -58,7 +58,7 @@ from jxkernel.config import config, explain_cache_misses
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import axis_environment
 from jxkernel.core.checking import check_if_enabled
-from jxkernel.core.filtering import hide_internal_frames
+from jxkernel.core.filtering import filtered, hide_internal_frames
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.primitive import clear_primitive_caches
 from jxkernel.core.trace import Tracer, evaluating, state
@@ -343,6 +343,7 @@ class JitState:
             flags.append(dynamic[first.idx] in chosen if positional else first.key in donate.names)
         return tuple(flags)
 
+    @filtered
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace for given arguments (arrays or ``ShapeDtypeStruct``) and return the stage."""
         call, entry = self.trace_call(args, kwargs)
@@ -359,10 +360,12 @@ class JitState:
         )
         return Traced(entry.closed, self.name, entry.call.in_tree, entry.out_tree, options)
 
+    @filtered
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Trace and lower for given arguments and return the stage."""
         return self.trace(*args, **kwargs).lower()
 
+    @filtered
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """Return the result's shapes and dtypes without computing it."""
         return self.trace(*args, **kwargs).out_info

@@ -15,6 +15,7 @@ from jxkernel.api.arguments import function_name
 from jxkernel.api.traced import check_callable, leaf_avals, trace_function
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.effects import effect_names
+from jxkernel.core.filtering import filtered
 from jxkernel.core.jaxpr import ClosedJaxpr, Var
 from jxkernel.core.trace import Tracer
 from jxkernel.core.zeros import zero_scalar
@@ -139,6 +140,7 @@ def _finite(start: Any, dtype: Any) -> Any:
     return least(dtype) if start < 0 else greatest(dtype)
 
 
+@filtered
 def reduce(
     operands: Any,
     init_values: Any,
@@ -198,6 +200,7 @@ def reduce(
     )
 
 
+@filtered
 def reduce_window(
     operand: Any,
     init_value: Any,

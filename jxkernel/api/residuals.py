@@ -8,7 +8,7 @@ from jxkernel import tree
 from jxkernel.api.arguments import Parameters, function_name, leaf_names, split_call
 from jxkernel.api.traced import check_callable, leaf_avals
 from jxkernel.core.avals import ShapedArray
-from jxkernel.core.filtering import hide_internal_frames
+from jxkernel.core.filtering import filtered, hide_internal_frames
 from jxkernel.core.jaxpr import Atom, Eqn, Jaxpr
 from jxkernel.higher_order.checkpoint import checkpoint_p, name_p
 from jxkernel.higher_order.jit import jit_p
@@ -93,6 +93,7 @@ def _made_by(eqn: Eqn) -> str:
     return f"output of {eqn.primitive.name}{where}"
 
 
+@filtered
 def print_saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
     """Print what is kept on the way there for the way back through a function, a line for each.
 

@@ -13,7 +13,7 @@ from jxkernel.api.traced import TracedFunction, check_callable, leaf_avals, trac
 from jxkernel.api.vectorize import vmap
 from jxkernel.config import disable_jit
 from jxkernel.core.avals import ShapedArray, abstractify
-from jxkernel.core.filtering import hide_internal_frames
+from jxkernel.core.filtering import filtered, hide_internal_frames
 from jxkernel.core.trace import Tracer, place_in_source
 from jxkernel.core.words import word_axes
 from jxkernel.errors import ShardingTypeError
@@ -259,6 +259,7 @@ def _map_in_batches(f: Callable[[Any], Any], xs: Any, batch_size: int) -> Any:
     return tree.map(lambda *pieces: concatenate(pieces, 0), *parts)
 
 
+@filtered
 def associative_scan(
     fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0
 ) -> Any:

@@ -7,6 +7,7 @@ from jxkernel.api.arguments import Parameters, function_name, named_like
 from jxkernel.api.jit import JitOptions, JitState, jit_state
 from jxkernel.api.traced import check_function
 from jxkernel.core.axes import extend_axes
+from jxkernel.core.filtering import filtered
 
 __all__ = ["eval_shape", "make_jaxpr", "state_of"]
 
@@ -41,6 +42,7 @@ def make_jaxpr(
     check_function("make_jaxpr", fun)
     state = state_of(fun, static_argnums)
 
+    @filtered
     def traced(*args: Any, **kwargs: Any) -> Any:
         with extend_axes(tuple(axis_env or ())):
             stage = state.trace(*args, **kwargs)
@@ -51,6 +53,7 @@ def make_jaxpr(
     return traced
 
 
+@filtered
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Return the shapes and dtypes that ``fun(*args, **kwargs)`` would have, without computing it.
 

@@ -7,12 +7,18 @@ is raised through here, so plain scripts show the user's lines only.
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
+from functools import wraps
 from types import TracebackType
+from typing import ParamSpec, TypeVar
 
 from jxkernel import source
 from jxkernel.config import traceback_filtering
 
-__all__ = ["UnfilteredStackTrace", "hide_internal_frames"]
+__all__ = ["UnfilteredStackTrace", "filtered", "hide_internal_frames"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _NOTE = (
     "jxkernel's own frames are left out; "
@@ -43,6 +49,20 @@ def hide_internal_frames(error: BaseException) -> None:
     if mode == "quiet_remove_frames" and _NOTE not in getattr(error, "__notes__", ()):
         error.add_note(_NOTE)
     source.hide_internal_frames(error)
+
+
+def filtered(function: Callable[P, R]) -> Callable[P, R]:
+    """Return a function that runs user code, with what it raises passed through the filter."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            hide_internal_frames(error)
+            raise
+
+    return call
 
 
 def _mark(entry: TracebackType | None) -> None:

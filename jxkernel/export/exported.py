@@ -18,6 +18,7 @@ from jxkernel.compile import ShapeDtypeStruct, Traced
 from jxkernel.compile.stages import checked_platforms
 from jxkernel.core.avals import ShapedArray, abstractify, shape_text
 from jxkernel.core.dimensions import Dimension, SymbolicScope, is_symbolic
+from jxkernel.core.filtering import filtered
 from jxkernel.core.jaxpr import jaxpr_as_fun
 from jxkernel.core.trace import Tracer
 from jxkernel.export.call import call_exported_p, shape_at
@@ -389,6 +390,7 @@ def export(
         raise ValueError(f"export needs what jit returns, got {fun_jit!r:.100}: export(jit(f))")
     names = (default_export_platform(),) if platforms is None else checked_platforms(platforms)
 
+    @filtered
     def exporter(*args: Any, **kwargs: Any) -> Exported:
         traced = fun_jit.trace(*args, **kwargs)
         mesh, shardings = shardings_of(traced)

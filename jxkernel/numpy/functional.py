@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel.api.vectorize import vmap
+from jxkernel.core.filtering import filtered
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.promotion import argument_aval, broadcast_shapes
 from jxkernel.numpy.shapes import expand_dims, moveaxis
@@ -106,6 +107,7 @@ def vectorize(
     fixed_names = {name for name in excluded if isinstance(name, str)}
     fixed_places = {place for place in excluded if isinstance(place, int)}
 
+    @filtered
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         names = [name for name in kwargs if name not in fixed_names]
         places = [place for place in range(len(args)) if place not in fixed_places]
@@ -156,6 +158,7 @@ def _over_leading_axes(
     return function(*kept)
 
 
+@filtered
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
 ) -> Any:
@@ -189,6 +192,7 @@ def apply_along_axis(
     return moveaxis(result, last, tuple(range(axis, axis + added)))
 
 
+@filtered
 def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: int | Sequence[int]) -> Any:
     """Return what a function gives when applied along one axis after the other.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.api.traced import check_callable
+from jxkernel.core.filtering import filtered
 from jxkernel.core.trace import is_unknown
 from jxkernel.numpy.creation import asarray, canonical_shape, user_dtype
 from jxkernel.numpy.fusing import fused
@@ -109,6 +110,7 @@ def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) 
     return stack(parts) if parts else asarray(np.zeros((0, *shape)), found)
 
 
+@filtered
 def fromfunction(
     function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any
 ) -> Any:

@@ -7,6 +7,7 @@ import numpy as np
 
 from jxkernel.api.branching import switch
 from jxkernel.api.vectorize import vmap
+from jxkernel.core.filtering import filtered
 from jxkernel.core.trace import Tracer
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.promotion import broadcast_to_shape, cast
@@ -17,6 +18,7 @@ from jxkernel.runtime import ArrayImpl
 __all__ = ["piecewise"]
 
 
+@filtered
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
     """Return, for each element, what the function of the last condition that holds gives.
 

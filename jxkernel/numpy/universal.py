@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel._lazy import late_function
+from jxkernel.core.filtering import filtered
 from jxkernel.numpy.arithmetic import add, maximum, minimum, multiply, negative, subtract
 from jxkernel.numpy.creation import asarray, full, user_dtype
 from jxkernel.numpy.joining import concatenate
@@ -93,6 +94,7 @@ class ufunc(metaclass=_Universal):
         self._call = call or vectorize(func)
         self._methods = {"reduce": reduce, "accumulate": accumulate, "at": at, "reduceat": reduceat}
 
+    @filtered
     def __call__(self, *args: Any) -> Any:
         """Apply the function to each element of its arguments, which broadcast."""
         if len(args) != self.nin:

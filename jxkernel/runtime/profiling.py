@@ -21,6 +21,7 @@ from typing import Any
 
 from jaxlib import _jax, _profile_data, _profiler  # type: ignore[attr-defined]  # C++ modules
 
+from jxkernel.core.filtering import filtered
 from jxkernel.runtime.clients import backend as client_of
 
 __all__ = [
@@ -266,6 +267,7 @@ def annotate_function(
     label = name or getattr(func, "__qualname__", repr(func))
 
     @wraps(func)
+    @filtered
     def annotated(*args: Any, **kwargs: Any) -> Any:
         with TraceAnnotation(label, **decorator_kwargs):
             return func(*args, **kwargs)

@@ -13,6 +13,7 @@ import jxkernel.numpy as jnp
 from jxkernel import dtypes
 from jxkernel.api.autodiff import value_and_grad
 from jxkernel.api.looping import fori_loop, while_loop
+from jxkernel.core.filtering import filtered
 from jxkernel.numpy.promotion import argument_aval, inexact_dtype
 
 __all__ = ["OptimizeResults", "minimize"]
@@ -261,6 +262,7 @@ def _options(method: str, size: int, tol: float | None, given: Mapping[str, Any]
     return options
 
 
+@filtered
 def minimize(
     fun: Callable[..., Any],
     x0: Any,

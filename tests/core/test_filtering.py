@@ -4,12 +4,19 @@ import subprocess
 import sys
 import traceback
 
+import numpy as np
 import pytest
 
 import jxkernel as jx
 import jxkernel.numpy as jnp
+from jxkernel import export, lax
+from jxkernel.ad_checkpoint import print_saved_residuals
 from jxkernel.config import traceback_filtering
 from jxkernel.core.filtering import UnfilteredStackTrace
+from jxkernel.experimental import checkify
+from jxkernel.scipy import optimize
+from jxkernel.scipy.sparse import linalg
+from jxkernel.test_util import check_grads
 
 
 def user_line(x):
@@ -24,6 +31,59 @@ CALLS = {
     "scan": lambda: jx.lax.scan(lambda c, x: (user_line(c), x), jnp.ones(2), None, length=2),
     "checkpoint": lambda: jx.checkpoint(user_line)(jnp.ones(2)),
 }
+
+
+def failing(*args):
+    raise ValueError("mine")
+
+
+def with_rules(*, fwd=lambda x: (x, None), bwd=lambda _, ct: (ct,)):
+    function = jx.custom_vjp(lambda x: x)
+    function.defvjp(fwd, bwd)
+    return function
+
+
+ONE, THREE = np.float32(1), np.ones(3, np.float32)
+
+RUN_USER_CODE = {
+    "apply_along_axis": lambda: jnp.apply_along_axis(failing, 0, THREE),
+    "apply_over_axes": lambda: jnp.apply_over_axes(failing, THREE, 0),
+    "associative_scan": lambda: lax.associative_scan(failing, THREE),
+    "backward rule": lambda: jx.vjp(with_rules(bwd=failing), ONE)[1](ONE),
+    "bicgstab": lambda: linalg.bicgstab(failing, THREE),
+    "cg": lambda: linalg.cg(failing, THREE),
+    "check_grads": lambda: check_grads(failing, (ONE,), 1),
+    "checkify": lambda: checkify.checkify(failing)(ONE),
+    "closure_convert": lambda: jx.closure_convert(failing, ONE),
+    "eval_shape": lambda: jx.eval_shape(failing, ONE),
+    "export": lambda: export.export(jx.jit(failing))(ONE),
+    "forward rule": lambda: jx.grad(with_rules(fwd=failing))(ONE),
+    "fromfunction": lambda: jnp.fromfunction(failing, (3,)),
+    "frompyfunc": lambda: jnp.frompyfunc(failing, 2, 1)(THREE, THREE),
+    "gmres": lambda: linalg.gmres(failing, THREE),
+    "jit.eval_shape": lambda: jx.jit(failing).eval_shape(ONE),
+    "jit.lower": lambda: jx.jit(failing).lower(ONE),
+    "jit.trace": lambda: jx.jit(failing).trace(ONE),
+    "jvp": lambda: jx.jvp(failing, (ONE,), (ONE,)),
+    "linear_transpose": lambda: jx.linear_transpose(failing, ONE),
+    "linearize": lambda: jx.linearize(failing, ONE),
+    "make_jaxpr": lambda: jx.make_jaxpr(failing)(ONE),
+    "minimize": lambda: optimize.minimize(failing, THREE, method="BFGS"),
+    "piecewise": lambda: jnp.piecewise(THREE, [THREE > 0], [failing, 1]),
+    "print_saved_residuals": lambda: print_saved_residuals(failing, ONE),
+    "pure_callback": lambda: jx.pure_callback(failing, jx.ShapeDtypeStruct((), "f4"), ONE),
+    "reduce": lambda: lax.reduce(THREE, ONE, failing, (0,)),
+    "reduce_window": lambda: lax.reduce_window(THREE, ONE, failing, (2,), (1,), "SAME"),
+    "vectorize": lambda: jnp.vectorize(failing, signature="(n)->()")(THREE),
+    "vjp": lambda: jx.vjp(failing, ONE),
+}
+
+
+@pytest.mark.parametrize("call", RUN_USER_CODE)
+def test_only_the_user_s_lines_are_left_of_what_their_functions_raise(call):
+    error = _raised(RUN_USER_CODE[call], "auto")
+    assert str(error) == "mine"
+    assert _files(error) == {__file__}
 
 
 def _raised(call, mode):

@@ -14,6 +14,7 @@ from jxkernel import tree
 from jxkernel.api.implicit import custom_linear_solve
 from jxkernel.api.looping import fori_loop, while_loop
 from jxkernel.core.avals import shape_of
+from jxkernel.core.filtering import filtered
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy.contractions import matmul, vdot
 from jxkernel.numpy.creation import zeros
@@ -267,6 +268,7 @@ def _count(b: Any) -> int:
     return sum(int(np.prod(shape_of(leaf))) for leaf in tree.leaves(b))
 
 
+@filtered
 def cg(
     A: Any,
     b: Any,
@@ -309,6 +311,7 @@ def cg(
     return _solved("cg", method, A, b, x0, M, symmetric=True)
 
 
+@filtered
 def bicgstab(
     A: Any,
     b: Any,
@@ -333,6 +336,7 @@ def bicgstab(
     return _solved("bicgstab", method, A, b, x0, M, symmetric=False)
 
 
+@filtered
 def gmres(
     A: Any,
     b: Any,
