@@ -18,6 +18,7 @@ The tree (built-in base in parentheses):
     │   ├── TracerArrayConversionError                 ... by NumPy
     │   ├── TracerIntegerConversionError               ... as a Python index or count
     │   └── UnexpectedTracerError                      a tracer was used after its trace ended
+    │       └── ClosedOverTracerError                  ... or is unknown to a custom rule
     ├── JAXIndexError (IndexError)                     a traced value was used as a known index
     │   └── NonConcreteBooleanIndexError               a traced mask would give a traced shape
     ├── LeakError (RuntimeError)                       the leak checker found a tracer alive
@@ -63,6 +64,7 @@ __all__ = [
     "AxisError",
     "CarryTypeError",
     "CheckError",
+    "ClosedOverTracerError",
     "ComplexOrderError",
     "ConcretizationTypeError",
     "DeletedArrayError",
@@ -163,9 +165,12 @@ class ConcretizationTypeError(JAXTypeError):
     Args:
       tracer: the tracer in words, `f32[8] traced by jit of f`.
       needed_by: what needed the value, `float(x)`.
+      why: why it cannot be had, where it is not that the value is traced.
     """
 
-    def __init__(self, tracer: str, needed_by: str = "this operation", **parts: Any) -> None:
+    def __init__(
+        self, tracer: str, needed_by: str = "this operation", why: str = "", **parts: Any
+    ) -> None:
         parts.setdefault(
             "instead",
             (
@@ -175,7 +180,8 @@ class ConcretizationTypeError(JAXTypeError):
             ),
         )
         super().__init__(
-            f"{needed_by} needs a concrete value, and {tracer} has none while it is traced: "
+            why
+            or f"{needed_by} needs a concrete value, and {tracer} has none while it is traced: "
             "only its shape and dtype are known.",
             **parts,
         )
@@ -217,9 +223,10 @@ class TracerArrayConversionError(JAXTypeError):
     Args:
       tracer: the tracer in words.
       needed_by: what asked for the data.
+      why: why it cannot be had, where it is not that the value is traced.
     """
 
-    def __init__(self, tracer: str, needed_by: str = "NumPy", **parts: Any) -> None:
+    def __init__(self, tracer: str, needed_by: str = "NumPy", why: str = "", **parts: Any) -> None:
         parts.setdefault(
             "instead",
             (
@@ -228,7 +235,8 @@ class TracerArrayConversionError(JAXTypeError):
             ),
         )
         super().__init__(
-            f"{needed_by} asked for the data of {tracer}, which has none while it is traced.",
+            why
+            or f"{needed_by} asked for the data of {tracer}, which has none while it is traced.",
             **parts,
         )
         self.tracer = tracer
@@ -311,6 +319,34 @@ class UnexpectedTracerError(JAXTypeError):
         self.tracer = tracer
         self.fun = fun
         self.holder = holder
+
+
+class ClosedOverTracerError(UnexpectedTracerError):
+    """A function with a rule of its own is differentiated by a value that the rule cannot know of.
+
+    Args:
+      kind: the decorator, `custom_jvp` or `custom_vjp`.
+      fun: the function.
+    """
+
+    def __init__(self, kind: str, fun: str, **parts: Any) -> None:
+        parts.setdefault(
+            "instead",
+            (
+                "pass the value as an argument of its own",
+                "or stop its gradient: lax.stop_gradient(x)",
+            ),
+        )
+        JAXTypeError.__init__(
+            self,
+            f"the {kind} function {fun} is differentiated with respect to a value that it closes "
+            "over, or gets as an argument among nondiff_argnums; its rule only tells the "
+            "derivative by the other arguments.",
+            **parts,
+        )
+        self.tracer = ""
+        self.fun = fun
+        self.holder = ""
 
 
 class LeakError(JXError, RuntimeError):

@@ -26,8 +26,11 @@ SHARED_CACHE = os.environ.get("JXKERNEL_TEST_CACHE", str(_TESTS.parent / "build"
 """Executables that runs and workers share, for most of a run is compiling small programs; empty
 for a cold run (``make test-all``)."""
 
-WATCH_COMPILING = {"benchmarks", "binder", "compile", "demos", "front", "jupyter", "observe"}
-"""Folders of tests that assert when something is compiled: they compile it."""
+WATCH_COMPILING = {
+    *("benchmarks", "binder", "compile", "demos", "front", "jupyter", "observe"),
+    "api/test_interrupted.py",
+}
+"""Folders and files of tests that assert when something is compiled, or interrupt it."""
 
 # Kernels must read no start-up file or setting of whoever runs the tests, and leave none behind.
 _home = tempfile.TemporaryDirectory(prefix="jxkernel-tests-")
@@ -46,9 +49,9 @@ from jxkernel.sharding import Mesh  # noqa: E402
 
 @pytest.fixture(autouse=True, scope="module")
 def _executables_from_disk(request: pytest.FixtureRequest) -> Iterator[None]:
-    folder = request.path.relative_to(_TESTS).parts[0]
+    file = request.path.relative_to(_TESTS)
     before = config.values["jax_compilation_cache_dir"]
-    if folder not in WATCH_COMPILING:
+    if WATCH_COMPILING.isdisjoint((file.parts[0], file.as_posix())):
         config.update("jax_compilation_cache_dir", SHARED_CACHE)
     yield
     config.update("jax_compilation_cache_dir", before)

@@ -14,6 +14,7 @@ from jxkernel.errors import (
     AxisError,
     CarryTypeError,
     CheckError,
+    ClosedOverTracerError,
     ComplexOrderError,
     ConcretizationTypeError,
     DeletedArrayError,
@@ -90,6 +91,11 @@ EXAMPLES: list[tuple[JXError, type[Exception], list[str]]] = [
         UnexpectedTracerError(TRACER, "f", "the global variable log"),
         TypeError,
         [TRACER, "made while f was traced", "kept by the global variable log", "debug.print"],
+    ),
+    (
+        ClosedOverTracerError("custom_vjp", "f"),
+        UnexpectedTracerError,
+        ["the custom_vjp function f", "closes over", "an argument of its own", "stop_gradient"],
     ),
     (
         LeakError("f", [("f32[2]", "the list log"), ("i32[]", "a closure of g")]),

@@ -84,7 +84,9 @@ class _Custom:
         A rule that closes over tracers is traced together with the function.  It may call the
         function, whose rule is then traced too, and so on: there must be an end.
         """
-        captures = self._depth < _DEEPEST and closes_over_tracers(self.fun, *self._rules())
+        captures = self._depth < _DEEPEST and closes_over_tracers(
+            self.fun, *self._rules(), *call.functions()
+        )
         results = _Results()
         self._depth += captures
         try:

@@ -91,6 +91,10 @@ class CustomCall:
         leaves = [next(values) if leaf is _TRACED else leaf for leaf in self._places]
         return self._rest.unflatten(leaves)
 
+    def functions(self) -> list[Any]:
+        """Return the functions among the arguments that are not differentiated."""
+        return [leaf for leaf in self._places if callable(leaf)]
+
     def arguments(self, hidden: Sequence[Any], leaves: Sequence[Any]) -> tuple[Any, ...]:
         """Return all arguments with the given values."""
         nondiff = iter(self.nondiff(hidden))
@@ -107,7 +111,8 @@ class CustomCall:
 def closes_over_tracers(*functions: Any) -> bool:
     """Whether a function holds a tracer in its closure, as far as can be seen.
 
-    It looks through nested functions, partial applications, bound methods, and pytrees.
+    It looks through nested functions, partial applications, methods and callable objects with
+    their attributes, and pytrees.
     """
     seen: set[int] = set()
     pending: list[Any] = list(functions)
@@ -119,6 +124,18 @@ def closes_over_tracers(*functions: Any) -> bool:
             seen.add(id(value))
             pending.extend(_held_by(value))
     return False
+
+
+def _is_users_object(value: Any) -> bool:
+    """Whether a callable is an object of a user's class, or a method of one."""
+    owner = getattr(value, "__self__", value)
+    ours = type(owner).__module__.partition(".")[0] in (
+        "builtins",
+        "functools",
+        "jaxlib",
+        "jxkernel",
+    )
+    return callable(value) and not ours and not inspect.isclass(owner)
 
 
 def _held_by(value: Any) -> Iterable[Any]:
@@ -136,6 +153,10 @@ def _held_by(value: Any) -> Iterable[Any]:
     for attribute in ("__self__", "__wrapped__"):
         if hasattr(value, attribute):
             held.append(getattr(value, attribute))
-    if not callable(value) and tree.is_tree_node(type(value)):
+    if _is_users_object(value):
+        held += getattr(getattr(value, "__self__", value), "__dict__", {}).values()
+    if isinstance(value, dict):
+        held += value.values()
+    elif not callable(value) and tree.is_tree_node(type(value)):
         held += [leaf for leaf in tree.leaves(value) if leaf is not value]
     return held

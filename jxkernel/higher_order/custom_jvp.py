@@ -13,6 +13,7 @@ among arguments that are not differentiated), then the arguments.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,10 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.division import AS_TYPED
 from jxkernel.core.jaxpr import Atom, ClosedJaxpr, Literal, eval_jaxpr
 from jxkernel.core.primitive import Primitive
-from jxkernel.core.trace import Trace, state
+from jxkernel.core.trace import Trace, place_in_source, state
 from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero
+from jxkernel.errors import ClosedOverTracerError
 from jxkernel.higher_order.jit import transpose_call
 from jxkernel.higher_order.programs import compiled_when_repeated, placed, typed_by_programs
 from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim_p, instantiate
@@ -219,7 +221,12 @@ def _custom_jvp_jvp(
     jvp: JvpRule,
     num_consts: int,
 ) -> tuple[list[Any], list[Any]]:
-    refuse_moving_constants("custom_jvp", jvp.name, tangents[:num_consts])
+    refuse_moving_constants("custom_jvp", jvp.name, call_jaxpr, tangents[:num_consts])
+    if all(type(t) is Zero for t in tangents[num_consts:]):
+        outs = custom_jvp_call_p.bind(
+            *primals, call_jaxpr=call_jaxpr, jvp=jvp, num_consts=num_consts
+        )
+        return outs, [Zero.tangent_of(y) for y in outs]
     trace = state.trace
     start = len(trace.eqns) if isinstance(trace, StageTrace) else 0
     outs, out_tangents = jvp(primals, tangents[num_consts:])
@@ -254,21 +261,33 @@ def _is_nought(atom: Atom) -> bool:
     return isinstance(atom, Literal) and atom.val == 0
 
 
-def refuse_moving_constants(kind: str, name: str, tangents: Sequence[Any]) -> None:
+def refuse_moving_constants(kind: str, name: str, call: Any, tangents: Sequence[Any]) -> None:
     """Check that nothing is differentiated by that the rule says nothing about.
 
+    A value that the rule alone reads may be: the function does not depend on it.
+
+    Args:
+      kind: the decorator.
+      name: the function's.
+      call: the function, or its program.
+      tangents: those of the operands that come first, by which the rule does not differentiate.
+
     Raises:
-      TypeError: a closed-over value, or one among the arguments that are not differentiated,
-        has a tangent.
+      ClosedOverTracerError: a closed-over value, or one among the arguments that are not
+        differentiated, has a tangent.
     """
-    if all(type(t) is Zero for t in tangents):
+    moving = [index for index, t in enumerate(tangents) if type(t) is not Zero]
+    if not moving or (isinstance(call, ClosedJaxpr) and not _reads(call, moving)):
         return
-    raise TypeError(
-        f"the {kind} function {name} is differentiated with respect to a value that it closes "
-        "over, or gets as an argument among nondiff_argnums; its rule only tells the derivative "
-        "by the other arguments. Pass the value as an argument of its own, or stop its gradient "
-        "with lax.stop_gradient"
-    )
+    raise ClosedOverTracerError(kind, name, **place_in_source())
+
+
+def _reads(call: ClosedJaxpr, places: Sequence[int]) -> bool:
+    """Whether a program reads any of its arguments at these places."""
+    jaxpr = call.jaxpr
+    asked = {id(jaxpr.invars[place]) for place in places}
+    read = chain(jaxpr.outvars, *[eqn.invars for eqn in jaxpr.eqns])
+    return any(id(atom) in asked for atom in read)
 
 
 def check_results(

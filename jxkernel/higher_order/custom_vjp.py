@@ -206,9 +206,14 @@ def _custom_vjp_jvp(
     vjp: VjpRule,
     num_consts: int,
 ) -> tuple[list[Any], list[Any]]:
-    refuse_moving_constants("custom_vjp", vjp.name, tangents[:num_consts])
+    refuse_moving_constants("custom_vjp", vjp.name, call_jaxpr, tangents[:num_consts])
     given = tangents[num_consts:]
     active = tuple([type(t) is not Zero for t in given])
+    if not any(active):
+        outs = custom_vjp_call_p.bind(
+            *primals, call_jaxpr=call_jaxpr, vjp=vjp, num_consts=num_consts
+        )
+        return outs, [Zero.tangent_of(y) for y in outs]
     outs, residuals, pull = vjp(primals, active)
     if isinstance(call_jaxpr, ClosedJaxpr):
         check_results("custom_vjp", "fwd", vjp.name, outs, call_jaxpr.out_avals)

@@ -146,20 +146,22 @@ def in_place_of(code: str) -> str:
 
     Args:
       code: what needed a traced value's data, a call or the head of a loop: `min(x, 1.0)`,
-        `np.abs(x)`, `while x > 0:`.
+        `np.abs(x)`, `grad(math.log)(x)`, `while x > 0:`.
     """
     if code.startswith("while "):
         return "loop while a traced condition holds: lax.while_loop(condition, body, start)"
-    called = re.match(r"(?:(np|numpy)\.)?([\w.]+)\(", code)
-    if called is None:
-        return ""
-    module, name = called.groups()
-    if not module:
-        return _COMPARING.get(name, "")
+    named = re.search(r"\b(np|numpy|math)\.(\w+(?:\.\w+)*)", code)
+    called = re.match(r"[\w.]+(?=\()", code)
+    if named is None:
+        return _COMPARING.get(called.group(), "") if called else ""
+    module, name = named.groups()
     found: object = jnp
     for part in name.split("."):
         found = getattr(found, part, None)
-    return f"jnp.{name}(...) in place of {module}.{name}(...)" if callable(found) else ""
+    if not callable(found):
+        return ""
+    call = "(...)" if called and called.group() == named.group() else ""
+    return f"jnp.{name}{call} in place of {module}.{name}{call}"
 
 
 def for_loops_first(instead: Iterable[str]) -> tuple[str, ...]:

@@ -31,10 +31,10 @@ import IPython
 
 from jxkernel import source
 from jxkernel.errors import (
+    ConcretizationTypeError,
     ImmutableArrayError,
     JXError,
     TracerArrayConversionError,
-    TracerBoolConversionError,
     TracerIntegerConversionError,
 )
 from jxkernel.jupyter.advice import (
@@ -162,7 +162,7 @@ def _advise_in_users_words(error: JXError) -> None:
         return
     start, end = error.underline or (0, 0)
     underlined = error.code[start:end]
-    if isinstance(error, TracerBoolConversionError | TracerArrayConversionError):
+    if isinstance(error, ConcretizationTypeError | TracerArrayConversionError):
         line = error.code.strip()
         instead = in_place_of(line if line.startswith("while ") else underlined)
         if instead and instead not in error.instead:

@@ -25,6 +25,7 @@ from jxkernel.numpy.rolling import roll
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.sorting import argsort
 from jxkernel.ops.arguments import whole_number
+from jxkernel.ops.identity import stop_gradient
 from jxkernel.ops.linalg_general import eig
 from jxkernel.ops.linalg_spectral import svd
 
@@ -105,7 +106,7 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
             origin=p.owner.describe(p),
             instead=("jnp.roots(p, strip_zeros=False), if the first coefficient is not 0",),
         )
-    places = np.flatnonzero(np.asarray(p))
+    places = np.flatnonzero(np.asarray(stop_gradient(p)))
     first, last = (int(places[0]), int(places[-1]) + 1) if places.size else (0, 0)
     found = _roots(asarray(coefficients)[first:last])
     return concatenate([found, zeros(aval.shape[0] - last if places.size else 0, found.dtype)])

@@ -14,6 +14,7 @@ from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import ravel, reshape
 from jxkernel.numpy.updating import IndexUpdater
 from jxkernel.ops.arguments import canonical_axes, listed
+from jxkernel.ops.identity import stop_gradient
 
 __all__ = ["place", "put", "trim_zeros"]
 
@@ -125,7 +126,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
         )
     rank = np.ndim(filt)
     axes = tuple(range(rank)) if axis is None else canonical_axes("trim_zeros", listed(axis), rank)
-    found = np.nonzero(np.asarray(filt))
+    found = np.nonzero(np.asarray(stop_gradient(filt)))
     bounds = [slice(None)] * rank
     for i in axes:
         first, last = (found[i].min(), found[i].max() + 1) if found[i].size else (0, 0)

@@ -22,6 +22,7 @@ from jxkernel.numpy.shapes import ravel
 from jxkernel.ops.arguments import whole_number
 from jxkernel.ops.arithmetic import add, mul
 from jxkernel.ops.broadcast import broadcast_in_dim
+from jxkernel.ops.identity import stop_gradient
 from jxkernel.ops.slicing import index_in_dim
 
 __all__ = [
@@ -85,7 +86,7 @@ def _trimmed(p: Any) -> Any:
     """Return coefficients without leading zeros; their values are known now."""
     if is_unknown(p):
         raise ValueError("trim_leading_zeros needs values known now: leave it False while traced")
-    places = np.flatnonzero(np.asarray(p))
+    places = np.flatnonzero(np.asarray(stop_gradient(p)))
     return p[int(places[0]) :] if places.size else p[-1:]
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.core.dimensions import greater, is_symbolic
+from jxkernel.core.trace import Tracer, is_unknown, place_in_source
 from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.creation import asarray, astype, placed, user_dtype
 from jxkernel.numpy.fusing import fused
@@ -25,6 +26,7 @@ from jxkernel.ops.arithmetic import add, div, mul, sub
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.creation import broadcasted_iota, iota
 from jxkernel.ops.exponential import exp, log
+from jxkernel.ops.identity import stop_gradient
 from jxkernel.ops.joining import concatenate
 from jxkernel.ops.rounding import floor
 
@@ -76,9 +78,11 @@ def arange(
         raise TypeError("arange got start=None: it takes a number")
     given = [x for x in (start, stop, step) if x is not None]
     names = ("start", "stop", "step")
+    if stop is None:
+        start, stop = 0, start
+    if isinstance(stop, Tracer):
+        stop = stop_gradient(stop)  # it says how many numbers there are, and has no derivative
     first, last, distance = map(_concrete_number, names, (start, stop, step))
-    if last is None:
-        first, last = 0, first
     distance = 1 if distance is None else distance
     if distance == 0:
         raise ZeroDivisionError("arange got step=0: it would not end")
@@ -113,6 +117,14 @@ def _concrete_number(argument: str, x: Any) -> Any:
     if aval.shape:
         raise TypeError(f"arange takes scalars, got an array of shape {aval.shape}")
     kind = dtypes.scalar_type_of(aval.dtype)
+    if kind is not int and isinstance(x, Tracer) and not is_unknown(x):
+        raise ConcretizationTypeError(
+            x.describe_type(),
+            why=f"arange got {argument}={x.describe_type()} that is differentiated: it counts on "
+            "the host, where the derivative would be lost.",
+            instead=("for numbers from a traced one on: start + step * jnp.arange(n)",),
+            **place_in_source(),
+        )
     try:
         return kind(x) if kind is not bool else int(bool(x))
     except ConcretizationTypeError as error:

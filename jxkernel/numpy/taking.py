@@ -12,7 +12,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel._lazy import late_function
-from jxkernel.core.trace import is_unknown
+from jxkernel.core.trace import Tracer, is_unknown
 from jxkernel.errors import ConcretizationTypeError, ShapeError
 from jxkernel.numpy.creation import asarray, zeros
 from jxkernel.numpy.fusing import fused
@@ -37,6 +37,7 @@ from jxkernel.ops import arithmetic as ops
 from jxkernel.ops.arguments import canonical_axis, whole_number
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.compare import lt
+from jxkernel.ops.identity import stop_gradient
 from jxkernel.ops.indexing import GatherDimensionNumbers, gather
 from jxkernel.ops.placing import with_out_sharding
 from jxkernel.ops.select import select
@@ -323,7 +324,9 @@ def known_now(name: str, a: Any, length: str | None = "size") -> Any:
             origin=a.owner.describe(a),
             instead=(f"give the length: jnp.{name}(..., {length}=n)",) if length else (),
         )
-    return value_of(a) if isinstance(a, ArrayImpl) else np.asarray(a)
+    if isinstance(a, ArrayImpl):
+        return value_of(a)
+    return np.asarray(stop_gradient(a) if isinstance(a, Tracer) else a)
 
 
 def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ known to be zero stay symbolic (``Zero``) and cost nothing.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,8 +14,21 @@ from jxkernel.core.avals import abstractify
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.leaks import check_leaks
 from jxkernel.core.primitive import Primitive
-from jxkernel.core.trace import Trace, Tracer, is_unknown, state, swap_current
+from jxkernel.core.trace import (
+    Trace,
+    Tracer,
+    is_unknown,
+    place_in_source,
+    state,
+    swap_current,
+)
 from jxkernel.core.zeros import Zero
+from jxkernel.errors import (
+    ConcretizationTypeError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
+)
 from jxkernel.ops.broadcast import instantiate
 from jxkernel.ops.placing import lie_like
 from jxkernel.ops.varying import vary_like
@@ -40,10 +54,16 @@ class JvpTracer(Tracer):
         return not is_unknown(self.primal)
 
     def _concrete(self, error: Any, wanted: str | None = None) -> Any:
-        """Give what the primal would give: under eager differentiation values are known."""
+        """Give a known value to a condition and to ``int``, which have no derivative to lose."""
         if isinstance(self.primal, Tracer):
             return self.primal._concrete(error, wanted)
-        return concrete_conversion(self.primal, error, wanted)
+        if error is TracerBoolConversionError:
+            return bool(self.primal)
+        if wanted == "int()":
+            return int(self.primal)
+        if error is TracerIntegerConversionError:
+            return operator.index(self.primal)
+        raise _lost_derivative(self, error, wanted)
 
 
 class JvpTrace(Trace):
@@ -110,25 +130,30 @@ def _varying_alike(primitive: Primitive, out: Any, tangent: Any) -> Any:
     return [vary_like(t, abstractify(y)) for y, t in zip(out, tangent, strict=True)]
 
 
-def concrete_conversion(value: Any, error: Any, wanted: str | None) -> Any:
-    """Convert a known value as the conversion that ``error`` belongs to would."""
-    return _CONVERSIONS[wanted or error.__name__](value)
-
-
-def _to_numpy(value: Any) -> Any:
-    return value.__array__() if hasattr(value, "__array__") else value
-
-
-_CONVERSIONS: dict[str, Callable[[Any], Any]] = {
-    "TracerBoolConversionError": bool,
-    "TracerIntegerConversionError": lambda value: value.__index__(),
-    "TracerArrayConversionError": _to_numpy,
-    "int()": int,
-    "float()": float,
-    "complex()": complex,
-    "tolist()": lambda value: value.tolist(),
-    "item()": lambda value: value.item(),
-}
+def _lost_derivative(tracer: JvpTracer, error: Any, wanted: str | None) -> Exception:
+    """Return the error of a differentiated value that would become a number or a NumPy array."""
+    value = f"a differentiated value of type {tracer.aval.short(weak=True)}"
+    parts = {"origin": tracer.owner.describe(tracer), **place_in_source()}
+    if error is TracerArrayConversionError:
+        return TracerArrayConversionError(
+            value,
+            why=f"NumPy asked for the data of {value}; its derivative would be lost in NumPy.",
+            instead=(
+                "use the function of the same name from jxkernel.numpy (jnp) instead of numpy (np)",
+                "for the value without its derivative: np.asarray(lax.stop_gradient(x))",
+            ),
+            **parts,
+        )
+    return ConcretizationTypeError(
+        value,
+        wanted or "",
+        why=f"{wanted} was asked of {value}; its derivative would be lost in Python.",
+        instead=(
+            "keep it an array, and use functions of jxkernel.numpy (jnp) instead of math",
+            f"for the value without its derivative, apply {wanted} to lax.stop_gradient(x)",
+        ),
+        **parts,
+    )
 
 
 def jvp_flat(

@@ -110,6 +110,9 @@ def test_an_assignment_to_a_part_is_told_as_the_update_to_write(code: str, updat
         ("min(x, 1.0)", "jnp.minimum(a, b)"),
         ("sorted(x)", "jnp.sort(x)"),
         ("np.abs(x)", "jnp.abs(...) in place of np.abs(...)"),
+        ("math.log(x)", "jnp.log(...) in place of math.log(...)"),
+        ("jx.grad(math.log)(2.0)", "jnp.log in place of math.log"),
+        ("math.gamma(x)", ""),
         ("np.linalg.norm(x)", "jnp.linalg.norm(...) in place of np.linalg.norm(...)"),
         ("while x > 0:", "lax.while_loop"),
         ("np.no_such(x)", ""),
@@ -142,3 +145,25 @@ def test_a_range_over_an_argument_is_told_with_the_arguments_name(notebook: Note
     told = str(notebook.run("%jx explain power").value)
     assert "failed: TracerIntegerConversionError: indexing, range or a shape needs" in told
     assert "Where the value comes from" not in told
+
+
+@pytest.mark.parametrize(
+    ("call", "instead"),
+    [
+        ("jx.grad(lambda x: jnp.sum(np.log(x) * x))(2.0)", "jnp.log(...) in place of np.log(...)"),
+        ("jx.grad(lambda x: x * math.log(x))(2.0)", "jnp.log(...) in place of math.log(...)"),
+        ("jx.grad(math.log)(2.0)", "jnp.log in place of math.log"),
+        ("jx.jacfwd(lambda x: x * x.item())(2.0)", "apply item() to lax.stop_gradient(x)"),
+    ],
+)
+@pytest.mark.parametrize("magic", ["", "%%jit\n"])
+def test_a_derivative_that_would_be_lost_is_underlined_and_rewritten(
+    notebook, call, instead, magic
+):
+    notebook.run(
+        "import math\nimport numpy as np\nimport jxkernel as jx\nfrom jxkernel import numpy as jnp"
+    )
+    printed = notebook.attempt(f"{magic}y = {call}").printed
+    assert "its derivative would be lost" in printed
+    assert "^^^" in printed
+    assert instead in printed
