@@ -166,7 +166,9 @@ def _boolean(pred: Any) -> Any:
         )
     if aval.dtype == np.bool_:
         return pred
-    return bool(pred) if isinstance(pred, (int, float, complex)) else ne(pred, 0)
+    if dtypes.issubdtype(aval.dtype, np.complexfloating):
+        raise TypeError(f"cond needs a boolean or a real number as condition, got {aval.short()}")
+    return bool(pred) if isinstance(pred, (int, float)) else ne(pred, 0)
 
 
 def apply_chosen(
@@ -203,7 +205,7 @@ def _joint_types(
     traced: Sequence[TracedFunction],
     names: Sequence[str],
 ) -> list[ShapedArray]:
-    """Return the types that all branches give, weak ones yielding to the others.
+    """Return the types that all branches give.
 
     Raises:
       TypeError: they give different structures or types; the message says where.
@@ -230,7 +232,7 @@ def _joint_types(
             raise TypeError(
                 f"{name} needs branches whose results have one type"
                 f"{f' at result{path}' if path else ''}: got {listed}. Convert them with "
-                "x.astype(...), and give them one shape"
+                "x.astype(...), Python numbers with jnp.asarray(x, dtype), and give them one shape"
             )
         wanted.append(together)
     return wanted
@@ -241,14 +243,12 @@ def _label(parameter: str, fun: Callable[..., Any]) -> str:
 
 
 def _joint_type(avals: Sequence[ShapedArray]) -> ShapedArray | None:
-    """Return the one type of results, weak dtypes yielding; None where there is none."""
-    if any(aval.shape != avals[0].shape for aval in avals):
-        return None
-    dtype, weak = dtypes.lattice_result_type(*[(aval.dtype, aval.weak_type) for aval in avals])
-    if any(aval.dtype != dtype and not aval.weak_type for aval in avals):
+    """Return the one type of results, weak where all are; None where there is none."""
+    if len({(aval.shape, aval.dtype) for aval in avals}) > 1:
         return None
     divisions = {aval.division for aval in avals if aval.division is not None}
     if len(divisions) > 1:
         return None
     vma = avals[0].vma.union(*[aval.vma for aval in avals])
-    return ShapedArray(avals[0].shape, dtype, weak, vma, next(iter(divisions), None))
+    weak = all(aval.weak_type for aval in avals)
+    return ShapedArray(avals[0].shape, avals[0].dtype, weak, vma, next(iter(divisions), None))

@@ -9,7 +9,7 @@ import numpy as np
 from jxkernel import dtypes, tree
 from jxkernel.api.arguments import function_name
 from jxkernel.api.carry import LoopBody, check_carry_structure, convert_to, settle_carry
-from jxkernel.api.scanning import run_scan
+from jxkernel.api.scanning import run_scan, turns_at_once
 from jxkernel.api.traced import TracedFunction, check_callable, joint, leaf_avals, trace_function
 from jxkernel.config import disable_jit
 from jxkernel.core.avals import ShapedArray, abstractify
@@ -38,17 +38,20 @@ def fori_loop(
 
     Args:
       lower: an integer scalar: the first number.
-      upper: an integer scalar: the end of the range, not in it.
+      upper: an integer scalar of the same dtype: the end of the range, not in it.  A Python
+        number takes the dtype of the other bound; where both are known, the numbers of the range
+        yield as Python numbers do.
       body_fun: from the number and the value to the next value, of the same type.
       init_val: the first value: a tree of arrays.
-      unroll: how many turns one turn of the compiled loop makes; more than one need bounds known
-        now.
+      unroll: how many turns one turn of the compiled loop makes, True or 0 for all; more than one
+        need bounds known now.
 
     Returns:
       the last value; ``init_val`` where the range is empty.
 
     Raises:
-      TypeError: a bound is no integer scalar, or ``body_fun`` is not callable.
+      TypeError: a bound is no integer scalar, bounds are of two dtypes, or ``body_fun`` is not
+        callable.
       CarryTypeError: the value changes its structure, a shape or a dtype.
       OverflowError: a bound does not fit the integer dtype.
       ValueError: ``unroll`` of more than one turn with traced bounds.
@@ -63,10 +66,11 @@ def fori_loop(
     try:
         check_callable("fori_loop", "body_fun", body_fun)
         counter = _counter_type(lower, upper)
-        bounds = _known_bounds(lower, upper, counter)
+        bounds = _known_bounds(lower, upper)
         if bounds is not None:
-            return _counted_loop(bounds, counter, body_fun, init_val, unroll or 1)
-        if unroll is True or (unroll or 1) != 1:
+            turns = 1 if unroll is None else unroll
+            return _counted_loop(bounds, _known_type(bounds, counter), body_fun, init_val, turns)
+        if unroll is not None and turns_at_once("fori_loop", unroll, 2) != 1:
             raise ValueError("fori_loop can unroll only where both bounds are known when traced")
         start, end = (
             convert_element_type(x, counter.dtype, weak_type=counter.weak_type)
@@ -80,38 +84,48 @@ def fori_loop(
 
 
 def _counter_type(lower: Any, upper: Any) -> ShapedArray:
-    """Return the type of the numbers of a range.
+    """Return the type of the numbers of a range, to which a bound that is a Python number yields.
 
     Raises:
-      TypeError: a bound is no integer scalar.
+      TypeError: a bound is no integer scalar, bounds are of two dtypes, or they are of two dtypes.
     """
     avals = [abstractify(lower), abstractify(upper)]
     for name, aval in zip(("lower", "upper"), avals, strict=True):
         if aval.shape or not dtypes.issubdtype(aval.dtype, np.integer):
             raise TypeError(f"fori_loop needs an integer scalar as {name}, got {aval.short()}")
+    if len({aval.dtype for aval in avals if not aval.weak_type}) > 1:
+        raise TypeError(
+            f"fori_loop needs bounds of one dtype, got {avals[0].short()} as lower and "
+            f"{avals[1].short()} as upper: convert one with x.astype(...)"
+        )
     dtype, _ = dtypes.lattice_result_type(*[(aval.dtype, aval.weak_type) for aval in avals])
     # Numbers counted from a Python integer yield, like it, to the dtypes they meet.
-    return ShapedArray((), dtype, avals[0].weak_type)
+    return ShapedArray((), dtype, avals[0].weak_type and avals[0].dtype == dtype)
 
 
-def _known_bounds(lower: Any, upper: Any, counter: ShapedArray) -> tuple[int, int] | None:
-    """Return the bounds as Python integers, or None where one is traced.
-
-    Raises:
-      OverflowError: one does not fit the dtype of the numbers.
-    """
+def _known_bounds(lower: Any, upper: Any) -> tuple[int, int] | None:
+    """Return the bounds as Python integers, or None where one is traced."""
     try:
-        bounds = as_index(lower), as_index(upper)
+        return as_index(lower), as_index(upper)
     except TypeError:
         return None
-    limits = dtypes.iinfo(counter.dtype)
-    for bound in bounds:
-        if not limits.min <= bound <= limits.max:
-            raise OverflowError(
-                f"fori_loop got the bound {bound}, which does not fit {counter.dtype.name}: enable "
-                "64-bit numbers with jax.config.update('jax_enable_x64', True)"
-            )
-    return bounds
+
+
+def _known_type(bounds: tuple[int, int], counter: ShapedArray) -> ShapedArray:
+    """Return the type of the numbers between known bounds: weak, as what is known has no dtype.
+
+    Raises:
+      OverflowError: a bound fits neither the default integer nor the dtype that the bounds have.
+    """
+    for aval in (ShapedArray((), dtypes.default_int_dtype(), True), counter):
+        limits = dtypes.iinfo(aval.dtype)
+        if all(limits.min <= bound <= limits.max for bound in bounds):
+            return aval
+    raise OverflowError(
+        f"fori_loop got the bounds {bounds[0]} and {bounds[1]}, which do not fit "
+        f"{counter.dtype.name}: enable 64-bit numbers with "
+        "jax.config.update('jax_enable_x64', True)"
+    )
 
 
 def _counted_loop(
@@ -128,10 +142,7 @@ def _counted_loop(
         number, val = carry
         return (add(number, 1), body_fun(number, val)), None
 
-    start: Any = counter.dtype.type(lower)
-    if counter.weak_type:
-        plain = counter.dtype == dtypes.default_int_dtype()
-        start = lower if plain else convert_element_type(start, counter.dtype, weak_type=True)
+    start: Any = lower if counter.weak_type else counter.dtype.type(lower)
     body = LoopBody("fori_loop", "val", body_fun, turn, skipped=1)
     (_, last), _ = run_scan(
         body, (start, init_val), None, max(upper - lower, 0), reverse=False, unroll=unroll

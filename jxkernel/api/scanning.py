@@ -28,7 +28,7 @@ from jxkernel.ops.slicing import index_in_dim, slice_in_dim
 from jxkernel.sharding import PartitionSpec
 from jxkernel.transforms.batching import example_aval
 
-__all__ = ["associative_scan", "map", "run_scan", "scan"]
+__all__ = ["associative_scan", "map", "run_scan", "scan", "turns_at_once"]
 
 
 def scan(
@@ -51,7 +51,7 @@ def scan(
       xs: a tree of arrays with one leading size, whose elements ``f`` gets; None for none.
       length: the number of turns; needed where ``xs`` has no array.
       reverse: whether to begin with the last element (the ``y`` still stand beside their ``x``).
-      unroll: how many turns one turn of the compiled loop makes; True for all.
+      unroll: how many turns one turn of the compiled loop makes; True or 0 for all.
       _split_transpose: taken for the libraries that pass it; it changes nothing.
 
     Returns:
@@ -111,7 +111,7 @@ def run_scan(
         flat_xs,
         length=turns,
         reverse=bool(reverse),
-        unroll=_unroll(body.loop, unroll, turns),
+        unroll=turns_at_once(body.loop, unroll, turns),
     )
     return traced.out_tree.unflatten(outs)
 
@@ -150,7 +150,7 @@ def _length(name: str, avals: Sequence[ShapedArray], structure: Any, length: Any
         )
     sizes = {aval.shape[0] for aval in avals}
     if length is not None:
-        sizes.add(as_index(length))
+        sizes.add(_integer(name, "length", length))
     if len(sizes) > 1:
         paths = [tree.keystr(path) for path in tree.leaf_paths(structure)]
         listed = ", ".join(
@@ -166,23 +166,36 @@ def _length(name: str, avals: Sequence[ShapedArray], structure: Any, length: Any
     return turns
 
 
-def _unroll(name: str, unroll: int | bool, turns: int) -> int:
+def turns_at_once(name: str, unroll: int | bool, turns: int) -> int:
     """Return how many turns are written out at once.
 
     Raises:
-      ValueError: it is less than one.
+      TypeError: it is no integer.
+      ValueError: it is negative.
     """
     if isinstance(unroll, bool):
         return max(turns, 1) if unroll else 1
-    count = as_index(unroll)
-    if count < 1:
-        raise ValueError(f"{name} got unroll={unroll}: it is a positive number, or a bool")
-    return count
+    count = _integer(name, "unroll", unroll)
+    if count < 0:
+        raise ValueError(
+            f"{name} got unroll={unroll}: it is a number of turns, 0 for all, or a bool"
+        )
+    return count or max(turns, 1)
+
+
+def _integer(name: str, parameter: str, value: Any) -> int:
+    try:
+        return as_index(value)
+    except TypeError:
+        raise TypeError(
+            f"{name} needs an integer as {parameter}, got {value!r:.100} of type "
+            f"{type(value).__name__}"
+        ) from None
 
 
 def _check_pair(body: LoopBody, out_tree: Any, init_tree: Any) -> None:
     node, children = out_tree.node_data(), out_tree.children()
-    if node is None or node[0] is not tuple or len(children) != 2:
+    if node is None or node[0] not in (tuple, list) or len(children) != 2:
         raise TypeError(
             f"{body.loop} needs {function_name(body.fun)} to return a pair (carry, y), got a "
             f"result of structure {out_tree}: return (carry, None) where there is nothing to stack"
@@ -241,7 +254,7 @@ def _map_in_batches(f: Callable[[Any], Any], xs: Any, batch_size: int) -> Any:
     """Map over whole batches, then over what is left."""
     flat, structure = tree.flatten(xs)
     turns = _length("map", leaf_avals("map", "xs", flat, structure), structure, None)
-    if batch_size < 1:
+    if _integer("map", "batch_size", batch_size) < 1:
         raise ValueError(f"map got batch_size={batch_size}: it is a positive number")
     whole = turns - turns % batch_size
     batched = vmap(f)

@@ -76,9 +76,34 @@ def test_numbers_counted_from_a_python_integer_yield_to_other_dtypes(around):
     assert f(jnp.int32(4)).dtype == np.int8
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.uint8, jnp.uint32])
+def test_a_bound_that_is_a_python_number_takes_the_dtype_of_the_other(dtype):
+    types = []
+
+    def total(lower, upper):
+        def body(i, c):
+            types.append(jx.typeof(i))
+            return c + i.astype(int)
+
+        return lax.fori_loop(lower, upper, body, 0)
+
+    for bounds in ((0, dtype(4)), (dtype(0), 4)):
+        assert int(total(*bounds)) == int(jx.jit(total)(*bounds)) == 6
+        assert (types[-1].dtype, types[-1].weak_type) == (dtype, False)
+        assert lax.fori_loop(*bounds, lambda i, c: c + i, jnp.int8(0)).dtype == np.int8
+    assert int(total(np.int8(0), 300)) == 44850
+    with pytest.raises(
+        TypeError, match=r"one dtype, got i8\[\] as lower and i32\[\] as upper.*astype"
+    ):
+        total(np.int8(0), np.int32(3))
+
+
 def test_fori_loop_bounds_beyond_int32():
     big = 2**31 + 5
-    with pytest.raises(OverflowError, match=f"the bound {big - 2}, which does not fit int32"):
+    assert (
+        int(lax.fori_loop(np.uint32(big), np.uint32(big + 1), lambda i, c: i, jnp.uint32(0))) == big
+    )
+    with pytest.raises(OverflowError, match=f"{big - 2} and {big}, which do not fit int32"):
         lax.fori_loop(big - 2, big, lambda i, c: c + 1, 0)
     with config.enable_x64(True):
         assert int(lax.fori_loop(big - 2, big, lambda i, c: c + 1, 0)) == 2
@@ -273,7 +298,7 @@ def pair(c, x):
     [
         (lambda: lax.scan(3, 0.0, XS), TypeError, "scan needs a callable as f, got 3"),
         (lambda: lax.scan(lambda c, x: c, 0.0, XS), TypeError, r"return a pair \(carry, y\)"),
-        (lambda: lax.scan(lambda c, x: [c, x], 0.0, XS), TypeError, r"return a pair"),
+        (lambda: lax.scan(lambda c, x: {1: c, 2: x}, 0.0, XS), TypeError, r"return a pair"),
         (lambda: lax.scan(pair, "text", XS), ArgumentTypeError, "given 'text' .* as carry"),
         (lambda: lax.scan(pair, 0.0, {"a": "text"}), ArgumentTypeError, r"as xs\['a'\]"),
         (lambda: lax.scan(pair, 0.0, (XS, XS[:2])), ValueError, r"xs\[0\] has 4, xs\[1\] has 2"),
@@ -281,7 +306,9 @@ def pair(c, x):
         (lambda: lax.scan(pair, 0.0, {"a": 1.0}), ValueError, r"xs\['a'\] is a scalar"),
         (lambda: lax.scan(pair, 0.0), ValueError, "neither arrays to scan over nor a length"),
         (lambda: lax.scan(pair, 0.0, length=-1), ValueError, "length -1: it is not negative"),
-        (lambda: lax.scan(pair, 0.0, XS, unroll=0), ValueError, "unroll=0: it is a positive"),
+        (lambda: lax.scan(pair, 0.0, XS, unroll=-1), ValueError, "unroll=-1: it is a number of tu"),
+        (lambda: lax.scan(pair, 0.0, XS, unroll=1.5), TypeError, "an integer as unroll, got 1.5"),
+        (lambda: lax.scan(pair, 0.0, length=2.0), TypeError, "an integer as length, got 2.0"),
         (lambda: lax.scan(lambda c, x: (c, "s"), 0.0, XS), TypeError, r"got 's'.*at result\[1\]"),
         (lambda: lax.map(3, XS), TypeError, "map needs a callable as f"),
         (lambda: lax.map(jnp.sin, XS, batch_size=0), ValueError, "batch_size=0"),
@@ -314,8 +341,14 @@ def pair(c, x):
             ValueError,
             "unroll only where both bounds are known",
         ),
+        (
+            lambda: jx.jit(lambda n: lax.fori_loop(0, n, pair, 0, unroll=0))(3),
+            ValueError,
+            "unroll only where both bounds are known",
+        ),
         (lambda: lax.cond(XS, pair, pair), TypeError, r"scalar condition, got f32\[4\].*jnp.where"),
         (lambda: lax.cond("text", pair, pair), TypeError, "scalar condition, got 'text'"),
+        (lambda: lax.cond(1j, pair, pair), TypeError, r"a real number as condition, got c\d+\[\]"),
         (lambda: lax.cond(True, 3, pair), TypeError, "a callable as true_fun, got 3"),
         (lambda: lax.cond(True, pair, 3), TypeError, "a callable as false_fun, got 3"),
         (
@@ -362,6 +395,47 @@ def test_an_exception_in_a_body_leaves_traces_and_caches_whole(around):
     fails.append(False)
     assert float(f(np.float32(0))) == (1 if around is jx.grad else 6)
     assert float(jx.jit(lambda x: x + 1)(2.0)) == 3
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "types"),
+    [
+        (1, 1.0, ("i32", "f32")),
+        (1, jnp.float32(1), ("i32", "f32")),
+        (1.0, jnp.float16(1), ("f32", "f16")),
+        (1, jnp.int8(1), ("i32", "i8")),
+        (1.0, 1j, ("f32", "c64")),
+        (True, 1, ("bool", "i32")),
+    ],
+)
+def test_branches_have_one_dtype(first, second, types):
+    for one, other in ((first, second), (second, first)):
+        with pytest.raises(TypeError, match=r"branches whose results have one type.*astype"):
+            lax.cond(True, lambda: one, lambda: other)  # noqa: B023
+        with pytest.raises(TypeError, match=rf"got {types[0]}\[\] from .*{types[1]}\[\] from"):
+            lax.switch(0, [lambda: first, lambda: second])
+
+
+def test_a_weak_branch_beside_a_strong_one_of_its_dtype_yields():
+    out = lax.cond(True, lambda: 1.0, lambda: jnp.float32(1))
+    assert (out.dtype, out.weak_type) == (np.float32, False)
+    assert lax.switch(0, [lambda: 1.0, lambda: 2.0]).weak_type
+
+
+def test_a_body_may_return_its_pair_as_a_list():
+    assert [int(x) for x in lax.scan(lambda c, x: [c + 1, None], 0, XS)[:1]] == [4]
+
+
+@pytest.mark.parametrize("unroll", [0, True])
+def test_all_turns_may_be_written_out(unroll):
+    def counted(x):
+        return lax.fori_loop(0, 4, lambda i, c: jnp.sin(c), x, unroll=unroll)
+
+    def scanned(x):
+        return lax.scan(lambda c, _: (jnp.sin(c), None), x, None, length=4, unroll=unroll)
+
+    for f in (counted, scanned):
+        assert jx.jit(f).lower(1.0).as_text().count("stablehlo.sine") == 4
 
 
 @pytest.mark.parametrize("unroll", [False, 1])

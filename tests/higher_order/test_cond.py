@@ -136,8 +136,8 @@ def test_branches_share_the_constants_they_close_over():
 
 
 def test_weak_results_yield_to_strong_ones():
-    out = lax.cond(True, lambda x: 1, lambda x: x, np.float32(2))
-    assert (out.dtype, out.weak_type, float(out)) == (np.float32, False, 1.0)
+    out = lax.cond(True, lambda x: 1.0, lambda x: x, np.float64(2))
+    assert (out.dtype, out.weak_type, float(out)) == (np.float64, False, 1.0)
     assert lax.cond(False, lambda: 1, lambda: 2).weak_type
 
 
