@@ -13,6 +13,7 @@ among arguments that are not differentiated), then the arguments.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -28,15 +29,22 @@ from jxkernel.core.trace import Trace, place_in_source, state
 from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero
 from jxkernel.errors import ClosedOverTracerError
+from jxkernel.higher_order.batched_calls import (
+    BatchedFunction,
+    BatchedResults,
+    batched_program,
+    traced_call,
+    traced_operands,
+)
 from jxkernel.higher_order.jit import transpose_call
 from jxkernel.higher_order.programs import compiled_when_repeated, placed, typed_by_programs
-from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim_p, instantiate
+from jxkernel.ops.broadcast import broadcast_in_dim_p, instantiate
 from jxkernel.ops.moving import move_axis
-from jxkernel.transforms.batching import batch_flat, batch_program
+from jxkernel.transforms.batching import batch_flat
 from jxkernel.transforms.partial_eval import PartialTrace
 from jxkernel.transforms.stage import StageTrace, StageTracer, trace_flat
 
-__all__ = ["JvpRule", "bind_custom_jvp", "custom_jvp_call_p", "has_tangent", "traced_operands"]
+__all__ = ["JvpRule", "bind_custom_jvp", "custom_jvp_call_p", "has_tangent"]
 
 FlatFunction = Callable[..., Sequence[Any]]
 
@@ -113,7 +121,8 @@ def bind_custom_jvp(
     count = len(consts)
     operands: list[Any] = [*consts, *args]
     if captures:
-        first, call, (rule,) = traced_operands(fun, operands, [rule])
+        first, call = traced_operands(fun, operands)
+        rule = rule.after(len(first))
         rule, more = _traced_rule(rule, [*first, *operands], len(first) + count)
         call = placed(
             call,
@@ -123,15 +132,6 @@ def bind_custom_jvp(
         operands = [*more, *first, *operands]
         count += len(first) + len(more)
     return custom_jvp_call_p.bind(*operands, call_jaxpr=call, jvp=rule, num_consts=count)
-
-
-def traced_operands(
-    fun: FlatFunction, operands: Sequence[Any], rules: Sequence[Any]
-) -> tuple[list[Any], ClosedJaxpr, list[Any]]:
-    """Return a function's constants, its program with them as arguments, and rules of both."""
-    closed = trace_flat(fun, [abstractify(operand) for operand in operands])
-    count = len(closed.consts)
-    return closed.consts, closed.hoisted(), [rule.after(count) for rule in rules]
 
 
 def _traced_rule(rule: JvpRule, operands: Sequence[Any], count: int) -> tuple[JvpRule, list[Any]]:
@@ -178,9 +178,15 @@ def _custom_jvp_stage(
     call = params["call_jaxpr"]
     if isinstance(call, ClosedJaxpr):
         return args, params
-    first, program, (rule,) = traced_operands(call, args, [params["jvp"]])
+    first, program = traced_call(
+        call, args, partial(_traced_rule, params["jvp"], args, params["num_consts"])
+    )
     count = params["num_consts"] + len(first)
-    return (*first, *args), {"call_jaxpr": program, "jvp": rule, "num_consts": count}
+    return (*first, *args), {
+        "call_jaxpr": program,
+        "jvp": params["jvp"].after(len(first)),
+        "num_consts": count,
+    }
 
 
 def _custom_jvp_evaluate(*args: Any, call_jaxpr: Any, **params: Any) -> list[Any]:
@@ -329,33 +335,20 @@ def _custom_jvp_batch(
     moved = [
         arg if dim is None else move_axis(arg, dim, 0) for arg, dim in zip(args, dims, strict=True)
     ]
-    outs = custom_jvp_call_p.bind(
-        *moved,
-        call_jaxpr=batched_function(call_jaxpr, axis, has),
-        jvp=_batched_rule(jvp, axis, has, num_consts),
-        num_consts=num_consts,
-    )
-    return outs, [0] * len(outs)
+    results = BatchedResults(axis)
+    rule = _batched_rule(jvp, results, has, num_consts)
+    if isinstance(call_jaxpr, ClosedJaxpr):
+        ask = partial(_traced_rule, rule, moved, num_consts)
+        call: Any = batched_program(call_jaxpr, has, results, ask)
+    else:
+        call = BatchedFunction(call_jaxpr, has, results)
+    outs = custom_jvp_call_p.bind(*moved, call_jaxpr=call, jvp=rule, num_consts=num_consts)
+    return outs, results.dims
 
 
-def batched_function(call: Any, axis: Axis, has: tuple[bool, ...]) -> Any:
-    """Return a function, or program, over examples, whose results all have the axis first."""
-    if isinstance(call, ClosedJaxpr):
-        return batch_program(call, axis, has, True)[0]
-    dims = [0 if flag else None for flag in has]
-
-    def run(*args: Any) -> list[Any]:
-        return in_front(axis, *batch_flat(call, args, dims, axis))
-
-    return run
-
-
-def in_front(axis: Axis, outs: Sequence[Any], dims: Sequence[int | None]) -> list[Any]:
-    """Return results with the batch axis first, repeated where they had none."""
-    return [batch_to_front(out, dim, axis.size) for out, dim in zip(outs, dims, strict=True)]
-
-
-def _batched_rule(rule: JvpRule, axis: Axis, has: tuple[bool, ...], num_consts: int) -> JvpRule:
+def _batched_rule(
+    rule: JvpRule, results: BatchedResults, has: tuple[bool, ...], num_consts: int
+) -> JvpRule:
     dims = [0 if flag else None for flag in has]
 
     def run(
@@ -374,10 +367,16 @@ def _batched_rule(rule: JvpRule, axis: Axis, has: tuple[bool, ...], num_consts: 
             return [*outs, *[t for t in out_tangents if type(t) is not Zero]]
 
         flat = [*operands, *[t for t, moves in zip(tangents, moving, strict=True) if moves]]
-        results = in_front(axis, *batch_flat(one, flat, [*dims, *tangent_dims], axis))
-        outs, moved = results[: len(zeros)], iter(results[len(zeros) :])
+        found, found_dims = batch_flat(one, flat, [*dims, *tangent_dims], results.axis)
+        count = len(zeros)
+        results.note(found_dims[:count])
+        rest = iter(found_dims[count:])
+        results.note([None if zero else next(rest) for zero in zeros])
+        outs = results.placed(found[:count], found_dims[:count])
+        moved = iter(zip(found[count:], found_dims[count:], strict=True))
         return outs, [
-            Zero.tangent_of(y) if zero else next(moved) for y, zero in zip(outs, zeros, strict=True)
+            Zero.tangent_of(y) if zero else results.place(*next(moved), flag)
+            for y, zero, flag in zip(outs, zeros, results.flags, strict=True)
         ]
 
     return JvpRule(run, rule.name, symbolic=True)

@@ -9,6 +9,7 @@ be transposed, by the second half.  To run it forwards is an error that says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 from jxkernel.core.avals import ShapedArray, abstractify
@@ -18,28 +19,27 @@ from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero, is_linear
+from jxkernel.higher_order.batched_calls import (
+    BatchedFunction,
+    BatchedResults,
+    batched_program,
+    traced_call,
+    traced_operands,
+)
+from jxkernel.higher_order.batched_pullback import BatchedPull, Pull
 from jxkernel.higher_order.custom_jvp import (
-    batched_function,
     check_results,
     has_tangent,
-    in_front,
     refuse_moving_constants,
-    traced_operands,
 )
 from jxkernel.higher_order.jit import transpose_call
 from jxkernel.higher_order.programs import chosen, compiled_when_repeated, placed, typed_by_programs
-from jxkernel.ops.broadcast import batch_to_front, instantiate, reduce_sum
+from jxkernel.ops.broadcast import batch_to_front, instantiate
 from jxkernel.ops.moving import move_axis
 from jxkernel.transforms.batching import batch_flat, batched_aval, example_aval
 from jxkernel.transforms.stage import trace_flat
 
 __all__ = ["VjpRule", "bind_custom_vjp", "custom_vjp_call_p", "custom_vjp_linear_p"]
-
-Pull = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
-"""From residuals and the cotangents of the results that have some to one for each argument.
-
-Cotangents known to be zero are ``Zero``, both ways.
-"""
 
 Forward = Callable[[Sequence[Any], Sequence[bool]], tuple[Sequence[Any], Sequence[Any], Pull]]
 """From operands, and for each argument whether it is differentiated, to results, residuals and
@@ -101,7 +101,8 @@ def bind_custom_vjp(
     count = len(consts)
     operands: list[Any] = [*consts, *args]
     if captures:
-        first, call, (rule,) = traced_operands(fun, operands, [rule])
+        first, call = traced_operands(fun, operands)
+        rule = rule.after(len(first))
         rule, more = _traced_rule(rule, [*first, *operands], len(args))
         own = range(len(more), len(more) + len(call.in_avals))
         call = placed(call, tuple(own), [*map(abstractify, more), *call.in_avals])
@@ -116,15 +117,7 @@ def _traced_rule(rule: VjpRule, operands: Sequence[Any], count: int) -> tuple[Vj
     It is traced before anyone differentiates, so each of the ``count`` arguments counts as
     differentiated.
     """
-    found: list[tuple[int, Pull]] = []
-
-    def forward(*values: Any) -> list[Any]:
-        outs, residuals, pull = rule(values, (True,) * count)
-        found.append((len(outs), pull))
-        return [*outs, *residuals]
-
-    there = trace_flat(forward, [abstractify(x) for x in operands], name=f"fwd_{rule.name}")
-    out_count, pull = found[0]
+    there, out_count, pull = _traced_forward(rule, operands, count)
     cts = [aval.tangent() for aval in there.out_avals[:out_count] if has_tangent(aval)]
     residuals = there.out_avals[out_count:]
     zeros: list[Any] = []
@@ -153,6 +146,27 @@ def _traced_rule(rule: VjpRule, operands: Sequence[Any], count: int) -> tuple[Vj
     return VjpRule(run, rule.name), [*there.consts, *back.consts]
 
 
+def _traced_forward(
+    rule: VjpRule, operands: Sequence[Any], count: int
+) -> tuple[ClosedJaxpr, int, Pull]:
+    """Return the way there as a program, the number of its results, and the way back.
+
+    Args:
+      rule: the rule.
+      operands: constants, then arguments; their types count.
+      count: the number of arguments, each of which counts as differentiated.
+    """
+    found: list[tuple[int, Pull]] = []
+
+    def forward(*values: Any) -> list[Any]:
+        outs, residuals, pull = rule(values, (True,) * count)
+        found.append((len(outs), pull))
+        return [*outs, *residuals]
+
+    there = trace_flat(forward, [abstractify(x) for x in operands], name=f"fwd_{rule.name}")
+    return there, *found[0]
+
+
 # ---------------------------------------------------------------- the call
 
 
@@ -163,9 +177,14 @@ def _custom_vjp_stage(
     call = params["call_jaxpr"]
     if isinstance(call, ClosedJaxpr):
         return args, params
-    first, program, (rule,) = traced_operands(call, args, [params["vjp"]])
-    count = params["num_consts"] + len(first)
-    return (*first, *args), {"call_jaxpr": program, "vjp": rule, "num_consts": count}
+    num_consts = params["num_consts"]
+    ask = partial(_traced_forward, params["vjp"], args, len(args) - num_consts)
+    first, program = traced_call(call, args, ask)
+    return (*first, *args), {
+        "call_jaxpr": program,
+        "vjp": params["vjp"].after(len(first)),
+        "num_consts": num_consts + len(first),
+    }
 
 
 def _custom_vjp_evaluate(*args: Any, call_jaxpr: Any, **params: Any) -> list[Any]:
@@ -254,16 +273,22 @@ def _custom_vjp_batch(
     moved = [
         arg if dim is None else move_axis(arg, dim, 0) for arg, dim in zip(args, dims, strict=True)
     ]
-    outs = custom_vjp_call_p.bind(
-        *moved,
-        call_jaxpr=batched_function(call_jaxpr, axis, has),
-        vjp=_batched_rule(vjp, axis, has, num_consts),
-        num_consts=num_consts,
-    )
-    return outs, [0] * len(outs)
+    results = BatchedResults(axis)
+    rule = _batched_rule(vjp, results, has, num_consts)
+    if isinstance(call_jaxpr, ClosedJaxpr):
+        ask = partial(_traced_forward, rule, moved, len(moved) - num_consts)
+        call: Any = batched_program(call_jaxpr, has, results, ask)
+    else:
+        call = BatchedFunction(call_jaxpr, has, results)
+    outs = custom_vjp_call_p.bind(*moved, call_jaxpr=call, vjp=rule, num_consts=num_consts)
+    return outs, results.dims
 
 
-def _batched_rule(rule: VjpRule, axis: Axis, has: tuple[bool, ...], num_consts: int) -> VjpRule:
+def _batched_rule(
+    rule: VjpRule, results: BatchedResults, has: tuple[bool, ...], num_consts: int
+) -> VjpRule:
+    axis = results.axis
+
     def run(
         operands: Sequence[Any], active: Sequence[bool]
     ) -> tuple[Sequence[Any], Sequence[Any], Pull]:
@@ -275,59 +300,30 @@ def _batched_rule(rule: VjpRule, axis: Axis, has: tuple[bool, ...], num_consts: 
             return [*outs, *residuals]
 
         dims = [0 if flag else None for flag in has]
-        results, out_dims = batch_flat(one, operands, dims, axis)
+        there, there_dims = batch_flat(one, operands, dims, axis)
         count, pull = found[0]
-        outs = in_front(axis, results[:count], out_dims[:count])
         residuals = [
             x if dim is None else move_axis(x, dim, 0)
-            for x, dim in zip(results[count:], out_dims[count:], strict=True)
+            for x, dim in zip(there[count:], there_dims[count:], strict=True)
         ]
-        stacked = tuple([dim is not None for dim in out_dims[count:]])
-        return outs, residuals, _batched_pull(pull, axis, stacked, has[num_consts:])
+        results.note(there_dims[:count])
+        stacked = tuple([dim is not None for dim in there_dims[count:]])
+        avals = [_of_example(abstractify(x), dim) for x, dim in zip(there, there_dims, strict=True)]
+        smooth = [has_tangent(aval) for aval in avals[:count]]
+        back = BatchedPull(
+            pull, axis, stacked, has[num_consts:], tuple(chosen(results.flags, smooth))
+        )
+        cts = [aval.tangent() for aval in chosen(avals[:count], smooth)]
+        if back.sends_apart(avals[count:], cts):
+            results.note((0,) * count)
+            back = back.of_examples()
+        return results.placed(there[:count], there_dims[:count]), residuals, back
 
     return VjpRule(run, rule.name)
 
 
-def _batched_pull(pull: Pull, axis: Axis, stacked: tuple[bool, ...], has: tuple[bool, ...]) -> Pull:
-    """Return the way back for all examples.
-
-    Args:
-      pull: the way back for one.
-      axis: the batch axis.
-      stacked: which residuals have it, in front.
-      has: which arguments have it; the cotangents of the others are summed over examples.
-    """
-
-    def run(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
-        zeros: list[Any] = []
-        given = [ct for ct in cts if type(ct) is not Zero]
-
-        def one(*values: Any) -> list[Any]:
-            moving = iter(values[len(stacked) :])
-            each = [_of_one(ct) if type(ct) is Zero else next(moving) for ct in cts]
-            pulled = pull(values[: len(stacked)], each)
-            zeros.extend([ct if type(ct) is Zero else None for ct in pulled])
-            return [ct for ct in pulled if type(ct) is not Zero]
-
-        dims = [*[0 if flag else None for flag in stacked], *[0] * len(given)]
-        pulled = iter(in_front(axis, *batch_flat(one, [*residuals, *given], dims, axis)))
-        every: list[Any] = []
-        for zero, flag in zip(zeros, has, strict=True):
-            if zero is None:
-                ct = next(pulled)
-                every.append(ct if flag else reduce_sum(ct, (0,)))
-            elif flag:
-                every.append(Zero(batched_aval(zero.aval, axis)))
-            else:
-                every.append(zero)
-        return every
-
-    return run
-
-
-def _of_one(zero: Zero) -> Zero:
-    """Return the zero of one example, from that of all with the batch axis first."""
-    return Zero(example_aval(zero.aval, 0))
+def _of_example(aval: ShapedArray, dim: int | None) -> ShapedArray:
+    return aval if dim is None else example_aval(aval, dim)
 
 
 # ---------------------------------------------------------------- the linear map
@@ -402,7 +398,7 @@ def _linear_batch(
         name=name,
         num_residuals=num_residuals,
         out_avals=tuple([batched_aval(a, axis) for a in out_avals]),
-        pull=_batched_pull(pull, axis, stacked, (True,) * len(active)),
+        pull=BatchedPull(pull, axis, stacked, (True,) * len(active), (True,) * len(out_avals)),
     )
     return outs, [0] * len(outs)
 

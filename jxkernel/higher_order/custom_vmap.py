@@ -19,7 +19,8 @@ from jxkernel.core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero
-from jxkernel.higher_order.custom_jvp import has_tangent, traced_operands
+from jxkernel.higher_order.batched_calls import traced_operands
+from jxkernel.higher_order.custom_jvp import has_tangent
 from jxkernel.higher_order.jit import transpose_call
 from jxkernel.higher_order.programs import chosen, compiled_when_repeated, typed_by_programs
 from jxkernel.ops.broadcast import batch_to_front, instantiate
@@ -84,7 +85,7 @@ def _custom_vmap_stage(
     call = params["call_jaxpr"]
     if isinstance(call, ClosedJaxpr):
         return args, params
-    first, program, _ = traced_operands(call, args, [])
+    first, program = traced_operands(call, args)
     count = params["num_consts"] + len(first)
     return (*first, *args), {**params, "call_jaxpr": program, "num_consts": count}
 

@@ -37,6 +37,7 @@ last are None where there is no way back.
 """
 
 Counts = tuple[int, int, int, int]
+Flags = tuple[bool, ...]
 
 linear_solve_p = Primitive("custom_linear_solve", multiple_results=True).define(sharding=AS_TYPED)
 linear_solve_p.varies = typed_by_programs
@@ -164,23 +165,52 @@ def _linear_solve_batch(
     programs: Programs,
     counts: Counts,
 ) -> tuple[list[Any], list[int | None]]:
-    """Batch all programs, with right-hand sides and solutions batched throughout."""
+    """Batch all programs; a part of the solution has the axis where its right-hand side has it."""
     first = sum(counts)
     moved = [
         arg if dim is None else move_axis(arg, dim, 0)
         for arg, dim in zip(args[:first], dims[:first], strict=True)
     ]
+    has, b_has = _split([dim is not None for dim in dims], counts)
+    batched, x_has, aux_has = _batched(axis, programs, has, tuple(b_has))
     b = [
-        batch_to_front(arg, dim, axis.size)
-        for arg, dim in zip(args[first:], dims[first:], strict=True)
+        batch_to_front(arg, dim, axis.size) if flag else arg
+        for arg, dim, flag in zip(args[first:], dims[first:], x_has, strict=True)
     ]
-    has, _ = _split([dim is not None for dim in dims], counts)
-    batched = [
-        program and batch_program(program, axis, (*flags, *(True,) * len(b)), True)[0]
-        for program, flags in zip(programs, has, strict=True)
-    ]
-    outs = linear_solve_p.bind(*moved, *b, programs=tuple(batched), counts=counts)
-    return outs, [0] * len(outs)
+    outs = linear_solve_p.bind(*moved, *b, programs=batched, counts=counts)
+    return outs, [0 if flag else None for flag in (*x_has, *aux_has)]
+
+
+def _batched(
+    axis: Axis, programs: Programs, consts: Sequence[Sequence[bool]], b: Flags
+) -> tuple[Programs, Flags, Flags]:
+    """Return programs over examples, and which parts of the solution and of ``aux`` differ.
+
+    Operators take solutions to right-hand sides and solvers the other way, so a part that differs
+    on one side differs on both.
+    """
+    has = b
+    while True:
+        made = [
+            program and _over_examples(axis, program, flags, has)
+            for program, flags in zip(programs, consts, strict=True)
+        ]
+        differs = [pair[1][: len(has)] for pair in made if pair is not None]
+        grown = tuple([any(column) for column in zip(has, *differs, strict=True)])
+        if grown == has:
+            operator, transposed, solver, back = made
+            assert operator is not None
+            assert solver is not None
+            batched = (operator[0], transposed and transposed[0], solver[0], back and back[0])
+            return batched, has, solver[1][len(has) :]
+        has = grown
+
+
+def _over_examples(
+    axis: Axis, program: ClosedJaxpr, consts: Sequence[bool], has: Flags
+) -> tuple[ClosedJaxpr, Flags]:
+    force = (*has, *(False,) * (len(program.out_avals) - len(has)))
+    return batch_program(program, axis, (*consts, *has), force)
 
 
 def _linear_solve_unfold(*operands: Any, programs: Programs, counts: Counts) -> Unfolding:

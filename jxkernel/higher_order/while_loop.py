@@ -308,14 +308,16 @@ def _while_batch(
     condition, (ends_apart,) = batch_program(loop.condition, axis, condition_has + carry_has, False)
     if ends_apart:
         _check_may_end_apart(_while_effects(**params))
-        carry_has = (True,) * len(init)
+        # What the body passes on is the same for an example that has ended and one that has not.
+        carry_has = _changed(loop, carry_has)
     carry = [
         batch_to_front(x, 0 if had else None, axis.size) if has else x
         for x, had, has in zip(init, init_has, carry_has, strict=True)
     ]
     if ends_apart:
         consts = [*condition_consts, *body_consts]
-        outs = _run_until_all_end(loop, axis, condition_has, body_has, consts, carry)
+        has = (condition_has, body_has, carry_has)
+        outs = _run_until_all_end(loop, axis, has, consts, carry)
     else:
         outs = bind_while(condition, body, condition_consts, body_consts, carry)
     return outs, [0 if has else None for has in carry_has]
@@ -343,24 +345,34 @@ def _batched_body(loop: _Loop, axis: Axis, consts: Flags, init: Flags) -> tuple[
         carry = grown
 
 
+def _changed(loop: _Loop, has: Flags) -> Flags:
+    """Return which parts of the carry differ between examples, or change from turn to turn."""
+    jaxpr = loop.body.jaxpr
+    passed = zip(jaxpr.invars[loop.body_count :], jaxpr.outvars, strict=True)
+    changes = [before is not after for before, after in passed]
+    return tuple([a or b for a, b in zip(has, changes, strict=True)])
+
+
 def _run_until_all_end(
     loop: _Loop,
     axis: Axis,
-    condition_has: Flags,
-    body_has: Flags,
+    has: tuple[Flags, Flags, Flags],
     consts: Sequence[Any],
     init: Sequence[Any],
 ) -> list[Any]:
     """Loop while any example goes on; the carry holds, first, which examples do."""
-    every = (True,) * len(init)
-    condition, _ = batch_program(loop.condition, axis, condition_has + every, True)
-    body, _ = batch_program(loop.body, axis, body_has + every, True)
+    condition_has, body_has, carry_has = has
+    condition, _ = batch_program(loop.condition, axis, condition_has + carry_has, True)
+    body, _ = batch_program(loop.body, axis, body_has + carry_has, carry_has)
     count = loop.condition_count
 
     def turn(*operands: Any) -> list[Any]:
         condition_consts, body_consts, (going, *carry) = loop.split(operands)
         new = eval_jaxpr(body.jaxpr, body.consts, *body_consts, *carry)
-        kept = [select(_repeated(going, y), y, x) for x, y in zip(carry, new, strict=True)]
+        kept = [
+            select(_repeated(going, y), y, x) if flag else x
+            for x, y, flag in zip(carry, new, carry_has, strict=True)
+        ]
         return [*eval_jaxpr(condition.jaxpr, condition.consts, *condition_consts, *kept), *kept]
 
     (going,) = eval_jaxpr(condition.jaxpr, condition.consts, *consts[:count], *init)
@@ -374,9 +386,7 @@ def _run_until_all_end(
             trace_flat(turn, [*const_avals, going_aval, *carry_avals]),
         )
 
-    until, step = remembered(
-        loop.body, ("until all end", loop.condition, axis, condition_has, body_has), programs
-    )
+    until, step = remembered(loop.body, ("until all end", loop.condition, axis, has), programs)
     return bind_while(until, step, (), consts, [going, *init])[1:]
 
 
