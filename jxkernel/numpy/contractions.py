@@ -4,7 +4,7 @@ Every one is ``dot_general``.  ``precision`` and ``preferred_element_type`` are 
 it.  All are linear in each operand.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,7 @@ def paired(
     out_labels: Labels,
     precision: Any = None,
     preferred_element_type: Any = None,
+    multiply: Callable[..., Any] = dot_general,
 ) -> Any:
     """Contract two arrays whose axes are labelled.
 
@@ -67,13 +68,14 @@ def paired(
       out_labels: the labels of the result's axes, in order.
       precision: as for ``dot_general``.
       preferred_element_type: the dtype of the result.
+      multiply: what contracts them, with the arguments of ``dot_general``.
     """
     x, x_labels = _summed(x, x_labels, {*y_labels, *out_labels})
     y, y_labels = _summed(y, y_labels, {*x_labels, *out_labels})
     shared = [label for label in x_labels if label in y_labels]
     batch = [label for label in shared if label in out_labels]
     contract = [label for label in shared if label not in out_labels]
-    result = dot_general(
+    result = multiply(
         x,
         y,
         (
@@ -81,7 +83,7 @@ def paired(
             (_places(x_labels, batch), _places(y_labels, batch)),
         ),
         precision,
-        preferred_element_type,
+        preferred_element_type=preferred_element_type,
     )
     labels = [*batch]
     labels += [label for label in (*x_labels, *y_labels) if label not in shared]

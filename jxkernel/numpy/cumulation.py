@@ -346,7 +346,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     Args:
       y: the values.
       x: their coordinates; otherwise they are ``dx`` apart.
-      dx: the distance.
+      dx: the distance, or distances that broadcast to the steps.
       axis: the axis.
 
     >>> jnp.trapezoid(jnp.array([1.0, 2.0, 3.0]), dx=0.5)
@@ -355,7 +355,10 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     y, *places = promote_inexact("trapezoid", y, *(() if x is None else (x,)))
     y = moveaxis(cast(y, dtype_of(y)), axis, -1)
     if x is None:
-        return ((y[..., 1:] + y[..., :-1]) * dx).sum(-1) * 0.5
+        dx = asarray(dx)
+        if not dx.ndim:
+            return ((y[..., 1:] + y[..., :-1]) * dx).sum(-1) * 0.5
+        return (moveaxis(y[..., 1:] + y[..., :-1], -1, axis) * dx).sum(axis) * 0.5
     places = cast(places[0], dtype_of(y))
     places = places if places.ndim == 1 else moveaxis(places, axis, -1)
     steps = places[..., 1:] - places[..., :-1]

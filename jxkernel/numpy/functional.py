@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from functools import update_wrapper
-from re import fullmatch
+from re import findall, fullmatch
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,7 @@ _SIGNATURE = rf"\s*({_NAMES}(?:\s*,\s*{_NAMES})*)?\s*->\s*({_NAMES}(?:\s*,\s*{_N
 
 def _cores(text: str | None) -> list[Core]:
     """Return the names of the core axes of each array of one side of a signature."""
-    parts = (text or "").replace(" ", "").strip("()").split("),(")
-    return [tuple(name for name in part.split(",") if name) for part in parts]
+    return [tuple(findall(r"\w+", part)) for part in findall(r"\((.*?)\)", text or "")]
 
 
 def _parsed(signature: str) -> tuple[list[Core], list[Core]]:
@@ -90,6 +89,8 @@ def vectorize(
       signature: the core axes of arguments and results, such as ``"(n),(n)->()"``; none where
         not given.
 
+    An argument that is None is handed through; it has no core axes.
+
     Raises:
       ValueError: the signature is none, or arguments do not fit it.
 
@@ -129,18 +130,20 @@ def _over_leading_axes(
     call: Callable[..., Any], args: list[Any], cores: tuple[list[Core], list[Core]] | None
 ) -> Any:
     """Apply a function of cores to each element of the leading axes, which broadcast."""
-    args = [asarray(arg) for arg in args]
+    args = [None if arg is None else asarray(arg) for arg in args]
     in_cores: list[Core] = [()] * len(args) if cores is None else cores[0]
     if len(in_cores) != len(args):
         raise TypeError(f"vectorize: {len(args)} arguments for a signature of {len(in_cores)}")
     sizes: dict[str, int] = {}
     _checked_core(args, in_cores, sizes)
-    leads = [a.shape[: a.ndim - len(c)] for a, c in zip(args, in_cores, strict=True)]
+    leads = [np.shape(a)[: np.ndim(a) - len(c)] for a, c in zip(args, in_cores, strict=True)]
     lead = broadcast_shapes(*leads)
     # Axes that only broadcast are not mapped over: the function sees each value once.
     ones = [tuple(i for i, n in enumerate(own) if n == 1) for own in leads]
     kept = [
         without_ones(arg, tuple(i for i in axes if lead[len(lead) - len(own) + i] != 1))
+        if axes
+        else arg
         for arg, axes, own in zip(args, ones, leads, strict=True)
     ]
 

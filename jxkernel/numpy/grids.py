@@ -12,11 +12,19 @@ from jxkernel.core.filtering import filtered
 from jxkernel.core.trace import is_unknown
 from jxkernel.numpy.creation import asarray, canonical_shape, user_dtype
 from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.indexing import within
 from jxkernel.numpy.joining import concatenate, stack
-from jxkernel.numpy.promotion import argument_aval, check_arguments, promote_dtypes
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    cast,
+    check_arguments,
+    promote_dtypes,
+)
 from jxkernel.numpy.ranges import arange, linspace
+from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import ravel, reshape
 from jxkernel.numpy.taking import nonzero
+from jxkernel.ops.arguments import listed
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.creation import broadcasted_iota
 
@@ -234,7 +242,8 @@ def _raised(array: Any, rank: int, place: int) -> Any:
     missing = rank - array.ndim
     if missing <= 0:
         return array
-    before = missing if place == -1 else min(place, missing)
+    before = place if place >= 0 else max(place + missing + 1, 0)
+    before = min(before, missing)
     return reshape(array, (1,) * before + array.shape + (1,) * (missing - before))
 
 
@@ -250,7 +259,7 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
 
     Args:
       indices: integers; those out of bounds are clamped, negative ones count from the end.
-      shape: the array's shape.
+      shape: the array's shape; its sizes may be traced.
 
     Raises:
       TypeError: ``indices`` are not integers.
@@ -261,20 +270,24 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     aval = argument_aval("unravel_index", indices)
     if aval.dtype not in dtypes.INTEGRAL:
         raise TypeError(f"unravel_index takes integers, got dtype {aval.dtype.name}")
+    if any(is_unknown(size) for size in listed(shape)):
+        return tuple(_places(indices, listed(shape)))
     sizes = canonical_shape(shape, "unravel_index")
-    return tuple(_unravelled(indices, sizes))
+    return tuple(_places_in_known(indices, tuple([max(size, 1) for size in sizes])))
 
 
-@fused(static=("sizes",), name="unravel_index")
-def _unravelled(flat: Any, sizes: tuple[int, ...]) -> list[Any]:
-    count = prod(sizes)
-    flat = asarray(flat)
-    flat = (flat + (flat < 0) * count).clip(0, max(count - 1, 0))
+def _places(flat: Any, sizes: Sequence[Any]) -> list[Any]:
+    aval, count = argument_aval("unravel_index", flat), prod(sizes)
+    flat = cast(flat, np.promote_types(aval.dtype, np.int32))
+    flat = where(flat < 0, flat + count, flat).clip(0, count - 1)
     places: list[Any] = []
-    for axis, size in enumerate(sizes):
-        stride = prod(sizes[axis + 1 :])
-        places.append((flat // max(stride, 1)) % max(size, 1))
-    return places
+    for size in reversed(sizes):
+        places.append(cast(flat % size, aval.dtype, aval.weak_type))
+        flat = flat // size
+    return places[::-1]
+
+
+_places_in_known = fused(_places, static=("sizes",), name="unravel_index")
 
 
 def ravel_multi_index(
@@ -314,10 +327,8 @@ def ravel_multi_index(
 
 
 def _within(part: Any, size: int, mode: str) -> Any:
-    if mode == "clip":
-        return part.clip(0, size - 1)
-    if mode == "wrap":
-        return part % size
+    if mode != "raise":
+        return within(part, size, mode)
     if is_unknown(part):
         raise ValueError("ravel_multi_index(mode='raise') of traced positions: choose another mode")
     if bool(((part < 0) | (part >= size)).any()):

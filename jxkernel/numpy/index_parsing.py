@@ -14,6 +14,7 @@ entry of a spec                         meaning
 ``("place",)``                          one position given by a leaf, within bounds
 ``("scalar",)``                         one position given by a leaf, perhaps out of bounds
 ``("array",)``                          positions given by an array leaf
+``("gap",)``                            ``...`` that stands for no axis, beside index arrays
 ======================================  =======================================================
 
 It must not know of gathers or scatters.
@@ -165,19 +166,24 @@ def _is_array(item: Any) -> bool:
 
 def _consumed(item: Any) -> int:
     """Return how many axes an item indexes."""
-    if item is None:
+    if item is None or item is Ellipsis:
         return 0
     return len(item.shape) if isinstance(item, _Mask) else 1
 
 
 def _spread(items: list[Any], rank: int) -> list[Any]:
-    """Return the items with whole slices in place of ``...``, or at the end."""
+    """Return the items with whole slices in place of ``...``, or at the end.
+
+    An ellipsis that stands for no axis is kept: it still parts the index arrays beside it.
+    """
     places = [i for i, item in enumerate(items) if item is Ellipsis]
     if len(places) > 1:
         raise IndexError("an index has at most one ellipsis (...)")
-    used = sum(_consumed(item) for item in items if item is not Ellipsis)
+    used = sum(map(_consumed, items))
     if used > rank:
         raise IndexError(f"too many indices: the array has rank {rank}, and {used} are indexed")
+    if places and used == rank:
+        return items
     place = places[0] if places else len(items)
     return [*items[:place], *[slice(None)] * (rank - used), *items[place + 1 :]]
 
@@ -219,6 +225,9 @@ class _Walk:
         """Add the entries of one item."""
         if item is None:
             self.entries.append(("new",))
+        elif item is Ellipsis:
+            if self.advanced:
+                self.entries.append(("gap",))
         elif isinstance(item, _Mask):
             self._add_mask(item)
         else:
@@ -237,10 +246,10 @@ class _Walk:
 
     def _add_mask(self, mask: _Mask) -> None:
         own = self.shape[self.axis : self.axis + len(mask.shape)]
-        if mask.shape != own:
+        if not all(size in (0, whole) for size, whole in zip(mask.shape, own, strict=True)):
             raise IndexError(
                 f"a boolean index of shape {mask.shape} does not fit axes of sizes {own}: a mask "
-                "has the shape of the axes it indexes"
+                "has the shape of the axes it indexes, or size 0"
             )
         for positions in mask.positions:
             self._add("array", positions)
@@ -287,7 +296,7 @@ class _Walk:
         elif not item.ndim and not self.advanced:
             self._add("scalar", item)
         else:
-            self._add("array", _counted_from_front(item, size))
+            self._add("array", _narrowed(item, size))
 
 
 def _bounds(item: slice, size: int) -> tuple[int, int, int]:
@@ -331,8 +340,13 @@ def _symbolic_count(start: Any, stop: Any, step: int) -> Any:
     return greater((stop - start + step - toward) // step, 0)
 
 
-def _counted_from_front(item: Any, size: int) -> Any:
-    """Return positions in a NumPy array with negative ones counted from the front."""
-    if not isinstance(item, np.ndarray) or item.dtype in dtypes.UNSIGNED:
+def _narrowed(item: Any, size: int) -> Any:
+    """Return positions in a NumPy array as int32, where that holds all positions of the axis.
+
+    Positions beyond int32 are moved to its bounds, which are out of bounds of the axis too.
+    """
+    if not isinstance(item, np.ndarray) or size >= 2**31:
         return item
-    return np.where(item < 0, item + size, item).astype(np.int64 if size >= 2**31 else np.int32)
+    if item.dtype.itemsize >= 4:
+        item = np.clip(item, 0 if item.dtype in dtypes.UNSIGNED else -(2**31), 2**31 - 1)
+    return item.astype(np.int32)

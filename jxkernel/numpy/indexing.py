@@ -13,6 +13,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.trace import evaluating
+from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.index_parsing import Spec, parse
 from jxkernel.numpy.promotion import cast, dtype_of, scalar_of
@@ -26,7 +27,7 @@ from jxkernel.ops.select import select
 from jxkernel.ops.shape import expand_dims, rev, squeeze
 from jxkernel.ops.slicing import slice as sliced
 
-__all__ = ["Addresses", "addresses", "getitem", "new_axes", "read"]
+__all__ = ["Addresses", "addresses", "getitem", "new_axes", "read", "within", "wrapped"]
 
 _INT32 = np.dtype(np.int32)
 
@@ -292,8 +293,8 @@ class _Addressing:
 
     def position(self, leaf: Any, owner: Any) -> None:
         """Add one position, or an array of them."""
-        wrapped = _wrapped(leaf, self.shape[self.axis])
-        self.components.append(_Component(self.axis, wrapped, owner))
+        positions = wrapped(leaf, self.shape[self.axis])
+        self.components.append(_Component(self.axis, positions, owner))
         self.collapse()
 
     def collapse(self) -> None:
@@ -326,7 +327,7 @@ def addresses(shape: tuple[int, ...], leaves: Sequence[Any], spec: Spec) -> Addr
             if place == block:
                 adding.order.append(("block", 0))
             adding.position(next(data), "block")
-        else:
+        elif kind != "gap":
             adding.position(np.int32(entry[1]) if kind == "fixed" else next(data), None)
     return _assembled(adding)
 
@@ -393,7 +394,7 @@ def _wrapped_known(positions: Any, size: int, dtype: Any) -> Any:
     return np.asarray(np.where(positions < 0, positions + size, positions), dtype)
 
 
-def _wrapped(positions: Any, size: int) -> Any:
+def wrapped(positions: Any, size: int) -> Any:
     """Return positions in an index dtype, negative ones counted from the end."""
     dtype = dtype_of(positions)
     if isinstance(positions, (np.ndarray, np.generic, int)):
@@ -404,6 +405,18 @@ def _wrapped(positions: Any, size: int) -> Any:
         return cast(positions, _INT32)
     positions = cast(positions, _index_dtype(dtype))
     return select(lt(positions, 0), add(positions, size), positions)
+
+
+def within(positions: Any, size: int, mode: str) -> Any:
+    """Return positions moved into an axis: to the nearest (``"clip"``) or around (``"wrap"``).
+
+    They are in a dtype that can hold all positions of the axis.
+    """
+    dtype = dtype_of(positions)
+    if dtypes.itemsize_bits(dtype) < 32:
+        positions = cast(positions, _INT32)
+    positions = asarray(positions)
+    return positions % size if mode == "wrap" else positions.clip(0, size - 1)
 
 
 def _index_dtype(dtype: Any) -> Any:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.core.trace import is_unknown
 from jxkernel.numpy.creation import asarray, canonical_shape, placed, user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
@@ -54,11 +55,21 @@ __all__ = [
 _INT32 = np.dtype(np.int32)
 
 
+def _offset(name: str, argument: str, value: Any) -> Any:
+    """Return which diagonal is meant: a whole number, or a traced one."""
+    if not is_unknown(value):
+        return whole_number(name, argument, value)
+    aval = argument_aval(name, value)
+    if aval.shape or aval.dtype not in dtypes.INTEGRAL:
+        raise TypeError(f"{name} got {argument} of type {aval.short()}: it is a whole number")
+    return cast(value, _INT32)
+
+
 @fused(static=("rows", "columns", "offset", "dtype"))
 def _diagonal_of_ones(rows: int, columns: int, offset: int, dtype: Any) -> Any:
     row = broadcasted_iota(np.int32, (rows, columns), 0)
     column = broadcasted_iota(np.int32, (rows, columns), 1)
-    return cast(eq(ops.add(row, np.int32(offset)), column), dtype)
+    return cast(eq(ops.add(row, cast(offset, _INT32)), column), dtype)
 
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: Any = None) -> Any:
@@ -67,7 +78,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: 
     Args:
       N: the number of rows.
       M: the number of columns; ``N`` where not given.
-      k: which diagonal: positive ones lie above the main one.
+      k: which diagonal: positive ones lie above the main one; it may be traced.
       dtype: the default float dtype where not given.
       device: a device or a sharding to commit the result to.
 
@@ -77,9 +88,9 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: 
     """
     found = dtypes.default_float_dtype() if dtype is None else user_dtype(dtype, "eye")
     rows, columns = canonical_shape((N, N if M is None else M), "eye", "N")
-    return placed(
-        "eye", _diagonal_of_ones(rows, columns, whole_number("eye", "k", k), found), device
-    )
+    offset = _offset("eye", "k", k)
+    make = _diagonal_of_ones.__wrapped__ if is_unknown(offset) else _diagonal_of_ones
+    return placed("eye", make(rows, columns, offset, found), device)
 
 
 def identity(n: int, dtype: Any = None) -> Any:
@@ -104,7 +115,7 @@ def _distance(rows: int, columns: int) -> Any:
 
 @fused(static=("rows", "columns", "k", "dtype"), name="tri")
 def _tri(rows: int, columns: int, k: int, dtype: Any) -> Any:
-    return cast(ge(np.int32(k), _distance(rows, columns)), dtype)
+    return cast(ge(cast(k, _INT32), _distance(rows, columns)), dtype)
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
@@ -113,7 +124,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     Args:
       N: the number of rows.
       M: the number of columns; ``N`` where not given.
-      k: which diagonal: positive ones lie above the main one.
+      k: which diagonal: positive ones lie above the main one; it may be traced.
       dtype: the default float dtype where not given.
 
     >>> jnp.tri(2, 3, dtype=int)
@@ -122,7 +133,8 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     """
     rows, columns = canonical_shape((N, N if M is None else M), "tri", "N")
     found = user_dtype(dtype, "tri") or dtypes.default_float_dtype()
-    return _tri(rows, columns, whole_number("tri", "k", k), found)
+    k = _offset("tri", "k", k)
+    return (_tri.__wrapped__ if is_unknown(k) else _tri)(rows, columns, k, found)
 
 
 @fused(static=("k", "lower"), name="tril")
@@ -266,7 +278,7 @@ def trace(
 
     Args:
       a: an array of rank 2 or more.
-      offset: which diagonal: positive ones lie above the main one.
+      offset: which diagonal: positive ones lie above the main one; it may be traced.
       axis1: the axis of the rows.
       axis2: the axis of the columns.
       dtype: the dtype to sum in; see ``sum``.  The sum of booleans is whether any is true.
@@ -279,7 +291,8 @@ def trace(
         refuse_out("trace", out)
     if dtype is not None:
         dtype = user_dtype(dtype, "trace", a)
-    return _trace(a, whole_number("trace", "offset", offset), axis1, axis2, dtype)
+    offset = _offset("trace", "offset", offset)
+    return (_trace.__wrapped__ if is_unknown(offset) else _trace)(a, offset, axis1, axis2, dtype)
 
 
 @fused(static=("offset", "axis1", "axis2", "dtype"), name="trace")
@@ -287,10 +300,22 @@ def _trace(a: Any, offset: int, axis1: int, axis2: int, dtype: Any) -> Any:
     rank = argument_aval("trace", a).ndim
     if rank < 2:
         raise ValueError(f"trace needs an array of rank 2 or more, got shape {np.shape(a)}")
-    elements = diagonal(a, offset, *canonical_axes("trace", (axis1, axis2), rank))
+    axes = canonical_axes("trace", (axis1, axis2), rank)
+    if is_unknown(offset):
+        elements = _on_diagonal(moveaxis(a, axes, (-2, -1)), offset)
+    else:
+        elements = diagonal(a, offset, *axes)
     if dtype in dtypes.BOOLEAN:
         return any_of(elements, -1)
     return total(elements if dtype is None else cast(elements, dtype), -1, dtype)
+
+
+def _on_diagonal(a: Any, offset: Any) -> Any:
+    """Return matrices as vectors, with 0 for what does not lie on a traced diagonal."""
+    shape = np.shape(a)
+    chosen = broadcast_to_shape(eq(_distance(*shape[-2:]), offset), shape)
+    kept = select(chosen, a, scalar_of(dtype_of(a), 0))
+    return reshape(kept, (*shape[:-2], shape[-2] * shape[-1]))
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:

@@ -21,6 +21,7 @@ from jxkernel.numpy.promotion import (
 )
 from jxkernel.numpy.reductions import Axis, finished, masked, reduced_axes
 from jxkernel.ops import arithmetic as ops
+from jxkernel.ops.arguments import is_array
 from jxkernel.ops.broadcast import reduce_sum
 from jxkernel.ops.compare import gt
 from jxkernel.ops.complex import imag as imaginary_part
@@ -168,7 +169,9 @@ def spread_function(
             dtype = user_dtype(dtype, name)
             if dtype not in dtypes.INEXACT:
                 raise ValueError(f"{name} is computed in a floating dtype, got dtype={dtype.name}")
-        return spread(a, where, center, static_axes(name, axis), dtype, ddof, keepdims)
+        # A number that is data, and may be traced, is no parameter of a program.
+        computed = spread.__wrapped__ if is_array(ddof) else spread
+        return computed(a, where, center, static_axes(name, axis), dtype, ddof, keepdims)
 
     return run
 
@@ -202,9 +205,9 @@ def _positive_or_nan(count: Any, ddof: float) -> Any:
 
 def _divided(total: Any, count: Any, ddof: float) -> Any:
     """Return a sum divided by a count less ``ddof``; NaN where that is not positive."""
-    if isinstance(count, np.generic):
+    if isinstance(count, np.generic) and not is_array(ddof):
         return ops.div(total, _positive_or_nan(count, ddof))
-    degrees = ops.sub(count, ddof)
+    degrees = ops.sub(count, cast(ddof, dtype_of(count)))
     positive = gt(degrees, 0)
     return select(positive, ops.div(total, select(positive, degrees, 1)), np.nan)
 
@@ -231,7 +234,8 @@ def var(
       axis: the axes; all where not given.
       dtype: the dtype to compute in; otherwise that of ``a``, made floating.
       out: must be None.
-      ddof: what to subtract from the number of elements before dividing by it.
+      ddof: what to subtract from the number of elements before dividing by it; it may be
+        traced.
       keepdims: whether the axes stay, with size 1.
       where: booleans that broadcast to ``a``; the elements that count.
       mean: the mean, where it is known, with its axes kept.

@@ -9,6 +9,7 @@ from jxkernel.core.trace import is_unknown
 from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.cumulation import cumsum
+from jxkernel.numpy.indexing import within
 from jxkernel.numpy.promotion import argument_aval, cast
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import ravel, reshape
@@ -64,8 +65,8 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
       a: an array.
       ind: integers, the places.
       v: the values, repeated as often as needed.
-      mode: what to do with places out of bounds: ``"clip"`` takes the nearest, ``"wrap"`` counts
-        on from the start, None leaves them out.
+      mode: what to do with places out of bounds: ``"clip"`` (None) takes the nearest, ``"wrap"``
+        counts on from the start.
       inplace: must be False: arrays do not change.
 
     Raises:
@@ -89,10 +90,7 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
         return a
     if not values.size:
         raise ValueError("put got no values to put: v has size 0")
-    if mode == "clip":
-        places = places.clip(0, a.size - 1)
-    elif mode == "wrap":
-        places = places % a.size
+    places = within(places, a.size, mode or "clip")
     values = values[np.arange(places.size) % values.size].astype(a.dtype)
     return reshape(IndexUpdater(ravel(a))[places].set(values, mode="drop"), a.shape)
 

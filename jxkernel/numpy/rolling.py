@@ -31,7 +31,7 @@ def _moved_around(a: Any, shift: Any, axis: Any) -> Any:
         size = a.shape[place]
         if size:
             twice = joined([a, a], place)
-            start = (-cast(asarray(by), dtypes.default_int_dtype())) % size
+            start = -(cast(asarray(by), dtypes.default_int_dtype()) % size) % size
             a = dynamic_slice_in_dim(twice, start, size, place)
     return a
 

@@ -12,6 +12,7 @@ from jxkernel import dtypes
 from jxkernel.core.trace import is_unknown
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.indexing import within
 from jxkernel.numpy.logic import isnan, isneginf, isposinf, truth
 from jxkernel.numpy.mathematics import imag, real
 from jxkernel.numpy.promotion import (
@@ -160,8 +161,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
 
 @fused(static=("mode",), name="choose")
 def _chosen(a: Any, choices: Sequence[Any], mode: str) -> Any:
-    count = len(choices)
-    a = a % count if mode == "wrap" else a.clip(0, count - 1)
+    a = within(a, len(choices), mode)
     parts = [cast(part, dtype_of(part)) for part in promote_dtypes("choose", *choices)]
     shape = broadcast_shapes(np.shape(a), *map(np.shape, parts))
     which = broadcast_to_shape(cast(a, np.dtype(np.int32)), shape)

@@ -55,17 +55,28 @@ def _check_known(name: str, size: int | None, *arrays: Any) -> None:
 # ---------------------------------------------------------------- unique
 
 
+def _with_one_nan(x: Any) -> Any:
+    """Return complex numbers with all that are NaN alike, so that sorted they are neighbours."""
+    return where(isnan(x), np.nan, x) if x.dtype in dtypes.COMPLEX else x
+
+
 @fused(static=("equal_nan",), name="unique")
 def _grouped(rows: Any, equal_nan: bool) -> tuple[Any, Any, Any]:
     """Return the order that sorts rows, where a new one begins, and each row's group."""
-    order = argsort(rows[:, 0]) if rows.shape[1] == 1 else lexsort(rows.T[::-1])
+    length, width = rows.shape
+    if not width:
+        order = arange(length)
+    elif width == 1:
+        order = argsort(rows[:, 0])
+    else:
+        order = lexsort(rows.T[::-1])
     ordered = rows[order]
     differs = ordered[1:] != ordered[:-1]
     if equal_nan:
         differs = differs & ~(isnan(ordered[1:]) & isnan(ordered[:-1]))
-    begins = concatenate([full(min(1, rows.shape[0]), True), differs.any(1)])
+    begins = concatenate([full(min(1, length), True), differs.any(1)])
     groups = cumsum(begins) - 1
-    inverse = IndexUpdater(zeros(rows.shape[0], groups.dtype))[order].set(groups)
+    inverse = IndexUpdater(zeros(length, groups.dtype))[order].set(groups)
     return order, begins, inverse
 
 
@@ -109,7 +120,7 @@ def unique(
     """
     argument_aval("unique", ar)
     _check_known("unique", size, ar)
-    ar = asarray(ar)
+    ar = _with_one_nan(asarray(ar))
     shape = ar.shape
     if axis is None:
         parts = reshape(ar, (ar.size, 1))
@@ -119,13 +130,21 @@ def unique(
         moved = moveaxis(ar, axis, 0)
         axis_shape = moved.shape[1:]
         parts = reshape(moved, (moved.shape[0], int(np.prod(axis_shape))))
+    if size is not None:
+        size = whole_number("unique", "size", size)
+        if size and not parts.shape[0] and fill_value is None:
+            raise ValueError("unique of no elements has no least one to fill with: fill_value=...")
     order, begins, inverse = _grouped(parts, equal_nan)
     # One more than is wanted, so that the last of a known size has an end as well.
-    bounds = _bounds(begins, None if size is None else whole_number("unique", "size", size) + 1)
+    bounds = _bounds(begins, None if size is None else size + 1)
     starts = bounds[:-1]
     count = begins.sum()
-    first = take(order, starts, 0, mode="fill", fill_value=0)
-    values = take(parts, first, 0, mode="clip") if parts.shape[0] else parts[:0]
+    if parts.shape[0]:
+        first = take(order, starts, 0, mode="fill", fill_value=0)
+        values = take(parts, first, 0, mode="clip")
+    else:
+        first = zeros(starts.shape, order.dtype)
+        values = zeros((first.size, *parts.shape[1:]), parts.dtype)
     values = cast(values, ar.dtype, ar.aval.weak_type and ar.dtype not in dtypes.COMPLEX)
     if size is not None:
         values = _filled_past(values, count, fill_value)
@@ -357,7 +376,7 @@ def setdiff1d(
 @fused
 def _distinct(x: Any) -> tuple[Any, Any]:
     """Return sorted values, and which differ from the one before; all NaN are one."""
-    ordered = sort(x)
+    ordered = sort(_with_one_nan(x))
     differs = (ordered[1:] != ordered[:-1]) & ~(isnan(ordered[1:]) & isnan(ordered[:-1]))
     return ordered, concatenate([full(min(1, ordered.size), True), differs])
 
@@ -375,7 +394,8 @@ def setxor1d(
     Args:
       ar1: an array.
       ar2: an array.
-      assume_unique: accepted; it changes nothing.
+      assume_unique: whether neither has an element twice; then what occurs once in both together
+        is returned.
       size: how many to return, needed while traced.
       fill_value: what follows the last one; the least of them where not given, 0 if there is none.
 
@@ -386,8 +406,16 @@ def setxor1d(
     """
     _check_known("setxor1d", size, ar1, ar2)
     first, second = _flat_pair("setxor1d", ar1, ar2)
-    ordered, mask = _exclusive(first, second)
+    ordered, mask = (_alone if assume_unique else _exclusive)(first, second)
     return _selected(ordered, mask, size, fill_value, least=True)
+
+
+@fused
+def _alone(first: Any, second: Any) -> tuple[Any, Any]:
+    """Return all values sorted, and which differ from both neighbours."""
+    values = sort(concatenate([first, second]))
+    differs, end = values[1:] != values[:-1], full(min(1, values.size), True)
+    return values, concatenate([end, differs]) & concatenate([differs, end])
 
 
 @fused

@@ -311,14 +311,19 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     Args:
       a: an array.
       axis: the axis to move.
-      start: the axis it shall stand before; the rank, for the end.
+      start: the axis it shall stand before, negative ones counted from the end; the rank, for
+        the end.
+
+    Raises:
+      numpy.exceptions.AxisError: there is no such axis.
 
     >>> jnp.rollaxis(jnp.ones((2, 3, 4)), 2).shape
     (4, 2, 3)
     """
     rank = argument_aval("rollaxis", a).ndim
     source = canonical_axis("rollaxis", axis, rank)
-    place = canonical_axis("rollaxis", start, rank + 1)
+    end = whole_number("rollaxis", "start", start) == rank
+    place = rank if end else canonical_axis("rollaxis", start, rank, "start")
     return moveaxis(a, source, place - (place > source))
 
 

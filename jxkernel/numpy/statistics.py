@@ -28,7 +28,7 @@ from jxkernel.numpy.promotion import (
 )
 from jxkernel.numpy.reductions import reduced_axes
 from jxkernel.numpy.selection import where
-from jxkernel.numpy.shapes import broadcast_to, expand_dims, reshape
+from jxkernel.numpy.shapes import broadcast_to, expand_dims, reshape, transpose
 from jxkernel.numpy.sorting import searchsorted
 
 __all__ = [
@@ -82,6 +82,9 @@ def average(
                 f"average got weights of shape {own} for an array of shape {shape}: the shapes are "
                 "equal, or the weights have that of the axes averaged over"
             )
+        # Their axes stand in the order of ``axis``.
+        order = sorted(range(len(axes)), key=axes.__getitem__)
+        weights = transpose(weights, order)
         weights = expand_dims(weights, tuple(i for i in range(len(shape)) if i not in axes))
     result, total = _weighted(a, weights, axes, keepdims)
     return (result, broadcast_to(total, result.shape)) if returned else result
@@ -131,7 +134,7 @@ def _covariance(
         if aweights is None:
             freedom = count - ddof
         weighted = (x - center[:, None]) * weights
-    return dot(x - center[:, None], conj(weighted).T) / freedom
+    return dot(x - center[:, None], conj(weighted).T) / (freedom if x.shape[1] else np.nan)
 
 
 def _variables(x: Any, rowvar: bool) -> Any:

@@ -4,7 +4,7 @@ Operands are contracted in pairs, each by one ``dot_general``, in an order that 
 between small: the cheapest pair first, or the best order of all where there are few operands.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from math import prod
 from typing import Any
@@ -22,8 +22,10 @@ from jxkernel.numpy.promotion import (
     check_arguments,
     promote_dtypes,
     refuse_out,
+    result_dtype,
 )
 from jxkernel.ops.arguments import sequence
+from jxkernel.ops.contract import dot_general
 from jxkernel.ops.moving import transpose
 from jxkernel.ops.placing import asked_sharding, with_out_sharding
 from jxkernel.ops.shape import squeeze
@@ -157,13 +159,17 @@ def _without_ones(x: Any, labels: Labels, sizes: dict[Any, int]) -> tuple[Any, L
     return squeeze(x, ones), tuple(n for i, n in enumerate(labels) if i not in ones)
 
 
-@fused(static=("subscripts", "optimize", "precision", "preferred_element_type"), name="einsum")
+@fused(
+    static=("subscripts", "optimize", "precision", "preferred_element_type", "multiply"),
+    name="einsum",
+)
 def _einsum(
     operands: Sequence[Any],
     subscripts: str,
     optimize: Any,
     precision: Any,
     preferred_element_type: Any,
+    multiply: Callable[..., Any] = dot_general,
 ) -> Any:
     arrays = promote_dtypes("einsum", *operands)
     if len(arrays) == 1 and preferred_element_type is not None:
@@ -175,7 +181,8 @@ def _einsum(
     for step in _path(optimize, [term for _, term in pairs], output, sizes):
         chosen = [pairs[i] for i in step]
         pairs = [pair for i, pair in enumerate(pairs) if i not in step]
-        pairs.append(_contracted(chosen, pairs, output, precision, preferred_element_type))
+        how = (precision, preferred_element_type, multiply)
+        pairs.append(_contracted(chosen, pairs, output, how))
     (result, term) = pairs[0]
     return _arranged(result, term, output)
 
@@ -184,15 +191,14 @@ def _contracted(
     chosen: list[tuple[Any, Labels]],
     rest: list[tuple[Any, Labels]],
     output: Labels,
-    precision: Any,
-    preferred_element_type: Any,
+    how: tuple[Any, ...],
 ) -> tuple[Any, Labels]:
     """Contract some operands, two at a time, to what the rest still needs."""
     (x, first), *others = chosen
     for place, (y, second) in enumerate(others):
         later = [term for _, term in (*others[place + 1 :], *rest)]
         made = _kept(first, second, later, output) if later else output
-        x = paired(x, first, y, second, made, precision, preferred_element_type)
+        x = paired(x, first, y, second, made, *how)
         first = made
     return x, first
 
@@ -221,6 +227,7 @@ def einsum(
     precision: Any = None,
     preferred_element_type: Any = None,
     out_sharding: Any = None,
+    _dot_general: Callable[..., Any] = dot_general,
 ) -> Any:
     """Return a sum of products of arrays over axes that share labels.
 
@@ -234,6 +241,8 @@ def einsum(
       precision: how precisely to multiply; see ``lax.Precision``.
       preferred_element_type: the dtype to sum in and return.
       out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
+      _dot_general: what contracts two operands, with the arguments of ``lax.dot_general``; it is
+        told the dtype of the result.
 
     Raises:
       ValueError: the subscripts do not fit the operands, or sizes differ.
@@ -252,6 +261,10 @@ def einsum(
         optimize = tuple(step if isinstance(step, str) else tuple(step) for step in optimize)
     preferred = user_dtype(preferred_element_type, "einsum")
     how = (text, optimize, precision, preferred)
+    if _dot_general is not dot_general:
+        preferred = preferred or result_dtype("einsum", arrays)[0]
+        how = (text, optimize, precision, preferred, _dot_general)
+        return _einsum.__wrapped__(arrays, *how)
     if out_sharding is not None:
         sharding = asked_sharding("einsum", out_sharding, arrays)
         return with_out_sharding(_einsum_of, arrays, sharding, *how)

@@ -16,7 +16,7 @@ from jxkernel.core.trace import Tracer, is_unknown
 from jxkernel.errors import ConcretizationTypeError, ShapeError
 from jxkernel.numpy.creation import asarray, zeros
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.indexing import getitem, static_fill
+from jxkernel.numpy.indexing import getitem, static_fill, within, wrapped
 from jxkernel.numpy.joining import stack
 from jxkernel.numpy.logic import truth
 from jxkernel.numpy.promotion import (
@@ -36,7 +36,6 @@ from jxkernel.numpy.updating import IndexUpdater
 from jxkernel.ops import arithmetic as ops
 from jxkernel.ops.arguments import canonical_axis, whole_number
 from jxkernel.ops.broadcast import broadcast_in_dim
-from jxkernel.ops.compare import lt
 from jxkernel.ops.identity import stop_gradient
 from jxkernel.ops.indexing import GatherDimensionNumbers, gather
 from jxkernel.ops.placing import with_out_sharding
@@ -133,9 +132,7 @@ def _taken(
     a = asarray(a)
     axis = canonical_axis("take", axis, a.ndim)
     if mode in ("wrap", "clip"):
-        size = a.shape[axis]
-        indices = asarray(indices)
-        indices = indices % size if mode == "wrap" else indices.clip(0, size - 1)
+        indices = within(indices, a.shape[axis], mode)
         mode = "promise_in_bounds"
     place = (*[slice(None)] * axis, indices)
     return getitem(a, place, mode or "fill", fill_value, indices_are_sorted, unique_indices)
@@ -151,8 +148,8 @@ def _along(arr: Any, indices: Any, fill_value: Any, axis: int, mode: str, wrap: 
     )
     arr = broadcast_to_shape(arr, (*rest[:axis], size, *rest[axis:]))
     indices = broadcast_to_shape(indices, (*rest[:axis], count, *rest[axis:]))
-    if wrap and dtype_of(indices) not in dtypes.UNSIGNED:
-        indices = select(lt(indices, 0), ops.add(indices, size), indices)
+    if wrap:
+        indices = wrapped(indices, size)
     if not size and 0 not in np.shape(indices):
         raise IndexError(f"take_along_axis has no positions along axis {axis}, which is of size 0")
     if 0 in np.shape(indices):

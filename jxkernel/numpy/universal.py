@@ -60,11 +60,7 @@ class _Universal(type):
 class ufunc(metaclass=_Universal):
     """An elementwise function with NumPy's five methods, as ``frompyfunc`` makes it.
 
-    Attributes:
-      nin: how many arguments it takes.
-      nout: how many results it gives.
-      nargs: the same as ``nin``.
-      identity: the number that changes nothing, or None.
+    Two of the same function and numbers are equal.
     """
 
     def __init__(
@@ -85,14 +81,44 @@ class ufunc(metaclass=_Universal):
     ) -> None:
         if not callable(func):
             raise TypeError(f"ufunc needs a callable, got {func!r:.100}")
-        self.nin, self.nout = index(nin), index(nout)
-        self.nargs = self.nin if nargs is None else index(nargs)
-        self.identity = identity
+        self._nin, self._nout = index(nin), index(nout)
+        self._nargs = self._nin if nargs is None else index(nargs)
+        self._identity = identity
         self.__name__ = name or getattr(func, "__name__", "ufunc")
         self.__doc__ = func.__doc__
         self.__wrapped__ = func
         self._call = call or vectorize(func)
         self._methods = {"reduce": reduce, "accumulate": accumulate, "at": at, "reduceat": reduceat}
+
+    @property
+    def nin(self) -> int:
+        """How many arguments the function takes."""
+        return self._nin
+
+    @property
+    def nout(self) -> int:
+        """How many results it gives."""
+        return self._nout
+
+    @property
+    def nargs(self) -> int:
+        """The same as ``nin``."""
+        return self._nargs
+
+    @property
+    def identity(self) -> Any:
+        """The number that changes nothing, or None."""
+        return self._identity
+
+    def _key(self) -> tuple[Any, ...]:
+        return (self.__wrapped__, self.nin, self.nout, self.nargs, self.identity, self.__name__)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the other is a ufunc of the same function and numbers."""
+        return self._key() == other._key() if type(other) is ufunc else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key())
 
     @filtered
     def __call__(self, *args: Any) -> Any:
@@ -297,6 +323,8 @@ class ufunc(metaclass=_Universal):
             )
         place = canonical_axis(name, axis, np.ndim(a))
         lines = moveaxis(self._converted("reduceat", asarray(a), dtype), place, 0)
+        if not starts.shape[0]:
+            return moveaxis(lines[:0], 0, place)
         stops = concatenate([starts[1:], asarray([lines.shape[0]], starts.dtype)])
 
         def segment(start: Any, stop: Any) -> Any:

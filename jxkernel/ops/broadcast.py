@@ -364,18 +364,26 @@ def add_tangents(x: Any, y: Any) -> Any:
 def broadcast_like(arr: Any, like_arr: Any) -> Any:
     """Return a scalar repeated over the shape of ``like_arr``; an array of that shape as it is.
 
+    Axes of size 1 are repeated too, where the ranks agree.
+
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.broadcast_like(2.5, jnp.zeros(3)).tolist()
     [2.5, 2.5, 2.5]
     """
     shape = shape_of(like_arr)
-    return arr if shape_of(arr) == shape else broadcast_in_dim(arr, shape, ())
+    own = shape_of(arr)
+    if own == shape:
+        return arr
+    return broadcast_in_dim(arr, shape, tuple(range(len(own))) if len(own) == len(shape) else ())
 
 
 def sum_to_shape(ct: Any, shape: tuple[int, ...]) -> Any:
-    """Return a cotangent summed to a scalar where the operand was one."""
+    """Return a cotangent summed to a scalar where the operand was one, or along axes of size 1."""
     current = shape_of(ct)
     if current == shape:
         return ct
-    assert not shape, "elementwise operands are scalars or of equal shape"
-    return reduce_sum(ct, axes=tuple(range(len(current))))
+    if not shape:
+        return reduce_sum(ct, axes=tuple(range(len(current))))
+    kept = tuple([i for i, size in enumerate(shape) if size == current[i]])
+    repeated = tuple([i for i in range(len(shape)) if i not in kept])
+    return broadcast_in_dim(reduce_sum(ct, axes=repeated), shape, kept)

@@ -133,7 +133,7 @@ def _different_words(name: str, x: WordArray, y: WordArray) -> Any:
     """
     if x.dtype != y.dtype:
         raise KeyTypeError(name, f"{x.aval.short()}, {y.aval.short()}")
-    shape = joint_shape(name, (x.aval, y.aval))
+    shape = joint_shape(name, (x.shape, y.shape))
     differ = ne(*[broadcast_in_dim(each, shape, tuple(range(each.ndim))).words for each in (x, y)])
     return reduce_sum(select_n(differ, np.int32(0), np.int32(1)), axes=(len(shape),))
 

@@ -101,8 +101,14 @@ def spec_text(entries: Entries) -> str:
 
 
 def elementwise(out: ShapedArray, *avals: ShapedArray, **params: Any) -> Entries:
-    """Operands of the result's rank agree; scalars stand beside any."""
-    full = [aval.entries for aval in avals if aval.ndim == out.ndim]
+    """Operands of the result's rank agree; scalars and repeated axes stand beside any."""
+    full = [
+        aval.entries
+        if aval.shape == out.shape
+        else broadcasting(out, aval, broadcast_dimensions=range(aval.ndim))
+        for aval in avals
+        if aval.ndim == out.ndim
+    ]
     return joined(full) if full else (None,) * out.ndim
 
 

@@ -380,7 +380,7 @@ def _pow_abstract_eval(x: ShapedArray, y: ShapedArray) -> ShapedArray:
             f"pow needs an exponent of dtype {x.dtype.name} or of an integer dtype, got "
             f"{y.dtype.name}: convert with y.astype(...)"
         )
-    shape = joint_shape("pow", (x, y))
+    shape = joint_shape("pow", (x.shape, y.shape))
     return ShapedArray(shape, x.dtype, x.weak_type and y.weak_type)
 
 

@@ -2,7 +2,7 @@
 
 ``unary`` and ``nary`` make elementwise primitives from a StableHLO name, the dtypes they take,
 a NumPy reference and one derivative rule per operand.  Elementwise operands agree in dtype and
-in shape, save that a scalar (rank 0) may stand beside any shape.
+in shape, save that axes of size 1 are repeated and a scalar (rank 0) may stand beside any shape.
 
 A derivative rule is a function of the tangent, the operands and the result that is linear in
 the tangent: for ``sin`` it is ``lambda t, x, y: mul(t, cos(x))``.
@@ -210,7 +210,8 @@ def _abstract_eval_rule(
                 )
         dtype = result_dtype(first.dtype) if result_dtype else first.dtype
         weak = all(aval.weak_type for aval in avals)
-        return ShapedArray(joint_shape(name, avals), dtype, weak and dtype != np.bool_)
+        shape = joint_shape(name, [aval.shape for aval in avals])
+        return ShapedArray(shape, dtype, weak and dtype != np.bool_)
 
     return abstract_eval
 
@@ -223,19 +224,34 @@ def _dtype_message(
     return f"{name} does not accept dtype {aval.dtype.name}{which}: it takes {wanted} dtypes"
 
 
-def joint_shape(name: str, avals: Sequence[ShapedArray]) -> tuple[int, ...]:
-    """Return the one shape of the operands that are not scalars."""
+def joint_shape(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the one shape of the operands that are not scalars, axes of size 1 repeated.
+
+    Raises:
+      ShapeMismatchError: their ranks differ, or sizes of which none is 1.
+    """
     shape: tuple[int, ...] = ()
-    for aval in avals:
-        if aval.shape and aval.shape != shape:
-            if shape:
+    for own in shapes:
+        if own and own != shape:
+            if shape and not _alike(own, shape):
                 raise ShapeMismatchError(
                     name,
-                    [a.shape for a in avals],
-                    "operands have equal shapes, or are scalars; jxkernel.numpy broadcasts",
+                    shapes,
+                    "operands have equal shapes, save for axes of size 1, or are scalars; "
+                    "jxkernel.numpy broadcasts",
                 )
-            shape = aval.shape
+            shape = tuple(map(_wider, shape, own)) if shape else own
     return shape
+
+
+def _alike(left: tuple[int, ...], right: tuple[int, ...]) -> bool:
+    return len(left) == len(right) and all(
+        a == b or a == 1 or b == 1 for a, b in zip(left, right, strict=True)
+    )
+
+
+def _wider(size: int, other: int) -> int:
+    return other if size == 1 else size
 
 
 def _lower_rule(operation: str) -> Callable[..., Any]:
@@ -247,13 +263,15 @@ def _lower_rule(operation: str) -> Callable[..., Any]:
 
 
 def broadcast_values(context: Any, values: Sequence[Any]) -> Sequence[Any]:
-    """Return the operands with scalars broadcast to the result's shape."""
+    """Return the operands with scalars, and axes of size 1, broadcast to the result's shape."""
     shape = context.avals_out[0].shape
     avals = context.avals_in
     if all(aval.shape == shape for aval in avals):
         return values
     return [
-        value if aval.shape == shape else context.broadcast(value, (), shape, aval.dtype)
+        value
+        if aval.shape == shape
+        else context.broadcast(value, tuple(range(aval.ndim)), shape, aval.dtype)
         for value, aval in zip(values, avals, strict=True)
     ]
 
@@ -347,7 +365,7 @@ def elementwise_batch(primitive: Primitive) -> Callable[..., Any]:
     def batch(
         axis: Axis, args: Sequence[Any], dims: Sequence[int | None], **params: Any
     ) -> tuple[Any, int]:
-        shape = _example_shape(args, dims)
+        shape = joint_shape(primitive.name, list(map(_example_shape, args, dims)))
         common = {dim for dim in dims if dim is not None}
         if len(common) == 1 and all(
             rank_of(arg) == (0 if dim is None else len(shape) + 1)
@@ -360,15 +378,10 @@ def elementwise_batch(primitive: Primitive) -> Callable[..., Any]:
     return batch
 
 
-def _example_shape(args: Sequence[Any], dims: Sequence[int | None]) -> tuple[int, ...]:
-    """Return the joint shape of the operands without the batch axis."""
-    shape: tuple[int, ...] = ()
-    for arg, dim in zip(args, dims, strict=True):
-        own = shape_of(arg)
-        if dim is not None:
-            own = own[:dim] + own[dim + 1 :]
-        shape = own or shape
-    return shape
+def _example_shape(arg: Any, dim: int | None) -> tuple[int, ...]:
+    """Return the shape of an operand without the batch axis."""
+    own = shape_of(arg)
+    return own if dim is None else own[:dim] + own[dim + 1 :]
 
 
 def _align(arg: Any, dim: int | None, shape: tuple[int, ...], size: int) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.zeros import Zero, is_linear, zero_scalar
+from jxkernel.errors import ShapeMismatchError
 from jxkernel.ops import divisions
 from jxkernel.ops.broadcast import broadcast_like, sum_to_shape
 from jxkernel.ops.families import (
@@ -69,7 +70,10 @@ def _select_n_abstract_eval(which: ShapedArray, *cases: ShapedArray) -> ShapedAr
     if which.dtype == np.bool_ and count > 2:
         raise TypeError(f"select_n got booleans to choose among {count} cases: use int32")
     dtype = same_dtype("select_n", cases)
-    shape = joint_shape("select_n", (which, *cases))
+    shapes = [which.shape, *(case.shape for case in cases)]
+    shape = joint_shape("select_n", shapes)
+    if any(own not in ((), shape) for own in shapes):
+        raise ShapeMismatchError("select_n", shapes, "operands have equal shapes, or are scalars")
     return ShapedArray(shape, dtype, joint_weak_type(cases))
 
 

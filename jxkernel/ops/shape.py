@@ -260,6 +260,8 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     """Return the shape that shapes broadcast to: aligned at the end, sizes equal or 1.
 
     Raises:
+      TypeError: a shape is no sequence of whole numbers.
+      ShapeError: a size is negative.
       ValueError: two sizes of one axis differ and neither is 1.
 
     >>> from jxkernel import lax
@@ -270,13 +272,16 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
         ...
     ValueError: ...
     """
-    rank = max((len(shape) for shape in shapes), default=0)
-    aligned = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
+    given = [whole_numbers("broadcast_shapes", "shapes", shape) for shape in shapes]
+    if any(size < 0 for shape in given for size in shape):
+        raise ShapeError(f"broadcast_shapes got shapes {given}: sizes are not negative")
+    rank = max(map(len, given), default=0)
+    aligned = [(1,) * (rank - len(shape)) + shape for shape in given]
     result: list[int] = []
     for sizes in zip(*aligned, strict=True):
         wide = {size for size in sizes if size != 1}
         if len(wide) > 1:
-            listed = ", ".join(str(tuple(shape)) for shape in shapes)
+            listed = ", ".join(map(str, given))
             raise ValueError(f"Incompatible shapes for broadcasting: {listed}")
         result.append(wide.pop() if wide else 1)
     return tuple(result)

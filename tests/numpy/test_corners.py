@@ -67,3 +67,87 @@ def test_numbers_known_while_tracing_choose_by_default() -> None:
     assert jx.jit(lambda c: jnp.choose(np.array([0, 1, 0]), c))(choices).tolist() == [0, 4, 2]
     with pytest.raises(ValueError, match="out of range for 2 choices"):
         jx.jit(lambda c: jnp.choose(np.array([0, 2, 0]), c))(choices)
+
+
+@pytest.mark.parametrize("start", range(-4, 5))
+def test_axes_are_rolled_to_places_counted_from_either_end(start: int) -> None:
+    x = np.zeros((1, 2, 3, 4))
+    for axis in range(-4, 4):
+        assert jnp.rollaxis(x, axis, start).shape == np.rollaxis(x, axis, start).shape
+    with pytest.raises(np.exceptions.AxisError, match="rollaxis got start 5"):
+        jnp.rollaxis(x, 0, 5)
+
+
+@pytest.mark.parametrize(
+    ("function", "value"),
+    [
+        (lambda k: jnp.eye(3, 4, k), 1),
+        (lambda k: jnp.tri(3, 4, k), -1),
+        (lambda k: jnp.trace(jnp.arange(12.0).reshape(3, 4), k), 2),
+        (lambda k: jnp.trace(jnp.arange(24).reshape(3, 2, 4), k, 2, 0), -1),
+        (lambda ddof: jnp.var(jnp.arange(5.0), ddof=ddof), 1),
+        (lambda ddof: jnp.std(jnp.arange(5.0), correction=ddof), 5),
+        (lambda ddof: jnp.nanvar(jnp.array([1.0, np.nan, 4.0]), ddof=ddof), 0.5),
+        (lambda size: jnp.unravel_index(jnp.array([5, -1, 99]), (size, 4))[0], 3),
+        (lambda shape: jnp.unravel_index(jnp.array([5, 7]), shape)[1], np.array([2, 4])),
+    ],
+)
+def test_numbers_that_shape_nothing_may_be_traced(function, value) -> None:
+    wanted = function(value)
+    found = jx.jit(function)(value)
+    assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+def test_weights_stand_in_the_order_of_the_axes() -> None:
+    x, weights = np.arange(24.0).reshape(2, 3, 4), np.arange(8.0).reshape(4, 2)
+    wanted = np.average(x, (0, 2), weights.T, returned=True)
+    found = jnp.average(x, (2, 0), weights, returned=True)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 0)])
+def test_the_covariance_of_no_observations_is_nan(shape: tuple[int, ...]) -> None:
+    assert np.isnan(jnp.cov(np.zeros(shape))).all()
+
+
+def test_distances_of_samples_may_be_arrays() -> None:
+    y, dx = np.arange(12.0).reshape(3, 4) ** 2, np.array([[1.0], [2.0]])
+    wanted = ((y[1:] + y[:-1]) * dx / 2).sum(0)
+    np.testing.assert_allclose(jnp.trapezoid(y, dx=dx, axis=0), wanted, rtol=1e-6)
+    wanted = ((y[:, 1:] + y[:, :-1]) * [1, 2, 3] / 2).sum(1)
+    np.testing.assert_allclose(jnp.trapezoid(y, dx=[1, 2, 3]), wanted, rtol=1e-6)
+
+
+def test_einsum_contracts_by_the_function_it_is_given() -> None:
+    dtypes = []
+
+    def product(*args, preferred_element_type):
+        dtypes.append(preferred_element_type)
+        return 2 * jx.lax.dot_general(*args, preferred_element_type=preferred_element_type)
+
+    x = np.ones((2, 2), np.float32)
+    found = jnp.einsum("ij,jk,kl->il", x, x, x, _dot_general=product)
+    assert found.tolist() == np.full((2, 2), 16).tolist()
+    assert dtypes == [np.float32] * 2
+
+
+@pytest.mark.parametrize("directive", ["0,4,-2", "0,4,-1", "0,4,-4", "0,4,1", "1,3,-3"])
+def test_joined_vectors_stand_where_the_directive_says(directive: str) -> None:
+    assert jnp.r_[directive, [1, 2], [3, 4]].shape == np.r_[directive, [1, 2], [3, 4]].shape
+    assert jnp.c_[directive, [1, 2], [3, 4]].shape == np.c_[directive, [1, 2], [3, 4]].shape
+
+
+@pytest.mark.parametrize("shape", ["hello", (2.5,), (-1,)])
+def test_shapes_are_sequences_of_whole_numbers(shape) -> None:
+    with pytest.raises(TypeError, match="broadcast_shapes"):
+        jx.lax.broadcast_shapes(shape)
+
+
+def test_put_takes_the_nearest_place_by_default() -> None:
+    assert jnp.put(jnp.zeros(3), jnp.array([7, -9]), 1.0, inplace=False).tolist() == [1, 0, 1]
+
+
+def test_the_least_integer_is_rolled_by() -> None:
+    wanted = np.roll(np.arange(5), -(2**31))
+    np.testing.assert_array_equal(jnp.roll(jnp.arange(5), -(2**31)), wanted)

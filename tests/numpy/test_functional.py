@@ -48,6 +48,28 @@ def test_vectorize_of_cores_is_what_numpy_makes_of_them(function, signature, sha
         np.testing.assert_allclose(found, reference(*arrays))
 
 
+@pytest.mark.parametrize(
+    ("function", "signature", "shapes", "wanted"),
+    [
+        (lambda x, y: x + y.sum(), "(),(n)->()", [(3,), (2, 1, 4)], (2, 3)),
+        (lambda y, x: x + y.sum(), "(n),()->()", [(2, 1, 4), (3,)], (2, 3)),
+        (lambda x, y: (x, y, x), "(),(n)->(),(n),()", [(3,), (4,)], (3,)),
+    ],
+)
+def test_vectorize_takes_numbers_first_and_last_in_a_signature(function, signature, shapes, wanted):
+    found = jnp.vectorize(function, signature=signature)(*map(np.ones, shapes))
+    assert (found[0] if isinstance(found, tuple) else found).shape == wanted
+
+
+def test_vectorize_hands_none_through():
+    def function(x, y):
+        return x if y is None else x + y
+
+    for signature in (None, "(n),()->(n)"):
+        found = jnp.vectorize(function, signature=signature)(np.ones((2, 3)), None)
+        assert found.tolist() == np.ones((2, 3)).tolist()
+
+
 def test_vectorize_refuses_cores_that_do_not_agree():
     with pytest.raises(ValueError, match="n"):
         jnp.vectorize(jnp.dot, signature="(n),(n)->()")(np.ones(3), np.ones(4))

@@ -25,6 +25,31 @@ FILLED: list[tuple[Any, tuple[Any, Any], list[Any]]] = [
 ]
 
 
+def test_what_is_in_one_array_is_found_beside_its_neighbours_where_all_are_unique() -> None:
+    found = jnp.setxor1d(np.array([1, 1, 2, 3]), np.array([3, 3, 4]), assume_unique=True)
+    assert found.tolist() == [2, 4]
+    assert jnp.setxor1d(NONE, NONE, assume_unique=True).tolist() == []
+    x = np.float32([NAN, 1, NAN])
+    np.testing.assert_array_equal(jnp.setxor1d(x, x[:2], assume_unique=True), [NAN] * 3)
+
+
+def test_complex_numbers_that_are_nan_are_one() -> None:
+    x = np.complex64([complex(NAN, 5), complex(1, NAN), 1, complex(0, NAN), 2j])
+    values, places, inverse, counts = jnp.unique(x, True, True, True)
+    np.testing.assert_array_equal(values, np.complex64([2j, 1, NAN]))
+    assert (places.tolist(), counts.tolist()) == ([4, 2, 0], [1, 1, 3])
+    assert inverse.tolist() == [2, 2, 1, 2, 0]
+    assert jnp.unique(x, equal_nan=False).size == 5
+    assert jnp.union1d(x, x).size == jnp.setdiff1d(x, NONE).size == 3
+
+
+def test_distinct_parts_of_nothing() -> None:
+    assert jnp.unique(np.zeros((3, 0)), axis=0).shape == (1, 0)
+    assert jnp.unique(NONE, size=2, fill_value=3).tolist() == [3.0, 3.0]
+    with pytest.raises(ValueError, match="no least one to fill with"):
+        jnp.unique(NONE, size=2)
+
+
 @pytest.mark.parametrize("run", [lambda f: f, jx.jit], ids=["eager", "jit"])
 def test_what_fills_is_the_least_or_zero(run: Any) -> None:
     for function, (a, b), wanted in FILLED:

@@ -87,6 +87,24 @@ def test_a_function_may_have_several_results_and_one_argument():
     assert "lambda" in repr(jnp.frompyfunc(lambda x: x, 1, 1))
 
 
+def test_universal_functions_of_one_function_are_equal_and_do_not_change():
+    def function(x, y):
+        return x + y
+
+    one, two = (jnp.frompyfunc(function, 2, 1, identity=0) for _ in range(2))
+    assert one == two
+    assert hash(one) == hash(two)
+    assert one != jnp.frompyfunc(function, 2, 1, identity=1)
+    assert one != function
+    with pytest.raises(AttributeError):
+        one.nin = 3
+
+
+def test_reduceat_of_no_indices_is_nothing():
+    none = np.zeros(0, np.int32)
+    assert jnp.add.reduceat(np.arange(6.0).reshape(2, 3), none, axis=1).shape == (2, 0)
+
+
 def test_reduce_of_nothing_is_the_identity():
     same(made("add").reduce(X[:0]), np.zeros(4))
     assert made("add").accumulate(X[:0]).shape == (0, 4)

@@ -56,7 +56,7 @@ def test_wrong_dtypes_are_named(call: Any, message: str) -> None:
     ],
 )
 def test_shapes_that_differ_are_refused(call: Any) -> None:
-    with pytest.raises(ShapeMismatchError, match="equal shapes, or are scalars"):
+    with pytest.raises(ShapeMismatchError, match="operands have equal shapes"):
         call()
 
 
@@ -77,6 +77,48 @@ def test_python_numbers_take_the_dtype_of_the_other_operand(x: Any, y: Any, dtyp
 def test_two_python_numbers_meet_in_the_richer_kind() -> None:
     result = lax.mul(2, 2.5)
     assert (result.dtype, result.weak_type, float(result)) == (np.float32, True, 5.0)
+
+
+COLUMN, ROW = np.float32([[1], [2], [3]]), np.float32([[4, 5, 6, 7]])
+
+
+@pytest.mark.parametrize(
+    ("operation", "reference"),
+    [
+        (lax.add, np.add),
+        (lax.pow, np.power),
+        (lax.lt, np.less),
+        (lax.atan2, np.arctan2),
+        (lax.nextafter, np.nextafter),
+    ],
+)
+def test_axes_of_size_1_are_repeated_between_operands_of_one_rank(
+    operation: Any, reference: Any
+) -> None:
+    np.testing.assert_allclose(operation(COLUMN, ROW), reference(COLUMN, ROW), rtol=1e-6)
+    with pytest.raises(ShapeMismatchError):
+        operation(COLUMN, ROW[0])
+    several = jx.vmap(operation, in_axes=(0, None))(COLUMN[None], ROW)
+    np.testing.assert_allclose(several[0], reference(COLUMN, ROW), rtol=1e-6)
+
+
+def test_derivatives_along_repeated_axes_are_summed() -> None:
+    def total(x: Any, y: Any) -> Any:
+        return lax.reduce_sum(lax.mul(x, y), (0, 1))
+
+    by_x, by_y = jx.grad(total, (0, 1))(COLUMN, ROW)
+    np.testing.assert_array_equal(by_x, np.full((3, 1), 22))
+    np.testing.assert_array_equal(by_y, np.full((1, 4), 6))
+    # Each row of the second derivative of x y over x, y is 1.
+    second = jx.jacfwd(jx.grad(total), 1)(COLUMN, ROW)
+    np.testing.assert_array_equal(second, np.ones((3, 1, 1, 4)))
+    tangent = jx.jvp(lax.mul, (COLUMN, ROW), (COLUMN, ROW))[1]
+    np.testing.assert_array_equal(tangent, 2 * COLUMN * ROW)
+
+
+def test_choices_and_bounds_are_not_repeated() -> None:
+    with pytest.raises(ShapeMismatchError):
+        lax.select(COLUMN > 0, COLUMN * ROW, COLUMN * ROW)
 
 
 @pytest.mark.parametrize(("x", "weak"), [(1.0, True), (np.float32(1), False)])

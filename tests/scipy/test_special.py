@@ -300,3 +300,10 @@ def test_hypergeometric_slopes_where_the_series_ends() -> None:
     found = jx.jit(lambda: [jx.grad(f, tuple(range(len(at))))(*at) for f, at, _ in BY_PARAMETER])()
     for slopes, (_, _, wanted) in zip(found, BY_PARAMETER, strict=True):
         np.testing.assert_allclose(slopes, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_spherical_harmonics_beyond_the_polar_range_are_scipys() -> None:
+    theta = np.array([-0.5, 0.5, 4.0, 4.0, -4.0])
+    n, m = np.array([2, 2, 3, 3, 3]), np.array([1, 1, -1, -2, 1])
+    found = special.sph_harm_y(n, m, theta, 0.3)
+    np.testing.assert_allclose(found, reference.sph_harm_y(n, m, theta, 0.3), rtol=1e-5)

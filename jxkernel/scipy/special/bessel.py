@@ -179,7 +179,10 @@ def _sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, n_max: int) -> Any:
     n, m, theta, phi = jnp.broadcast_arrays(*map(jnp.asarray, (n, m, theta, phi)))
 
     def compute(theta: Any, phi: Any) -> Any:
-        table = _legendre(n_max, jnp.cos(theta), jnp.sin(theta))
+        # Beyond its range the polar angle names the same point from the other side.
+        sine = jnp.sin(theta)
+        sine = jnp.where((theta >= 0) & (theta <= np.pi), sine, abs(sine))
+        table = _legendre(n_max, jnp.cos(theta), sine)
         size = abs(m)
         degree = jnp.minimum(n, n_max)
         place = jnp.clip(degree * (degree + 1) // 2 + size, 0, table.shape[0] - 1)
@@ -204,7 +207,7 @@ def sph_harm_y(
     Args:
       n: the degrees, integers ≥ 0.
       m: the orders, integers; 0 results where |m| > n.
-      theta: the polar angles, from 0 to π.
+      theta: the polar angles, from 0 to π; others by the absolute value of their sine.
       phi: the azimuths.
       diff_n: must be None: take derivatives by ``grad``.
       n_max: the greatest degree; needed where ``n`` is traced.
