@@ -234,7 +234,8 @@ def test_figures_agree_with_device_work_of_known_length(
         result = notebook.run(cell).value
         expected = clock.expected(max(statement.count("g("), 1))
         found = {name: getattr(result, name) for name in expected}
-        if found == pytest.approx(expected, rel=0.05):
+        undisturbed = dispatch or found["dispatch"] < 0.5 * length
+        if undisturbed and found == pytest.approx(expected, rel=0.05):
             break
     assert found == pytest.approx(expected, rel=0.05)
     least = {"dispatch": dispatch, "pipelined": pipelined, "latency": latency}
