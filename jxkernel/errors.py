@@ -25,6 +25,7 @@ The tree (built-in base in parentheses):
     ├── JaxprTypeError (TypeError)                     a jaxpr is ill formed
     ├── UndefinedRuleError (NotImplementedError)       a primitive lacks a transform's rule
     ├── ArgumentTypeError (TypeError)                  an argument is no array, number or pytree
+    ├── ByteOrderError (TypeError)                     an array of another machine's byte order
     ├── ShapeError (TypeError)                         a shape or rank that cannot be
     │   └── ShapeMismatchError (ValueError)            shapes do not fit each other
     ├── ComplexOrderError (TypeError, ValueError)      complex numbers where an order is needed
@@ -62,6 +63,7 @@ from jxkernel._jaxlib import JaxRuntimeError
 __all__ = [
     "ArgumentTypeError",
     "AxisError",
+    "ByteOrderError",
     "CarryTypeError",
     "CheckError",
     "ClosedOverTracerError",
@@ -429,6 +431,22 @@ class ArgumentTypeError(JXError, TypeError):
         self.fun = fun
         self.path = path
         self.value = value
+
+
+class ByteOrderError(JXError, TypeError):
+    """A NumPy array has its bytes in the order of another kind of machine.
+
+    Args:
+      dtype: the dtype, as NumPy writes it with its order, `>f4`.
+    """
+
+    def __init__(self, dtype: str, **parts: Any) -> None:
+        parts.setdefault("instead", ('x.astype(x.dtype.newbyteorder("="))',))
+        super().__init__(
+            f"An array of dtype {dtype!r} has its bytes in another order than this machine's.",
+            **parts,
+        )
+        self.dtype = dtype
 
 
 class ShapeError(JXError, TypeError, ValueError):

@@ -12,6 +12,7 @@ from jxkernel import errors
 from jxkernel.errors import (
     ArgumentTypeError,
     AxisError,
+    ByteOrderError,
     CarryTypeError,
     CheckError,
     ClosedOverTracerError,
@@ -92,6 +93,7 @@ EXAMPLES: list[tuple[JXError, type[Exception], list[str]]] = [
         TypeError,
         [TRACER, "made while f was traced", "kept by the global variable log", "debug.print"],
     ),
+    (ByteOrderError(">f4"), TypeError, [">f4", "newbyteorder"]),
     (
         ClosedOverTracerError("custom_vjp", "f"),
         UnexpectedTracerError,

@@ -10,9 +10,9 @@ from functools import WRAPPER_ASSIGNMENTS, update_wrapper
 from operator import index as as_index
 from typing import Any, TypeVar
 
-from jxkernel import tree
+from jxkernel import dtypes, tree
 from jxkernel.core.avals import ShapedArray, abstractify
-from jxkernel.errors import ArgumentTypeError, NonHashableStaticArgumentError
+from jxkernel.errors import ArgumentTypeError, ByteOrderError, NonHashableStaticArgumentError
 from jxkernel.records import record
 
 __all__ = [
@@ -391,9 +391,15 @@ def abstract_leaves(fun: Callable[..., Any], call: Call) -> tuple[ShapedArray, .
 
     Raises:
       ArgumentTypeError: one is no array or number; the message names it.
+      OverflowError: one is a Python integer that no integer array holds.
     """
     try:
+        for leaf in call.flat:
+            if type(leaf) is int:
+                dtypes.coerce_scalar(leaf)  # which says that it does not fit
         return tuple([abstractify(leaf) for leaf in call.flat])
+    except ByteOrderError:
+        raise
     except TypeError:
         for name, leaf in zip(leaf_names(fun, call), call.flat, strict=True):
             _check_leaf(fun, name, leaf)

@@ -11,7 +11,7 @@ from jxkernel.api.arguments import function_name
 from jxkernel.core.avals import abstractify
 from jxkernel.core.dimensions import sizes as sizes_of
 from jxkernel.core.words import word_axes
-from jxkernel.errors import ArgumentTypeError, AxisError
+from jxkernel.errors import ArgumentTypeError, AxisError, ByteOrderError
 
 __all__ = [
     "check_axes",
@@ -143,6 +143,8 @@ def _normal(
         return None
     try:
         rank = abstractify(leaf).ndim - words
+    except ByteOrderError:
+        raise
     except TypeError:
         raise ArgumentTypeError(
             who,

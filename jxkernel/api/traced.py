@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
 
-from jxkernel import tree
+from jxkernel import dtypes, tree
 from jxkernel._jaxlib import trace_context
 from jxkernel.api.arguments import function_name
 from jxkernel.api.memo import FunctionMemo
@@ -19,7 +19,7 @@ from jxkernel.core.axes import axis_environment
 from jxkernel.core.checking import check_if_enabled
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer
-from jxkernel.errors import ArgumentTypeError
+from jxkernel.errors import ArgumentTypeError, ByteOrderError
 from jxkernel.records import record
 from jxkernel.runtime import own_array
 from jxkernel.transforms.stage import trace_flat
@@ -96,11 +96,15 @@ def leaf_avals(name: str, parameter: str, leaves: Sequence[Any], structure: Any)
     for index, leaf in enumerate(leaves):
         try:
             avals.append(abstractify(leaf))
+        except ByteOrderError:
+            raise
         except TypeError:
             path = parameter + tree.keystr(tree.leaf_paths(structure)[index])
             kind = f"{leaf!r:.100} of type {type(leaf).__name__}"
             instead = ("close over values that are no arrays instead of passing them",)
             raise ArgumentTypeError(name, path, kind, instead=instead) from None
+        if type(leaf) is int:
+            dtypes.coerce_scalar(leaf)  # which says that it does not fit
     return avals
 
 

@@ -110,6 +110,15 @@ class ShapeDtypeStruct:
     def __hash__(self) -> int:
         return hash(self._parts())
 
+    def __reduce__(self) -> Any:
+        return _restored, self._parts()
+
+
+def _restored(
+    shape: tuple[int, ...], dtype: Any, sharding: Any, weak_type: bool
+) -> ShapeDtypeStruct:
+    return ShapeDtypeStruct(shape, dtype, sharding=sharding, weak_type=weak_type)
+
 
 def _as_sharding(given: Any) -> Any:
     if isinstance(given, PartitionSpec):

@@ -16,6 +16,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.core.dimensions import Dimension
 from jxkernel.core.division import entry_text
+from jxkernel.errors import ByteOrderError
 from jxkernel.sharding.mesh import get_abstract_mesh
 from jxkernel.sharding.named import NamedSharding
 from jxkernel.sharding.spec import ManualAxisType, PartitionSpec
@@ -216,11 +217,16 @@ def abstractify(value: Any) -> ShapedArray:
     """Return the aval of an array, a NumPy value, a Python scalar or a tracer.
 
     Raises:
-      TypeError: the value is none of these.
+      TypeError: the value is none of these, or its bytes are in another machine's order.
+      ValueError: it is a masked array.
     """
     kind = type_of(value)
     function = pytype_aval_mappings.get(kind)
     if function is None:
+        if kind.__name__ == "MaskedArray":
+            raise ValueError(
+                "Arrays have no mask, and a masked array would lose its own: write x.filled(value)."
+            )
         for base in kind.__mro__[1:]:
             if base in pytype_aval_mappings:
                 function = pytype_aval_mappings[kind] = pytype_aval_mappings[base]
@@ -234,6 +240,8 @@ def abstractify(value: Any) -> ShapedArray:
 
 
 def _abstract_numpy(value: Any) -> ShapedArray:
+    if not value.dtype.isnative:
+        raise ByteOrderError(value.dtype.str)
     return ShapedArray(value.shape, dtypes.canonicalize_dtype(value.dtype))
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache, lru_cache
+from math import prod
 from typing import Any
 
 from jxkernel.core.dimensions import is_symbolic
+from jxkernel.errors import ShapeError
 from jxkernel.hlo.context import context, ir, unknown_location
 from jxkernel.records import record
 
@@ -104,6 +106,8 @@ def tensor_type(shape: tuple[int, ...], dtype: Any) -> Any:
     """Return the ranked tensor type of a shape and dtype, a ``SymbolicType`` if it is symbolic."""
     if any(map(is_symbolic, shape)):
         return SymbolicType(shape, dtype)
+    if prod(shape) >= 2**62:
+        raise ShapeError(f"an array of shape {shape} has more elements than memory has addresses")
     return ir.RankedTensorType.get(shape, element_type(dtype), loc=unknown_location)
 
 

@@ -6,6 +6,8 @@ dtype and wrap, save for the quotient of ``true_divide``, which is floating.
 
 from typing import Any
 
+import numpy as np
+
 from jxkernel import dtypes
 from jxkernel.core.avals import abstractify, rank_of
 from jxkernel.numpy.fusing import fused
@@ -330,6 +332,12 @@ def array_power(x: Any, y: Any) -> Any:
     return cast(_power_by_squaring(x, y), dtype_of(x))
 
 
+def is_whole_number(y: Any) -> bool:
+    """Whether an exponent is a NumPy integer: a number, or an array of no axes."""
+    scalar = isinstance(y, np.integer) or (type(y) is np.ndarray and not y.ndim)
+    return scalar and y.dtype.kind in "iu"
+
+
 def power(x: Any, y: Any, /) -> Any:
     """Return x to the power y.
 
@@ -349,7 +357,7 @@ def power(x: Any, y: Any, /) -> Any:
     >>> jnp.power(2.0, jnp.array([-1, 4]))
     Array([ 0.5, 16. ], dtype=float32)
     """
-    if type(y) in (int, bool):
+    if type(y) in (int, bool) or is_whole_number(y):
         return integer_power(x, int(y))
     return array_power(x, y)
 

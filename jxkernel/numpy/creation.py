@@ -23,6 +23,7 @@ from jxkernel.numpy.promotion import (
     argument_aval,
     broadcast_to_shape,
     cast,
+    exact_number,
     promote_dtypes,
     scalar_of,
 )
@@ -200,6 +201,8 @@ def _from_object(value: Any, dtype: Any, copy: bool) -> Any:
     if type(value) in _PYTHON_SCALARS:
         return _from_number(value, dtype)
     if isinstance(value, (np.ndarray, np.generic)):
+        if type(value) is not np.ndarray:
+            abstractify(value)  # which refuses masked arrays
         return _from_host(value, dtype)
     if isinstance(value, (list, tuple)):
         return _from_sequence(value, dtype)
@@ -257,7 +260,17 @@ def _from_sequence(value: Any, dtype: Any) -> Any:
         host = np.array(value, dtype)
         return array_from_host(host, ShapedArray(host.shape, dtype))
     if any(issubclass(kind, _TRACEABLE) for kind in kinds):
-        parts = promote_dtypes("array", *[_from_object(item, None, False) for item in value])
+        parts = [_from_object(item, None, False) for item in value]
+        common = dtypes.result_type(*parts)
+        # NumPy values are converted once, from what they are.
+        hosts = [isinstance(item, (np.ndarray, np.generic)) for item in value]
+        parts = promote_dtypes(
+            "array",
+            *[
+                _from_host(item, common) if host else part
+                for item, part, host in zip(value, parts, hosts, strict=True)
+            ],
+        )
         _check_equal_shapes(parts)
         stacked = stack_arrays(parts, 0)
         return cast(stacked, stacked.dtype if dtype is None else dtype)
@@ -470,6 +483,8 @@ def full(
     Array([[1, 2],
            [1, 2]], dtype=int32)
     """
+    if dtype is not None:
+        fill_value = exact_number(fill_value, user_dtype(dtype, "full"))
     aval = argument_aval("full", fill_value, 1)
     found = aval.dtype if dtype is None else user_dtype(dtype, "full")
     _check_fill("full", fill_value, found)
@@ -518,6 +533,7 @@ def full_like(
     Array([7., 7.], dtype=float32)
     """
     found, sizes, weak = _like("full_like", a, dtype, shape)
+    fill_value = exact_number(fill_value, found)
     _check_fill("full_like", fill_value, found)
     result = _filled(fill_value, sizes, found, weak and not np.ndim(fill_value))
     return placed_like("full_like", result, a, device, out_sharding, shape)

@@ -34,7 +34,8 @@ from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.core.words import WordArray
-from jxkernel.errors import IncompatibleDevicesError, UnexpectedTracerError
+from jxkernel.errors import ByteOrderError, IncompatibleDevicesError, UnexpectedTracerError
+from jxkernel.ops.convert import stage
 from jxkernel.runtime import ArrayImpl, own_array, shard_argument
 from jxkernel.transforms.stage import trace_flat
 
@@ -42,6 +43,8 @@ __all__ = ["OPERANDS", "Fused", "clear", "fused", "fused_state"]
 
 OPERANDS = (ArrayImpl, Tracer, int, float, complex, np.ndarray, np.generic, WordArray, Dimension)
 """What a binary operator takes; operands of other types are left to their own methods."""
+
+NUMBERS = (bool, int, float, complex, np.generic, np.ndarray)
 
 _CACHE = PjitFunctionCache(capacity=8192)
 _FUNCTIONS: list["Fused"] = []
@@ -114,7 +117,8 @@ class Fused:
         if not evaluating():
             if any(type(arg) is np.ndarray for arg in args):
                 args = tuple(map(own_array, args))
-            return self.body(*args, **kwargs), None, False
+            result = self.body(*args, **kwargs)
+            return result if isinstance(result, Tracer) else in_program(result), None, False
         if self.operator and not all(isinstance(arg, OPERANDS) for arg in args):
             return self.body(*args, **kwargs), None, False
         call = split_call(args, kwargs, self.static)
@@ -145,6 +149,8 @@ class Fused:
                 raise UnexpectedTracerError(repr(leaf), origin=leaf.owner.describe(leaf))
             try:
                 avals.append(abstractify(leaf))
+            except ByteOrderError:
+                raise
             except TypeError:
                 raise TypeError(
                     f"{self.name} takes arrays and numbers, got {leaf!r:.100} of type "
@@ -172,6 +178,17 @@ class Fused:
 
         closed = trace_flat(flat_body, avals, name=self.name)
         return closed, out_tree
+
+
+def in_program(result: Any) -> Any:
+    """Return what a function gives while something is traced: never a Python or NumPy number.
+
+    A body that has nothing to do gives back a number that it got, or makes one.  What the user
+    does with it must be done with an array's methods, and in its dtype.
+    """
+    if isinstance(result, tuple | list):
+        return type(result)(map(in_program, result)) if type(result) in (tuple, list) else result
+    return stage(result) if isinstance(result, NUMBERS) else result
 
 
 def _brief(arg: Any) -> str:

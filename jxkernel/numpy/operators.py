@@ -69,7 +69,15 @@ def _deferring(function: Any, reflected: bool) -> Method:
         return NotImplemented
 
     def reflected_method(self: Any, other: Any) -> Any:
-        return body(other, self) if isinstance(other, OPERANDS) else NotImplemented
+        if isinstance(other, OPERANDS):
+            return body(other, self)
+        if isinstance(other, (list, tuple, str, bytes)):
+            # Python would take ``[1, 2] * x`` for a repetition, x being a count.
+            raise TypeError(
+                f"{function.__name__} takes arrays and numbers, got a {type(other).__name__}: "
+                "write jnp.asarray(...) around it"
+            )
+        return NotImplemented
 
     return reflected_method if reflected else method
 
@@ -129,16 +137,16 @@ _traced_power = _deferring(arithmetic.array_power, False)
 
 
 def _array_pow(self: Any, other: Any) -> Any:
-    """Raise to a power; a Python integer is part of the program."""
-    if type(other) is int:
-        return arithmetic.integer_power(self, other)
+    """Raise to a power; an integer that is no array is part of the program."""
+    if type(other) is int or arithmetic.is_whole_number(other):
+        return arithmetic.integer_power(self, int(other))
     return _array_power(self, other)
 
 
 def _tracer_pow(self: Any, other: Any) -> Any:
-    """Raise a traced value to a power; a Python integer is part of the program."""
-    if type(other) is int:
-        return arithmetic.integer_power.__wrapped__(self, other)
+    """Raise a traced value to a power; an integer that is no array is part of the program."""
+    if type(other) is int or arithmetic.is_whole_number(other):
+        return arithmetic.integer_power.__wrapped__(self, int(other))
     return _traced_power(self, other)
 
 

@@ -15,10 +15,10 @@ from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.trace import Tracer
 from jxkernel.core.words import WordArray
-from jxkernel.errors import ComplexOrderError, KeyTypeError, ShapeMismatchError
+from jxkernel.errors import ByteOrderError, ComplexOrderError, KeyTypeError, ShapeMismatchError
 from jxkernel.ops.arguments import whole_number, whole_numbers
 from jxkernel.ops.broadcast import broadcast_in_dim
-from jxkernel.ops.convert import convert_element_type_p
+from jxkernel.ops.convert import convert_element_type_p, convert_on_host
 from jxkernel.runtime import ArrayImpl
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "check_arguments",
     "default_inexact_dtype",
     "dtype_of",
+    "exact_number",
     "inexact_dtype",
     "joint_shape",
     "numeric_dtype",
@@ -64,12 +65,24 @@ def argument_aval(name: str, x: Any, position: int = 0) -> ShapedArray:
     """
     try:
         return abstractify(x)
+    except ByteOrderError:
+        raise
     except TypeError:
         advice = ": write jnp.asarray(...) around it" if isinstance(x, (list, tuple)) else ""
         raise TypeError(
             f"{name} takes arrays and numbers, got {x!r:.100} of type {type(x).__name__} as "
             f"argument {position}{advice}"
         ) from None
+
+
+def exact_number(value: Any, dtype: Any) -> Any:
+    """Return a number in a dtype if the one that it would have by itself cannot hold it."""
+    if type(value) is int:
+        narrow = -(2**31) <= value < 2**31
+        return value if narrow else dtypes.coerce_scalar(value, dtype)[()]
+    if isinstance(value, np.integer) and dtypes.canonicalize_dtype(value.dtype) != value.dtype:
+        return convert_on_host(value, dtype)
+    return value
 
 
 def dtype_of(x: Any) -> Any:

@@ -18,7 +18,7 @@ from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.index_parsing import Spec, parse, unwrapped
 from jxkernel.numpy.indexing import Addresses, addresses, getitem, new_axes
-from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast
+from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast, dtype_of, exact_number
 from jxkernel.ops import arithmetic as ops
 from jxkernel.ops.broadcast import broadcast_in_dim
 from jxkernel.ops.dynamic_slicing import dynamic_slice, dynamic_update_slice
@@ -243,6 +243,7 @@ def updated(
         values = mesh_cast(values)
         how = (index, values, operation)
         return with_out_sharding(updated, (x,), out_sharding, *how, mode=mode, **promises)
+    values = exact_number(values, dtype_of(x))
     aval = argument_aval(operation, values)
     mode = canonical_mode(f"at[...].{operation}", mode)
     _warn_of_loss(x, aval)

@@ -12,7 +12,7 @@ import numpy as np
 
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, type_of
 from jxkernel.core.dimensions import is_symbolic, sizes
-from jxkernel.errors import ShapeError, TracerIntegerConversionError
+from jxkernel.errors import ByteOrderError, ShapeError, TracerIntegerConversionError
 
 __all__ = [
     "canonical_axes",
@@ -40,6 +40,8 @@ def operand_aval(name: str, value: Any) -> ShapedArray:
     """
     try:
         return abstractify(value)
+    except ByteOrderError:
+        raise
     except TypeError as error:
         raise TypeError(f"{name}: {error}") from None
 

@@ -26,6 +26,7 @@ __all__ = [
     "bitcast_convert_type_p",
     "convert_element_type",
     "convert_element_type_p",
+    "convert_on_host",
     "reduce_precision",
     "reduce_precision_p",
     "stage",
@@ -50,7 +51,8 @@ def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) 
       weak_type: whether the result's dtype shall yield to the dtypes it meets.
 
     Raises:
-      TypeError: arrays cannot have that dtype.
+      OverflowError: it is a Python integer that the integer dtype cannot hold.
+      TypeError: arrays cannot have that dtype, or a Python complex number would be real.
 
     Linear between floating and complex dtypes; otherwise the derivative is zero.  StableHLO
     ``convert``.
@@ -65,8 +67,24 @@ def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) 
         return operand
     if dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0)
+    if type(operand) is complex or (type(operand) is int and not -(2**31) <= operand < 2**31):
+        operand = dtypes.coerce_scalar(operand, dtype)
+        aval = abstractify(operand)
     warn_of_imaginary_parts("convert_element_type", [aval], dtype)
+    if isinstance(operand, np.ndarray | np.generic) and operand.dtype != aval.dtype:
+        # From the value itself: by way of 32 bits it would wrap or lose digits first.
+        operand = convert_on_host(operand, dtype)
     return convert_element_type_p.bind(operand, new_dtype=dtype, weak_type=weak_type)
+
+
+def convert_on_host(value: Any, dtype: Any) -> Any:
+    """Return a 64-bit NumPy value in a dtype; what no 32-bit integer holds wraps, as on arrays."""
+    if value.dtype in dtypes.COMPLEX and dtype not in dtypes.COMPLEX | dtypes.BOOLEAN:
+        value = value.real
+    if value.dtype in dtypes.FLOATING and dtype in dtypes.INTEGRAL:
+        return value.astype(dtypes.canonicalize_dtype(value.dtype))
+    with np.errstate(over="ignore"):
+        return value.astype(dtype)
 
 
 def stage(x: Any, /) -> Any:
@@ -141,6 +159,10 @@ def _convert_element_type_lower(context: Any, x: Any, *, new_dtype: Any, weak_ty
     if new_dtype == np.bool_ and aval.dtype != np.bool_:
         zero = context.splat(0, aval.shape, aval.dtype)
         return context.compare(x, zero, "NE", aval.shape, comparison_kind(aval.dtype))
+    if aval.dtype in dtypes.COMPLEX and new_dtype not in dtypes.COMPLEX:
+        # XLA's folding of a constant that is converted from complex to integers ends the process.
+        part = np.finfo(aval.dtype).dtype
+        x = context.value("stablehlo.real", hlo.tensor_type(aval.shape, part), (x,))
     return context.value("stablehlo.convert", context.out_type, (x,))
 
 

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,9 @@ __all__ = ["broadcasted_iota", "empty", "full", "full_like", "iota", "iota_p"]
 # ---------------------------------------------------------------- iota
 
 iota_p = Primitive("iota")
+
+_TOO_MANY = 2**36
+"""From so many elements on, XLA's program for the CPU ends the process instead of failing."""
 
 
 def iota(dtype: Any, size: int) -> Any:
@@ -81,6 +85,8 @@ def _iota_abstract_eval(*, dtype: Any, shape: tuple[int, ...], dimension: int) -
 
 @iota_p.def_lower
 def _iota_lower(context: Any, *, dtype: Any, shape: tuple[int, ...], dimension: int) -> Any:
+    if prod(shape) >= _TOO_MANY:
+        raise ShapeError(f"iota got shape {shape}: no device has memory for so many numbers")
     return context.value(
         "stablehlo.iota", context.out_type, (), {"iota_dimension": hlo.i64_attr(dimension)}
     )
