@@ -38,6 +38,9 @@ __all__ = [
 convert_element_type_p = Primitive("convert_element_type").define(sharding=divisions.elementwise)
 
 
+_HOST: Any = (np.ndarray, np.generic)
+
+
 def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) -> Any:
     """Return an array with its values converted to another dtype.
 
@@ -68,10 +71,10 @@ def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) 
     if dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0)
     if type(operand) is complex or (type(operand) is int and not -(2**31) <= operand < 2**31):
-        operand = dtypes.coerce_scalar(operand, dtype)
-        aval = abstractify(operand)
+        number: Any = dtypes.coerce_scalar(operand, dtype)
+        operand, aval = number, abstractify(number)
     warn_of_imaginary_parts("convert_element_type", [aval], dtype)
-    if isinstance(operand, np.ndarray | np.generic) and operand.dtype != aval.dtype:
+    if isinstance(operand, _HOST) and operand.dtype != aval.dtype:
         # From the value itself: by way of 32 bits it would wrap or lose digits first.
         operand = convert_on_host(operand, dtype)
     return convert_element_type_p.bind(operand, new_dtype=dtype, weak_type=weak_type)

@@ -133,7 +133,7 @@ def _varying_alike(primitive: Primitive, out: Any, tangent: Any) -> Any:
 def _lost_derivative(tracer: JvpTracer, error: Any, wanted: str | None) -> Exception:
     """Return the error of a differentiated value that would become a number or a NumPy array."""
     value = f"a differentiated value of type {tracer.aval.short(weak=True)}"
-    parts = {"origin": tracer.owner.describe(tracer), **place_in_source()}
+    parts: dict[str, Any] = {"origin": tracer.owner.describe(tracer), **place_in_source()}
     if error is TracerArrayConversionError:
         return TracerArrayConversionError(
             value,
