@@ -304,7 +304,7 @@ def alias(name: str = _PEER) -> Alias:
     >>> jnp is jxkernel.numpy
     True
     """
-    if not name.isidentifier() or name == _OWN:
+    if not isinstance(name, str) or not name.isidentifier() or name == _OWN:
         raise ValueError(f"alias takes a name such as {_PEER!r}, got {name!r}")
     loaded = sys.modules.get(name)
     if loaded is not None and not isinstance(loaded, _Front):

@@ -121,6 +121,19 @@ NamedShardingBase: Any = _jax.NamedSharding
 """The C++ class of shardings over meshes; ours is a subclass."""
 
 
+def _place(module: str, *classes: Any) -> None:
+    """Say where users find a C++ class, for messages that name it."""
+    for cls in classes:
+        cls.__module__ = module
+        # C++ names a class by what was assigned last, without jaxlib's own module.
+        cls.__name__ = cls.__name__
+
+
+_KEYS = (pytree.DictKey, pytree.FlattenedIndexKey, pytree.GetAttrKey, pytree.SequenceKey)
+_place("jxkernel", ArrayImpl, PjitFunction)
+_place("jxkernel.tree_util", pytree.PyTreeDef, *_KEYS)
+
+
 class _NoMesh:
     """What the first sharding is made of: what C++ reads of a mesh, and no devices."""
 

@@ -170,6 +170,11 @@ class Tracer:
     owner: Trace
     aval: ShapedArray
 
+    def __init_subclass__(cls) -> None:
+        """Have messages call every tracer so: whose it is concerns the library alone."""
+        cls.__qualname__ = "Tracer"
+        type.__setattr__(cls, "__name__", "Tracer")
+
     @property
     def _trace(self) -> Trace:
         """The trace, by the name that libraries know it by."""

@@ -143,11 +143,10 @@ def is_weakly_typed(x: Any) -> bool:
 
 
 def _dtype_of_python_scalar(x: Any) -> np.dtype:
-    return next(
-        scalar_dtype
-        for scalar_type, scalar_dtype in python_scalar_dtypes.items()
-        if isinstance(x, scalar_type)
-    )
+    for scalar_type, scalar_dtype in python_scalar_dtypes.items():
+        if isinstance(x, scalar_type):
+            return scalar_dtype
+    raise TypeError(f"a Python number is asked for, got {x!r:.100} of type {type(x).__name__}")
 
 
 def dtype(x: Any) -> DType:

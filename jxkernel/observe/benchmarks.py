@@ -27,6 +27,7 @@ import numpy as np
 from jxkernel import dtypes, events, tree
 from jxkernel.api.jit import jit_anew, jit_state
 from jxkernel.compile import Compiled, Executable
+from jxkernel.core.filtering import filtered
 from jxkernel.core.jaxpr import Jaxpr, subjaxprs
 from jxkernel.core.trace import Tracer
 from jxkernel.errors import DeletedArrayError
@@ -272,6 +273,7 @@ class Benchmark:
 _LIMITS = {"operations": "matrix-product peak", "memory": "memory bandwidth"}
 
 
+@filtered
 def benchmark(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Benchmark:
     """Measures a function: how long calls take, what building it cost, how near it is to the limit.
 

@@ -134,8 +134,12 @@ def as_device_array(value: Any) -> Any:
 
 
 def own_array(value: Any) -> Any:
-    """Return a NumPy array as one of ours, which does not change; anything else as it is."""
-    return as_device_array(value) if type(value) is np.ndarray else value
+    """Return an array of numbers of NumPy's as one of ours, which does not change.
+
+    Anything else is returned as it is.
+    """
+    numbers = type(value) is np.ndarray and value.dtype.kind in "biufcV"
+    return as_device_array(value) if numbers else value
 
 
 def owned(value: Any, aval: ShapedArray) -> Any:
@@ -425,7 +429,6 @@ def _attach() -> None:
         setattr(ArrayImpl, name, property(getter))
     for name, method in methods.items():
         setattr(ArrayImpl, name, method)
-    ArrayImpl.__module__ = "jxkernel"
     ArrayImpl.__doc__ = "An array on devices, asynchronous: its value may not exist yet."
 
 

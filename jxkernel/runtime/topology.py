@@ -29,7 +29,11 @@ __all__ = [
 
 
 def _client(given: Any) -> Any:
-    return backend(given) if given is None or isinstance(given, str) else given
+    if given is None or isinstance(given, str):
+        return backend(given)
+    if not isinstance(given, _jaxlib.Client):
+        raise TypeError(f"a backend is named by a platform such as 'cpu', got {given!r:.100}")
+    return given
 
 
 def default_backend() -> str:

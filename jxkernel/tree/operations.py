@@ -13,7 +13,7 @@ from typing import Any
 
 from jxkernel._jaxlib import pytree
 from jxkernel.tree.nodes import KeyPath, PyTreeDef, keyed_children, registry
-from jxkernel.tree.prefix import explain_unsortable_keys, flatten_up_to, mismatches
+from jxkernel.tree.prefix import check_predicate, explain_unsortable_keys, flatten_up_to, mismatches
 
 __all__ = [
     "all_leaves",
@@ -67,9 +67,18 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], PyTreeDe
 
 def _explain_refusal(tree: Any, is_leaf: IsLeaf) -> None:
     """Raise a clear error in place of the one that C++ raised, where the cause is known."""
-    if is_leaf is not None and not callable(is_leaf):
-        raise TypeError(f"is_leaf must be a function of one node; got {is_leaf!r}.") from None
+    check_predicate(is_leaf)
     explain_unsortable_keys(tree, is_leaf)
+
+
+def _structure(name: str, treedef: Any) -> PyTreeDef:
+    """Return an argument that is a structure, or say that it is none."""
+    if not isinstance(treedef, PyTreeDef):
+        raise TypeError(
+            f"{name} takes a PyTreeDef, as tree.structure(...) returns, got {treedef!r:.100} of "
+            f"type {type(treedef).__name__}"
+        )
+    return treedef
 
 
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
@@ -82,7 +91,7 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
     >>> tree.unflatten(tree.structure({"a": 0, "b": (0, 0)}), [1, 2, 3])
     {'a': 1, 'b': (2, 3)}
     """
-    return treedef.unflatten(leaves)
+    return _structure("unflatten", treedef).unflatten(leaves)
 
 
 def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
@@ -163,6 +172,7 @@ def tree_flatten_with_path(
     try:
         return registry.flatten_with_path(tree, _path_predicate(is_leaf, is_leaf_takes_path))
     except (ValueError, TypeError):
+        check_predicate(is_leaf)
         _explain_refusal(tree, None if is_leaf_takes_path else is_leaf)
         raise
 
@@ -209,7 +219,8 @@ def leaf_paths(treedef: PyTreeDef) -> list[KeyPath]:
     >>> [tree.keystr(path) for path in tree.leaf_paths(tree.structure({"a": [1, 2]}))]
     ["['a'][0]", "['a'][1]"]
     """
-    placeholders = treedef.unflatten(range(treedef.num_leaves))
+    structure = _structure("leaf_paths", treedef)
+    placeholders = structure.unflatten(range(structure.num_leaves))
     return [path for path, _ in registry.flatten_with_path(placeholders)[0]]
 
 
@@ -304,6 +315,9 @@ def tree_transpose(
     >>> tree.transpose(outer, None, [{"a": 1, "b": 2}, {"a": 3, "b": 4}])
     {'a': [1, 3], 'b': [2, 4]}
     """
+    _structure("transpose", outer_treedef)
+    if inner_treedef is not None:
+        _structure("transpose", inner_treedef)
     leaves, treedef = tree_flatten(pytree_to_transpose)
     inner = inner_treedef or _first_structure(outer_treedef, pytree_to_transpose)
     expected = outer_treedef.compose(inner)
@@ -334,7 +348,7 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
     (True, False)
     """
     if is_leaf is None:
-        return pytree.all_leaves(registry, iterable)
+        return pytree.all_leaves(registry, iter(iterable))
     return all(not registry.is_node(type(x)) or is_leaf(x) for x in iterable)
 
 
@@ -384,7 +398,8 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     >>> tree_util.treedef_tuple(parts) == tree.structure((1, [2, 3]))
     True
     """
-    return pytree.treedef_tuple(registry, list(treedefs))
+    structures = [_structure("treedef_tuple", treedef) for treedef in treedefs]
+    return pytree.treedef_tuple(registry, structures)
 
 
 def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
@@ -394,7 +409,7 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
     >>> [child.num_leaves for child in tree_util.treedef_children(tree.structure([1, (2, 3)]))]
     [1, 2]
     """
-    return treedef.children()
+    return _structure("treedef_children", treedef).children()
 
 
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
@@ -405,7 +420,7 @@ def treedef_is_leaf(treedef: PyTreeDef) -> bool:
     >>> tree_util.treedef_is_leaf(one), tree_util.treedef_is_leaf(many)
     (True, False)
     """
-    return treedef.num_nodes == 1
+    return _structure("treedef_is_leaf", treedef).num_nodes == 1
 
 
 def treedef_is_strict_leaf(treedef: PyTreeDef) -> bool:
@@ -415,4 +430,5 @@ def treedef_is_strict_leaf(treedef: PyTreeDef) -> bool:
     >>> tree.treedef_is_strict_leaf(tree.structure(None))
     False
     """
-    return treedef.num_nodes == 1 and treedef.num_leaves == 1
+    structure = _structure("treedef_is_strict_leaf", treedef)
+    return structure.num_nodes == 1 and structure.num_leaves == 1

@@ -16,6 +16,7 @@ from jxkernel.tree.nodes import KeyPath, PyTreeDef, keyed_children, registry
 
 __all__ = [
     "Mismatch",
+    "check_predicate",
     "explain_unsortable_keys",
     "flatten_up_to",
     "keystr",
@@ -240,9 +241,21 @@ def flatten_up_to(
     """
     try:
         return treedef.flatten_up_to(tree)
+    except AttributeError:
+        if isinstance(treedef, PyTreeDef):
+            raise
+        raise TypeError(
+            f"flatten_up_to takes a PyTreeDef, as tree.structure(...) returns, got {treedef!r:.100}"
+        ) from None
     except ValueError as error:
         clearer = structure_error(treedef, tree, first, second)
         raise (clearer or error) from None
+
+
+def check_predicate(is_leaf: Any) -> None:
+    """Refuse an ``is_leaf`` that is no function."""
+    if is_leaf is not None and not callable(is_leaf):
+        raise TypeError(f"is_leaf must be a function of one node; got {is_leaf!r}.") from None
 
 
 def tree_broadcast_prefix(
@@ -262,6 +275,7 @@ def tree_broadcast_prefix(
     >>> tree.tree_broadcast_prefix([1, 2], [(0, 0), {"a": 0}])
     [1, 1, 2]
     """
+    check_predicate(is_leaf)
     leaves, treedef = registry.flatten(prefix_tree, is_leaf)
     subtrees = flatten_up_to(treedef, full_tree)
     result: list[Any] = []

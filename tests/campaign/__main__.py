@@ -11,8 +11,8 @@ from tests.campaign.findings import Finding
 from tests.campaign.generate import generate
 from tests.campaign.pair import Pair
 
-WAYS = ("shape", "eager", "jit")
-OFTEN = (7, 2, 2)
+WAYS = ("shape", "eager", "jit", "call")
+OFTEN = (12, 1, 4, 2)
 BATCH = 60
 
 

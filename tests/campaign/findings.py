@@ -39,8 +39,8 @@ class Finding:
     def mark(self) -> str:
         """What tells it from others: the functions that it calls, and what they said."""
         words = re.findall(r"[\w.]+(?=\()", self.program.split("def f(")[-1])
-        if self.difference.startswith("shows"):
-            return self.difference
+        if self.difference.startswith(("shows", "says")):
+            return f"{self.difference}: {self.ours[:60]}"
         if self.difference in ("refused", "accepted") or " " in self.difference:
             return f"{self.difference}: {self._said()}"
         return f"{self.difference}: {' '.join(sorted({w for w in words if w[0] not in 'fgu'}))}"

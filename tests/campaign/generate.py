@@ -2,6 +2,7 @@
 
 from random import Random
 
+from tests.campaign.calls import call
 from tests.compose import nesting, programs, wide
 from tests.compose.arguments import KINDS, argument
 from tests.compose.writing import Writer
@@ -20,8 +21,11 @@ def generate(seed: str, way: str) -> str:
 
     Args:
       seed: what it follows from.
-      way: how it runs: ``shape`` for types alone, ``eager`` or ``jit``.
+      way: how it runs: ``shape`` for types alone, ``eager`` or ``jit``; or ``call`` for one call
+        of any function, most likely a wrong one.
     """
+    if way == "call":
+        return call(seed)
     random = Random(f"{seed}:{way}")
     smooth = random.randint(0, 9) == 0
     edges = not smooth and random.randint(0, 2) == 0

@@ -43,9 +43,6 @@ TABLE = (
         "Weakness of derivatives is what their operations give (decision 26).",
         program=r"jax\.(grad|vjp|jvp|linearize)|own_",
     ),
-    Meant(
-        "weak", "Booleans are never weak (decision 26).", program=r"==|!=|<|>|is|logical|any|all"
-    ),
 )
 
 

@@ -39,6 +39,32 @@ def test_programs_give_what_is_on_record(part):
     assert not differing, "\n".join(differing)
 
 
+def told_wrongly(seed, count):
+    """Return the calls whose errors show something from the inside."""
+    sources = [generate(f"{seed}:{n}", "call") for n in range(count)]
+    worker = Worker("jxkernel")
+    try:
+        worker.send(sources)
+        answers = list(worker.answers(sources))
+    finally:
+        worker.stop()
+    assert sum(bool(answer.error) for answer in answers) > count / 3
+    pairs = zip(sources, answers, strict=True)
+    return [f"{unclean(a)}:\n{s}\n# {a.message}\n" for s, a in pairs if unclean(a)]
+
+
+def test_errors_of_wrong_calls_are_told_in_words_that_users_know():
+    found = told_wrongly("few", 200)
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_errors_of_many_wrong_calls_are_told_in_words_that_users_know(seed):
+    found = told_wrongly(seed, 2500)
+    assert not found, "\n".join(found)
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_a_program_follows_from_its_seed(way):
     assert generate("1:2", way) == generate("1:2", way) != generate("1:3", way)

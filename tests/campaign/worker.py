@@ -70,7 +70,7 @@ def run(scope: dict[str, Any], source: str) -> Answer:
     """Run a program and return what it gave."""
     jax = scope["jax"]
     jax.config.update("jax_enable_x64", False)
-    own = dict(scope)
+    own = {**scope, "__name__": "__main__"}
     try:
         exec(compile(source, PROGRAM, "exec"), own)
         flat = jax.tree_util.tree_flatten_with_path(own["result"])[0]

@@ -1,0 +1,61 @@
+"""Messages name what users know: no class of the inside, no text of C++."""
+
+import re
+
+import numpy as np
+import pytest
+
+import jxkernel as jx
+import jxkernel.numpy as jnp
+from jxkernel import lax
+
+INSIDE = re.compile(r"(Stage|Jvp|Batch)Tracer|jaxlib|incompatible function|std::|INVALID_ARGUMENT")
+X = np.ones(3, np.float32)
+STRINGS = np.array(["a"])
+
+
+def traced(function):
+    return lambda: jx.jit(function)(X)
+
+
+CALLS = {
+    "a static argument": (lambda: jnp.swapaxes(X, jnp.ones(3), 0), "Non-hashable static"),
+    "a set of arrays": (lambda: {jnp.ones(3)}, "unhashable type: 'ArrayImpl'"),
+    "a set of traced arrays": (traced(lambda x: {x}), "unhashable type: 'Tracer'"),
+    "a missing attribute": (lambda: jnp.ones(3).foo, "'ArrayImpl' object has no attribute 'foo'"),
+    "a called tracer": (lambda: jx.vmap(lambda x: x())(X), "'Tracer' object is not callable"),
+    "an axis that is differentiated": (
+        lambda: jx.grad(lambda x: jnp.cumsum(X, x).sum())(1.0),
+        "of type Tracer: it takes whole numbers",
+    ),
+    "a function for a number": (lambda: lax.mul(X, jnp.sin), "of type jxkernel.PjitFunction"),
+    "strings for numbers": (
+        traced(lambda x: jnp.add(x, STRINGS)),
+        "Arrays cannot have the dtype str32",
+    ),
+    "a backend": (lambda: jx.device_count(X), "a backend is named by a platform"),
+    "an alias": (lambda: jx.alias(2), "alias takes a name such as 'jax', got 2"),
+    "unflatten": (lambda: jx.tree.unflatten(2, [1]), "unflatten takes a PyTreeDef"),
+    "transpose": (lambda: jx.tree.transpose(X, None, [1]), "transpose takes a PyTreeDef"),
+    "flatten_up_to": (lambda: jx.tree.flatten_up_to(X, 1), "flatten_up_to takes a PyTreeDef"),
+    "leaf_paths": (lambda: jx.tree.leaf_paths(X), "leaf_paths takes a PyTreeDef"),
+    "treedef_tuple": (lambda: jx.tree_util.treedef_tuple([1]), "treedef_tuple takes a PyTreeDef"),
+    "children": (lambda: jx.tree_util.treedef_children(1), "treedef_children takes a PyTreeDef"),
+    "leaf": (lambda: jx.tree_util.treedef_is_leaf(1), "treedef_is_leaf takes a PyTreeDef"),
+    "strict leaf": (lambda: jx.tree.treedef_is_strict_leaf(1), "strict_leaf takes a PyTreeDef"),
+    "all_leaves": (lambda: jx.tree.all_leaves(2), "'int' object is not iterable"),
+    "broadcast": (lambda: jx.tree.broadcast(1, 2, is_leaf=2), "is_leaf must be a function"),
+    "map_with_path": (
+        lambda: jx.tree.map_with_path(lambda p, x: x, [1], is_leaf=2, is_leaf_takes_path=True),
+        "is_leaf must be a function",
+    ),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_messages_name_nothing_from_the_inside(call):
+    run, said = CALLS[call]
+    with pytest.raises((TypeError, ValueError, AttributeError)) as raised:
+        run()
+    assert said in str(raised.value)
+    assert INSIDE.search(str(raised.value)) is None
