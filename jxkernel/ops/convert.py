@@ -38,9 +38,6 @@ __all__ = [
 convert_element_type_p = Primitive("convert_element_type").define(sharding=divisions.elementwise)
 
 
-_HOST: Any = (np.ndarray, np.generic)
-
-
 def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) -> Any:
     """Return an array with its values converted to another dtype.
 
@@ -74,14 +71,18 @@ def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) 
         number: Any = dtypes.coerce_scalar(operand, dtype)
         operand, aval = number, abstractify(number)
     warn_of_imaginary_parts("convert_element_type", [aval], dtype)
-    if isinstance(operand, _HOST) and operand.dtype != aval.dtype:
-        # From the value itself: by way of 32 bits it would wrap or lose digits first.
+    if isinstance(operand, np.ndarray | np.generic):
         operand = convert_on_host(operand, dtype)
     return convert_element_type_p.bind(operand, new_dtype=dtype, weak_type=weak_type)
 
 
 def convert_on_host(value: Any, dtype: Any) -> Any:
-    """Return a 64-bit NumPy value in a dtype; what no 32-bit integer holds wraps, as on arrays."""
+    """Return a NumPy value of a dtype that arrays cannot have in another; others as they are.
+
+    It is converted from what it is: by way of 32 bits it would wrap or lose digits first.
+    """
+    if dtypes.canonicalize_dtype(value.dtype) == value.dtype:
+        return value
     if value.dtype in dtypes.COMPLEX and dtype not in dtypes.COMPLEX | dtypes.BOOLEAN:
         value = value.real
     if value.dtype in dtypes.FLOATING and dtype in dtypes.INTEGRAL:
