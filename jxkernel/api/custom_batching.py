@@ -8,8 +8,8 @@ from jxkernel.api.arguments import function_name, named_like
 from jxkernel.api.custom_calls import closes_over_tracers, positional_arguments
 from jxkernel.api.jit import check_result
 from jxkernel.api.scanning import map
-from jxkernel.api.traced import check_callable, leaf_avals
-from jxkernel.core.avals import abstractify
+from jxkernel.api.traced import check_callable, leaf_avals, trace_function
+from jxkernel.core.avals import ShapedArray, abstractify, rank_of
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.higher_order.custom_vmap import BatchRule, bind_custom_vmap
@@ -29,12 +29,13 @@ class custom_vmap:
 
     ``@f.def_vmap`` then gives the rule ``rule(axis_size, in_batched, *args)``.  ``in_batched`` is
     a list like ``args`` with a boolean for each array: whether it has the batch axis, in front.
-    The rule returns ``(result, out_batched)``, the latter a tree of booleans of the structure of
-    the result.  The rule is not asked where nothing is mapped over.
+    The rule returns ``(result, out_batched)``: a result of the structure that the function gives,
+    and a tree of booleans of that structure.  The rule is not asked where nothing is mapped over.
 
     Derivatives exist both ways.  ``vmap`` of a forward derivative takes the derivative of the
-    rule; on the way back the rule serves for values, and the derivative's program is batched
-    operation by operation.
+    rule.  Where it maps over points or over directions, and no argument has both, the rule is
+    differentiated at one example at a time, with no argument in ``in_batched``.  On the way back
+    the rule serves for values, and the derivative's program is batched operation by operation.
 
     >>> import jxkernel as jx, jxkernel.numpy as jnp
     >>> @jx.custom_batching.custom_vmap
@@ -55,6 +56,7 @@ class custom_vmap:
         self.fun = fun
         self.name = function_name(fun)
         self.vmap_rule: Callable[..., Any] | None = None
+        self._entered: set[int] = set()
 
     def __repr__(self) -> str:
         return f"<custom_vmap function {self.name}>"
@@ -73,41 +75,64 @@ class custom_vmap:
         """Call the function; under ``vmap`` its rule runs instead.
 
         Raises:
+          AttributeError: no rule has been given.
           TypeError: the arguments do not fit the function, or its rule does not.
         """
+        if self.vmap_rule is None:
+            raise AttributeError(
+                f"the custom_vmap function {self.name} has no rule yet: give it one with "
+                f"{self.name}.def_vmap(...)"
+            )
         try:
             given = positional_arguments("custom_vmap", self.fun, args, kwargs)
             flat, in_tree = tree.flatten(given)
             if evaluating():
                 return self.fun(*in_tree.unflatten([_as_array(x) for x in flat]))
-            leaf_avals(f"the custom_vmap function {self.name}", "args", flat, in_tree)
-            results = _Results(self.name)
+            who = f"the custom_vmap function {self.name}"
+            avals = leaf_avals(who, "args", flat, in_tree)
+            results: list[Any] = []
 
             def fun(*leaves: Any) -> list[Any]:
-                return results.flatten(self.fun(*in_tree.unflatten([_as_array(x) for x in leaves])))
+                out = self.fun(*in_tree.unflatten([_as_array(x) for x in leaves]))
+                flat_out, structure = tree.flatten(out)
+                for index, leaf in enumerate(flat_out):
+                    check_result(self.name, structure, index, leaf)
+                results[:] = [structure]
+                return flat_out
 
-            rule = BatchRule(self._flat_rule(fun, in_tree, results), self.name)
+            rule = BatchRule(self._flat_rule(in_tree, avals, results), self.name, self._entered)
             outs = bind_custom_vmap(fun, rule, flat, captures=closes_over_tracers(self.fun))
-            return results.structure.unflatten(outs)
+            return results[0].unflatten(outs)
         except Exception as error:
             hide_internal_frames(error)
             raise
 
     def _flat_rule(
-        self, fun: Callable[..., Any], in_tree: Any, results: "_Results"
+        self, in_tree: Any, avals: Sequence[ShapedArray], results: list[Any]
     ) -> Callable[..., tuple[list[Any], list[bool]]]:
+        def traced(*args: Any) -> Any:
+            return self.fun(*args)
+
         def flat(
             size: int, batched: Sequence[bool], args: Sequence[Any]
         ) -> tuple[list[Any], list[bool]]:
             rule = self.vmap_rule
-            if rule is None:
-                raise AttributeError(
-                    f"the custom_vmap function {self.name} has no rule yet: give it one with "
-                    f"{self.name}.def_vmap(...)"
-                )
+            assert rule is not None, "checked by the call"
+            function = trace_function("custom_vmap", self.fun, traced, in_tree, avals)
+            results[:] = [function.out_tree]
             flags = list(in_tree.unflatten(batched))
-            given = in_tree.unflatten([_as_array(x) for x in args])
-            return _checked(rule, results, size, rule(size, flags, *given))
+            pair = rule(size, flags, *in_tree.unflatten([_as_array(x) for x in args]))
+            what = f"the vmap rule {function_name(rule)} of {self.name}"
+            leaves, out_flags = _checked(what, self.name, function.out_tree, pair)
+            ranks = [aval.ndim for aval in function.out_avals]
+            if not any(batched):
+                # Nothing is mapped over, so what is marked has the axis if the rule has made one.
+                out_flags = [
+                    flag and rank_of(leaf) > rank
+                    for leaf, flag, rank in zip(leaves, out_flags, ranks, strict=True)
+                ]
+            _check_axis(what, size, function.out_tree, leaves, out_flags)
+            return leaves, out_flags
 
         return flat
 
@@ -117,37 +142,19 @@ def _as_array(value: Any) -> Any:
     return value if isinstance(value, Tracer) else as_device_array(value)
 
 
-class _Results:
-    """The structure that a function returns, learnt from the function or from its rule."""
-
-    __slots__ = ("name", "structure")
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.structure: Any = None
-
-    def flatten(self, out: Any) -> list[Any]:
-        """Return the leaves of what the function returns.
-
-        Raises:
-          TypeError: one is no array and no number.
-        """
-        leaves, self.structure = tree.flatten(out)
-        for index, leaf in enumerate(leaves):
-            check_result(self.name, self.structure, index, leaf)
-        return leaves
-
-
-def _checked(
-    rule: Callable[..., Any], results: _Results, size: int, pair: Any
-) -> tuple[list[Any], list[bool]]:
+def _checked(what: str, name: str, expected: Any, pair: Any) -> tuple[list[Any], list[bool]]:
     """Return the flat results of a rule, and which of them are batched.
 
+    Args:
+      what: the rule, for messages.
+      name: the function's.
+      expected: the structure of what the function returns.
+      pair: what the rule returned.
+
     Raises:
-      TypeError: it returns no pair.
-      ValueError: structures differ, or a result marked as batched lacks the batch axis.
+      TypeError: it is no pair, or a result is no array.
+      ValueError: structures differ.
     """
-    what = f"the vmap rule {function_name(rule)} of {results.name}"
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise TypeError(
             f"{what} must return a pair (result, out_batched), got {pair!r:.100} of type "
@@ -155,17 +162,29 @@ def _checked(
         )
     leaves, structure = tree.flatten(pair[0])
     flags, flag_structure = tree.flatten(pair[1])
-    if results.structure is not None and structure != results.structure:
+    if structure != expected:
         raise ValueError(
-            f"{what} must return a result of the structure that {results.name} returns, "
-            f"{results.structure}, and returned {structure}"
+            f"{what} must return a result of the structure that {name} returns, {expected}, and "
+            f"returned {structure}"
         )
     if structure != flag_structure:
         raise ValueError(
             f"{what} must return a boolean for each array of its result: the result has structure "
             f"{structure}, and out_batched {flag_structure}"
         )
-    results.structure = structure
+    for index, leaf in enumerate(leaves):
+        check_result(what, structure, index, leaf)
+    return leaves, [bool(flag) for flag in flags]
+
+
+def _check_axis(
+    what: str, size: int, structure: Any, leaves: Sequence[Any], flags: Sequence[bool]
+) -> None:
+    """Check that results that are marked as batched have the batch axis in front.
+
+    Raises:
+      ValueError: one has not.
+    """
     for path, leaf, flag in zip(tree.leaf_paths(structure), leaves, flags, strict=True):
         aval = abstractify(leaf)
         if flag and aval.shape[:1] != (size,):
@@ -173,7 +192,6 @@ def _checked(
                 f"{what} marks result{tree.keystr(path)} of type {aval.short()} as batched, and "
                 f"its leading axis does not have the batch size {size}"
             )
-    return leaves, [bool(flag) for flag in flags]
 
 
 def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
@@ -200,6 +218,9 @@ def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
     def one_by_one(axis_size: int, in_batched: list[Any], *args: Any) -> tuple[Any, Any]:
         leaves, structure = tree.flatten(args)
         flags = tree.leaves(in_batched)
+        if not any(flags):
+            out = function(*args)
+            return out, tree.map(lambda _: False, out)
 
         def one(batched: list[Any]) -> Any:
             given = iter(batched)

@@ -3,14 +3,17 @@
 Function and rule are Python callables of flat values while nothing is staged; where the call is
 recorded the function is traced, and its constants become leading operands.  Its derivative is
 such a call again, of the function's derivative, whose batch rule is the derivative of the rule:
-so ``vmap`` of a derivative takes the rule too.  Values and tangents are calls of their own, so
-values stay known where derivatives are recorded.  What is transposed is a program like any other.
+so ``vmap`` of a derivative takes the rule too.  Where derivatives are recorded the call is split,
+so that values stay known.  What is transposed is a program like any other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from threading import get_ident
 from typing import Any
+
+import numpy as np
 
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
@@ -22,10 +25,21 @@ from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.batched_calls import traced_operands
 from jxkernel.higher_order.custom_jvp import has_tangent
 from jxkernel.higher_order.jit import transpose_call
-from jxkernel.higher_order.programs import chosen, compiled_when_repeated, typed_by_programs
+from jxkernel.higher_order.programs import (
+    chosen,
+    compiled_when_repeated,
+    pruned,
+    reading,
+    silent,
+    typed_by_programs,
+)
 from jxkernel.ops.broadcast import batch_to_front, instantiate
+from jxkernel.ops.creation import broadcasted_iota
+from jxkernel.ops.dynamic_slicing import dynamic_index_in_dim
 from jxkernel.ops.moving import move_axis
+from jxkernel.transforms.batching import batch_flat
 from jxkernel.transforms.jvp import jvp_flat
+from jxkernel.transforms.partial_eval import PartialTrace
 
 __all__ = ["BatchRule", "bind_custom_vmap", "custom_vmap_call_p"]
 
@@ -44,13 +58,15 @@ class BatchRule:
     Attributes:
       function: the rule.
       name: the name of the function that it is the rule of.
+      entered: the threads that run it, or another rule of the function, on one example at a time.
     """
 
-    __slots__ = ("function", "name")
+    __slots__ = ("entered", "function", "name")
 
-    def __init__(self, function: FlatRule, name: str) -> None:
+    def __init__(self, function: FlatRule, name: str, entered: set[int]) -> None:
         self.function = function
         self.name = name
+        self.entered = entered
 
     def __call__(
         self, size: int, batched: Sequence[bool], args: Sequence[Any]
@@ -154,23 +170,24 @@ def _custom_vmap_jvp(
     rule: BatchRule,
     num_consts: int,
 ) -> tuple[list[Any], list[Any]]:
-    outs = custom_vmap_call_p.bind(
-        *primals, call_jaxpr=call_jaxpr, rule=rule, num_consts=num_consts
-    )
     moves = [type(t) is not Zero for t in tangents]
+    if not any(moves):
+        params = {"call_jaxpr": call_jaxpr, "rule": rule, "num_consts": num_consts}
+        outs = custom_vmap_call_p.bind(*primals, **params)
+        return outs, [Zero.tangent_of(out) for out in outs]
     moving = _Moving(moves, num_consts)
     # Constants and their tangents come first: no batch rule is told of either.
-    consts_t, rest_t = chosen(tangents[:num_consts], moves[:num_consts]), moves[num_consts:]
-    moved = custom_vmap_call_p.bind(
+    found = custom_vmap_call_p.bind(
         *primals[:num_consts],
-        *consts_t,
+        *chosen(tangents[:num_consts], moves[:num_consts]),
         *primals[num_consts:],
-        *chosen(tangents[num_consts:], rest_t),
+        *chosen(tangents[num_consts:], moves[num_consts:]),
         call_jaxpr=moving.function(call_jaxpr),
-        rule=BatchRule(moving.rule(rule), f"jvp of {rule.name}"),
-        num_consts=num_consts + len(consts_t),
+        rule=_DerivativeRule(rule, moving),
+        num_consts=moving.ahead,
     )
-    given = iter(moved)
+    outs = found[: _value_count([*map(abstractify, found)])]
+    given = iter(found[len(outs) :])
     return outs, [
         next(given) if has_tangent(abstractify(out)) else Zero.tangent_of(out) for out in outs
     ]
@@ -180,14 +197,28 @@ class _Moving:
     """The derivative of a function, and of its batch rule, of values and tangents.
 
     Its operands are: constants, their tangents, arguments, their tangents; tangents only where
-    there are some.  Its results are the tangents of those results that have one.
+    there are some.  Its results are those of the function, and then the tangents of those that
+    have one.
+
+    Attributes:
+      moves: for each constant and argument, whether it has a tangent.
+      num_consts: how many constants there are.
+      ahead: how many operands come before the arguments.
     """
 
-    __slots__ = ("moves", "num_consts")
+    __slots__ = ("ahead", "moves", "num_consts")
 
     def __init__(self, moves: Sequence[bool], num_consts: int) -> None:
         self.moves = moves
         self.num_consts = num_consts
+        self.ahead = num_consts + sum(moves[:num_consts])
+
+    @property
+    def of_values(self) -> list[bool]:
+        """For each operand, whether it is a value, and no tangent."""
+        consts, args = self.moves[: self.num_consts], self.moves[self.num_consts :]
+        parts = (consts, args)
+        return [flag for m in parts for flag in [True] * len(m) + [False] * sum(m)]
 
     def split(self, flat: Sequence[Any], moves: Sequence[bool]) -> tuple[list[Any], list[Any]]:
         """Return values, and a tangent (or flag) or None for each."""
@@ -196,65 +227,190 @@ class _Moving:
 
     def function(self, call: Any) -> Callable[..., list[Any]]:
         """Return the function of values and tangents."""
-        ahead = self.num_consts + sum(self.moves[: self.num_consts])
 
         def run(*operands: Any) -> list[Any]:
-            consts = self.split(operands[:ahead], self.moves[: self.num_consts])
-            args = self.split(operands[ahead:], self.moves[self.num_consts :])
+            consts = self.split(operands[: self.ahead], self.moves[: self.num_consts])
+            args = self.split(operands[self.ahead :], self.moves[self.num_consts :])
             flat = jaxpr_as_fun(call) if isinstance(call, ClosedJaxpr) else call
-            primals, tangents = [*consts[0], *args[0]], [*consts[1], *args[1]]
-            return _push(flat, primals, tangents)[0]
+            return _push(flat, [*consts[0], *args[0]], [*consts[1], *args[1]])
 
         return run
 
     def rule(self, rule: BatchRule) -> FlatRule:
-        """Return the batch rule of the derivative: the derivative of the batch rule.
-
-        An argument without the batch axis whose tangent has it, or the other way round, gets it.
-        """
+        """Return the batch rule of the derivative: the derivative of the batch rule."""
         moves = self.moves[self.num_consts :]
 
         def run(
             size: int, batched: Sequence[bool], flat: Sequence[Any]
         ) -> tuple[Sequence[Any], Sequence[bool]]:
+            primals, tangents = self.split(flat, moves)
             has, has_t = self.split(batched, moves)
-            either = [a or bool(b) for a, b in zip(has, has_t, strict=True)]
-            values, tangents = self.split(flat, moves)
-            primals = _spread(values, has, either, size)
-            pushed = [
-                None if t is None else _spread([t], [bool(h)], [e], size)[0]
-                for t, h, e in zip(tangents, has_t, either, strict=True)
-            ]
-            flags: list[bool] = []
-
-            def apply(*args: Any) -> Sequence[Any]:
-                outs, flags[:] = rule(size, either, args)
-                return outs
-
-            moved, smooth = _push(apply, primals, pushed)
-            return moved, chosen(flags, smooth)
+            together = any(
+                a and (t is None or b) for a, b, t in zip(has, has_t, tangents, strict=True)
+            )
+            # A rule that calls its function would come here for ever.
+            if together or get_ident() in rule.entered:
+                return _of_all_examples(rule, size, (primals, has), (tangents, has_t))
+            rule.entered.add(get_ident())
+            try:
+                return _of_each_example(rule, size, (primals, has), (tangents, has_t))
+            finally:
+                rule.entered.remove(get_ident())
 
         return run
 
 
-def _push(
-    flat: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
+_Flagged = tuple[Sequence[Any], Sequence[Any]]
+"""Values (or None), and for each whether it has the batch axis."""
+
+
+def _of_all_examples(
+    rule: BatchRule, size: int, primals: _Flagged, tangents: _Flagged
 ) -> tuple[list[Any], list[bool]]:
-    """Return the tangents of a function's results, and which results have one."""
+    """Push tangents through a rule that gets all examples.
+
+    An argument without the batch axis whose tangent has it, or the other way round, gets it.  Then
+    values are asked for apart, so that those stay without the axis which need not have it.
+    """
+    either = [a or bool(b) for a, b in zip(primals[1], tangents[1], strict=True)]
+    flags: list[bool] = []
+
+    def apply(*args: Any) -> Sequence[Any]:
+        outs, flags[:] = rule(size, either, args)
+        return outs
+
+    found = _push(apply, _spread(*primals, either, size), _spread(*tangents, either, size))
+    outs, moved = found[: len(flags)], found[len(flags) :]
+    moved_flags = chosen(flags, _smooth(outs))
+    if either != list(primals[1]):
+        outs, flags[:] = rule(size, primals[1], primals[0])
+    return [*outs, *moved], [*flags, *moved_flags]
+
+
+def _of_each_example(
+    rule: BatchRule, size: int, primals: _Flagged, tangents: _Flagged
+) -> tuple[list[Any], list[bool]]:
+    """Push tangents through a rule that gets one example at a time, by ``vmap``.
+
+    No argument has the batch axis together with its tangent: what differs between examples is
+    the point or the direction, not both.  So the rule, at the point, has nothing to vectorize.
+    """
+    moves = [t is not None for t in tangents[0]]
+    none = [False] * len(moves)
+
+    def one(place: Any, *flat: Any) -> list[Any]:
+        flags: list[bool] = []
+
+        def apply(*args: Any) -> Sequence[Any]:
+            outs, flags[:] = rule(size, none, args)
+            return outs
+
+        given = iter(flat[len(moves) :])
+        found = _push(apply, flat[: len(moves)], [next(given) if m else None for m in moves])
+        flags += chosen(flags, _smooth(found[: len(flags)]))
+        return [
+            dynamic_index_in_dim(x, place, 0, keepdims=False) if flag else x
+            for x, flag in zip(found, flags, strict=True)
+        ]
+
+    values = [*primals[0], *chosen(tangents[0], moves)]
+    has = [*primals[1], *chosen(tangents[1], moves)]
+    places = broadcasted_iota(np.int32, (size,), 0)
+    dims = [0, *[0 if flag else None for flag in has]]
+    outs, out_dims = batch_flat(one, [places, *values], dims, Axis(size))
+    return [
+        x if dim is None else move_axis(x, dim, 0) for x, dim in zip(outs, out_dims, strict=True)
+    ], [dim is not None for dim in out_dims]
+
+
+def _push(flat: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
+    """Return a function's results, and then the tangents of those that have one."""
     full = [Zero.tangent_of(p) if t is None else t for p, t in zip(primals, tangents, strict=True)]
     outs, moved = jvp_flat(flat, primals, full)
-    smooth = [has_tangent(abstractify(out)) for out in outs]
-    return [instantiate(t) for t in chosen(moved, smooth)], smooth
+    return [*outs, *[instantiate(t) for t in chosen(moved, _smooth(outs))]]
+
+
+def _smooth(outs: Sequence[Any]) -> list[bool]:
+    return [has_tangent(abstractify(out)) for out in outs]
+
+
+def _value_count(avals: Sequence[ShapedArray]) -> int:
+    """Return how many results of a derivative are values: after them come their tangents."""
+    smooth = [has_tangent(aval) for aval in avals]
+    return next(n for n in range(len(avals) + 1) if n + sum(smooth[:n]) == len(avals))
 
 
 def _spread(
-    values: Sequence[Any], has: Sequence[bool], wanted: Sequence[bool], size: int
+    values: Sequence[Any], has: Sequence[Any], wanted: Sequence[bool], size: int
 ) -> list[Any]:
-    """Return values with the batch axis in front wherever it is wanted."""
+    """Return values (None for none) with the batch axis in front wherever it is wanted."""
     return [
-        batch_to_front(x, 0 if had else None, size) if want else x
+        batch_to_front(x, 0 if had else None, size) if want and x is not None else x
         for x, had, want in zip(values, has, wanted, strict=True)
     ]
+
+
+class _DerivativeRule(BatchRule):
+    """The batch rule of a derivative.
+
+    Attributes:
+      primal: the rule that it is the derivative of.
+      moving: the derivative.
+    """
+
+    __slots__ = ("moving", "primal")
+
+    def __init__(self, primal: BatchRule, moving: _Moving) -> None:
+        super().__init__(moving.rule(primal), f"jvp of {primal.name}", primal.entered)
+        self.primal = primal
+        self.moving = moving
+
+    def of_tangents(self) -> BatchRule:
+        """Return the rule that gives the tangents alone."""
+
+        def run(
+            size: int, batched: Sequence[bool], flat: Sequence[Any]
+        ) -> tuple[Sequence[Any], Sequence[bool]]:
+            found, flags = self(size, batched, flat)
+            count = _value_count([*map(abstractify, found)])
+            return found[count:], flags[count:]
+
+        return BatchRule(run, self.name, self.entered)
+
+
+def _custom_vmap_partial_eval(
+    trace: PartialTrace, args: Sequence[Any], params: dict[str, Any]
+) -> list[Any]:
+    """Split a derivative into its values, which are known, and the tangents.
+
+    Its values are those of the function, whose rule is told of them alone.
+    """
+    rule = params["rule"]
+    if not isinstance(rule, _DerivativeRule):
+        return trace.stage(custom_vmap_call_p, args, params)
+    operands, params = _custom_vmap_stage(tuple(args), params)
+    moving, num_consts = rule.moving, params["num_consts"]
+    first = num_consts - moving.ahead
+    of_values = (*[True] * first, *moving.of_values)
+    known = chosen(operands, of_values)
+    if any(trace.is_unknown(value) for value in known):
+        return trace.stage(custom_vmap_call_p, args, params)
+    program: ClosedJaxpr = params["call_jaxpr"]
+    count = _value_count(program.out_avals)
+    wanted = tuple([place < count for place in range(len(program.out_avals))])
+    outs = custom_vmap_call_p.bind(
+        *known,
+        call_jaxpr=reading(pruned(program, wanted)[0], of_values),
+        rule=rule.primal,
+        num_consts=first + moving.num_consts,
+    )
+    tangents = pruned(silent(program), tuple([not flag for flag in wanted]))[0]
+    staged = trace.stage(
+        custom_vmap_call_p,
+        operands,
+        {"call_jaxpr": tangents, "rule": rule.of_tangents(), "num_consts": num_consts},
+    )
+    return [*outs, *staged]
 
 
 @custom_vmap_call_p.def_transpose
@@ -268,5 +424,6 @@ custom_vmap_call_p.define(
     stage=_custom_vmap_stage,
     evaluate=_custom_vmap_evaluate,
     effects=_custom_vmap_effects,
+    partial_eval=_custom_vmap_partial_eval,
     unfold=unfold_call("call_jaxpr"),
 )

@@ -160,10 +160,115 @@ def test_to_close_over_what_is_mapped_over_is_an_error():
         jx.vmap(outer)(X)
 
 
+def recording(seen):
+    """Return a function of two, whose rule gives ten times its product, and records its calls."""
+    g = custom_vmap(lambda x, y: (x * y, x))
+
+    @g.def_vmap
+    def rule(axis_size, in_batched, x, y):
+        seen.append((in_batched, jnp.shape(x), jnp.shape(y)))
+        return (10.0 * x * y, x), (any(in_batched), in_batched[0])
+
+    return g
+
+
+ONE_EXAMPLE = ([False, False], (), ())
+ALL_EXAMPLES = ([True, True], (3,), (3,))
+FIRST = ([True, False], (3,), ())
+
+
+@pytest.mark.parametrize("around", [lambda f: f, jx.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize(
+    ("points", "directions", "calls"),
+    [
+        ((None, None), (0, None), [ONE_EXAMPLE]),
+        ((None, None), (0, 0), [ONE_EXAMPLE]),
+        ((0, None), (None, None), [ONE_EXAMPLE]),
+        ((0, None), (None, 0), [ONE_EXAMPLE]),
+        ((0, None), (0, None), [FIRST]),
+        ((0, 0), (0, 0), [ALL_EXAMPLES]),
+        ((0, 0), (0, None), [ALL_EXAMPLES]),
+        ((0, None), (0, 0), [ALL_EXAMPLES, FIRST]),
+    ],
+)
+def test_the_rule_of_a_forward_derivative_is_told_what_differs(points, directions, calls, around):
+    seen = []
+    g = recording(seen)
+
+    def push(x, y, s, t):
+        return jx.jvp(g, (x, y), (s, t))
+
+    values = (X, 2.0 + X, 1.0 - X, 3.0 * X)
+    axes = (*points, *directions)
+    given = [v if axis == 0 else v[0] for v, axis in zip(values, axes, strict=True)]
+    shared = 0 if points[0] == 0 else None
+    (y, _), (t, _) = around(jx.vmap(push, axes, ((0 if 0 in points else None, shared), (0, 0))))(
+        *given
+    )
+    px, py, s, q = [np.broadcast_to(v, 3) for v in given]
+    close(np.broadcast_to(y, 3), 10.0 * px * py)
+    close(t, 10.0 * (s * py + px * q))
+    assert seen == calls
+
+
+def test_jacobians_differentiate_the_rule_at_the_point():
+    seen = []
+    g = recording(seen)
+    close(jx.jacfwd(lambda x: g(x, 2.0)[0])(X), np.diag(np.full(3, 20.0)))
+    assert seen == [([False, False], (3,), ())]
+
+
+def test_a_rule_may_call_its_function():
+    g = custom_vmap(lambda x: jnp.sin(x))
+    calls = []
+
+    @g.def_vmap
+    def rule(axis_size, in_batched, x):
+        calls.append(in_batched)
+        if not in_batched[0]:
+            return g(x), False
+        return 10.0 * jnp.sin(x), True
+
+    close(jx.vmap(lambda t: jx.jvp(g, (0.0,), (t,))[1])(X), 10.0 * X)
+    assert calls == [[False], [True], [False]]
+
+
+def test_what_a_rule_marks_without_reason_is_looked_at():
+    g = custom_vmap(lambda x: 2.0 * x)
+    g.def_vmap(lambda n, b, x: (20.0 * x, True))
+    h = custom_vmap(lambda x: 2.0 * x)
+    h.def_vmap(lambda n, b, x: (20.0 * jnp.broadcast_to(x, (n, *x.shape[b[0] :])), True))
+    for f in (g, h):
+        close(jx.jacfwd(f)(X), np.diag(np.full(3, 20.0)))
+        close(jx.vmap(f)(X), 20.0 * X)
+
+
+def test_values_stay_known_where_derivatives_are_recorded():
+    seen = []
+    g = recording(seen)
+    for around in (lambda f: f, jx.jit):
+        f = around(lambda x: g(x, 2.0)[0])
+        value, slope = jx.vmap(jx.value_and_grad(f))(X)
+        close([value, slope], [20.0 * X, np.full(3, 2.0)])
+    assert seen
+    h = custom_vmap(jnp.sin)
+    h.def_vmap(lambda n, b, x: (jnp.sin(x), b[0]))
+    for f in (h, jx.jit(h)):
+        close(jx.vmap(jx.hessian(f))(X), -np.sin(X))
+        close(jx.vmap(jx.grad(jx.grad(jx.grad(f))))(X), -np.cos(X))
+
+
+def test_sequential_vmap_of_a_forward_derivative_runs_one_example_at_a_time():
+    g = sequential_vmap(lambda x, y: jnp.sin(x) * y)
+    mapped = jx.vmap(lambda t: jx.jvp(g, (0.0, 3.0), (t, 1.0)))
+    close(mapped(X), (np.zeros(3), 3.0 * X))
+    assert "scan[" in str(jx.make_jaxpr(mapped)(X))
+
+
 def ruled(rule):
     g = custom_vmap(lambda x: x)
     g.def_vmap(rule)
-    return lambda: jx.vmap(jx.jit(g))(X)
+    return lambda: (jx.vmap(g)(X), jx.vmap(jx.jit(g))(X))
 
 
 @pytest.mark.parametrize(
@@ -171,11 +276,8 @@ def ruled(rule):
     [
         (lambda: custom_vmap(3), TypeError, "custom_vmap needs a callable as fun, got 3"),
         (lambda: custom_vmap(jnp.sin).def_vmap(3), TypeError, "def_vmap needs a callable"),
-        (
-            lambda: jx.vmap(custom_vmap(lambda x: x))(X),
-            AttributeError,
-            r"no rule yet.*def_vmap\(\.\.\.\)",
-        ),
+        (lambda: custom_vmap(lambda x: x)(X), AttributeError, r"no rule yet.*def_vmap\(\.\.\.\)"),
+        (ruled(lambda n, b, x: ("s", True)), TypeError, "rule .* returned a value of type str"),
         (ruled(lambda n, b, x: x), TypeError, r"must return a pair \(result, out_batched\), got"),
         (ruled(lambda n, b, x: (x, [True])), ValueError, "a boolean for each array of its result"),
         (ruled(lambda n, b, x: ((x, x), (True, True))), ValueError, "result of the structure that"),
