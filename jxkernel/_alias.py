@@ -40,18 +40,21 @@ _VERSION = {
 }
 
 
+_INTERNAL = ("_src", "experimental.pallas")
+"""Where modules of internal names are, so that the table is read for these alone."""
+
+
 def _rows(below: str) -> dict[str, Any] | None:
     """Return the internal names of a module below the alias; None where there is no such module.
 
     Packages of such modules have none of their own.
     """
-    if below.partition(".")[0] != "_src":
+    if not below.startswith(_INTERNAL):
         return None
     rows = importlib.import_module(f"{_OWN}._alias_internals").ROWS
-    inner = below.removeprefix("_src").removeprefix(".")
-    if inner in rows:
-        return rows[inner]
-    return {} if any(name.startswith(f"{inner}.".lstrip(".")) for name in rows) else None
+    if below in rows:
+        return rows[below]
+    return {} if any(name.startswith(f"{below}.") for name in rows) else None
 
 
 class _Internal(ModuleType):

@@ -1,6 +1,7 @@
 """Internal names of the reference that released libraries import: what each means here.
 
-Purpose: the alias makes modules ``jax._src.*`` of the rows below, and of no others.  A row says
+Purpose: the alias makes modules (``jax._src.*``, and those of kernels for accelerators) of the rows
+below, and of no others.  A row says
 where the name is here and which libraries need it; a row that none needs is taken out, and a test
 holds the table to that.  Beside the table stands what has no other place in the system.
 
@@ -163,6 +164,14 @@ def _refuse_flattree(*_: Any) -> NoReturn:
     )
 
 
+def refuse_kernel(*_: Any, **__: Any) -> NoReturn:
+    """Refuse: the kernels of these modules are written for accelerators."""
+    raise NotImplementedError(
+        "attention kernels of Pallas are for TPUs: jxkernel.nn.dot_product_attention computes "
+        "the same on any device"
+    )
+
+
 exclude_paths: list[str] = []
 backends_made: dict[str, Any] = {}
 result_handlers: dict[Any, Any] = {}
@@ -173,21 +182,22 @@ flattree_of_nones = flattree_of_groups = _refuse_flattree
 DType = dtypes.DType
 
 _HERE = "_alias_internals"
+_SPLASH = "experimental.pallas.ops.tpu.splash_attention"
 
 ROWS: dict[str, dict[str, Row]] = {
-    "ad_util": {"stop_gradient_p": Row(_HERE, "stop_gradient_p", "lineax")},
-    "api_util": {
+    "_src.ad_util": {"stop_gradient_p": Row(_HERE, "stop_gradient_p", "lineax")},
+    "_src.api_util": {
         "infer_argnums_and_argnames": Row(_HERE, "infer_argnums_and_argnames", "e3nn-jax"),
     },
-    "array": {"_reconstruct_array": Row(_HERE, "reconstruct_array", "pickles of arrays")},
-    "checkify": {
+    "_src.array": {"_reconstruct_array": Row(_HERE, "reconstruct_array", "pickles of arrays")},
+    "_src.checkify": {
         "Error": Row("experimental.checkify", "Error", "flax"),
         "JaxException": Row("experimental.checkify", "JaxRuntimeError", "flax"),
         "checkify": Row("experimental.checkify", "checkify", "flax"),
         "user_checks": Row("experimental.checkify", "user_checks", "flax"),
     },
-    "compiler": {},  # chex replaces what it finds there
-    "core": {
+    "_src.compiler": {},  # chex replaces what it finds there
+    "_src.core": {
         "AbstractValue": Row("core", "AbstractValue", "quax"),
         "Primitive": Row("core", "Primitive", "jax-md"),
         "ShapedArray": Row("core", "ShapedArray", "flax jax-md quax"),
@@ -201,9 +211,9 @@ ROWS: dict[str, dict[str, Row]] = {
         "take_current_trace": Row("extend.core", "take_current_trace", "quax"),
         "trace_state_clean": Row("core.trace", "evaluating", "numpyro"),
     },
-    "dispatch": {"wait_for_tokens": Row("", "effects_barrier", "equinox")},
-    "distributed": {"global_state": Row(_HERE, "global_state", "orbax-checkpoint")},
-    "dtypes": {
+    "_src.dispatch": {"wait_for_tokens": Row("", "effects_barrier", "equinox")},
+    "_src.distributed": {"global_state": Row(_HERE, "global_state", "orbax-checkpoint")},
+    "_src.dtypes": {
         "DType": Row(_HERE, "DType", "flax"),
         "ExtendedDType": Row("dtypes", "ExtendedDType", "flax"),
         "TypePromotionError": Row("dtypes", "TypePromotionError", "equinox"),
@@ -212,15 +222,15 @@ ROWS: dict[str, dict[str, Row]] = {
         "supports_inf": Row(_HERE, "supports_inf", "flax"),
         "to_complex_dtype": Row("dtypes", "to_complex_dtype", "tinygp"),
     },
-    "earray": {"EArray": Row(_HERE, "EArray", "flax")},
-    "flatten_util": {"ravel_pytree": Row("flatten_util", "ravel_pytree", "blackjax sbijax")},
-    "flattree": {
+    "_src.earray": {"EArray": Row(_HERE, "EArray", "flax")},
+    "_src.flatten_util": {"ravel_pytree": Row("flatten_util", "ravel_pytree", "blackjax sbijax")},
+    "_src.flattree": {
         "nones": Row(_HERE, "flattree_of_nones", "quax"),
         "pack": Row(_HERE, "flattree_of_groups", "quax"),
     },
-    "interpreters.pxla": {"global_result_handlers": Row(_HERE, "result_handlers", "flax")},
-    "lib.xla_client": {"XlaRuntimeError": Row("errors", "JaxRuntimeError", "dynamiqs")},
-    "literals": {
+    "_src.interpreters.pxla": {"global_result_handlers": Row(_HERE, "result_handlers", "flax")},
+    "_src.lib.xla_client": {"XlaRuntimeError": Row("errors", "JaxRuntimeError", "dynamiqs")},
+    "_src.literals": {
         name: Row(_HERE, "TypedLiteral", libraries)
         for name, libraries in (
             ("TypedComplex", "quax"),
@@ -229,19 +239,28 @@ ROWS: dict[str, dict[str, Row]] = {
             ("TypedNdArray", "equinox"),
         )
     },
-    "nn.functions": {"glu": Row("nn", "glu", "sbijax")},
-    "pjit": {"jit_p": Row("extend.core.primitives", "jit_p", "quax")},
-    "state.types": {"AbstractRef": Row(_HERE, "AbstractRef", "flax")},
-    "traceback_util": {
+    "_src.nn.functions": {"glu": Row("nn", "glu", "sbijax")},
+    "_src.pjit": {"jit_p": Row("extend.core.primitives", "jit_p", "quax")},
+    "_src.state.types": {"AbstractRef": Row(_HERE, "AbstractRef", "flax")},
+    "_src.traceback_util": {
         "_exclude_paths": Row(_HERE, "exclude_paths", "flax"),
         "api_boundary": Row(_HERE, "api_boundary", "flax"),
         "include_frame": Row(_HERE, "include_frame", "equinox"),
         "register_exclusion": Row("source", "exclude", "equinox"),
     },
-    "tree_util": {
+    "_src.tree_util": {
         "_registry": Row(_HERE, "nodes", "flax jaxlie"),
         "flatten_one_level": Row("tree_util", "flatten_one_level", "orbax-checkpoint"),
     },
-    "xla_bridge": {"_backends": Row(_HERE, "backends_made", "chex")},
+    f"{_SPLASH}.splash_attention_kernel": {
+        "SegmentIds": Row(_HERE, "refuse_kernel", "keras"),
+        "make_splash_mha": Row(_HERE, "refuse_kernel", "keras"),
+    },
+    f"{_SPLASH}.splash_attention_mask": {
+        "CausalMask": Row(_HERE, "refuse_kernel", "keras"),
+        "MultiHeadMask": Row(_HERE, "refuse_kernel", "keras"),
+        "NumpyMask": Row(_HERE, "refuse_kernel", "keras"),
+    },
+    "_src.xla_bridge": {"_backends": Row(_HERE, "backends_made", "chex")},
 }
-"""For each module below ``_src`` the names that it has."""
+"""For each module below the alias the names that it has."""

@@ -54,6 +54,24 @@ try:
     jx.device_put(x, jx.local_devices()[0])
 except RuntimeError as error:
     assert "other processes" in str(error)
+from jxkernel.experimental import multihost_utils as many
+assert many.process_allgather({"rank": rank})["rank"].tolist() == [0, 1]
+assert many.process_allgather(np.arange(2) + rank, tiled=True).tolist() == [0, 1, 1, 2]
+np.testing.assert_allclose(many.process_allgather(x), np.arange(8.0))
+assert many.broadcast_one_to_all(np.int32(rank)).tolist() == 0
+assert many.broadcast_one_to_all(np.int32(rank), is_source=rank == 1).tolist() == 1
+many.sync_global_devices("here")
+try:
+    many.assert_equal(np.int32(rank), "They differ.")
+    assert rank == 0
+except AssertionError as error:
+    assert "They differ. Process 1 has" in str(error)
+wide = many.host_local_array_to_global_array(local, mesh, jx.P("x"))
+assert wide.shape == (8,) and wide.sharding == rows
+back = many.global_array_to_host_local_array(wide, mesh, jx.P("x"))
+np.testing.assert_allclose(back, local)
+with many.live_devices(jx.devices()) as alive:
+    assert len(alive) == 4
 print("ok", rank)
 jx.distributed.shutdown()
 """

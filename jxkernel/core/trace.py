@@ -180,6 +180,10 @@ class Tracer:
         """The trace, by the name that libraries know it by."""
         return self.owner
 
+    @_trace.setter
+    def _trace(self, trace: Trace) -> None:
+        self.owner = trace
+
     @property
     def shape(self) -> tuple[int, ...]:
         """The sizes of the axes."""

@@ -8,13 +8,33 @@ from types import ModuleType
 from jxkernel._lazy import lazy_names
 from jxkernel.api.callbacks import io_callback
 
-__all__ = ["checkify", "io_callback", "mesh_utils", "ode", "xla_metadata"]
+__all__ = [
+    "array_serialization",
+    "checkify",
+    "colocated_python",
+    "hijax",
+    "io_callback",
+    "mesh_utils",
+    "multihost_utils",
+    "ode",
+    "sparse",
+    "xla_metadata",
+]
 
 # Rarely used: imported at their first use.
+array_serialization: ModuleType
 checkify: ModuleType
+colocated_python: ModuleType
+hijax: ModuleType
 mesh_utils: ModuleType
+multihost_utils: ModuleType
 ode: ModuleType
+sparse: ModuleType
 xla_metadata: ModuleType
 __getattr__, __dir__ = lazy_names(
-    __name__, modules="checkify mesh_utils ode shard_map xla_metadata"
+    __name__,
+    modules=(
+        "array_serialization checkify colocated_python hijax mesh_utils multihost_utils ode "
+        "shard_map sparse xla_metadata"
+    ),
 )

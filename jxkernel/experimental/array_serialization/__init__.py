@@ -1,0 +1,5 @@
+"""Arrays in files that many processes write: importable, and refused where used."""
+
+from jxkernel.experimental.array_serialization import serialization
+
+__all__ = ["serialization"]

@@ -1,0 +1,337 @@
+"""Operations that move stored elements, or add some of them up, and compute nothing else."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jxkernel import numpy as jnp
+from jxkernel.experimental.sparse.formats import BCOO, flags_of, made
+from jxkernel.experimental.sparse.storing import (
+    bcoo_update_layout,
+    columns,
+    least_stored,
+    over_last_batch,
+)
+
+__all__ = [
+    "bcoo_broadcast_in_dim",
+    "bcoo_concatenate",
+    "bcoo_dynamic_slice",
+    "bcoo_reduce_sum",
+    "bcoo_reshape",
+    "bcoo_rev",
+    "bcoo_slice",
+    "bcoo_squeeze",
+    "bcoo_transpose",
+]
+
+
+def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
+    """Return the sparse array with its axes in another order.
+
+    Args:
+      mat: the sparse array.
+      permutation: the axes in their new order; batch axes stay first and dense axes last.
+
+    Raises:
+      NotImplementedError: axes of different kinds change places.
+    """
+    order = [int(axis) % mat.ndim for axis in permutation]
+    batch, sparse = mat.n_batch, mat.n_batch + mat.n_sparse
+    ends = [(0, batch), (batch, sparse), (sparse, mat.ndim)]
+    if sorted(order) != list(range(mat.ndim)) or any(
+        sorted(order[low:high]) != list(range(low, high)) for low, high in ends
+    ):
+        raise NotImplementedError(
+            f"permutation {tuple(permutation)} of {mat} mixes batch, sparse and dense axes: "
+            "update_layout(n_batch=0, n_dense=0) makes all of them sparse"
+        )
+    within = [axis - batch for axis in order[batch:sparse]]
+    indices = mat.indices[..., np.array(within, int)] if within else mat.indices
+    indices = indices.transpose(*order[:batch], batch, batch + 1)
+    data = mat.data.transpose(
+        *order[:batch], batch, *[a - sparse + batch + 1 for a in order[sparse:]]
+    )
+    sizes = [mat.shape[axis] for axis in order[batch:]]
+    kept = mat.indices_sorted and within == sorted(within)
+    return made(data, indices, tuple(sizes), kept, mat.unique_indices)
+
+
+def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
+    """Return the sparse array of sums over some axes.
+
+    Args:
+      mat: the sparse array.
+      axes: the axes; those that remain keep their kinds.
+    """
+    gone = sorted({int(axis) % mat.ndim for axis in axes})
+    batch, sparse = mat.n_batch, mat.n_batch + mat.n_sparse
+    data, indices = mat.data, mat.indices
+    dense = tuple(axis - mat.n_sparse + 1 for axis in gone if axis >= sparse)
+    data = jnp.sum(data, dense) if dense else data
+    kept = [axis for axis in range(mat.n_sparse) if axis + batch not in gone]
+    if len(kept) < mat.n_sparse:
+        # An element that lay beyond the end of a summed axis belongs to no place at all.
+        bounds = np.asarray(mat.parts()[1], indices.dtype)
+        within = jnp.all(indices < bounds, -1)
+        data = jnp.where(within.reshape(*within.shape, *[1] * (data.ndim - within.ndim)), data, 0)
+        indices = indices[..., np.array(kept, int)]
+    for axis in reversed([axis for axis in gone if axis < batch]):
+        data, indices = _merge_batch(data, axis, batch), _merge_batch(indices, axis, batch)
+        batch -= 1
+    sizes = [n for axis, n in enumerate(mat.shape) if axis >= mat.n_batch and axis not in gone]
+    return made(data, indices, tuple(sizes))
+
+
+def _merge_batch(x: Any, axis: int, position: int) -> Any:
+    """Put what a batch axis holds one after the other along the axis of stored elements."""
+    moved = jnp.moveaxis(x, axis, position - 1)
+    shape = moved.shape
+    joined = shape[position - 1] * shape[position]
+    return moved.reshape(*shape[: position - 1], joined, *shape[position + 1 :])
+
+
+def sparse_sum(mat: BCOO, axis: int | Sequence[int] | None = None) -> Any:
+    """Return sums over axes: an array where all are summed over, else a sparse one."""
+    axes = range(mat.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    summed = bcoo_reduce_sum(mat, axes=tuple(axes))
+    return summed if summed.shape else jnp.sum(summed.data)
+
+
+def _all_sparse(mat: BCOO) -> BCOO:
+    return bcoo_update_layout(mat, n_batch=0, n_dense=0)
+
+
+def bcoo_reshape(
+    mat: BCOO, *, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None
+) -> BCOO:
+    """Return the sparse array in another shape.
+
+    Args:
+      mat: the sparse array; its batch axes stay such where they stay at all, its dense axes
+        become sparse.
+      new_sizes: the new shape.
+      dimensions: the order in which axes are read; their own where not given.
+
+    Raises:
+      ValueError: the sizes do not fit.
+    """
+    new = tuple(map(int, new_sizes))
+    if dimensions is not None and list(dimensions) != list(range(mat.ndim)):
+        mat = bcoo_transpose(_all_sparse(mat), permutation=dimensions)
+    if int(np.prod(new)) != mat.size:
+        raise ValueError(f"a sparse array of shape {mat.shape} cannot have shape {new}")
+    batch = mat.n_batch
+    if new[:batch] != mat.shape[:batch] or batch > len(new):
+        batch = 0
+    mat = bcoo_update_layout(mat, n_batch=batch, n_dense=0)
+    return over_last_batch(partial(_reshaped, sizes=new[batch:]), mat)
+
+
+def _reshaped(mat: BCOO, sizes: tuple[int, ...]) -> BCOO:
+    old = mat.parts()[1]
+    bounds = np.asarray(old, mat.indices.dtype)
+    within = jnp.all(mat.indices < bounds, -1, keepdims=True)
+    number = jnp.zeros(mat.nse, mat.indices.dtype)
+    for size, index in zip(old, columns(mat.indices), strict=True):
+        number = number * size + index
+    found = []
+    for size in reversed(sizes):
+        found.append(number % max(size, 1))
+        number = number // max(size, 1)
+    indices = jnp.stack(found[::-1], -1) if found else mat.indices[:, :0]
+    indices = jnp.where(within, indices, np.asarray(sizes, mat.indices.dtype))
+    data = mat.data if sizes else jnp.where(within[:, 0], mat.data, 0)
+    return made(data, indices.astype(mat.indices.dtype), sizes, **flags_of(mat))
+
+
+def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
+    """Return the sparse array without some axes of size 1.
+
+    Raises:
+      ValueError: one of them is of another size.
+    """
+    gone = {int(axis) % arr.ndim for axis in dimensions}
+    if any(arr.shape[axis] != 1 for axis in gone):
+        raise ValueError(f"axes {tuple(dimensions)} of shape {arr.shape} are not all of size 1")
+    return bcoo_reduce_sum(arr, axes=tuple(gone))
+
+
+def bcoo_broadcast_in_dim(
+    mat: BCOO, *, shape: Sequence[int], broadcast_dimensions: Sequence[int]
+) -> BCOO:
+    """Return the sparse array with new axes, along which it repeats.
+
+    Args:
+      mat: the sparse array; all its axes become sparse.
+      shape: the new shape.
+      broadcast_dimensions: which axis of the result each axis becomes.
+    """
+    flat = _all_sparse(mat)
+    indices, data = flat.indices, flat.data
+    parts: list[Any] = [None] * len(shape)
+    for axis, index in zip(broadcast_dimensions, columns(indices), strict=True):
+        parts[axis] = index
+    for axis, size in enumerate(shape):
+        source = list(broadcast_dimensions).index(axis) if axis in broadcast_dimensions else None
+        old = None if source is None else mat.shape[source]
+        if old == size:
+            continue
+        count, kept = len(data), parts[axis]
+        parts = [None if part is None else jnp.repeat(part, size) for part in parts]
+        data = jnp.repeat(data, size)
+        number = jnp.tile(jnp.arange(size, dtype=indices.dtype), count)
+        beyond = None if kept is None else jnp.repeat(kept, size) >= 1
+        parts[axis] = number if beyond is None else jnp.where(beyond, size, number)
+    found = jnp.stack(parts, -1) if parts else indices
+    return made(data, found.astype(indices.dtype), tuple(map(int, shape)))
+
+
+def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
+    """Return sparse arrays joined along an axis, all of whose axes become sparse.
+
+    Raises:
+      ValueError: there are none, or their shapes differ along another axis.
+    """
+    if not operands:
+        raise ValueError("bcoo_concatenate needs sparse arrays to join")
+    axis = dimension % operands[0].ndim
+    others = {tuple(n for a, n in enumerate(mat.shape) if a != axis) for mat in operands}
+    if len(others) > 1:
+        shapes = ", ".join(str(mat.shape) for mat in operands)
+        raise ValueError(f"shapes {shapes} differ along another axis than {axis}")
+    dtype = jnp.result_type(*[mat.dtype for mat in operands])
+    parts, start = [], 0
+    total = sum(mat.shape[axis] for mat in operands)
+    for mat in map(_all_sparse, operands):
+        along = mat.indices[:, axis]
+        moved = jnp.where(along < mat.shape[axis], along + start, total)
+        parts.append((mat.data.astype(dtype), mat.indices.at[:, axis].set(moved)))
+        start += mat.shape[axis]
+    shape = list(operands[0].shape)
+    shape[axis] = total
+    data, indices = (jnp.concatenate(part) for part in zip(*parts, strict=True))
+    return made(data, indices, tuple(shape))
+
+
+def bcoo_rev(operand: BCOO, dimensions: Sequence[int]) -> BCOO:
+    """Return the sparse array turned round along some axes, which become sparse."""
+    flat = _all_sparse(operand)
+    indices = flat.indices
+    for axis in {int(axis) % operand.ndim for axis in dimensions}:
+        along, size = indices[:, axis], operand.shape[axis]
+        indices = indices.at[:, axis].set(jnp.where(along < size, size - 1 - along, size))
+    return made(flat.data, indices, operand.shape, False, flat.unique_indices)
+
+
+def bcoo_slice(
+    mat: BCOO,
+    *,
+    start_indices: Sequence[int],
+    limit_indices: Sequence[int],
+    strides: Sequence[int] | None = None,
+) -> BCOO:
+    """Return a part of a sparse array.
+
+    Args:
+      mat: the sparse array.
+      start_indices: where the part begins along each axis.
+      limit_indices: where it ends.
+      strides: the steps; 1 where not given.
+    """
+    steps = tuple(strides or (1,) * mat.ndim)
+    places = [slice(*part) for part in zip(start_indices, limit_indices, steps, strict=True)]
+    batch, dense = mat.n_batch, mat.n_batch + mat.n_sparse
+    data = mat.data[(*places[:batch], slice(None), *places[dense:])]
+    indices = mat.indices[tuple(places[:batch])]
+    sizes = tuple(len(range(size)[place]) for size, place in zip(mat.shape, places, strict=True))
+    inner = slice(batch, dense)
+    cut = _cut(indices, start_indices[inner], sizes[inner], steps[inner], mat.shape[inner])
+    found = made(data, cut, sizes[batch:], mat.indices_sorted, mat.unique_indices)
+    return least_stored(found)
+
+
+def _cut(indices: Any, starts: Any, sizes: Any, steps: Any, old: Any) -> Any:
+    """Return where indices lie in a part; beyond its end for those outside."""
+    kind = indices.dtype
+    starts, steps = jnp.asarray(starts, kind), np.asarray(steps, kind)
+    bounds, old = np.asarray(sizes, kind), np.asarray(old, kind)
+    moved = (indices - starts) // steps
+    hit = (indices >= starts) & ((indices - starts) % steps == 0) & (moved < bounds)
+    inside = jnp.all(hit & (indices < old), -1, keepdims=True)
+    return jnp.where(inside, moved, bounds)
+
+
+def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Sequence[int]) -> BCOO:
+    """Return a part of a sparse array whose place may be traced.
+
+    Args:
+      mat: the sparse array; all its axes become sparse.
+      start_indices: where the part begins along each axis; it stays within the array.
+      slice_sizes: its shape.
+    """
+    flat = _all_sparse(mat)
+    starts = [
+        jnp.clip(jnp.where(jnp.asarray(start) < 0, start + size, start), 0, size - part)
+        for start, size, part in zip(start_indices, mat.shape, slice_sizes, strict=True)
+    ]
+    sizes = tuple(map(int, slice_sizes))
+    steps = (1,) * len(sizes)
+    cut = _cut(flat.indices, jnp.stack(starts), sizes, steps, mat.shape)
+    return least_stored(made(flat.data, cut, sizes, False, flat.unique_indices))
+
+
+def sparse_getitem(mat: BCOO, index: Any) -> BCOO:
+    """Return what an index of integers, slices, None and ``...`` chooses.
+
+    Raises:
+      NotImplementedError: it has arrays.
+      IndexError: it does not fit the array's axes.
+    """
+    parts = _full_index(mat, index)
+    starts, limits, strides, turned, gone = [], [], [], [], []
+    for axis, part in enumerate([part for part in parts if part is not None]):
+        size = mat.shape[axis]
+        if isinstance(part, slice):
+            chosen = range(size)[part]
+            if chosen.step < 0:
+                turned.append(axis)
+                chosen = chosen[::-1]
+        else:
+            chosen = range(size)[int(part) : int(part) + 1 or None]
+            gone.append(axis)
+            if not chosen:
+                raise IndexError(f"index {part} is out of range for axis {axis} of size {size}")
+        starts.append(chosen.start)
+        limits.append(max(chosen.start, chosen.stop))
+        strides.append(chosen.step)
+    found = bcoo_slice(mat, start_indices=starts, limit_indices=limits, strides=strides)
+    found = bcoo_rev(found, turned) if turned else found
+    found = bcoo_squeeze(found, dimensions=gone) if gone else found
+    return _with_new_axes(found, parts)
+
+
+def _full_index(mat: BCOO, index: Any) -> list[Any]:
+    parts = list(index) if isinstance(index, tuple) else [index]
+    if any(not isinstance(part, (int, np.integer, slice, type(None), type(...))) for part in parts):
+        raise NotImplementedError(
+            "a sparse array is indexed by integers, slices, None and ...: x.todense()[index] "
+            "takes arrays"
+        )
+    missing = mat.ndim - sum(part is not None and part is not ... for part in parts)
+    if missing < 0 or sum(part is ... for part in parts) > 1:
+        raise IndexError(f"index {index!r} has too many parts for {mat}")
+    at = parts.index(...) if ... in parts else len(parts)
+    return [*parts[:at], *[slice(None)] * missing, *parts[at + 1 :]]
+
+
+def _with_new_axes(mat: BCOO, parts: list[Any]) -> BCOO:
+    left = [part for part in parts if part is None or isinstance(part, slice)]
+    if None not in left:
+        return mat
+    sizes = iter(mat.shape)
+    shape = [1 if part is None else next(sizes) for part in left]
+    old = [axis for axis, part in enumerate(left) if part is not None]
+    return bcoo_broadcast_in_dim(mat, shape=shape, broadcast_dimensions=old)

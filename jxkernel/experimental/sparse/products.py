@@ -1,0 +1,162 @@
+"""Products of sparse arrays that sum over axes: ``dot_general`` and what is made of it."""
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from jxkernel import numpy as jnp
+from jxkernel.experimental.sparse.formats import BCOO, BCSR, made
+from jxkernel.experimental.sparse.storing import (
+    bcoo_extract,
+    bcoo_sum_duplicates,
+    bcoo_update_layout,
+    columns,
+)
+
+__all__ = ["bcoo_dot_general", "bcoo_dot_general_sampled", "bcsr_dot_general", "matmul"]
+
+Numbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
+
+
+def bcoo_dot_general(
+    lhs: Any,
+    rhs: Any,
+    *,
+    dimension_numbers: Numbers,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Any:
+    """Return the product of two arrays, one or both sparse, summed over some axes.
+
+    Args:
+      lhs: the first factor.
+      rhs: the second.
+      dimension_numbers: ``((lhs_summed, rhs_summed), (lhs_batch, rhs_batch))``, as in
+        ``lax.dot_general``.
+      precision: accepted; elements are multiplied one by one.
+      preferred_element_type: the dtype of the result; that of the product where not given.
+
+    Returns:
+      an array; a sparse one where both factors are sparse.
+    """
+    (lc, rc), (lb, rb) = dimension_numbers
+    dtype = preferred_element_type or jnp.result_type(lhs.dtype, rhs.dtype)
+    if isinstance(lhs, BCOO) and isinstance(rhs, BCOO):
+        return _sparse_sparse(lhs, rhs, (lc, rc, lb, rb), dtype)
+    if isinstance(lhs, BCOO):
+        return _sparse_dense(lhs, jnp.asarray(rhs), (lc, rc, lb, rb), dtype)
+    out = _sparse_dense(rhs, jnp.asarray(lhs), (rc, lc, rb, lb), dtype)
+    batch, sparse = len(lb), rhs.ndim - len(rc) - len(rb)
+    # The axes of the sparse factor came first.
+    order = [*range(batch), *range(batch + sparse, out.ndim), *range(batch, batch + sparse)]
+    return out.transpose(order)
+
+
+def _free(ndim: int, *used: Sequence[int]) -> list[int]:
+    taken = {int(axis) % ndim for axes in used for axis in axes}
+    return [axis for axis in range(ndim) if axis not in taken]
+
+
+def _sparse_dense(lhs: BCOO, rhs: Any, axes: tuple[Sequence[int], ...], dtype: Any) -> Any:
+    """Add the product of each stored element and what it meets to the place where it belongs."""
+    lc, rc, lb, rb = ([int(a) for a in one] for one in axes)
+    lhs = bcoo_update_layout(lhs, n_batch=0, n_dense=0)
+    free, rhs_free = _free(lhs.ndim, lc, lb), _free(rhs.ndim, rc, rb)
+    table = rhs.transpose(*rb, *rc, *rhs_free)
+    inside = jnp.all(lhs.indices < np.asarray(lhs.shape, lhs.indices.dtype), -1)
+    met = table
+    if lb or lc:
+        met = table.at[columns(lhs.indices[:, np.array(lb + lc)])].get(mode="fill", fill_value=0)
+    else:
+        met = jnp.broadcast_to(table, (lhs.nse, *table.shape))
+    elements = jnp.where(inside, lhs.data, 0).astype(dtype)
+    shape = [lhs.shape[a] for a in lb + free] + [rhs.shape[a] for a in rhs_free]
+    if not lb + free:
+        return jnp.tensordot(elements, met.astype(dtype), 1)
+    products = elements.reshape(-1, *[1] * len(rhs_free)) * met.astype(dtype)
+    places = columns(lhs.indices[:, np.array(lb + free)])
+    return jnp.zeros(shape, dtype).at[places].add(products, mode="drop")
+
+
+def _sparse_sparse(lhs: BCOO, rhs: BCOO, axes: tuple[Sequence[int], ...], dtype: Any) -> BCOO:
+    """Let every stored element of one factor meet every one of the other."""
+    lc, rc, lb, rb = ([int(a) for a in one] for one in axes)
+    lhs = bcoo_update_layout(lhs, n_batch=0, n_dense=0)
+    rhs = bcoo_update_layout(rhs, n_batch=0, n_dense=0)
+    free, rhs_free = _free(lhs.ndim, lc, lb), _free(rhs.ndim, rc, rb)
+    xi, yi = lhs.indices[:, None], rhs.indices[None]
+    inside = jnp.all(xi < np.asarray(lhs.shape), -1) & jnp.all(yi < np.asarray(rhs.shape), -1)
+    same = jnp.all(xi[..., np.array(lb + lc, int)] == yi[..., np.array(rb + rc, int)], -1) & inside
+    count = lhs.nse * rhs.nse
+    shape = tuple([lhs.shape[a] for a in lb + free] + [rhs.shape[a] for a in rhs_free])
+    sources = [xi[..., a] for a in lb + free] + [yi[..., a] for a in rhs_free]
+    found = [jnp.broadcast_to(source, (lhs.nse, rhs.nse)).reshape(-1) for source in sources]
+    hit = same.reshape(-1)
+    indices = jnp.stack(found, -1) if found else jnp.zeros((count, 0), lhs.indices.dtype)
+    indices = jnp.where(hit[:, None], indices, np.asarray(shape, lhs.indices.dtype))
+    data = (lhs.data[:, None] * rhs.data[None]).reshape(-1).astype(dtype)
+    product = made(jnp.where(hit, data, 0), indices, shape)
+    most = prod(shape)
+    return bcoo_sum_duplicates(product, nse=most) if count > most else product
+
+
+def bcsr_dot_general(lhs: Any, rhs: Any, *, dimension_numbers: Numbers, **how: Any) -> Any:
+    """Return the product of arrays of which one is a ``BCSR``: see ``bcoo_dot_general``."""
+    factors = [one.to_bcoo() if isinstance(one, BCSR) else one for one in (lhs, rhs)]
+    return bcoo_dot_general(*factors, dimension_numbers=dimension_numbers, **how)
+
+
+def bcoo_dot_general_sampled(A: Any, B: Any, indices: Any, *, dimension_numbers: Numbers) -> Any:
+    """Return some elements of the product of two arrays.
+
+    Args:
+      A: the first factor.
+      B: the second.
+      indices: the places of the elements, of shape (..., nse, axes of the product).
+      dimension_numbers: as in ``lax.dot_general``.
+    """
+    (lc, rc), (lb, rb) = dimension_numbers
+    a, b = jnp.asarray(A), jnp.asarray(B)
+    names = iter("abcdefghijklmnopqrstuvwxyz")
+    left = [next(names) for _ in range(a.ndim)]
+    right = [next(names) for _ in range(b.ndim)]
+    for x, y in [*zip(lc, rc, strict=True), *zip(lb, rb, strict=True)]:
+        right[y] = left[x]
+    out = [left[x] for x in lb]
+    out += [left[x] for x in _free(a.ndim, lc, lb)] + [right[y] for y in _free(b.ndim, rc, rb)]
+    whole = jnp.einsum(f"{''.join(left)},{''.join(right)}->{''.join(out)}", a, b)
+    places = made(jnp.zeros(indices.shape[:-1], whole.dtype), indices, whole.shape)
+    return bcoo_extract(places, whole, assume_unique=True).data
+
+
+def matmul(x: Any, y: Any) -> Any:
+    """Return ``x @ y``, where one or both are sparse.
+
+    Raises:
+      TypeError: one has no axes.
+    """
+    x, y = (one.to_bcoo() if isinstance(one, BCSR) else one for one in (x, y))
+    x = x if isinstance(x, BCOO) else jnp.asarray(x)
+    y = y if isinstance(y, BCOO) else jnp.asarray(y)
+    if not x.ndim or not y.ndim:
+        raise TypeError("matmul needs arrays with axes: x * y multiplies by a number")
+    summed = ((x.ndim - 1,), (max(y.ndim - 2, 0),))
+    if x.ndim <= 2 or y.ndim <= 2:
+        out = bcoo_dot_general(x, y, dimension_numbers=(summed, ((), ())))
+        return _vector_first(out, x, y)
+    if x.shape[:-2] != y.shape[:-2]:
+        raise NotImplementedError(
+            f"leading axes of shapes {x.shape} and {y.shape} differ: sparse.todense(x) first"
+        )
+    batch = tuple(range(x.ndim - 2))
+    return bcoo_dot_general(x, y, dimension_numbers=(summed, (batch, batch)))
+
+
+def _vector_first(out: Any, x: Any, y: Any) -> Any:
+    """Put the axis of a matrix that multiplies a stack of matrices where ``matmul`` has it."""
+    if x.ndim != 2 or y.ndim < 3:
+        return out
+    order = [*range(1, y.ndim - 1), 0, y.ndim - 1]
+    return out.transpose(order)

@@ -1,0 +1,366 @@
+"""Which elements are stored, and in which order: making sparse arrays, and dense ones of them."""
+
+from collections.abc import Callable
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from jxkernel import numpy as jnp
+from jxkernel.api.vectorize import vmap
+from jxkernel.core.trace import is_unknown
+from jxkernel.experimental.sparse.formats import (
+    BCOO,
+    BCSR,
+    SparseEfficiencyError,
+    flags_of,
+    made,
+    made_rows,
+    with_data,
+)
+
+__all__ = [
+    "bcoo_extract",
+    "bcoo_fromdense",
+    "bcoo_sort_indices",
+    "bcoo_sum_duplicates",
+    "bcoo_todense",
+    "bcoo_update_layout",
+    "over_batches",
+    "places_of",
+    "rows_of",
+]
+
+
+def over_batches(function: Callable[..., Any], n_batch: int) -> Callable[..., Any]:
+    """Return a function of arrays as one of arrays with leading batch axes."""
+    for _ in range(n_batch):
+        function = vmap(function)
+    return function
+
+
+def columns(indices: Any) -> tuple[Any, ...]:
+    """Return the indices along each sparse axis."""
+    return tuple(indices[..., axis] for axis in range(indices.shape[-1]))
+
+
+def known_size(name: str, counts: Any) -> int:
+    """Return the largest of some counts, which must be known.
+
+    Raises:
+      ValueError: they are traced.
+    """
+    if is_unknown(counts):
+        raise ValueError(
+            f"{name} must be told nse, how many elements to store, where the array is traced"
+        )
+    return int(np.max(np.asarray(counts), initial=0))
+
+
+def bcoo_todense(mat: BCOO) -> Any:
+    """Return an array of all elements; those stored with one index are added up.
+
+    >>> import jxkernel.numpy as jnp
+    >>> from jxkernel.experimental import sparse
+    >>> sparse.bcoo_todense(sparse.BCOO(([1, 2], [[0], [0]]), shape=(3,))).tolist()
+    [3, 0, 0]
+    """
+    _, sparse, dense = mat.parts()
+
+    def whole(data: Any, indices: Any) -> Any:
+        if not sparse:
+            return jnp.sum(data, 0)
+        zeros = jnp.zeros((*sparse, *dense), data.dtype)
+        return zeros.at[columns(indices)].add(data, mode="drop")
+
+    return over_batches(whole, mat.n_batch)(mat.data, mat.indices)
+
+
+def bcoo_fromdense(
+    mat: Any,
+    *,
+    nse: int | None = None,
+    n_batch: int = 0,
+    n_dense: int = 0,
+    index_dtype: Any = np.int32,
+) -> BCOO:
+    """Return the sparse array that stores what is not zero.
+
+    Args:
+      mat: an array.
+      nse: how many elements to store; as many as there are where not given.
+      n_batch: how many leading axes are batch axes.
+      n_dense: how many trailing axes are dense.
+      index_dtype: the dtype of indices.
+
+    Raises:
+      ValueError: ``nse`` is not given while ``mat`` is traced, or there are not so many axes.
+
+    Differentiable with respect to what is stored.
+    """
+    x = jnp.asarray(mat)
+    n_sparse = x.ndim - n_batch - n_dense
+    if min(n_batch, n_dense, n_sparse) < 0:
+        raise ValueError(
+            f"an array of shape {x.shape} has not {n_batch} batch and {n_dense} dense axes"
+        )
+    nonzero = jnp.any(x != 0, tuple(range(x.ndim - n_dense, x.ndim)))
+    if nse is None:
+        counts = jnp.sum(nonzero, tuple(range(n_batch, nonzero.ndim)))
+        nse = known_size("fromdense", counts)
+    sparse = nonzero.shape[n_batch:]
+
+    def places(there: Any) -> Any:
+        if not sparse:
+            return jnp.zeros((nse, 0), index_dtype)
+        found = jnp.nonzero(there, size=nse, fill_value=sparse)
+        return jnp.stack(found, -1).astype(index_dtype)
+
+    indices = over_batches(places, n_batch)(nonzero)
+    found = made(None, indices, x.shape[n_batch:], indices_sorted=True, unique_indices=True)
+    return with_data(found, stored_once(indices, x, n_batch))
+
+
+def stored_at(indices: Any, array: Any, n_batch: int) -> Any:
+    """Return the elements of an array at some places; 0 for those beyond the end."""
+
+    def take(places: Any, x: Any) -> Any:
+        nse, n_sparse = places.shape
+        if not n_sparse:
+            return jnp.broadcast_to(x, (nse, *x.shape))
+        if 0 in x.shape[:n_sparse]:
+            return jnp.zeros((nse, *x.shape[n_sparse:]), x.dtype)
+        return x.at[columns(places)].get(mode="fill", fill_value=0)
+
+    return over_batches(take, n_batch)(indices, array)
+
+
+def stored_once(indices: Any, array: Any, n_batch: int) -> Any:
+    """Return the elements of an array at places of which none is there twice.
+
+    Without sparse axes there is one place, and no index lies beyond it: the first has the element.
+    """
+    found = stored_at(indices, array, n_batch)
+    if indices.shape[-1]:
+        return found
+    first = jnp.arange(indices.shape[-2]) == 0
+    return jnp.where(first.reshape(-1, *[1] * (found.ndim - n_batch - 1)), found, 0)
+
+
+def bcoo_extract(sparr: BCOO, arr: Any, *, assume_unique: bool | None = None) -> BCOO:
+    """Return the elements of an array at the places that a sparse array stores.
+
+    Args:
+      sparr: the sparse array.
+      arr: an array of its shape.
+      assume_unique: whether no place is there twice; else one that is takes the element once.
+
+    Raises:
+      ValueError: the shapes differ.
+    """
+    x = jnp.asarray(arr)
+    if x.shape != sparr.shape:
+        raise ValueError(
+            f"shapes differ: {sparr.shape} of the sparse array, {x.shape} of the array"
+        )
+    unique = sparr.unique_indices if assume_unique is None else assume_unique
+    if not unique:
+        sparr = bcoo_sum_duplicates(sparr, nse=sparr.nse)
+    return with_data(sparr, stored_once(sparr.indices, x, sparr.n_batch))
+
+
+def bcoo_sort_indices(mat: BCOO) -> BCOO:
+    """Return the sparse array with its indices in order."""
+
+    def ordered(data: Any, indices: Any) -> Any:
+        order = row_order(indices)
+        return data[order], indices[order]
+
+    data, indices = over_batches(ordered, mat.n_batch)(mat.data, mat.indices)
+    return made(data, indices, mat._sizes, True, mat.unique_indices)
+
+
+def row_order(indices: Any) -> Any:
+    """Return the order in which rows of indices ascend."""
+    if not indices.shape[-1]:
+        return jnp.arange(indices.shape[0])
+    return jnp.lexsort(columns(indices)[::-1])
+
+
+def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
+    """Return the sparse array with elements of one index added up, and its indices in order.
+
+    Args:
+      mat: the sparse array.
+      nse: how many elements to store; as many as there are places where not given.
+
+    Raises:
+      ValueError: ``nse`` is not given while the indices are traced.
+    """
+    _, sparse, _ = mat.parts()
+    bounds = np.asarray(sparse, mat.indices.dtype)
+
+    def grouped(indices: Any) -> tuple[Any, Any, Any]:
+        within = jnp.all(indices < bounds, -1, keepdims=True)
+        indices = jnp.where(within, indices, bounds)
+        order = row_order(indices)
+        rows = indices[order]
+        new = jnp.any(rows[1:] != rows[:-1], -1)
+        begins = jnp.concatenate([jnp.ones(min(1, len(rows)), bool), new])
+        places = jnp.cumsum(begins) - 1
+        return order, places, jnp.sum(begins & jnp.all(rows < bounds, -1))
+
+    order, places, counts = over_batches(grouped, mat.n_batch)(mat.indices)
+    count = known_size("sum_duplicates", counts) if nse is None else nse
+
+    def summed(data: Any, indices: Any, order: Any, places: Any) -> tuple[Any, Any]:
+        rows = jnp.minimum(indices[order], bounds)
+        zeros = jnp.zeros((count, *data.shape[1:]), data.dtype)
+        beyond = jnp.broadcast_to(bounds, (count, len(bounds))).astype(indices.dtype)
+        return (
+            zeros.at[places].add(data[order], mode="drop"),
+            beyond.at[places].set(rows, mode="drop"),
+        )
+
+    data, indices = over_batches(summed, mat.n_batch)(mat.data, mat.indices, order, places)
+    return made(data, indices, mat._sizes, True, True)
+
+
+# ---------------------------------------------------------------- batch, sparse and dense axes
+
+
+def bcoo_update_layout(
+    mat: BCOO,
+    *,
+    n_batch: int | None = None,
+    n_dense: int | None = None,
+    on_inefficient: str | None = "error",
+) -> BCOO:
+    """Return a sparse array with other numbers of batch and dense axes.
+
+    Args:
+      mat: the sparse array.
+      n_batch: how many leading axes are to be batch axes; as many as now where not given.
+      n_dense: how many trailing axes are to be dense.
+      on_inefficient: ``"error"`` refuses what stores many more elements, anything else does it.
+
+    Raises:
+      SparseEfficiencyError: more axes are to be batch or dense ones, and that is refused.
+      ValueError: there are not so many axes.
+    """
+    batch = mat.n_batch if n_batch is None else n_batch
+    dense = mat.n_dense if n_dense is None else n_dense
+    if min(batch, dense) < 0 or batch + dense > mat.ndim:
+        raise ValueError(f"{mat} has not {batch} batch and {dense} dense axes")
+    more = batch > mat.n_batch or dense > mat.n_dense
+    if more and on_inefficient == "error":
+        raise SparseEfficiencyError(
+            f"{mat} with n_batch={batch} and n_dense={dense} stores many zeros: "
+            "on_inefficient=None does it"
+        )
+    while mat.n_batch > batch:
+        mat = _batch_to_sparse(mat)
+    while mat.n_dense > dense:
+        mat = over_last_batch(_dense_to_sparse, mat)
+    while mat.n_dense < dense:
+        mat = over_last_batch(_sparse_to_dense, mat)
+    while mat.n_batch < batch:
+        mat = over_last_batch(_sparse_to_batch, mat)
+    return mat
+
+
+def over_last_batch(change: Callable[[BCOO], BCOO], mat: BCOO) -> BCOO:
+    """Apply a function of a sparse array without batch axes to one that has some."""
+    return over_batches(change, mat.n_batch)(mat)
+
+
+def _batch_to_sparse(mat: BCOO) -> BCOO:
+    """Make the last batch axis sparse."""
+
+    def join(one: BCOO) -> BCOO:
+        size, nse, _ = one.indices.shape
+        numbers = jnp.repeat(jnp.arange(size, dtype=one.indices.dtype), nse)
+        indices = one.indices.reshape(size * nse, one.n_sparse)
+        # An element beyond the end stays there: its other indices still say so.
+        indices = jnp.concatenate([numbers[:, None], indices], 1)
+        data = one.data.reshape(size * nse, *one.data.shape[2:])
+        return made(data, indices, one.shape, **flags_of(one))
+
+    return over_batches(join, mat.n_batch - 1)(mat)
+
+
+def _dense_to_sparse(mat: BCOO) -> BCOO:
+    """Make the first dense axis sparse."""
+    nse, size = mat.data.shape[:2]
+    numbers = jnp.tile(jnp.arange(size, dtype=mat.indices.dtype), nse)[:, None]
+    indices = jnp.concatenate([jnp.repeat(mat.indices, size, 0), numbers], 1)
+    data = mat.data.reshape(nse * size, *mat.data.shape[2:])
+    return made(data, indices, mat._sizes, **flags_of(mat))
+
+
+def _sparse_to_dense(mat: BCOO) -> BCOO:
+    """Make the last sparse axis dense."""
+    size = mat.parts()[1][-1]
+    rows = jnp.arange(mat.nse)
+    data = jnp.zeros((mat.nse, size, *mat.data.shape[1:]), mat.dtype)
+    data = data.at[rows, mat.indices[:, -1]].set(mat.data, mode="drop")
+    return made(data, mat.indices[:, :-1], mat._sizes, mat.indices_sorted, False)
+
+
+def _sparse_to_batch(mat: BCOO) -> BCOO:
+    """Make the first sparse axis a batch axis; elsewhere than in its batch nothing is stored."""
+    size, *rest = mat.parts()[1]
+
+    def batch(number: Any) -> BCOO:
+        here = (mat.indices[:, 0] == number)[:, None]
+        beyond = np.asarray(rest, mat.indices.dtype)
+        indices = jnp.where(here, mat.indices[:, 1:], beyond)
+        data = mat.data
+        if not rest:
+            data = jnp.where(here.reshape(-1, *[1] * mat.n_dense), data, 0)
+        return made(data, indices, mat._sizes[1:])
+
+    return vmap(batch)(jnp.arange(size))
+
+
+# ---------------------------------------------------------------- rows
+
+
+def rows_of(arr: BCOO) -> BCSR:
+    """Return the sparse array, row by row, of one that keeps whole indices.
+
+    Raises:
+      ValueError: it has not two sparse axes.
+    """
+    if arr.n_sparse != 2:
+        raise ValueError(f"a BCSR has two sparse axes, {arr} has {arr.n_sparse}")
+    ordered = arr if arr.indices_sorted else bcoo_sort_indices(arr)
+    rows = arr.parts()[1][0]
+
+    def pointers(indices: Any) -> Any:
+        return jnp.searchsorted(indices[:, 0], jnp.arange(rows + 1)).astype(indices.dtype)
+
+    indptr = over_batches(pointers, arr.n_batch)(ordered.indices)
+    columns_of = ordered.indices[..., 1]
+    return made_rows(ordered.data, columns_of, indptr, arr._sizes, True, arr.unique_indices)
+
+
+def places_of(mat: BCSR) -> BCOO:
+    """Return the sparse array with whole indices of one that keeps them row by row."""
+    rows, nse = mat._sizes[0], mat.nse
+    search = partial(jnp.searchsorted, side="right")
+
+    def full(indices: Any, indptr: Any) -> Any:
+        # Elements after the last row belong to none: their row is beyond the end.
+        row = search(indptr, jnp.arange(nse)).astype(indices.dtype) - 1
+        return jnp.stack([jnp.minimum(row, rows), indices], -1)
+
+    indices = over_batches(full, mat.n_batch)(mat.indices, mat.indptr)
+    return made(mat.data, indices, mat._sizes, mat.indices_sorted, mat.unique_indices)
+
+
+def least_stored(mat: BCOO) -> BCOO:
+    """Return the sparse array with no more elements stored than it has places."""
+    most = prod(mat.parts()[1])
+    return bcoo_sum_duplicates(mat, nse=most) if mat.nse > most else mat

@@ -1,0 +1,32 @@
+"""Modules that packages import, whose work is refused where it is asked for."""
+
+import pytest
+
+from jxkernel.experimental import colocated_python, hijax
+from jxkernel.experimental.array_serialization import serialization
+
+
+class Operation(hijax.HiPrim):
+    """What a package defines at its import."""
+
+
+@pytest.mark.parametrize(
+    ("use", "said"),
+    [
+        (Operation, "Operation is of a type above arrays"),
+        (lambda: colocated_python.colocated_python(len), "Python runs beside the devices"),
+        (lambda: colocated_python.colocated_python_class(int), "Python runs beside"),
+        (lambda: colocated_python.colocated_cpu_devices([]), "colocated_cpu_devices is for"),
+        (serialization.GlobalAsyncCheckpointManager, r"orbax\.checkpoint saves"),
+        (serialization.get_tensorstore_spec, "get_tensorstore_spec writes arrays"),
+    ],
+)
+def test_what_has_nothing_behind_it_says_so_where_it_is_used(use, said):
+    with pytest.raises(NotImplementedError, match=said):
+        use()
+
+
+def test_definitions_are_taken():
+    hijax.register_hitype(int, type)
+    assert hijax.aval_property(len).fget is hijax.aval_method(len).fun is len
+    assert issubclass(serialization.GlobalAsyncCheckpointManager, object)
