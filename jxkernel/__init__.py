@@ -273,7 +273,7 @@ __getattr__, __dir__ = lazy_names(
     modules=(
         "ad_checkpoint api_util custom_batching custom_derivatives debug distributed dlpack "
         "example_libraries experimental export extend ffi flatten_util image interpreters lax "
-        "monitoring nn observe profiler random scipy stages test_util tree_util typing version "
+        "monitoring nn observe ops profiler random scipy stages test_util tree_util typing version "
         "widgets"
     ),
     names={

@@ -3,7 +3,7 @@
 import jxkernel as jx
 from jxkernel import lax
 from jxkernel.core.primitive import Primitive
-from jxkernel.ops import arithmetic
+from jxkernel.primitives.elementwise import arithmetic
 
 
 def test_primitives_are_those_of_the_registry_under_their_names() -> None:

@@ -15,8 +15,8 @@ from jxkernel.core.filtering import filtered, hide_internal_frames
 from jxkernel.core.jaxpr import eval_jaxpr
 from jxkernel.core.trace import evaluating
 from jxkernel.core.zeros import UndefinedPrimal, Zero, scalar_like
-from jxkernel.ops.broadcast import instantiate
-from jxkernel.ops.convert import convert_element_type_p
+from jxkernel.primitives.elementwise.convert import convert_element_type_p
+from jxkernel.primitives.shape.broadcast import instantiate
 from jxkernel.runtime import ArrayImpl, as_device_array
 from jxkernel.transforms.jvp import jvp_flat
 from jxkernel.transforms.linearize import Linearized, linearize_flat, vjp_flat

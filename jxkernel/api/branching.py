@@ -15,9 +15,9 @@ from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import Tracer
 from jxkernel.higher_order.cond import bind_cond
-from jxkernel.ops.arithmetic import clamp
-from jxkernel.ops.compare import ne
-from jxkernel.ops.convert import convert_element_type
+from jxkernel.primitives.elementwise.arithmetic import clamp
+from jxkernel.primitives.elementwise.compare import ne
+from jxkernel.primitives.elementwise.convert import convert_element_type
 
 __all__ = ["apply_chosen", "cond", "switch"]
 

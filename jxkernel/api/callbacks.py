@@ -16,7 +16,7 @@ from jxkernel.api.arguments import function_name
 from jxkernel.api.traced import check_callable, leaf_avals
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import filtered
-from jxkernel.ops.callback import (
+from jxkernel.primitives.callback import (
     VMAP_METHODS,
     debug_callback_p,
     io_callback_p,

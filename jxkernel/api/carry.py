@@ -14,9 +14,9 @@ from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.trace import place_in_source
 from jxkernel.errors import CarryTypeError
 from jxkernel.higher_order.programs import remembered
-from jxkernel.ops.convert import convert_element_type
-from jxkernel.ops.placing import lie_like
-from jxkernel.ops.varying import vary
+from jxkernel.primitives.collective.varying import vary
+from jxkernel.primitives.elementwise.convert import convert_element_type
+from jxkernel.primitives.sharding.constraints import lie_like
 from jxkernel.records import record
 from jxkernel.transforms.stage import trace_flat
 

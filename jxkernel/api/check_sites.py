@@ -14,22 +14,22 @@ from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray, abstractify, shape_of
 from jxkernel.core.jaxpr import Eqn
 from jxkernel.higher_order.check import Message
-from jxkernel.ops.arithmetic import div_p, max_p, min_p, rem_p
-from jxkernel.ops.bits import bitwise_not, bitwise_or
-from jxkernel.ops.broadcast import broadcast_in_dim
-from jxkernel.ops.compare import eq, gt, lt, ne
-from jxkernel.ops.convert import convert_element_type
-from jxkernel.ops.dynamic_slicing import (
+from jxkernel.primitives.elementwise.arithmetic import div_p, max_p, min_p, rem_p
+from jxkernel.primitives.elementwise.bits import bitwise_not, bitwise_or
+from jxkernel.primitives.elementwise.compare import eq, gt, lt, ne
+from jxkernel.primitives.elementwise.convert import convert_element_type
+from jxkernel.primitives.indexing.concatenate import concatenate
+from jxkernel.primitives.indexing.dynamic_slicing import (
     dynamic_index_in_dim,
     dynamic_slice_p,
     dynamic_update_slice_p,
 )
-from jxkernel.ops.index_numbers import GatherScatterMode, scatter_slice_sizes
-from jxkernel.ops.indexing import gather_p, scatter_add_p, scatter_p, scatter_sub_p
-from jxkernel.ops.joining import concatenate
-from jxkernel.ops.reduce import argmax, reduce_or
-from jxkernel.ops.scatter import scatter_max_p, scatter_min_p, scatter_mul_p
-from jxkernel.ops.shape import reshape
+from jxkernel.primitives.indexing.gather import gather_p, scatter_add_p, scatter_p, scatter_sub_p
+from jxkernel.primitives.indexing.gather_numbers import GatherScatterMode, scatter_slice_sizes
+from jxkernel.primitives.indexing.scatter import scatter_max_p, scatter_min_p, scatter_mul_p
+from jxkernel.primitives.reduction.reduce import argmax, reduce_or
+from jxkernel.primitives.shape.broadcast import broadcast_in_dim
+from jxkernel.primitives.shape.reshape import reshape
 from jxkernel.records import record
 
 __all__ = ["INT32", "SiteTest", "any_of", "automatic_tests", "user_test"]

@@ -34,15 +34,15 @@ from jxkernel.higher_order.jit import jit_p
 from jxkernel.higher_order.programs import chosen, hoist, permuted
 from jxkernel.higher_order.scan import bind_scan, scan_p
 from jxkernel.higher_order.while_loop import bind_while, while_p
-from jxkernel.ops.bits import bitwise_and, bitwise_not, bitwise_or
-from jxkernel.ops.broadcast import broadcast_in_dim, instantiate
-from jxkernel.ops.convert import convert_element_type
-from jxkernel.ops.dynamic_slicing import (
+from jxkernel.primitives.elementwise.bits import bitwise_and, bitwise_not, bitwise_or
+from jxkernel.primitives.elementwise.convert import convert_element_type
+from jxkernel.primitives.elementwise.select import select
+from jxkernel.primitives.indexing.dynamic_slicing import (
     dynamic_index_in_dim,
 )
-from jxkernel.ops.reduce import argmax
-from jxkernel.ops.select import select
-from jxkernel.ops.shape import reshape
+from jxkernel.primitives.reduction.reduce import argmax
+from jxkernel.primitives.shape.broadcast import broadcast_in_dim, instantiate
+from jxkernel.primitives.shape.reshape import reshape
 from jxkernel.records import record
 from jxkernel.source import Frame, user_frame
 from jxkernel.transforms.stage import trace_flat

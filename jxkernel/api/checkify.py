@@ -24,7 +24,7 @@ from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.errors import CheckError
 from jxkernel.higher_order.check import Text, check_p
 from jxkernel.higher_order.jit import call
-from jxkernel.ops.bits import bitwise_not
+from jxkernel.primitives.elementwise.bits import bitwise_not
 from jxkernel.source import Frame
 
 __all__ = [

@@ -17,7 +17,7 @@ from jxkernel.api.traced import check_function, leaf_avals, trace_function
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import evaluating
 from jxkernel.higher_order.checkpoint import Offloadable, Policy, bind_checkpoint, name_p
-from jxkernel.ops.contract import dot_general_p
+from jxkernel.primitives.contraction.dot_general import dot_general_p
 from jxkernel.runtime import as_device_array
 
 __all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies", "remat"]

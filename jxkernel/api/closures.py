@@ -13,7 +13,7 @@ from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.trace import Tracer
 from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.custom_jvp import has_tangent
-from jxkernel.ops.broadcast import instantiate
+from jxkernel.primitives.shape.broadcast import instantiate
 
 __all__ = ["closure_convert", "custom_gradient"]
 

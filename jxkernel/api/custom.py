@@ -20,8 +20,8 @@ from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.custom_jvp import JvpRule, bind_custom_jvp, has_tangent
 from jxkernel.higher_order.custom_vjp import Forward, Pull, VjpRule, bind_custom_vjp
 from jxkernel.higher_order.remat_opt import optimized_forward
-from jxkernel.ops.broadcast import add_tangents, instantiate
-from jxkernel.ops.convert import convert_element_type
+from jxkernel.primitives.elementwise.convert import convert_element_type
+from jxkernel.primitives.shape.broadcast import add_tangents, instantiate
 from jxkernel.records import record
 
 __all__ = ["custom_jvp", "custom_vjp"]

@@ -26,7 +26,7 @@ from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.dtypes import canonicalize_dtype
 from jxkernel.errors import UndefinedRuleError
 from jxkernel.lowering import LoweringContext
-from jxkernel.ops.broadcast import add_tangents, batch_to_front, instantiate
+from jxkernel.primitives.shape.broadcast import add_tangents, batch_to_front, instantiate
 from jxkernel.transforms.stage import trace_flat
 
 __all__ = [

@@ -12,7 +12,7 @@ from jxkernel.api.shardings import GivenShardings
 from jxkernel.api.traced import check_callable
 from jxkernel.core.words import WordArray
 from jxkernel.dtypes.kinds import dtype_argument
-from jxkernel.ops.arguments import integers, operand_aval, sequence
+from jxkernel.primitives.arguments import integers, operand_aval, sequence
 from jxkernel.sharding import AxisType, Mesh, Sharding
 
 __all__ = [

@@ -19,10 +19,10 @@ from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.linear_solve import linear_solve_p
 from jxkernel.higher_order.programs import hoist, raised, with_zeros
-from jxkernel.ops.arithmetic import neg
-from jxkernel.ops.convert import convert_element_type
-from jxkernel.ops.identity import stop_gradient
-from jxkernel.ops.varying import agreeing
+from jxkernel.primitives.collective.varying import agreeing
+from jxkernel.primitives.elementwise.arithmetic import neg
+from jxkernel.primitives.elementwise.convert import convert_element_type
+from jxkernel.primitives.elementwise.identity import stop_gradient
 from jxkernel.transforms.transpose import transpose_program
 
 __all__ = ["custom_linear_solve", "custom_root"]

@@ -19,12 +19,12 @@ from jxkernel.api.vectorize import vmap
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import filtered, hide_internal_frames
 from jxkernel.core.zeros import Zero
-from jxkernel.ops.arithmetic import add
-from jxkernel.ops.compare import eq
-from jxkernel.ops.convert import convert_element_type_p
-from jxkernel.ops.creation import broadcasted_iota
-from jxkernel.ops.shape import reshape
-from jxkernel.ops.slicing import slice_in_dim
+from jxkernel.primitives.creation import broadcasted_iota
+from jxkernel.primitives.elementwise.arithmetic import add
+from jxkernel.primitives.elementwise.compare import eq
+from jxkernel.primitives.elementwise.convert import convert_element_type_p
+from jxkernel.primitives.indexing.slicing import slice_in_dim
+from jxkernel.primitives.shape.reshape import reshape
 from jxkernel.transforms.stage import trace_flat
 from jxkernel.transforms.transpose import pull_back
 

@@ -17,9 +17,9 @@ from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import Tracer
 from jxkernel.higher_order.programs import hoist
 from jxkernel.higher_order.while_loop import bind_while
-from jxkernel.ops.arithmetic import add
-from jxkernel.ops.compare import lt
-from jxkernel.ops.convert import convert_element_type
+from jxkernel.primitives.elementwise.arithmetic import add
+from jxkernel.primitives.elementwise.compare import lt
+from jxkernel.primitives.elementwise.convert import convert_element_type
 
 __all__ = ["fori_loop", "while_loop"]
 

@@ -10,7 +10,7 @@ from typing import Any
 from jxkernel import tree
 from jxkernel.config import make_user_context
 from jxkernel.core.trace import state
-from jxkernel.ops.marking import marked_p
+from jxkernel.primitives.marking import marked_p
 
 __all__ = ["set_xla_metadata"]
 

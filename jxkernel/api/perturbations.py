@@ -8,7 +8,7 @@ from typing import Any
 
 from jxkernel import tree
 from jxkernel.core.zeros import Zero
-from jxkernel.ops.broadcast import instantiate
+from jxkernel.primitives.shape.broadcast import instantiate
 from jxkernel.records import record
 
 __all__ = ["CustomVJPPrimal", "custom_vjp_primal_tree_values", "zero_from_primal"]

@@ -5,11 +5,11 @@ from typing import Any
 from jxkernel import dtypes, tree
 from jxkernel.api.traced import leaf_avals
 from jxkernel.core.avals import ShapedArray, abstractify
-from jxkernel.ops.convert import convert_element_type
-from jxkernel.ops.creation import full
-from jxkernel.ops.joining import concatenate
-from jxkernel.ops.shape import reshape
-from jxkernel.ops.slicing import slice_in_dim
+from jxkernel.primitives.creation import full
+from jxkernel.primitives.elementwise.convert import convert_element_type
+from jxkernel.primitives.indexing.concatenate import concatenate
+from jxkernel.primitives.indexing.slicing import slice_in_dim
+from jxkernel.primitives.shape.reshape import reshape
 from jxkernel.records import record
 
 __all__ = ["ravel_pytree"]

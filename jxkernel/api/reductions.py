@@ -21,17 +21,21 @@ from jxkernel.core.trace import Tracer
 from jxkernel.core.zeros import zero_scalar
 from jxkernel.errors import ShapeError
 from jxkernel.higher_order.reductions import reduce_p, reduce_window_p, scatter_apply_p
-from jxkernel.ops.arguments import canonical_axes, integers
-from jxkernel.ops.broadcast import broadcast_like, filled
-from jxkernel.ops.convert import convert_element_type
-from jxkernel.ops.index_numbers import (
+from jxkernel.primitives.arguments import canonical_axes, integers
+from jxkernel.primitives.conv.reduce_window import (
+    canonical_window,
+    reduce_window_max_p,
+    reduce_window_min_p,
+    reduce_window_sum_p,
+)
+from jxkernel.primitives.elementwise.convert import convert_element_type
+from jxkernel.primitives.indexing.gather_numbers import (
     GatherScatterMode,
     ScatterDimensionNumbers,
     canonical_mode,
     checked_numbers,
 )
-from jxkernel.ops.placing import with_out_sharding
-from jxkernel.ops.reduce import (
+from jxkernel.primitives.reduction.reduce import (
     greatest,
     least,
     reduce_and_p,
@@ -42,13 +46,9 @@ from jxkernel.ops.reduce import (
     reduce_sum_p,
     reduce_xor_p,
 )
-from jxkernel.ops.structural import like_operand
-from jxkernel.ops.window import (
-    canonical_window,
-    reduce_window_max_p,
-    reduce_window_min_p,
-    reduce_window_sum_p,
-)
+from jxkernel.primitives.shape.broadcast import broadcast_like, filled
+from jxkernel.primitives.shape.structural import like_operand
+from jxkernel.primitives.sharding.constraints import with_out_sharding
 
 __all__ = ["reduce", "reduce_window", "scatter_apply"]
 

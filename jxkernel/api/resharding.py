@@ -18,7 +18,7 @@ from jxkernel.api.traced import check_callable
 from jxkernel.api.transfer import put_leaf
 from jxkernel.core.division import explicit_axes_of
 from jxkernel.core.trace import Tracer, evaluating
-from jxkernel.ops.placing import lie_as, mesh_cast
+from jxkernel.primitives.sharding.constraints import lie_as, mesh_cast
 from jxkernel.runtime import Array
 from jxkernel.sharding import (
     AxisType,

@@ -19,12 +19,12 @@ from jxkernel.core.words import word_axes
 from jxkernel.errors import ShardingTypeError
 from jxkernel.higher_order.programs import hoist
 from jxkernel.higher_order.scan import bind_scan
-from jxkernel.ops.arguments import canonical_axis
-from jxkernel.ops.associative import scan_associatively
-from jxkernel.ops.convert import convert_element_type
-from jxkernel.ops.joining import concatenate, stack
-from jxkernel.ops.shape import reshape
-from jxkernel.ops.slicing import index_in_dim, slice_in_dim
+from jxkernel.primitives.arguments import canonical_axis
+from jxkernel.primitives.elementwise.convert import convert_element_type
+from jxkernel.primitives.indexing.concatenate import concatenate, stack
+from jxkernel.primitives.indexing.slicing import index_in_dim, slice_in_dim
+from jxkernel.primitives.reduction.associative_scan import scan_associatively
+from jxkernel.primitives.shape.reshape import reshape
 from jxkernel.sharding import PartitionSpec
 from jxkernel.transforms.batching import example_aval
 

@@ -25,7 +25,7 @@ from jxkernel.higher_order.shard_map import (
     local_aval,
     named_axes,
 )
-from jxkernel.ops.shape import expand_dims, squeeze
+from jxkernel.primitives.shape.reshape import expand_dims, squeeze
 from jxkernel.sharding import AbstractMesh, Mesh, PartitionSpec, get_mesh
 from jxkernel.sharding.named import check_spec
 from jxkernel.sharding.spec import axes_of

@@ -8,8 +8,8 @@ from jxkernel import tree
 from jxkernel._jaxlib import ArrayImpl, Device
 from jxkernel.core.avals import abstractify, shape_of
 from jxkernel.errors import NoMeshError
-from jxkernel.ops.arguments import operand_aval
-from jxkernel.ops.placing import constrain, lie_as
+from jxkernel.primitives.arguments import operand_aval
+from jxkernel.primitives.sharding.constraints import constrain, lie_as
 from jxkernel.records import record
 from jxkernel.runtime.clients import sharding_on
 from jxkernel.sharding import NamedSharding, PartitionSpec, Sharding, get_mesh

@@ -12,7 +12,7 @@ from jxkernel.api.shardings import GivenShardings, naming_leaf
 from jxkernel.core.trace import Tracer
 from jxkernel.core.words import WordArray
 from jxkernel.guards import explicit_device_get, explicit_device_put
-from jxkernel.ops.placing import lie_as
+from jxkernel.primitives.sharding.constraints import lie_as
 from jxkernel.runtime.clients import sharding_on
 from jxkernel.sharding.named import Sharding, is_single
 

@@ -22,12 +22,15 @@ from jxkernel.nn.activations import (
 )
 from jxkernel.nn.initializers import glorot_normal, normal, ones, zeros
 from jxkernel.nn.normalization import log_softmax, softmax, standardize
-from jxkernel.ops.arithmetic import add
-from jxkernel.ops.arithmetic import max as larger
-from jxkernel.ops.conv import conv_general_dilated
-from jxkernel.ops.conv_numbers import conv_general_shape_tuple, conv_transpose_shape_tuple
-from jxkernel.ops.conv_variants import conv_transpose
-from jxkernel.ops.window import reduce_window_shape_tuple
+from jxkernel.primitives.conv.conv import conv_general_dilated
+from jxkernel.primitives.conv.conv_numbers import (
+    conv_general_shape_tuple,
+    conv_transpose_shape_tuple,
+)
+from jxkernel.primitives.conv.reduce_window import reduce_window_shape_tuple
+from jxkernel.primitives.conv.variants import conv_transpose
+from jxkernel.primitives.elementwise.arithmetic import add
+from jxkernel.primitives.elementwise.arithmetic import max as larger
 
 __all__ = [
     "AvgPool",

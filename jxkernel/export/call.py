@@ -16,7 +16,7 @@ from jxkernel.core.division import Entries
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.export.devices import entries_over
 from jxkernel.lowering import LoweringContext
-from jxkernel.ops.moving import move_axis
+from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.runtime import prepare_lapack
 
 __all__ = ["call_exported_p", "shape_at"]

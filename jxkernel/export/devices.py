@@ -13,7 +13,7 @@ from jxkernel.compile.placement import respelled
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.division import Entries, division_of
 from jxkernel.core.jaxpr import ClosedJaxpr, subjaxprs
-from jxkernel.ops.placing import constrain
+from jxkernel.primitives.sharding.constraints import constrain
 from jxkernel.records import record
 from jxkernel.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionSpec, get_mesh
 from jxkernel.sharding.named import positions_of

@@ -3,7 +3,7 @@
 A façade: it re-exports.
 """
 
-from jxkernel.ops.random_bits import threefry2x32_p
+from jxkernel.primitives.random_bits import threefry2x32_p
 from jxkernel.random.generators import GENERATORS
 from jxkernel.random.keys import define_prng_impl, random_seed, seed_with_impl, threefry_2x32
 

@@ -15,7 +15,7 @@ from typing import Any
 from jxkernel.core.avals import abstractify
 from jxkernel.core.axes import Axis
 from jxkernel.core.jaxpr import ClosedJaxpr
-from jxkernel.ops.broadcast import batch_to_front
+from jxkernel.primitives.shape.broadcast import batch_to_front
 from jxkernel.transforms.batching import batch_flat, batch_program
 from jxkernel.transforms.stage import trace_flat
 

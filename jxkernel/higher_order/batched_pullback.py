@@ -16,7 +16,12 @@ from jxkernel.core.axes import Axis, extend_axes
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.programs import pruned
-from jxkernel.ops.broadcast import add_tangents, batch_to_front, instantiate, reduce_sum
+from jxkernel.primitives.shape.broadcast import (
+    add_tangents,
+    batch_to_front,
+    instantiate,
+    reduce_sum,
+)
 from jxkernel.transforms.batching import batch_flat, batch_program, batched_aval, example_aval
 from jxkernel.transforms.stage import trace_flat
 

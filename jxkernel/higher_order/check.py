@@ -21,7 +21,7 @@ from jxkernel.core.division import AS_TYPED
 from jxkernel.core.effects import Effect
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.errors import CheckError
-from jxkernel.ops.broadcast import batch_to_front
+from jxkernel.primitives.shape.broadcast import batch_to_front
 from jxkernel.records import record
 
 __all__ = ["Message", "Text", "check_effect", "check_p", "failures"]

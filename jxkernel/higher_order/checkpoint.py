@@ -34,8 +34,8 @@ from jxkernel.higher_order.programs import (
     typed_by_programs,
     with_tangents,
 )
-from jxkernel.ops.families import ANY, transpose_of_terms, unary
-from jxkernel.ops.moving import move_axis
+from jxkernel.primitives.elementwise.families import ANY, transpose_of_terms, unary
+from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.records import record
 from jxkernel.transforms.batching import batch_program
 from jxkernel.transforms.dce import dce_jaxpr

@@ -44,15 +44,15 @@ from jxkernel.higher_order.programs import (
     with_zeros,
 )
 from jxkernel.higher_order.while_loop import while_p
-from jxkernel.ops.bits import bitwise_not
-from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, instantiate
-from jxkernel.ops.compare import eq
-from jxkernel.ops.dynamic_slicing import dynamic_index_in_dim
-from jxkernel.ops.identity import stop_gradient
-from jxkernel.ops.moving import move_axis
-from jxkernel.ops.reduce import argmax, reduce_or
-from jxkernel.ops.select import select, select_n
-from jxkernel.ops.varying import vary
+from jxkernel.primitives.collective.varying import vary
+from jxkernel.primitives.elementwise.bits import bitwise_not
+from jxkernel.primitives.elementwise.compare import eq
+from jxkernel.primitives.elementwise.identity import stop_gradient
+from jxkernel.primitives.elementwise.select import select, select_n
+from jxkernel.primitives.indexing.dynamic_slicing import dynamic_index_in_dim
+from jxkernel.primitives.reduction.reduce import argmax, reduce_or
+from jxkernel.primitives.shape.broadcast import batch_to_front, broadcast_in_dim, instantiate
+from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.transforms.batching import batch_program
 from jxkernel.transforms.jvp import jvp_program
 from jxkernel.transforms.partial_eval import PartialTrace, partial_eval_program

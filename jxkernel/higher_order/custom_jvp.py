@@ -38,8 +38,8 @@ from jxkernel.higher_order.batched_calls import (
 )
 from jxkernel.higher_order.jit import transpose_call
 from jxkernel.higher_order.programs import compiled_when_repeated, placed, typed_by_programs
-from jxkernel.ops.broadcast import broadcast_in_dim_p, instantiate
-from jxkernel.ops.moving import move_axis
+from jxkernel.primitives.shape.broadcast import broadcast_in_dim_p, instantiate
+from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.transforms.batching import batch_flat
 from jxkernel.transforms.partial_eval import PartialTrace
 from jxkernel.transforms.stage import StageTrace, StageTracer, trace_flat

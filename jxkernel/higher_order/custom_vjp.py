@@ -34,8 +34,8 @@ from jxkernel.higher_order.custom_jvp import (
 )
 from jxkernel.higher_order.jit import transpose_call
 from jxkernel.higher_order.programs import chosen, compiled_when_repeated, placed, typed_by_programs
-from jxkernel.ops.broadcast import batch_to_front, instantiate
-from jxkernel.ops.moving import move_axis
+from jxkernel.primitives.shape.broadcast import batch_to_front, instantiate
+from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.transforms.batching import batch_flat, batched_aval, example_aval
 from jxkernel.transforms.stage import trace_flat
 

@@ -33,10 +33,10 @@ from jxkernel.higher_order.programs import (
     silent,
     typed_by_programs,
 )
-from jxkernel.ops.broadcast import batch_to_front, instantiate
-from jxkernel.ops.creation import broadcasted_iota
-from jxkernel.ops.dynamic_slicing import dynamic_index_in_dim
-from jxkernel.ops.moving import move_axis
+from jxkernel.primitives.creation import broadcasted_iota
+from jxkernel.primitives.indexing.dynamic_slicing import dynamic_index_in_dim
+from jxkernel.primitives.shape.broadcast import batch_to_front, instantiate
+from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.transforms.batching import batch_flat
 from jxkernel.transforms.jvp import jvp_flat
 from jxkernel.transforms.partial_eval import PartialTrace

@@ -18,8 +18,8 @@ from jxkernel.core.effects import Effect
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.higher_order.programs import chosen, merge
 from jxkernel.higher_order.scan import bind_scan
-from jxkernel.ops.broadcast import batch_to_front
-from jxkernel.ops.moving import move_axis
+from jxkernel.primitives.shape.broadcast import batch_to_front
+from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.records import record
 from jxkernel.transforms.stage import trace_flat
 

@@ -19,7 +19,7 @@ from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.higher_order.programs import hoist, typed_by_programs
-from jxkernel.ops.moving import move_axis
+from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.transforms.batching import batch_program
 from jxkernel.transforms.dce import dce_jaxpr
 from jxkernel.transforms.jvp import jvp_program

@@ -18,7 +18,7 @@ from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.higher_order.programs import compiled_when_repeated, typed_by_programs
-from jxkernel.ops.broadcast import batch_to_front, instantiate
+from jxkernel.primitives.shape.broadcast import batch_to_front, instantiate
 from jxkernel.transforms.batching import batch_program
 
 __all__ = ["linear_call_p"]

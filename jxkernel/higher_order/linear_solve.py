@@ -23,9 +23,9 @@ from jxkernel.core.unfolding import Call, Unfolding
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.higher_order.jit import call
 from jxkernel.higher_order.programs import compiled, typed_by_programs
-from jxkernel.ops.arithmetic import neg
-from jxkernel.ops.broadcast import add_tangents, batch_to_front, instantiate
-from jxkernel.ops.moving import move_axis
+from jxkernel.primitives.elementwise.arithmetic import neg
+from jxkernel.primitives.shape.broadcast import add_tangents, batch_to_front, instantiate
+from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.transforms.batching import batch_program
 from jxkernel.transforms.jvp import jvp_program
 

@@ -14,7 +14,7 @@ from jxkernel.core.avals import ShapedArray
 from jxkernel.core.jaxpr import NO_EFFECTS, ClosedJaxpr, Eqn, Var, eval_jaxpr, subjaxprs
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero
-from jxkernel.ops.broadcast import instantiate
+from jxkernel.primitives.shape.broadcast import instantiate
 from jxkernel.transforms.dce import dce_jaxpr
 from jxkernel.transforms.stage import trace_flat
 

@@ -19,16 +19,16 @@ from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.errors import ShapeMismatchError, UndefinedRuleError
 from jxkernel.higher_order.programs import compiled
-from jxkernel.ops import divisions
-from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, reduced_shape
-from jxkernel.ops.index_lowering import lower_scatter
-from jxkernel.ops.index_numbers import ScatterDimensionNumbers
-from jxkernel.ops.indexing import batch_scatter, gather_of_scatter, scatter_p
-from jxkernel.ops.joining import concatenate
-from jxkernel.ops.moving import move_axis
-from jxkernel.ops.shape import reshape
-from jxkernel.ops.slicing import pad, slice, slice_in_dim
-from jxkernel.ops.window import Window
+from jxkernel.primitives.conv.reduce_window import Window
+from jxkernel.primitives.indexing.concatenate import concatenate
+from jxkernel.primitives.indexing.gather import batch_scatter, gather_of_scatter, scatter_p
+from jxkernel.primitives.indexing.gather_lowering import lower_scatter
+from jxkernel.primitives.indexing.gather_numbers import ScatterDimensionNumbers
+from jxkernel.primitives.indexing.slicing import pad, slice, slice_in_dim
+from jxkernel.primitives.shape.broadcast import batch_to_front, broadcast_in_dim, reduced_shape
+from jxkernel.primitives.shape.reshape import reshape
+from jxkernel.primitives.shape.transpose import move_axis
+from jxkernel.primitives.sharding import rules
 from jxkernel.transforms.batching import batch_flat
 from jxkernel.transforms.jvp import jvp_flat
 
@@ -94,7 +94,7 @@ _NOT_LINEAR = Undefined("it is not known to be linear: its derivative is express
 
 # ---------------------------------------------------------------- reduce
 
-reduce_p = Primitive("reduce", multiple_results=True).define(sharding=divisions.reducing)
+reduce_p = Primitive("reduce", multiple_results=True).define(sharding=rules.reducing)
 """``(*operands, *starts) -> results``: reduce arrays together over ``dimensions``."""
 
 
@@ -187,7 +187,7 @@ reduce_p.define(
 # ---------------------------------------------------------------- reduce_window
 
 reduce_window_p = Primitive("reduce_window", multiple_results=True).define(
-    sharding=divisions.over_windows
+    sharding=rules.over_windows
 )
 """``(*operands, *starts) -> results``: reduce each window of arrays together."""
 

@@ -29,7 +29,7 @@ from jxkernel.higher_order.programs import (
     typed_by_programs,
     with_tangents,
 )
-from jxkernel.ops.moving import move_axis
+from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.transforms.batching import batch_program
 from jxkernel.transforms.jvp import jvp_program
 from jxkernel.transforms.stage import trace_flat

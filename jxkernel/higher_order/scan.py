@@ -35,9 +35,9 @@ from jxkernel.higher_order.programs import (
     typed_by_programs,
 )
 from jxkernel.higher_order.scan_lowering import lower_scan
-from jxkernel.ops.broadcast import add_any, batch_to_front, instantiate
-from jxkernel.ops.dynamic_slicing import dynamic_index_in_dim
-from jxkernel.ops.moving import move_axis
+from jxkernel.primitives.indexing.dynamic_slicing import dynamic_index_in_dim
+from jxkernel.primitives.shape.broadcast import add_any, batch_to_front, instantiate
+from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.records import record
 from jxkernel.runtime import as_device_array
 from jxkernel.transforms.batching import batch_program, batched_aval

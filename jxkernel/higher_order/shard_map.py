@@ -37,11 +37,11 @@ from jxkernel.higher_order.programs import (
     remembered,
     with_tangents,
 )
-from jxkernel.ops.arithmetic import div
-from jxkernel.ops.collectives import psum_p
-from jxkernel.ops.moving import move_axis
-from jxkernel.ops.shape import expand_dims, squeeze
-from jxkernel.ops.varying import agreeing, vary
+from jxkernel.primitives.collective.psum import psum_p
+from jxkernel.primitives.collective.varying import agreeing, vary
+from jxkernel.primitives.elementwise.arithmetic import div
+from jxkernel.primitives.shape.reshape import expand_dims, squeeze
+from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.sharding import NamedSharding, PartitionSpec
 from jxkernel.sharding.spec import axes_of
 from jxkernel.transforms.batching import batch_program

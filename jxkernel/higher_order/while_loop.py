@@ -37,9 +37,9 @@ from jxkernel.higher_order.programs import (
     silent,
     with_tangents,
 )
-from jxkernel.ops.broadcast import batch_to_front, broadcast_in_dim, instantiate
-from jxkernel.ops.reduce import reduce_or
-from jxkernel.ops.select import select
+from jxkernel.primitives.elementwise.select import select
+from jxkernel.primitives.reduction.reduce import reduce_or
+from jxkernel.primitives.shape.broadcast import batch_to_front, broadcast_in_dim, instantiate
 from jxkernel.transforms.batching import batch_program
 from jxkernel.transforms.jvp import jvp_program
 from jxkernel.transforms.partial_eval import PartialTrace, partial_eval_program

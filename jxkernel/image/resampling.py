@@ -21,9 +21,9 @@ from jxkernel.numpy.reductions import sum as total
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import moveaxis
 from jxkernel.numpy.taking import take
-from jxkernel.ops.arguments import canonical_axes
-from jxkernel.ops.arithmetic import max as greater
-from jxkernel.ops.precision import Precision
+from jxkernel.primitives.arguments import canonical_axes
+from jxkernel.primitives.contraction.precision import Precision
+from jxkernel.primitives.elementwise.arithmetic import max as greater
 
 __all__ = ["ResizeMethod", "resize", "scale_and_translate"]
 

@@ -14,8 +14,8 @@ from jxkernel.api.extending import (
 )
 from jxkernel.core.zeros import UndefinedPrimal, Zero
 from jxkernel.core.zeros import is_linear as is_undefined_primal
-from jxkernel.ops.broadcast import add_tangents
-from jxkernel.ops.broadcast import instantiate as instantiate_zeros
+from jxkernel.primitives.shape.broadcast import add_tangents
+from jxkernel.primitives.shape.broadcast import instantiate as instantiate_zeros
 from jxkernel.transforms.jvp import JvpTrace as JVPTrace
 from jxkernel.transforms.jvp import JvpTracer as JVPTracer
 

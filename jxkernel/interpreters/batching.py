@@ -11,7 +11,7 @@ from jxkernel.api.extending import (
     primitive_batchers,
 )
 from jxkernel.api.mapped_axes import register_vmappable, unregister_vmappable
-from jxkernel.ops.broadcast import batch_to_front as bdim_at_front
+from jxkernel.primitives.shape.broadcast import batch_to_front as bdim_at_front
 
 __all__ = [
     "axis_primitive_batchers",

@@ -56,11 +56,96 @@ from jxkernel.higher_order.while_loop import (
 from jxkernel.lax import (
     linalg,
 )
-from jxkernel.ops.accuracy import (
+from jxkernel.primitives.collective.all_gather import (
+    all_gather,
+    all_gather_p,
+    psum_scatter,
+    reduce_scatter_p,
+)
+from jxkernel.primitives.collective.all_to_all import (
+    all_to_all,
+    all_to_all_p,
+    ppermute,
+    ppermute_p,
+    pshuffle,
+    pswapaxes,
+)
+from jxkernel.primitives.collective.psum import (
+    axis_index,
+    axis_index_p,
+    axis_size,
+    pbroadcast,
+    pcast,
+    pmax,
+    pmax_p,
+    pmean,
+    pmin,
+    pmin_p,
+    psum,
+    psum_p,
+)
+from jxkernel.primitives.collective.ragged_all_to_all import ragged_all_to_all
+from jxkernel.primitives.contraction.dot_general import (
+    DotDimensionNumbers,
+    batch_matmul,
+    dot,
+    dot_general,
+    dot_general_p,
+)
+from jxkernel.primitives.contraction.precision import (
+    DotAlgorithm,
+    DotAlgorithmPreset,
+    Precision,
+    PrecisionLike,
+)
+from jxkernel.primitives.contraction.ragged_dot import (
+    RaggedDotDimensionNumbers,
+    ragged_dot,
+    ragged_dot_general,
+    scaled_dot,
+)
+from jxkernel.primitives.conv.conv import (
+    conv,
+    conv_general_dilated,
+    conv_general_dilated_p,
+    conv_with_general_padding,
+)
+from jxkernel.primitives.conv.conv_numbers import (
+    ConvDimensionNumbers,
+    ConvGeneralDilatedDimensionNumbers,
+    conv_dimension_numbers,
+    conv_general_permutations,
+    conv_general_shape_tuple,
+    conv_shape_tuple,
+    conv_transpose_shape_tuple,
+    padtype_to_pads,
+)
+from jxkernel.primitives.conv.reduce_window import (
+    reduce_window_max_p,
+    reduce_window_min_p,
+    reduce_window_shape_tuple,
+    reduce_window_sum_p,
+    select_and_gather_add_p,
+    select_and_scatter_add_p,
+)
+from jxkernel.primitives.conv.variants import (
+    conv_general_dilated_local,
+    conv_general_dilated_patches,
+    conv_transpose,
+)
+from jxkernel.primitives.creation import (
+    broadcasted_iota,
+    empty,
+    full,
+    full_like,
+    iota,
+    iota_p,
+)
+from jxkernel.primitives.elementwise.accuracy import (
     AccuracyMode,
     Tolerance,
 )
-from jxkernel.ops.arithmetic import (
+from jxkernel.primitives.elementwise.arithmetic import (
     add,
     add_p,
     clamp,
@@ -90,7 +175,7 @@ from jxkernel.ops.arithmetic import (
     sub,
     sub_p,
 )
-from jxkernel.ops.bits import (
+from jxkernel.primitives.elementwise.bits import (
     and_p,
     bitwise_and,
     bitwise_not,
@@ -110,43 +195,7 @@ from jxkernel.ops.bits import (
     shift_right_logical_p,
     xor_p,
 )
-from jxkernel.ops.broadcast import (
-    broadcast_in_dim,
-    broadcast_in_dim_p,
-    broadcast_like,
-    reduce_sum,
-    reduce_sum_p,
-)
-from jxkernel.ops.collective_exchange import (
-    all_to_all,
-    all_to_all_p,
-    ppermute,
-    ppermute_p,
-    pshuffle,
-    pswapaxes,
-)
-from jxkernel.ops.collective_moves import (
-    all_gather,
-    all_gather_p,
-    psum_scatter,
-    reduce_scatter_p,
-)
-from jxkernel.ops.collective_ragged import ragged_all_to_all
-from jxkernel.ops.collectives import (
-    axis_index,
-    axis_index_p,
-    axis_size,
-    pbroadcast,
-    pcast,
-    pmax,
-    pmax_p,
-    pmean,
-    pmin,
-    pmin_p,
-    psum,
-    psum_p,
-)
-from jxkernel.ops.compare import (
+from jxkernel.primitives.elementwise.compare import (
     eq,
     eq_p,
     eq_to_p,
@@ -163,7 +212,7 @@ from jxkernel.ops.compare import (
     ne,
     ne_p,
 )
-from jxkernel.ops.complex import (
+from jxkernel.primitives.elementwise.complex import (
     abs,
     abs_p,
     complex,
@@ -177,35 +226,7 @@ from jxkernel.ops.complex import (
     sign,
     sign_p,
 )
-from jxkernel.ops.contract import (
-    DotDimensionNumbers,
-    batch_matmul,
-    dot,
-    dot_general,
-    dot_general_p,
-)
-from jxkernel.ops.conv import (
-    conv,
-    conv_general_dilated,
-    conv_general_dilated_p,
-    conv_with_general_padding,
-)
-from jxkernel.ops.conv_numbers import (
-    ConvDimensionNumbers,
-    ConvGeneralDilatedDimensionNumbers,
-    conv_dimension_numbers,
-    conv_general_permutations,
-    conv_general_shape_tuple,
-    conv_shape_tuple,
-    conv_transpose_shape_tuple,
-    padtype_to_pads,
-)
-from jxkernel.ops.conv_variants import (
-    conv_general_dilated_local,
-    conv_general_dilated_patches,
-    conv_transpose,
-)
-from jxkernel.ops.convert import (
+from jxkernel.primitives.elementwise.convert import (
     bitcast_convert_type,
     bitcast_convert_type_p,
     convert_element_type,
@@ -214,38 +235,7 @@ from jxkernel.ops.convert import (
     reduce_precision_p,
     stage,
 )
-from jxkernel.ops.creation import (
-    broadcasted_iota,
-    empty,
-    full,
-    full_like,
-    iota,
-    iota_p,
-)
-from jxkernel.ops.cumulative import (
-    cumlogsumexp,
-    cumlogsumexp_p,
-    cummax,
-    cummax_p,
-    cummin,
-    cummin_p,
-    cumprod,
-    cumprod_p,
-    cumsum,
-    cumsum_p,
-)
-from jxkernel.ops.dynamic_slicing import (
-    dynamic_index_in_dim,
-    dynamic_slice,
-    dynamic_slice_in_dim,
-    dynamic_slice_p,
-    dynamic_update_index_in_dim,
-    dynamic_update_slice,
-    dynamic_update_slice_in_dim,
-    dynamic_update_slice_p,
-    index_take,
-)
-from jxkernel.ops.exponential import (
+from jxkernel.primitives.elementwise.exponential import (
     cbrt,
     cbrt_p,
     exp,
@@ -269,19 +259,14 @@ from jxkernel.ops.exponential import (
     sqrt,
     sqrt_p,
 )
-from jxkernel.ops.fft import (
-    FftType,
-    fft,
-    fft_p,
-)
-from jxkernel.ops.identity import (
+from jxkernel.primitives.elementwise.identity import (
     copy_p,
     optimization_barrier,
     optimization_barrier_p,
     stop_gradient,
     stop_gradient_p,
 )
-from jxkernel.ops.incomplete import (
+from jxkernel.primitives.elementwise.incomplete import (
     betainc,
     igamma,
     igamma_grad_a,
@@ -293,72 +278,7 @@ from jxkernel.ops.incomplete import (
     random_gamma_grad_p,
     regularized_incomplete_beta_p,
 )
-from jxkernel.ops.index_numbers import (
-    GatherDimensionNumbers,
-    GatherScatterMode,
-    ScatterDimensionNumbers,
-)
-from jxkernel.ops.indexing import (
-    gather,
-    gather_p,
-    scatter,
-    scatter_add,
-    scatter_add_p,
-    scatter_p,
-    scatter_sub,
-    scatter_sub_p,
-)
-from jxkernel.ops.joining import (
-    concatenate,
-    concatenate_p,
-    split,
-    split_p,
-    stack,
-    stack_p,
-    unstack,
-)
-from jxkernel.ops.moving import transpose, transpose_p
-from jxkernel.ops.placing import (
-    sharding_constraint_p,
-)
-from jxkernel.ops.precision import (
-    DotAlgorithm,
-    DotAlgorithmPreset,
-    Precision,
-    PrecisionLike,
-)
-from jxkernel.ops.ragged import (
-    RaggedDotDimensionNumbers,
-    ragged_dot,
-    ragged_dot_general,
-    scaled_dot,
-)
-from jxkernel.ops.random_bits import (
-    RandomAlgorithm,
-    rng_bit_generator,
-    rng_bit_generator_p,
-    rng_uniform,
-    rng_uniform_p,
-)
-from jxkernel.ops.reduce import (
-    argmax,
-    argmax_p,
-    argmin,
-    argmin_p,
-    reduce_and,
-    reduce_and_p,
-    reduce_max,
-    reduce_max_p,
-    reduce_min,
-    reduce_min_p,
-    reduce_or,
-    reduce_or_p,
-    reduce_prod,
-    reduce_prod_p,
-    reduce_xor,
-    reduce_xor_p,
-)
-from jxkernel.ops.rounding import (
+from jxkernel.primitives.elementwise.rounding import (
     RoundingMethod,
     ceil,
     ceil_p,
@@ -371,52 +291,12 @@ from jxkernel.ops.rounding import (
     round,
     round_p,
 )
-from jxkernel.ops.scatter import (
-    scatter_max,
-    scatter_max_p,
-    scatter_min,
-    scatter_min_p,
-    scatter_mul,
-    scatter_mul_p,
-)
-from jxkernel.ops.select import (
+from jxkernel.primitives.elementwise.select import (
     select,
     select_n,
     select_n_p,
 )
-from jxkernel.ops.shape import (
-    broadcast,
-    broadcast_shapes,
-    broadcast_to_rank,
-    collapse,
-    expand_dims,
-    reshape,
-    reshape_p,
-    rev,
-    rev_p,
-    shape_as_value,
-    squeeze,
-    squeeze_p,
-    tile,
-)
-from jxkernel.ops.slicing import (
-    index_in_dim,
-    pad,
-    pad_p,
-    slice,
-    slice_in_dim,
-    slice_p,
-)
-from jxkernel.ops.sort import (
-    approx_max_k,
-    approx_min_k,
-    sort,
-    sort_key_val,
-    sort_p,
-    top_k,
-    top_k_p,
-)
-from jxkernel.ops.special import (
+from jxkernel.primitives.elementwise.special import (
     bessel_i0e,
     bessel_i0e_p,
     bessel_i1e,
@@ -436,7 +316,7 @@ from jxkernel.ops.special import (
     zeta,
     zeta_p,
 )
-from jxkernel.ops.trigonometric import (
+from jxkernel.primitives.elementwise.trigonometric import (
     acos,
     acos_p,
     acosh,
@@ -464,13 +344,133 @@ from jxkernel.ops.trigonometric import (
     tanh,
     tanh_p,
 )
-from jxkernel.ops.window import (
-    reduce_window_max_p,
-    reduce_window_min_p,
-    reduce_window_shape_tuple,
-    reduce_window_sum_p,
-    select_and_gather_add_p,
-    select_and_scatter_add_p,
+from jxkernel.primitives.fft import (
+    FftType,
+    fft,
+    fft_p,
+)
+from jxkernel.primitives.indexing.concatenate import (
+    concatenate,
+    concatenate_p,
+    split,
+    split_p,
+    stack,
+    stack_p,
+    unstack,
+)
+from jxkernel.primitives.indexing.dynamic_slicing import (
+    dynamic_index_in_dim,
+    dynamic_slice,
+    dynamic_slice_in_dim,
+    dynamic_slice_p,
+    dynamic_update_index_in_dim,
+    dynamic_update_slice,
+    dynamic_update_slice_in_dim,
+    dynamic_update_slice_p,
+    index_take,
+)
+from jxkernel.primitives.indexing.gather import (
+    gather,
+    gather_p,
+    scatter,
+    scatter_add,
+    scatter_add_p,
+    scatter_p,
+    scatter_sub,
+    scatter_sub_p,
+)
+from jxkernel.primitives.indexing.gather_numbers import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+)
+from jxkernel.primitives.indexing.scatter import (
+    scatter_max,
+    scatter_max_p,
+    scatter_min,
+    scatter_min_p,
+    scatter_mul,
+    scatter_mul_p,
+)
+from jxkernel.primitives.indexing.slicing import (
+    index_in_dim,
+    pad,
+    pad_p,
+    slice,
+    slice_in_dim,
+    slice_p,
+)
+from jxkernel.primitives.random_bits import (
+    RandomAlgorithm,
+    rng_bit_generator,
+    rng_bit_generator_p,
+    rng_uniform,
+    rng_uniform_p,
+)
+from jxkernel.primitives.reduction.cumulative import (
+    cumlogsumexp,
+    cumlogsumexp_p,
+    cummax,
+    cummax_p,
+    cummin,
+    cummin_p,
+    cumprod,
+    cumprod_p,
+    cumsum,
+    cumsum_p,
+)
+from jxkernel.primitives.reduction.reduce import (
+    argmax,
+    argmax_p,
+    argmin,
+    argmin_p,
+    reduce_and,
+    reduce_and_p,
+    reduce_max,
+    reduce_max_p,
+    reduce_min,
+    reduce_min_p,
+    reduce_or,
+    reduce_or_p,
+    reduce_prod,
+    reduce_prod_p,
+    reduce_xor,
+    reduce_xor_p,
+)
+from jxkernel.primitives.reduction.sort import (
+    approx_max_k,
+    approx_min_k,
+    sort,
+    sort_key_val,
+    sort_p,
+    top_k,
+    top_k_p,
+)
+from jxkernel.primitives.shape.broadcast import (
+    broadcast_in_dim,
+    broadcast_in_dim_p,
+    broadcast_like,
+    reduce_sum,
+    reduce_sum_p,
+)
+from jxkernel.primitives.shape.reshape import (
+    broadcast,
+    broadcast_shapes,
+    broadcast_to_rank,
+    collapse,
+    expand_dims,
+    reshape,
+    reshape_p,
+    rev,
+    rev_p,
+    shape_as_value,
+    squeeze,
+    squeeze_p,
+    tile,
+)
+from jxkernel.primitives.shape.transpose import transpose, transpose_p
+from jxkernel.primitives.sharding.constraints import (
+    sharding_constraint_p,
 )
 
 __all__ = [

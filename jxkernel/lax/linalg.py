@@ -3,22 +3,7 @@
 from typing import Any
 
 from jxkernel._lazy import lazy_names
-from jxkernel.ops.linalg_general import EigImplementation, eig, eig_p, schur, schur_p
-from jxkernel.ops.linalg_lu import (
-    lu,
-    lu_p,
-    lu_pivots_to_permutation,
-    lu_pivots_to_permutation_p,
-)
-from jxkernel.ops.linalg_orthogonal import (
-    householder_product,
-    householder_product_p,
-    ormqr,
-    ormqr_p,
-    qr,
-    qr_p,
-)
-from jxkernel.ops.linalg_solve import (
+from jxkernel.primitives.linalg.cholesky import (
     cholesky,
     cholesky_p,
     cholesky_update,
@@ -26,7 +11,8 @@ from jxkernel.ops.linalg_solve import (
     triangular_solve,
     triangular_solve_p,
 )
-from jxkernel.ops.linalg_spectral import (
+from jxkernel.primitives.linalg.eig import EigImplementation, eig, eig_p, schur, schur_p
+from jxkernel.primitives.linalg.eigh import (
     EighImplementation,
     SvdAlgorithm,
     eigh,
@@ -34,7 +20,21 @@ from jxkernel.ops.linalg_spectral import (
     svd,
     svd_p,
 )
-from jxkernel.ops.linalg_tridiagonal import (
+from jxkernel.primitives.linalg.lu import (
+    lu,
+    lu_p,
+    lu_pivots_to_permutation,
+    lu_pivots_to_permutation_p,
+)
+from jxkernel.primitives.linalg.qr import (
+    householder_product,
+    householder_product_p,
+    ormqr,
+    ormqr_p,
+    qr,
+    qr_p,
+)
+from jxkernel.primitives.linalg.tridiagonal import (
     hessenberg,
     hessenberg_p,
     tridiagonal,

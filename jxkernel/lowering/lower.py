@@ -20,7 +20,7 @@ from jxkernel.core.effects import TOKEN, has_ordered
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, nesting
 from jxkernel.lowering.partitioning import Meshes, Partitioning, partitioned_signature
 from jxkernel.lowering.program import LoweredProgram
-from jxkernel.ops.placing import mesh_cast_p
+from jxkernel.primitives.sharding.constraints import mesh_cast_p
 from jxkernel.sharding.named import NamedSharding
 from jxkernel.sharding.spec import PartitionSpec
 from jxkernel.source import attributes_of, scope_of, user_frame

@@ -31,16 +31,16 @@ from jxkernel.numpy.promotion import (
     promote_operands,
 )
 from jxkernel.numpy.ufuncs import inexact
-from jxkernel.ops import arithmetic as ops
-from jxkernel.ops.arguments import canonical_axis
-from jxkernel.ops.bits import bitwise_and, bitwise_or
-from jxkernel.ops.complex import abs as modulus
-from jxkernel.ops.exponential import exp, expm1, log, log1p, logistic, logistic_p
-from jxkernel.ops.exponential import sqrt as root
-from jxkernel.ops.select import select
-from jxkernel.ops.slicing import slice_in_dim
-from jxkernel.ops.special import erfc
-from jxkernel.ops.trigonometric import tanh as hyperbolic_tangent
+from jxkernel.primitives.arguments import canonical_axis
+from jxkernel.primitives.elementwise import arithmetic as ops
+from jxkernel.primitives.elementwise.bits import bitwise_and, bitwise_or
+from jxkernel.primitives.elementwise.complex import abs as modulus
+from jxkernel.primitives.elementwise.exponential import exp, expm1, log, log1p, logistic, logistic_p
+from jxkernel.primitives.elementwise.exponential import sqrt as root
+from jxkernel.primitives.elementwise.select import select
+from jxkernel.primitives.elementwise.special import erfc
+from jxkernel.primitives.elementwise.trigonometric import tanh as hyperbolic_tangent
+from jxkernel.primitives.indexing.slicing import slice_in_dim
 
 __all__ = [
     "celu",

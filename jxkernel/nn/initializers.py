@@ -23,7 +23,7 @@ from jxkernel.numpy.mathematics import cos, log1p, sin
 from jxkernel.numpy.mathematics import sqrt as sqrt_of
 from jxkernel.numpy.shapes import moveaxis, reshape
 from jxkernel.numpy.updating import IndexUpdater
-from jxkernel.ops.complex import complex as with_parts
+from jxkernel.primitives.elementwise.complex import complex as with_parts
 
 __all__ = [
     "Initializer",

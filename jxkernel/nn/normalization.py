@@ -25,21 +25,21 @@ from jxkernel.numpy.promotion import (
     promote_operands,
 )
 from jxkernel.numpy.reductions import reduced_axes
-from jxkernel.ops import arithmetic as ops
-from jxkernel.ops.arguments import canonical_axis, whole_number
-from jxkernel.ops.broadcast import broadcast_in_dim, reduce_sum
-from jxkernel.ops.compare import eq, lt, ne
-from jxkernel.ops.complex import abs as modulus
-from jxkernel.ops.complex import real as real_part
-from jxkernel.ops.complex import sign as sign_of
-from jxkernel.ops.creation import broadcasted_iota
-from jxkernel.ops.exponential import exp, log, rsqrt
-from jxkernel.ops.identity import stop_gradient
-from jxkernel.ops.placing import with_out_sharding
-from jxkernel.ops.reduce import reduce_max
-from jxkernel.ops.rounding import is_finite
-from jxkernel.ops.select import select
-from jxkernel.ops.shape import expand_dims
+from jxkernel.primitives.arguments import canonical_axis, whole_number
+from jxkernel.primitives.creation import broadcasted_iota
+from jxkernel.primitives.elementwise import arithmetic as ops
+from jxkernel.primitives.elementwise.compare import eq, lt, ne
+from jxkernel.primitives.elementwise.complex import abs as modulus
+from jxkernel.primitives.elementwise.complex import real as real_part
+from jxkernel.primitives.elementwise.complex import sign as sign_of
+from jxkernel.primitives.elementwise.exponential import exp, log, rsqrt
+from jxkernel.primitives.elementwise.identity import stop_gradient
+from jxkernel.primitives.elementwise.rounding import is_finite
+from jxkernel.primitives.elementwise.select import select
+from jxkernel.primitives.reduction.reduce import reduce_max
+from jxkernel.primitives.shape.broadcast import broadcast_in_dim, reduce_sum
+from jxkernel.primitives.shape.reshape import expand_dims
+from jxkernel.primitives.sharding.constraints import with_out_sharding
 
 __all__ = ["log_softmax", "logmeanexp", "logsumexp", "one_hot", "softmax", "standardize"]
 

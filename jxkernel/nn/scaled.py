@@ -24,7 +24,7 @@ from jxkernel.api.tracing import eval_shape
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, cast
-from jxkernel.ops.contract import dot_general
+from jxkernel.primitives.contraction.dot_general import dot_general
 
 __all__ = [
     "BlockScaleConfig",

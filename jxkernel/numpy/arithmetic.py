@@ -23,18 +23,18 @@ from jxkernel.numpy.promotion import (
     refuse_complex,
 )
 from jxkernel.numpy.ufuncs import binary_function, inexact, unary_function
-from jxkernel.ops import arithmetic as ops
-from jxkernel.ops.bits import bitwise_and, bitwise_or, shift_right_logical
-from jxkernel.ops.compare import eq, gt, lt, ne
-from jxkernel.ops.complex import abs as absolute_value
-from jxkernel.ops.complex import sign as sign_of
-from jxkernel.ops.exponential import pow as power_of
-from jxkernel.ops.exponential import pow_p
-from jxkernel.ops.identity import stop_gradient
-from jxkernel.ops.rounding import RoundingMethod
-from jxkernel.ops.rounding import nextafter as next_number
-from jxkernel.ops.rounding import round as rounded
-from jxkernel.ops.select import select
+from jxkernel.primitives.elementwise import arithmetic as ops
+from jxkernel.primitives.elementwise.bits import bitwise_and, bitwise_or, shift_right_logical
+from jxkernel.primitives.elementwise.compare import eq, gt, lt, ne
+from jxkernel.primitives.elementwise.complex import abs as absolute_value
+from jxkernel.primitives.elementwise.complex import sign as sign_of
+from jxkernel.primitives.elementwise.exponential import pow as power_of
+from jxkernel.primitives.elementwise.exponential import pow_p
+from jxkernel.primitives.elementwise.identity import stop_gradient
+from jxkernel.primitives.elementwise.rounding import RoundingMethod
+from jxkernel.primitives.elementwise.rounding import nextafter as next_number
+from jxkernel.primitives.elementwise.rounding import round as rounded
+from jxkernel.primitives.elementwise.select import select
 
 __all__ = [
     "abs",

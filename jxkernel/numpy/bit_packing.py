@@ -9,8 +9,8 @@ from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval
 from jxkernel.numpy.shapes import moveaxis, ravel, reshape
-from jxkernel.ops.arguments import canonical_axis, whole_number
-from jxkernel.ops.slicing import pad
+from jxkernel.primitives.arguments import canonical_axis, whole_number
+from jxkernel.primitives.indexing.slicing import pad
 
 __all__ = ["packbits", "unpackbits"]
 

@@ -16,15 +16,21 @@ from jxkernel.numpy.creation import user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, cast, dtype_of, promote_dtypes
 from jxkernel.numpy.shapes import moveaxis, ravel
-from jxkernel.ops.arguments import canonical_axes, canonical_axis, listed, sequence, whole_number
-from jxkernel.ops.arithmetic import mul
-from jxkernel.ops.broadcast import broadcast_in_dim, reduce_sum
-from jxkernel.ops.complex import conj as conjugated
-from jxkernel.ops.contract import dot_general
-from jxkernel.ops.moving import transpose
-from jxkernel.ops.placing import with_out_sharding
-from jxkernel.ops.reduce import reduce_or
-from jxkernel.ops.shape import reshape, squeeze
+from jxkernel.primitives.arguments import (
+    canonical_axes,
+    canonical_axis,
+    listed,
+    sequence,
+    whole_number,
+)
+from jxkernel.primitives.contraction.dot_general import dot_general
+from jxkernel.primitives.elementwise.arithmetic import mul
+from jxkernel.primitives.elementwise.complex import conj as conjugated
+from jxkernel.primitives.reduction.reduce import reduce_or
+from jxkernel.primitives.shape.broadcast import broadcast_in_dim, reduce_sum
+from jxkernel.primitives.shape.reshape import reshape, squeeze
+from jxkernel.primitives.shape.transpose import transpose
+from jxkernel.primitives.sharding.constraints import with_out_sharding
 
 __all__ = [
     "dot",

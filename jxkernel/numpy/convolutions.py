@@ -9,8 +9,8 @@ from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.mathematics import conj
 from jxkernel.numpy.promotion import argument_aval, promote_inexact
 from jxkernel.numpy.shapes import flip
-from jxkernel.ops.conv import conv_general_dilated
-from jxkernel.ops.shape import reshape
+from jxkernel.primitives.conv.conv import conv_general_dilated
+from jxkernel.primitives.shape.reshape import reshape
 
 __all__ = ["convolve", "correlate"]
 

@@ -27,10 +27,10 @@ from jxkernel.numpy.promotion import (
     promote_dtypes,
     scalar_of,
 )
-from jxkernel.ops.arguments import whole_number, whole_numbers
-from jxkernel.ops.broadcast import broadcast_in_dim
-from jxkernel.ops.convert import warn_of_imaginary_parts
-from jxkernel.ops.joining import stack as stack_arrays
+from jxkernel.primitives.arguments import whole_number, whole_numbers
+from jxkernel.primitives.elementwise.convert import warn_of_imaginary_parts
+from jxkernel.primitives.indexing.concatenate import stack as stack_arrays
+from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 from jxkernel.runtime import Array, ArrayImpl, array_from_host, note_narrowing
 
 __all__ = [

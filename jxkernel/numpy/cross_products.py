@@ -7,10 +7,10 @@ import numpy as np
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import promote_strongly
 from jxkernel.numpy.shapes import broadcast_arrays, moveaxis
-from jxkernel.ops.arguments import canonical_axis
-from jxkernel.ops.arithmetic import mul, neg, sub
-from jxkernel.ops.joining import stack
-from jxkernel.ops.slicing import index_in_dim
+from jxkernel.primitives.arguments import canonical_axis
+from jxkernel.primitives.elementwise.arithmetic import mul, neg, sub
+from jxkernel.primitives.indexing.concatenate import stack
+from jxkernel.primitives.indexing.slicing import index_in_dim
 
 __all__ = ["cross"]
 

@@ -24,9 +24,9 @@ from jxkernel.numpy.promotion import (
 )
 from jxkernel.numpy.reductions import accumulated_dtype
 from jxkernel.numpy.shapes import broadcast_to, moveaxis, ravel
-from jxkernel.ops import cumulative as ops
-from jxkernel.ops.arguments import canonical_axes, canonical_axis, listed
-from jxkernel.ops.select import select
+from jxkernel.primitives.arguments import canonical_axes, canonical_axis, listed
+from jxkernel.primitives.elementwise.select import select
+from jxkernel.primitives.reduction import cumulative as ops
 
 __all__ = [
     "cumprod",

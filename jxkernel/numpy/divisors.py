@@ -11,12 +11,12 @@ from jxkernel.numpy.promotion import (
     promote_operands,
     promote_strongly,
 )
-from jxkernel.ops.arithmetic import div, mul, rem
-from jxkernel.ops.compare import eq, ne
-from jxkernel.ops.complex import abs as absolute_value
-from jxkernel.ops.creation import full_like
-from jxkernel.ops.reduce import reduce_or
-from jxkernel.ops.select import select
+from jxkernel.primitives.creation import full_like
+from jxkernel.primitives.elementwise.arithmetic import div, mul, rem
+from jxkernel.primitives.elementwise.compare import eq, ne
+from jxkernel.primitives.elementwise.complex import abs as absolute_value
+from jxkernel.primitives.elementwise.select import select
+from jxkernel.primitives.reduction.reduce import reduce_or
 
 __all__ = ["gcd", "lcm"]
 

@@ -12,8 +12,8 @@ from jxkernel.numpy.reductions import min as least
 from jxkernel.numpy.shapes import moveaxis
 from jxkernel.numpy.sorting import argsort
 from jxkernel.numpy.taking import take_along_axis
-from jxkernel.ops.arguments import canonical_axis, whole_numbers
-from jxkernel.ops.sort import top_k as top_along_last
+from jxkernel.primitives.arguments import canonical_axis, whole_numbers
+from jxkernel.primitives.reduction.sort import top_k as top_along_last
 
 __all__ = ["minmax", "top_k"]
 

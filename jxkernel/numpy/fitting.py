@@ -24,10 +24,10 @@ from jxkernel.numpy.promotion import (
 from jxkernel.numpy.rolling import roll
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.sorting import argsort
-from jxkernel.ops.arguments import whole_number
-from jxkernel.ops.identity import stop_gradient
-from jxkernel.ops.linalg_general import eig
-from jxkernel.ops.linalg_spectral import svd
+from jxkernel.primitives.arguments import whole_number
+from jxkernel.primitives.elementwise.identity import stop_gradient
+from jxkernel.primitives.linalg.eig import eig
+from jxkernel.primitives.linalg.eigh import svd
 
 __all__ = ["poly", "polyfit", "roots"]
 

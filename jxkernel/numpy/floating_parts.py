@@ -17,12 +17,12 @@ from jxkernel.numpy.promotion import (
     refuse_complex,
 )
 from jxkernel.numpy.ufuncs import inexact, unary_function
-from jxkernel.ops import bits, rounding
-from jxkernel.ops.arithmetic import add, clamp, mul, neg, sub
-from jxkernel.ops.compare import eq, lt
-from jxkernel.ops.complex import abs as modulus
-from jxkernel.ops.convert import bitcast_convert_type
-from jxkernel.ops.select import select
+from jxkernel.primitives.elementwise import bits, rounding
+from jxkernel.primitives.elementwise.arithmetic import add, clamp, mul, neg, sub
+from jxkernel.primitives.elementwise.compare import eq, lt
+from jxkernel.primitives.elementwise.complex import abs as modulus
+from jxkernel.primitives.elementwise.convert import bitcast_convert_type
+from jxkernel.primitives.elementwise.select import select
 
 __all__ = ["frexp", "ldexp", "spacing"]
 

@@ -13,7 +13,7 @@ from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.promotion import argument_aval, broadcast_shapes
 from jxkernel.numpy.shapes import expand_dims, moveaxis
 from jxkernel.numpy.shapes import squeeze as without_ones
-from jxkernel.ops.arguments import canonical_axis, listed, sequence
+from jxkernel.primitives.arguments import canonical_axis, listed, sequence
 
 __all__ = ["apply_along_axis", "apply_over_axes", "vectorize"]
 

@@ -35,7 +35,7 @@ from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.core.words import WordArray
 from jxkernel.errors import ByteOrderError, IncompatibleDevicesError, UnexpectedTracerError
-from jxkernel.ops.convert import stage
+from jxkernel.primitives.elementwise.convert import stage
 from jxkernel.runtime import ArrayImpl, own_array, shard_argument
 from jxkernel.transforms.stage import trace_flat
 

@@ -24,9 +24,9 @@ from jxkernel.numpy.ranges import arange, linspace
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import ravel, reshape
 from jxkernel.numpy.taking import nonzero
-from jxkernel.ops.arguments import listed
-from jxkernel.ops.broadcast import broadcast_in_dim
-from jxkernel.ops.creation import broadcasted_iota
+from jxkernel.primitives.arguments import listed
+from jxkernel.primitives.creation import broadcasted_iota
+from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 
 __all__ = [
     "c_",

@@ -25,8 +25,13 @@ from jxkernel.numpy.shapes import expand_dims, ravel, reshape
 from jxkernel.numpy.sorting import searchsorted
 from jxkernel.numpy.taking import known_now
 from jxkernel.numpy.updating import IndexUpdater
-from jxkernel.ops.arguments import sequence, whole_number
-from jxkernel.ops.placing import asked_sharding, lie_as, mesh_cast, with_out_sharding
+from jxkernel.primitives.arguments import sequence, whole_number
+from jxkernel.primitives.sharding.constraints import (
+    asked_sharding,
+    lie_as,
+    mesh_cast,
+    with_out_sharding,
+)
 
 __all__ = [
     "bincount",

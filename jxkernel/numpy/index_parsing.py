@@ -32,8 +32,8 @@ from jxkernel.core.trace import Tracer, is_unknown
 from jxkernel.errors import NonConcreteBooleanIndexError
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.promotion import cast
-from jxkernel.ops.compare import lt
-from jxkernel.ops.select import select
+from jxkernel.primitives.elementwise.compare import lt
+from jxkernel.primitives.elementwise.select import select
 from jxkernel.runtime import ArrayImpl, value_of
 
 __all__ = ["ParsedIndex", "parse", "unwrapped"]

@@ -17,15 +17,15 @@ from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.index_parsing import Spec, parse
 from jxkernel.numpy.promotion import cast, dtype_of, scalar_of
-from jxkernel.ops.arithmetic import add, min
-from jxkernel.ops.broadcast import broadcast_in_dim
-from jxkernel.ops.compare import lt
-from jxkernel.ops.dynamic_slicing import dynamic_slice
-from jxkernel.ops.indexing import GatherDimensionNumbers, gather
-from jxkernel.ops.joining import concatenate
-from jxkernel.ops.select import select
-from jxkernel.ops.shape import expand_dims, rev, squeeze
-from jxkernel.ops.slicing import slice as sliced
+from jxkernel.primitives.elementwise.arithmetic import add, min
+from jxkernel.primitives.elementwise.compare import lt
+from jxkernel.primitives.elementwise.select import select
+from jxkernel.primitives.indexing.concatenate import concatenate
+from jxkernel.primitives.indexing.dynamic_slicing import dynamic_slice
+from jxkernel.primitives.indexing.gather import GatherDimensionNumbers, gather
+from jxkernel.primitives.indexing.slicing import slice as sliced
+from jxkernel.primitives.shape.broadcast import broadcast_in_dim
+from jxkernel.primitives.shape.reshape import expand_dims, rev, squeeze
 
 __all__ = ["Addresses", "addresses", "getitem", "new_axes", "read", "within", "wrapped"]
 

@@ -24,8 +24,8 @@ from jxkernel.numpy.shapes import moveaxis, ravel, reshape
 from jxkernel.numpy.sorting import argsort
 from jxkernel.numpy.taking import known_now, positions_of, take
 from jxkernel.numpy.updating import IndexUpdater
-from jxkernel.ops.arguments import canonical_axis
-from jxkernel.ops.joining import concatenate as joined
+from jxkernel.primitives.arguments import canonical_axis
+from jxkernel.primitives.indexing.concatenate import concatenate as joined
 
 __all__ = ["delete", "insert"]
 

@@ -12,12 +12,12 @@ from jxkernel.numpy.creation import user_dtype, zeros
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, cast, check_arguments, promote_dtypes
 from jxkernel.numpy.shapes import atleast_1d, atleast_2d, atleast_3d, moveaxis, ravel, reshape
-from jxkernel.ops import shape as ops
-from jxkernel.ops.arguments import canonical_axis, whole_number, whole_numbers
-from jxkernel.ops.broadcast import broadcast_in_dim
-from jxkernel.ops.joining import concatenate as joined
-from jxkernel.ops.joining import stack as stacked
-from jxkernel.ops.slicing import slice as sliced
+from jxkernel.primitives.arguments import canonical_axis, whole_number, whole_numbers
+from jxkernel.primitives.indexing.concatenate import concatenate as joined
+from jxkernel.primitives.indexing.concatenate import stack as stacked
+from jxkernel.primitives.indexing.slicing import slice as sliced
+from jxkernel.primitives.shape import reshape as ops
+from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 from jxkernel.runtime import ArrayImpl
 
 __all__ = [

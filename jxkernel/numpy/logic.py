@@ -18,13 +18,13 @@ from jxkernel.numpy.promotion import (
     refuse_out,
 )
 from jxkernel.numpy.ufuncs import binary_function, unary_function
-from jxkernel.ops import bits, compare
-from jxkernel.ops.broadcast import broadcast_in_dim
-from jxkernel.ops.complex import abs as absolute
-from jxkernel.ops.complex import imag as imaginary_part
-from jxkernel.ops.complex import real as real_part
-from jxkernel.ops.convert import bitcast_convert_type, convert_element_type
-from jxkernel.ops.rounding import is_finite
+from jxkernel.primitives.elementwise import bits, compare
+from jxkernel.primitives.elementwise.complex import abs as absolute
+from jxkernel.primitives.elementwise.complex import imag as imaginary_part
+from jxkernel.primitives.elementwise.complex import real as real_part
+from jxkernel.primitives.elementwise.convert import bitcast_convert_type, convert_element_type
+from jxkernel.primitives.elementwise.rounding import is_finite
+from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 
 __all__ = [
     "bitwise_and",

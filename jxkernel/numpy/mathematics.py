@@ -26,18 +26,18 @@ from jxkernel.numpy.promotion import (
     ruled_dtype,
 )
 from jxkernel.numpy.ufuncs import binary_function, inexact, unary_function
-from jxkernel.ops import bits, exponential, rounding, trigonometric
-from jxkernel.ops.arguments import whole_number
-from jxkernel.ops.arithmetic import add, div, max, mul, neg, rem, square, sub
-from jxkernel.ops.broadcast import broadcast_in_dim
-from jxkernel.ops.compare import eq, ge, lt, ne
-from jxkernel.ops.complex import abs as modulus
-from jxkernel.ops.complex import complex as with_parts
-from jxkernel.ops.complex import conj as conjugated
-from jxkernel.ops.complex import imag as imaginary_part
-from jxkernel.ops.complex import real as real_part
-from jxkernel.ops.identity import stop_gradient
-from jxkernel.ops.select import select
+from jxkernel.primitives.arguments import whole_number
+from jxkernel.primitives.elementwise import bits, exponential, rounding, trigonometric
+from jxkernel.primitives.elementwise.arithmetic import add, div, max, mul, neg, rem, square, sub
+from jxkernel.primitives.elementwise.compare import eq, ge, lt, ne
+from jxkernel.primitives.elementwise.complex import abs as modulus
+from jxkernel.primitives.elementwise.complex import complex as with_parts
+from jxkernel.primitives.elementwise.complex import conj as conjugated
+from jxkernel.primitives.elementwise.complex import imag as imaginary_part
+from jxkernel.primitives.elementwise.complex import real as real_part
+from jxkernel.primitives.elementwise.identity import stop_gradient
+from jxkernel.primitives.elementwise.select import select
+from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 
 __all__ = [
     "acos",
@@ -93,7 +93,7 @@ __all__ = [
     "trunc",
 ]
 
-bessel_i0e = late_function("jxkernel.ops.special", "bessel_i0e")
+bessel_i0e = late_function("jxkernel.primitives.elementwise.special", "bessel_i0e")
 
 # ---------------------------------------------------------------- roots, exponentials, logarithms
 

@@ -21,15 +21,15 @@ from jxkernel.numpy.reductions import sum as total
 from jxkernel.numpy.shapes import moveaxis, ravel, reshape
 from jxkernel.numpy.taking import nonzero
 from jxkernel.numpy.updating import IndexUpdater
-from jxkernel.ops import arithmetic as ops
-from jxkernel.ops.arguments import canonical_axes, whole_number
-from jxkernel.ops.broadcast import broadcast_in_dim
-from jxkernel.ops.compare import eq, ge
-from jxkernel.ops.creation import broadcasted_iota
-from jxkernel.ops.exponential import pow as power_of
-from jxkernel.ops.indexing import GatherDimensionNumbers, gather
-from jxkernel.ops.select import select
-from jxkernel.ops.slicing import pad
+from jxkernel.primitives.arguments import canonical_axes, whole_number
+from jxkernel.primitives.creation import broadcasted_iota
+from jxkernel.primitives.elementwise import arithmetic as ops
+from jxkernel.primitives.elementwise.compare import eq, ge
+from jxkernel.primitives.elementwise.exponential import pow as power_of
+from jxkernel.primitives.elementwise.select import select
+from jxkernel.primitives.indexing.gather import GatherDimensionNumbers, gather
+from jxkernel.primitives.indexing.slicing import pad
+from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 
 __all__ = [
     "diag",

@@ -20,15 +20,15 @@ from jxkernel.numpy.promotion import (
     static_axes,
 )
 from jxkernel.numpy.reductions import Axis, finished, masked, reduced_axes
-from jxkernel.ops import arithmetic as ops
-from jxkernel.ops.arguments import is_array
-from jxkernel.ops.broadcast import reduce_sum
-from jxkernel.ops.compare import gt
-from jxkernel.ops.complex import imag as imaginary_part
-from jxkernel.ops.complex import real as real_part
-from jxkernel.ops.exponential import sqrt
-from jxkernel.ops.select import select
-from jxkernel.ops.shape import reshape
+from jxkernel.primitives.arguments import is_array
+from jxkernel.primitives.elementwise import arithmetic as ops
+from jxkernel.primitives.elementwise.compare import gt
+from jxkernel.primitives.elementwise.complex import imag as imaginary_part
+from jxkernel.primitives.elementwise.complex import real as real_part
+from jxkernel.primitives.elementwise.exponential import sqrt
+from jxkernel.primitives.elementwise.select import select
+from jxkernel.primitives.shape.broadcast import reduce_sum
+from jxkernel.primitives.shape.reshape import reshape
 
 __all__ = ["mean", "std", "var"]
 

@@ -18,10 +18,10 @@ from jxkernel.numpy.reductions import (
     extreme,
     masked,
 )
-from jxkernel.ops import reduce
-from jxkernel.ops.arithmetic import add, mul
-from jxkernel.ops.broadcast import reduce_sum
-from jxkernel.ops.select import select
+from jxkernel.primitives.elementwise.arithmetic import add, mul
+from jxkernel.primitives.elementwise.select import select
+from jxkernel.primitives.reduction import reduce
+from jxkernel.primitives.shape.broadcast import reduce_sum
 
 __all__ = [
     "nanargmax",

@@ -38,10 +38,10 @@ from jxkernel.numpy.fusing import OPERANDS, fused
 from jxkernel.numpy.indexing import getitem
 from jxkernel.numpy.ufuncs import named
 from jxkernel.numpy.updating import IndexUpdater
-from jxkernel.ops.complex import complex as complex_of
-from jxkernel.ops.convert import bitcast_convert_type
-from jxkernel.ops.dynamic_slicing import dynamic_slice
-from jxkernel.ops.shape import squeeze
+from jxkernel.primitives.elementwise.complex import complex as complex_of
+from jxkernel.primitives.elementwise.convert import bitcast_convert_type
+from jxkernel.primitives.indexing.dynamic_slicing import dynamic_slice
+from jxkernel.primitives.shape.reshape import squeeze
 from jxkernel.runtime import ArrayImpl
 
 __all__ = ["install_operators"]

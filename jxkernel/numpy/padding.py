@@ -19,8 +19,8 @@ from jxkernel.numpy.reductions import max as greatest
 from jxkernel.numpy.reductions import min as least
 from jxkernel.numpy.shapes import moveaxis, reshape
 from jxkernel.numpy.taking import take
-from jxkernel.ops.arguments import canonical_axis, whole_number
-from jxkernel.ops.slicing import pad as padded
+from jxkernel.primitives.arguments import canonical_axis, whole_number
+from jxkernel.primitives.indexing.slicing import pad as padded
 
 __all__ = ["pad"]
 

@@ -14,8 +14,8 @@ from jxkernel.numpy.promotion import argument_aval, cast
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import ravel, reshape
 from jxkernel.numpy.updating import IndexUpdater
-from jxkernel.ops.arguments import canonical_axes, listed
-from jxkernel.ops.identity import stop_gradient
+from jxkernel.primitives.arguments import canonical_axes, listed
+from jxkernel.primitives.elementwise.identity import stop_gradient
 
 __all__ = ["place", "put", "trim_zeros"]
 

@@ -19,11 +19,11 @@ from jxkernel.numpy.promotion import (
     promote_dtypes,
 )
 from jxkernel.numpy.shapes import ravel
-from jxkernel.ops.arguments import whole_number
-from jxkernel.ops.arithmetic import add, mul
-from jxkernel.ops.broadcast import broadcast_in_dim
-from jxkernel.ops.identity import stop_gradient
-from jxkernel.ops.slicing import index_in_dim
+from jxkernel.primitives.arguments import whole_number
+from jxkernel.primitives.elementwise.arithmetic import add, mul
+from jxkernel.primitives.elementwise.identity import stop_gradient
+from jxkernel.primitives.indexing.slicing import index_in_dim
+from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 
 __all__ = [
     "polyadd",

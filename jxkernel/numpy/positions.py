@@ -6,10 +6,10 @@ from jxkernel import dtypes
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import isnan
 from jxkernel.numpy.promotion import argument_aval, refuse_out, static_axis
-from jxkernel.ops import reduce
-from jxkernel.ops.arguments import canonical_axis
-from jxkernel.ops.select import select
-from jxkernel.ops.shape import reshape
+from jxkernel.primitives.arguments import canonical_axis
+from jxkernel.primitives.elementwise.select import select
+from jxkernel.primitives.reduction import reduce
+from jxkernel.primitives.shape.reshape import reshape
 
 __all__ = ["argmax", "argmin"]
 

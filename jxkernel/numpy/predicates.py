@@ -21,7 +21,7 @@ from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import isfinite, isnan
 from jxkernel.numpy.promotion import argument_aval, broadcast_shapes, promote_inexact
-from jxkernel.ops.reduce import reduce_and
+from jxkernel.primitives.reduction.reduce import reduce_and
 from jxkernel.runtime import ArrayImpl
 
 __all__ = [

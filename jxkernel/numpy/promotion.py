@@ -16,9 +16,9 @@ from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.trace import Tracer
 from jxkernel.core.words import WordArray
 from jxkernel.errors import ByteOrderError, ComplexOrderError, KeyTypeError, ShapeMismatchError
-from jxkernel.ops.arguments import whole_number, whole_numbers
-from jxkernel.ops.broadcast import broadcast_in_dim
-from jxkernel.ops.convert import convert_element_type_p, convert_on_host
+from jxkernel.primitives.arguments import whole_number, whole_numbers
+from jxkernel.primitives.elementwise.convert import convert_element_type_p, convert_on_host
+from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 from jxkernel.runtime import ArrayImpl
 
 __all__ = [

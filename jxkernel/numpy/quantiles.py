@@ -34,7 +34,7 @@ from jxkernel.numpy.shapes import (
 )
 from jxkernel.numpy.sorting import argsort, sort
 from jxkernel.numpy.taking import take_along_axis
-from jxkernel.ops.placing import with_out_sharding
+from jxkernel.primitives.sharding.constraints import with_out_sharding
 
 __all__ = [
     "median",

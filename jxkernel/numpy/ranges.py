@@ -21,14 +21,14 @@ from jxkernel.numpy.promotion import (
     promote_dtypes,
 )
 from jxkernel.numpy.shapes import moveaxis
-from jxkernel.ops.arguments import whole_number
-from jxkernel.ops.arithmetic import add, div, mul, sub
-from jxkernel.ops.broadcast import broadcast_in_dim
-from jxkernel.ops.creation import broadcasted_iota, iota
-from jxkernel.ops.exponential import exp, log
-from jxkernel.ops.identity import stop_gradient
-from jxkernel.ops.joining import concatenate
-from jxkernel.ops.rounding import floor
+from jxkernel.primitives.arguments import whole_number
+from jxkernel.primitives.creation import broadcasted_iota, iota
+from jxkernel.primitives.elementwise.arithmetic import add, div, mul, sub
+from jxkernel.primitives.elementwise.exponential import exp, log
+from jxkernel.primitives.elementwise.identity import stop_gradient
+from jxkernel.primitives.elementwise.rounding import floor
+from jxkernel.primitives.indexing.concatenate import concatenate
+from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 
 __all__ = ["arange", "geomspace", "linspace", "logspace"]
 

@@ -23,12 +23,12 @@ from jxkernel.numpy.promotion import (
     refuse_out,
     static_axes,
 )
-from jxkernel.ops import arithmetic as ops
-from jxkernel.ops import reduce
-from jxkernel.ops.arguments import canonical_axes, listed
-from jxkernel.ops.broadcast import reduce_sum
-from jxkernel.ops.select import select
-from jxkernel.ops.shape import expand_dims
+from jxkernel.primitives.arguments import canonical_axes, listed
+from jxkernel.primitives.elementwise import arithmetic as ops
+from jxkernel.primitives.elementwise.select import select
+from jxkernel.primitives.reduction import reduce
+from jxkernel.primitives.shape.broadcast import reduce_sum
+from jxkernel.primitives.shape.reshape import expand_dims
 
 __all__ = [
     "all",

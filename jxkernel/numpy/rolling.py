@@ -10,9 +10,9 @@ from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import cast, check_arguments, static_axes
 from jxkernel.numpy.shapes import ravel, reshape
-from jxkernel.ops.arguments import canonical_axis, listed
-from jxkernel.ops.dynamic_slicing import dynamic_slice_in_dim
-from jxkernel.ops.joining import concatenate as joined
+from jxkernel.primitives.arguments import canonical_axis, listed
+from jxkernel.primitives.indexing.concatenate import concatenate as joined
+from jxkernel.primitives.indexing.dynamic_slicing import dynamic_slice_in_dim
 
 __all__ = ["roll"]
 

@@ -17,13 +17,13 @@ from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast, dt
 from jxkernel.numpy.reductions import max as greatest
 from jxkernel.numpy.reductions import min as least
 from jxkernel.numpy.reductions import prod, sum
-from jxkernel.ops.arguments import whole_number
-from jxkernel.ops.index_numbers import canonical_mode
-from jxkernel.ops.indexing import ScatterDimensionNumbers, scatter_add
-from jxkernel.ops.joining import concatenate
-from jxkernel.ops.placing import asked_sharding, with_out_sharding
-from jxkernel.ops.scatter import scatter_max, scatter_min, scatter_mul
-from jxkernel.ops.shape import expand_dims
+from jxkernel.primitives.arguments import whole_number
+from jxkernel.primitives.indexing.concatenate import concatenate
+from jxkernel.primitives.indexing.gather import ScatterDimensionNumbers, scatter_add
+from jxkernel.primitives.indexing.gather_numbers import canonical_mode
+from jxkernel.primitives.indexing.scatter import scatter_max, scatter_min, scatter_mul
+from jxkernel.primitives.shape.reshape import expand_dims
+from jxkernel.primitives.sharding.constraints import asked_sharding, with_out_sharding
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
 

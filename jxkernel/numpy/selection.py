@@ -28,10 +28,10 @@ from jxkernel.numpy.promotion import (
 )
 from jxkernel.numpy.shapes import atleast_1d
 from jxkernel.numpy.taking import nonzero
-from jxkernel.ops.arguments import sequence
-from jxkernel.ops.complex import complex as with_parts
-from jxkernel.ops.select import select as selected
-from jxkernel.ops.select import select_n
+from jxkernel.primitives.arguments import sequence
+from jxkernel.primitives.elementwise.complex import complex as with_parts
+from jxkernel.primitives.elementwise.select import select as selected
+from jxkernel.primitives.elementwise.select import select_n
 
 __all__ = ["choose", "nan_to_num", "select", "where"]
 

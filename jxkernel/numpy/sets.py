@@ -24,7 +24,7 @@ from jxkernel.numpy.shapes import moveaxis, ravel, reshape
 from jxkernel.numpy.sorting import argsort, lexsort, searchsorted, sort
 from jxkernel.numpy.taking import nonzero, take
 from jxkernel.numpy.updating import IndexUpdater
-from jxkernel.ops.arguments import canonical_axis, whole_number
+from jxkernel.primitives.arguments import canonical_axis, whole_number
 
 __all__ = [
     "intersect1d",

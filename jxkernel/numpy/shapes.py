@@ -19,16 +19,16 @@ from jxkernel.numpy.promotion import (
     joint_shape,
     static_axes,
 )
-from jxkernel.ops import shape as ops
-from jxkernel.ops.arguments import (
+from jxkernel.primitives.arguments import (
     canonical_axes,
     canonical_axis,
     listed,
     whole_number,
     whole_numbers,
 )
-from jxkernel.ops.moving import transpose as permuted
-from jxkernel.ops.placing import with_out_sharding
+from jxkernel.primitives.shape import reshape as ops
+from jxkernel.primitives.shape.transpose import transpose as permuted
+from jxkernel.primitives.sharding.constraints import with_out_sharding
 
 __all__ = [
     "atleast_1d",

@@ -23,15 +23,15 @@ from jxkernel.numpy.promotion import (
 )
 from jxkernel.numpy.shapes import ravel
 from jxkernel.numpy.taking import take, take_along_axis
-from jxkernel.ops import arithmetic as ops
-from jxkernel.ops.arguments import canonical_axis, sequence, whole_number
-from jxkernel.ops.bits import bitwise_and, bitwise_not, bitwise_or
-from jxkernel.ops.broadcast import broadcast_in_dim
-from jxkernel.ops.compare import lt, ne
-from jxkernel.ops.creation import broadcasted_iota
-from jxkernel.ops.select import select
-from jxkernel.ops.shape import rev
-from jxkernel.ops.sort import sort as sorted_along
+from jxkernel.primitives.arguments import canonical_axis, sequence, whole_number
+from jxkernel.primitives.creation import broadcasted_iota
+from jxkernel.primitives.elementwise import arithmetic as ops
+from jxkernel.primitives.elementwise.bits import bitwise_and, bitwise_not, bitwise_or
+from jxkernel.primitives.elementwise.compare import lt, ne
+from jxkernel.primitives.elementwise.select import select
+from jxkernel.primitives.reduction.sort import sort as sorted_along
+from jxkernel.primitives.shape.broadcast import broadcast_in_dim
+from jxkernel.primitives.shape.reshape import rev
 
 __all__ = [
     "argpartition",

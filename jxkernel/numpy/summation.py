@@ -24,11 +24,11 @@ from jxkernel.numpy.promotion import (
     refuse_out,
     result_dtype,
 )
-from jxkernel.ops.arguments import sequence
-from jxkernel.ops.contract import dot_general
-from jxkernel.ops.moving import transpose
-from jxkernel.ops.placing import asked_sharding, with_out_sharding
-from jxkernel.ops.shape import squeeze
+from jxkernel.primitives.arguments import sequence
+from jxkernel.primitives.contraction.dot_general import dot_general
+from jxkernel.primitives.shape.reshape import squeeze
+from jxkernel.primitives.shape.transpose import transpose
+from jxkernel.primitives.sharding.constraints import asked_sharding, with_out_sharding
 
 __all__ = ["einsum", "einsum_path"]
 

@@ -33,14 +33,14 @@ from jxkernel.numpy.promotion import (
 from jxkernel.numpy.ranges import arange
 from jxkernel.numpy.shapes import ravel, reshape
 from jxkernel.numpy.updating import IndexUpdater
-from jxkernel.ops import arithmetic as ops
-from jxkernel.ops.arguments import canonical_axis, whole_number
-from jxkernel.ops.broadcast import broadcast_in_dim
-from jxkernel.ops.identity import stop_gradient
-from jxkernel.ops.indexing import GatherDimensionNumbers, gather
-from jxkernel.ops.placing import with_out_sharding
-from jxkernel.ops.select import select
-from jxkernel.ops.shape import expand_dims
+from jxkernel.primitives.arguments import canonical_axis, whole_number
+from jxkernel.primitives.elementwise import arithmetic as ops
+from jxkernel.primitives.elementwise.identity import stop_gradient
+from jxkernel.primitives.elementwise.select import select
+from jxkernel.primitives.indexing.gather import GatherDimensionNumbers, gather
+from jxkernel.primitives.shape.broadcast import broadcast_in_dim
+from jxkernel.primitives.shape.reshape import expand_dims
+from jxkernel.primitives.sharding.constraints import with_out_sharding
 from jxkernel.runtime import ArrayImpl, value_of
 
 __all__ = [
@@ -55,7 +55,7 @@ __all__ = [
     "take_along_axis",
 ]
 
-cumsum = late_function("jxkernel.ops.cumulative", "cumsum")
+cumsum = late_function("jxkernel.primitives.reduction.cumulative", "cumsum")
 
 
 # ---------------------------------------------------------------- take

@@ -36,7 +36,7 @@ from jxkernel.numpy.reductions import prod, reduced_axes, sum
 from jxkernel.numpy.selection import where as chosen
 from jxkernel.numpy.shapes import expand_dims, moveaxis, ravel, reshape
 from jxkernel.numpy.updating import IndexUpdater
-from jxkernel.ops.arguments import canonical_axis
+from jxkernel.primitives.arguments import canonical_axis
 
 __all__ = ["frompyfunc", "ufunc"]
 

@@ -19,19 +19,19 @@ from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.index_parsing import Spec, parse, unwrapped
 from jxkernel.numpy.indexing import Addresses, addresses, getitem, new_axes
 from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast, dtype_of, exact_number
-from jxkernel.ops import arithmetic as ops
-from jxkernel.ops.broadcast import broadcast_in_dim
-from jxkernel.ops.dynamic_slicing import dynamic_slice, dynamic_update_slice
-from jxkernel.ops.index_numbers import canonical_mode
-from jxkernel.ops.indexing import (
+from jxkernel.primitives.elementwise import arithmetic as ops
+from jxkernel.primitives.indexing.dynamic_slicing import dynamic_slice, dynamic_update_slice
+from jxkernel.primitives.indexing.gather import (
     ScatterDimensionNumbers,
     scatter,
     scatter_add,
     scatter_sub,
 )
-from jxkernel.ops.placing import mesh_cast, with_out_sharding
-from jxkernel.ops.scatter import scatter_max, scatter_min, scatter_mul
-from jxkernel.ops.shape import expand_dims, rev, squeeze
+from jxkernel.primitives.indexing.gather_numbers import canonical_mode
+from jxkernel.primitives.indexing.scatter import scatter_max, scatter_min, scatter_mul
+from jxkernel.primitives.shape.broadcast import broadcast_in_dim
+from jxkernel.primitives.shape.reshape import expand_dims, rev, squeeze
+from jxkernel.primitives.sharding.constraints import mesh_cast, with_out_sharding
 
 __all__ = ["IndexUpdater", "IndexedUpdate", "updated"]
 

@@ -11,7 +11,7 @@ from jxkernel.numpy.creation import ones
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.mathematics import cos, i0, sqrt
 from jxkernel.numpy.ranges import arange
-from jxkernel.ops.arguments import whole_number
+from jxkernel.primitives.arguments import whole_number
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]
 

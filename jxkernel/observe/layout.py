@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from jxkernel.ops.inspecting import inspect_sharding_p
+from jxkernel.primitives.inspecting import inspect_sharding_p
 from jxkernel.sharding.named import positions_of
 
 __all__ = [

@@ -14,18 +14,18 @@ from jxkernel import dtypes
 from jxkernel.numpy.creation import canonical_shape, placed
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import broadcast_to_shape, cast
-from jxkernel.ops.arithmetic import max, min
-from jxkernel.ops.broadcast import reduce_sum
-from jxkernel.ops.compare import le, lt
-from jxkernel.ops.complex import complex as with_parts
-from jxkernel.ops.complex import sign
-from jxkernel.ops.exponential import exp, log, log1p
-from jxkernel.ops.exponential import sqrt as root
-from jxkernel.ops.rounding import nextafter
-from jxkernel.ops.select import select
-from jxkernel.ops.slicing import index_in_dim
-from jxkernel.ops.special import erf, erf_inv
-from jxkernel.ops.trigonometric import tan
+from jxkernel.primitives.elementwise.arithmetic import max, min
+from jxkernel.primitives.elementwise.compare import le, lt
+from jxkernel.primitives.elementwise.complex import complex as with_parts
+from jxkernel.primitives.elementwise.complex import sign
+from jxkernel.primitives.elementwise.exponential import exp, log, log1p
+from jxkernel.primitives.elementwise.exponential import sqrt as root
+from jxkernel.primitives.elementwise.rounding import nextafter
+from jxkernel.primitives.elementwise.select import select
+from jxkernel.primitives.elementwise.special import erf, erf_inv
+from jxkernel.primitives.elementwise.trigonometric import tan
+from jxkernel.primitives.indexing.slicing import index_in_dim
+from jxkernel.primitives.shape.broadcast import reduce_sum
 from jxkernel.random.drawing import float_dtype, joint_shape, uniform_floats
 from jxkernel.random.generators import GENERATORS
 from jxkernel.random.keys import checked_words

@@ -20,16 +20,16 @@ from jxkernel.numpy.promotion import (
     cast,
     inexact_dtype,
 )
-from jxkernel.ops import arithmetic as ops
-from jxkernel.ops.arguments import canonical_axis
-from jxkernel.ops.bits import bitwise_and
-from jxkernel.ops.compare import eq, gt, le, lt
-from jxkernel.ops.exponential import log as logarithm
-from jxkernel.ops.exponential import log1p
-from jxkernel.ops.reduce import argmax
-from jxkernel.ops.rounding import floor
-from jxkernel.ops.select import select
-from jxkernel.ops.slicing import index_in_dim
+from jxkernel.primitives.arguments import canonical_axis
+from jxkernel.primitives.elementwise import arithmetic as ops
+from jxkernel.primitives.elementwise.bits import bitwise_and
+from jxkernel.primitives.elementwise.compare import eq, gt, le, lt
+from jxkernel.primitives.elementwise.exponential import log as logarithm
+from jxkernel.primitives.elementwise.exponential import log1p
+from jxkernel.primitives.elementwise.rounding import floor
+from jxkernel.primitives.elementwise.select import select
+from jxkernel.primitives.indexing.slicing import index_in_dim
+from jxkernel.primitives.reduction.reduce import argmax
 from jxkernel.random.continuous import fine_gumbel, finely, several, standard_gumbel
 from jxkernel.random.drawing import joint_shape, random_bits, uniform_floats
 from jxkernel.random.keys import checked_words

@@ -14,10 +14,10 @@ from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy.creation import canonical_shape, placed
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, broadcast_shapes, broadcast_to_shape, cast
-from jxkernel.ops.arithmetic import add, max, mul, sub
-from jxkernel.ops.bits import bitwise_or, shift_right_logical
-from jxkernel.ops.convert import bitcast_convert_type
-from jxkernel.ops.identity import materialize
+from jxkernel.primitives.elementwise.arithmetic import add, max, mul, sub
+from jxkernel.primitives.elementwise.bits import bitwise_or, shift_right_logical
+from jxkernel.primitives.elementwise.convert import bitcast_convert_type
+from jxkernel.primitives.elementwise.identity import materialize
 from jxkernel.random.generators import GENERATORS
 from jxkernel.random.keys import checked_words
 

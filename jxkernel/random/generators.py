@@ -14,17 +14,23 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.numpy.promotion import cast
-from jxkernel.ops.arithmetic import add, mul
-from jxkernel.ops.bits import bitwise_and, bitwise_or, bitwise_xor, shift_left, shift_right_logical
-from jxkernel.ops.broadcast import broadcast_in_dim
-from jxkernel.ops.compare import lt
-from jxkernel.ops.convert import bitcast_convert_type
-from jxkernel.ops.creation import broadcasted_iota, iota
-from jxkernel.ops.joining import concatenate
-from jxkernel.ops.random_bits import rng_bit_generator, threefry2x32
-from jxkernel.ops.shape import expand_dims, reshape
-from jxkernel.ops.slicing import index_in_dim
-from jxkernel.ops.slicing import slice as sliced
+from jxkernel.primitives.creation import broadcasted_iota, iota
+from jxkernel.primitives.elementwise.arithmetic import add, mul
+from jxkernel.primitives.elementwise.bits import (
+    bitwise_and,
+    bitwise_or,
+    bitwise_xor,
+    shift_left,
+    shift_right_logical,
+)
+from jxkernel.primitives.elementwise.compare import lt
+from jxkernel.primitives.elementwise.convert import bitcast_convert_type
+from jxkernel.primitives.indexing.concatenate import concatenate
+from jxkernel.primitives.indexing.slicing import index_in_dim
+from jxkernel.primitives.indexing.slicing import slice as sliced
+from jxkernel.primitives.random_bits import rng_bit_generator, threefry2x32
+from jxkernel.primitives.shape.broadcast import broadcast_in_dim
+from jxkernel.primitives.shape.reshape import expand_dims, reshape
 from jxkernel.records import record
 
 __all__ = ["GENERATORS", "Generator"]

@@ -21,10 +21,10 @@ from jxkernel.numpy.indexing import getitem
 from jxkernel.numpy.joining import concatenate
 from jxkernel.numpy.padding import pad
 from jxkernel.numpy.promotion import argument_aval, cast
-from jxkernel.ops.bits import bitwise_or
-from jxkernel.ops.broadcast import broadcast_in_dim
-from jxkernel.ops.key_use import key_use_p
-from jxkernel.ops.random_bits import threefry2x32
+from jxkernel.primitives.elementwise.bits import bitwise_or
+from jxkernel.primitives.key_use import key_use_p
+from jxkernel.primitives.random_bits import threefry2x32
+from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 from jxkernel.random.generators import GENERATORS, Generator
 from jxkernel.runtime import Array, ArrayImpl, Shard
 from jxkernel.transforms.key_reuse import checking_keys, note_view

@@ -16,11 +16,11 @@ from jxkernel.numpy.promotion import (
     result_dtype,
 )
 from jxkernel.numpy.selection import where
-from jxkernel.ops.arguments import whole_number
-from jxkernel.ops.linalg_orthogonal import qr
-from jxkernel.ops.linalg_solve import cholesky
-from jxkernel.ops.linalg_spectral import eigh, svd
-from jxkernel.ops.matrix import diagonal, matmul, scaled_columns, swapped
+from jxkernel.primitives.arguments import whole_number
+from jxkernel.primitives.linalg.cholesky import cholesky
+from jxkernel.primitives.linalg.eigh import eigh, svd
+from jxkernel.primitives.linalg.matrix import diagonal, matmul, scaled_columns, swapped
+from jxkernel.primitives.linalg.qr import qr
 from jxkernel.random.continuous import exponential, normal
 from jxkernel.random.drawing import float_dtype
 from jxkernel.random.gamma_family import generalized_normal

@@ -21,8 +21,8 @@ from jxkernel.api.looping import while_loop
 from jxkernel.api.scanning import map as mapped
 from jxkernel.api.vectorize import vmap
 from jxkernel.numpy.promotion import cast
-from jxkernel.ops.incomplete import random_gamma_grad
-from jxkernel.ops.special import lgamma
+from jxkernel.primitives.elementwise.incomplete import random_gamma_grad
+from jxkernel.primitives.elementwise.special import lgamma
 from jxkernel.random.continuous import normal_floats, several, standard_exponential
 from jxkernel.random.drawing import uniform_floats
 from jxkernel.random.generators import GENERATORS

@@ -19,9 +19,9 @@ from jxkernel.numpy.promotion import argument_aval, promote_inexact
 from jxkernel.numpy.ranges import arange
 from jxkernel.numpy.sorting import searchsorted
 from jxkernel.numpy.taking import take, take_along_axis
-from jxkernel.ops.arguments import canonical_axis, whole_number
-from jxkernel.ops.creation import broadcasted_iota
-from jxkernel.ops.sort import sort_key_val
+from jxkernel.primitives.arguments import canonical_axis, whole_number
+from jxkernel.primitives.creation import broadcasted_iota
+from jxkernel.primitives.reduction.sort import sort_key_val
 from jxkernel.random.continuous import gumbel
 from jxkernel.random.discrete import randint
 from jxkernel.random.drawing import random_bits, uniform

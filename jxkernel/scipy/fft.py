@@ -19,7 +19,7 @@ from jxkernel import dtypes
 from jxkernel.numpy.fft.transforms import resized
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype
-from jxkernel.ops.arguments import canonical_axes, whole_numbers
+from jxkernel.primitives.arguments import canonical_axes, whole_numbers
 
 __all__ = ["dct", "dctn", "idct", "idctn"]
 

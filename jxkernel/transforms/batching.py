@@ -16,9 +16,9 @@ from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr, names_in
 from jxkernel.core.leaks import check_leaks
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import Trace, Tracer, state, swap_current
-from jxkernel.ops.broadcast import batch_to_front
-from jxkernel.ops.moving import move_axis
-from jxkernel.ops.placing import lie_like
+from jxkernel.primitives.shape.broadcast import batch_to_front
+from jxkernel.primitives.shape.transpose import move_axis
+from jxkernel.primitives.sharding.constraints import lie_like
 from jxkernel.sharding import NamedSharding, PartitionSpec
 from jxkernel.transforms.stage import trace_flat
 

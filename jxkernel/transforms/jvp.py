@@ -29,9 +29,9 @@ from jxkernel.errors import (
     TracerBoolConversionError,
     TracerIntegerConversionError,
 )
-from jxkernel.ops.broadcast import instantiate
-from jxkernel.ops.placing import lie_like
-from jxkernel.ops.varying import vary_like
+from jxkernel.primitives.collective.varying import vary_like
+from jxkernel.primitives.shape.broadcast import instantiate
+from jxkernel.primitives.sharding.constraints import lie_like
 from jxkernel.transforms.stage import trace_flat
 
 __all__ = ["JvpTrace", "JvpTracer", "jvp_flat", "jvp_program"]

@@ -26,7 +26,7 @@ from jxkernel.core.trace import (
     unexpected_tracer,
 )
 from jxkernel.errors import UnexpectedTracerError
-from jxkernel.ops.varying import agreeing
+from jxkernel.primitives.collective.varying import agreeing
 
 __all__ = ["StageTrace", "StageTracer", "trace_flat"]
 

@@ -18,9 +18,9 @@ from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import state
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear
 from jxkernel.errors import ShardingTypeError
-from jxkernel.ops.broadcast import add_tangents, instantiate
-from jxkernel.ops.placing import lie_as, lie_like, without_division
-from jxkernel.ops.varying import vary_like
+from jxkernel.primitives.collective.varying import vary_like
+from jxkernel.primitives.shape.broadcast import add_tangents, instantiate
+from jxkernel.primitives.sharding.constraints import lie_as, lie_like, without_division
 from jxkernel.sharding import NamedSharding, PartitionSpec
 from jxkernel.source import turned_back
 from jxkernel.transforms.partial_eval import is_split, partial_eval_program

@@ -7,7 +7,7 @@ import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import dtypes, lax
 from jxkernel.lax import add, cos, mul, neg, sin, sub
-from jxkernel.ops.broadcast import reduce_sum
+from jxkernel.primitives.shape.broadcast import reduce_sum
 from jxkernel.test_util import check_grads
 
 X = np.linspace(-1, 1, 5, dtype=np.float32)

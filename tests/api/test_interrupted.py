@@ -10,7 +10,7 @@ import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel.config import compile_runner
 from jxkernel.core.trace import evaluating
-from jxkernel.ops.trigonometric import sin_p
+from jxkernel.primitives.elementwise.trigonometric import sin_p
 
 X = np.float32(0.5)
 FAULTS = [KeyboardInterrupt, MemoryError]

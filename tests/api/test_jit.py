@@ -16,7 +16,7 @@ from jxkernel.errors import (
     UnexpectedTracerError,
 )
 from jxkernel.lax import add, mul, sin
-from jxkernel.ops.broadcast import reduce_sum
+from jxkernel.primitives.shape.broadcast import reduce_sum
 
 X = np.arange(3, dtype=np.float32)
 

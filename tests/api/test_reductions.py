@@ -7,7 +7,7 @@ import jxkernel as jx
 from jxkernel import lax
 from jxkernel.api.reductions import reduce, reduce_window, scatter_apply
 from jxkernel.errors import UndefinedRuleError
-from tests.ops.checking import assert_close, check_all
+from tests.primitives.checking import assert_close, check_all
 
 RANDOM = np.random.default_rng(0)
 A = RANDOM.standard_normal((3, 5))

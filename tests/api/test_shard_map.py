@@ -11,7 +11,7 @@ from jxkernel import lax
 from jxkernel.sharding import AbstractMesh, AxisType, Mesh
 from jxkernel.sharding import PartitionSpec as P
 from tests.many_devices import over
-from tests.ops.test_collectives import EXTREME, LINEAR, ROWS, SIZE
+from tests.primitives.test_collectives import EXTREME, LINEAR, ROWS, SIZE
 
 DATA = np.arange(64.0, dtype=np.float32).reshape(8, 8) / 64
 

@@ -5,8 +5,8 @@ import pytest
 
 import jxkernel as jx
 from jxkernel.lax import add, mul, sin
-from jxkernel.ops.broadcast import broadcast_in_dim, reduce_sum
-from jxkernel.ops.moving import transpose
+from jxkernel.primitives.shape.broadcast import broadcast_in_dim, reduce_sum
+from jxkernel.primitives.shape.transpose import transpose
 
 A = np.arange(6, dtype=np.float32).reshape(2, 3)
 V = np.arange(3, dtype=np.float32)

@@ -9,7 +9,7 @@ from jxkernel.core.jaxpr import Literal, Var
 from jxkernel.core.printing import equation_text, jaxpr_text
 from jxkernel.errors import JaxprTypeError
 from jxkernel.lax import add, mul, sin
-from jxkernel.ops.broadcast import reduce_sum
+from jxkernel.primitives.shape.broadcast import reduce_sum
 
 X = np.arange(3, dtype=np.float32)
 

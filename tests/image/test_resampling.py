@@ -8,7 +8,7 @@ import pytest
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import image
-from tests.ops.checking import check_derivatives
+from tests.primitives.checking import check_derivatives
 
 RAMP = np.arange(4, dtype=np.float32)
 METHODS = ["nearest", "linear", "cubic", "cubic-pytorch", "lanczos3", "lanczos5", "area"]

@@ -51,10 +51,10 @@ def copy(tmp_path: Path) -> Path:
         ),
         ("compile/peer.py", "import jax.numpy", "jax is never imported", "compile.peer -> jax"),
         (
-            "ops/direct.py",
+            "primitives/direct.py",
             "from jaxlib import _jax",
             "jaxlib only where arrays, programs and executables are made",
-            "ops.direct -> jaxlib",
+            "primitives.direct -> jaxlib",
         ),
         (
             "observe/view.py",

@@ -8,7 +8,7 @@ import pytest
 import jxkernel as jx
 from jxkernel import nn
 from jxkernel.errors import ShapeMismatchError
-from tests.ops.checking import check_derivatives
+from tests.primitives.checking import check_derivatives
 
 _random = np.random.default_rng(0)
 Q, K, V = (_random.normal(size=(2, 4, 2, 3)).astype(np.float32) for _ in range(3))

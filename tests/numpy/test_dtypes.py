@@ -16,7 +16,7 @@ import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel.config import enable_x64
 from tests.numpy.dtype_rows import CALLS, DTYPES, SHAPES, call
-from tests.ops.checking import quickly
+from tests.primitives.checking import quickly
 from tests.tolerances import tolerance, widened
 
 TABLE: dict[str, str] = json.loads(Path(__file__).with_name("dtypes.json").read_text())

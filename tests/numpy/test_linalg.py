@@ -14,7 +14,7 @@ from jxkernel.errors import UndefinedRuleError
 from tests.numpy import linalg_rows as rows
 from tests.numpy.rows import Row
 from tests.numpy.test_values import assert_results, ours
-from tests.ops.checking import assert_close, check_derivatives, check_vmap, quickly
+from tests.primitives.checking import assert_close, check_derivatives, check_vmap, quickly
 
 CASES: dict[str, list[Row]] = {}
 for _row in rows.LINALG:

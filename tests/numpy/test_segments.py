@@ -9,7 +9,7 @@ import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel.config import enable_x64
 from jxkernel.errors import ConcretizationTypeError, ShapeMismatchError, UndefinedRuleError
-from tests.ops.checking import assert_close, check_derivatives, check_vmap
+from tests.primitives.checking import assert_close, check_derivatives, check_vmap
 
 IDS = np.array([0, 2, 0, -1, 7, 2], np.int32)
 COMBINED: dict[str, Any] = {

@@ -18,7 +18,7 @@ from jxkernel.config import enable_x64
 from tests.numpy import linalg_rows, surface_rows
 from tests.numpy.rows import Row
 from tests.numpy.test_values import ROWS
-from tests.ops.checking import quickly
+from tests.primitives.checking import quickly
 
 STEP = 1e-5
 

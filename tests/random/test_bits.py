@@ -11,7 +11,7 @@ import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import random
 from jxkernel.config import enable_x64
-from jxkernel.ops.random_bits import (
+from jxkernel.primitives.random_bits import (
     RandomAlgorithm,
     rng_bit_generator,
     rng_uniform,

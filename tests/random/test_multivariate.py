@@ -8,7 +8,7 @@ import pytest
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import nn, random
-from tests.ops.checking import check_derivatives
+from tests.primitives.checking import check_derivatives
 
 KEY = random.key(7)
 COV = np.float32([[2, 0.5], [0.5, 1]])

@@ -16,7 +16,7 @@ from jxkernel import lax
 from jxkernel.config import enable_x64
 from jxkernel.errors import UndefinedRuleError
 from tests.numpy.linalg_rows import complexes, positive, real, regular
-from tests.ops.checking import check_derivatives, check_vmap, quickly
+from tests.primitives.checking import check_derivatives, check_vmap, quickly
 
 
 @dataclass(frozen=True)

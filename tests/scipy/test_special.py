@@ -12,7 +12,7 @@ import jxkernel.numpy as jnp
 from jxkernel.config import enable_x64
 from jxkernel.errors import ConcretizationTypeError
 from jxkernel.scipy import special
-from tests.ops.checking import quickly
+from tests.primitives.checking import quickly
 from tests.scipy.special_rows import ROWS, Row
 from tests.tolerances import tolerance
 

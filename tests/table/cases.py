@@ -14,7 +14,7 @@ import scipy.special
 
 from jxkernel import dtypes
 from jxkernel.core.primitive import Primitive
-from jxkernel.ops.rounding import RoundingMethod
+from jxkernel.primitives.elementwise.rounding import RoundingMethod
 from tests.table.rows import SHAPE, Case, Operand
 from tests.table.structural import STRUCTURAL
 
@@ -79,12 +79,12 @@ CONSTANT = ("stop_gradient",)
 
 
 SPECIAL_ELSEWHERE: dict[str, str] = {
-    "digamma": "its pole at -0.0 counts as that at 0.0: tests/ops/test_special.py",
+    "digamma": "its pole at -0.0 counts as that at 0.0: tests/primitives/test_special.py",
     "igamma_grad_a": "the reference has no limits",
-    "lgamma": "inf at -inf, as C has it: tests/ops/test_special.py",
-    "polygamma": "it has no limits: tests/ops/test_special.py",
+    "lgamma": "inf at -inf, as C has it: tests/primitives/test_special.py",
+    "polygamma": "it has no limits: tests/primitives/test_special.py",
     "random_gamma_grad": "the reference has no limits",
-    "zeta": "it has no limits: tests/ops/test_special.py",
+    "zeta": "it has no limits: tests/primitives/test_special.py",
 }
 """Primitives that differ from their reference at zeros, infinities or NaN, and why."""
 
@@ -181,25 +181,25 @@ ELSEWHERE: dict[str, str] = {
     "jxkernel.higher_order.jit": "tests/compose",
     "jxkernel.higher_order": "tests/higher_order",
     # Calls of Python functions, which are whatever these are.
-    "jxkernel.ops.callback": "tests/api/test_callbacks.py",
-    "jxkernel.ops.inspecting": "tests/observe/test_layout.py",
+    "jxkernel.primitives.callback": "tests/api/test_callbacks.py",
+    "jxkernel.primitives.inspecting": "tests/observe/test_layout.py",
     # Many layouts and cases, with tables of their own.
-    "jxkernel.ops.collective": "tests/ops/test_collectives.py",
-    "jxkernel.ops.varying": "tests/api/test_varying.py",
-    "jxkernel.ops.placing": "tests/api/test_shardings.py",
-    "jxkernel.ops.contract": "tests/ops/test_contract.py",
-    "jxkernel.ops.conv": "tests/ops/test_conv.py",
-    "jxkernel.ops.fft": "tests/ops/test_fft.py",
-    "jxkernel.ops.indexing": "tests/ops/test_indexing.py",
-    "jxkernel.ops.linalg": "tests/ops/test_linalg.py",
-    "jxkernel.ops.scatter": "tests/ops/test_scatter.py",
-    "jxkernel.ops.window": "tests/ops/test_window.py",
+    "jxkernel.primitives.collective": "tests/primitives/test_collectives.py",
+    "jxkernel.primitives.collective.varying": "tests/api/test_varying.py",
+    "jxkernel.primitives.sharding.constraints": "tests/api/test_shardings.py",
+    "jxkernel.primitives.contraction.dot_general": "tests/primitives/test_contract.py",
+    "jxkernel.primitives.conv.conv": "tests/primitives/test_conv.py",
+    "jxkernel.primitives.fft": "tests/primitives/test_fft.py",
+    "jxkernel.primitives.indexing.gather": "tests/primitives/test_indexing.py",
+    "jxkernel.primitives.linalg": "tests/primitives/test_linalg.py",
+    "jxkernel.primitives.indexing.scatter": "tests/primitives/test_scatter.py",
+    "jxkernel.primitives.conv.reduce_window": "tests/primitives/test_window.py",
     # It calls whatever was exported.
     "jxkernel.export": "tests/export",
     # A mark for the checker of key reuse.
-    "jxkernel.ops.key_use": "tests/transforms/test_key_reuse.py",
+    "jxkernel.primitives.key_use": "tests/transforms/test_key_reuse.py",
     # Bits that no function of NumPy gives.
-    "jxkernel.ops.random_bits": "tests/random",
+    "jxkernel.primitives.random_bits": "tests/random",
 }
 """Modules whose primitives need no case, and the file or folder that tests them instead."""
 

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.special
 
 import jxkernel.higher_order
-import jxkernel.ops
+import jxkernel.primitives
 from jxkernel import dtypes
 from jxkernel.core.primitive import Primitive
 from tests.table.cases import REFERENCES
@@ -37,8 +37,8 @@ EXACT = (
 @cache
 def primitives() -> dict[str, Primitive]:
     """Return every primitive that a module of the package defines, by name."""
-    for package in (jxkernel.ops, jxkernel.higher_order):
-        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+    for package in (jxkernel.primitives, jxkernel.higher_order):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
     defined = {
         name: primitive

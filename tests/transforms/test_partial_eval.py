@@ -6,7 +6,7 @@ import jxkernel as jx
 from jxkernel.core.checking import check_jaxpr
 from jxkernel.core.jaxpr import eval_jaxpr
 from jxkernel.lax import add, mul, sin
-from jxkernel.ops.broadcast import reduce_sum
+from jxkernel.primitives.shape.broadcast import reduce_sum
 from jxkernel.transforms.dce import dce_jaxpr
 from jxkernel.transforms.jvp import jvp_program
 from jxkernel.transforms.partial_eval import partial_eval_program

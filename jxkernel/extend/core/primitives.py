@@ -36,7 +36,36 @@ from jxkernel.higher_order.scan import (
 from jxkernel.higher_order.while_loop import (
     while_p,
 )
-from jxkernel.ops.arithmetic import (
+from jxkernel.primitives.collective.all_gather import (
+    all_gather_p,
+)
+from jxkernel.primitives.collective.all_to_all import (
+    all_to_all_p,
+    ppermute_p,
+)
+from jxkernel.primitives.collective.psum import (
+    axis_index_p,
+    pmax_p,
+    pmin_p,
+    psum_p,
+)
+from jxkernel.primitives.contraction.dot_general import (
+    dot_general_p,
+)
+from jxkernel.primitives.conv.conv import (
+    conv_general_dilated_p,
+)
+from jxkernel.primitives.conv.reduce_window import (
+    reduce_window_max_p,
+    reduce_window_min_p,
+    reduce_window_sum_p,
+    select_and_gather_add_p,
+    select_and_scatter_add_p,
+)
+from jxkernel.primitives.creation import (
+    iota_p,
+)
+from jxkernel.primitives.elementwise.arithmetic import (
     add_p,
     clamp_p,
     div_p,
@@ -50,7 +79,7 @@ from jxkernel.ops.arithmetic import (
     square_p,
     sub_p,
 )
-from jxkernel.ops.bits import (
+from jxkernel.primitives.elementwise.bits import (
     and_p,
     clz_p,
     not_p,
@@ -61,24 +90,7 @@ from jxkernel.ops.bits import (
     shift_right_logical_p,
     xor_p,
 )
-from jxkernel.ops.broadcast import (
-    broadcast_in_dim_p,
-    reduce_sum_p,
-)
-from jxkernel.ops.collective_exchange import (
-    all_to_all_p,
-    ppermute_p,
-)
-from jxkernel.ops.collective_moves import (
-    all_gather_p,
-)
-from jxkernel.ops.collectives import (
-    axis_index_p,
-    pmax_p,
-    pmin_p,
-    psum_p,
-)
-from jxkernel.ops.compare import (
+from jxkernel.primitives.elementwise.compare import (
     eq_p,
     eq_to_p,
     ge_p,
@@ -89,7 +101,7 @@ from jxkernel.ops.compare import (
     lt_to_p,
     ne_p,
 )
-from jxkernel.ops.complex import (
+from jxkernel.primitives.elementwise.complex import (
     abs_p,
     complex_p,
     conj_p,
@@ -97,32 +109,12 @@ from jxkernel.ops.complex import (
     real_p,
     sign_p,
 )
-from jxkernel.ops.contract import (
-    dot_general_p,
-)
-from jxkernel.ops.conv import (
-    conv_general_dilated_p,
-)
-from jxkernel.ops.convert import (
+from jxkernel.primitives.elementwise.convert import (
     bitcast_convert_type_p,
     convert_element_type_p,
     reduce_precision_p,
 )
-from jxkernel.ops.creation import (
-    iota_p,
-)
-from jxkernel.ops.cumulative import (
-    cumlogsumexp_p,
-    cummax_p,
-    cummin_p,
-    cumprod_p,
-    cumsum_p,
-)
-from jxkernel.ops.dynamic_slicing import (
-    dynamic_slice_p,
-    dynamic_update_slice_p,
-)
-from jxkernel.ops.exponential import (
+from jxkernel.primitives.elementwise.exponential import (
     cbrt_p,
     exp2_p,
     exp_p,
@@ -135,101 +127,27 @@ from jxkernel.ops.exponential import (
     rsqrt_p,
     sqrt_p,
 )
-from jxkernel.ops.fft import (
-    fft_p,
-)
-from jxkernel.ops.identity import (
+from jxkernel.primitives.elementwise.identity import (
     copy_p,
     stop_gradient_p,
 )
-from jxkernel.ops.incomplete import (
+from jxkernel.primitives.elementwise.incomplete import (
     igamma_grad_a_p,
     igamma_p,
     igammac_p,
     regularized_incomplete_beta_p,
 )
-from jxkernel.ops.indexing import (
-    gather_p,
-    scatter_add_p,
-    scatter_p,
-)
-from jxkernel.ops.joining import (
-    concatenate_p,
-)
-from jxkernel.ops.linalg_general import (
-    eig_p,
-    schur_p,
-)
-from jxkernel.ops.linalg_lu import (
-    lu_p,
-)
-from jxkernel.ops.linalg_orthogonal import (
-    householder_product_p,
-    qr_p,
-)
-from jxkernel.ops.linalg_solve import (
-    cholesky_p,
-    triangular_solve_p,
-)
-from jxkernel.ops.linalg_spectral import (
-    eigh_p,
-    svd_p,
-)
-from jxkernel.ops.linalg_tridiagonal import (
-    hessenberg_p,
-    tridiagonal_p,
-    tridiagonal_solve_p,
-)
-from jxkernel.ops.moving import (
-    transpose_p,
-)
-from jxkernel.ops.placing import (
-    sharding_constraint_p,
-)
-from jxkernel.ops.random_bits import (
-    rng_bit_generator_p,
-    rng_uniform_p,
-    threefry2x32_p,
-)
-from jxkernel.ops.reduce import (
-    argmax_p,
-    argmin_p,
-    reduce_and_p,
-    reduce_max_p,
-    reduce_min_p,
-    reduce_or_p,
-    reduce_prod_p,
-    reduce_xor_p,
-)
-from jxkernel.ops.rounding import (
+from jxkernel.primitives.elementwise.rounding import (
     ceil_p,
     floor_p,
     is_finite_p,
     nextafter_p,
     round_p,
 )
-from jxkernel.ops.scatter import (
-    scatter_max_p,
-    scatter_min_p,
-    scatter_mul_p,
-)
-from jxkernel.ops.select import (
+from jxkernel.primitives.elementwise.select import (
     select_n_p,
 )
-from jxkernel.ops.shape import (
-    reshape_p,
-    rev_p,
-    squeeze_p,
-)
-from jxkernel.ops.slicing import (
-    pad_p,
-    slice_p,
-)
-from jxkernel.ops.sort import (
-    sort_p,
-    top_k_p,
-)
-from jxkernel.ops.special import (
+from jxkernel.primitives.elementwise.special import (
     bessel_i0e_p,
     bessel_i1e_p,
     digamma_p,
@@ -240,7 +158,7 @@ from jxkernel.ops.special import (
     polygamma_p,
     zeta_p,
 )
-from jxkernel.ops.trigonometric import (
+from jxkernel.primitives.elementwise.trigonometric import (
     acos_p,
     acosh_p,
     asin_p,
@@ -255,12 +173,94 @@ from jxkernel.ops.trigonometric import (
     tan_p,
     tanh_p,
 )
-from jxkernel.ops.window import (
-    reduce_window_max_p,
-    reduce_window_min_p,
-    reduce_window_sum_p,
-    select_and_gather_add_p,
-    select_and_scatter_add_p,
+from jxkernel.primitives.fft import (
+    fft_p,
+)
+from jxkernel.primitives.indexing.concatenate import (
+    concatenate_p,
+)
+from jxkernel.primitives.indexing.dynamic_slicing import (
+    dynamic_slice_p,
+    dynamic_update_slice_p,
+)
+from jxkernel.primitives.indexing.gather import (
+    gather_p,
+    scatter_add_p,
+    scatter_p,
+)
+from jxkernel.primitives.indexing.scatter import (
+    scatter_max_p,
+    scatter_min_p,
+    scatter_mul_p,
+)
+from jxkernel.primitives.indexing.slicing import (
+    pad_p,
+    slice_p,
+)
+from jxkernel.primitives.linalg.cholesky import (
+    cholesky_p,
+    triangular_solve_p,
+)
+from jxkernel.primitives.linalg.eig import (
+    eig_p,
+    schur_p,
+)
+from jxkernel.primitives.linalg.eigh import (
+    eigh_p,
+    svd_p,
+)
+from jxkernel.primitives.linalg.lu import (
+    lu_p,
+)
+from jxkernel.primitives.linalg.qr import (
+    householder_product_p,
+    qr_p,
+)
+from jxkernel.primitives.linalg.tridiagonal import (
+    hessenberg_p,
+    tridiagonal_p,
+    tridiagonal_solve_p,
+)
+from jxkernel.primitives.random_bits import (
+    rng_bit_generator_p,
+    rng_uniform_p,
+    threefry2x32_p,
+)
+from jxkernel.primitives.reduction.cumulative import (
+    cumlogsumexp_p,
+    cummax_p,
+    cummin_p,
+    cumprod_p,
+    cumsum_p,
+)
+from jxkernel.primitives.reduction.reduce import (
+    argmax_p,
+    argmin_p,
+    reduce_and_p,
+    reduce_max_p,
+    reduce_min_p,
+    reduce_or_p,
+    reduce_prod_p,
+    reduce_xor_p,
+)
+from jxkernel.primitives.reduction.sort import (
+    sort_p,
+    top_k_p,
+)
+from jxkernel.primitives.shape.broadcast import (
+    broadcast_in_dim_p,
+    reduce_sum_p,
+)
+from jxkernel.primitives.shape.reshape import (
+    reshape_p,
+    rev_p,
+    squeeze_p,
+)
+from jxkernel.primitives.shape.transpose import (
+    transpose_p,
+)
+from jxkernel.primitives.sharding.constraints import (
+    sharding_constraint_p,
 )
 
 __all__ = [

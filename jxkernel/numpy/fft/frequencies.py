@@ -10,8 +10,8 @@ from jxkernel.numpy.creation import asarray, placed, user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast
 from jxkernel.numpy.rolling import roll
-from jxkernel.ops.arguments import canonical_axes, listed, whole_number
-from jxkernel.ops.arithmetic import div
+from jxkernel.primitives.arguments import canonical_axes, listed, whole_number
+from jxkernel.primitives.elementwise.arithmetic import div
 
 __all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
 

@@ -17,11 +17,11 @@ from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.mathematics import conj
 from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype
 from jxkernel.numpy.shapes import moveaxis
-from jxkernel.ops.arguments import canonical_axes, whole_number, whole_numbers
-from jxkernel.ops.fft import FftType
-from jxkernel.ops.fft import fft as transform
-from jxkernel.ops.lapack_lowering import real_dtype
-from jxkernel.ops.slicing import pad, slice_in_dim
+from jxkernel.primitives.arguments import canonical_axes, whole_number, whole_numbers
+from jxkernel.primitives.fft import FftType
+from jxkernel.primitives.fft import fft as transform
+from jxkernel.primitives.indexing.slicing import pad, slice_in_dim
+from jxkernel.primitives.linalg.lapack import real_dtype
 
 __all__ = [
     "fft",

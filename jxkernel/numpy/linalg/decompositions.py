@@ -11,10 +11,10 @@ from jxkernel.numpy.promotion import cast, promote_inexact
 from jxkernel.numpy.shapes import matrix_transpose
 from jxkernel.numpy.sorting import argsort
 from jxkernel.numpy.taking import take_along_axis
-from jxkernel.ops import linalg_general as general
-from jxkernel.ops import linalg_orthogonal as orthogonal
-from jxkernel.ops import linalg_solve as solving
-from jxkernel.ops import linalg_spectral as spectral
+from jxkernel.primitives.linalg import cholesky as solving
+from jxkernel.primitives.linalg import eig as general
+from jxkernel.primitives.linalg import eigh as spectral
+from jxkernel.primitives.linalg import qr as orthogonal
 
 __all__ = ["cholesky", "eig", "eigh", "eigvals", "eigvalsh", "qr", "svd", "svdvals"]
 

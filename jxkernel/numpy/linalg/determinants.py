@@ -21,13 +21,13 @@ from jxkernel.numpy.reductions import min as least
 from jxkernel.numpy.reductions import prod
 from jxkernel.numpy.reductions import sum as total
 from jxkernel.numpy.selection import where
-from jxkernel.ops.complex import complex as complex_number
-from jxkernel.ops.complex import imag, real
-from jxkernel.ops.exponential import log
-from jxkernel.ops.linalg_lu import lu
-from jxkernel.ops.linalg_orthogonal import geqrf
-from jxkernel.ops.linalg_spectral import svd
-from jxkernel.ops.matrix import diagonal, identity_like, lower_part, swapped
+from jxkernel.primitives.elementwise.complex import complex as complex_number
+from jxkernel.primitives.elementwise.complex import imag, real
+from jxkernel.primitives.elementwise.exponential import log
+from jxkernel.primitives.linalg.eigh import svd
+from jxkernel.primitives.linalg.lu import lu
+from jxkernel.primitives.linalg.matrix import diagonal, identity_like, lower_part, swapped
+from jxkernel.primitives.linalg.qr import geqrf
 
 __all__ = ["det", "slogdet"]
 

@@ -25,7 +25,7 @@ from jxkernel.numpy.reductions import reduced_axes
 from jxkernel.numpy.reductions import sum as total
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import expand_dims, moveaxis
-from jxkernel.ops.exponential import sqrt
+from jxkernel.primitives.elementwise.exponential import sqrt
 
 __all__ = ["cond", "matrix_norm", "matrix_rank", "norm", "vector_norm"]
 

@@ -16,7 +16,7 @@ from jxkernel.numpy.promotion import (
     inexact_dtype,
     result_dtype,
 )
-from jxkernel.ops.matrix import adjoint, matmul
+from jxkernel.primitives.linalg.matrix import adjoint, matmul
 
 __all__ = [
     "adjoint",

@@ -19,11 +19,11 @@ from jxkernel.numpy.reductions import all as truth_of_all
 from jxkernel.numpy.reductions import max as greatest
 from jxkernel.numpy.reductions import sum as total
 from jxkernel.numpy.selection import where
-from jxkernel.ops.exponential import sqrt
-from jxkernel.ops.linalg_orthogonal import qr
-from jxkernel.ops.linalg_solve import cholesky, triangular_solve
-from jxkernel.ops.linalg_spectral import eigh
-from jxkernel.ops.matrix import identity_like
+from jxkernel.primitives.elementwise.exponential import sqrt
+from jxkernel.primitives.linalg.cholesky import cholesky, triangular_solve
+from jxkernel.primitives.linalg.eigh import eigh
+from jxkernel.primitives.linalg.matrix import identity_like
+from jxkernel.primitives.linalg.qr import qr
 
 __all__ = ["polar_by_values", "qdwh"]
 

@@ -17,7 +17,7 @@ from jxkernel.numpy.linalg.operands import check_matrices
 from jxkernel.numpy.linalg.solutions import inv
 from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape
 from jxkernel.numpy.shapes import matrix_transpose
-from jxkernel.ops.arguments import canonical_axis, sequence, whole_number
+from jxkernel.primitives.arguments import canonical_axis, sequence, whole_number
 
 __all__ = [
     "cross",

@@ -33,9 +33,9 @@ from jxkernel.numpy.promotion import (
 from jxkernel.numpy.reductions import sum as total
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import moveaxis, reshape
-from jxkernel.ops.arguments import canonical_axes, whole_number
-from jxkernel.ops.linalg_lu import lu, lu_solve
-from jxkernel.ops.matrix import identity_like
+from jxkernel.primitives.arguments import canonical_axes, whole_number
+from jxkernel.primitives.linalg.lu import lu, lu_solve
+from jxkernel.primitives.linalg.matrix import identity_like
 
 __all__ = ["inv", "lstsq", "pinv", "solve", "solve_factored", "tensorinv", "tensorsolve"]
 

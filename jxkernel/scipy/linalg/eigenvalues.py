@@ -9,9 +9,9 @@ from jxkernel.numpy.creation import zeros
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.linalg.operands import adjoint, check_matrices, from_lists, inexact, matmul
 from jxkernel.numpy.promotion import argument_aval, promote_inexact
-from jxkernel.ops import linalg_spectral as spectral
-from jxkernel.ops.linalg_solve import cholesky, triangular_solve
-from jxkernel.ops.matrix import is_complex
+from jxkernel.primitives.linalg import eigh as spectral
+from jxkernel.primitives.linalg.cholesky import cholesky, triangular_solve
+from jxkernel.primitives.linalg.matrix import is_complex
 from jxkernel.scipy.linalg.special_matrices import banded
 
 __all__ = ["eigh", "eigh_tridiagonal"]

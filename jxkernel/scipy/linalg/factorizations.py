@@ -27,14 +27,14 @@ from jxkernel.numpy.mathematics import conj
 from jxkernel.numpy.promotion import argument_aval, cast, promote_inexact
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import reshape
-from jxkernel.ops import linalg_general as general
-from jxkernel.ops import linalg_orthogonal as orthogonal
-from jxkernel.ops import linalg_spectral as spectral
-from jxkernel.ops import linalg_tridiagonal as tridiagonal
-from jxkernel.ops.dynamic_slicing import dynamic_slice, dynamic_update_slice
-from jxkernel.ops.exponential import sqrt
-from jxkernel.ops.linalg_lu import lu as factorized
-from jxkernel.ops.matrix import identity_like, lower_part, upper_part
+from jxkernel.primitives.elementwise.exponential import sqrt
+from jxkernel.primitives.indexing.dynamic_slicing import dynamic_slice, dynamic_update_slice
+from jxkernel.primitives.linalg import eig as general
+from jxkernel.primitives.linalg import eigh as spectral
+from jxkernel.primitives.linalg import qr as orthogonal
+from jxkernel.primitives.linalg import tridiagonal
+from jxkernel.primitives.linalg.lu import lu as factorized
+from jxkernel.primitives.linalg.matrix import identity_like, lower_part, upper_part
 
 __all__ = ["hessenberg", "lu", "polar", "qr", "qr_multiply", "rsf2csf", "schur", "svd"]
 

@@ -33,13 +33,13 @@ from jxkernel.numpy.reductions import max as greatest
 from jxkernel.numpy.reductions import min as least
 from jxkernel.numpy.reductions import sum as total
 from jxkernel.numpy.selection import where
-from jxkernel.ops.complex import real
-from jxkernel.ops.exponential import log, sqrt
-from jxkernel.ops.identity import stop_gradient
-from jxkernel.ops.linalg_general import eig, schur
-from jxkernel.ops.linalg_solve import triangular_solve
-from jxkernel.ops.matrix import diagonal, identity_like, swapped, upper_part
-from jxkernel.ops.rounding import ceil
+from jxkernel.primitives.elementwise.complex import real
+from jxkernel.primitives.elementwise.exponential import log, sqrt
+from jxkernel.primitives.elementwise.identity import stop_gradient
+from jxkernel.primitives.elementwise.rounding import ceil
+from jxkernel.primitives.linalg.cholesky import triangular_solve
+from jxkernel.primitives.linalg.eig import eig, schur
+from jxkernel.primitives.linalg.matrix import diagonal, identity_like, swapped, upper_part
 
 __all__ = ["expm", "expm_frechet", "funm", "solve_sylvester", "sqrtm"]
 

@@ -20,8 +20,8 @@ from jxkernel.numpy.mathematics import conj
 from jxkernel.numpy.promotion import argument_aval, cast, dtype_of, promote_dtypes, promote_strongly
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import reshape
-from jxkernel.ops.arguments import whole_number
-from jxkernel.ops.creation import full_like
+from jxkernel.primitives.arguments import whole_number
+from jxkernel.primitives.creation import full_like
 
 __all__ = [
     "banded",

@@ -20,11 +20,11 @@ from jxkernel.numpy.linalg.operands import (
     matmul,
 )
 from jxkernel.numpy.promotion import argument_aval, promote_inexact
-from jxkernel.ops.linalg_lu import lu as factorized
-from jxkernel.ops.linalg_lu import lu_pivots_to_permutation, take_rows
-from jxkernel.ops.linalg_solve import cholesky as lower_factor
-from jxkernel.ops.linalg_solve import triangular_solve
-from jxkernel.ops.matrix import is_complex
+from jxkernel.primitives.linalg.cholesky import cholesky as lower_factor
+from jxkernel.primitives.linalg.cholesky import triangular_solve
+from jxkernel.primitives.linalg.lu import lu as factorized
+from jxkernel.primitives.linalg.lu import lu_pivots_to_permutation, take_rows
+from jxkernel.primitives.linalg.matrix import is_complex
 
 __all__ = [
     "cho_factor",

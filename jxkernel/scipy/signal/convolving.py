@@ -9,8 +9,8 @@ import jxkernel.numpy as jnp
 from jxkernel import dtypes
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, promote_inexact
-from jxkernel.ops.arguments import canonical_axes, whole_numbers
-from jxkernel.ops.conv_variants import conv_general_dilated
+from jxkernel.primitives.arguments import canonical_axes, whole_numbers
+from jxkernel.primitives.conv.variants import conv_general_dilated
 
 __all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "fftconvolve"]
 

@@ -13,7 +13,7 @@ import jxkernel.numpy as jnp
 from jxkernel import dtypes
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, promote_inexact
-from jxkernel.ops.arguments import canonical_axis, whole_number
+from jxkernel.primitives.arguments import canonical_axis, whole_number
 from jxkernel.scipy.signal.trends import detrend as detrended
 from jxkernel.scipy.signal.windows import window_named
 

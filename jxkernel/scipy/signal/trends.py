@@ -7,7 +7,7 @@ import jxkernel.numpy as jnp
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.linalg.operands import from_lists
 from jxkernel.numpy.promotion import argument_aval, cast, promote_inexact
-from jxkernel.ops.arguments import canonical_axis, whole_numbers
+from jxkernel.primitives.arguments import canonical_axis, whole_numbers
 
 __all__ = ["detrend"]
 

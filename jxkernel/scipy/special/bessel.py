@@ -13,8 +13,8 @@ from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import inexact_dtype
 from jxkernel.numpy.ufuncs import unary_function
-from jxkernel.ops import special as ops
-from jxkernel.ops.complex import complex as with_parts
+from jxkernel.primitives.elementwise import special as ops
+from jxkernel.primitives.elementwise.complex import complex as with_parts
 from jxkernel.scipy.special.elementwise import computed
 
 __all__ = ["bessel_jn", "i0", "i0e", "i1", "i1e", "sph_harm_y"]

@@ -10,7 +10,7 @@ from jxkernel.api.custom import custom_jvp
 from jxkernel.core.zeros import Zero
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.ufuncs import inexact, unary_function
-from jxkernel.ops.exponential import logistic
+from jxkernel.primitives.elementwise.exponential import logistic
 from jxkernel.scipy.special.elementwise import computed
 
 __all__ = [

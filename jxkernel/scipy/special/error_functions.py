@@ -12,7 +12,7 @@ from jxkernel.api.custom import custom_jvp
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, inexact_dtype, promote_inexact
 from jxkernel.numpy.ufuncs import unary_function
-from jxkernel.ops import special as ops
+from jxkernel.primitives.elementwise import special as ops
 from jxkernel.scipy.special.coefficients import DAWSON_LARGE, DAWSON_SMALL, ERFCX
 from jxkernel.scipy.special.elementwise import chebyshev, computed, strongly
 

@@ -18,10 +18,10 @@ from jxkernel.numpy.promotion import (
     refuse_complex,
 )
 from jxkernel.numpy.ufuncs import unary_function
-from jxkernel.ops import incomplete
-from jxkernel.ops import special as ops
-from jxkernel.ops.arguments import whole_number
-from jxkernel.ops.identity import stop_gradient
+from jxkernel.primitives.arguments import whole_number
+from jxkernel.primitives.elementwise import incomplete
+from jxkernel.primitives.elementwise import special as ops
+from jxkernel.primitives.elementwise.identity import stop_gradient
 from jxkernel.scipy.special.elementwise import computed, strongly
 
 __all__ = [

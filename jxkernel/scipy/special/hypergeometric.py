@@ -17,8 +17,8 @@ from jxkernel.api.custom import custom_jvp
 from jxkernel.api.looping import while_loop
 from jxkernel.api.vectorize import vmap
 from jxkernel.numpy.fusing import fused
-from jxkernel.ops import special as ops
-from jxkernel.ops.identity import stop_gradient
+from jxkernel.primitives.elementwise import special as ops
+from jxkernel.primitives.elementwise.identity import stop_gradient
 from jxkernel.scipy.special.elementwise import computed, epsilon
 from jxkernel.scipy.special.gamma_functions import gammasgn
 

@@ -13,7 +13,7 @@ import jxkernel.numpy as jnp
 from jxkernel.api.custom import custom_jvp
 from jxkernel.api.looping import while_loop
 from jxkernel.numpy.fusing import fused
-from jxkernel.ops import special as ops
+from jxkernel.primitives.elementwise import special as ops
 from jxkernel.scipy.special import coefficients as table
 from jxkernel.scipy.special.elementwise import chebyshev, computed, epsilon
 from jxkernel.scipy.special.error_functions import ndtr

@@ -12,7 +12,7 @@ from jxkernel.nn import logsumexp
 from jxkernel.numpy.creation import canonical_shape
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import inexact_dtype, promote_inexact, result_dtype
-from jxkernel.ops.linalg_solve import cholesky, triangular_solve
+from jxkernel.primitives.linalg.cholesky import cholesky, triangular_solve
 from jxkernel.scipy.special import ndtr
 
 __all__ = ["gaussian_kde"]

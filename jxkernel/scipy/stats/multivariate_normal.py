@@ -6,7 +6,7 @@ from typing import Any
 import jxkernel.numpy as jnp
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import broadcast_shapes, promote_inexact
-from jxkernel.ops.linalg_solve import cholesky, triangular_solve
+from jxkernel.primitives.linalg.cholesky import cholesky, triangular_solve
 
 __all__ = ["logpdf", "pdf"]
 

@@ -10,7 +10,7 @@ from jxkernel import dtypes
 from jxkernel.api.vectorize import vmap
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, promote_inexact
-from jxkernel.ops.arguments import canonical_axis
+from jxkernel.primitives.arguments import canonical_axis
 
 __all__ = ["ModeResult", "mode", "rankdata", "sem"]
 

@@ -26,8 +26,8 @@ from jxkernel.numpy.logic import isnan
 from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import ravel, reshape
-from jxkernel.ops.linalg_solve import triangular_solve
-from jxkernel.ops.precision import Precision
+from jxkernel.primitives.contraction.precision import Precision
+from jxkernel.primitives.linalg.cholesky import triangular_solve
 
 __all__ = ["bicgstab", "cg", "gmres"]
 

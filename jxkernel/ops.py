@@ -1,0 +1,21 @@
+"""Segment sums, and the updates of old: the public module ``jax.ops``.
+
+They are functions of the NumPy API, found at their first use.
+"""
+
+from typing import Any
+
+from jxkernel._lazy import lazy_names
+
+__all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
+
+segment_max: Any
+segment_min: Any
+segment_prod: Any
+segment_sum: Any
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    names={"jxkernel.numpy.segments": " ".join(__all__)},
+    older={"jxkernel._older": "index index_add index_max index_min index_mul index_update"},
+)

@@ -1,0 +1,1 @@
+"""Collectives: primitives that exchange values over named axes."""

@@ -1,0 +1,1 @@
+"""Products that sum over axes: ``dot_general`` and its ragged kin."""

@@ -1,0 +1,202 @@
+"""Creation: arrays from nothing but parameters, and from one number.
+
+``full`` and its kin are compositions; ``iota`` is the one primitive without operands.
+"""
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes, hlo
+from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
+from jxkernel.core.primitive import Primitive, Undefined
+from jxkernel.core.words import WordArray
+from jxkernel.core.zeros import scalar_like
+from jxkernel.errors import ShapeError
+from jxkernel.primitives.arguments import canonical_axis, integers, is_array, whole_numbers
+from jxkernel.primitives.elementwise.convert import convert_element_type
+from jxkernel.primitives.shape.broadcast import broadcast_in_dim
+from jxkernel.primitives.shape.structural import without_derivative
+from jxkernel.primitives.sharding.constraints import with_out_sharding
+
+__all__ = ["broadcasted_iota", "empty", "full", "full_like", "iota", "iota_p"]
+
+# ---------------------------------------------------------------- iota
+
+iota_p = Primitive("iota")
+
+_TOO_MANY = 2**36
+"""From so many elements on, XLA's program for the CPU ends the process instead of failing."""
+
+
+def iota(dtype: Any, size: int) -> Any:
+    """Return the array 0, 1, ..., ``size`` - 1 of a numeric dtype.  StableHLO ``iota``.
+
+    >>> from jxkernel import lax
+    >>> lax.iota("float32", 4).tolist()
+    [0.0, 1.0, 2.0, 3.0]
+    """
+    return _counting("iota", dtype, whole_numbers("iota", "size", [size]), 0)
+
+
+def broadcasted_iota(
+    dtype: Any, shape: Sequence[int], dimension: int, *, out_sharding: Any = None
+) -> Any:
+    """Return an array whose elements are their own positions along one axis.
+
+    Args:
+      dtype: a numeric dtype.
+      shape: the result's shape.
+      dimension: the axis along which it counts.
+      out_sharding: how the result is divided over explicit mesh axes.
+
+    Raises:
+      TypeError: the dtype is not numeric.
+      ValueError: the axis does not exist, or a size is negative.
+
+    It has no operand, so its derivative is zero.  StableHLO ``iota``.
+
+    >>> from jxkernel import lax
+    >>> lax.broadcasted_iota("int32", (2, 3), 1).tolist()
+    [[0, 1, 2], [0, 1, 2]]
+    """
+    if out_sharding is not None:
+        return with_out_sharding(broadcasted_iota, (), out_sharding, dtype, shape, dimension)
+    return _counting("broadcasted_iota", dtype, shape, dimension)
+
+
+def _counting(name: str, dtype: Any, shape: Sequence[int], dimension: int) -> Any:
+    wanted = dtypes.check_and_canonicalize_user_dtype(dtype, name)
+    if not dtypes.issubdtype(wanted, np.number):
+        raise TypeError(f"{name} does not accept dtype {wanted}: it makes numbers")
+    sizes = integers(name, "shape", shape)
+    if any(size < 0 for size in sizes):
+        raise ShapeError(f"{name} got shape {sizes}: sizes are not negative")
+    place = canonical_axis(name, dimension, len(sizes), "dimension")
+    return iota_p.bind(dtype=wanted, shape=sizes, dimension=place)
+
+
+@iota_p.def_abstract_eval
+def _iota_abstract_eval(*, dtype: Any, shape: tuple[int, ...], dimension: int) -> ShapedArray:
+    return ShapedArray(shape, dtype)
+
+
+@iota_p.def_lower
+def _iota_lower(context: Any, *, dtype: Any, shape: tuple[int, ...], dimension: int) -> Any:
+    if prod(shape) >= _TOO_MANY:
+        raise ShapeError(f"iota got shape {shape}: no device has memory for so many numbers")
+    return context.value(
+        "stablehlo.iota", context.out_type, (), {"iota_dimension": hlo.i64_attr(dimension)}
+    )
+
+
+iota_p.define(
+    jvp=without_derivative(iota_p),
+    transpose=Undefined("it has no operand"),
+    batch=Undefined("it has no operand, so none can be batched"),
+)
+
+# ---------------------------------------------------------------- full
+
+
+def full(
+    shape: int | Sequence[int], fill_value: Any, dtype: Any = None, *, sharding: Any = None
+) -> Any:
+    """Return a scalar repeated over a shape.
+
+    Args:
+      shape: the result's shape.
+      fill_value: a scalar array or a Python number.
+      dtype: the result's dtype; that of ``fill_value`` where not given.
+      sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
+
+    Raises:
+      TypeError: ``fill_value`` is no scalar, or ``shape`` holds no whole numbers.
+      OverflowError: ``fill_value`` is a Python integer that ``dtype`` cannot hold.
+
+    Linear in ``fill_value``.  StableHLO ``broadcast_in_dim``.
+
+    >>> from jxkernel import lax
+    >>> lax.full((2, 2), 6, "int8").tolist()
+    [[6, 6], [6, 6]]
+    """
+    if sharding is not None:
+        return with_out_sharding(full, (), sharding, shape, fill_value, dtype)
+    sizes = whole_numbers("full", "shape", shape)
+    if rank_of(fill_value):
+        raise TypeError(
+            f"full got a fill value of shape {shape_of(fill_value)}: it is a scalar; "
+            "broadcast_in_dim repeats arrays"
+        )
+    return broadcast_in_dim(_scalar_of(fill_value, dtype), sizes, ())
+
+
+def _scalar_of(value: Any, dtype: Any) -> Any:
+    """Return a scalar in a dtype; in its own, weak if it was, where none is asked for."""
+    if dtype is None:
+        return value
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return value if isinstance(value, WordArray) else dtype.scalar(value)
+    wanted = dtypes.check_and_canonicalize_user_dtype(dtype, "full")
+    if is_array(value):
+        return convert_element_type(value, wanted)
+    if isinstance(value, np.generic | np.ndarray):
+        return value.astype(wanted)[()]
+    return dtypes.coerce_scalar(value, wanted)[()]
+
+
+def full_like(
+    x: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    shape: Sequence[int] | None = None,
+    sharding: Any = None,
+) -> Any:
+    """Return a scalar repeated over the shape of ``x``, in its dtype.
+
+    Args:
+      x: an array, or anything with ``shape`` and ``dtype``.
+      fill_value: a scalar array or a Python number.
+      dtype: the result's dtype, if not that of ``x``.
+      shape: the result's shape, if not that of ``x``.
+      sharding: how the result is divided: a sharding, or a spec under ``set_mesh``; over explicit
+        axes as ``x``, if not given and the shape is that of ``x``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.full_like(jnp.ones((2, 2)), 7).tolist()
+    [[7.0, 7.0], [7.0, 7.0]]
+    >>> lax.full_like(jnp.ones(2), 3, dtype="int32", shape=(3,)).tolist()
+    [3, 3, 3]
+    """
+    if sharding is None and shape is None and is_array(x):
+        sharding = abstractify(x).division
+    sizes = shape_of(x) if shape is None else shape
+    if sharding is not None:
+        return with_out_sharding(full_like, (), sharding, x, fill_value, dtype, sizes)
+    if dtype is None:
+        dtype = dtypes.dtype(x)
+        if dtypes.is_weakly_typed(x):
+            weak = (
+                convert_element_type(fill_value, dtype, weak_type=True)
+                if is_array(fill_value)
+                else scalar_like(x, fill_value)
+            )
+            return broadcast_in_dim(weak, integers("full_like", "shape", sizes), ())
+    return full(sizes, fill_value, dtype)
+
+
+def empty(shape: Sequence[int], dtype: Any, *, out_sharding: Any = None) -> Any:
+    """Return an array of a shape and dtype; its elements are zeros.
+
+    Args:
+      shape: the shape.
+      dtype: the dtype.
+      out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
+
+    >>> from jxkernel import lax
+    >>> lax.empty((2,), "float32").shape
+    (2,)
+    """
+    return full(shape, 0, dtype, sharding=out_sharding)

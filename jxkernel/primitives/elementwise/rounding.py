@@ -1,0 +1,173 @@
+"""Rounding of floating numbers, and their neighbours.  All are flat: derivatives are zero."""
+
+import enum
+from typing import Any
+
+import numpy as np
+
+from jxkernel.primitives.elementwise.families import (
+    FLOATING,
+    NOT_DIFFERENTIABLE,
+    bind_binary,
+    nary,
+    unary,
+)
+from jxkernel.primitives.reference import untyped_numpy
+
+__all__ = [
+    "RoundingMethod",
+    "ceil",
+    "ceil_p",
+    "floor",
+    "floor_p",
+    "is_finite",
+    "is_finite_p",
+    "nextafter",
+    "nextafter_p",
+    "round",
+    "round_p",
+]
+
+floor_p = unary(
+    "floor", FLOATING, lower="stablehlo.floor", reference=np.floor, jvp=NOT_DIFFERENTIABLE
+)
+
+
+def floor(x: Any) -> Any:
+    """Return the greatest integer ≤ x, for floating dtypes.  StableHLO ``floor``.
+
+    Args:
+      x: an array of a floating dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.floor(jnp.array([1.2, -1.2])).tolist()
+    [1.0, -2.0]
+    """
+    return floor_p.bind(x)
+
+
+ceil_p = unary("ceil", FLOATING, lower="stablehlo.ceil", reference=np.ceil, jvp=NOT_DIFFERENTIABLE)
+
+
+def ceil(x: Any) -> Any:
+    """Return the least integer ≥ x, for floating dtypes.  StableHLO ``ceil``.
+
+    Args:
+      x: an array of a floating dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.ceil(jnp.array([1.2, -1.2])).tolist()
+    [2.0, -1.0]
+    """
+    return ceil_p.bind(x)
+
+
+class RoundingMethod(enum.IntEnum):
+    """How ``round`` treats numbers half-way between two integers."""
+
+    AWAY_FROM_ZERO = 0
+    TO_NEAREST_EVEN = 1
+
+
+_ROUNDING = {
+    RoundingMethod.AWAY_FROM_ZERO: "stablehlo.round_nearest_afz",
+    RoundingMethod.TO_NEAREST_EVEN: "stablehlo.round_nearest_even",
+}
+
+
+def _round_lower(context: Any, x: Any, *, rounding_method: RoundingMethod) -> Any:
+    return context.value(_ROUNDING[rounding_method], context.out_type, (x,))
+
+
+def _round_reference(x: Any, *, rounding_method: RoundingMethod) -> Any:
+    if rounding_method is RoundingMethod.TO_NEAREST_EVEN:
+        return untyped_numpy.round(x)
+    whole = np.trunc(x)
+    return untyped_numpy.where(np.abs(x - whole) >= 0.5, whole + np.sign(x), whole)
+
+
+round_p = unary(
+    "round", FLOATING, lower=_round_lower, reference=_round_reference, jvp=NOT_DIFFERENTIABLE
+)
+
+
+def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:
+    """Return the integer nearest to x, for floating dtypes.
+
+    Args:
+      x: an array of a floating dtype.
+      rounding_method: where 0.5 goes: away from zero (1.0), or to the nearest even number (0.0).
+
+    StableHLO ``round_nearest_afz`` or ``round_nearest_even``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.round(jnp.array([0.5, 1.5, -2.4])).tolist()
+    [1.0, 2.0, -2.0]
+    >>> lax.round(jnp.array([0.5, 1.5, -2.4]), lax.RoundingMethod.TO_NEAREST_EVEN).tolist()
+    [0.0, 2.0, -2.0]
+    """
+    return round_p.bind(x, rounding_method=RoundingMethod(rounding_method))
+
+
+is_finite_p = unary(
+    "is_finite",
+    FLOATING,
+    lower="stablehlo.is_finite",
+    reference=np.isfinite,
+    jvp=NOT_DIFFERENTIABLE,
+    result_dtype=lambda dtype: np.dtype(np.bool_),
+)
+
+
+def is_finite(x: Any) -> Any:
+    """Return whether x is finite: neither infinite nor NaN.  StableHLO ``is_finite``.
+
+    Args:
+      x: an array of a floating dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.is_finite(jnp.array([1.0, jnp.inf, jnp.nan])).tolist()
+    [True, False, False]
+    """
+    return is_finite_p.bind(x)
+
+
+nextafter_p = nary(
+    "nextafter",
+    (FLOATING, FLOATING),
+    lower="chlo.next_after",
+    reference=np.nextafter,
+    # One step away from x1 moves as x1 does.
+    jvp=(lambda t, x1, x2, y: t, None),
+)
+
+
+def nextafter(x1: Any, x2: Any) -> Any:
+    """Return the representable number after x1 in the direction of x2.
+
+    The derivative is 1 in x1 and 0 in x2.
+
+    Args:
+      x1: an array of a floating dtype, or a number.
+      x2: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
+    CHLO ``next_after``.
+
+    >>> from jxkernel import lax
+    >>> (lax.nextafter(1.0, 2.0) - 1.0).item() == 2.0**-23
+    True
+    """
+    return bind_binary(nextafter_p, x1, x2)

@@ -1,0 +1,142 @@
+"""Selection: for each element, one of several cases.
+
+The cases that are not chosen take no part: their NaN or infinite values do not reach the result,
+and their tangents and cotangents are exactly zero there.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.zeros import Zero, is_linear, zero_scalar
+from jxkernel.errors import ShapeMismatchError
+from jxkernel.primitives.elementwise.families import (
+    broadcast_values,
+    elementwise_batch,
+    joint_shape,
+    type_numbers,
+)
+from jxkernel.primitives.reference import untyped_numpy
+from jxkernel.primitives.shape.broadcast import broadcast_like, sum_to_shape
+from jxkernel.primitives.shape.structural import joint_weak_type, same_dtype
+from jxkernel.primitives.shape.transpose import MovingPrimitive
+from jxkernel.primitives.sharding import rules
+
+__all__ = ["select", "select_n", "select_n_p"]
+
+select_n_p = MovingPrimitive("select_n").define(sharding=rules.elementwise)
+
+
+def select_n(which: Any, *cases: Any) -> Any:
+    """Return, for each element, the element of ``cases[which]``.
+
+    Args:
+      which: booleans (for at most two cases) or int32; a scalar, or of the shape of the cases.
+        False counts as 0.  An integer out of range counts as the nearest in range.
+      *cases: arrays of one dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: ``which`` is neither, or the cases' dtypes differ.
+      ShapeMismatchError: the shapes differ.
+
+    Linear in the cases; cases that were not chosen get zero cotangents.  StableHLO ``select``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.select_n(jnp.array([2, 0], "int32"), *jnp.array([[1, 2], [3, 4], [5, 6]])).tolist()
+    [5, 2]
+    """
+    return select_n_p.bind(which, *type_numbers("select_n", cases))
+
+
+def select(pred: Any, on_true: Any, on_false: Any) -> Any:
+    """Return ``on_true`` where ``pred`` holds, else ``on_false``: ``select_n`` of two cases.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.select(jnp.array([True, False]), jnp.array([1, 2]), jnp.array([8, 9])).tolist()
+    [1, 9]
+    """
+    return select_n(pred, on_false, on_true)
+
+
+@select_n_p.def_abstract_eval
+def _select_n_abstract_eval(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
+    count = len(cases)
+    if not count:
+        raise TypeError("select_n needs at least one case")
+    if which.dtype != np.bool_ and which.dtype != np.int32:
+        raise TypeError(f"select_n chooses by bool or int32, got dtype {which.dtype.name}")
+    if which.dtype == np.bool_ and count > 2:
+        raise TypeError(f"select_n got booleans to choose among {count} cases: use int32")
+    dtype = same_dtype("select_n", cases)
+    shapes = [which.shape, *(case.shape for case in cases)]
+    shape = joint_shape("select_n", shapes)
+    if any(own not in ((), shape) for own in shapes):
+        raise ShapeMismatchError("select_n", shapes, "operands have equal shapes, or are scalars")
+    return ShapedArray(shape, dtype, joint_weak_type(cases))
+
+
+def _select_n_reference(which: Any, *cases: Any) -> Any:
+    chosen, *choices = untyped_numpy.broadcast_arrays(which, *cases)
+    index = untyped_numpy.clip(chosen.astype(np.int32), 0, len(choices) - 1)
+    return untyped_numpy.choose(index, choices) if len(choices) > 1 else choices[0]
+
+
+select_n_p.reference = _select_n_reference
+
+
+@select_n_p.def_lower
+def _select_n_lower(context: Any, *values: Any) -> Any:
+    which, *cases = broadcast_values(context, values)
+    if context.avals_in[0].dtype == np.bool_:
+        return _choose(context, which, cases[-1], cases[0]) if len(cases) > 1 else cases[0]
+    return _lower_among(context, which, cases, 0)
+
+
+def _choose(context: Any, pred: Any, on_true: Any, on_false: Any) -> Any:
+    return context.value("stablehlo.select", context.out_type, (pred, on_true, on_false))
+
+
+def _lower_among(context: Any, which: Any, cases: Sequence[Any], offset: int) -> Any:
+    """Select among cases ``offset, offset + 1, ...`` by halving."""
+    if len(cases) == 1:
+        return cases[0]
+    half = len(cases) // 2
+    shape = context.avals_out[0].shape
+    bound = context.splat(offset + half, shape, np.dtype(np.int32))
+    low = context.compare(which, bound, "LT", shape, "SIGNED")
+    return _choose(
+        context,
+        low,
+        _lower_among(context, which, cases[:half], offset),
+        _lower_among(context, which, cases[half:], offset + half),
+    )
+
+
+@select_n_p.def_jvp
+def _select_n_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    y = select_n_p.bind(*primals)
+    if all(type(t) is Zero for t in tangents[1:]):
+        return y, Zero.tangent_of(y)
+    parts = [zero_scalar(t.aval) if type(t) is Zero else t for t in tangents[1:]]
+    return y, broadcast_like(select_n_p.bind(primals[0], *parts), y)
+
+
+@select_n_p.def_transpose
+def _select_n_transpose(ct: Any, which: Any, *cases: Any) -> list[Any]:
+    linear = [case for case in cases if is_linear(case)]
+    if type(ct) is Zero:
+        return [None, *(Zero(case.aval) if is_linear(case) else None for case in cases)]
+    zero = zero_scalar(linear[0].aval)
+    cts: list[Any] = [None]
+    for index, case in enumerate(cases):
+        if not is_linear(case):
+            cts.append(None)
+            continue
+        only = [ct if other == index else zero for other in range(len(cases))]
+        cts.append(sum_to_shape(select_n_p.bind(which, *only), case.aval.shape))
+    return cts
+
+
+select_n_p.define(batch=elementwise_batch(select_n_p))

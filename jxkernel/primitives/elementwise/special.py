@@ -1,0 +1,515 @@
+"""Special functions of one argument, and those of the gamma family that XLA's CHLO has.
+
+References are SciPy's functions, which tests compare with; SciPy is not imported here.
+"""
+
+from collections.abc import Callable
+from math import pi, sqrt
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes
+from jxkernel.core.avals import abstractify
+from jxkernel.primitives.elementwise.accuracy import Accuracy, bind_accurate
+from jxkernel.primitives.elementwise.arithmetic import add, clamp, div, mul, neg, square, sub
+from jxkernel.primitives.elementwise.compare import lt
+from jxkernel.primitives.elementwise.complex import abs, sign
+from jxkernel.primitives.elementwise.convert import convert_element_type
+from jxkernel.primitives.elementwise.exponential import exp, log
+from jxkernel.primitives.elementwise.families import (
+    FLOATING,
+    bind_binary,
+    nary,
+    unary,
+    without_derivative,
+)
+from jxkernel.primitives.elementwise.formula import Formula, formula_rule
+from jxkernel.primitives.elementwise.select import select
+
+__all__ = [
+    "bessel_i0e",
+    "bessel_i0e_p",
+    "bessel_i1e",
+    "bessel_i1e_p",
+    "digamma",
+    "digamma_p",
+    "erf",
+    "erf_inv",
+    "erf_inv_p",
+    "erf_p",
+    "erfc",
+    "erfc_p",
+    "lgamma",
+    "lgamma_p",
+    "polygamma",
+    "polygamma_p",
+    "zeta",
+    "zeta_p",
+]
+
+# ---------------------------------------------------------------- error functions
+
+_ERF_SLOPE = 2 / sqrt(pi)
+
+
+def _bell(x: Any) -> Any:
+    """Return exp(-x²), which and whose derivatives are 0 at infinity: it is 0 from 30 on."""
+    return exp(neg(square(clamp(-30.0, x, 30.0))))
+
+
+erf_p = unary(
+    "erf",
+    FLOATING,
+    lower="chlo.erf",
+    reference="scipy.special.erf",
+    jvp=lambda t, x, y: mul(t, mul(_bell(x), _ERF_SLOPE)),
+)
+
+
+def erf(x: Any) -> Any:
+    """Return the error function, 2/√π ∫₀ˣ exp(-s²) ds, for floating dtypes.  CHLO ``erf``.
+
+    Args:
+      x: an array of a floating dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.erf(jnp.array([0.0, 0.5, 3.0]))).round(3)
+    array([0.  , 0.52, 1.  ], dtype=float32)
+    """
+    return erf_p.bind(x)
+
+
+def _applied(operation: str) -> Callable[[Formula], Formula]:
+    """Return the formula that is one operation."""
+    return lambda x: x.scope.apply(operation, (x,), x.dtype)
+
+
+erfc_p = unary(
+    "erfc",
+    FLOATING,
+    lower=formula_rule(_applied("chlo.erfc")),
+    reference="scipy.special.erfc",
+    jvp=lambda t, x, y: mul(t, mul(_bell(x), -_ERF_SLOPE)),
+)
+
+
+def erfc(x: Any, *, accuracy: Accuracy = None) -> Any:
+    """Return 1 - erf(x), accurate for large x.  CHLO ``erfc``, of which there is one accuracy.
+
+    Args:
+      x: an array of a floating dtype, or a number.
+      accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.erfc(jnp.array([0.0, 0.5]))).round(3)
+    array([1.  , 0.48], dtype=float32)
+    """
+    return bind_accurate(erfc_p, x, accuracy)
+
+
+erf_inv_p = unary(
+    "erf_inv",
+    FLOATING,
+    lower="chlo.erf_inv",
+    reference="scipy.special.erfinv",
+    jvp=lambda t, x, y: mul(t, mul(exp(square(y)), 1 / _ERF_SLOPE)),
+)
+
+
+def erf_inv(x: Any) -> Any:
+    """Return the inverse of erf: ±inf at ±1, NaN beyond.  CHLO ``erf_inv``.
+
+    Args:
+      x: an array of a floating dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.erf_inv(jnp.array([0.0, 0.5, 1.0]))).round(3)
+    array([0.   , 0.477,   inf], dtype=float32)
+    """
+    return erf_inv_p.bind(x)
+
+
+# ---------------------------------------------------------------- the gamma family
+
+# Taylor coefficients of log Γ(2 + z) / z at 0: 1 - γ, then (-1)ᵏ (ζ(k) - 1) / k for k ≥ 2 (DLMF
+# 5.7.3).
+_LGAMMA_AT_2 = (
+    0.42278433509846714,
+    0.32246703342411322,
+    -0.067352301053198095,
+    0.020580808427784548,
+    -0.0073855510286739853,
+    0.0028905103307415233,
+    -0.001192753911703261,
+    0.00050966952474304242,
+    -0.00022315475845357938,
+    9.9457512781808534e-5,
+    -4.4926236738133142e-5,
+    2.0507212775670692e-5,
+    -9.4394882752683959e-6,
+    4.3748667899074878e-6,
+    -2.0392157538013662e-6,
+    9.5514121304074198e-7,
+    -4.492469198764566e-7,
+    2.1207184805554666e-7,
+    -1.00432248239681e-7,
+    4.7698101693639806e-8,
+    -2.2711094608943165e-8,
+    1.0838659214896954e-8,
+    -5.1834750419700467e-9,
+    2.4836745438024783e-9,
+    -1.1921401405860912e-9,
+    5.731367241678862e-10,
+    -2.7595228851242331e-10,
+)
+
+
+def _lgamma_formula(x: Formula) -> Formula:
+    """Return CHLO's value, but near the zeros 1 and 2, where that loses its digits, a series.
+
+    With z = x - 2 or x - 1 it gives log Γ(2 + z), and log Γ(1 + z) = log Γ(2 + z) - log(1 + z).
+    """
+    at_one = x < 1.5
+    z = x - at_one.where(1.0, 2.0, x)
+    near = z.magnitude() <= 0.5
+    z = near.where(z, 0.0, x)
+    coefficients = _LGAMMA_AT_2[:15] if x.dtype == np.float32 else _LGAMMA_AT_2
+    series = z * z.polynomial(coefficients)
+    series = at_one.where(series - z.log1p(), series, x)
+    return near.where(series, x.lgamma(), x)
+
+
+lgamma_p = unary(
+    "lgamma",
+    FLOATING,
+    lower=formula_rule(_lgamma_formula),
+    reference="scipy.special.gammaln",
+    jvp=lambda t, x, y: mul(t, digamma(x)),
+)
+
+
+def lgamma(x: Any) -> Any:
+    """Return log |Γ(x)|: exactly 0 at 1 and 2, inf at 0 and the negative integers.
+
+    Args:
+      x: an array of a floating dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    CHLO ``lgamma``, and near 1 and 2 a series.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.lgamma(jnp.array([1.0, 5.0, 0.5]))).round(3)
+    array([0.   , 3.178, 0.572], dtype=float32)
+    """
+    return lgamma_p.bind(x)
+
+
+digamma_p = unary(
+    "digamma",
+    FLOATING,
+    lower="chlo.digamma",
+    reference="scipy.special.digamma",
+    jvp=lambda t, x, y: mul(t, polygamma(1.0, x)),
+)
+
+
+def digamma(x: Any) -> Any:
+    """Return ψ(x), the derivative of log Γ(x): NaN at its poles.  CHLO ``digamma``.
+
+    Args:
+      x: an array of a floating dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.digamma(jnp.array([1.0, 4.0]))).round(3)
+    array([-0.577,  1.256], dtype=float32)
+    """
+    return digamma_p.bind(x)
+
+
+polygamma_p = nary(
+    "polygamma",
+    (FLOATING, FLOATING),
+    lower="chlo.polygamma",
+    reference="scipy.special.polygamma",
+    jvp=(
+        *without_derivative("polygamma", "its order m"),
+        lambda t, m, x, y: mul(t, polygamma(add(m, 1), x)),
+    ),
+)
+
+
+def polygamma(m: Any, x: Any) -> Any:
+    """Return the m-th derivative of ψ at x, for floating m that holds natural numbers.
+
+    Args:
+      m: an array of a floating dtype, or a number.
+      x: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
+    Not differentiable in m.  CHLO ``polygamma``.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.polygamma(1.0, jnp.array([1.0, 2.0]))).round(3)
+    array([1.645, 0.645], dtype=float32)
+    """
+    return bind_binary(polygamma_p, m, x)
+
+
+_SUMMED = 8
+"""How many terms of ζ's derivative are added before the rest is estimated."""
+
+_BERNOULLI_RATIOS = (
+    1 / 12,
+    -1 / 720,
+    1 / 30240,
+    -1 / 1209600,
+    1 / 47900160,
+    -691 / 1307674368000,
+    1 / 74724249600,
+    -3617 / 10670622842880000,
+)
+"""B₂ⱼ/(2j)! for j from 1."""
+
+
+def _zeta_jvp_exponent(t: Any, x: Any, q: Any, y: Any) -> Any:
+    """Narrow floats are computed in float32."""
+    dtype = abstractify(y).dtype
+    if dtypes.itemsize_bits(dtype) < 32:
+        x, q = (convert_element_type(part, np.float32) for part in (x, q))
+    slope = convert_element_type(_zeta_slope(x, q), dtype)
+    return mul(t, select(lt(x, 1), np.nan, slope))
+
+
+def _zeta_slope(x: Any, q: Any) -> Any:
+    """Return ∂ζ/∂x = -Σ log(k + q) (k + q)⁻ˣ by the formula of Euler and Maclaurin.
+
+    The rest from a = q + 8 on is the derivative of a¹⁻ˣ/(x - 1) + a⁻ˣ/2 + Σⱼ cⱼ, where cⱼ is
+    B₂ⱼ/(2j)! a⁻ˣ (x/a) ((x + 1)/a) ... ((x + 2j - 2)/a), each with log(a) as it enters.
+    """
+    slope: Any = 0.0
+    for k in range(_SUMMED):
+        logarithm = log(add(q, k))
+        slope = sub(slope, mul(logarithm, exp(neg(mul(x, logarithm)))))
+    a = add(q, _SUMMED)
+    logarithm = log(a)
+    power = exp(neg(mul(x, logarithm)))
+    inverse = div(1, sub(x, 1))
+    rest = add(mul(mul(a, inverse), add(logarithm, inverse)), mul(logarithm, 0.5))
+    factors, reciprocals = div(x, a), div(1, x)
+    for j, ratio in enumerate(_BERNOULLI_RATIOS, 1):
+        rest = add(rest, mul(mul(factors, ratio), sub(logarithm, reciprocals)))
+        for following in (add(x, 2 * j - 1), add(x, 2 * j)):
+            factors = mul(factors, div(following, a))
+            reciprocals = add(reciprocals, div(1, following))
+    return sub(slope, mul(power, rest))
+
+
+zeta_p = nary(
+    "zeta",
+    (FLOATING, FLOATING),
+    lower="chlo.zeta",
+    reference="scipy.special.zeta",
+    jvp=(
+        _zeta_jvp_exponent,
+        lambda t, x, q, y: mul(t, mul(neg(x), zeta(add(x, 1), q))),
+    ),
+)
+
+
+def zeta(x: Any, q: Any) -> Any:
+    """Return the Hurwitz zeta function Σ (k + q)⁻ˣ over k ≥ 0: inf at x = 1, NaN for x < 1.
+
+    Args:
+      x: an array of a floating dtype, or a number.
+      q: another of the same dtype and shape; a scalar may stand beside any shape.
+
+    Raises:
+      TypeError: the dtype is another, or there are two.
+      ShapeMismatchError: the shapes differ.
+
+    The derivative in x is -inf at 1 and NaN below.  CHLO ``zeta``.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.zeta(2.0, jnp.array([1.0, 2.0]))).round(3)
+    array([1.645, 0.645], dtype=float32)
+    """
+    return bind_binary(zeta_p, x, q)
+
+
+# ---------------------------------------------------------------- Bessel functions
+
+# Chebyshev coefficients of exp(-x) I₀(x) on [0, 8], in x/4 - 1, and of √x exp(-x) I₀(x) on
+# [8, ∞), in 16/x - 1; computed from the definition in 40 digits.  The intervals are those of
+# Clenshaw, Mathematical Tables 5, National Physical Laboratory, 1962.
+_I0E_SMALL = (
+    0.67679527440947608,
+    -0.3046826723431984,
+    0.17162090152220878,
+    -0.094901097048047644,
+    0.049305284239670708,
+    -0.023737414805899469,
+    0.010546460394594998,
+    -0.0043243099950505759,
+    0.0016394756169413358,
+    -0.00057637557453858237,
+    0.00018850288509584166,
+    -5.7541950100821037e-5,
+    1.6448448070728897e-5,
+    -4.4167383584587506e-6,
+    1.1173875391201037e-6,
+    -2.6707938539406117e-7,
+    6.0469950225419189e-8,
+    -1.300025009986248e-8,
+    2.6598237246823867e-9,
+    -5.1897956016352629e-10,
+    9.6758090353732369e-11,
+    -1.7268262914415557e-11,
+    2.9550526631296398e-12,
+    -4.8564467831119295e-13,
+    7.6761854986049356e-14,
+    -1.1685332877993452e-14,
+    1.715391285555133e-15,
+    -2.4312798465479547e-16,
+    3.3307945188222381e-17,
+    -4.4153416464793394e-18,
+)
+_I0E_LARGE = (
+    0.80449041101410883,
+    0.0033691164782556941,
+    6.889758346916824e-5,
+    2.8913705208347565e-6,
+    2.0489185894690637e-7,
+    2.2666689904981781e-8,
+    3.3962320257083863e-9,
+    4.9406023882249696e-10,
+    1.1889147107846438e-11,
+    -3.1499165279632414e-11,
+    -1.3215811840447713e-11,
+    -1.7941785315068061e-12,
+    7.1801244513836662e-13,
+    3.8527783827421427e-13,
+    1.5400862175214098e-14,
+    -4.1505693472872221e-14,
+    -9.5548466988283076e-15,
+    3.8116806693526224e-15,
+    1.7725601330565264e-15,
+    -3.4254856196772191e-16,
+    -2.8276239805165835e-16,
+    3.4612228676974611e-17,
+    4.46562142029676e-17,
+    -4.8305044859441821e-18,
+    -7.233180487874754e-18,
+)
+
+
+def _chebyshev(u: Formula, coefficients: tuple[float, ...]) -> Formula:
+    """Sum c₀/2 + Σ cₖ Tₖ(u) by Clenshaw's recurrence, as far as the dtype can tell."""
+    threshold = 1e-9 if u.dtype == np.float32 else 0.0
+    kept = [c for c in coefficients if (c if c > 0 else -c) > threshold]
+    zero = u.scope.lift(0.0, u.dtype)
+    after, current = zero, zero
+    for coefficient in reversed(kept[1:]):
+        after, current = current, 2.0 * u * current - after + coefficient
+    return u * current - after + 0.5 * kept[0]
+
+
+def _bessel_i0e_formula(x: Formula) -> Formula:
+    size = x.magnitude()
+    small = _chebyshev(size * 0.25 - 1.0, _I0E_SMALL)
+    # Beyond 8 only: the guard keeps the unused branch finite.
+    large_size = (size > 8.0).where(size, 8.0, size)
+    large = _chebyshev(16.0 / large_size - 1.0, _I0E_LARGE) / large_size.sqrt()
+    value = (size <= 8.0).where(small, large, x)
+    return x.is_nan().where(x, value, x)
+
+
+bessel_i0e_p = unary(
+    "bessel_i0e",
+    FLOATING,
+    lower=formula_rule(_bessel_i0e_formula),
+    reference="scipy.special.i0e",
+    jvp=lambda t, x, y: mul(t, sub(bessel_i1e(x), mul(sign(x), y))),
+)
+
+
+def bessel_i0e(x: Any) -> Any:
+    """Return exp(-|x|) I₀(x), the scaled modified Bessel function of order 0.
+
+    Args:
+      x: an array of a floating dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.bessel_i0e(jnp.array([0.0, 2.0]))).round(3)
+    array([1.   , 0.309], dtype=float32)
+    """
+    return bessel_i0e_p.bind(x)
+
+
+def _bessel_i1e_slope(x: Any, y: Any) -> Any:
+    """Return I₀ₑ(x) - y (sign x + 1/x); near 0 the series of the derivative of exp(-|x|) I₁(x).
+
+    The series is 1/2 - |x| + 15/16 x² - 7/12 |x|³ + ...
+    """
+    size = abs(x)
+    near = lt(size, 1e-4)
+    safe = select(near, 1, x)
+    slope = sub(bessel_i0e(safe), mul(y, add(sign(safe), div(1.0, safe))))
+    series = add(mul(size, add(mul(size, sub(15 / 16, mul(size, 7 / 12))), -1.0)), 0.5)
+    return select(near, series, slope)
+
+
+bessel_i1e_p = unary(
+    "bessel_i1e",
+    FLOATING,
+    lower=formula_rule(_applied("chlo.bessel_i1e")),
+    reference="scipy.special.i1e",
+    jvp=lambda t, x, y: mul(t, _bessel_i1e_slope(x, y)),
+)
+
+
+def bessel_i1e(x: Any) -> Any:
+    """Return exp(-|x|) I₁(x), the scaled modified Bessel function of order 1.
+
+    Args:
+      x: an array of a floating dtype, or a number.
+
+    Raises:
+      TypeError: the dtype is another.
+
+    CHLO ``bessel_i1e``.
+
+    >>> import numpy as np
+    >>> from jxkernel import lax, numpy as jnp
+    >>> np.asarray(lax.bessel_i1e(jnp.array([0.0, 2.0]))).round(3)
+    array([0.   , 0.215], dtype=float32)
+    """
+    return bessel_i1e_p.bind(x)

@@ -1,0 +1,1 @@
+"""Primitives that take, write or join parts of arrays: slices, gathers, scatters."""

@@ -1,0 +1,294 @@
+"""Joining arrays along an axis and taking them apart: concatenate, stack, split, unstack.
+
+All are linear; joining and cutting are each other's transposes.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from jxkernel import hlo
+from jxkernel.core.avals import ShapedArray, rank_of, shape_of
+from jxkernel.core.axes import Axis
+from jxkernel.core.zeros import Zero, is_linear
+from jxkernel.errors import ShapeMismatchError
+from jxkernel.primitives.arguments import canonical_axis, integers, is_array, sequence, whole_number
+from jxkernel.primitives.indexing.slicing import index_in_dim, slice_in_dim
+from jxkernel.primitives.shape.broadcast import instantiate
+from jxkernel.primitives.shape.reshape import squeeze
+from jxkernel.primitives.shape.structural import (
+    front,
+    joint_weak_type,
+    linear_jvp,
+    same_dtype,
+    zero_cotangents,
+)
+from jxkernel.primitives.shape.transpose import MovingPrimitive
+from jxkernel.primitives.sharding import rules
+
+__all__ = [
+    "concatenate",
+    "concatenate_p",
+    "split",
+    "split_p",
+    "stack",
+    "stack_p",
+    "unstack",
+]
+
+# ---------------------------------------------------------------- concatenate
+
+concatenate_p = MovingPrimitive("concatenate").define(sharding=rules.concatenating)
+
+
+def concatenate(operands: Sequence[Any], dimension: int) -> Any:
+    """Join arrays of one dtype along an axis they have.
+
+    Args:
+      operands: at least one array; shapes agree but along ``dimension``.
+      dimension: the axis, counted from the front.
+
+    Raises:
+      TypeError: dtypes or shapes do not fit.
+      ValueError: there is no operand, or no such axis.
+
+    Linear: a cotangent is cut into slices.  StableHLO ``concatenate``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.concatenate([jnp.array([1, 2]), jnp.array([3])], 0).tolist()
+    [1, 2, 3]
+    """
+    operands = sequence("concatenate", "operands", operands, "arrays")
+    if not operands:
+        raise ValueError("concatenate needs at least one array")
+    place = whole_number("concatenate", "dimension", dimension)
+    if len(operands) == 1 and is_array(operands[0]) and 0 <= place < rank_of(operands[0]):
+        return operands[0]
+    return concatenate_p.bind(*operands, dimension=place)
+
+
+@concatenate_p.def_abstract_eval
+def _concatenate_abstract_eval(*operands: ShapedArray, dimension: int) -> ShapedArray:
+    first = operands[0].shape
+    if not 0 <= dimension < len(first):
+        raise ValueError(
+            f"concatenate got axis {dimension} for arrays of rank {len(first)}: stack joins along "
+            "a new axis"
+        )
+    rest = (*first[:dimension], *first[dimension + 1 :])
+    for aval in operands:
+        fits = aval.ndim == len(first)
+        if not fits or (*aval.shape[:dimension], *aval.shape[dimension + 1 :]) != rest:
+            raise ShapeMismatchError(
+                "concatenate",
+                [a.shape for a in operands],
+                f"all sizes but those of axis {dimension} are equal",
+            )
+    dtype = same_dtype("concatenate", operands)
+    total = sum(aval.shape[dimension] for aval in operands)
+    shape = (*first[:dimension], total, *first[dimension + 1 :])
+    return ShapedArray(shape, dtype, joint_weak_type(operands))
+
+
+@concatenate_p.def_lower
+def _concatenate_lower(context: Any, *values: Any, dimension: int) -> Any:
+    if len(values) == 1:
+        return values[0]
+    return context.value(
+        "stablehlo.concatenate", context.out_type, values, {"dimension": hlo.i64_attr(dimension)}
+    )
+
+
+@concatenate_p.def_batch
+def _concatenate_batch(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, dimension: int
+) -> tuple[Any, int]:
+    operands = front(args, dims, axis.size)
+    return concatenate(operands, dimension + 1), 0
+
+
+@concatenate_p.def_transpose
+def _concatenate_transpose(ct: Any, *operands: Any, dimension: int) -> list[Any]:
+    if type(ct) is Zero:
+        return zero_cotangents(operands)
+    cts: list[Any] = []
+    start = 0
+    for operand in operands:
+        limit = start + shape_of(operand)[dimension]
+        linear = is_linear(operand)
+        cts.append(slice_in_dim(ct, start, limit, axis=dimension) if linear else None)
+        start = limit
+    return cts
+
+
+concatenate_p.define(jvp=linear_jvp(concatenate_p))
+
+# ---------------------------------------------------------------- stack
+
+stack_p = MovingPrimitive("stack").define(sharding=rules.stacking)
+
+
+def stack(operands: Sequence[Any], axis: int = 0) -> Any:
+    """Join arrays of one dtype and shape along a new axis.
+
+    Args:
+      operands: at least one array.
+      axis: the place of the new axis in the result; negative counts from its end.
+
+    Raises:
+      TypeError: dtypes or shapes differ.
+      ValueError: there is no operand, or no such place.
+
+    Linear: a cotangent is taken apart along the axis.  StableHLO ``reshape`` and
+    ``concatenate``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.stack([jnp.array([1, 2]), jnp.array([3, 4])], axis=1).tolist()
+    [[1, 3], [2, 4]]
+    """
+    operands = sequence("stack", "operands", operands, "arrays")
+    if not operands:
+        raise ValueError("stack needs at least one array")
+    place = canonical_axis("stack", axis, rank_of(operands[0]) + 1)
+    return stack_p.bind(*operands, axis=place)
+
+
+@stack_p.def_abstract_eval
+def _stack_abstract_eval(*operands: ShapedArray, axis: int) -> ShapedArray:
+    first = operands[0].shape
+    if any(aval.shape != first for aval in operands):
+        raise ShapeMismatchError("stack", [a.shape for a in operands], "all are equal")
+    dtype = same_dtype("stack", operands)
+    shape = (*first[:axis], len(operands), *first[axis:])
+    return ShapedArray(shape, dtype, joint_weak_type(operands))
+
+
+@stack_p.def_lower
+def _stack_lower(context: Any, *values: Any, axis: int) -> Any:
+    aval = context.avals_in[0]
+    kind = hlo.tensor_type((*aval.shape[:axis], 1, *aval.shape[axis:]), aval.dtype)
+    parts = [context.value("stablehlo.reshape", kind, (value,)) for value in values]
+    if len(parts) == 1:
+        return parts[0]
+    return context.value(
+        "stablehlo.concatenate", context.out_type, parts, {"dimension": hlo.i64_attr(axis)}
+    )
+
+
+@stack_p.def_batch
+def _stack_batch(
+    batch_axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, axis: int
+) -> tuple[Any, int]:
+    return stack(front(args, dims, batch_axis.size), axis + 1), 0
+
+
+@stack_p.def_transpose
+def _stack_transpose(ct: Any, *operands: Any, axis: int) -> list[Any]:
+    if type(ct) is Zero:
+        return zero_cotangents(operands)
+    return [
+        index_in_dim(ct, position, axis, keepdims=False) if is_linear(operand) else None
+        for position, operand in enumerate(operands)
+    ]
+
+
+stack_p.define(jvp=linear_jvp(stack_p))
+
+
+def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
+    """Return the parts of an array at each position of an axis, without that axis.
+
+    Raises:
+      ValueError: there is no such axis.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> [row.tolist() for row in lax.unstack(jnp.array([[1, 2], [3, 4]]))]
+    [[1, 2], [3, 4]]
+    """
+    place = canonical_axis("unstack", axis, rank_of(x))
+    parts = split(x, (1,) * shape_of(x)[place], place)
+    return tuple([squeeze(part, (place,)) for part in parts])
+
+
+# ---------------------------------------------------------------- split
+
+split_p = MovingPrimitive("split", multiple_results=True).define(sharding=rules.splitting)
+
+
+def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
+    """Cut an array along an axis into parts of the given sizes.
+
+    Args:
+      operand: an array of any dtype.
+      sizes: the parts' sizes, which add up to the axis's.
+      axis: the axis; negative counts from the end.
+
+    Raises:
+      ValueError: the sizes do not add up, or there is no such axis.
+
+    Linear: cotangents are joined.  StableHLO ``slice``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> [part.tolist() for part in lax.split(jnp.arange(5), (2, 3))]
+    [[0, 1], [2, 3, 4]]
+    """
+    place = canonical_axis("split", axis, rank_of(operand))
+    return split_p.bind(operand, sizes=integers("split", "sizes", sizes), axis=place)
+
+
+@split_p.def_abstract_eval
+def _split_abstract_eval(
+    operand: ShapedArray, *, sizes: tuple[int, ...], axis: int
+) -> list[ShapedArray]:
+    if sum(sizes) != operand.shape[axis] or any(size < 0 for size in sizes):
+        raise ValueError(
+            f"split got sizes {sizes} for axis {axis} of shape {operand.shape}: they add up to "
+            f"{operand.shape[axis]}, and none is negative"
+        )
+    before, after = operand.shape[:axis], operand.shape[axis + 1 :]
+    return [operand.update(shape=(*before, size, *after)) for size in sizes]
+
+
+@split_p.def_lower
+def _split_lower(context: Any, x: Any, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
+    ndim = context.avals_in[0].ndim
+    starts = [0] * ndim
+    limits = list(context.avals_in[0].shape)
+    parts: list[Any] = []
+    for size, kind in zip(sizes, context.out_types, strict=True):
+        limits[axis] = starts[axis] + size
+        attributes = {
+            "start_indices": hlo.dense_i64_array(tuple(starts)),
+            "limit_indices": hlo.dense_i64_array(tuple(limits)),
+            "strides": hlo.dense_i64_array((1,) * ndim),
+        }
+        parts.append(context.value("stablehlo.slice", kind, (x,), attributes))
+        starts[axis] = limits[axis]
+    return parts
+
+
+@split_p.def_jvp
+def _split_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+) -> tuple[list[Any], list[Any]]:
+    return split_p.bind(*primals, **params), split_p.bind(*tangents, **params)
+
+
+@split_p.def_transpose
+def _split_transpose(
+    cts: Sequence[Any], operand: Any, *, sizes: tuple[int, ...], axis: int
+) -> list[Any]:
+    return [concatenate([instantiate(ct) for ct in cts], axis)]
+
+
+@split_p.def_batch
+def _split_batch(
+    batch_axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int],
+    *,
+    sizes: tuple[int, ...],
+    axis: int,
+) -> tuple[list[Any], list[int]]:
+    dim = dims[0]
+    parts = split_p.bind(args[0], sizes=sizes, axis=axis + (axis >= dim))
+    return parts, [dim] * len(sizes)

@@ -1,0 +1,1 @@
+"""Primitives of linear algebra, and the LAPACK calls that they lower to."""

@@ -1,0 +1,1 @@
+"""Primitives that fold or order an axis: reductions, cumulative sums, sorts."""

@@ -1,0 +1,504 @@
+"""Reductions over axes: greatest, least, product, logic, and the position of an extreme.
+
+``reduce_sum`` stands in ``broadcast``, beside its transpose.  A reduction over no elements gives
+the neutral element; an extreme or its position over none is an error of ``jxkernel.numpy``,
+respectively of this module.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes, hlo
+from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
+from jxkernel.core.primitive import Primitive, Undefined
+from jxkernel.core.zeros import typed_scalar, zero_scalar
+from jxkernel.primitives.arguments import canonical_axis, integers
+from jxkernel.primitives.elementwise.arithmetic import div, mul
+from jxkernel.primitives.elementwise.compare import comparison_kind, eq
+from jxkernel.primitives.elementwise.select import select_n
+from jxkernel.primitives.indexing.concatenate import concatenate
+from jxkernel.primitives.indexing.slicing import slice_in_dim
+from jxkernel.primitives.reference import untyped_numpy
+from jxkernel.primitives.shape.broadcast import (
+    accumulation_dtype,
+    add_any,
+    batch_reduction,
+    broadcast_in_dim,
+    lower_reduction,
+    reduce_sum,
+    reduce_sum_p,
+    reduced_shape,
+)
+from jxkernel.primitives.shape.reshape import reshape
+from jxkernel.primitives.shape.structural import without_derivative
+from jxkernel.primitives.shape.transpose import move_axis
+from jxkernel.primitives.sharding import rules
+from jxkernel.primitives.sharding.constraints import with_out_sharding
+
+__all__ = [
+    "argmax",
+    "argmax_p",
+    "argmin",
+    "argmin_p",
+    "reduce_and",
+    "reduce_and_p",
+    "reduce_max",
+    "reduce_max_p",
+    "reduce_min",
+    "reduce_min_p",
+    "reduce_or",
+    "reduce_or_p",
+    "reduce_prod",
+    "reduce_prod_p",
+    "reduce_sum",
+    "reduce_sum_p",
+    "reduce_xor",
+    "reduce_xor_p",
+]
+
+NOT_LINEAR = Undefined("it is not linear in its operand")
+
+
+def _reduction(
+    name: str, accepted: tuple[type, ...], lower: Any, reference: Any, strong: bool = False
+) -> Primitive:
+    """Return a reduction with a parameter ``axes``, without its JVP rule.
+
+    Args:
+      name: the primitive's name.
+      accepted: the NumPy scalar kinds it takes.
+      lower: its lowering rule.
+      reference: the NumPy function that defines its values.
+      strong: whether results are strongly typed even where the operand is not.
+    """
+    primitive = Primitive(name)
+    primitive.reference = reference
+
+    def abstract_eval(operand: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
+        if not any(dtypes.issubdtype(operand.dtype, kind) for kind in accepted):
+            wanted = " or ".join(kind.__name__.rstrip("_") for kind in accepted)
+            raise TypeError(
+                f"{name} does not accept dtype {operand.dtype.name}: it takes {wanted} dtypes"
+            )
+        weak = operand.weak_type and not strong
+        return operand.update(shape=reduced_shape(name, operand, axes), weak_type=weak)
+
+    return primitive.define(
+        abstract_eval=abstract_eval,
+        lower=lower,
+        batch=batch_reduction(primitive),
+        transpose=NOT_LINEAR,
+        sharding=rules.reducing,
+    )
+
+
+def _along(function: Any) -> Any:
+    """Return a NumPy reduction as the reference of one of ours."""
+
+    def reference(x: Any, *, axes: tuple[int, ...]) -> Any:
+        return function(x, axis=axes)
+
+    return reference
+
+
+# ---------------------------------------------------------------- reduce_max, reduce_min
+
+
+def least(dtype: Any) -> Any:
+    """Return the number of a dtype that no other is less than: -inf where there is one."""
+    return _bounds(dtype)[0]
+
+
+def greatest(dtype: Any) -> Any:
+    """Return the number of a dtype that no other is greater than: inf where there is one."""
+    return _bounds(dtype)[1]
+
+
+def _bounds(dtype: Any) -> tuple[Any, Any]:
+    if dtype == np.bool_:
+        return np.False_, np.True_
+    if dtypes.issubdtype(dtype, np.complexfloating):
+        return complex(-np.inf, -np.inf), complex(np.inf, np.inf)
+    if dtypes.issubdtype(dtype, np.floating):
+        infinite = typed_scalar(dtype, np.inf)
+        if np.isinf(infinite.astype(np.float32)):
+            return -infinite, infinite
+        info: Any = dtypes.finfo(dtype)
+        return info.min, info.max
+    bits = dtypes.itemsize_bits(dtype)
+    if dtypes.issubdtype(dtype, np.signedinteger):
+        return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    return 0, 2**bits - 1
+
+
+def _lower_extreme(operation: str, direction: str, start: Any) -> Any:
+    def lower(context: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
+        dtype = context.avals_in[0].dtype
+        if dtypes.issubdtype(dtype, np.complexfloating):
+            return _lower_complex_extreme(context, x, axes, direction, start(dtype))
+        return lower_reduction(context, x, axes, operation, start(dtype))
+
+    return lower
+
+
+def _lower_complex_extreme(
+    context: Any, x: Any, axes: tuple[int, ...], direction: str, start: complex
+) -> Any:
+    """Reduce complex numbers by their order: real parts first, then imaginary; NaN wins."""
+    dtype = context.avals_in[0].dtype
+    scalar = hlo.tensor_type((), dtype)
+    part = hlo.tensor_type((), np.zeros((), dtype).real.dtype)
+    boolean = hlo.tensor_type((), np.dtype(np.bool_))
+
+    def body(inner: Any, a: Any, b: Any) -> tuple[Any]:
+        (ar, br), (ai, bi) = (
+            [inner.value(f"stablehlo.{name}", part, (z,)) for z in (a, b)]
+            for name in ("real", "imag")
+        )
+        first = inner.compare(ar, br, direction, (), "FLOAT")
+        level = inner.compare(ar, br, "EQ", (), "FLOAT")
+        second = inner.compare(ai, bi, direction, (), "FLOAT")
+        tied = inner.value("stablehlo.and", boolean, (level, second))
+        nan = inner.compare(a, a, "NE", (), "FLOAT")
+        wins = inner.value("stablehlo.or", boolean, (first, tied))
+        wins = inner.value("stablehlo.or", boolean, (wins, nan))
+        return (inner.value("stablehlo.select", scalar, (wins, a, b)),)
+
+    operation = context.op(
+        "stablehlo.reduce",
+        (context.out_type,),
+        (x, context.constant(start, dtype)),
+        {"dimensions": hlo.dense_i64_array(axes)},
+        regions=1,
+    )
+    context.region(operation, 0, (scalar, scalar), body)
+    return operation.result
+
+
+def _extreme_jvp(primitive: Primitive) -> Any:
+    """Return the rule by which all places of an extreme share its tangent equally."""
+
+    def jvp(
+        primals: Sequence[Any], tangents: Sequence[Any], *, axes: tuple[int, ...]
+    ) -> tuple[Any, Any]:
+        (x,), (t,) = primals, tangents
+        y = primitive.bind(x, axes=axes)
+        shape = shape_of(x)
+        kept = tuple([axis for axis in range(len(shape)) if axis not in axes])
+        places = eq(x, broadcast_in_dim(y, shape, kept))
+        dtype = abstractify(t).dtype
+        zero, one = typed_scalar(dtype, 0), typed_scalar(dtype, 1)
+        ones = select_n(places, zero, broadcast_in_dim(one, shape, ()))
+        return y, div(reduce_sum(select_n(places, zero, t), axes), reduce_sum(ones, axes))
+
+    return jvp
+
+
+_ORDERED = (np.number, np.bool_)
+
+reduce_max_p = _reduction(
+    "reduce_max",
+    _ORDERED,
+    _lower_extreme("stablehlo.maximum", "GT", least),
+    _along(np.max),
+)
+reduce_max_p.define(jvp=_extreme_jvp(reduce_max_p))
+
+reduce_min_p = _reduction(
+    "reduce_min",
+    _ORDERED,
+    _lower_extreme("stablehlo.minimum", "LT", greatest),
+    _along(np.min),
+)
+reduce_min_p.define(jvp=_extreme_jvp(reduce_min_p))
+
+
+def reduce_max(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
+    """Return the greatest element along axes; NaN where there is one.
+
+    Args:
+      operand: an array of a number dtype or of booleans; complex numbers are ordered by their
+        real, then their imaginary parts.
+      axes: the axes to reduce, non-negative and distinct.
+      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
+
+    Raises:
+      ValueError: an axis does not exist or is named twice.
+
+    Where several elements are greatest they share the derivative equally.  Over no elements the
+    result is the least number of the dtype.  StableHLO ``reduce`` with ``maximum``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.reduce_max(jnp.array([[1.0, 8.0], [5.0, -2.0]]), (0,)).tolist()
+    [5.0, 8.0]
+    """
+    if out_sharding is not None:
+        return with_out_sharding(reduce_max, (operand,), out_sharding, axes)
+    return reduce_max_p.bind(operand, axes=integers("reduce_max", "axes", axes))
+
+
+def reduce_min(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
+    """Return the least element along axes; NaN where there is one.
+
+    Arguments, errors and derivative are like those of ``reduce_max``.  StableHLO ``reduce`` with
+    ``minimum``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.reduce_min(jnp.array([[1.0, 8.0], [5.0, -2.0]]), (0,)).tolist()
+    [1.0, -2.0]
+    """
+    if out_sharding is not None:
+        return with_out_sharding(reduce_min, (operand,), out_sharding, axes)
+    return reduce_min_p.bind(operand, axes=integers("reduce_min", "axes", axes))
+
+
+# ---------------------------------------------------------------- reduce_prod
+
+
+def _lower_product(context: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
+    wide = accumulation_dtype(context.avals_in[0].dtype)
+    return lower_reduction(context, x, axes, "stablehlo.multiply", 1, wide)
+
+
+reduce_prod_p = _reduction("reduce_prod", (np.number,), _lower_product, _along(np.prod))
+
+
+def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
+    """Return the product of the elements along axes, in their own dtype.
+
+    16-bit floats are multiplied in float32.  Integers wrap.
+
+    Args:
+      operand: an array of a number dtype.
+      axes: the axes to reduce, non-negative and distinct.
+
+    Raises:
+      ValueError: an axis does not exist or is named twice.
+
+    The derivative is right where elements are zero.  StableHLO ``reduce`` with ``multiply``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.reduce_prod(jnp.array([[2, 3], [4, 5]]), (0, 1)).item()
+    120
+    """
+    return reduce_prod_p.bind(operand, axes=integers("reduce_prod", "axes", axes))
+
+
+@reduce_prod_p.def_jvp
+def _reduce_prod_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, axes: tuple[int, ...]
+) -> tuple[Any, Any]:
+    """Multiply dual numbers pairwise, in a tree: division by an element would fail at zero."""
+    (x,), (t,) = primals, tangents
+    y = reduce_prod_p.bind(x, axes=axes)
+    if not axes:
+        return y, t
+    x, t = _reduced_in_front(x, axes), _reduced_in_front(t, axes)
+    size = shape_of(x)[0]
+    if not size:
+        return y, broadcast_in_dim(zero_scalar(abstractify(t)), shape_of(y), ())
+    while size > 1:
+        half = size // 2
+        a, b = slice_in_dim(x, 0, half), slice_in_dim(x, half, 2 * half)
+        da, db = slice_in_dim(t, 0, half), slice_in_dim(t, half, 2 * half)
+        rest, t_rest = slice_in_dim(x, 2 * half, size), slice_in_dim(t, 2 * half, size)
+        x, t = mul(a, b), add_any(mul(da, b), mul(a, db))
+        if size % 2:
+            x, t = concatenate([x, rest], 0), concatenate([t, t_rest], 0)
+        size = half + size % 2
+    return y, reshape(t, shape_of(y))
+
+
+def _reduced_in_front(x: Any, axes: tuple[int, ...]) -> Any:
+    """Return an array with the reduced axes as one, in front."""
+    for place, axis in enumerate(sorted(axes)):
+        x = move_axis(x, axis, place)
+    shape = shape_of(x)
+    count = int(np.prod(shape[: len(axes)]))
+    return reshape(x, (count, *shape[len(axes) :]))
+
+
+# ---------------------------------------------------------------- reduce_and, _or, _xor
+
+
+def _logical(name: str, operation: str, start: int, reference: Any) -> Primitive:
+    def lower(context: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
+        dtype = context.avals_in[0].dtype
+        # -1 converted to any whole-number dtype has all bits set.
+        neutral = np.asarray(start).astype(dtype) if start else 0
+        return lower_reduction(context, x, axes, operation, neutral)
+
+    primitive = _reduction(name, (np.integer, np.bool_), lower, reference, strong=True)
+    return primitive.define(jvp=without_derivative(primitive))
+
+
+reduce_and_p = _logical("reduce_and", "stablehlo.and", -1, _along(untyped_numpy.bitwise_and.reduce))
+reduce_or_p = _logical("reduce_or", "stablehlo.or", 0, _along(untyped_numpy.bitwise_or.reduce))
+reduce_xor_p = _logical("reduce_xor", "stablehlo.xor", 0, _along(untyped_numpy.bitwise_xor.reduce))
+
+
+def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
+    """Return the bitwise (of booleans, logical) conjunction along axes.
+
+    Raises:
+      TypeError: the dtype is neither integer nor boolean.
+      ValueError: an axis does not exist or is named twice.
+
+    The derivative is zero.  StableHLO ``reduce`` with ``and``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.reduce_and(jnp.array([[True, False], [True, True]]), (1,)).tolist()
+    [False, True]
+    """
+    return reduce_and_p.bind(operand, axes=integers("reduce_and", "axes", axes))
+
+
+def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
+    """Return the bitwise (of booleans, logical) disjunction along axes; see ``reduce_and``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.reduce_or(jnp.array([[4, 1], [0, 2]]), (1,)).tolist()
+    [5, 2]
+    """
+    return reduce_or_p.bind(operand, axes=integers("reduce_or", "axes", axes))
+
+
+def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
+    """Return the bitwise exclusive disjunction along axes; see ``reduce_and``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.reduce_xor(jnp.array([[6, 3], [2, 2]]), (1,)).tolist()
+    [5, 0]
+    """
+    return reduce_xor_p.bind(operand, axes=integers("reduce_xor", "axes", axes))
+
+
+# ---------------------------------------------------------------- argmax, argmin
+
+
+def _position(name: str, operation: str, start: Any, reference: Any) -> Primitive:
+    primitive = Primitive(name)
+    primitive.reference = reference
+
+    def abstract_eval(
+        operand: ShapedArray, *, axes: tuple[int, ...], index_dtype: Any
+    ) -> ShapedArray:
+        (axis,) = axes
+        if not dtypes.issubdtype(index_dtype, np.integer):
+            raise TypeError(f"{name} gives positions as integers, not as {index_dtype.name}")
+        if dtypes.issubdtype(operand.dtype, np.complexfloating):
+            raise TypeError(f"{name} does not accept dtype {operand.dtype.name}: it has no order")
+        if not operand.shape[axis]:
+            raise ValueError(
+                f"{name} got shape {operand.shape}, whose axis {axis} is empty: no element is "
+                "extreme"
+            )
+        return ShapedArray(reduced_shape(name, operand, axes), index_dtype)
+
+    def lower(context: Any, x: Any, *, axes: tuple[int, ...], index_dtype: Any) -> Any:
+        return _lower_position(context, x, axes[0], operation, start)
+
+    return primitive.define(
+        abstract_eval=abstract_eval,
+        lower=lower,
+        jvp=without_derivative(primitive),
+        transpose=NOT_LINEAR,
+        batch=batch_reduction(primitive),
+        sharding=rules.reducing,
+    )
+
+
+def _lower_position(context: Any, x: Any, axis: int, operation: str, start: Any) -> Any:
+    """Reduce to the extreme, then to the least position that holds it (or NaN).
+
+    Two plain reductions vectorise; one over (value, position) pairs does not.
+    """
+    aval, out = context.avals_in[0], context.avals_out[0]
+    index_dtype = out.dtype
+    extreme = _plain_reduce(context, x, aval.dtype, axis, operation, start(aval.dtype))
+    kept = tuple([a for a in range(aval.ndim) if a != axis])
+    everywhere = context.broadcast(extreme, kept, aval.shape, aval.dtype)
+    kind = comparison_kind(aval.dtype)
+    holds = context.compare(x, everywhere, "EQ", aval.shape, kind)
+    if dtypes.issubdtype(aval.dtype, np.floating):
+        nan = context.compare(x, x, "NE", aval.shape, kind)
+        boolean = hlo.tensor_type(aval.shape, np.dtype(np.bool_))
+        holds = context.value("stablehlo.or", boolean, (holds, nan))
+    whole = hlo.tensor_type(aval.shape, index_dtype)
+    places = context.value("stablehlo.iota", whole, (), {"iota_dimension": hlo.i64_attr(axis)})
+    last = context.splat(greatest(index_dtype), aval.shape, index_dtype)
+    found = context.value("stablehlo.select", whole, (holds, places, last))
+    return _plain_reduce(
+        context, found, index_dtype, axis, "stablehlo.minimum", greatest(index_dtype)
+    )
+
+
+def _plain_reduce(context: Any, x: Any, dtype: Any, axis: int, operation: str, start: Any) -> Any:
+    scalar = hlo.tensor_type((), dtype)
+    reduction = context.op(
+        "stablehlo.reduce",
+        (hlo.tensor_type(context.avals_out[0].shape, dtype),),
+        (x, context.constant(start, dtype)),
+        {"dimensions": hlo.dense_i64_array((axis,))},
+        regions=1,
+    )
+
+    def body(inner: Any, a: Any, b: Any) -> tuple[Any]:
+        return (inner.value(operation, scalar, (a, b)),)
+
+    context.region(reduction, 0, (scalar, scalar), body)
+    return reduction.result
+
+
+def _position_reference(function: Any) -> Any:
+    def reference(x: Any, *, axes: tuple[int, ...], index_dtype: Any) -> Any:
+        return function(x, axis=axes[0]).astype(index_dtype)
+
+    return reference
+
+
+argmax_p = _position(
+    "argmax", "stablehlo.maximum", least, _position_reference(untyped_numpy.argmax)
+)
+argmin_p = _position(
+    "argmin", "stablehlo.minimum", greatest, _position_reference(untyped_numpy.argmin)
+)
+
+
+def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
+    """Return the first position of the greatest element along an axis; of NaN where there is one.
+
+    Args:
+      operand: an array of a real dtype or of booleans.
+      axis: the axis; negative counts from the end.
+      index_dtype: the integer dtype of the positions.
+
+    Raises:
+      ValueError: there is no such axis, or it is empty.
+      TypeError: the dtype has no order, or ``index_dtype`` is no integer dtype.
+
+    The derivative is zero.  StableHLO ``reduce``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.argmax(jnp.array([[1, 9, 9], [5, 0, 2]]), 1, "int32").tolist()
+    [1, 0]
+    """
+    return _bind_position(argmax_p, operand, axis, index_dtype)
+
+
+def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
+    """Return the first position of the least element along an axis; see ``argmax``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.argmin(jnp.array([[1, 9, 9], [5, 0, 2]]), 1, "int32").tolist()
+    [0, 1]
+    """
+    return _bind_position(argmin_p, operand, axis, index_dtype)
+
+
+def _bind_position(primitive: Primitive, operand: Any, axis: int, index_dtype: Any) -> Any:
+    place = canonical_axis(primitive.name, axis, rank_of(operand))
+    dtype = dtypes.check_and_canonicalize_user_dtype(index_dtype, primitive.name)
+    return primitive.bind(operand, axes=(place,), index_dtype=dtype)

@@ -1,0 +1,1 @@
+"""Primitives that change a shape and no value: broadcasts, reshapes, transposes."""

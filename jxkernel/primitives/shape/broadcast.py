@@ -1,0 +1,389 @@
+"""Broadcasting and summing: each the transpose of the other; and the sum of two tangents.
+
+These three stand below the regular families because every elementwise derivative needs them: a
+scalar operand is broadcast, so its cotangent is summed; a value used twice gets two cotangents,
+which are added.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes, hlo
+from jxkernel.core.avals import ShapedArray, shape_of
+from jxkernel.core.axes import Axis
+from jxkernel.core.primitive import Primitive
+from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
+from jxkernel.errors import ShapeError, ShapeMismatchError
+from jxkernel.primitives.arguments import integers, is_array
+from jxkernel.primitives.shape.transpose import MovingPrimitive, move_axis
+from jxkernel.primitives.sharding import rules
+from jxkernel.primitives.sharding.constraints import lie_like, with_out_sharding
+
+__all__ = [
+    "add_any",
+    "add_any_p",
+    "add_tangents",
+    "broadcast_in_dim",
+    "broadcast_in_dim_p",
+    "broadcast_like",
+    "filled",
+    "instantiate",
+    "reduce_sum",
+    "reduce_sum_p",
+    "sum_to_shape",
+]
+
+# ---------------------------------------------------------------- broadcast_in_dim
+
+broadcast_in_dim_p = MovingPrimitive("broadcast_in_dim").define(sharding=rules.broadcasting)
+
+
+def broadcast_in_dim(
+    operand: Any,
+    shape: tuple[int, ...],
+    broadcast_dimensions: tuple[int, ...],
+    *,
+    out_sharding: Any = None,
+) -> Any:
+    """Place the axes of an array among the axes of a larger shape and repeat it along the rest.
+
+    Args:
+      operand: an array of any dtype.
+      shape: the result's shape.
+      broadcast_dimensions: for each axis of ``operand``, the axis of the result it becomes,
+        strictly increasing; its size is 1 or that of the result's axis.
+      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
+
+    Raises:
+      ValueError: the dimensions do not fit.
+
+    The derivative is linear: cotangents are summed over the repeated axes.  StableHLO
+    ``broadcast_in_dim``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.broadcast_in_dim(jnp.array([4, 5]), (3, 2), (1,)).tolist()
+    [[4, 5], [4, 5], [4, 5]]
+    >>> lax.broadcast_in_dim(jnp.array([4, 5]), (2, 3), (0,)).tolist()
+    [[4, 4, 4], [5, 5, 5]]
+    """
+    if out_sharding is not None:
+        how = (shape, broadcast_dimensions)
+        return with_out_sharding(broadcast_in_dim, (operand,), out_sharding, *how)
+    return broadcast_in_dim_p.bind(
+        operand,
+        shape=integers("broadcast_in_dim", "shape", shape),
+        broadcast_dimensions=integers(
+            "broadcast_in_dim", "broadcast_dimensions", broadcast_dimensions
+        ),
+    )
+
+
+@broadcast_in_dim_p.def_abstract_eval
+def _broadcast_in_dim_abstract_eval(
+    operand: ShapedArray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]
+) -> ShapedArray:
+    dims = broadcast_dimensions
+    fits = (
+        len(dims) == operand.ndim
+        and all(0 <= dim < len(shape) for dim in dims)
+        and all(a < b for a, b in pairwise(dims))
+        and all(size in (1, shape[dim]) for size, dim in zip(operand.shape, dims, strict=True))
+    )
+    if any(size < 0 for size in shape):
+        raise ShapeError(f"broadcast_in_dim got shape {shape}: sizes are not negative")
+    if not fits:
+        raise ShapeError(
+            f"broadcast_in_dim cannot place shape {operand.shape} at dimensions {dims} of shape "
+            f"{shape}: dimensions must increase, and sizes be equal or 1"
+        )
+    return operand.update(shape=shape)
+
+
+@broadcast_in_dim_p.def_lower
+def _broadcast_in_dim_lower(
+    context: Any, x: Any, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]
+) -> Any:
+    return context.broadcast(x, broadcast_dimensions, shape, context.avals_out[0].dtype)
+
+
+@broadcast_in_dim_p.def_jvp
+def _broadcast_in_dim_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+) -> tuple[Any, Any]:
+    return (
+        broadcast_in_dim_p.bind(*primals, **params),
+        broadcast_in_dim_p.bind(*tangents, **params),
+    )
+
+
+@broadcast_in_dim_p.def_transpose
+def _broadcast_in_dim_transpose(
+    ct: Any,
+    operand: UndefinedPrimal,
+    *,
+    shape: tuple[int, ...],
+    broadcast_dimensions: tuple[int, ...],
+) -> list[Any]:
+    if type(ct) is Zero:
+        return [Zero(operand.aval)]
+    expanded = tuple(
+        dim
+        for size, dim in zip(operand.shape, broadcast_dimensions, strict=True)
+        if size == 1 and shape[dim] != 1
+    )
+    new = tuple(axis for axis in range(len(shape)) if axis not in broadcast_dimensions)
+    summed = reduce_sum(ct, axes=tuple(sorted(expanded + new)))
+    if not expanded:
+        return [summed]
+    kept = [axis for axis, dim in enumerate(broadcast_dimensions) if dim not in expanded]
+    return [broadcast_in_dim(summed, operand.shape, tuple(kept))]
+
+
+@broadcast_in_dim_p.def_batch
+def _broadcast_in_dim_batch(
+    axis: Axis,
+    args: Sequence[Any],
+    dims: Sequence[int],
+    *,
+    shape: tuple[int, ...],
+    broadcast_dimensions: tuple[int, ...],
+) -> tuple[Any, int]:
+    operand = move_axis(args[0], dims[0], 0)
+    moved = (0, *(dim + 1 for dim in broadcast_dimensions))
+    return broadcast_in_dim(operand, (axis.size, *shape), moved), 0
+
+
+# ---------------------------------------------------------------- reduce_sum
+
+reduce_sum_p = Primitive("reduce_sum").define(sharding=rules.reducing)
+
+
+def reduce_sum(operand: Any, axes: tuple[int, ...], *, out_sharding: Any = None) -> Any:
+    """Sum an array over axes, in its own dtype (16-bit floats accumulate in float32).
+
+    Args:
+      operand: an array of a numeric dtype.
+      axes: the axes to sum over, non-negative and distinct.
+      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
+
+    Raises:
+      ValueError: an axis is out of range or repeated.
+      TypeError: the dtype is not numeric.
+
+    The derivative is linear: cotangents are broadcast back.  StableHLO ``reduce`` with ``add``.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.reduce_sum(jnp.array([[1, 2], [30, 40]]), (0,)).tolist()
+    [31, 42]
+    """
+    if out_sharding is not None:
+        return with_out_sharding(reduce_sum, (operand,), out_sharding, axes)
+    axes = integers("reduce_sum", "axes", axes)
+    if not axes and is_array(operand):
+        return operand
+    return reduce_sum_p.bind(operand, axes=axes)
+
+
+def reduced_shape(name: str, aval: ShapedArray, axes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return a shape without the reduced axes, checking them."""
+    if len(set(axes)) != len(axes) or not all(0 <= axis < aval.ndim for axis in axes):
+        raise ValueError(
+            f"{name} got axes {axes} for an array of shape {aval.shape}: axes are distinct and "
+            f"from 0 to {aval.ndim - 1}"
+        )
+    return tuple(size for axis, size in enumerate(aval.shape) if axis not in axes)
+
+
+@reduce_sum_p.def_abstract_eval
+def _reduce_sum_abstract_eval(operand: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
+    if not dtypes.issubdtype(operand.dtype, np.number):
+        raise TypeError(
+            f"reduce_sum does not accept dtype {operand.dtype.name}: it takes number dtypes"
+        )
+    return operand.update(shape=reduced_shape("reduce_sum", operand, axes))
+
+
+def lower_reduction(
+    context: Any, x: Any, axes: tuple[int, ...], operation: str, start: Any, wide: Any = None
+) -> Any:
+    """Append ``stablehlo.reduce`` with one binary operation, accumulating in dtype ``wide``.
+
+    Args:
+      context: the lowering context; its one operand and result give the types.
+      x: the operand's value.
+      axes: the axes to reduce.
+      operation: the StableHLO name of the binary operation.
+      start: its neutral element.
+      wide: the dtype to accumulate in, where not the operand's own.
+    """
+    aval, out = context.avals_in[0], context.avals_out[0]
+    dtype = wide or aval.dtype
+    if wide is not None:
+        x = context.value("stablehlo.convert", hlo.tensor_type(aval.shape, wide), (x,))
+    scalar = hlo.tensor_type((), dtype)
+    kind = hlo.tensor_type(out.shape, dtype)
+    reduce = context.op(
+        "stablehlo.reduce",
+        (kind,),
+        (x, context.constant(start, dtype)),
+        {"dimensions": hlo.dense_i64_array(tuple(axes))},
+        regions=1,
+    )
+
+    def step(inner: Any, a: Any, b: Any) -> tuple[Any]:
+        return (inner.value(operation, scalar, (a, b)),)
+
+    context.region(reduce, 0, (scalar, scalar), step)
+    value = reduce.result
+    if wide is not None:
+        value = context.value("stablehlo.convert", context.out_type, (value,))
+    return value
+
+
+def accumulation_dtype(dtype: Any) -> Any:
+    """Return float32 for the floats narrower than it, else None."""
+    narrow = dtypes.issubdtype(dtype, np.floating) and dtype.itemsize < 4
+    return np.dtype(np.float32) if narrow else None
+
+
+@reduce_sum_p.def_lower
+def _reduce_sum_lower(context: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
+    wide = accumulation_dtype(context.avals_in[0].dtype)
+    return lower_reduction(context, x, axes, "stablehlo.add", 0, wide)
+
+
+@reduce_sum_p.def_jvp
+def _reduce_sum_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, axes: tuple[int, ...]
+) -> tuple[Any, Any]:
+    return reduce_sum_p.bind(*primals, axes=axes), reduce_sum_p.bind(*tangents, axes=axes)
+
+
+@reduce_sum_p.def_transpose
+def _reduce_sum_transpose(ct: Any, operand: UndefinedPrimal, *, axes: tuple[int, ...]) -> list[Any]:
+    if type(ct) is Zero:
+        return [Zero(operand.aval)]
+    kept = tuple(axis for axis in range(len(operand.shape)) if axis not in axes)
+    return [broadcast_in_dim(ct, operand.shape, kept)]
+
+
+def batch_reduction(primitive: Primitive) -> Any:
+    """Return the batching rule of a reduction with a parameter ``axes``."""
+
+    def batch(
+        axis: Axis, args: Sequence[Any], dims: Sequence[int], *, axes: tuple[int, ...], **rest: Any
+    ) -> tuple[Any, int]:
+        (operand,), (dim,) = args, dims
+        moved = tuple(a + (a >= dim) for a in axes)
+        result_dim = dim - sum(a < dim for a in moved)
+        return primitive.bind(operand, axes=moved, **rest), result_dim
+
+    return batch
+
+
+reduce_sum_p.define(batch=batch_reduction(reduce_sum_p))
+
+
+# ---------------------------------------------------------------- add_any
+
+add_any_p = Primitive("add_any").define(sharding=rules.elementwise)
+
+
+def add_any(x: Any, y: Any) -> Any:
+    """Add two tangents or cotangents of one type.  StableHLO ``add``; linear in both."""
+    return add_any_p.bind(x, y)
+
+
+@add_any_p.def_abstract_eval
+def _add_any_abstract_eval(x: ShapedArray, y: ShapedArray) -> ShapedArray:
+    if x.shape != y.shape or x.dtype != y.dtype:
+        raise ShapeMismatchError("add_any", [x.shape, y.shape], "tangents of one value agree")
+    return x if y.weak_type else y
+
+
+@add_any_p.def_lower
+def _add_any_lower(context: Any, x: Any, y: Any) -> Any:
+    return context.value("stablehlo.add", context.out_type, (x, y))
+
+
+@add_any_p.def_jvp
+def _add_any_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    return add_any(*primals), add_tangents(*tangents)
+
+
+@add_any_p.def_transpose
+def _add_any_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
+    return [ct if is_linear(operand) else None for operand in (x, y)]
+
+
+@add_any_p.def_batch
+def _add_any_batch(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int | None]
+) -> tuple[Any, int | None]:
+    if dims[0] == dims[1]:
+        return add_any(*args), dims[0]
+    return add_any(*(batch_to_front(a, d, axis.size) for a, d in zip(args, dims, strict=True))), 0
+
+
+def batch_to_front(operand: Any, dim: int | None, size: int) -> Any:
+    """Return an array with the batch axis first, adding the axis where there is none."""
+    if dim is not None:
+        return move_axis(operand, dim, 0)
+    shape = shape_of(operand)
+    return broadcast_in_dim(operand, (size, *shape), tuple(range(1, len(shape) + 1)))
+
+
+# ---------------------------------------------------------------- helpers of derivative rules
+
+
+def filled(shape: tuple[int, ...], scalar: Any) -> Any:
+    """Return a NumPy or Python scalar (its dtype is kept) repeated over a shape."""
+    return broadcast_in_dim(scalar, shape, ()) if shape else scalar
+
+
+def instantiate(tangent: Any) -> Any:
+    """Return a tangent as an array, making the zeros of a symbolic one."""
+    if type(tangent) is not Zero:
+        return tangent
+    aval = tangent.aval
+    if aval.dtype == dtypes.float0:
+        return np.zeros(aval.shape, dtypes.float0)
+    return lie_like(broadcast_in_dim(zero_scalar(aval), aval.shape, ()), aval)
+
+
+def add_tangents(x: Any, y: Any) -> Any:
+    """Add two tangents, either of which may be a symbolic zero."""
+    if type(x) is Zero:
+        return y
+    return x if type(y) is Zero else add_any(x, y)
+
+
+def broadcast_like(arr: Any, like_arr: Any) -> Any:
+    """Return a scalar repeated over the shape of ``like_arr``; an array of that shape as it is.
+
+    Axes of size 1 are repeated too, where the ranks agree.
+
+    >>> from jxkernel import lax, numpy as jnp
+    >>> lax.broadcast_like(2.5, jnp.zeros(3)).tolist()
+    [2.5, 2.5, 2.5]
+    """
+    shape = shape_of(like_arr)
+    own = shape_of(arr)
+    if own == shape:
+        return arr
+    return broadcast_in_dim(arr, shape, tuple(range(len(own))) if len(own) == len(shape) else ())
+
+
+def sum_to_shape(ct: Any, shape: tuple[int, ...]) -> Any:
+    """Return a cotangent summed to a scalar where the operand was one, or along axes of size 1."""
+    current = shape_of(ct)
+    if current == shape:
+        return ct
+    if not shape:
+        return reduce_sum(ct, axes=tuple(range(len(current))))
+    kept = tuple([i for i, size in enumerate(shape) if size == current[i]])
+    repeated = tuple([i for i in range(len(shape)) if i not in kept])
+    return broadcast_in_dim(reduce_sum(ct, axes=repeated), shape, kept)

@@ -1,0 +1,200 @@
+"""Special functions: hard ranges against SciPy in float64, limits, and samples' derivatives."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special
+
+import jxkernel as jx
+from jxkernel import lax
+from jxkernel.config import enable_x64
+from tests.primitives.checking import quickly
+
+INF, NAN = np.inf, np.nan
+
+
+@pytest.mark.parametrize(
+    ("function", "x", "expected"),
+    [
+        (lax.lgamma, [0.0, -1.0, -2.0, INF, NAN], [INF, INF, INF, INF, NAN]),
+        (lax.digamma, [-1.0, -2.0, INF, NAN], [NAN, NAN, INF, NAN]),
+        (lax.erf, [-INF, INF, 0.0], [-1.0, 1.0, 0.0]),
+        (lax.erfc, [-INF, INF, 0.0], [2.0, 0.0, 1.0]),
+        (lax.erf_inv, [-1.0, 1.0, 2.0, 0.0], [-INF, INF, NAN, 0.0]),
+        (lax.bessel_i0e, [0.0, -INF, INF, NAN], [1.0, 0.0, 0.0, NAN]),
+        (lax.bessel_i1e, [0.0, INF, NAN], [0.0, 0.0, NAN]),
+    ],
+)
+def test_limits(function: Any, x: list[float], expected: list[float]) -> None:
+    np.testing.assert_allclose(function(np.float32(x)), np.float32(expected), rtol=1e-6)
+
+
+GRID = np.concatenate([-np.logspace(-8, 1.5, 40), np.logspace(-8, 2.5, 60)])
+
+
+@pytest.mark.parametrize(
+    ("function", "reference", "x"),
+    [
+        (lax.lgamma, scipy.special.gammaln, GRID),
+        (lax.digamma, scipy.special.digamma, GRID),
+        (lax.erfc, scipy.special.erfc, GRID[GRID < 25]),
+        (lax.erf_inv, scipy.special.erfinv, np.linspace(-0.999999, 0.999999, 101)),
+        (lax.bessel_i0e, scipy.special.i0e, GRID),
+        (lax.bessel_i1e, scipy.special.i1e, GRID),
+        (lax.log1p, np.log1p, GRID[GRID > -1]),
+        (lax.expm1, np.expm1, GRID),
+    ],
+)
+def test_relative_accuracy_over_magnitudes(function: Any, reference: Any, x: Any) -> None:
+    with enable_x64(True):
+        np.testing.assert_allclose(function(x), reference(x), rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("zero", [1, 2])
+def test_lgamma_keeps_its_digits_beside_its_zeros(zero: int) -> None:
+    steps = 2.0 ** -np.arange(2, 20)
+    x = np.concatenate([zero - steps, zero + steps])
+    np.testing.assert_allclose(
+        lax.lgamma(x.astype(np.float32)), scipy.special.gammaln(x), rtol=2e-6
+    )
+    with enable_x64(True):
+        assert float(lax.lgamma(np.float64(zero))) == float(lax.lgamma(np.float32(zero))) == 0.0
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 5])
+def test_polygamma_and_zeta_by_order(order: int) -> None:
+    with enable_x64(True):
+        x = np.linspace(0.3, 20.0, 30)
+        expected = scipy.special.polygamma(order, x)
+        np.testing.assert_allclose(lax.polygamma(float(order), x), expected, rtol=1e-11)
+        expected = scipy.special.zeta(order + 1.5, x)
+        np.testing.assert_allclose(lax.zeta(order + 1.5, x), expected, rtol=1e-11)
+
+
+def test_zeta_is_differentiated_in_its_exponent() -> None:
+    # ζ'(x, q) = -Σ log(k + q) (k + q)⁻ˣ, whose terms fall fast for large x; near x = 1 it is
+    # the slope of 1/(x - 1) + 0.577... + 0.0728... (x - 1).
+    x, q = np.float64([[8, 8, 8, 20, 20, 60], [0.3, 2.5, 40, 1, 2.5, 1.5]])
+    terms = q[:, None] + np.arange(2000.0)
+    wanted = -(np.log(terms) * terms ** -x[:, None]).sum(-1)
+    with enable_x64(True):
+        slopes = quickly(jx.vmap(jx.grad(lax.zeta)))
+        found = slopes(np.append(x, 1.0001), np.append(q, 1.0))
+    np.testing.assert_allclose(found, np.append(wanted, 0.0728158454836767 - 1e8), rtol=1e-10)
+    at_ends = jx.jvp(
+        lambda x: lax.zeta(x, np.float16(1)), (np.float16([1, 0.5, 2]),), (np.ones(3, np.float16),)
+    )[1]
+    np.testing.assert_array_equal(at_ends, np.float16([-np.inf, np.nan, -0.9375]))
+
+
+# ---------------------------------------------------------------- incomplete gamma and beta
+
+SHAPE = np.repeat(np.logspace(-2, 4, 25), 7)
+AROUND = SHAPE * np.tile(np.exp(np.linspace(-1.5, 1.5, 7) / np.sqrt(1 + SHAPE[::7].mean())), 25)
+SPREAD = SHAPE * np.tile(np.exp(np.linspace(-3, 3, 7)), 25)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-5)])
+@pytest.mark.parametrize("x", [AROUND, SPREAD], ids=["around the mean", "spread"])
+def test_incomplete_gamma_over_magnitudes(x: Any, dtype: str, tolerance: float) -> None:
+    with enable_x64(True):
+        a, x = SHAPE.astype(dtype), x.astype(dtype)
+        wide = a.astype(np.float64), x.astype(np.float64)
+        for function, reference in (
+            (lax.igamma, scipy.special.gammainc),
+            (lax.igammac, scipy.special.gammaincc),
+        ):
+            result = function(a, x)
+            assert result.dtype == dtype
+            np.testing.assert_allclose(
+                np.asarray(result, np.float64), reference(*wide), rtol=0, atol=tolerance
+            )
+
+
+@pytest.mark.parametrize(
+    ("a", "x", "lower", "upper"),
+    [
+        (0.0, 1.0, 1.0, 0.0),
+        (0.0, 0.0, NAN, NAN),
+        (2.0, 0.0, 0.0, 1.0),
+        (2.0, INF, 1.0, 0.0),
+        (INF, 2.0, 0.0, 1.0),
+        (INF, INF, NAN, NAN),
+        (-1.0, 1.0, NAN, NAN),
+        (1.0, -1.0, NAN, NAN),
+        (NAN, 1.0, NAN, NAN),
+    ],
+)
+def test_incomplete_gamma_at_its_limits(a: float, x: float, lower: float, upper: float) -> None:
+    given = np.float32(a), np.float32(x)
+    np.testing.assert_array_equal(lax.igamma(*given), np.float32(lower))
+    np.testing.assert_array_equal(lax.igammac(*given), np.float32(upper))
+
+
+def test_upper_tail_keeps_its_digits() -> None:
+    with enable_x64(True):
+        a, x = np.array([0.5, 3.0, 1e4]), np.array([200.0, 150.0, 1.1e4])
+        np.testing.assert_allclose(lax.igammac(a, x), scipy.special.gammaincc(a, x), rtol=1e-11)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-5)])
+def test_incomplete_beta_over_magnitudes(dtype: str, tolerance: float) -> None:
+    random = np.random.default_rng(0)
+    a, b = (np.exp(random.uniform(-3, 7, 200)).astype(dtype) for _ in range(2))
+    x = random.beta(a.astype(np.float64), b.astype(np.float64)).astype(dtype)
+    with enable_x64(True):
+        result = np.asarray(lax.betainc(a, b, x), np.float64)
+    wide = (v.astype(np.float64) for v in (a, b, x))
+    np.testing.assert_allclose(result, scipy.special.betainc(*wide), rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "x", "expected"),
+    [
+        (2.0, 3.0, 0.0, 0.0),
+        (2.0, 3.0, 1.0, 1.0),
+        (2.0, 3.0, -0.1, NAN),
+        (2.0, 3.0, 1.1, NAN),
+        (-1.0, 3.0, 0.5, NAN),
+        (2.0, 3.0, NAN, NAN),
+    ],
+)
+def test_incomplete_beta_at_its_limits(a: float, b: float, x: float, expected: float) -> None:
+    result = lax.betainc(np.float32(a), np.float32(b), np.float32(x))
+    np.testing.assert_array_equal(result, np.float32(expected))
+
+
+def test_elements_do_not_depend_on_their_neighbours() -> None:
+    # All elements of an array iterate together; the slow must not move the fast.
+    alone = lax.igamma(np.float32([2.0]), np.float32([1.5]))
+    beside = lax.igamma(np.float32([2.0, 5000.0]), np.float32([1.5, 5000.0]))
+    assert float(alone[0]) == float(beside[0])
+
+
+def test_gamma_samples_move_with_their_shape_at_a_constant_rank() -> None:
+    with enable_x64(True):
+        ranks = np.linspace(0.05, 0.95, 10)
+        for shape in (0.3, 1.0, 4.0, 50.0):
+            samples = scipy.special.gammaincinv(shape, ranks)
+            step = 1e-5 * shape
+            numeric = (
+                scipy.special.gammaincinv(shape + step, ranks)
+                - scipy.special.gammaincinv(shape - step, ranks)
+            ) / (2 * step)
+            found = lax.random_gamma_grad(np.full_like(samples, shape), samples)
+            np.testing.assert_allclose(found, numeric, rtol=1e-6)
+
+
+def test_infinite_gamma_samples_and_shapes_have_no_slope() -> None:
+    shapes, samples = np.float32([np.inf, 2, np.inf]), np.float32([1, np.inf, np.inf])
+    assert np.isnan(lax.random_gamma_grad(shapes, samples)).all()
+
+
+def test_gradient_of_incomplete_gamma_under_jit_and_vmap() -> None:
+    slopes = jx.jit(jx.vmap(jx.grad(lax.igamma, (0, 1))))
+    a, x = np.float32([0.5, 3.0]), np.float32([1.0, 2.0])
+    in_a, in_x = slopes(a, x)
+    density = np.exp((a - 1) * np.log(x) - x - scipy.special.gammaln(a))
+    np.testing.assert_allclose(in_x, density, rtol=1e-5)
+    assert (np.asarray(in_a) < 0).all()
