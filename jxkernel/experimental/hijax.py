@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from jxkernel.core.avals import ShapedArray as AbstractValue
-from jxkernel.ops.broadcast import instantiate as instantiate_zeros
+from jxkernel.primitives.shape.broadcast import instantiate as instantiate_zeros
 
 __all__ = [
     "AbstractValue",
