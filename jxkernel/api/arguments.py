@@ -232,6 +232,14 @@ class Call:
     in_tree: Any
     static: tuple[tuple[Any, Any], ...]
 
+    def standing(self, stand_in: Callable[[Any], Any]) -> "Call":
+        """Return the call with other leaves, or trees, in the place of the dynamic ones."""
+        leaves = list(map(stand_in, self.flat))
+        if all(new is old for new, old in zip(leaves, self.flat, strict=True)):
+            return self
+        flat, in_tree = tree.registry.flatten(self.in_tree.unflatten(leaves))
+        return Call(flat, in_tree, self.static)
+
     def static_key(self) -> tuple[Any, ...]:
         """Return what the static arguments add to a cache key: values by type and equality."""
         return tuple([(key, type(value), value) for key, value in self.static])

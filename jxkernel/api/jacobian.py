@@ -16,6 +16,7 @@ from jxkernel.api.autodiff import check_reduce_axes, derivatives, jvp, vjp
 from jxkernel.api.key_tangents import refuse_keys
 from jxkernel.api.traced import check_function, leaf_avals
 from jxkernel.api.vectorize import vmap
+from jxkernel.compile import standing
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import filtered, hide_internal_frames
 from jxkernel.core.zeros import Zero
@@ -317,7 +318,7 @@ def linear_transpose(
     """
     check_function("linear_transpose", fun)
     check_reduce_axes("linear_transpose", reduce_axes)
-    flat, in_tree = tree.flatten(primals)
+    flat, in_tree = tree.flatten(tree.map(standing, primals))
     avals = leaf_avals("linear_transpose", "primals", flat, in_tree)
     out_tree: Any = None
 

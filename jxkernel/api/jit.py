@@ -49,6 +49,7 @@ from jxkernel.compile import (
     checking_results,
     executable_for,
     execute_checked,
+    standing,
     target_device,
 )
 from jxkernel.compile.keys import SignatureHistory, miss_text
@@ -245,9 +246,19 @@ class JitState:
                         sharding.check_compatible_aval(aval.shape)
         return ins, outs
 
-    def trace_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Call, TraceEntry]:
-        """Take a call apart and return its trace, made if there is none."""
+    def trace_call(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], *, computes: bool = True
+    ) -> tuple[Call, TraceEntry]:
+        """Take a call apart and return its trace, made if there is none.
+
+        Args:
+          args: positional arguments.
+          kwargs: keyword arguments.
+          computes: whether the arguments are values; else descriptions may stand for them.
+        """
         call = split_call(args, kwargs, self.options.static)
+        if not computes:
+            call = call.standing(standing)
         if call.static:
             check_hashable(self.fun, call)
         avals = abstract_leaves(self.fun, call)
@@ -345,8 +356,11 @@ class JitState:
 
     @filtered
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
-        """Trace for given arguments (arrays or ``ShapeDtypeStruct``) and return the stage."""
-        call, entry = self.trace_call(args, kwargs)
+        """Trace for given arguments and return the stage.
+
+        Anything with a shape and a dtype, such as ``ShapeDtypeStruct``, stands for an array.
+        """
+        call, entry = self.trace_call(args, kwargs, computes=False)
         given, results = self.shardings(call, entry)
         options = LowerOptions(
             self.donated(entry, args),

@@ -63,12 +63,17 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
       **kwargs: likewise.
 
     Returns:
-      the result's tree with a ``ShapeDtypeStruct`` for each array.
+      the result's tree with a ``ShapeDtypeStruct`` for each array, with the sharding that ``jit``
+      was asked for.
+
+    Raises:
+      TypeError: ``fun`` is not callable, or an argument describes no array.
 
     >>> import jxkernel as jx
     >>> from jxkernel import numpy as jnp
     >>> jx.eval_shape(jnp.outer, jnp.ones(3), jnp.ones(4))
     ShapeDtypeStruct(shape=(3, 4), dtype=float32)
     """
+    check_function("eval_shape", fun)
     state = jit_state(fun) or state_of(fun)
     return state.eval_shape(*args, **kwargs)

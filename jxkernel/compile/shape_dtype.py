@@ -5,19 +5,19 @@ This module must not know of programs or their compilation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from jxkernel import dtypes
+from jxkernel import dtypes, tree
 from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
 from jxkernel.core.division import division_of
-from jxkernel.core.words import WordArray
+from jxkernel.core.words import WordArray, word_axes
 from jxkernel.errors import NoMeshError
 from jxkernel.sharding import NamedSharding, PartitionSpec, Sharding, get_mesh
 
-__all__ = ["ShapeDtypeStruct"]
+__all__ = ["ShapeDtypeStruct", "described", "of_elements", "standing"]
 
 
 class ShapeDtypeStruct:
@@ -32,31 +32,29 @@ class ShapeDtypeStruct:
 
     Raises:
       RuntimeError: a spec is given and no mesh is set.
-      TypeError: what is given as a sharding is none.
+      TypeError: what is given as a shape is no sequence, or as a sharding is none.
       ValueError: the dtype is None.
     """
 
     __slots__ = ("dtype", "shape", "sharding", "weak_type")
-
-    def __new__(cls, shape: Sequence[int], dtype: Any, **how: Any) -> Any:
-        """Return a description; of keys, keys whose words are one, as tracing sees keys."""
-        if not isinstance(dtype, dtypes.ExtendedDType):
-            return super().__new__(cls)
-        key = dtype.scalar(0)
-        return key.with_words(cls((*shape, *key.words.shape), key.words.dtype, **how))
 
     def __init__(
         self, shape: Sequence[int], dtype: Any, *, sharding: Any = None, weak_type: bool = False
     ) -> None:
         if dtype is None:
             raise ValueError("ShapeDtypeStruct needs a dtype, got None: write the one you mean")
-        self.shape = tuple(shape)
-        self.dtype = np.dtype(dtype)
+        try:
+            self.shape = tuple(shape)
+        except TypeError:
+            raise TypeError(
+                f"ShapeDtypeStruct needs a sequence of sizes as shape, got {shape!r:.100}"
+            ) from None
+        self.dtype = dtypes.as_dtype(dtype)
         self.sharding = sharding if sharding is None else _as_sharding(sharding)
         self.weak_type = weak_type
 
     @classmethod
-    def like(cls, x: Any) -> Any:
+    def like(cls, x: Any) -> ShapeDtypeStruct:
         """Return the description of an array, of a number, or of what stands for one.
 
         It says where an array lies if the array is committed to that.
@@ -65,8 +63,6 @@ class ShapeDtypeStruct:
         >>> jx.ShapeDtypeStruct.like(jnp.zeros((2, 3)))
         ShapeDtypeStruct(shape=(2, 3), dtype=float32)
         """
-        if isinstance(x, WordArray):
-            return x.with_words(cls.like(x.words))
         aval = abstractify(x)
         lies = getattr(x, "committed", isinstance(x, ShapeDtypeStruct))
         sharding = x.sharding if lies else None
@@ -141,3 +137,75 @@ def _abstract_struct(value: ShapeDtypeStruct) -> ShapedArray:
 
 
 register_abstractifier(ShapeDtypeStruct, _abstract_struct)
+
+
+def standing(leaf: Any) -> Any:
+    """Return what stands for an argument while nothing is computed.
+
+    Anything that has a shape and a dtype describes an array.  A description of keys becomes keys
+    whose words are one, for that is what tracing takes.
+    """
+    if type(leaf) is not ShapeDtypeStruct:
+        leaf = _description(leaf)
+    if type(leaf) is not ShapeDtypeStruct or not isinstance(leaf.dtype, dtypes.ExtendedDType):
+        return leaf
+    key = leaf.dtype.scalar(0)
+    words = (*leaf.shape, *key.words.shape)
+    return key.with_words(ShapeDtypeStruct(words, key.words.dtype, sharding=leaf.sharding))
+
+
+def _description(leaf: Any) -> Any:
+    """Return the description that a value of an unknown type is; any other value as it is."""
+    try:
+        abstractify(leaf)
+    except TypeError:
+        if isinstance(leaf, (np.ndarray, np.generic)) or not _describes(leaf):
+            return leaf
+    else:
+        return leaf
+    lies = leaf.division if isinstance(leaf, ShapedArray) else getattr(leaf, "sharding", None)
+    return ShapeDtypeStruct(
+        ShapedArray(leaf.shape, leaf.dtype).shape,
+        leaf.dtype,
+        sharding=lies if isinstance(lies, Sharding) else None,
+        weak_type=bool(getattr(leaf, "weak_type", False)),
+    )
+
+
+def _describes(leaf: Any) -> bool:
+    return hasattr(leaf, "shape") and hasattr(leaf, "dtype")
+
+
+def described(structure: Any, avals: Sequence[ShapedArray], shardings: Sequence[Any]) -> Any:
+    """Return a tree of descriptions, with one for each array of keys.
+
+    Args:
+      structure: the structure of what is described, whose leaves are words where that has keys.
+      avals: the types of its leaves.
+      shardings: where each shall lie; None where that is open.
+    """
+    structs = [
+        ShapeDtypeStruct(
+            aval.shape, aval.dtype, sharding=lies or aval.division, weak_type=aval.weak_type
+        )
+        for aval, lies in zip(avals, shardings, strict=True)
+    ]
+    return of_elements(structure, structs, _of_keys)
+
+
+def _of_keys(keys: WordArray) -> ShapeDtypeStruct:
+    return ShapeDtypeStruct(keys.shape, keys.dtype, sharding=keys.words.sharding)
+
+
+def of_elements(structure: Any, leaves: Sequence[Any], of_words: Callable[[Any], Any]) -> Any:
+    """Return a tree in which each array of words is replaced by what a function makes of it."""
+    whole = structure.unflatten(leaves)
+    if not any(word_axes(structure)):
+        return whole
+    return tree.map(
+        lambda x: of_words(x) if _is_word_array(x) else x, whole, is_leaf=_is_word_array
+    )
+
+
+def _is_word_array(x: Any) -> bool:
+    return isinstance(x, WordArray)

@@ -20,11 +20,12 @@ from jxkernel.compile.executable import (
 )
 from jxkernel.compile.nonfinite import checking_results, report_nonfinite
 from jxkernel.compile.placement import Placement, devices_of, target_device
-from jxkernel.compile.shape_dtype import ShapeDtypeStruct
+from jxkernel.compile.shape_dtype import described, of_elements
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.printing import jaxpr_text
 from jxkernel.core.trace import Tracer
+from jxkernel.core.words import WordArray
 from jxkernel.errors import ArgumentTypeError
 from jxkernel.lowering import LoweredProgram, lower_program
 from jxkernel.records import record
@@ -129,12 +130,13 @@ class _Stage:
     @property
     def in_avals(self) -> Any:
         """The types of the arguments, as the tree ``(args, kwargs)``."""
-        return self.in_tree.unflatten(self._traced.jaxpr.in_avals)
+        return _typed(self.in_tree, self._traced.jaxpr.in_avals)
 
     @property
     def out_info(self) -> Any:
         """The result's tree with a ``ShapeDtypeStruct`` for each array."""
-        return self.out_tree.unflatten([_struct(aval) for aval in self._traced.jaxpr.out_avals])
+        avals, results = self._traced.jaxpr.out_avals, self._traced.options.results
+        return described(self.out_tree, avals, results or (None,) * len(avals))
 
     @property
     def args_info(self) -> Any:
@@ -142,7 +144,7 @@ class _Stage:
         avals = self._traced.jaxpr.in_avals
         donated = self._traced.options.donated or [False] * len(avals)
         infos = [ArgInfo(aval, given) for aval, given in zip(avals, donated, strict=True)]
-        return self.in_tree.unflatten(infos)
+        return of_elements(self.in_tree, infos, _of_words)
 
     @property
     def donate_argnums(self) -> tuple[int, ...]:
@@ -184,7 +186,7 @@ class Traced(_Stage):
     @property
     def out_avals(self) -> Any:
         """The types of the result, as its tree."""
-        return self.out_tree.unflatten(self.jaxpr.out_avals)
+        return _typed(self.out_tree, self.jaxpr.out_avals)
 
     @property
     def effects(self) -> frozenset[Any]:
@@ -511,7 +513,15 @@ class Compiled(_Stage):
         return f"Compiled({self._traced.fun_name}, device={self._executable.device})"
 
 
-def _struct(aval: ShapedArray) -> ShapeDtypeStruct:
-    return ShapeDtypeStruct(
-        aval.shape, aval.dtype, sharding=aval.division, weak_type=aval.weak_type
-    )
+def _typed(structure: Any, avals: Sequence[ShapedArray]) -> Any:
+    """Return a tree of types, with one for each array of keys."""
+    return of_elements(structure, avals, _type_of_words)
+
+
+def _type_of_words(words: WordArray) -> ShapedArray:
+    return words.words.update(shape=words.shape, dtype=words.dtype)
+
+
+def _of_words(words: WordArray) -> ArgInfo:
+    info = words.words
+    return ArgInfo(info.aval.update(shape=words.shape, dtype=words.dtype), info.donated)

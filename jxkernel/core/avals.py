@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from math import prod
+from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -64,12 +65,20 @@ class ShapedArray:
         vma: frozenset[Hashable] = _NO_AXES,
         division: NamedSharding | None = None,
     ) -> ShapedArray:
-        """Return the one instance with these parts."""
+        """Return the one instance with these parts.
+
+        Raises:
+          TypeError: the shape is none, or the dtype.
+        """
         key: tuple[Any, ...] = (shape, dtype, weak_type)
         if vma or division is not None:
             key = (shape, dtype, weak_type, vma, division)
-        found = _INTERNED.get(key)
+        try:
+            found = _INTERNED.get(key)
+        except TypeError:  # The shape is a list.
+            found = None
         if found is None:
+            key = (_as_shape(shape), _as_dtype(dtype), *key[2:])
             found = _INTERNED.setdefault(key, _make(key))
         return found
 
@@ -160,6 +169,20 @@ class ShapedArray:
         if dtypes.issubdtype(self.dtype, np.inexact):
             return self
         return ShapedArray(self.shape, dtypes.float0, False, self.vma, self.division)
+
+
+def _as_shape(shape: Any) -> tuple[Any, ...]:
+    try:
+        sizes: tuple[Any, ...] = tuple(shape) if np.iterable(shape) else (shape,)
+        return tuple([n if isinstance(n, (int, Dimension)) else as_index(n) for n in sizes])
+    except TypeError:
+        raise TypeError(f"ShapedArray needs a shape of integers, got {shape!r:.100}") from None
+
+
+def _as_dtype(dtype: Any) -> Any:
+    if dtype is None:
+        raise TypeError("ShapedArray needs a dtype, got None: write the one you mean")
+    return dtypes.as_dtype(dtype)
 
 
 def _make(key: tuple[Any, ...]) -> ShapedArray:

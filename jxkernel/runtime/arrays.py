@@ -147,6 +147,11 @@ def owned(value: Any, aval: ShapedArray) -> Any:
     if isinstance(value, np.ndarray) and value.dtype == aval.dtype:
         return value.copy()
     note_narrowing(value, aval.dtype)
+    if hasattr(value, "dtype") and not hasattr(value, "__array__"):
+        raise TypeError(
+            f"{value!r:.100} describes an array and has no values: it stands for one where "
+            "nothing is computed, as in eval_shape, make_jaxpr and lower"
+        )
     return np.asarray(value, aval.dtype)
 
 

@@ -64,6 +64,9 @@ def doubled(x):
     return jnp.sin(x) * 2.0
 
 
+doubled.def_vmap(lambda size, batched, x: (jnp.sin(x) * 2.0, batched[0]))
+
+
 def _halves(r, x):
     return linear_call(lambda r, x: x / r, lambda r, ct: ct / r, r, x)
 

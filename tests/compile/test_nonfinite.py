@@ -49,6 +49,9 @@ def _batched(x):
     return jnp.log(x)
 
 
+_batched.def_vmap(lambda size, batched, x: (jnp.log(x), batched[0]))
+
+
 def _linear(r):
     return linear_call(lambda r, x: x / r, lambda r, ct: ct / r, r, jnp.float32(0.0))
 

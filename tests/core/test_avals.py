@@ -94,3 +94,25 @@ def test_tangent_type_is_float0_for_integers_and_the_same_for_floats():
 def test_shape_and_rank_of_every_kind_of_value(value, shape):
     assert shape_of(value) == shape
     assert rank_of(value) == len(shape)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), [2, 3], (np.int64(2), 3), np.array([2, 3])])
+@pytest.mark.parametrize("dtype", [np.float32, "float32", np.dtype("float32")])
+def test_types_are_made_of_any_shape_and_dtype(shape, dtype):
+    aval = ShapedArray(shape, dtype)
+    assert aval is ShapedArray((2, 3), np.dtype(np.float32))
+    assert aval.dtype == np.float32
+    assert all(type(size) is int for size in aval.shape)
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (((2.0,), np.float32), r"a shape of integers, got \(2.0,\)"),
+        (("a", np.float32), "a shape of integers, got 'a'"),
+        (((2,), None), "needs a dtype, got None"),
+    ],
+)
+def test_types_of_other_things_are_refused(parts, message):
+    with pytest.raises(TypeError, match=message):
+        ShapedArray(*parts)
