@@ -213,7 +213,10 @@ class LoweringContext(hlo.Builder):
 
     def nested(self, closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
         """Append a nested program, its constants (few and small) written into the module."""
-        constants = [self.constant(np.asarray(value)) for value in closed.consts]
+        constants = [
+            self.constant(np.asarray(value, var.aval.dtype))
+            for var, value in zip(closed.jaxpr.constvars, closed.consts, strict=True)
+        ]
         return self.equations(closed.jaxpr, [*constants, *args])
 
     def lower_region(

@@ -20,6 +20,7 @@ from jxkernel.numpy.fft.transforms import resized
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype
 from jxkernel.primitives.arguments import canonical_axes, whole_numbers
+from jxkernel.primitives.elementwise.complex import complex as with_parts
 
 __all__ = ["dct", "dctn", "idct", "idctn"]
 
@@ -53,7 +54,7 @@ def _from_cosines(y: Any, norm: str | None) -> Any:
     if norm == "ortho":
         y = y * _lengths_of_cosines(size, y.dtype)
     mirrored = jnp.concatenate([jnp.zeros_like(y[..., :1]), y[..., ::-1]], -1)[..., : half + 1]
-    w = (y[..., : half + 1] if size > 1 else y) - 1j * mirrored
+    w = with_parts(y[..., : half + 1] if size > 1 else y, -mirrored)
     v = jnp.fft.irfft(w * (_rotation(size, 1, y.dtype) / 2), size)
     even, odd = v[..., : size - half], v[..., size - half :][..., ::-1]
     pairs = jnp.stack([even, resized(odd, odd.ndim - 1, size - half)], -1)
@@ -69,7 +70,7 @@ def _transformed(
         parts = (
             _transformed(part, inverse, lengths, axes, norm, name) for part in (x.real, x.imag)
         )
-        return jnp.array(1, x.dtype) * next(parts) + jnp.array(1j, x.dtype) * next(parts)
+        return with_parts(*parts)
     for axis, length in zip(axes, lengths, strict=True):
         x = resized(x, axis, length)
         if x.size:

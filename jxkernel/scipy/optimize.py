@@ -15,6 +15,7 @@ from jxkernel.api.autodiff import value_and_grad
 from jxkernel.api.looping import fori_loop, while_loop
 from jxkernel.core.filtering import filtered
 from jxkernel.numpy.promotion import argument_aval, inexact_dtype
+from jxkernel.primitives.elementwise.complex import complex as with_parts
 
 __all__ = ["OptimizeResults", "minimize"]
 
@@ -57,7 +58,9 @@ class _Search(NamedTuple):
 
     low: Any
     f_low: Any
+    rate_low: Any
     high: Any
+    f_high: Any
     step: Any
     kept: Any
     f: Any
@@ -69,10 +72,11 @@ class _Search(NamedTuple):
 def _line_search(
     function: Callable[..., Any], x: Any, f: Any, g: Any, direction: Any, limit: int
 ) -> _Search:
-    """Find a step that meets the strong Wolfe conditions, by doubling and then bisection.
+    """Find a step that meets the strong Wolfe conditions, by doubling and then interpolation.
 
     The interval [low, high] is kept such that low meets the first condition with the lesser value
-    (algorithms 3.5 and 3.6, the trial being the middle, or twice low while high is infinite).
+    (algorithms 3.5 and 3.6, the trial being that of ``_between``, or twice low while high is
+    infinite).
     """
     slope = direction @ g
     # Rounding hides decreases smaller than this.
@@ -89,13 +93,19 @@ def _line_search(
         done = ~too_far & (abs(rate) <= -_CURVATURE * slope)
         turned = too_far | (rate >= 0)
         high = jnp.where(turned, state.step, state.high)
+        f_high = jnp.where(turned, value, state.f_high)
         low = jnp.where(turned, state.low, state.step)
+        f_low = jnp.where(turned, state.f_low, value)
+        rate_low = jnp.where(turned, state.rate_low, rate)
+        inner = _between(low, f_low, rate_low, high, f_high)
         better = done | (value < state.f)
         return _Search(
             low=low,
-            f_low=jnp.where(turned, state.f_low, value),
+            f_low=f_low,
+            rate_low=rate_low,
             high=high,
-            step=jnp.where(jnp.isinf(high), 2 * state.step, 0.5 * (low + high)),
+            f_high=f_high,
+            step=jnp.where(jnp.isinf(high), 2 * state.step, inner),
             kept=jnp.where(better, state.step, state.kept),
             f=jnp.where(better, value, state.f),
             g=jnp.where(better, gradient, state.g),
@@ -105,9 +115,21 @@ def _line_search(
 
     zero = jnp.zeros_like(f)
     never, none = jnp.zeros((), bool), jnp.zeros((), np.int32)
-    return while_loop(
-        goes_on, attempt, _Search(zero, f, zero + np.inf, zero + 1, zero, f, g, never, none)
-    )
+    far = zero + np.inf
+    first = _Search(zero, f, slope, far, far, zero + 1, zero, f, g, never, none)
+    return while_loop(goes_on, attempt, first)
+
+
+def _between(low: Any, f_low: Any, rate_low: Any, high: Any, f_high: Any) -> Any:
+    """Return where the parabola through both ends, with the slope at the first, is least (3.57).
+
+    It is kept from the ends; where there is no such parabola, it is the middle.
+    """
+    width = high - low
+    bend = f_high - f_low - rate_low * width
+    open_upwards = (bend > 0) & (bend < np.inf)
+    share = -0.5 * rate_low * width / jnp.where(open_upwards, bend, 1)
+    return low + jnp.where(open_upwards, jnp.clip(share, 0.01, 0.9), 0.5) * width
 
 
 # ---------------------------------------------------------------- descent
@@ -262,6 +284,16 @@ def _options(method: str, size: int, tol: float | None, given: Mapping[str, Any]
     return options
 
 
+def _identity(x: Any) -> Any:
+    return x
+
+
+def _joined(parts: Any) -> Any:
+    """Return the complex vector of which the real parts, then the imaginary ones, are given."""
+    half = parts.size // 2
+    return with_parts(parts[:half], parts[half:])
+
+
 @filtered
 def minimize(
     fun: Callable[..., Any],
@@ -275,8 +307,9 @@ def minimize(
     """Return a place where a function of a vector has a local minimum.
 
     Args:
-      fun: a function of a vector (and ``args``) to a scalar, differentiable.
-      x0: the vector to start from.
+      fun: a function of a vector (and ``args``) to a real scalar, differentiable.
+      x0: the vector to start from.  Of a complex one, real and imaginary parts are the variables:
+        ``hess_inv`` is of both, one after the other.
       args: further arguments of ``fun``.
       method: ``"BFGS"``, or, remembering little, ``"l-bfgs-experimental-do-not-rely-on-this"``.
       tol: how small the gradient's norm must get, in place of the option ``gtol``.
@@ -306,19 +339,22 @@ def minimize(
     found = _options(method, aval.shape[0], tol, options)
     full = method.lower() == "bfgs"
     x = jnp.asarray(x0, inexact_dtype(aval.dtype))
+    given: Callable[[Any], Any] = _identity
+    if x.dtype in dtypes.COMPLEX:
+        x, given = jnp.concatenate([x.real, x.imag]), _joined
     last, success = _descend(
-        value_and_grad(lambda x: fun(x, *args)),
+        value_and_grad(lambda x: fun(given(x), *args)),
         x,
         _full() if full else _limited(found["maxcor"]),
         found,
     )
     status = jnp.where(success, 0, jnp.where(last.stuck, 3, 1))
     return OptimizeResults(
-        last.x,
+        given(last.x),
         success,
         status,
         last.f,
-        last.g,
+        jnp.conj(given(last.g)),
         last.memory if full else None,
         last.evaluations,
         last.evaluations,

@@ -397,3 +397,12 @@ def test_pinv_takes_tolerances_that_broadcast_against_stacks() -> None:
     assert found.shape == (2, 1, 3, 3)
     wanted = [np.diag([0.25, 0.5, 0]), np.diag([0.25, 0, 0])]
     np.testing.assert_allclose(found[:, 0], wanted, atol=1e-6)
+
+
+def test_second_derivatives_of_determinants_are_minors() -> None:
+    x = np.float32(np.arange(16).reshape(4, 4) % 5 + 3 * np.eye(4))
+    second = jx.hessian(jnp.linalg.det)(x)
+    for i, j, k, m in ((0, 0, 1, 1), (0, 1, 2, 3), (3, 0, 1, 2)):
+        minor = np.linalg.det(np.delete(np.delete(x, [i, k], 0), [j, m], 1))
+        sign = (-1) ** (i + j + k + m) * (1 if (k > i) == (m > j) else -1)
+        np.testing.assert_allclose(second[i, j, k, m], sign * minor, rtol=1e-3, atol=1e-3)

@@ -75,7 +75,11 @@ def test_scaled_products_are_bfloat16_unless_asked():
 
 BAD = {
     "dtype": (lambda: ragged_dot(LHS, RHS, SIZES * 1.0), TypeError, "integer group_sizes"),
-    "sizes": (lambda: ragged_dot(LHS, RHS, SIZES[None]), NotImplementedError, "one vector"),
+    "sizes": (
+        lambda: ragged_dot(LHS, RHS, SIZES[None]),
+        TypeError,
+        "they form a vector, or one for",
+    ),
     "offset": (
         lambda: ragged_dot(LHS, RHS, SIZES, group_offset=1),
         NotImplementedError,
@@ -103,3 +107,30 @@ def test_bad_input_is_told(name):
     function, error, message = BAD[name]
     with pytest.raises(error, match=message):
         function()
+
+
+BATCHED_ROWS = (((2,), (2,)), ((0,), (0,)))
+BATCHED_SUMS = (((1,), (1,)), ((0,), (0,)))
+
+
+@pytest.mark.parametrize(
+    ("right", "numbers"),
+    [
+        (np.arange(60.0).reshape(2, 2, 3, 5), RaggedDotDimensionNumbers(BATCHED_ROWS, [1], [1])),
+        (np.arange(40.0).reshape(2, 4, 5), RaggedDotDimensionNumbers(BATCHED_SUMS, [1], [])),
+    ],
+)
+def test_groups_may_differ_between_batches(right, numbers):
+    left, sizes = np.float32(np.arange(24.0).reshape(2, 4, 3)), np.array([[1, 3], [2, 2]])
+    right = np.float32(right)
+    found = ragged_dot_general(left, right, sizes, numbers)
+    grouped = bool(numbers.rhs_group_dimensions)
+    for place, widths in enumerate(sizes):
+        rows = np.split(left[place], np.cumsum(widths)[:-1])
+        if grouped:
+            wanted = np.concatenate([a @ b for a, b in zip(rows, right[place], strict=True)])
+            np.testing.assert_allclose(found[place], wanted)
+        else:
+            others = np.split(right[place], np.cumsum(widths)[:-1])
+            wanted = np.stack([a.T @ b for a, b in zip(rows, others, strict=True)])
+            np.testing.assert_allclose(found[:, place], wanted)

@@ -81,3 +81,23 @@ def test_limits_and_failures_are_told() -> None:
 def test_wrong_arguments_are_named(call: Any, kind: type, message: str) -> None:
     with pytest.raises(kind, match=message):
         call()
+
+
+@pytest.mark.parametrize("method", ["BFGS", LIMITED])
+@pytest.mark.parametrize("scale", [1e-2, 1e2, 1e4])
+def test_minima_of_steep_and_flat_functions_are_found(method: str, scale: float) -> None:
+    found = minimize(
+        lambda x: jnp.mean((scale * (x - 1)) ** 2), jnp.full(3, 3.0), method=method, tol=1e-5
+    )
+    assert found.success
+    np.testing.assert_allclose(found.x, 1.0, atol=1e-5 / scale**2 + 1e-6)
+
+
+@pytest.mark.parametrize("method", ["BFGS", LIMITED])
+def test_minima_over_complex_numbers_are_found(method: str) -> None:
+    goal = np.complex64([1 + 2j, 3 - 1j])
+    found = minimize(
+        lambda z: (abs(z**2 - goal) ** 2).sum(), jnp.ones(2, np.complex64), method=method
+    )
+    assert (found.x.dtype, found.jac.dtype) == (np.complex64, np.complex64)
+    np.testing.assert_allclose(found.x, np.sqrt(goal), rtol=1e-4)

@@ -184,3 +184,13 @@ def test_detrend_takes_a_list_and_fftconvolve_of_numbers_is_floating():
         jx.scipy.signal.detrend([1.0, 2.0, 6.0], type="constant"), [-2, -1, 3]
     )
     assert jx.scipy.signal.fftconvolve(1, 2).dtype == "float32"
+
+
+@pytest.mark.parametrize("window", ["hann", "bartlett", "triang", "cosine", ("gaussian", 2.0)])
+def test_segments_of_one_sample_are_scipys(window: Any) -> None:
+    x = np.arange(6, dtype=np.float32)
+    for function in ("stft", "welch"):
+        found = getattr(signal, function)(x, window=window, nperseg=1)
+        wanted = getattr(reference, function)(x, window=window, nperseg=1)
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-6)

@@ -82,3 +82,19 @@ def test_bad_arguments(solver: Any) -> None:
         solver(A, B, x0=(B, B))
     with pytest.raises(ValueError, match="solve_method='x'"):
         gmres(A, B, solve_method="x")
+
+
+@pytest.mark.parametrize("solve", [cg, gmres, bicgstab])
+def test_operators_are_objects_that_multiply(solve: Any) -> None:
+    class Diagonal:
+        shape = (3, 3)
+
+        def __init__(self, factor: float) -> None:
+            self.factor = factor
+
+        def __matmul__(self, x: Any) -> Any:
+            return self.factor * x
+
+    b = jnp.arange(3.0)
+    found, _ = solve(Diagonal(2.0), b, M=Diagonal(0.5))
+    np.testing.assert_allclose(found, b / 2, rtol=1e-6)

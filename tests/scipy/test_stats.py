@@ -322,3 +322,64 @@ def test_slopes_at_edges() -> None:
     for name, (_, rows) in SLOPES.items():
         wanted = [slope for _, slope in rows]
         np.testing.assert_allclose(found[name], wanted, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+INVALID: list[tuple[str, tuple[Any, ...]]] = [
+    ("bernoulli.logpmf", (0.5, [-0.1, 1.1, np.nan])),
+    ("beta.logpdf", (0.5, [-1.0, 0.0, 1.0, np.nan], [1.0, 1.0, 0.0, 1.0])),
+    ("beta.pdf", (2.0, 0.0, 1.0)),
+    ("betabinom.logpmf", (1.0, [-1, 0.5, 2, 2], [1.0, 1.0, 0.0, 1.0], [1.0, 1.0, 1.0, -1.0])),
+    ("binom.logpmf", (1.0, [-1, 0.5, 2, 2], [0.5, 0.5, -0.1, 1.1])),
+    ("chi2.cdf", ([0.5, 0.0, np.inf], [0.0, -1.0, np.nan])),
+    ("gamma.sf", ([0.5, 0.0, np.inf], [0.0, -1.0, np.nan])),
+    ("gennorm.cdf", ([0.0, 1.0], [-1.0, 0.0])),
+    ("geom.pmf", (1.0, [-0.1, 0.0, 1.1, np.nan])),
+    ("nbinom.logpmf", (1.0, [0.0, -1.0, 2.0, 2.0], [0.5, 0.5, 0.0, 1.1])),
+    ("pareto.sf", ([0.5, 2.0], [0.0, -1.0])),
+    ("vonmises.logpdf", (0.5, [-1.0, np.nan])),
+]
+
+
+@pytest.mark.parametrize(("name", "args"), INVALID)
+def test_parameters_outside_of_their_domain_have_no_probability(
+    name: str, args: tuple[Any, ...]
+) -> None:
+    distribution, function = name.split(".")
+    arrays = [np.float32(arg) for arg in args]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wanted = getattr(getattr(reference, distribution), function)(*arrays)
+    assert np.isnan(wanted).all()
+    assert np.isnan(getattr(getattr(stats, distribution), function)(*arrays)).all()
+
+
+def test_ends_of_the_real_line_have_no_density() -> None:
+    assert stats.gumbel_l.logpdf(np.inf, 0.0, 2.0) == -np.inf
+    assert stats.gumbel_r.pdf(-np.inf, 1.0, 2.0) == 0
+    assert stats.pareto.cdf(0.5, np.inf) == 0
+
+
+STRICT: list[Any] = [
+    lambda x: stats.bernoulli.cdf(x, 0.3),
+    lambda x: stats.gennorm.logpdf(x, 1.5),
+    lambda x: stats.gennorm.cdf(x, 1.5),
+    lambda x: stats.vonmises.pdf(x, 1.5),
+    lambda x: stats.wrapcauchy.pdf(x, 0.5),
+    lambda x: stats.multinomial.logpmf(np.int32([1, 2]), 3, x / x.sum()),
+    lambda x: jx.scipy.fft.idct(x),
+    lambda x: jx.scipy.fft.dct(x),
+    lambda x: jx.scipy.signal.stft(x, nperseg=2)[2],
+    lambda x: jx.scipy.signal.istft(jx.scipy.signal.stft(x, nperseg=2)[2], nperseg=2)[1],
+    lambda x: jx.scipy.signal.csd(x, x, nperseg=2, average="median")[1],
+    lambda x: jx.scipy.linalg.lu_solve(jx.scipy.linalg.lu_factor(jnp.diag(x)), x, trans=1),
+]
+
+
+@pytest.mark.parametrize("function", STRICT)
+def test_functions_of_scipy_need_no_implicit_promotion(function: Any) -> None:
+    x = jnp.array([0.5, 0.25])
+    wanted = function(x)
+    with jx.numpy_dtype_promotion("strict"):
+        found = function(x)
+    np.testing.assert_array_equal(found, wanted)
+    assert (found.dtype, found.weak_type) == (wanted.dtype, wanted.weak_type)

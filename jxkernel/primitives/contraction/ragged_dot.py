@@ -23,7 +23,7 @@ from jxkernel.primitives.elementwise.select import select_n
 from jxkernel.primitives.reduction.cumulative import cumsum
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 from jxkernel.primitives.shape.reshape import reshape
-from jxkernel.primitives.shape.transpose import move_axis
+from jxkernel.primitives.shape.transpose import move_axis, transpose
 from jxkernel.primitives.sharding.constraints import with_out_sharding
 from jxkernel.records import record
 
@@ -111,7 +111,8 @@ def ragged_dot_general(
     Args:
       lhs: an array.
       rhs: an array; in the first case with an axis that counts groups.
-      group_sizes: the groups' sizes, a vector of integers.
+      group_sizes: the groups' sizes, a vector of integers; or one for each batch, and for each
+        place along the axes of the left operand that come before the ragged one, of its kind.
       ragged_dot_dimension_numbers: which axis is what.
       precision: how precisely float32 is multiplied on hardware that could be less precise.
       preferred_element_type: the dtype of sums and result; the operands' where not given.
@@ -120,7 +121,7 @@ def ragged_dot_general(
 
     Raises:
       TypeError: shapes, dtypes or dimension numbers do not fit.
-      NotImplementedError: ``group_offset`` is given, or sizes differ between batches.
+      NotImplementedError: ``group_offset`` is given.
 
     Linear in each operand.
 
@@ -138,24 +139,27 @@ def ragged_dot_general(
     sizes = abstractify(group_sizes)
     if not dtypes.issubdtype(sizes.dtype, np.integer):
         raise TypeError(f"ragged_dot needs integer group_sizes, got {sizes.short()}")
-    if sizes.ndim != 1:
-        raise NotImplementedError(
-            f"ragged_dot got group_sizes of shape {sizes.shape}: one vector serves all batches; "
-            "vmap over groups that differ"
-        )
     (contract, other_contract), (batch, other_batch) = (
         ragged_dot_dimension_numbers.dot_dimension_numbers
     )
     ragged = _one("lhs_ragged_dimensions", ragged_dot_dimension_numbers.lhs_ragged_dimensions)
+    outer = _outer_axes(rank_of(lhs), contract, batch, ragged)
+    several = tuple([shape_of(lhs)[axis] for axis in outer])
+    if not sizes.ndim or sizes.shape[:-1] not in ((), several):
+        raise TypeError(
+            f"ragged_dot got group_sizes of shape {sizes.shape}: they form a vector, or one for "
+            f"each place along the axes {outer} of the left operand, whose sizes are {several}"
+        )
+    groups = sizes.shape[-1]
     group = tuple(ragged_dot_dimension_numbers.rhs_group_dimensions)
     counts_groups = ragged not in contract and ragged not in batch
-    if len(group) != counts_groups or any(shape_of(rhs)[axis] != sizes.shape[0] for axis in group):
+    if len(group) != counts_groups or any(shape_of(rhs)[axis] != groups for axis in group):
         raise TypeError(
             f"ragged_dot got rhs_group_dimensions {group} of shape {shape_of(rhs)} for "
-            f"{sizes.shape[0]} groups: there is one such axis, as long, where the ragged axis is "
+            f"{groups} groups: there is one such axis, as long, where the ragged axis is "
             "neither contracted nor a batch axis, and none otherwise"
         )
-    spread = _by_group(lhs, group_sizes, ragged)
+    spread = _by_group(lhs, group_sizes, (*outer, ragged) if sizes.ndim > 1 else (ragged,))
     later, later_batch = ([axis + 1 for axis in axes] for axes in (contract, batch))
     # Groups are summed over: with those of the right operand, or because only one is not zero.
     if ragged in contract:
@@ -163,9 +167,7 @@ def ragged_dot_general(
         y = dot_general(spread, rhs, numbers, precision, preferred_element_type)
         return move_axis(y, len(batch), 0)
     if not counts_groups:
-        rhs = broadcast_in_dim(
-            rhs, (sizes.shape[0], *shape_of(rhs)), tuple(range(1, rank_of(rhs) + 1))
-        )
+        rhs = broadcast_in_dim(rhs, (groups, *shape_of(rhs)), tuple(range(1, rank_of(rhs) + 1)))
         group = (0,)
         other_contract, other_batch = (
             [axis + 1 for axis in axes] for axes in (other_contract, other_batch)
@@ -180,18 +182,38 @@ def _one(name: str, axes: Sequence[int]) -> int:
     return axes[0]
 
 
-def _by_group(x: Any, group_sizes: Any, ragged: int) -> Any:
-    """Return an array once per group, along a new leading axis, zero outside of the group."""
-    size = shape_of(x)[ragged]
-    shape = (shape_of(group_sizes)[0], size)
-    ends = cumsum(convert_element_type(group_sizes, np.int32))
-    starts = sub(ends, convert_element_type(group_sizes, np.int32))
-    places = broadcasted_iota(np.int32, shape, 1)
-    first, last = (broadcast_in_dim(v, shape, (0,)) for v in (starts, ends))
+def _outer_axes(
+    rank: int, contract: Sequence[int], batch: Sequence[int], ragged: int
+) -> tuple[int, ...]:
+    """Return the axes of the left operand along which groups may differ.
+
+    They are its batches, and those before the ragged one that are contracted, or kept, as it is.
+    """
+    if ragged in batch:
+        return tuple(batch[: batch.index(ragged)])
+    kept = [axis for axis in range(rank) if axis not in batch and axis not in contract]
+    alike = contract if ragged in contract else kept
+    return (*batch, *alike[: alike.index(ragged)])
+
+
+def _by_group(x: Any, group_sizes: Any, axes: tuple[int, ...]) -> Any:
+    """Return an array once per group, along a new leading axis, zero outside of the group.
+
+    Groups lie along the last of the axes, one row of sizes for each place along the others.
+    """
+    widths = move_axis(convert_element_type(group_sizes, np.int32), rank_of(group_sizes) - 1, 0)
+    shape = (*shape_of(widths), shape_of(x)[axes[-1]])
+    ends = cumsum(widths, 0)
+    places = broadcasted_iota(np.int32, shape, len(shape) - 1)
+    first, last = (
+        broadcast_in_dim(v, shape, tuple(range(len(axes)))) for v in (sub(ends, widths), ends)
+    )
     inside = bitwise_and(ge(places, first), lt(places, last))
     whole = (shape[0], *shape_of(x))
     repeated = broadcast_in_dim(x, whole, tuple(range(1, len(whole))))
-    mask = broadcast_in_dim(inside, whole, (0, ragged + 1))
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    inside = transpose(inside, (0, *[place + 1 for place in order]))
+    mask = broadcast_in_dim(inside, whole, (0, *[axes[place] + 1 for place in order]))
     return select_n(mask, typed_scalar(abstractify(x).dtype, 0), repeated)
 
 

@@ -20,6 +20,7 @@ from jxkernel.numpy.linalg.operands import (
     matmul,
 )
 from jxkernel.numpy.promotion import argument_aval, promote_inexact
+from jxkernel.numpy.selection import where
 from jxkernel.primitives.linalg.cholesky import cholesky as lower_factor
 from jxkernel.primitives.linalg.cholesky import triangular_solve
 from jxkernel.primitives.linalg.lu import lu as factorized
@@ -185,7 +186,7 @@ def _lu_solve(factors: Any, pivots: Any, b: Any, trans: int) -> Any:
 def _inverse_order(order: Any) -> Any:
     n = np.shape(order)[-1]
     hits = order[..., :, None] == np.arange(n, dtype=np.int32)
-    return (hits * np.arange(n, dtype=np.int32)[:, None]).sum(-2, dtype=np.int32)
+    return where(hits, np.arange(n, dtype=np.int32)[:, None], 0).sum(-2, dtype=np.int32)
 
 
 def lu_solve(

@@ -14,6 +14,7 @@ from jxkernel import dtypes
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, promote_inexact
 from jxkernel.primitives.arguments import canonical_axis, whole_number
+from jxkernel.primitives.elementwise.complex import complex as with_parts
 from jxkernel.scipy.signal.trends import detrend as detrended
 from jxkernel.scipy.signal.windows import window_named
 
@@ -116,7 +117,7 @@ def _transforms(x: Any, window: Any, layout: _Layout, trend: _Trend, onesided: b
         pieces = trend(pieces)
     elif isinstance(trend, str):
         pieces = detrended(pieces, -1, trend)
-    pieces = pieces * window
+    pieces = pieces * window.astype(pieces.dtype)
     return (jnp.fft.rfft if onesided else jnp.fft.fft)(pieces, layout.points)
 
 
@@ -140,7 +141,7 @@ def _averaged(spectra: Any, average: str) -> Any:
     bias = 1 + float((1 / (odd + 1) - 1 / odd).sum())
     if spectra.dtype in dtypes.COMPLEX:
         parts = jnp.median(spectra.real, -1), jnp.median(spectra.imag, -1)
-        return (parts[0] + 1j * parts[1]) / bias
+        return with_parts(*parts) / bias
     return jnp.median(spectra, -1) / bias
 
 
@@ -179,13 +180,13 @@ def _cross(
         spectra = spectra.real
     power = taper * taper
     weight = jnp.asarray(fs, dtype) * power.sum() if scaling == "density" else taper.sum() ** 2
-    spectra = spectra / weight
+    spectra = spectra / weight.astype(spectra.dtype)
     if onesided:
         # The negative frequencies, left out, count too: all but zero and the highest have one.
         last = layout.points // 2 if layout.points % 2 == 0 else layout.points // 2 + 1
         factor = np.ones(spectra.shape[-1])
         factor[1:last] = 2
-        spectra = spectra * jnp.asarray(factor, dtype)
+        spectra = spectra * jnp.asarray(factor, spectra.dtype)
     result = _averaged(jnp.moveaxis(spectra, -2, -1), average)
     return _frequencies(layout, fs, onesided, dtype), jnp.moveaxis(result, -1, axis)
 
@@ -376,7 +377,8 @@ def _over_time(
         missing = (-(x.shape[-1] - layout.size) % layout.step) % layout.size
         x = jnp.pad(x, [*rest, (0, missing)])
     onesided = onesided and x.dtype not in dtypes.COMPLEX
-    spectra = _transforms(x, taper, layout, detrend, onesided) / abs(taper.sum())
+    spectra = _transforms(x, taper, layout, detrend, onesided)
+    spectra = spectra / abs(taper.sum()).astype(spectra.dtype)
     times = np.arange(layout.size / 2, x.shape[-1] - layout.size / 2 + 1, layout.step)
     if how is not None:
         times = times - layout.size / 2
@@ -459,14 +461,14 @@ def _restored(
     count = pieces.shape[-2]
     length = layout.size + (count - 1) * layout.step
     places = (np.arange(count)[:, None] * layout.step + np.arange(layout.size)).ravel()
-    flat = (pieces * taper).reshape(*pieces.shape[:-2], -1)
+    flat = (pieces * taper.astype(pieces.dtype)).reshape(*pieces.shape[:-2], -1)
     total = jnp.zeros((*flat.shape[:-1], length), flat.dtype).at[..., places].add(flat)
     weight = jnp.zeros(length, dtype).at[places].add(jnp.tile(taper * taper, count))
-    total = total * taper.sum()
+    total = total * taper.sum().astype(total.dtype)
     if boundary:
         half = layout.size // 2
         total, weight = total[..., half : length - half], weight[half : length - half]
-    x = total / jnp.where(weight > 1e-10, weight, 1)
+    x = total / jnp.where(weight > 1e-10, weight, 1).astype(total.dtype)
     times = jnp.arange(x.shape[-1], dtype=dtype) / fs
     return times, jnp.moveaxis(x, -1, time_axis - (freq_axis < time_axis))
 

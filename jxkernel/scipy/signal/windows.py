@@ -62,7 +62,7 @@ _OTHERS: dict[str, Callable[..., Any]] = {
 
 
 def window_named(function: str, window: str | tuple[Any, ...], size: int) -> Any:
-    """Return a periodic window.
+    """Return a periodic window; one of a single sample is 1.
 
     Args:
       function: what it was given to, for messages.
@@ -74,14 +74,15 @@ def window_named(function: str, window: str | tuple[Any, ...], size: int) -> Any
     """
     name, *parameters = (window,) if isinstance(window, str) else window
     if name in _COSINES:
-        return _cosines(_COSINES[name], size)
+        return _cosines(_COSINES[name], size) if size > 1 else np.ones(size)
     if name not in _OTHERS:
         known = ", ".join(sorted([*_COSINES, *_OTHERS]))
         raise ValueError(
             f"{function} got window={window!r:.100}: no window is named {name!r}; there are {known}"
         )
     try:
-        return _OTHERS[name](size, *parameters)
+        found = _OTHERS[name](size, *parameters)
+        return found if size > 1 else np.ones(size)
     except TypeError:
         raise ValueError(
             f"{function} got window={window!r:.100}, which needs its parameter: ({name!r}, number)"

@@ -23,7 +23,8 @@ __all__ = [
 def _logpmf(k: Any, p: Any) -> Any:
     inside = (k == 0) | (k == 1)
     safe = jnp.where(inside, k, 0)
-    return jnp.where(inside, xlogy(safe, p) + xlog1py(1 - safe, -p), -np.inf)
+    value = jnp.where(inside, xlogy(safe, p) + xlog1py(1 - safe, -p), -np.inf)
+    return jnp.where((p >= 0) & (p <= 1), value, np.nan)
 
 
 def _cdf(k: Any, p: Any) -> Any:
@@ -81,7 +82,7 @@ def cdf(k: Any, p: Any) -> Any:
     >>> bernoulli.cdf(0, 0.25).round(4)
     Array(0.75, dtype=float32, weak_type=True)
     """
-    return shifted("bernoulli.cdf", _cdf, k, p, loc=False)
+    return shifted("bernoulli.cdf", _cdf, k, p, loc=0)
 
 
 @fused
@@ -96,4 +97,4 @@ def ppf(q: Any, p: Any) -> Any:
     >>> bernoulli.ppf(0.9, 0.25).round(4)
     Array(1., dtype=float32, weak_type=True)
     """
-    return shifted("bernoulli.ppf", _ppf, q, p, loc=False)
+    return shifted("bernoulli.ppf", _ppf, q, p, loc=0)

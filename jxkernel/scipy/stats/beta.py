@@ -27,7 +27,7 @@ def _logpdf(z: Any, a: Any, b: Any) -> Any:
     inside = (z >= 0) & (z <= 1)
     safe = jnp.where(inside, z, 0.5)
     value = xlogy(a - 1, safe) + xlog1py(b - 1, -safe) - betaln(a, b)
-    return jnp.where(inside, value, -np.inf)
+    return jnp.where((a > 0) & (b > 0), jnp.where(inside, value, -np.inf), np.nan)
 
 
 def _cdf(z: Any, a: Any, b: Any) -> Any:

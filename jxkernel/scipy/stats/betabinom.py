@@ -23,7 +23,9 @@ def _logpmf(k: Any, n: Any, a: Any, b: Any) -> Any:
     inside = (k >= 0) & (k <= n) & whole(k)
     safe = jnp.where(inside, k, 0)
     ways = -jnp.log1p(n) - betaln(n - safe + 1, safe + 1)
-    return jnp.where(inside, ways + betaln(safe + a, n - safe + b) - betaln(a, b), -np.inf)
+    value = ways + betaln(safe + a, n - safe + b) - betaln(a, b)
+    valid = (n >= 0) & whole(n) & (a > 0) & (b > 0)
+    return jnp.where(valid, jnp.where(inside, value, -np.inf), np.nan)
 
 
 @fused

@@ -23,7 +23,8 @@ def _logpmf(k: Any, n: Any, p: Any) -> Any:
     inside = (k >= 0) & (k <= n) & whole(k)
     safe = jnp.where(inside, k, 0)
     ways = -jnp.log1p(n) - betaln(n - safe + 1, safe + 1)
-    return jnp.where(inside, ways + xlogy(safe, p) + xlog1py(n - safe, -p), -np.inf)
+    value = jnp.where(inside, ways + xlogy(safe, p) + xlog1py(n - safe, -p), -np.inf)
+    return jnp.where((n >= 0) & whole(n) & (p >= 0) & (p <= 1), value, np.nan)
 
 
 @fused

@@ -148,8 +148,8 @@ def between_ends(function: Callable[..., Any], a: Any, z: Any, low: float, high:
     """
     inside = (z > 0) & (z < np.inf)
     value = function(a, jnp.where(inside, z, 1))
-    ends = jnp.where(a > 0, jnp.where(z > 0, high, low), np.nan)
-    return jnp.where(inside, value, ends)
+    value = jnp.where(inside, value, jnp.where(z > 0, high, low))
+    return jnp.where(a > 0, value, np.nan)
 
 
 def log_of_rest(log_p: Any) -> Any:

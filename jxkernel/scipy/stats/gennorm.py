@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 import jxkernel.numpy as jnp
 from jxkernel.api.autodiff import jvp
 from jxkernel.api.custom import custom_jvp
@@ -23,7 +25,7 @@ __all__ = [
 def _power(z: Any, beta: Any) -> Any:
     """Return |z|ᵝ; its second derivative at 0 is that of z² where β is 2, else 0."""
     middle = z == 0
-    return jnp.where(middle, z * z * (beta == 2), abs(jnp.where(middle, 1, z)) ** beta)
+    return jnp.where(middle, jnp.where(beta == 2, z * z, 0), abs(jnp.where(middle, 1, z)) ** beta)
 
 
 def _logpdf(z: Any, beta: Any) -> Any:
@@ -33,7 +35,8 @@ def _logpdf(z: Any, beta: Any) -> Any:
 def _share_below(z: Any, beta: Any) -> Any:
     middle = z == 0
     tail = 0.5 * gammaincc(1 / beta, jnp.where(middle, 1, abs(z)) ** beta)
-    return jnp.where(middle, 0.5, jnp.where(z < 0, tail, 1 - tail))
+    value = jnp.where(middle, 0.5, jnp.where(z < 0, tail, 1 - tail))
+    return jnp.where(beta > 0, value, np.nan)
 
 
 _cdf = custom_jvp(_share_below)
@@ -59,7 +62,7 @@ def pdf(x: Any, beta: Any) -> Any:
     >>> gennorm.pdf(1.0, 2.0).round(4)
     Array(0.2076, dtype=float32, weak_type=True)
     """
-    return density("gennorm.pdf", _logpdf, x, beta, loc=False, scale=True, weakly=True)
+    return density("gennorm.pdf", _logpdf, x, beta, loc=0, scale=1, weakly=True)
 
 
 @fused
@@ -74,7 +77,7 @@ def logpdf(x: Any, beta: Any) -> Any:
     >>> gennorm.logpdf(1.0, 2.0).round(4)
     Array(-1.5724, dtype=float32, weak_type=True)
     """
-    return log_density("gennorm.logpdf", _logpdf, x, beta, loc=False, scale=True, weakly=True)
+    return log_density("gennorm.logpdf", _logpdf, x, beta, loc=0, scale=1, weakly=True)
 
 
 @fused
@@ -89,4 +92,4 @@ def cdf(x: Any, beta: Any) -> Any:
     >>> gennorm.cdf(1.0, 2.0).round(4)
     Array(0.92139995, dtype=float32, weak_type=True)
     """
-    return at_standard("gennorm.cdf", _cdf, x, beta, loc=False, scale=True, weakly=True)
+    return at_standard("gennorm.cdf", _cdf, x, beta, loc=0, scale=1, weakly=True)

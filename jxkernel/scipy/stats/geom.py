@@ -22,7 +22,8 @@ __all__ = [
 def _logpmf(k: Any, p: Any) -> Any:
     inside = (k >= 1) & whole(k)
     safe = jnp.where(inside, k, 1)
-    return jnp.where(inside, xlog1py(safe - 1, -p) + jnp.log(p), -np.inf)
+    value = jnp.where(inside, xlog1py(safe - 1, -p) + jnp.log(p), -np.inf)
+    return jnp.where((p > 0) & (p <= 1), value, np.nan)
 
 
 @fused

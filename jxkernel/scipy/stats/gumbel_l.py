@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 import jxkernel.numpy as jnp
 from jxkernel.numpy.fusing import fused
 from jxkernel.scipy.stats.families import (
@@ -24,7 +26,7 @@ __all__ = [
 
 
 def _logpdf(z: Any) -> Any:
-    return z - jnp.exp(z)
+    return jnp.where(z < np.inf, z - jnp.exp(z), -np.inf)
 
 
 def _cdf(z: Any) -> Any:

@@ -5,15 +5,18 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
+from jxkernel import dtypes
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.promotion import promote_inexact
+from jxkernel.numpy.promotion import cast, dtype_of, promote_inexact
 from jxkernel.scipy.special import gammaln, xlogy
 
 __all__ = ["logpmf", "pmf"]
 
 
 def _logpmf(x: Any, n: Any, p: Any) -> Any:
-    x, n, p = map(jnp.asarray, promote_inexact("multinomial.logpmf", x, n, p))
+    (p,) = promote_inexact("multinomial.logpmf", p)
+    counts = [cast(k, dtype_of(p)) if dtype_of(k) in dtypes.INTEGRAL else k for k in (x, n)]
+    x, n, p = map(jnp.asarray, promote_inexact("multinomial.logpmf", *counts, p))
     inside = (x >= 0).all(-1) & (x == jnp.floor(x)).all(-1) & (x.sum(-1) == n)
     safe = jnp.where(inside[..., None], x, 0)
     value = gammaln(n + 1) + (xlogy(safe, p) - gammaln(safe + 1)).sum(-1)

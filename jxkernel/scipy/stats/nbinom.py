@@ -23,7 +23,8 @@ def _logpmf(k: Any, n: Any, p: Any) -> Any:
     inside = (k >= 0) & whole(k)
     safe = jnp.where(inside, k, 0)
     ways = gammaln(n + safe) - gammaln(n) - gammaln(safe + 1)
-    return jnp.where(inside, ways + xlogy(n, p) + xlog1py(safe, -p), -np.inf)
+    value = jnp.where(inside, ways + xlogy(n, p) + xlog1py(safe, -p), -np.inf)
+    return jnp.where((n > 0) & (p > 0) & (p <= 1), value, np.nan)
 
 
 @fused

@@ -31,7 +31,9 @@ def _logpdf(z: Any, b: Any) -> Any:
 
 
 def _logsf(z: Any, b: Any) -> Any:
-    return -b * jnp.log(jnp.where(z < 1, 1, z))
+    inside = z >= 1
+    value = jnp.where(inside, -b * jnp.log(jnp.where(inside, z, 2)), 0)
+    return jnp.where(b > 0, value, np.nan)
 
 
 def _sf(z: Any, b: Any) -> Any:

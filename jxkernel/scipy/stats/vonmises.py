@@ -3,6 +3,8 @@
 from math import log, pi
 from typing import Any
 
+import numpy as np
+
 import jxkernel.numpy as jnp
 from jxkernel.numpy.fusing import fused
 from jxkernel.scipy.special import i0e
@@ -23,7 +25,8 @@ def _logpdf(z: Any, kappa: Any) -> Any:
     κ - |κ|, which is 0, gives the derivative at κ = 0 what the scaled I₀ has not there.
     """
     exponent = kappa - abs(kappa) - 2 * kappa * jnp.sin(z / 2) ** 2
-    return exponent - log(2 * pi) - jnp.log(i0e(kappa))
+    value = exponent - log(2 * pi) - jnp.log(i0e(kappa))
+    return jnp.where(kappa >= 0, value, np.nan)
 
 
 @fused
@@ -38,7 +41,7 @@ def pdf(x: Any, kappa: Any) -> Any:
     >>> vonmises.pdf(1.0, 2.0).round(4)
     Array(0.2057, dtype=float32, weak_type=True)
     """
-    return density("vonmises.pdf", _logpdf, x, kappa, loc=False, scale=True, weakly=True)
+    return density("vonmises.pdf", _logpdf, x, kappa, loc=0, scale=1, weakly=True)
 
 
 @fused
@@ -53,4 +56,4 @@ def logpdf(x: Any, kappa: Any) -> Any:
     >>> vonmises.logpdf(1.0, 2.0).round(4)
     Array(-1.5812999, dtype=float32, weak_type=True)
     """
-    return log_density("vonmises.logpdf", _logpdf, x, kappa, loc=False, scale=True, weakly=True)
+    return log_density("vonmises.logpdf", _logpdf, x, kappa, loc=0, scale=1, weakly=True)

@@ -38,7 +38,7 @@ def pdf(x: Any, c: Any) -> Any:
     >>> wrapcauchy.pdf(1.0, 0.5).round(4)
     Array(0.1682, dtype=float32, weak_type=True)
     """
-    return density("wrapcauchy.pdf", _logpdf, x, c, loc=False, scale=True, weakly=True)
+    return density("wrapcauchy.pdf", _logpdf, x, c, loc=0, scale=1, weakly=True)
 
 
 @fused
@@ -55,4 +55,4 @@ def logpdf(x: Any, c: Any) -> Any:
     >>> wrapcauchy.logpdf(1.0, 0.5).round(4)
     Array(-1.7825999, dtype=float32, weak_type=True)
     """
-    return log_density("wrapcauchy.logpdf", _logpdf, x, c, loc=False, scale=True, weakly=True)
+    return log_density("wrapcauchy.logpdf", _logpdf, x, c, loc=0, scale=1, weakly=True)

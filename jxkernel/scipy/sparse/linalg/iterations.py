@@ -26,6 +26,7 @@ from jxkernel.numpy.logic import isnan
 from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import ravel, reshape
+from jxkernel.primitives.arguments import is_array
 from jxkernel.primitives.contraction.precision import Precision
 from jxkernel.primitives.linalg.cholesky import triangular_solve
 
@@ -55,14 +56,16 @@ def _difference(x: Any, y: Any) -> Any:
 
 
 def _operator(name: str, argument: str, given: Any) -> Operator:
-    """Return a matrix as the function that multiplies by it.
+    """Return a matrix, or what multiplies as one, as the function that multiplies by it.
 
     Raises:
-      TypeError: it is neither a function nor an array.
+      TypeError: it is neither a function nor an array nor has it ``__matmul__``.
       ValueError: the matrix is not square.
     """
     if callable(given):
         return given
+    if not is_array(given) and hasattr(given, "__matmul__") and not hasattr(given, "__array__"):
+        return lambda x: given @ x
     shape = argument_aval(name, given).shape
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ValueError(f"{name} takes {argument} as a function or a square matrix, got {shape}")
@@ -282,7 +285,8 @@ def cg(
     """Solve A x = b by conjugate gradients, for a Hermitian positive definite operator.
 
     Args:
-      A: a matrix, or a linear function from a tree like ``b`` to one of its shapes.
+      A: a matrix, an object that multiplies as one (``A @ x``), or a linear function from a tree
+        like ``b`` to one of its shapes.
       b: the right-hand side: a tree of arrays.
       x0: where to start; zeros if not given.
       tol: which residual is small enough, as a part of the length of ``b``.
