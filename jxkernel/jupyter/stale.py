@@ -18,17 +18,19 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import partial
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
+from weakref import WeakMethod, ref
 
 from jxkernel import events
 from jxkernel.api.arguments import static_name
 from jxkernel.api.jit import jit_state, traced_functions
 from jxkernel.compile.signature import function_number
 from jxkernel.jupyter.codes import globals_read
-from jxkernel.jupyter.statics import describe_static, freeze
+from jxkernel.jupyter.statics import describe_static, fingerprint
 
 __all__ = ["StaleWatch"]
 
@@ -42,13 +44,13 @@ class _Held:
     """Something that a function read while it was traced.
 
     Attributes:
-      look: gives what it is now.
+      look: gives what it is now, of the living function.
       key: what `freeze` made of it then.
       text: what it was then, in words.
       is_static: whether it is a static argument.
     """
 
-    look: Callable[[], Any]
+    look: Callable[[Any], Any]
     key: Any
     text: str
     is_static: bool = False
@@ -58,13 +60,15 @@ class _Held:
 class _Traced:
     """What a function held when it was traced.
 
+    It keeps neither the function nor what it held alive.
+
     Attributes:
-      function: the user's function.
+      function: gives the user's function, or None once it is gone.
       held: what it held, by name; of several traces what the oldest held.
       traces: how many traces it had when its static arguments were noted.
     """
 
-    function: Any
+    function: Callable[[], Any]
     held: dict[str, _Held] = field(default_factory=dict)
     traces: int = 0
 
@@ -92,13 +96,14 @@ class StaleWatch:
     def _on_traced(self, event: events.Event) -> None:
         number = getattr(event, "function_id", 0)
         known = self._traced.get(number)
-        function = known.function if known else self._function(number)
+        function = known.function() if known else self._function(number)
         if function is None or event.error is not None:
             return
         held = dict(_held(function, self._namespace))
         if known is not None:
             held |= known.held
-        self._traced[number] = _Traced(function, held, known.traces if known else 0)
+        traces = known.traces if known else 0
+        self._traced[number] = _Traced(_weakly(function), held, traces)
 
     def _function(self, number: int) -> Any:
         found = (fun for fun, _ in traced_functions(empty=True) if function_number(fun) == number)
@@ -119,9 +124,14 @@ class StaleWatch:
                 known.traces = len(traces)
                 for name, held in _held_static(function, traces, self._namespace):
                     known.held.setdefault(name, held)
-        for number in self._traced.keys() - alive:
-            del self._traced[number]
+        self._forget(self._traced.keys() - alive)
         return [*self._warnings(text, after=True)] if text else []
+
+    def _forget(self, numbers: AbstractSet[int]) -> None:
+        for number in numbers:
+            del self._traced[number]
+        if numbers:
+            self._told = {told for told in self._told if told[0] not in numbers}
 
     def before_cell(self, text: str) -> list[str]:
         """Returns a warning for each stale function that the cell calls, once for each value."""
@@ -142,10 +152,8 @@ class StaleWatch:
         variables = self._names()
         for number, variable, now, key in changed:
             traced = self._traced[number]
-            names = [
-                *variables.get(id(traced.function), []),
-                getattr(traced.function, "__name__", ""),
-            ]
+            function = traced.function()
+            names = [*variables.get(id(function), []), getattr(function, "__name__", "")]
             leads = partial(reach.leads, names)
             if not any(map(leads, words)) or (after and not changes.is_before(variable, leads)):
                 continue
@@ -160,9 +168,10 @@ class StaleWatch:
         What has been told is left out.
         """
         for number, traced in list(self._traced.items()):
-            for variable, held in list(traced.held.items()):
-                now = held.look()
-                key = freeze(now, self._namespace)
+            function = traced.function()
+            for variable, held in list(traced.held.items()) if function is not None else ():
+                now = held.look(function)
+                key = fingerprint(now, self._namespace)
                 if key != held.key and (number, variable, key) not in self._told:
                     yield number, variable, now, key
 
@@ -268,23 +277,45 @@ class _Changes(ast.NodeVisitor):
             self._changed.setdefault(root.id, self._step)
 
 
+def _weakly(function: Any) -> Callable[[], Any]:
+    """Returns what gives a function as long as it lives."""
+    if isinstance(function, MethodType):
+        return WeakMethod(function)
+    try:
+        return ref(function)
+    except TypeError:  # of a class with slots
+        return partial(_same, function)
+
+
 def _held(function: Any, namespace: Mapping[str, Any]) -> Iterator[tuple[str, _Held]]:
-    """What a function reads besides its arguments."""
+    """What a function reads besides its arguments, save itself."""
+    for name, look in _looks(function, namespace):
+        value = look(function)
+        state = jit_state(value)
+        itself = value is function or (state is not None and state.fun is function)
+        if not itself and not isinstance(value, _UNMARKED):
+            yield name, _hold(look, value, namespace)
+
+
+def _looks(function: Any, namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     if isinstance(function, MethodType):
         owner = function.__self__
         for name in vars(owner) if _is_own(owner, namespace) else ():
-            yield f"self.{name}", _hold(partial(_attribute, owner, name), namespace)
-        function = function.__func__
-    function = getattr(function, "func", function)
-    if not isinstance(function, FunctionType) or function.__globals__ is not namespace:
+            yield f"self.{name}", partial(_attribute, name)
+    plain = _plain(function)
+    if not isinstance(plain, FunctionType) or plain.__globals__ is not namespace:
         return
-    for name in globals_read(function.__code__):
-        if name in namespace and not isinstance(namespace[name], _UNMARKED):
-            yield name, _hold(partial(namespace.get, name), namespace)
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        look = partial(_content, cell)
-        if not isinstance(look(), _UNMARKED):
-            yield name, _hold(look, namespace)
+    for name in globals_read(plain.__code__):
+        if name in namespace:
+            yield name, partial(_variable, name, namespace)
+    for index, name in enumerate(plain.__code__.co_freevars):
+        yield name, partial(_content, index)
+
+
+def _plain(function: Any) -> Any:
+    """Returns the function of a method, or of a partial application."""
+    function = function.__func__ if isinstance(function, MethodType) else function
+    return getattr(function, "func", function)
 
 
 def _held_static(
@@ -294,30 +325,41 @@ def _held_static(
     for entry in traces.values():
         for key, value in entry.call.static:
             if _is_own(value, namespace) and not isinstance(value, FunctionType):
-                held = _hold(partial(_same, value), namespace, is_static=True)
+                held = _hold(partial(_now, _weakly(value)), value, namespace, is_static=True)
                 yield static_name(function, key), held
 
 
 def _hold(
-    look: Callable[[], Any], namespace: Mapping[str, Any], *, is_static: bool = False
+    look: Callable[[Any], Any],
+    value: Any,
+    namespace: Mapping[str, Any],
+    *,
+    is_static: bool = False,
 ) -> _Held:
-    value = look()
-    return _Held(look, freeze(value, namespace), describe_static(value), is_static)
+    return _Held(look, fingerprint(value, namespace), describe_static(value), is_static)
 
 
 def _same(value: Any) -> Any:
     return value
 
 
-def _content(cell: Any) -> Any:
+def _now(known: Callable[[], Any], function: Any) -> Any:
+    return known()
+
+
+def _variable(name: str, namespace: Mapping[str, Any], function: Any) -> Any:
+    return namespace.get(name)
+
+
+def _content(index: int, function: Any) -> Any:
     try:
-        return cell.cell_contents
+        return _plain(function).__closure__[index].cell_contents
     except ValueError:  # not bound
         return None
 
 
-def _attribute(owner: Any, name: str) -> Any:
-    return vars(owner).get(name)
+def _attribute(name: str, function: Any) -> Any:
+    return vars(function.__self__).get(name)
 
 
 def _is_own(value: Any, namespace: Mapping[str, Any]) -> bool:

@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import functools
 import reprlib
-from collections.abc import Iterable, Iterator, Mapping
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -35,7 +36,14 @@ from jxkernel.jupyter.codes import (
     is_of_the_user,
 )
 
-__all__ = ["Static", "describe_static", "freeze", "freeze_module", "is_traceable"]
+__all__ = [
+    "Static",
+    "describe_static",
+    "fingerprint",
+    "freeze",
+    "freeze_module",
+    "is_traceable",
+]
 
 _PACKAGE = __name__.partition(".")[0]
 _DEPTH = 12
@@ -91,6 +99,31 @@ class _Identity:
         return isinstance(other, _Identity) and self.value is other.value
 
 
+class _WeakIdentity:
+    """An object compared by identity as long as it lives; then it equals none."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self, value: Any) -> None:
+        self._known = weakref.ref(value)
+
+    def __hash__(self) -> int:
+        return hash(_WeakIdentity)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _WeakIdentity):
+            return NotImplemented
+        value = self._known()
+        return value is not None and value is other._known()
+
+
+def _weak_identity(value: Any) -> Any:
+    try:
+        return _WeakIdentity(value)
+    except TypeError:  # numbers, tuples and their like, which nobody can point to
+        return _Identity(value)
+
+
 def is_traceable(value: Any) -> bool:
     """Whether a value becomes a traced input: an array, a number, or a pytree of only these.
 
@@ -127,11 +160,24 @@ def freeze(value: Any, namespace: Mapping[str, Any]) -> Any:
     return _Freezer(namespace).freeze(value, 0)
 
 
+def fingerprint(value: Any, namespace: Mapping[str, Any]) -> Any:
+    """Returns a key that keeps no large value alive: to see later whether it is another.
+
+    Args:
+      value: any value.
+      namespace: as for ``freeze``.
+    """
+    return _Freezer(namespace, _weak_identity).freeze(value, 0)
+
+
 class _Freezer:
     """One walk over a value and what it refers to."""
 
-    def __init__(self, namespace: Mapping[str, Any]) -> None:
+    def __init__(
+        self, namespace: Mapping[str, Any], identity: Callable[[Any], Any] = _Identity
+    ) -> None:
         self._namespace = namespace
+        self._identity = identity
         self._met: dict[int, int] = {}
         self._nodes = 0
 
@@ -142,7 +188,7 @@ class _Freezer:
         if isinstance(value, float | complex):
             return (type(value), repr(value))
         if depth > _DEPTH or self._nodes > _NODES:
-            return _Identity(value)
+            return self._identity(value)
         if id(value) in self._met:
             return ("met", self._met[id(value)])
         self._met[id(value)] = len(self._met)
@@ -185,13 +231,13 @@ class _Freezer:
             try:
                 hash(value)
             except TypeError:  # a tuple-like object that holds something unhashable
-                return _Identity(value)
+                return self._identity(value)
             return (type(value), value)
         attributes = getattr(value, "__dict__", None)
         if isinstance(attributes, dict) and is_of_the_user(type(value)):
             kind = self.freeze(type(value), depth)
-            return (kind, _Identity(value), self.freeze(attributes, depth))
-        return _Identity(value)
+            return (kind, self._identity(value), self.freeze(attributes, depth))
+        return self._identity(value)
 
     def _class_key(self, kind: type, depth: int) -> Any:
         """A class with the code of its methods, which may be replaced in place."""
@@ -201,12 +247,12 @@ class _Freezer:
             if not name.startswith("__") or isinstance(part, FunctionType)
         }
         bases = tuple(self.freeze(base, depth) for base in kind.__bases__)
-        return ("class", _Identity(kind), bases, self.freeze(parts, depth))
+        return ("class", self._identity(kind), bases, self.freeze(parts, depth))
 
     def _function_key(self, function: FunctionType, depth: int) -> Any:
         code, names = function.__code__, function.__globals__
         if names is not self._namespace and not is_of_the_user(function):
-            return _Identity(function)
+            return self._identity(function)
         captured = tuple(captured_values(function))
         mentioned = {name: names[name] for name in globals_read(code) if name in names}
         attributes = dict(module_attributes(attributes_read(code), names))
