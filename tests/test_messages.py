@@ -44,6 +44,7 @@ CALLS = {
     "leaf": (lambda: jx.tree_util.treedef_is_leaf(1), "treedef_is_leaf takes a PyTreeDef"),
     "strict leaf": (lambda: jx.tree.treedef_is_strict_leaf(1), "strict_leaf takes a PyTreeDef"),
     "all_leaves": (lambda: jx.tree.all_leaves(2), "'int' object is not iterable"),
+    "weak_type": (lambda: lax.convert_element_type(X, "f4", weak_type="no") @ 1, "matmul needs"),
     "broadcast": (lambda: jx.tree.broadcast(1, 2, is_leaf=2), "is_leaf must be a function"),
     "map_with_path": (
         lambda: jx.tree.map_with_path(lambda p, x: x, [1], is_leaf=2, is_leaf_takes_path=True),

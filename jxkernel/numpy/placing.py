@@ -65,8 +65,8 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
       a: an array.
       ind: integers, the places.
       v: the values, repeated as often as needed.
-      mode: what to do with places out of bounds: ``"clip"`` (None) takes the nearest, ``"wrap"``
-        counts on from the start.
+      mode: what to do with places out of bounds: ``"clip"`` takes the nearest, ``"wrap"`` counts on
+        from the start. Where not given, negative ones count from the end, and the nearest is taken.
       inplace: must be False: arrays do not change.
 
     Raises:
@@ -90,6 +90,8 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
         return a
     if not values.size:
         raise ValueError("put got no values to put: v has size 0")
+    if mode is None:
+        places = where(places < 0, places + a.size, places)
     places = within(places, a.size, mode or "clip")
     values = values[np.arange(places.size) % values.size].astype(a.dtype)
     return reshape(IndexUpdater(ravel(a))[places].set(values, mode="drop"), a.shape)

@@ -141,6 +141,11 @@ def _without_repeats(x: Any, labels: Labels) -> tuple[Any, Labels]:
         label = next(label for label in labels if labels.count(label) > 1)
         first = labels.index(label)
         second = labels.index(label, first + 1)
+        one, other = np.shape(x)[first], np.shape(x)[second]
+        if one != other:
+            raise ValueError(
+                f"einsum got sizes {one} and {other} for the label {label!r} of one operand"
+            )
         aval = argument_aval("einsum", x)
         x = cast(diagonal(x, 0, first, second), aval.dtype, aval.weak_type)
         labels = (*(n for i, n in enumerate(labels) if i not in (first, second)), label)

@@ -13,7 +13,13 @@ from jxkernel import dtypes
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy.creation import canonical_shape, placed
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.promotion import argument_aval, broadcast_shapes, broadcast_to_shape, cast
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    broadcast_shapes,
+    broadcast_to_shape,
+    cast,
+    refuse_complex,
+)
 from jxkernel.primitives.elementwise.arithmetic import add, max, mul, sub
 from jxkernel.primitives.elementwise.bits import bitwise_or, shift_right_logical
 from jxkernel.primitives.elementwise.convert import bitcast_convert_type
@@ -85,11 +91,13 @@ def joint_shape(name: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
     """Return the shape of a result: as asked for, else that of the parameters together.
 
     Raises:
-      TypeError: a parameter is no array.
+      TypeError: a parameter is no array, or complex.
       ShapeMismatchError: the parameters do not broadcast to the shape.
     """
-    own = [argument_aval(f"random.{name}", p, i).shape for i, p in enumerate(parameters)]
-    joint = broadcast_shapes(*own)
+    avals = [argument_aval(f"random.{name}", p, i) for i, p in enumerate(parameters)]
+    for aval in avals:
+        refuse_complex(f"random.{name}", aval.dtype)
+    joint = broadcast_shapes(*(aval.shape for aval in avals))
     if shape is None:
         return joint
     wanted = canonical_shape(shape, f"random.{name}")

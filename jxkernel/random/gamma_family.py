@@ -12,7 +12,13 @@ import numpy as np
 import jxkernel.numpy as jnp
 from jxkernel.numpy.creation import canonical_shape, placed
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.promotion import argument_aval, broadcast_shapes, broadcast_to_shape, cast
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    broadcast_shapes,
+    broadcast_to_shape,
+    cast,
+    refuse_complex,
+)
 from jxkernel.random.continuous import (
     drawing_with,
     normal_floats,
@@ -322,6 +328,7 @@ def dirichlet(
     """
     words, generator = checked_words("dirichlet", key)
     aval = argument_aval("random.dirichlet", alpha, 1)
+    refuse_complex("random.dirichlet", aval.dtype)
     if not aval.ndim:
         raise ValueError(
             "random.dirichlet needs alpha of rank 1 or more, got a scalar: give one "

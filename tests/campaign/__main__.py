@@ -7,8 +7,10 @@ from random import Random
 from time import monotonic
 
 from tests.campaign import findings, report
+from tests.campaign.compare import difference
 from tests.campaign.findings import Finding
 from tests.campaign.generate import generate
+from tests.campaign.meant import meant
 from tests.campaign.pair import Pair
 
 WAYS = ("shape", "eager", "jit", "call")
@@ -42,6 +44,26 @@ class Hunt:
         self.ran: Counter[str] = Counter()
         self._pair, self._seed = pair, seed
 
+    def recheck(self) -> None:
+        """Run what is open again, and say of what no longer differs that it is mended."""
+        rows = [row for row in self.found.values() if row.state in ("open", "accepted")]
+        kinds = self._pair.differences([row.program for row in rows])
+        for row, kind in zip(rows, kinds, strict=True):
+            if not kind:
+                self._settle(row)
+
+    def _settle(self, row: Finding) -> None:
+        """Put on record that a finding is none any more: the same is said, or it is meant."""
+        ours, theirs = self._pair.answers([row.program])[0]
+        kind = difference(ours, theirs)
+        reason = meant(kind, row.program, ours, theirs) if kind else ""
+        if row.state == "accepted":
+            del self.found[row.mark]
+        elif reason:
+            row.state, row.note = "meant", reason
+        else:
+            row.state, row.note = "mended", "tests/campaign/stored.json"
+
     def batch(self, number: int) -> None:
         """Run one batch of programs, and put on record what differs."""
         way = Random(f"{self._seed}:{number}").choices(WAYS, OFTEN)[0]
@@ -70,6 +92,7 @@ def main() -> None:
     end = monotonic() + 60 * options.minutes
     with Pair(options.peer) as pair:
         hunt = Hunt(pair, options.seed)
+        hunt.recheck()
         before = sum(f.state == "open" for f in hunt.found.values())
         number = 0
         while monotonic() < end:

@@ -16,6 +16,7 @@ class Meant:
       program: what the program's source holds, as an expression.
       ours: what our error says, as an expression.
       theirs: what theirs says, as an expression.
+      dtype: the dtypes of our result, as an expression.
     """
 
     kind: str
@@ -23,11 +24,13 @@ class Meant:
     program: str = ""
     ours: str = ""
     theirs: str = ""
+    dtype: str = ""
 
     def fits(self, kind: str, source: str, ours: Answer, theirs: Answer) -> bool:
         """Say whether a difference is this one."""
-        texts = (source, ours.message, theirs.message)
-        wanted = (self.program, self.ours, self.theirs)
+        dtypes = " ".join(leaf.dtype for leaf in ours.leaves)
+        texts = (source, ours.message, theirs.message, dtypes)
+        wanted = (self.program, self.ours, self.theirs, self.dtype)
         pairs = zip(wanted, texts, strict=True)
         return bool(re.fullmatch(self.kind, kind)) and all(re.search(w, t) for w, t in pairs)
 
@@ -43,6 +46,52 @@ TABLE = (
         "Weakness of derivatives is what their operations give (decision 26).",
         program=r"jax\.(grad|vjp|jvp|linearize)|own_",
     ),
+    Meant(
+        "refused",
+        "A mode that does not exist is refused, whether the operation looks at it or not.",
+        ours=r"unknown indexing mode",
+    ),
+    Meant(
+        "refused",
+        "What is no function, position, dtype or accuracy is refused where it is given.",
+        ours=r"needs a callable|nums(=| is)|got (sig|acc)|takes whole|no dtype|takes True",
+    ),
+    Meant("refused", "Masked arrays are refused by every function.", ours=r"Arrays have no mask"),
+    Meant(
+        "refused",
+        "What NumPy refuses: polynomials that are no vectors, positions beyond the end, scalars to"
+        " search or to accumulate.",
+        ours=r"takes vectors of coeff|insert got obj|on 0d arrays|accumulate got axis 0 for an arr",
+    ),
+    Meant(
+        "refused",
+        "16 bits are not factorized, whatever the size of the matrix.",
+        ours=r"(lu|qr|cholesky|eigh?|svd) does not accept dtype (b?float16)",
+    ),
+    Meant(
+        "refused",
+        "Python numbers that a dtype cannot hold are refused.",
+        ours=r"does not fit|cannot convert float infinity|out of bounds for u?int",
+    ),
+    Meant(
+        "refused",
+        "An option that cannot be hashed is refused, whether the function looks at it or not.",
+        ours=r"^Non-hashable static arguments",
+    ),
+    Meant(
+        "refused",
+        "Complex where real is meant is refused (decision 26).",
+        program=r"random\.",
+        ours=r"complex numbers have no order",
+    ),
+    Meant("weak", "Solutions are strong (decision 26).", program=r"root\(|solved\("),
+    Meant(
+        "value",
+        "Integers to negative powers have no value.",
+        program=r"power\(|\*\*",
+        dtype=r"u?int",
+    ),
+    Meant("dtype", "16 bits stay 16 bits (decision 26).", program=r"angle|owens_t|norm\.(ppf|isf)"),
 )
 
 

@@ -1,5 +1,7 @@
 """Programs with the answers of ``jax``, so that a test needs no other environment.
 
+Random ones, and all that once differed and were mended.
+
 ``python -m tests.campaign.stored --peer PYTHON`` writes ``stored.json`` anew; it holds facts only.
 """
 
@@ -9,6 +11,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.campaign import findings
 from tests.campaign.answers import Answer, Leaf
 from tests.campaign.compare import difference, unclean
 from tests.campaign.generate import generate
@@ -46,17 +49,23 @@ def rows() -> list[tuple[str, Answer]]:
     return found
 
 
+def _agreeing(pair: Pair, sources: list[str]) -> list[dict[str, Any]]:
+    """Return the programs whose answers agree, with these."""
+    rows = zip(sources, pair.answers(sources), strict=True)
+    return [_row(s, b) for s, (a, b) in rows if not difference(a, b) and not unclean(a)]
+
+
 def main() -> None:
     """Write the file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--peer", required=True)
-    found = []
+    found: list[dict[str, Any]] = []
     with Pair(parser.parse_args().peer) as pair:
         for way, number in NUMBERS.items():
             sources = [generate(f"stored:{n}", way) for n in range(number)]
-            for source, (ours, theirs) in zip(sources, pair.answers(sources), strict=True):
-                if not difference(ours, theirs) and not unclean(ours):
-                    found.append(_row(source, theirs))
+            found += _agreeing(pair, sources)
+        mended = [row.program for row in findings.load() if row.state == "mended"]
+        found += _agreeing(pair, mended)
     lines = ",\n".join(json.dumps(row) for row in found)
     PATH.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 

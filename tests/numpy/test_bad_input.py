@@ -85,6 +85,8 @@ WRONG = [
     (lambda: jnp.inner(V, V[:2]), ShapeMismatchError, r"inner got shapes \(3,\) and \(2,\)"),
     (lambda: jnp.tensordot(X, X, 1), ShapeMismatchError, "tensordot got shapes"),
     (lambda: jnp.einsum("ij,jk", X, X), ValueError, "einsum got sizes 3 and 2 for the label 'j'"),
+    (lambda: jnp.einsum("ii->i", X), ValueError, "sizes 2 and 3 for the label 'i' of one operand"),
+    (lambda: jnp.einsum("ii", X[:1]), ValueError, "sizes 1 and 3 for the label 'i' of one operand"),
     (lambda: jnp.einsum("ij", V), ValueError, "einsum got subscripts 'ij' for operand 0"),
     (lambda: jnp.concatenate([X, V]), ShapeMismatchError, r"concatenate got shapes \(2, 3\)"),
     (lambda: jnp.concatenate([]), ValueError, "concatenate needs at least one array"),

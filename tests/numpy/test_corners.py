@@ -146,6 +146,8 @@ def test_shapes_are_sequences_of_whole_numbers(shape) -> None:
 
 def test_put_takes_the_nearest_place_by_default() -> None:
     assert jnp.put(jnp.zeros(3), jnp.array([7, -9]), 1.0, inplace=False).tolist() == [1, 0, 1]
+    assert jnp.put(jnp.zeros(3), -1, 1.0, inplace=False).tolist() == [0, 0, 1]
+    assert jnp.put(jnp.zeros(3), -1, 1.0, mode="clip", inplace=False).tolist() == [1, 0, 0]
 
 
 def test_the_least_integer_is_rolled_by() -> None:

@@ -10,6 +10,7 @@ import scipy.stats as stats
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import random
+from jxkernel.errors import ComplexOrderError
 
 SHAPE = (4000,)
 
@@ -167,6 +168,23 @@ def test_shape_is_that_of_the_parameters_where_not_given() -> None:
     assert random.truncated_normal(key, -jnp.ones((2, 1)), jnp.ones(3)).shape == (2, 3)
     assert random.rayleigh(key, 1.0).shape == ()
     assert random.categorical(key, jnp.zeros((4, 3)), axis=0).shape == (3,)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        random.gamma,
+        random.dirichlet,
+        random.poisson,
+        random.rayleigh,
+        lambda key, c: random.beta(key, 1.0, c),
+        lambda key, c: random.weibull_min(key, c, 1.0),
+        lambda key, c: random.uniform(key, (3,), minval=c),
+    ],
+)
+def test_complex_parameters_are_refused(draw: Any) -> None:
+    with pytest.raises(ComplexOrderError, match="does not accept dtype complex64"):
+        draw(random.key(0), jnp.ones(3, np.complex64))
 
 
 @pytest.mark.parametrize("draw", [random.weibull_min, random.double_sided_maxwell])

@@ -78,7 +78,7 @@ def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) 
     warn_of_imaginary_parts("convert_element_type", [aval], dtype)
     if isinstance(operand, np.ndarray | np.generic):
         operand = convert_on_host(operand, dtype)
-    return convert_element_type_p.bind(operand, new_dtype=dtype, weak_type=weak_type)
+    return convert_element_type_p.bind(operand, new_dtype=dtype, weak_type=bool(weak_type))
 
 
 def convert_on_host(value: Any, dtype: Any) -> Any:
