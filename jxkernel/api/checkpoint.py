@@ -7,18 +7,23 @@ from typing import Any
 from jxkernel import tree
 from jxkernel.api.arguments import (
     Parameters,
-    check_hashable,
     function_name,
     named_like,
     rebuild,
     split_call,
 )
 from jxkernel.api.traced import check_function, leaf_avals, trace_function
+from jxkernel.config import disable_jit
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import evaluating
-from jxkernel.higher_order.checkpoint import Offloadable, Policy, bind_checkpoint, name_p
+from jxkernel.higher_order.checkpoint import (
+    Offloadable,
+    Policy,
+    PreventCse,
+    bind_checkpoint,
+    name_p,
+)
 from jxkernel.primitives.contraction.dot_general import dot_general_p
-from jxkernel.runtime import as_device_array
 
 __all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies", "remat"]
 
@@ -26,7 +31,7 @@ __all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies", "remat"]
 def checkpoint(
     fun: Callable[..., Any] | None = None,
     *,
-    prevent_cse: bool = True,
+    prevent_cse: Any = True,
     policy: Policy | None = None,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Iterable[str] = (),
@@ -36,7 +41,8 @@ def checkpoint(
     Args:
       fun: a function of arrays, numbers and pytrees of them.  Without it a decorator is returned.
       prevent_cse: whether to keep the compiler from finding that both computations are the same;
-        inside ``scan`` it cannot, and False lets it optimize more.
+        inside ``scan`` it cannot, and False lets it optimize more.  A tuple with an entry per
+        positional argument (a bool, or a tree of them) says so for each.
       policy: which values are kept all the same, one of ``checkpoint_policies``; None for none
         but the arguments.
       static_argnums: positions of arguments that are no arrays.
@@ -46,7 +52,10 @@ def checkpoint(
       a function of the same values and derivatives.
 
     Raises:
-      TypeError: ``fun`` is not callable; later, an argument is no array.
+      TypeError: ``fun`` is not callable, or ``prevent_cse`` holds no bools; later, an argument
+        is no array.
+
+    The function is traced once per kind of arguments, as by ``jit``.
 
     >>> import jxkernel as jx
     >>> from jxkernel import numpy as jnp
@@ -65,17 +74,13 @@ def checkpoint(
     check_function("checkpoint", fun)
     static = Parameters.of(fun, static_argnums, static_argnames, "static")
     name = function_name(fun)
+    _check_flags(prevent_cse)
 
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         try:
             call = split_call(args, kwargs, static)
-            if evaluating():
-                # A function that is evaluated may rely on what it may when it is traced.
-                given, keywords = rebuild(
-                    call.in_tree, call.static, [*map(as_device_array, call.flat)]
-                )
-                return fun(*given, **keywords)
-            check_hashable(fun, call)
+            if disable_jit.value and evaluating():
+                return fun(*args, **kwargs)
             avals = leaf_avals(f"checkpoint of {name}", "args", call.flat, call.in_tree)
 
             def apply(positional: Any, named: dict[str, Any]) -> Any:
@@ -84,9 +89,14 @@ def checkpoint(
                 return fun(*given, **keywords)
 
             key = call.static_key()
-            traced = trace_function("checkpoint", fun, apply, call.in_tree, avals, key=key)
+            traced = trace_function(
+                *("checkpoint", fun, apply, call.in_tree, avals),
+                key=key,
+                remember=_is_hashable(key),
+            )
+            flags = _flags(prevent_cse, call.in_tree)
             outs = bind_checkpoint(
-                traced.closed, call.flat, name=name, policy=policy, prevent_cse=prevent_cse
+                traced.closed, call.flat, name=name, policy=policy, prevent_cse=flags
             )
             return traced.out_tree.unflatten(outs)
         except Exception as error:
@@ -94,6 +104,47 @@ def checkpoint(
             raise
 
     return named_like(checkpointed, fun)
+
+
+def _is_hashable(key: Any) -> bool:
+    try:
+        hash(key)
+    except TypeError:
+        return False
+    return True
+
+
+def _check_flags(prevent_cse: Any) -> None:
+    if isinstance(prevent_cse, bool):
+        return
+    if isinstance(prevent_cse, (tuple, list)):
+        others = [leaf for leaf in tree.leaves(prevent_cse) if not isinstance(leaf, bool)]
+        if not others:
+            return
+        prevent_cse = others[0]
+    raise TypeError(
+        "checkpoint prevent_cse must be a bool, or a tuple with an entry per positional argument "
+        f"of bools or trees of them; got {prevent_cse!r:.100} of type {type(prevent_cse).__name__}"
+    )
+
+
+def _flags(prevent_cse: Any, in_tree: Any) -> PreventCse:
+    """Return which leaves of a call are kept apart: those of keyword arguments are.
+
+    Raises:
+      ValueError: the flags are no prefix of the positional arguments.
+    """
+    if isinstance(prevent_cse, bool):
+        return prevent_cse
+    positional, named = in_tree.unflatten([True] * in_tree.num_leaves)
+    try:
+        flags = tree.leaves(tree.tree_broadcast_prefix(tuple(prevent_cse), positional))
+    except ValueError as error:
+        raise ValueError(
+            "checkpoint prevent_cse must have the structure of the positional arguments that are "
+            f"not static, or of a prefix: {error}"
+        ) from None
+    return (*flags, *tree.leaves(named))
 
 
 remat = checkpoint

@@ -116,6 +116,7 @@ def trace_function(
     avals: Sequence[ShapedArray],
     *,
     key: Any = (),
+    remember: bool = True,
 ) -> TracedFunction:
     """Return the program of a function for given argument types, made once.
 
@@ -125,11 +126,14 @@ def trace_function(
       call: what is traced: the function, or one that calls it.
       in_tree: the structure of the positional arguments of ``call``.
       avals: the types of their leaves.
-      key: what else ``call`` depends on, hashable.
+      key: what else ``call`` depends on, hashable if it is to be remembered.
+      remember: whether to make it once.
 
     Raises:
       TypeError: a leaf of the result is no array and no number.
     """
+    if not remember:
+        return _trace(kind, fun, call, in_tree, avals)
     key = (kind, key, in_tree, tuple(avals), trace_context(), axis_environment())
     try:
         traces = _TRACES.of(fun)

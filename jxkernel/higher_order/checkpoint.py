@@ -18,11 +18,11 @@ from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
 from jxkernel.core.division import AS_TYPED
 from jxkernel.core.effects import acting_effects
-from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, Var, eval_jaxpr
+from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero, is_linear
-from jxkernel.higher_order.jit import jit_p
+from jxkernel.higher_order.keeping import keep
 from jxkernel.higher_order.programs import (
     chosen,
     compiled_when_repeated,
@@ -47,6 +47,7 @@ from jxkernel.transforms.transpose import transpose_program
 __all__ = [
     "Offloadable",
     "Policy",
+    "PreventCse",
     "Recompute",
     "Saveable",
     "bind_checkpoint",
@@ -92,6 +93,9 @@ class Offloadable:
     dst: Any
 
 
+PreventCse = bool | tuple[bool, ...]
+"""Whether all operands are kept from the compiler's comparison, or which of them are."""
+
 Policy = Callable[..., Any]
 """From a primitive, its operands' types and its parameters to whether its results are kept."""
 
@@ -120,7 +124,7 @@ def bind_checkpoint(
     *,
     name: str,
     policy: Policy | None,
-    prevent_cse: bool,
+    prevent_cse: PreventCse,
 ) -> list[Any]:
     """Call a program under the current trace, to be computed again on the way back.
 
@@ -129,15 +133,17 @@ def bind_checkpoint(
       args: flat arguments.
       name: what jaxprs call it.
       policy: which results are kept; None for none.
-      prevent_cse: whether to keep the compiler from merging the second computation with the first.
+      prevent_cse: whether to keep the compiler from merging the second computation with the first;
+        or which arguments are to be kept from it.
     """
+    count = len(closed.consts)
     return checkpoint_p.bind(
         *closed.consts,
         *args,
         jaxpr=hoist(closed),
         name=name,
         policy=policy,
-        prevent_cse=prevent_cse,
+        prevent_cse=prevent_cse if prevent_cse in (True, False) else (True,) * count + prevent_cse,
         differentiated=False,
     )
 
@@ -159,13 +165,17 @@ def _checkpoint_lower(
     *values: Any,
     jaxpr: ClosedJaxpr,
     differentiated: bool,
-    prevent_cse: bool,
+    prevent_cse: PreventCse,
     **params: Any,
 ) -> Sequence[Any]:
-    if differentiated and prevent_cse and values:
-        types = [value.type for value in values]
-        values = tuple(context.op("stablehlo.optimization_barrier", types, values).results)
-    return context.inline(jaxpr, values)
+    if not differentiated:
+        return context.inline(jaxpr, values)
+    flags = (prevent_cse,) * len(values) if isinstance(prevent_cse, bool) else prevent_cse
+    hidden = chosen(values, flags)
+    if hidden:
+        types = [value.type for value in hidden]
+        hidden = context.op("stablehlo.optimization_barrier", types, hidden).results
+    return context.inline(jaxpr, merge(flags, hidden, chosen(values, flags, wanted=False)))
 
 
 @checkpoint_p.def_jvp
@@ -174,6 +184,7 @@ def _checkpoint_jvp(
 ) -> tuple[list[Any], list[Any]]:
     program, nonzero = jvp_program(jaxpr, tuple([type(t) is not Zero for t in tangents]))
     given = [t for t in tangents if type(t) is not Zero]
+    params = _with_flags(params, lambda flags: (*flags, *[True] * len(given)))
     outs = checkpoint_p.bind(*primals, *given, jaxpr=program, **params)
     avals = jaxpr.out_avals
     return with_tangents(outs, len(avals), nonzero, avals)
@@ -190,12 +201,19 @@ def _checkpoint_partial_eval(
     )
     known_args = chosen(args, unknown, wanted=False)
     runs = known.out_avals or known.effects
-    outs = checkpoint_p.bind(*known_args, **{**params, "jaxpr": known}) if runs else []
+    first = _with_flags(params, lambda flags: chosen(flags, unknown, wanted=False))
+    outs = checkpoint_p.bind(*known_args, **{**first, "jaxpr": known}) if runs else []
     count = unknown_out.count(False)
+    saved = outs[count:]
+
+    def flags_again(flags: Sequence[bool]) -> list[bool]:
+        given = chosen(chosen(flags, unknown, wanted=False), kept_args)
+        return [*given, *[True] * len(saved), *chosen(flags, unknown)]
+
     staged = trace.stage(
         checkpoint_p,
-        [*chosen(known_args, kept_args), *outs[count:], *chosen(args, unknown)],
-        {**params, "jaxpr": rest, "differentiated": True},
+        [*chosen(known_args, kept_args), *saved, *chosen(args, unknown)],
+        {**_with_flags(params, flags_again), "jaxpr": rest, "differentiated": True},
     )
     return merge(unknown_out, staged, outs[:count])
 
@@ -210,14 +228,14 @@ def _split(
       keeps; the unknown program, of known arguments, kept values and unknown arguments; which
       known arguments that one takes; and which results are unknown.
     """
-    known, rest, unknown_out, count = partial_eval_program(
-        _without_calls(closed) if policy or acting_effects(closed.effects) else closed, unknown
-    )
+    known, rest, unknown_out, count = partial_eval_program(closed, unknown)
     jaxpr = known.jaxpr
     shown, residuals = jaxpr.outvars[: len(jaxpr.outvars) - count], jaxpr.outvars[-count or None :]
     residuals = residuals if count else []
-    saved = [var for eqn in jaxpr.eqns if _keeps(policy, eqn) for var in eqn.outvars]
-    again = _computing_again(jaxpr, saved, residuals)
+    kept = keep(jaxpr, lambda eqn: _keeps(policy, eqn))
+    saved = kept.values
+    again = jaxpr.replace(invars=[*jaxpr.invars, *saved], outvars=residuals, eqns=kept.again)
+    again = dce_jaxpr(again, [True] * len(residuals), keep_invars=True)[0]
     hidden = rest.in_avals[count:]
     first, second = len(jaxpr.invars), len(jaxpr.invars) + len(saved)
 
@@ -231,7 +249,8 @@ def _split(
     lean, reads = pruned(whole, (True,) * len(whole.out_avals))
     reads = (*reads[:second], *[True] * len(hidden))
     used = [var for var, read in zip(saved, reads[first:second], strict=True) if read]
-    program = ClosedJaxpr(jaxpr.replace(outvars=[*shown, *used]), known.consts)
+    first_jaxpr = jaxpr.replace(outvars=[*shown, *used], eqns=kept.first)
+    program = ClosedJaxpr(first_jaxpr, known.consts)
     known_program = pruned(program, (True,) * len(program.out_avals))[0]
     return known_program, reading(lean, reads), reads[:first], unknown_out
 
@@ -245,52 +264,6 @@ def _keeps(policy: Policy | None, eqn: Eqn) -> bool:
     return bool(policy(eqn.primitive, *[atom.aval for atom in eqn.invars], **eqn.params))
 
 
-def _computing_again(
-    jaxpr: Jaxpr, saved: Sequence[Var], residuals: Sequence[Var | Literal]
-) -> Jaxpr:
-    """Return the program from arguments and saved values to residuals."""
-    kept = set(saved)
-    eqns = [
-        eqn
-        for eqn in jaxpr.eqns
-        if kept.isdisjoint(eqn.outvars) and not acting_effects(eqn.effects)
-    ]
-    whole = jaxpr.replace(invars=[*jaxpr.invars, *saved], outvars=residuals, eqns=eqns)
-    return dce_jaxpr(whole, [True] * len(residuals), keep_invars=True)[0]
-
-
-def _without_calls(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """Return the program with nested calls written out, so that a policy sees what is in them."""
-    if not any(eqn.primitive is jit_p for eqn in closed.eqns):
-        return closed
-
-    def run(*args: Any) -> list[Any]:
-        return _apply_inline(closed, args)
-
-    return remembered(
-        closed, "without calls", lambda: trace_flat(run, closed.in_avals, name=closed.jaxpr.name)
-    )
-
-
-def _apply_inline(closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
-    jaxpr = closed.jaxpr
-    env: dict[Any, Any] = dict(zip(jaxpr.constvars, closed.consts, strict=True))
-    env.update(zip(jaxpr.invars, args, strict=True))
-
-    def read(atom: Any) -> Any:
-        return atom.val if type(atom) is Literal else env[atom]
-
-    for eqn in jaxpr.eqns:
-        values = [read(atom) for atom in eqn.invars]
-        if eqn.primitive is jit_p:
-            outs = _apply_inline(eqn.params["jaxpr"], values)
-        else:
-            out = eqn.primitive.bind(*values, **eqn.params)
-            outs = out if eqn.primitive.multiple_results else [out]
-        env.update(zip(eqn.outvars, outs, strict=True))
-    return [read(atom) for atom in jaxpr.outvars]
-
-
 @checkpoint_p.def_transpose
 def _checkpoint_transpose(
     cts: Sequence[Any], *args: Any, jaxpr: ClosedJaxpr, **params: Any
@@ -298,7 +271,11 @@ def _checkpoint_transpose(
     linear = tuple([is_linear(arg) for arg in args])
     nonzero = tuple([type(ct) is not Zero for ct in cts])
     program, produced = transpose_program(jaxpr, linear, nonzero)
-    operands = [*chosen(args, linear, wanted=False), *chosen(cts, nonzero)]
+    given = chosen(cts, nonzero)
+    operands = [*chosen(args, linear, wanted=False), *given]
+    params = _with_flags(
+        params, lambda flags: [*chosen(flags, linear, wanted=False), *[True] * len(given)]
+    )
     outs = checkpoint_p.bind(*operands, jaxpr=program, **params)
     avals = [arg.aval.tangent() for arg in chosen(args, linear)]
     zeros = [Zero(aval) for aval in chosen(avals, produced, wanted=False)]
@@ -329,8 +306,19 @@ def _checkpoint_dce(used_outputs: list[bool], eqn: Eqn) -> Eqn:
     return eqn.replace(
         invars=chosen(eqn.invars, reads),
         outvars=chosen(eqn.outvars, used_outputs),
-        params={**eqn.params, "jaxpr": reading(program, reads)},
+        params={
+            **_with_flags(eqn.params, lambda flags: chosen(flags, reads)),
+            "jaxpr": reading(program, reads),
+        },
     )
+
+
+def _with_flags(
+    params: dict[str, Any], change: Callable[[Sequence[bool]], Sequence[bool]]
+) -> dict[str, Any]:
+    """Return parameters for other operands: ``change`` takes one flag per operand to the new."""
+    flags: PreventCse = params["prevent_cse"]
+    return params if isinstance(flags, bool) else {**params, "prevent_cse": tuple(change(flags))}
 
 
 checkpoint_p.define(

@@ -59,7 +59,7 @@ from jxkernel.transforms.partial_eval import PartialTrace, partial_eval_program
 from jxkernel.transforms.stage import trace_flat
 from jxkernel.transforms.transpose import transpose_program
 
-__all__ = ["bind_cond", "cond_p"]
+__all__ = ["bind_cond", "cond_p", "shared_slots"]
 
 Flags = tuple[bool, ...]
 Branches = tuple[ClosedJaxpr, ...]
@@ -195,7 +195,7 @@ def _split(branches: Branches, unknown: Flags) -> tuple[Branches, Branches, Flag
     """
     out = _union([partial_eval_program(branch, unknown)[2] for branch in branches])
     parts = [partial_eval_program(branch, unknown, out) for branch in branches]
-    slots, places = _slots([rest.in_avals[:count] for _, rest, _, count in parts])
+    slots, places = shared_slots([rest.in_avals[:count] for _, rest, _, count in parts])
     given = out.count(False)
     known, rests = [], []
     for (program, rest, _, count), place in zip(parts, places, strict=True):
@@ -210,7 +210,7 @@ def _split(branches: Branches, unknown: Flags) -> tuple[Branches, Branches, Flag
     return tuple(known), tuple(rests), out
 
 
-def _slots(
+def shared_slots(
     rows: Sequence[Sequence[ShapedArray]],
 ) -> tuple[list[ShapedArray], list[tuple[int, ...]]]:
     """Return types such that each row can be placed among them, and the places of each row."""

@@ -46,7 +46,7 @@ from jxkernel.transforms.partial_eval import PartialTrace, partial_eval_program
 from jxkernel.transforms.stage import trace_flat
 from jxkernel.transforms.transpose import transpose_program
 
-__all__ = ["bind_scan", "scan_p"]
+__all__ = ["bind_scan", "scan_p", "stacked"]
 
 Flags = tuple[bool, ...]
 
@@ -129,7 +129,8 @@ class _Scan:
         )
 
 
-def _stacked(aval: ShapedArray, length: int) -> ShapedArray:
+def stacked(aval: ShapedArray, length: int) -> ShapedArray:
+    """Return the type of a value of each turn, stacked over the turns."""
     return batched_aval(aval, Axis(length))
 
 
@@ -138,7 +139,7 @@ def _scan_abstract_eval(*avals: ShapedArray, **params: Any) -> list[ShapedArray]
     scan = _Scan(**params)
     _, carry, _ = scan.split(scan.jaxpr.in_avals)
     _, ys = scan.split_out(scan.jaxpr.out_avals)
-    return [*carry, *[_stacked(aval, scan.length) for aval in ys]]
+    return [*carry, *[stacked(aval, scan.length) for aval in ys]]
 
 
 def _scan_effects(*avals: ShapedArray, **params: Any) -> frozenset[Any]:

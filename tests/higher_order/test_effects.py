@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import jxkernel as jx
+import jxkernel.numpy as jnp
 from jxkernel import lax
 from jxkernel.experimental import io_callback
 from tests.higher_order.checks import pruned
@@ -168,6 +169,24 @@ def test_checkpoint_looks_again_and_acts_once(notes):
             ("turn", 1.0),
             ("turn", 2.0),
         ]
+
+
+ACTING = {
+    "jit": (lambda act, x: jx.jit(lambda x: jnp.sin(x) * act(x))(x), 1),
+    "scan": (lambda act, x: lax.scan(lambda c, _: (c * act(c), None), x, None, length=2)[0], 2),
+    "cond": (lambda act, x: lax.cond(x > 0, lambda x: jnp.sin(x) * act(x), jnp.sin, x), 1),
+}
+
+
+@pytest.mark.parametrize("name", ACTING)
+def test_checkpoint_acts_once_inside_programs_that_it_computes_again(notes, name):
+    f, times = ACTING[name]
+    expected = jx.grad(lambda x: f(lambda y: notes.act("", y), x))(0.5)
+    notes.take()
+    again = jx.grad(jx.checkpoint(lambda x: f(lambda y: notes.act("", y), x)))
+    for way in (again, jx.jit(again)):
+        assert way(0.5) == pytest.approx(float(expected))
+        assert len(notes.take()) == times
 
 
 def test_scan_hoists_no_effect_out_of_the_loop(notes):
