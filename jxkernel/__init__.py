@@ -295,6 +295,8 @@ __getattr__, __dir__ = lazy_names(
         "jxkernel.observe.quiz": "quiz",
     },
     older={
+        # They refuse: libraries ask whether they are there, and use them seldom.
+        "jxkernel.api.references": "Ref empty_ref free_ref freeze new_ref",
         "jxkernel._older": (
             "device_put_replicated device_put_sharded DeviceArray tree_all tree_flatten "
             "tree_leaves tree_map tree_multimap tree_reduce tree_structure tree_transpose "

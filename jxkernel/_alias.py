@@ -12,12 +12,14 @@ modules of jxkernel by name only, and must not know what is in them.
 
 import importlib
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
 from jxkernel._lazy import late_function, missing
+from jxkernel.source import users_level
 
 __all__ = ["INTERFACE_VERSION", "Alias", "alias", "aliases", "unalias"]
 
@@ -54,7 +56,8 @@ def _rows(below: str) -> dict[str, Any] | None:
     rows = importlib.import_module(f"{_OWN}._alias_internals").ROWS
     if below in rows:
         return rows[below]
-    return {} if any(name.startswith(f"{below}.") for name in rows) else None
+    inside = any(name.startswith(f"{below}.") for name in rows)
+    return {} if inside and _own_spec(below) is None else None
 
 
 class _Internal(ModuleType):
@@ -107,6 +110,29 @@ def _late_module(below: str) -> ModuleType:
     return sys.modules[name]
 
 
+_OLDER = {"api": ("", "jax"), "xla": ("interpreters.xla", "jax.interpreters.xla")}
+"""Modules of earlier years below the alias: which of ours has their names today, and its name."""
+
+
+class _Older(ModuleType):
+    """A module of earlier years: its names are another's today, and each says so."""
+
+    def __init__(self, name: str, home: str, today: str) -> None:
+        super().__init__(name, f"Names of earlier years, which are those of {today} today.")
+        self._home = importlib.import_module(f"{_OWN}.{home}".rstrip("."))
+        self._today = today
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._home, name)
+        if not name.startswith("_"):
+            warnings.warn(
+                f"{self.__name__}.{name} is an older name: write {self._today}.{name}.",
+                DeprecationWarning,
+                stacklevel=users_level(),
+            )
+        return found
+
+
 class _Front(ModuleType):
     """The module that stands for the alias: jxkernel's names, and a version of the interface."""
 
@@ -117,7 +143,7 @@ class _Front(ModuleType):
         self.__dict__.update(_VERSION)
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("version", "_src"):
+        if name in ("version", "_src") or name in _OLDER:
             return importlib.import_module(f"{self.__name__}.{name}")
         try:
             return getattr(sys.modules[_OWN], name)
@@ -151,6 +177,8 @@ class _Opening:
         rows = _rows(self._target)
         if rows is not None:
             module = _Internal(spec.name, rows)
+        elif self._target in _OLDER:
+            module = _Older(spec.name, *_OLDER[self._target])
         elif self._target == "version":
             module = ModuleType(spec.name, "The version of the interface.")
             vars(module).update(_VERSION)
@@ -202,7 +230,12 @@ class _Hook:
         """Return how a module of an alias is made; None for what is no concern of this hook."""
         top, _, below = fullname.partition(".")
         if top in self.names:
-            found = not below or _rows(below) is not None or _own_spec(below) is not None
+            found = (
+                not below
+                or below in _OLDER
+                or _rows(below) is not None
+                or _own_spec(below) is not None
+            )
             if not found and _only_asked():
                 return None
             if not found and below.startswith("_src."):

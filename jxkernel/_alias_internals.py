@@ -147,7 +147,7 @@ class TypedLiteral:
 
 
 class AbstractRef:
-    """The type of a mutable reference: nothing here is one."""
+    """The type of a mutable reference: nothing here has it."""
 
 
 class EArray:
@@ -161,14 +161,6 @@ def _refuse_flattree(*_: Any) -> NoReturn:
     raise NotImplementedError(
         "the parameters of a scan are its program and its counts of constants and carries here: "
         "jxkernel.lax.scan makes one of another body"
-    )
-
-
-def refuse_kernel(*_: Any, **__: Any) -> NoReturn:
-    """Refuse: the kernels of these modules are written for accelerators."""
-    raise NotImplementedError(
-        "attention kernels of Pallas are for TPUs: jxkernel.nn.dot_product_attention computes "
-        "the same on any device"
     )
 
 
@@ -253,13 +245,13 @@ ROWS: dict[str, dict[str, Row]] = {
         "flatten_one_level": Row("tree_util", "flatten_one_level", "orbax-checkpoint"),
     },
     f"{_SPLASH}.splash_attention_kernel": {
-        "SegmentIds": Row(_HERE, "refuse_kernel", "keras"),
-        "make_splash_mha": Row(_HERE, "refuse_kernel", "keras"),
+        "SegmentIds": Row("experimental.pallas", "pallas_call", "keras"),
+        "make_splash_mha": Row("experimental.pallas", "pallas_call", "keras"),
     },
     f"{_SPLASH}.splash_attention_mask": {
-        "CausalMask": Row(_HERE, "refuse_kernel", "keras"),
-        "MultiHeadMask": Row(_HERE, "refuse_kernel", "keras"),
-        "NumpyMask": Row(_HERE, "refuse_kernel", "keras"),
+        "CausalMask": Row("experimental.pallas", "pallas_call", "keras"),
+        "MultiHeadMask": Row("experimental.pallas", "pallas_call", "keras"),
+        "NumpyMask": Row("experimental.pallas", "pallas_call", "keras"),
     },
     "_src.xla_bridge": {"_backends": Row(_HERE, "backends_made", "chex")},
 }

@@ -37,6 +37,21 @@ CALLS = [
     ),
     (jx, "DeviceArray", lambda kind: isinstance(jnp.ones(2), kind), True, "jax.Array"),
     (jnp, "DeviceArray", lambda kind: isinstance(jnp.ones(2), kind), True, "jax.Array"),
+    (jx.interpreters.xla, "DeviceArray", lambda kind: isinstance(X, kind), False, "jax.Array"),
+    (
+        jx.interpreters.pxla,
+        "ShardedDeviceArray",
+        lambda kind: isinstance(jnp.ones(2), kind),
+        True,
+        "jax.Array",
+    ),
+    (
+        importlib.import_module("jxkernel.experimental.pjit"),
+        "pjit",
+        lambda f: f(lambda x: x + 1)(X),
+        X + 1,
+        "jax.jit",
+    ),
     (jx, "xla_computation", lambda f: "sine" in f(jnp.sin)(1.0).as_hlo_text(), True, "lower(x)"),
 ]
 
@@ -86,3 +101,13 @@ def test_placing_arguments_of_jit_work_and_say_what_to_write(given):
 def test_nothing_is_loaded_for_older_names_before_they_are_asked_for():
     code = "import jxkernel, sys; sys.exit('jxkernel._older' in sys.modules)"
     assert __import__("subprocess").run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.filterwarnings("ignore:jit\\(")
+@pytest.mark.parametrize("given", ["device", "backend"])
+def test_platforms_of_jit_may_be_named_and_are_looked_for_at_the_call(given):
+    found = jx.jit(jnp.sin, **{given: "cpu"})(1.0)
+    assert found.devices() == {jx.local_devices(backend="cpu")[0]}
+    nowhere = jx.jit(jnp.sin, **{given: "nowhere"})
+    with pytest.raises(RuntimeError, match="Unknown backend 'nowhere'"):
+        nowhere(1.0)

@@ -128,6 +128,14 @@ class JitOptions:
     in_shardings: GivenShardings | None = None
     out_shardings: GivenShardings | None = None
 
+    def where(self) -> Any:
+        """Return the device to run on, of a platform the first one; None for any.
+
+        Raises:
+          RuntimeError: there is no such platform.
+        """
+        return local_devices(backend=self.device)[0] if type(self.device) is str else self.device
+
     def in_words(self) -> list[tuple[str, str]]:
         """Name and value of what executables depend on, where it is not the default."""
         given = {
@@ -198,7 +206,7 @@ class JitState:
                 call.flat,
                 name=self.name,
                 donated=donated,
-                device=self.options.device,
+                device=self.options.where(),
                 compiler_options=self.options.compiler_options,
                 on_further=partial(self._tell_miss, call, entry.avals, len(args), "memory"),
                 **placing,
@@ -206,7 +214,7 @@ class JitState:
             return entry.out_tree.unflatten(outs), None, False
         try:
             target, committed = target_device(
-                call.flat, self.options.device, closed=closed, **placing
+                call.flat, self.options.where(), closed=closed, **placing
             )
         except IncompatibleDevicesError as error:
             raise error.naming(leaf_names(self.fun, call), self.name) from None
@@ -365,7 +373,7 @@ class JitState:
         options = LowerOptions(
             self.donated(entry, args),
             self.options.keep_unused,
-            self.options.device,
+            self.options.where(),
             self.options.compiler_options,
             function_number(self.fun),
             partial(leaf_names, self.fun, entry.call),
@@ -485,7 +493,8 @@ def jit(
         are deleted, or kept with a warning where no result fits.
       donate_argnames: their names.
       keep_unused: whether arguments that the function never reads stay parameters.
-      device: an older argument: the device to run on, committing the results to it.
+      device: an older argument: the device to run on, or the name of a platform, committing the
+        results to it.
       backend: an older argument: the platform to run on, such as ``cpu``.
       inline: whether, inside another trace, the equations are written out instead of called.
       compiler_options: XLA options by name.
@@ -514,8 +523,7 @@ def jit(
         return partial(jit, **{name: value for name, value in given.items() if name != "fun"})
     check_function("jit", fun)
     _warn_of_placement(device, backend)
-    if backend is not None and device is None:
-        device = local_devices(backend=backend)[0]
+    device = backend if device is None else device
     options = JitOptions(
         *static_and_donated(
             fun, (static_argnums, static_argnames), (donate_argnums, donate_argnames)

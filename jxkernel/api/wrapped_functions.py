@@ -5,7 +5,7 @@ Public as ``jxkernel.extend.linear_util``, ``jxkernel.api_util`` and
 Transformations of this system do not: see ``transforms``.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial, update_wrapper
 from typing import Any
 
@@ -18,12 +18,15 @@ from jxkernel.transforms.stage import trace_flat
 __all__ = [
     "StoreException",
     "WrappedFun",
+    "argnums_partial",
     "cache",
     "dce_jaxpr",
     "debug_info",
+    "flatten_axes",
     "flatten_fun",
     "flatten_fun_nokwargs",
     "merge_linear_aux",
+    "safe_map",
     "trace_to_jaxpr_dynamic",
     "transformation",
     "transformation2",
@@ -302,6 +305,87 @@ def flatten_fun(fun: WrappedFun, in_tree: Any, **_: Any) -> Any:
     ([3], PyTreeDef(*))
     """
     return _of_leaves_and_keywords(fun, in_tree)
+
+
+def argnums_partial(
+    f: WrappedFun, dyn_argnums: int | Sequence[int], args: Sequence[Any], **how: bool
+) -> tuple[WrappedFun, tuple[Any, ...]]:
+    """Return a function of some positional arguments, the others fixed, and these arguments.
+
+    Args:
+      f: the function.
+      dyn_argnums: the positions of the arguments that it is still to take.
+      args: all arguments.
+      **how: ``require_static_args_hashable=False`` lets those fixed be anything.
+
+    Raises:
+      ValueError: an argument that is fixed is not hashable.
+
+    >>> from jxkernel import api_util
+    >>> from jxkernel.extend import linear_util
+    >>> fun = linear_util.wrap_init(lambda x, y: (x, y))
+    >>> partly, given = api_util.argnums_partial(fun, 0, (1, "fixed"))
+    >>> partly.call_wrapped(10), given
+    ((10, 'fixed'), (1,))
+    """
+    numbers = (dyn_argnums,) if isinstance(dyn_argnums, int) else tuple(dyn_argnums)
+    places = [number % len(args) for number in numbers]
+    fixed = {i: arg for i, arg in enumerate(args) if i not in places}
+    if how.get("require_static_args_hashable", True):
+        for i, arg in fixed.items():
+            if not isinstance(arg, Hashable):
+                raise ValueError(
+                    f"argument {i} of {f.__name__} is fixed, so it must be hashable, got "
+                    f"{arg!r:.60} of type {type(arg).__name__}"
+                )
+    inner = f.call_wrapped
+
+    def call(*given: Any, **kwargs: Any) -> Any:
+        full = {**fixed, **dict(zip(places, given, strict=True))}
+        return inner(*[full[i] for i in range(len(args))], **kwargs)
+
+    return f.around(call), tuple(args[i] for i in places)
+
+
+def flatten_axes(name: str, treedef: Any, axis_tree: Any, **_: Any) -> list[Any]:
+    """Return the axis of each leaf of a structure, from a tree that is a prefix of it.
+
+    Args:
+      name: what the axes are, for the error.
+      treedef: the structure.
+      axis_tree: axes, or None, for parts of it.
+
+    Raises:
+      ValueError: it is no prefix.
+
+    >>> import jxkernel as jx
+    >>> from jxkernel import api_util
+    >>> api_util.flatten_axes("in_axes", jx.tree.structure(({"a": 1, "b": 2}, 3)), (0, None))
+    [0, 0, None]
+    """
+    whole = treedef.unflatten([0] * treedef.num_leaves)
+    try:
+        full = tree.tree_broadcast_prefix(axis_tree, whole, is_leaf=_is_none)
+    except ValueError as error:
+        raise ValueError(f"{name} is no prefix of the structure: {error}") from None
+    return tree.leaves(full, is_leaf=_is_none)
+
+
+def _is_none(value: Any) -> bool:
+    return value is None
+
+
+def safe_map(f: Callable[..., Any], *args: Sequence[Any]) -> list[Any]:
+    """Return a function's results for elements of sequences of one length.
+
+    Raises:
+      ValueError: the lengths differ.
+
+    >>> from jxkernel import api_util
+    >>> api_util.safe_map(max, [1, 4], [3, 2])
+    [3, 4]
+    """
+    return [f(*each) for each in zip(*args, strict=True)]
 
 
 def debug_info(traced_for: str, fun: Callable[..., Any], args: Any, kwargs: Any, **_: Any) -> str:

@@ -70,7 +70,17 @@ class Trace:
 
     def process(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Apply a primitive to arguments, tracers of this trace or values foreign to it."""
-        raise NotImplementedError
+        return self.process_primitive(primitive, args, params)
+
+    def process_primitive(
+        self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]
+    ) -> Any:
+        """Do what ``process`` does, by the name that traces of libraries give it."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how to process primitives")
+
+    def full_raise(self, value: Any) -> Any:
+        """Return a value as this trace takes it, which is as it is: see the module's docstring."""
+        return value
 
     def describe(self, tracer: Tracer) -> tuple[str, ...]:
         """Return where a tracer of this trace comes from, as lines for an error message."""

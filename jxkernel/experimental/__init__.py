@@ -17,6 +17,7 @@ __all__ = [
     "mesh_utils",
     "multihost_utils",
     "ode",
+    "pallas",
     "sparse",
     "xla_metadata",
 ]
@@ -29,12 +30,13 @@ hijax: ModuleType
 mesh_utils: ModuleType
 multihost_utils: ModuleType
 ode: ModuleType
+pallas: ModuleType
 sparse: ModuleType
 xla_metadata: ModuleType
 __getattr__, __dir__ = lazy_names(
     __name__,
     modules=(
         "array_serialization checkify colocated_python hijax mesh_utils multihost_utils ode "
-        "shard_map sparse xla_metadata"
+        "pallas pjit shard_map sparse xla_metadata"
     ),
 )

@@ -8,9 +8,10 @@ from types import ModuleType
 from jxkernel._lazy import lazy_names
 from jxkernel.extend import core, linear_util, source_info_util
 
-__all__ = ["backend", "core", "linear_util", "random", "source_info_util"]
+__all__ = ["backend", "core", "ifrt_programs", "linear_util", "random", "source_info_util"]
 
 # Rarely used: imported at their first use.
 backend: ModuleType
+ifrt_programs: ModuleType
 random: ModuleType
-__getattr__, __dir__ = lazy_names(__name__, modules="backend random")
+__getattr__, __dir__ = lazy_names(__name__, modules="backend ifrt_programs random")

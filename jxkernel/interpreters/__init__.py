@@ -4,6 +4,6 @@ A rule lives on its primitive (``def_jvp`` and the others); these modules set th
 the style of ``ad.primitive_jvps[p] = rule``.  New code declares rules on the primitive.
 """
 
-from jxkernel.interpreters import ad, batching, mlir, partial_eval, xla
+from jxkernel.interpreters import ad, batching, mlir, partial_eval, pxla, xla
 
-__all__ = ["ad", "batching", "mlir", "partial_eval", "xla"]
+__all__ = ["ad", "batching", "mlir", "partial_eval", "pxla", "xla"]

@@ -92,6 +92,10 @@ class NamedSharding(NamedShardingBase):
         return tuple(self._internal_device_list)
 
     @property
+    def _addressable_device_assignment(self) -> tuple[Any, ...]:
+        return _addressable(self)
+
+    @property
     def device_set(self) -> set[Any]:
         """The devices."""
         return set(self._internal_device_list)
@@ -295,6 +299,11 @@ def make_single_device_sharding(device: Any, *, memory_kind: str | None = None) 
     return SingleDeviceSharding(device, memory_kind=memory_kind)
 
 
+def _addressable(self: Any) -> tuple[Any, ...]:
+    """Return the devices of this process, in order; orbax reads them."""
+    return tuple(self._internal_device_list.addressable_device_list)
+
+
 def _attach() -> None:
     """Give jaxlib's class of one device the methods that users know."""
     properties: dict[str, Any] = {
@@ -305,6 +314,7 @@ def _attach() -> None:
         "is_fully_addressable": lambda self: self._internal_device_list.is_fully_addressable,
         "is_fully_replicated": lambda self: True,
         "_device_assignment": lambda self: (self._device,),
+        "_addressable_device_assignment": _addressable,
     }
     methods: dict[str, Any] = {
         "shard_shape": lambda self, global_shape: tuple(global_shape),

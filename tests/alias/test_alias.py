@@ -109,7 +109,7 @@ def test_what_does_not_exist_is_an_ordinary_import_error(alias):
         from jax import nothing  # noqa: F401
     with pytest.raises(AttributeError, match=r"'jax' \(an alias of jxkernel\) has no .* 'nothing'"):
         jax.nothing  # noqa: B018
-    for absent in ("nowhere", "new_ref", "experimental.jax2tf", "_src.nowhere"):
+    for absent in ("nowhere", "ref", "experimental.jax2tf", "_src.nowhere"):
         assert importlib.util.find_spec(f"jax.{absent}") is None
 
 
@@ -188,7 +188,7 @@ def test_jxkernel_cannot_be_imported_after_the_real_package(tmp_path):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("from jax import new_ref", "no 'jax.new_ref'. Mutable references"),
+        ("from jax import ds", "no 'jax.ds'. Mutable references"),
         ("import jax.experimental.jax2tf", "are array_serialization, checkify, "),
         ("from jax import nothing_such", "cannot import name 'nothing_such'"),
     ],
@@ -201,7 +201,7 @@ def test_imports_that_are_refused_say_why(alias, line, said):
 @pytest.mark.parametrize(
     ("module", "name", "said"),
     [
-        ("jax", "new_ref", "'jax' (an alias of jxkernel) has no attribute 'new_ref'. Mutable "),
+        ("jax", "ds", "'jax' (an alias of jxkernel) has no attribute 'ds'. Mutable "),
         ("jax.numpy", "int1", "has no attribute 'int1'. XLA compiles no operation"),
     ],
 )
@@ -328,5 +328,31 @@ def test_settings_tell_their_values(alias):
 def test_kernels_for_accelerators_are_refused_where_they_are_made(alias):
     from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_mask
 
-    with pytest.raises(NotImplementedError, match=r"jxkernel\.nn\.dot_product_attention"):
+    with pytest.raises(NotImplementedError, match="nothing here compiles"):
         splash_attention_mask.CausalMask((2, 2))
+
+
+def test_references_can_be_asked_for_and_are_refused_where_they_are_made(alias):
+    import jax
+
+    assert not isinstance(jax.numpy.ones(2), jax.Ref)
+    for make in (jax.Ref, jax.new_ref, jax.empty_ref, jax.free_ref, jax.freeze):
+        with pytest.raises(NotImplementedError, match="state is carried explicitly"):
+            make(jax.numpy.ones(2))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("from jax.api import grad as found", "jax.api.grad is an older name: write jax.grad."),
+        ("import jax; found = jax.api.grad", "write jax.grad."),
+        ("import jax.api; found = jax.api.grad", "write jax.grad."),
+        ("import jax; found = jax.xla.apply_primitive", "write jax.interpreters.xla.apply"),
+    ],
+)
+def test_modules_of_earlier_years_say_where_their_names_are(alias, line, said):
+    scope = {}
+    with pytest.warns(DeprecationWarning, match=re.escape(said)):
+        exec(line, scope)
+    assert scope["found"] in (jxkernel.grad, jxkernel.interpreters.xla.apply_primitive)
+    assert importlib.import_module("jxkernel.api").__name__ == "jxkernel.api"

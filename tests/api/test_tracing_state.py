@@ -103,3 +103,19 @@ def test_values_that_must_be_known_are_converted_or_refused():
     with pytest.raises(jx.errors.ConcretizationTypeError, match="a value given here needs") as info:
         jx.jit(lambda x: core.concrete_or_error(int, x, "The axis must be known."))(2)
     assert info.value.__notes__ == ["The axis must be known."]
+
+
+def test_arguments_are_fixed_and_axes_laid_over_structures():
+    fun = linear_util.wrap_init(lambda x, y, z: (x, y, z))
+    partly, given = api_util.argnums_partial(
+        fun, (0, -1), (1, [2], 3), require_static_args_hashable=False
+    )
+    assert (given, partly.call_wrapped(10, 30)) == ((1, 3), (10, [2], 30))
+    with pytest.raises(ValueError, match="argument 1 of <lambda> is fixed, so it must be hashable"):
+        api_util.argnums_partial(fun, 0, (1, [2], 3))
+    structure = jx.tree.structure(({"a": 1, "b": 2}, 3))
+    assert api_util.flatten_axes("in_axes", structure, (0, None)) == [0, 0, None]
+    with pytest.raises(ValueError, match="in_axes is no prefix of the structure"):
+        api_util.flatten_axes("in_axes", structure, (0, None, 1))
+    with pytest.raises(ValueError, match="argument 2 is shorter"):
+        api_util.safe_map(max, [1, 2], [3])

@@ -2,8 +2,9 @@
 
 import pytest
 
-from jxkernel.experimental import colocated_python, hijax
+from jxkernel.experimental import colocated_python, hijax, pallas
 from jxkernel.experimental.array_serialization import serialization
+from jxkernel.extend import ifrt_programs
 
 
 class Operation(hijax.HiPrim):
@@ -18,6 +19,13 @@ class Operation(hijax.HiPrim):
         (lambda: colocated_python.colocated_python_class(int), "Python runs beside"),
         (lambda: colocated_python.colocated_cpu_devices([]), "colocated_cpu_devices is for"),
         (serialization.GlobalAsyncCheckpointManager, r"orbax\.checkpoint saves"),
+        (pallas.pallas_call, "pallas_call is of kernels in Python for accelerators"),
+        (lambda: pallas.program_id(0), "program_id is of kernels"),
+        (pallas.triton.CompilerParams, "CompilerParams is of kernels"),
+        (pallas.triton.load, "load is of kernels"),
+        (pallas.triton.store, "store is of kernels"),
+        (pallas.triton.atomic_add, "atomic_add is of kernels"),
+        (ifrt_programs.ifrt_programs.make_plugin_program, "devices are those of this process"),
         (serialization.get_tensorstore_spec, "get_tensorstore_spec writes arrays"),
     ],
 )

@@ -26,6 +26,7 @@ def test_sharding_tells_its_shards_and_devices(mesh, eight_devices):
     sharding = over(mesh, None, "x")
     assert sharding.shard_shape((3, 8)) == (3, 2)
     assert sharding.device_set == set(eight_devices) == sharding.addressable_devices
+    assert sharding._addressable_device_assignment == tuple(mesh.devices.flat)
     assert sharding.num_devices == 8
     assert sharding.is_fully_addressable
     assert not sharding.is_fully_replicated
