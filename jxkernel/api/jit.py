@@ -49,6 +49,7 @@ from jxkernel.compile import (
     checking_results,
     executable_for,
     execute_checked,
+    program_shardings,
     standing,
     target_device,
 )
@@ -127,6 +128,8 @@ class JitOptions:
     compiler_options: tuple[tuple[str, Any], ...]
     in_shardings: GivenShardings | None = None
     out_shardings: GivenShardings | None = None
+    as_program: bool = False
+    """Whether arguments are moved to where the program, which maps over a mesh, takes them."""
 
     def where(self) -> Any:
         """Return the device to run on, of a platform the first one; None for any.
@@ -239,7 +242,7 @@ class JitState:
         """Return the shardings given for the arguments' and results' leaves, None for none."""
         given, wanted = self.options.in_shardings, self.options.out_shardings
         if given is None and wanted is None:
-            return None, None
+            return program_shardings(entry.closed) if self.options.as_program else None, None
         ins = outs = None
         if given is not None:
             ins = positional_shardings(given, call.in_tree, self.name)
@@ -443,6 +446,16 @@ def jit_anew(function: Any) -> Any:
     anew = JitState(again, state.options)
     anew.name = state.name
     return _make(anew)
+
+
+def jit_as_program(
+    fun: Callable[..., Any],
+    static_argnums: Sequence[int] | None,
+    donate_argnums: Sequence[int] | None,
+) -> Any:
+    """Return a jitted function of a program over a mesh, which moves arguments to its devices."""
+    parameters = static_and_donated(fun, (static_argnums, None), (donate_argnums, None))
+    return _make(JitState(fun, JitOptions(*parameters, False, False, None, (), as_program=True)))
 
 
 def _warn_of_placement(device: Any, backend: str | None) -> None:

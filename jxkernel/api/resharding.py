@@ -18,15 +18,15 @@ from jxkernel.api.traced import check_callable
 from jxkernel.api.transfer import put_leaf
 from jxkernel.core.division import explicit_axes_of
 from jxkernel.core.trace import Tracer, evaluating
-from jxkernel.primitives.sharding.constraints import lie_as, mesh_cast
+from jxkernel.primitives.sharding.constraints import beside_others, lie_as, mesh_cast
 from jxkernel.runtime import Array
 from jxkernel.sharding import (
     AxisType,
     NamedSharding,
     PartitionSpec,
-    get_mesh,
     set_mesh,
 )
+from jxkernel.sharding.mesh import current_mesh
 
 __all__ = ["auto_axes", "explicit_axes", "reshard", "smap"]
 
@@ -80,7 +80,9 @@ def _laid(leaf: Any, sharding: Any) -> Any:
     traced = isinstance(leaf, Tracer) or not evaluating()
     if traced and isinstance(sharding, NamedSharding):
         return lie_as(leaf, sharding)
-    return put_leaf(leaf, sharding)
+    own = getattr(leaf, "sharding", None)
+    wanted = beside_others(own, sharding) if isinstance(sharding, NamedSharding) else sharding
+    return put_leaf(leaf, wanted)
 
 
 def auto_axes(
@@ -144,10 +146,12 @@ def auto_axes(
 
 def _retyped(names: Any, kind: AxisType) -> Any:
     """Return the block in which axes of the mesh of ``set_mesh`` are of another type."""
-    mesh = get_mesh()
+    mesh = current_mesh()
     if mesh is None:
         return nullcontext()
-    return set_mesh(mesh.with_axis_types(mesh.axis_names if names is None else names, kind))
+    return set_mesh(
+        mesh.update_axis_types(dict.fromkeys(mesh.axis_names if names is None else names, kind))
+    )
 
 
 def explicit_axes(
@@ -211,7 +215,9 @@ def _made_explicit(wanted: Any, names: tuple[Any, ...] | None) -> tuple[Any, tup
         chosen = mesh.axis_names if names is None else names
         explicit = explicit_axes_of(mesh)
         changed.update(dict.fromkeys([name for name in chosen if name not in explicit]))
-        return sharding.update(mesh=mesh.with_axis_types(chosen, AxisType.Explicit))
+        return sharding.update(
+            mesh=mesh.update_axis_types(dict.fromkeys(chosen, AxisType.Explicit))
+        )
 
     def is_leaf(leaf: Any) -> bool:
         return leaf is None or isinstance(leaf, PartitionSpec)

@@ -9,7 +9,7 @@ import numpy as np
 
 from jxkernel import runtime, tree
 from jxkernel.api.arguments import Parameters, function_name, named_like
-from jxkernel.api.jit import jit
+from jxkernel.api.jit import jit_as_program
 from jxkernel.api.mapped_axes import check_axes, input_axes, output_axes
 from jxkernel.api.traced import check_callable, check_function, leaf_avals, trace_function
 from jxkernel.api.vectorize import vmap
@@ -26,7 +26,8 @@ from jxkernel.higher_order.shard_map import (
     named_axes,
 )
 from jxkernel.primitives.shape.reshape import expand_dims, squeeze
-from jxkernel.sharding import AbstractMesh, Mesh, PartitionSpec, get_mesh
+from jxkernel.sharding import AbstractMesh, Mesh, PartitionSpec
+from jxkernel.sharding.mesh import current_mesh
 from jxkernel.sharding.named import check_spec
 from jxkernel.sharding.spec import axes_of
 
@@ -122,7 +123,7 @@ def shard_map(
 def _mesh(given: Any) -> Any:
     if isinstance(given, Mesh):
         return given
-    current = get_mesh()
+    current = current_mesh()
     if current is not None and (given is None or current.abstract_mesh == given):
         return current
     if given is None:
@@ -336,11 +337,7 @@ def pmap(
         return _pmap(one, dynamic, kwargs, axes, out_axes, name, chosen, backend, axis_size)
 
     named_like(mapped, fun)
-    return jit(
-        mapped,
-        static_argnums=tuple(static.numbers) or None,
-        donate_argnums=_as_tuple(donate_argnums) or None,
-    )
+    return jit_as_program(mapped, tuple(static.numbers) or None, _as_tuple(donate_argnums) or None)
 
 
 def _as_tuple(numbers: int | Iterable[int]) -> tuple[int, ...]:

@@ -12,8 +12,9 @@ from jxkernel.primitives.arguments import operand_aval
 from jxkernel.primitives.sharding.constraints import constrain, lie_as
 from jxkernel.records import record
 from jxkernel.runtime.clients import sharding_on
-from jxkernel.sharding import NamedSharding, PartitionSpec, Sharding, get_mesh
-from jxkernel.sharding.named import divides_alike
+from jxkernel.sharding import NamedSharding, PartitionSpec, Sharding
+from jxkernel.sharding.mesh import current_mesh
+from jxkernel.sharding.named import divides_alike, is_empty
 
 __all__ = ["UNSPECIFIED", "GivenShardings", "as_sharding", "with_sharding_constraint"]
 
@@ -36,7 +37,7 @@ def as_sharding(value: Any, who: str, where: str = "shardings", mesh: Any = None
     """Return a sharding for what a user gives: a sharding, a device, a spec; None for None.
 
     Args:
-      value: what is given.
+      value: what is given; a sharding over a mesh without axes says nothing, as None.
       who: the function that takes it, for messages.
       where: its parameter.
       mesh: what a spec refers to where no mesh is set.
@@ -48,14 +49,14 @@ def as_sharding(value: Any, who: str, where: str = "shardings", mesh: Any = None
     if value is None or isinstance(value, _Unspecified):
         return None
     if isinstance(value, PartitionSpec):
-        mesh = get_mesh() or mesh
+        mesh = current_mesh() or mesh
         if mesh is None:
             raise NoMeshError(f"{who} {where}", repr(value))
         return NamedSharding(mesh, value)
     if isinstance(value, Device):
         return sharding_on(value)
     if isinstance(value, Sharding):
-        return value
+        return None if is_empty(value) else value
     raise TypeError(
         f"{who} got {value!r:.100} of type {type(value).__name__} in {where}: give shardings, "
         "PartitionSpecs or None"
@@ -256,7 +257,7 @@ def _said(sharding: Any) -> Any:
     """Return a sharding as it is; for None the spec of a whole array, which needs a mesh."""
     if sharding is not None:
         return sharding
-    if get_mesh() is None:
+    if current_mesh() is None:
         raise ValueError(
             "with_sharding_constraint got None in shardings, which says nothing: give a Sharding "
             "(P() for an array that is whole on every device), or leave that array out of the call"

@@ -112,13 +112,14 @@ def _apply(
         return outs
 
     mesh, entry = _explicit_entry(flat, dims)
-    outs, out_dims = batch_flat(flat_fun, flat, dims, make_axis(size, entry=entry, mesh=mesh))
+    mapped = make_axis(size, entry=entry, mesh=mesh)
+    outs, out_dims = batch_flat(flat_fun, flat, dims, mapped)
     for index, (out, dim) in enumerate(zip(outs, out_dims, strict=True)):
         if dim is None:
             check_result(function_name(fun), out_tree, index, out)
     wanted = output_axes("vmap", out_axes, out_tree)
     results = [
-        _place(*each, size)
+        _place(*each, mapped)
         for each in zip(outs, out_dims, wanted, word_axes(out_tree), strict=True)
     ]
     return out_tree.unflatten(results)
@@ -150,8 +151,8 @@ def _explicit_entry(flat: Sequence[Any], dims: Sequence[int | None]) -> tuple[An
     return mesh, entry
 
 
-def _place(out: Any, dim: int | None, axis: int | None, words: int, size: int) -> Any:
-    if axis is None:
+def _place(out: Any, dim: int | None, wanted: int | None, words: int, axis: Axis) -> Any:
+    if wanted is None:
         if dim is not None:
             raise AxisError(
                 "vmap out_axes",
@@ -160,6 +161,7 @@ def _place(out: Any, dim: int | None, axis: int | None, words: int, size: int) -
             )
         return out
     rank = np.ndim(out) + (dim is None) - words
-    if not -rank <= axis < rank:
-        raise AxisError("vmap out_axes", f"axis {axis} is out of range for a result of rank {rank}")
-    return to_dim(out, dim, axis % rank, size)
+    if not -rank <= wanted < rank:
+        text = f"axis {wanted} is out of range for a result of rank {rank}"
+        raise AxisError("vmap out_axes", text)
+    return to_dim(out, dim, wanted % rank, axis)

@@ -19,7 +19,7 @@ from jxkernel.compile.executable import (
 )
 from jxkernel.compile.executions import latest_outputs, watch_executions
 from jxkernel.compile.nonfinite import checking_results, nonfinite_error
-from jxkernel.compile.placement import Placement, devices_of, target_device
+from jxkernel.compile.placement import Placement, devices_of, program_shardings, target_device
 from jxkernel.compile.shape_dtype import ShapeDtypeStruct, standing
 from jxkernel.compile.stages import (
     ArgInfo,
@@ -57,6 +57,7 @@ __all__ = [
     "latest_outputs",
     "make_callable",
     "nonfinite_error",
+    "program_shardings",
     "standing",
     "target_device",
     "watch_executions",

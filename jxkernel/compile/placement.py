@@ -1,7 +1,8 @@
 """Where a program runs: on one device, or divided over the devices of a mesh.
 
 A call runs on a mesh when an argument lies on one, when the program itself speaks of one
-(``with_sharding_constraint``, ``shard_map``), or when the caller gives shardings.  A
+(``with_sharding_constraint``, ``shard_map``, types), when the caller gives shardings, or when
+nothing binds it and a mesh is set (``set_mesh``).  A
 ``Placement`` is then what executables are made for and remembered by; for one device it is the
 device itself, and nothing here costs more than looking at the arguments.
 """
@@ -28,7 +29,8 @@ from jxkernel.core.jaxpr import ClosedJaxpr, subjaxprs
 from jxkernel.errors import IncompatibleDevicesError
 from jxkernel.lowering import Partitioning
 from jxkernel.runtime import backends, default_device, lies_as, place, platform_of
-from jxkernel.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionSpec, get_mesh
+from jxkernel.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionSpec
+from jxkernel.sharding.mesh import computing_mesh, concrete_mesh, current_mesh
 from jxkernel.sharding.named import is_single, positions_of
 from jxkernel.transforms.dce import dce_jaxpr
 
@@ -41,6 +43,7 @@ __all__ = [
     "pinned",
     "placed_argument",
     "placement_for",
+    "program_shardings",
     "respelled",
     "result_shardings",
     "target_device",
@@ -75,7 +78,7 @@ def target_device(
     Raises:
       ValueError: arguments are committed to different devices, or do not fit their shardings.
     """
-    if shardings is None and results is None and (closed is None or mesh_of(closed) is None):
+    if shardings is None and results is None and (closed is None or not _speaks(closed)):
         found: Any = wanted
         first: int | None = None
         for index, arg in enumerate(args):
@@ -91,9 +94,21 @@ def target_device(
                 elif found != device and wanted is None:
                     raise _incompatible(args, (first, [found]), (index, [device]))
         else:
-            return (default_device(), False) if found is None else (found, True)
+            mesh = None if wanted is not None or closed is None else computing_mesh()
+            if mesh is None or not _binds(mesh, found):
+                return (default_device(), False) if found is None else (found, True)
     assert closed is not None, "who may run on several devices gives the program"
     return placement_for(closed, args, wanted, shardings, results, keep_unused)
+
+
+def _speaks(closed: ClosedJaxpr) -> bool:
+    """Whether a program, a constant of it or the type of a result speaks of a mesh."""
+    return mesh_of(closed) is not None or any(aval.division for aval in closed.out_avals)
+
+
+def _binds(mesh: Mesh, device: Any) -> bool:
+    """Whether a mesh that is set says where a call runs that a device (or None) binds."""
+    return device is None or mesh.device_tuple == (device,)
 
 
 def _reads(closed: ClosedJaxpr, keep_unused: bool) -> list[bool]:
@@ -156,9 +171,10 @@ def placement_for(
     reads = _reads(closed, keep_unused)
     placed = [wish if read else None for wish, read in zip(wishes, reads, strict=True)]
     involved = [sharding for sharding in (*placed, *wanted_results) if sharding is not None]
-    among = _mesh_among(involved, wanted)
+    among = _mesh_among(involved)
     own = _named_mesh(closed) or (_constant_mesh(closed) if among is None else None)
-    mesh = _of_types(closed, own, among)
+    among = among or _mesh_of_results(closed, wishes)
+    mesh = _of_types(closed, own, among) or (_current_mesh(involved) if wanted is None else None)
     if mesh is None:
         device = involved[0]._device if involved else wanted
         for sharding in involved:
@@ -169,6 +185,46 @@ def placement_for(
         if tuple(sharding._device_assignment) != mesh.device_tuple:
             other = _side(placed, sharding)
             raise _incompatible(args, _side(placed, mesh.device_tuple, other[0]), other)
+    ins = _of_arguments(closed, mesh, wishes)
+    typed = _says_types(closed, own, args)
+    outs = [
+        (_typed(aval, mesh) if typed else None)
+        if sharding is None
+        else _on_mesh(sharding, mesh, aval.ndim)
+        for sharding, aval in zip(wanted_results, closed.out_avals, strict=True)
+    ]
+    return Placement(mesh, ins, tuple(outs)), True
+
+
+def _current_mesh(involved: Sequence[Any]) -> Mesh | None:
+    """Return the mesh of ``set_mesh``, unless shardings bind the call to other devices."""
+    mesh = computing_mesh()
+    if mesh is None or any(each._device_assignment != mesh.device_tuple for each in involved):
+        return None
+    return mesh
+
+
+def _mesh_of_results(closed: ClosedJaxpr, wishes: Sequence[Any]) -> Mesh | None:
+    """Return the mesh that a result is divided over, where what is read lies on none.
+
+    It is that of an argument that is not read, else the one of ``set_mesh``, else the newest.
+    """
+    divisions = (aval.division for aval in closed.out_avals)
+    wanted = next((division.mesh for division in divisions if division is not None), None)
+    if wanted is None:
+        return None
+    meshes = [wish.mesh for wish in wishes if wish is not None and not is_single(wish)]
+    return next((mesh for mesh in meshes if mesh.abstract_mesh == wanted), concrete_mesh(wanted))
+
+
+def _of_arguments(
+    closed: ClosedJaxpr, mesh: Mesh, wishes: Sequence[Any]
+) -> tuple[NamedSharding, ...]:
+    """Return how arguments are divided over a mesh: as wished, else as the program divides them.
+
+    Raises:
+      ValueError: one cannot be divided so.
+    """
     avals = closed.in_avals
     free = preferred(closed, mesh) if None in wishes else wishes
     ins = [
@@ -177,14 +233,7 @@ def placement_for(
     ]
     for sharding, aval in zip(ins, avals, strict=True):
         sharding.check_compatible_aval(aval.shape)
-    typed = _says_types(closed, own, args)
-    outs = [
-        (_typed(aval, mesh) if typed else None)
-        if sharding is None
-        else _on_mesh(sharding, mesh, aval.ndim)
-        for sharding, aval in zip(wanted_results, closed.out_avals, strict=True)
-    ]
-    return Placement(mesh, tuple(ins), tuple(outs)), True
+    return tuple(ins)
 
 
 def _of_types(closed: ClosedJaxpr, own: Mesh | None, among: Mesh | None) -> Mesh | None:
@@ -201,13 +250,13 @@ def _of_types(closed: ClosedJaxpr, own: Mesh | None, among: Mesh | None) -> Mesh
     for aval in (*closed.in_avals, *closed.out_avals):
         if aval.division is not None:
             explicit = explicit_axes_of(aval.division.mesh).intersection(mesh.axis_names)
-            return mesh.with_axis_types(explicit, AxisType.Explicit)
+            return mesh.update_axis_types(dict.fromkeys(explicit, AxisType.Explicit))
     return mesh
 
 
 def _says_types(closed: ClosedJaxpr, own: Mesh | None, args: Sequence[Any]) -> bool:
     """Whether types say how results lie: not where a mesh comes from shardings asked for alone."""
-    if own is not None or get_mesh() is not None:
+    if own is not None or current_mesh() is not None:
         return True
     if any(aval.division is not None for aval in (*closed.in_avals, *closed.out_avals)):
         return True
@@ -238,7 +287,7 @@ def _committed(arg: Any) -> Any:
     return arg._sharding if type(arg) is ArrayImpl and arg._committed else None
 
 
-def _mesh_among(shardings: Sequence[Any], wanted: Any) -> Mesh | None:
+def _mesh_among(shardings: Sequence[Any]) -> Mesh | None:
     """Return the mesh of the shardings, rather one with explicit axes; None where none has one."""
     meshes = [sharding.mesh for sharding in shardings if not is_single(sharding)]
     return next((mesh for mesh in meshes if explicit_axes_of(mesh)), next(iter(meshes), None))
@@ -283,6 +332,12 @@ def _remembered(
     if found is closed:
         found = closed.derived[key] = search(closed)
     return found
+
+
+def program_shardings(closed: ClosedJaxpr) -> list[NamedSharding] | None:
+    """Return where a program that names a mesh takes its arguments; None for one of no mesh."""
+    mesh = _named_mesh(closed)
+    return None if mesh is None else preferred(closed, mesh)
 
 
 def preferred(closed: ClosedJaxpr, mesh: Mesh) -> list[NamedSharding]:

@@ -15,7 +15,8 @@ from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
 from jxkernel.core.division import division_of
 from jxkernel.core.words import WordArray, word_axes
 from jxkernel.errors import NoMeshError
-from jxkernel.sharding import NamedSharding, PartitionSpec, Sharding, get_mesh
+from jxkernel.sharding import NamedSharding, PartitionSpec, Sharding
+from jxkernel.sharding.mesh import current_mesh
 
 __all__ = ["ShapeDtypeStruct", "described", "of_elements", "standing"]
 
@@ -118,7 +119,7 @@ def _restored(
 
 def _as_sharding(given: Any) -> Any:
     if isinstance(given, PartitionSpec):
-        mesh = get_mesh()
+        mesh = current_mesh()
         if mesh is None:
             raise NoMeshError("ShapeDtypeStruct sharding", repr(given))
         return NamedSharding(mesh, given)

@@ -15,7 +15,8 @@ from jxkernel.core.division import Entries, division_of
 from jxkernel.core.jaxpr import ClosedJaxpr, subjaxprs
 from jxkernel.primitives.sharding.constraints import constrain
 from jxkernel.records import record
-from jxkernel.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionSpec, get_mesh
+from jxkernel.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionSpec
+from jxkernel.sharding.mesh import current_mesh
 from jxkernel.sharding.named import positions_of
 from jxkernel.sharding.spec import axes_of
 
@@ -200,10 +201,10 @@ def on_current_mesh(leaves: Sequence[Any], count: int) -> list[Any]:
       leaves: the arguments; one that lies on devices already, or whose type is divided, stays.
       count: how many devices the program is for.
     """
-    mesh = get_mesh()
+    mesh = current_mesh()
     if count == 1 or mesh is None or mesh.size != count:
         return list(leaves)
-    mesh = mesh.with_axis_types(mesh.axis_names, AxisType.Auto)
+    mesh = mesh.update_axis_types(dict.fromkeys(mesh.axis_names, AxisType.Auto))
 
     def placed(leaf: Any) -> Any:
         if getattr(leaf, "committed", False) or abstractify(leaf).division is not None:

@@ -43,13 +43,16 @@ def mesh_attribute(axes: Sequence[tuple[Any, int]], device_ids: Sequence[int] | 
     return parse_attribute(f"#sdy.mesh<[{inside}]{ids}>")
 
 
-def sharding_text(mesh: str, entries: Sequence[Sequence[Any] | None]) -> str:
+def sharding_text(
+    mesh: str, entries: Sequence[Sequence[Any] | None], whole: Sequence[Any] = ()
+) -> str:
     """Return how a value is divided, without the attribute's name.
 
     Args:
       mesh: the mesh's symbol.
       entries: for each axis of the value, names of mesh axes; an ellipsis last, or None alone,
         where XLA may divide further.
+      whole: mesh axes, in the order of the mesh, over which XLA may not.
     """
     parts = [
         "{" + ", ".join(["?" if name is ... else axis_text(name) for name in names or (...,)]) + "}"
@@ -57,13 +60,16 @@ def sharding_text(mesh: str, entries: Sequence[Sequence[Any] | None]) -> str:
         else "{}"
         for names in entries
     ]
-    return f"<@{mesh}, [{', '.join(parts)}]>"
+    repeated = f", replicated={{{', '.join(map(axis_text, whole))}}}" if whole else ""
+    return f"<@{mesh}, [{', '.join(parts)}]{repeated}>"
 
 
-def sharding_attribute(mesh: str, entries: Sequence[Sequence[Any] | None]) -> Any:
-    """Return how one value is divided over a mesh."""
+def sharding_attribute(
+    mesh: str, entries: Sequence[Sequence[Any] | None], whole: Sequence[Any] = ()
+) -> Any:
+    """Return how one value is divided over a mesh; arguments are those of ``sharding_text``."""
     know_shardings()
-    return parse_attribute(f"#sdy.sharding{sharding_text(mesh, entries)}")
+    return parse_attribute(f"#sdy.sharding{sharding_text(mesh, entries, whole)}")
 
 
 def sharding_per_value(mesh: str, values: Sequence[Sequence[Sequence[Any] | None]]) -> Any:

@@ -108,9 +108,13 @@ class Meshes:
     def division(self, sharding: NamedSharding, rank: int) -> Any:
         """Return the attribute of a division over explicit axes; over others XLA may divide."""
         entries: Any = entries_of(sharding.spec, rank)
-        if len(explicit_axes_of(sharding.mesh)) < len(sharding.mesh.axis_names):
-            entries = [(*names, ...) for names in entries]
-        return hlo.sharding_attribute(self.symbol(sharding.mesh), entries)
+        symbol, explicit = self.symbol(sharding.mesh), explicit_axes_of(sharding.mesh)
+        if len(explicit) == len(sharding.mesh.axis_names):
+            return hlo.sharding_attribute(symbol, entries)
+        named = {name for names in entries for name in names or ()}
+        whole = [name for name in sharding.mesh.axis_names if name in explicit - named]
+        open_entries = [(*(names or ()), ...) for names in entries]
+        return hlo.sharding_attribute(symbol, open_entries, whole)
 
 
 def constant_sharding(const: Any, mesh: Mesh) -> NamedSharding:

@@ -1,6 +1,7 @@
 """Initializers: functions that make the first values of parameters.
 
-Each constructor returns a function of (key, shape, dtype).  Those that scale the variance read
+Each constructor returns a function of (key, shape, dtype, out_sharding): the last says how the
+values are divided over devices.  Those that scale the variance read
 the number of inputs and outputs of a layer off the shape.
 
 Sources: X. Glorot, Y. Bengio, "Understanding the difficulty of training deep feedforward neural
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, random
-from jxkernel.numpy.creation import full
+from jxkernel.numpy.creation import full, placed
 from jxkernel.numpy.creation import ones as ones_of
 from jxkernel.numpy.creation import zeros as zeros_of
 from jxkernel.numpy.mathematics import cos, log1p, sin
@@ -49,7 +50,7 @@ __all__ = [
 ]
 
 Initializer = Callable[..., Any]
-"""A function of a key, a shape and a dtype."""
+"""A function of a key, a shape, a dtype and how the values are divided over devices."""
 
 Axes = int | Sequence[int]
 
@@ -66,6 +67,23 @@ def _dtype(given: Any, own: Any) -> Any:
     return dtypes.default_float_dtype() if chosen is None else dtypes.canonicalize_dtype(chosen)
 
 
+def _initializer(
+    name: str, make: Callable[[Any, tuple[int, ...], Any], Any], own: Any
+) -> Initializer:
+    """Return the initializer that a function of a key, a shape and a dtype makes values for.
+
+    Args:
+      name: what makes it, for messages.
+      make: the function.
+      own: the dtype where the caller of the initializer gives none.
+    """
+
+    def init(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+        return placed(name, make(key, tuple(shape), _dtype(dtype, own)), None, out_sharding)
+
+    return init
+
+
 def zeros(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
     """Return zeros; the key is not used.
 
@@ -74,7 +92,7 @@ def zeros(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any =
     >>> initializers.zeros(random.key(0), (2, 2)).tolist()
     [[0.0, 0.0], [0.0, 0.0]]
     """
-    return zeros_of(shape, dtype)
+    return zeros_of(shape, dtype, out_sharding=out_sharding)
 
 
 def ones(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
@@ -85,7 +103,7 @@ def ones(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = 
     >>> initializers.ones(random.key(0), (2,), "int32").tolist()
     [1, 1]
     """
-    return ones_of(shape, dtype)
+    return ones_of(shape, dtype, out_sharding=out_sharding)
 
 
 def constant(value: Any, dtype: Any = None) -> Initializer:
@@ -96,12 +114,11 @@ def constant(value: Any, dtype: Any = None) -> Initializer:
     >>> initializers.constant(0.5)(random.key(0), (2,)).tolist()
     [0.5, 0.5]
     """
-    own = dtype
 
-    def init(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
-        return full(shape, value, _dtype(dtype, own))
+    def make(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+        return full(shape, value, dtype)
 
-    return init
+    return _initializer("constant", make, dtype)
 
 
 def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
@@ -113,13 +130,11 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
     >>> x.shape, bool((x >= 0).all() and (x < 0.1).all())
     ((4, 3), True)
     """
-    own = dtype
 
-    def init(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
-        found = _dtype(dtype, own)
-        return random.uniform(key, shape, found) * np.asarray(scale, found)
+    def make(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+        return random.uniform(key, shape, dtype) * np.asarray(scale, dtype)
 
-    return init
+    return _initializer("uniform", make, dtype)
 
 
 def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
@@ -130,13 +145,11 @@ def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
     >>> initializers.normal(0.1)(random.key(0), (4, 3)).shape
     (4, 3)
     """
-    own = dtype
 
-    def init(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
-        found = _dtype(dtype, own)
-        return random.normal(key, shape, found) * np.asarray(stddev, found)
+    def make(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+        return random.normal(key, shape, dtype) * np.asarray(stddev, dtype)
 
-    return init
+    return _initializer("normal", make, dtype)
 
 
 def truncated_normal(
@@ -156,14 +169,12 @@ def truncated_normal(
     >>> bool((abs(x) <= 1).all())
     True
     """
-    own = dtype
 
-    def init(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
-        found = _dtype(dtype, own)
-        drawn = random.truncated_normal(key, lower, upper, shape, found)
-        return drawn * np.asarray(stddev, found)
+    def make(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+        drawn = random.truncated_normal(key, lower, upper, shape, dtype)
+        return drawn * np.asarray(stddev, dtype)
 
-    return init
+    return _initializer("truncated_normal", make, dtype)
 
 
 # ---------------------------------------------------------------- variance by fan
@@ -267,14 +278,13 @@ def variance_scaling(
     >>> x.shape, bool((abs(x) <= 0.3).all())
     ((100, 10), True)
     """
-    own = dtype
 
-    def init(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+    def make(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
         fans = _fans(shape, in_axis, out_axis, batch_axis)
         variance = scale / max(1.0, _denominator(mode, *fans))
-        return _scaled_draw(key, tuple(shape), _dtype(dtype, own), variance, distribution)
+        return _scaled_draw(key, shape, dtype, variance, distribution)
 
-    return init
+    return _initializer("variance_scaling", make, dtype)
 
 
 _FORM = """Return ``variance_scaling`` with scale {}, mode ``{}`` and distribution ``{}``.
@@ -326,18 +336,17 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
     >>> nn.initializers.orthogonal()(random.key(0), (3, 2)).shape
     (3, 2)
     """
-    own = dtype
 
-    def init(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+    def make(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
         if len(shape) < 2:
-            raise ValueError(f"orthogonal needs a shape of two axes or more, got {tuple(shape)}")
-        found, sizes = _dtype(dtype, own), list(shape)
+            raise ValueError(f"orthogonal needs a shape of two axes or more, got {shape}")
+        sizes = list(shape)
         columns = sizes.pop(column_axis)
-        drawn = random.orthogonal(key, prod(sizes), (), found, columns)
+        drawn = random.orthogonal(key, prod(sizes), (), dtype, columns)
         drawn = moveaxis(reshape(drawn, (*sizes, columns)), -1, column_axis)
-        return drawn * np.asarray(scale, found)
+        return drawn * np.asarray(scale, dtype)
 
-    return init
+    return _initializer("orthogonal", make, dtype)
 
 
 def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
@@ -358,20 +367,17 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None)
     >>> nn.initializers.delta_orthogonal()(random.key(0), (3, 1, 1))[0, 0]
     Array([0.], dtype=float32)
     """
-    own = dtype
 
-    def init(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
-        sizes = tuple(shape)
-        if len(sizes) not in (3, 4, 5):
-            raise ValueError(f"delta_orthogonal needs a shape of 3, 4 or 5 axes, got {sizes}")
-        if sizes[-2] > sizes[-1]:
+    def make(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+        if len(shape) not in (3, 4, 5):
+            raise ValueError(f"delta_orthogonal needs a shape of 3, 4 or 5 axes, got {shape}")
+        if shape[-2] > shape[-1]:
             raise ValueError(
-                f"delta_orthogonal got shape {sizes}: there are at least as many outputs (the "
+                f"delta_orthogonal got shape {shape}: there are at least as many outputs (the "
                 "last axis) as inputs (the last but one)"
             )
-        found = _dtype(dtype, own)
-        middle = tuple([(size - 1) // 2 for size in sizes[:-2]])
-        matrix = orthogonal(scale, column_axis, found)(key, sizes[-2:])
-        return IndexUpdater(zeros_of(sizes, found))[middle].set(matrix)
+        middle = tuple([(size - 1) // 2 for size in shape[:-2]])
+        matrix = orthogonal(scale, column_axis, dtype)(key, shape[-2:])
+        return IndexUpdater(zeros_of(shape, dtype))[middle].set(matrix)
 
-    return init
+    return _initializer("delta_orthogonal", make, dtype)

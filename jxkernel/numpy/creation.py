@@ -32,6 +32,8 @@ from jxkernel.primitives.elementwise.convert import warn_of_imaginary_parts
 from jxkernel.primitives.indexing.concatenate import stack as stack_arrays
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 from jxkernel.runtime import Array, ArrayImpl, array_from_host, note_narrowing
+from jxkernel.sharding import NamedSharding, PartitionSpec
+from jxkernel.sharding.mesh import computing_mesh
 
 __all__ = [
     "array",
@@ -156,10 +158,20 @@ def array(
     if order not in ("K", "C", None):
         raise NotImplementedError(f"array(order={order!r}): device arrays are in order 'C' only")
     result = _from_object(object, user_dtype(dtype, "array"), copy)
+    if device is None and out_sharding is None and not isinstance(object, _ARRAYS):
+        result = _on_current_mesh(result)
     ndmin = whole_number("array", "ndmin", ndmin)
     if ndmin > result.ndim:
         result = broadcast_to_shape(result, (1,) * (ndmin - result.ndim) + result.shape)
     return placed("array", result, device, out_sharding)
+
+
+def _on_current_mesh(x: Any) -> Any:
+    """Return new data where programs run: on all devices of the mesh of ``set_mesh``, if any."""
+    mesh = computing_mesh()
+    if mesh is None or type(x) is not ArrayImpl or x.committed or not evaluating():
+        return x
+    return put_leaf(x, NamedSharding(mesh, PartitionSpec()))
 
 
 def asarray(

@@ -9,6 +9,7 @@ from typing import Any
 
 from jxkernel._lazy import lazy_names
 from jxkernel.sharding.mesh import (
+    AbstractDevice,
     AbstractMesh,
     AxisType,
     Mesh,
@@ -26,6 +27,7 @@ from jxkernel.sharding.named import (
 from jxkernel.sharding.spec import ManualAxisType, PartitionSpec
 
 __all__ = [
+    "AbstractDevice",
     "AbstractMesh",
     "AxisType",
     "ManualAxisType",

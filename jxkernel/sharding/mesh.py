@@ -3,7 +3,8 @@
 import enum
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from contextlib import ContextDecorator
 from functools import cached_property, lru_cache
 from math import prod
 from types import TracebackType
@@ -13,11 +14,15 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from jxkernel._jaxlib import Config, DeviceList
+from jxkernel.records import record
 
 __all__ = [
+    "AbstractDevice",
     "AbstractMesh",
     "AxisType",
     "Mesh",
+    "computing_mesh",
+    "current_mesh",
     "get_abstract_mesh",
     "get_mesh",
     "set_mesh",
@@ -56,14 +61,27 @@ def concrete_mesh(mesh: Any) -> Any:
     """Return a mesh with devices for one without: that of ``set_mesh``, else the newest."""
     if isinstance(mesh, Mesh):
         return mesh
-    current = get_mesh()
+    current = current_mesh()
     return current if current is not None and current.abstract_mesh == mesh else _concrete.get(mesh)
 
 
-class _Entered(threading.local):
-    """The meshes that were current before the ``with`` blocks that this thread is in."""
+@record()
+class _Named:
+    """What is current in a ``with mesh:`` block: specs refer to that mesh, nothing runs on it.
 
-    meshes: tuple[Any, ...] = ()
+    Attributes:
+      mesh: the mesh.
+      outer: what was current before.
+    """
+
+    mesh: Any
+    outer: Any
+
+
+class _Entered(threading.local):
+    """What was current before the ``with mesh:`` blocks that this thread is in."""
+
+    outer: tuple[Any, ...] = ()
 
 
 _entered = _Entered()
@@ -113,16 +131,55 @@ class _Axes:
     @cached_property
     def size(self) -> int:
         """The number of devices."""
-        return prod(self.axis_sizes)
+        return prod(self.axis_sizes) if self.axis_names else 0
 
     @property
     def empty(self) -> bool:
         """Whether there are no axes."""
         return not self.axis_names
 
-    def with_axis_types(self, names: Iterable[Hashable], kind: AxisType) -> Any:
-        """Return the mesh with some axes of another type."""
-        return _retyped(self, frozenset(names), kind)
+    def _of_type(self, kind: AxisType) -> tuple[Hashable, ...]:
+        pairs = zip(self.axis_names, self.axis_types, strict=True)
+        return tuple([name for name, own in pairs if own is kind])
+
+    @cached_property
+    def auto_axes(self) -> tuple[Hashable, ...]:
+        """The axes about which XLA decides."""
+        return self._of_type(AxisType.Auto)
+
+    @cached_property
+    def explicit_axes(self) -> tuple[Hashable, ...]:
+        """The axes about which types decide."""
+        return self._of_type(AxisType.Explicit)
+
+    @cached_property
+    def manual_axes(self) -> tuple[Hashable, ...]:
+        """The axes that a ``shard_map`` handles."""
+        return self._of_type(AxisType.Manual)
+
+    @property
+    def are_all_axes_auto(self) -> bool:
+        """Whether there are axes, and XLA decides about all."""
+        return not self.empty and len(self.auto_axes) == len(self.axis_names)
+
+    @property
+    def are_all_axes_explicit(self) -> bool:
+        """Whether there are axes, and types decide about all."""
+        return not self.empty and len(self.explicit_axes) == len(self.axis_names)
+
+    @property
+    def are_all_axes_manual(self) -> bool:
+        """Whether there are axes, and a ``shard_map`` handles all."""
+        return not self.empty and len(self.manual_axes) == len(self.axis_names)
+
+    @property
+    def are_all_axes_explicit_or_manual(self) -> bool:
+        """Whether there are axes, and XLA decides about none."""
+        return not self.empty and not self.auto_axes
+
+    def update_axis_types(self, name_to_type: Mapping[Hashable, AxisType]) -> Any:
+        """Return the mesh with some axes of another type; names that it has not say nothing."""
+        return _retyped(self, frozenset(name_to_type.items()))
 
     def _description(self) -> str:
         axes = "".join(f"{name!r}: {size}, " for name, size in self.shape_tuple)
@@ -130,13 +187,14 @@ class _Axes:
 
 
 @lru_cache(maxsize=256)
-def _retyped(mesh: Any, names: frozenset[Hashable], kind: AxisType) -> Any:
+def _retyped(mesh: Any, changes: frozenset[tuple[Hashable, AxisType]]) -> Any:
+    wanted = dict(changes)
     pairs = zip(mesh.axis_names, mesh.axis_types, strict=True)
-    types = tuple([kind if name in names else own for name, own in pairs])
+    types = tuple([wanted.get(name, own) for name, own in pairs])
     return mesh if types == mesh.axis_types else mesh.update(axis_types=types)
 
 
-class Mesh(_Axes):
+class Mesh(_Axes, ContextDecorator):
     """Devices arranged along named axes.
 
     Args:
@@ -144,7 +202,9 @@ class Mesh(_Axes):
       axis_names: the names of its axes.
       axis_types: who decides how arrays are divided over each axis; ``AxisType.Auto``.
 
-    As a context manager (``with mesh:``) it is the mesh that bare partition specs refer to.
+    As a context manager (``with mesh:``) it is the mesh that bare partition specs refer to; what
+    is computed on it, ``set_mesh`` says.  A mesh without axes has no devices: write
+    ``Mesh(None, ())``.
 
     Raises:
       TypeError: what stands for a device is none, or for an axis's type.
@@ -178,7 +238,8 @@ class Mesh(_Axes):
         self.axis_names = names
         self.axis_sizes = tuple(array.shape)
         self.axis_types = _types(axis_types, len(names), AxisType.Auto)
-        self._check_devices()
+        if names:
+            self._check_devices()
         self._hash = hash((self.axis_names, self.axis_sizes, self.axis_types, self.device_tuple))
 
     def _check_devices(self) -> None:
@@ -201,7 +262,7 @@ class Mesh(_Axes):
     @cached_property
     def device_tuple(self) -> tuple[Any, ...]:
         """The devices in row-major order."""
-        return tuple(self.devices.flat)
+        return () if self.empty else tuple(self.devices.flat)
 
     @cached_property
     def device_list(self) -> Any:
@@ -240,13 +301,20 @@ class Mesh(_Axes):
     @cached_property
     def abstract_mesh(self) -> "AbstractMesh":
         """The mesh without its devices."""
-        abstract = AbstractMesh(self.axis_sizes, self.axis_names, self.axis_types)
+        kind = None if self.empty else _kind_of(self.devices.flat[0])
+        abstract = AbstractMesh(
+            self.axis_sizes, self.axis_names, self.axis_types, abstract_device=kind
+        )
         _concrete[abstract] = self
         return abstract
 
-    def update(self, *, axis_names: Any = None, axis_types: Any = None) -> "Mesh":
-        """Return the mesh with other names or types."""
-        return Mesh(self.devices, axis_names or self.axis_names, axis_types or self.axis_types)
+    def update(self, devices: Any = None, axis_names: Any = None, axis_types: Any = None) -> "Mesh":
+        """Return the mesh with other devices, names or types."""
+        return Mesh(
+            self.devices if devices is None else devices,
+            axis_names or self.axis_names,
+            axis_types or self.axis_types,
+        )
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -268,8 +336,9 @@ class Mesh(_Axes):
         return f"Mesh({self._description()})"
 
     def __enter__(self) -> "Mesh":
-        _entered.meshes = (*_entered.meshes, context_mesh.value)
-        context_mesh.set_local(self)
+        outer = context_mesh.value
+        _entered.outer = (*_entered.outer, outer)
+        context_mesh.set_local(_Named(self, outer))
         return self
 
     def __exit__(
@@ -278,9 +347,32 @@ class Mesh(_Axes):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        *outer, previous = _entered.meshes
-        _entered.meshes = tuple(outer)
-        context_mesh.set_local(previous)
+        *others, outer = _entered.outer
+        _entered.outer = tuple(others)
+        context_mesh.set_local(outer)
+
+
+@record()
+class AbstractDevice:
+    """A kind of device, for meshes without devices.
+
+    Attributes:
+      device_kind: what the devices call themselves, as their ``device_kind``.
+      num_cores: how many cores each has, where that is known.
+      platform: their platform, such as ``cpu``.
+
+    >>> import jxkernel as jx
+    >>> jx.make_mesh((1,), ("x",)).abstract_mesh.abstract_device.platform
+    'cpu'
+    """
+
+    device_kind: str
+    num_cores: int | None
+    platform: str
+
+
+def _kind_of(device: Any) -> AbstractDevice:
+    return AbstractDevice(device.device_kind, getattr(device, "num_cores", None), device.platform)
 
 
 class AbstractMesh(_Axes):
@@ -290,6 +382,8 @@ class AbstractMesh(_Axes):
       axis_sizes: the sizes of the axes.
       axis_names: their names.
       axis_types: who decides about each; ``AxisType.Explicit``.
+      abstract_device: what kind the devices are of, where that matters.  A mesh that does not say
+        it equals those of any kind.
 
     Raises:
       ValueError: the numbers of sizes, names and types differ.
@@ -300,7 +394,10 @@ class AbstractMesh(_Axes):
         axis_sizes: Sequence[int],
         axis_names: str | Sequence[Hashable],
         axis_types: Any = None,
+        *,
+        abstract_device: AbstractDevice | None = None,
     ) -> None:
+        self.abstract_device = abstract_device
         self.axis_names = _names(axis_names)
         self.axis_sizes = tuple(axis_sizes)
         if len(self.axis_sizes) != len(self.axis_names):
@@ -318,10 +415,21 @@ class AbstractMesh(_Axes):
         """The mesh itself."""
         return self
 
-    def update(self, *, axis_names: Any = None, axis_types: Any = None) -> "AbstractMesh":
-        """Return the mesh with other names or types."""
-        names, types = axis_names or self.axis_names, axis_types or self.axis_types
-        return AbstractMesh(self.axis_sizes, names, types)
+    def update(
+        self,
+        axis_sizes: Any = None,
+        axis_names: Any = None,
+        axis_types: Any = None,
+        *,
+        abstract_device: AbstractDevice | None = None,
+    ) -> "AbstractMesh":
+        """Return the mesh with other sizes, names or types, or of another kind of devices."""
+        return AbstractMesh(
+            axis_sizes or self.axis_sizes,
+            axis_names or self.axis_names,
+            axis_types or self.axis_types,
+            abstract_device=abstract_device or self.abstract_device,
+        )
 
     def _key(self) -> tuple[Any, ...]:
         return self.axis_names, self.axis_sizes, self.axis_types
@@ -329,13 +437,21 @@ class AbstractMesh(_Axes):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, AbstractMesh):
             return NotImplemented
-        return self._key() == other._key()
+        kinds = {self.abstract_device, other.abstract_device} - {None}
+        return len(kinds) < 2 and self._key() == other._key()
 
     def __hash__(self) -> int:
         return hash(self._key())
 
     def __repr__(self) -> str:
-        return f"AbstractMesh({self._description()})"
+        kind = self.abstract_device
+        suffix = (
+            ""
+            if kind is None
+            else f", device_kind={kind.device_kind}, num_cores={kind.num_cores}, "
+            f"platform={kind.platform}"
+        )
+        return f"AbstractMesh({self._description()}{suffix})"
 
 
 class _SetMesh:
@@ -357,36 +473,56 @@ class _SetMesh:
 
 
 def set_mesh(mesh: Mesh | None) -> Any:
-    """Make a mesh the one that bare partition specs refer to, from now on or for a ``with`` block.
+    """Make a mesh the current one, from now on or for a ``with`` block.
+
+    Bare partition specs refer to it, and what no argument binds to devices is computed on all of
+    its devices.
 
     Args:
-      mesh: the mesh; None for none.
+      mesh: the mesh; None, or one without axes, for none.
 
     Raises:
       TypeError: it is no mesh.
 
-    >>> import jxkernel as jx
+    >>> import jxkernel as jx, jxkernel.numpy as jnp
     >>> from jxkernel.sharding import Mesh, get_mesh
     >>> with jx.set_mesh(Mesh(jx.devices()[:1], ("rows",))):
-    ...     print(get_mesh().axis_names)
-    ('rows',)
+    ...     print(get_mesh().axis_names, jnp.ones(8).sharding.spec)
+    ('rows',) P()
     """
     if mesh is not None and not isinstance(mesh, Mesh):
         raise TypeError(f"set_mesh needs a Mesh or None, got {mesh!r:.100}")
     previous = context_mesh.value
-    context_mesh.set_local(mesh)
+    context_mesh.set_local(None if mesh is None or mesh.empty else mesh)
     return _SetMesh(previous)
 
 
-def get_mesh() -> Mesh | None:
-    """Return the mesh that bare partition specs refer to now, or None.
+def current_mesh() -> Mesh | None:
+    """Return the mesh that bare partition specs refer to now, or None."""
+    mesh = context_mesh.value
+    mesh = mesh.mesh if type(mesh) is _Named else mesh
+    return mesh if isinstance(mesh, Mesh) else None
+
+
+def computing_mesh() -> Mesh | None:
+    """Return the mesh of ``set_mesh``, on which programs run that no argument binds, or None."""
+    mesh = context_mesh.value
+    while type(mesh) is _Named:
+        mesh = mesh.outer
+    return mesh if isinstance(mesh, Mesh) else None
+
+
+def get_mesh() -> Mesh:
+    """Return the mesh that bare partition specs refer to now; one without axes for none.
 
     >>> import jxkernel as jx
-    >>> jx.sharding.get_mesh() is None
+    >>> jx.sharding.get_mesh().empty
     True
     """
-    mesh = context_mesh.value
-    return mesh if isinstance(mesh, Mesh) else None
+    return current_mesh() or _NO_MESH
+
+
+_NO_MESH = Mesh(None, ())
 
 
 def use_abstract_mesh(mesh: AbstractMesh) -> Any:
@@ -408,15 +544,15 @@ def use_abstract_mesh(mesh: AbstractMesh) -> Any:
     """
     if not isinstance(mesh, AbstractMesh):
         raise TypeError(f"use_abstract_mesh needs an AbstractMesh, got {mesh!r:.100}")
-    previous = context_mesh.value
-    if previous is None or previous.abstract_mesh != mesh:
-        context_mesh.set_local(_arranged(previous, mesh))
+    previous, current = context_mesh.value, current_mesh()
+    if current is None or current.abstract_mesh != mesh:
+        context_mesh.set_local(_arranged(current, mesh))
     return _SetMesh(previous)
 
 
-def _arranged(current: Any, mesh: AbstractMesh) -> Any:
+def _arranged(current: Mesh | None, mesh: AbstractMesh) -> Any:
     """Return a mesh over the devices of the current one, where it has as many; else itself."""
-    if not isinstance(current, Mesh) or current.size != mesh.size:
+    if current is None or current.size != mesh.size:
         return mesh
     devices = current.devices.reshape(mesh.axis_sizes)
     return Mesh(devices, mesh.axis_names, axis_types=mesh.axis_types)
@@ -430,4 +566,5 @@ def get_abstract_mesh() -> AbstractMesh:
     ()
     """
     mesh = context_mesh.value
-    return AbstractMesh((), ()) if mesh is None else mesh.abstract_mesh
+    found: Any = mesh.mesh if type(mesh) is _Named else mesh
+    return _NO_MESH.abstract_mesh if found is None else found.abstract_mesh

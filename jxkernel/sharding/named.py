@@ -21,6 +21,7 @@ __all__ = [
     "NamedSharding",
     "Sharding",
     "SingleDeviceSharding",
+    "is_empty",
     "is_single",
     "make_single_device_sharding",
 ]
@@ -278,6 +279,11 @@ def indices_of(sharding: Any, shape: tuple[int, ...]) -> tuple[Index, ...]:
             for place in positions_of(sharding, len(shape))
         ]
     )
+
+
+def is_empty(sharding: Any) -> bool:
+    """Whether a sharding is over a mesh without axes, as that of types of no mesh is."""
+    return isinstance(sharding, NamedSharding) and sharding.mesh.empty
 
 
 def is_single(sharding: Any) -> bool:

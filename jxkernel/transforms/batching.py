@@ -192,7 +192,7 @@ def _make_batched(
             dim is not None or must for dim, must in zip(out_dims, forced, strict=True)
         ]
         return [
-            out if dim is None and not must else batch_to_front(out, dim, axis.size)
+            out if dim is None and not must else to_dim(out, dim, 0, axis)
             for out, dim, must in zip(outs, out_dims, forced, strict=True)
         ]
 
@@ -200,6 +200,9 @@ def _make_batched(
     return program, tuple(out_batched)
 
 
-def to_dim(value: Any, dim: int | None, wanted: int, size: int) -> Any:
-    """Return a result with its batch axis at ``wanted``."""
-    return move_axis(batch_to_front(value, dim, size), 0, wanted)
+def to_dim(value: Any, dim: int | None, wanted: int, axis: Axis) -> Any:
+    """Return a result with its batch axis at ``wanted``, divided as that of every value is."""
+    moved = move_axis(batch_to_front(value, dim, axis.size), 0, wanted)
+    if dim is not None or axis.entry is None:
+        return moved
+    return lie_like(moved, batched_aval(abstractify(value), axis, wanted))

@@ -262,6 +262,25 @@ PROGRAMS = {
         [XY],
         "8@x",
     ),
+    "initializer out_sharding": (
+        lambda a: jx.nn.initializers.he_normal()(jx.random.key(0), (8, 4), out_sharding=P("x")),
+        [XY],
+        "8@x,4",
+    ),
+    "ones initializer out_sharding": (
+        lambda a: jx.nn.initializers.ones(jx.random.key(0), (8,), out_sharding=P("x")),
+        [XY],
+        "8@x",
+    ),
+    "grad of sum": (jx.grad(jnp.sum), [XY], "8@x,4@y"),
+    "vmap of grad of sum": (jx.vmap(jx.grad(jnp.sum)), [XY], "8@x,4@y"),
+    "vmap of a constant": (jx.vmap(lambda r: jnp.ones(3)), [XY], "8@x,3"),
+    "vmap of a constant, second": (jx.vmap(lambda r: jnp.ones(3), out_axes=1), [XY], "3,8@x"),
+    "vmap of a constant carry": (
+        jx.vmap(lambda r: lax.scan(lambda c, t: (c + t, c), 0.0, r)[0]),
+        [X],
+        "8@x",
+    ),
     "empty out_sharding": (lambda a: lax.empty((8,), np.float32, out_sharding=P("x")), [XY], "8@x"),
     "full_like": (lambda a: lax.full_like(a, 2.0), [XY], "8@x,4@y"),
     "bits out_sharding": (
@@ -593,3 +612,67 @@ def test_shardings_asked_for_alone_type_nothing_and_leave_results_to_the_compile
     assert types == ["float32[8,4]", "float32[8@x,4]"]
     assert jx.jit(double, in_shardings=rows, out_shardings=whole)(x).sharding == whole
     assert jx.jit(double)(put(*WHOLE)).sharding == whole
+
+
+@pytest.fixture(scope="module")
+def mixed(eight_devices):
+    return jx.make_mesh((4, 2), ("x", "y"), (AxisType.Explicit, AxisType.Auto))
+
+
+CONSTRAINED = {
+    "beside": (P("x"), P(None, "y"), P("x", "y")),
+    "below": (P("x"), P("y"), P(("x", "y"))),
+    "of a whole value": (P(), P("y"), P("y")),
+    "that says whole": (P("x", "y"), P(), P("x")),
+}
+
+
+@pytest.mark.parametrize("name", CONSTRAINED)
+def test_constraints_over_other_axes_keep_what_types_say(name, mixed):
+    before, said, after = CONSTRAINED[name]
+    with jx.set_mesh(mixed):
+        x = jx.device_put(data(8, 8), before)
+
+        def constrain(x):
+            return lax.with_sharding_constraint(x, said)
+
+        for found in (constrain(x), jx.jit(constrain)(x)):
+            assert found.sharding.is_equivalent_to(NamedSharding(mixed, after), 2)
+            assert jx.typeof(found) == jx.typeof(x)
+        gradient = jx.grad(lambda x: (constrain(x) ** 2).sum())(x)
+        assert jx.typeof(gradient) == jx.typeof(x)
+        np.testing.assert_allclose(gradient, 2 * data(8, 8))
+        every = jx.jit(jx.vmap(lambda x: lax.with_sharding_constraint(x, P("y"))))(x)
+        assert jx.typeof(every) == jx.typeof(x)
+
+
+def test_reshard_lets_lie_what_the_compiler_divides(mixed):
+    with jx.set_mesh(mixed):
+        x = jx.device_put(data(8, 8), P(None, "y"))
+        for found in (reshard(x, P("x")), jx.jit(lambda x: reshard(x * 2, P("x")))(x)):
+            assert found.sharding == NamedSharding(mixed, P("x", "y"))
+
+
+def test_reshard_takes_explicit_axes_away_where_others_are_the_compilers(eight_devices):
+    kinds = (AxisType.Explicit, AxisType.Explicit, AxisType.Auto)
+    mesh = jx.make_mesh((2, 2, 2), ("x", "y", "z"), kinds)
+    with jx.set_mesh(mesh):
+        x = jx.device_put(data(8, 8), P(("x", "y"), "z"))
+        for spec in (P("x"), P("y"), P(), P(None, "x"), P("x", "y")):
+            found = jx.jit(lambda x, spec=spec: reshard(x, spec))(x)
+            assert found.sharding.check_compatible_aval((8, 8)) is None
+            left = [name for entry in spec for name in (entry or ())]
+            named = [name for entry in found.sharding.spec for name in (entry or ())]
+            assert [name for name in named if name != "z"] == left
+            np.testing.assert_array_equal(found, data(8, 8))
+
+
+def test_the_sharding_of_a_type_of_no_mesh_says_nothing():
+    x = jnp.ones(3)
+    where = jx.typeof(x).sharding
+    assert (where.mesh.empty, where.spec) == (True, P(None))
+    assert jnp.zeros(3, out_sharding=where).tolist() == [0, 0, 0]
+    product = jnp.einsum("i,i->", x, x, out_sharding=jx.typeof(x[0]).sharding)
+    assert product.item() == 3
+    assert jx.jit(lambda x: reshard(x, where))(x).tolist() == [1, 1, 1]
+    assert lax.with_sharding_constraint(x, where) is x

@@ -77,7 +77,7 @@ def test_abstract_mesh_in_use_answers_for_names_and_sizes(mesh):
     with jx.set_mesh(mesh):
         with jx.use_abstract_mesh(other):
             assert jx.get_abstract_mesh() == other
-            assert jx.get_mesh() is None
+            assert jx.get_mesh().empty
         with jx.use_abstract_mesh(mesh.abstract_mesh):
             assert jx.get_mesh() is mesh
         assert jx.get_mesh() is mesh

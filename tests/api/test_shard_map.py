@@ -227,6 +227,21 @@ def test_pmap_maps_the_axes_asked_for(eight_devices):
     np.testing.assert_allclose(sized(2.0), np.full(4, 8.0))
 
 
+def test_pmap_moves_arguments_to_its_devices(eight_devices):
+    first = jx.pmap(lambda x: x)(np.arange(8.0))
+    number = jx.device_put(3.0, eight_devices[1])
+    for devices in (eight_devices, eight_devices[::-1]):
+        scaled = jx.pmap(lambda x, c: x * c, in_axes=(0, None), devices=devices)
+        for _ in range(2):
+            found = scaled(first, number)
+            assert [shard.device for shard in found.addressable_shards] == devices
+            assert found.tolist() == (3 * np.arange(8.0)).tolist()
+    gradient = jx.grad(lambda x: jx.pmap(lambda x: x**2, devices=eight_devices[::-1])(x).sum())
+    assert gradient(first).tolist() == (2 * np.arange(8.0)).tolist()
+    few = jx.pmap(lambda x: x * 2, devices=eight_devices[4:])(first[:4])
+    assert few.tolist() == [0, 2, 4, 6]
+
+
 def test_pmap_takes_static_and_donated_arguments(eight_devices):
     power = jx.pmap(lambda n, x: x**n, static_broadcasted_argnums=0)
     np.testing.assert_allclose(power(3, np.arange(4.0)), np.arange(4) ** 3)

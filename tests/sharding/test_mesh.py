@@ -5,6 +5,7 @@ import pytest
 
 import jxkernel as jx
 from jxkernel.sharding import (
+    AbstractDevice,
     AbstractMesh,
     AxisType,
     Mesh,
@@ -40,7 +41,44 @@ def test_meshes_are_compared_by_devices_names_and_types(mesh, eight_devices):
         assert other != mesh
     assert mesh.abstract_mesh == AbstractMesh((4, 2), ("x", "y"), AxisType.Auto)
     assert mesh.abstract_mesh != mesh
-    assert repr(mesh.abstract_mesh) == "AbstractMesh('x': 4, 'y': 2, axis_types=(Auto, Auto))"
+    plain = AbstractMesh((4, 2), ("x", "y"), AxisType.Auto)
+    assert repr(plain) == "AbstractMesh('x': 4, 'y': 2, axis_types=(Auto, Auto))"
+
+
+def test_axes_are_told_by_their_types():
+    types = (AxisType.Auto, AxisType.Explicit, AxisType.Manual)
+    mesh = AbstractMesh((4, 2, 3), ("x", "y", "z"), types)
+    assert (mesh.auto_axes, mesh.explicit_axes, mesh.manual_axes) == (("x",), ("y",), ("z",))
+    assert not mesh.are_all_axes_explicit_or_manual
+    other = mesh.update_axis_types({"x": AxisType.Manual, "w": AxisType.Auto})
+    assert other.manual_axes == ("x", "z")
+    assert other.are_all_axes_explicit_or_manual
+    assert mesh.update(axis_sizes=(1, 2, 3)).shape_tuple == (("x", 1), ("y", 2), ("z", 3))
+    for kind, name in zip(types, ("auto", "explicit", "manual"), strict=True):
+        alike = mesh.update(axis_types=(kind,) * 3)
+        assert getattr(alike, f"are_all_axes_{name}")
+        assert not getattr(AbstractMesh((), ()), f"are_all_axes_{name}")
+
+
+def test_meshes_without_devices_may_say_of_which_kind_these_are(mesh):
+    kind = AbstractDevice("TPU v5", 2, "tpu")
+    other = AbstractMesh((4, 2), ("x", "y"), AxisType.Auto, abstract_device=kind)
+    assert other.update(axis_names=("a", "b")).abstract_device == kind
+    assert repr(other).endswith("(Auto, Auto), device_kind=TPU v5, num_cores=2, platform=tpu)")
+    assert mesh.abstract_mesh.abstract_device.platform == "cpu"
+    assert other != mesh.abstract_mesh
+    unsaid = AbstractMesh((4, 2), ("x", "y"), AxisType.Auto)
+    assert other == unsaid == mesh.abstract_mesh
+    assert len({hash(other), hash(unsaid), hash(mesh.abstract_mesh)}) == 1
+
+
+def test_a_mesh_without_axes_stands_for_none(mesh):
+    empty = Mesh(None, ())
+    assert empty.empty
+    assert (empty.size, empty.device_tuple, empty.axis_types) == (0, (), ())
+    assert empty.abstract_mesh == AbstractMesh((), ())
+    with set_mesh(mesh), set_mesh(empty):
+        assert get_mesh() == empty
 
 
 def test_axes_are_explicit_but_those_of_given_devices(eight_devices):
@@ -52,7 +90,7 @@ def test_axes_are_explicit_but_those_of_given_devices(eight_devices):
 
 
 def test_current_mesh_is_that_of_the_innermost_block(mesh):
-    assert get_mesh() is None
+    assert get_mesh().empty
     assert get_abstract_mesh().empty
     other = mesh.update(axis_names=("a", "b"))
     with mesh:
@@ -61,7 +99,7 @@ def test_current_mesh_is_that_of_the_innermost_block(mesh):
             assert get_mesh() is other
             assert get_abstract_mesh() == other.abstract_mesh
         assert get_mesh() is mesh
-    assert get_mesh() is None
+    assert get_mesh().empty
     set_mesh(mesh)
     assert get_mesh() is mesh
     set_mesh(None)

@@ -22,12 +22,14 @@ from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero
 from jxkernel.errors import NoMeshError
 from jxkernel.primitives.sharding import rules
-from jxkernel.sharding import AxisType, Mesh, NamedSharding, PartitionSpec, get_mesh
-from jxkernel.sharding.mesh import concrete_mesh
+from jxkernel.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+from jxkernel.sharding.mesh import concrete_mesh, current_mesh
+from jxkernel.sharding.named import is_empty
 from jxkernel.sharding.spec import axes_of
 
 __all__ = [
     "asked_sharding",
+    "beside_others",
     "constrain",
     "lie_as",
     "lie_like",
@@ -84,13 +86,28 @@ def _asserted(x: Any, sharding: NamedSharding) -> Any:
                 f"{named}: types say how values are divided over these; write "
                 "jxkernel.sharding.reshard(x, spec)"
             )
-        return sharding_constraint_p.bind(x, sharding=sharding)
+        return sharding_constraint_p.bind(x, sharding=_joined(aval.division, sharding))
     if aval.division != division_of(sharding, aval.ndim):
-        raise (ValueError if get_mesh() is None else AssertionError)(
+        raise (ValueError if current_mesh() is None else AssertionError)(
             f"with_sharding_constraint got {sharding.spec} for {aval.short()}: over explicit axes "
             "it only checks the type; write jxkernel.sharding.reshard(x, spec) to change it"
         )
     return x
+
+
+def _joined(division: NamedSharding | None, sharding: NamedSharding) -> NamedSharding:
+    """Return a sharding over some axes beside those that divide a value already.
+
+    In an entry that both have these come first.
+    """
+    if division is None:
+        return sharding
+    given = [*sharding.spec, *[None] * (len(division.spec) - len(sharding.spec))]
+    both = [
+        more if not axes_of(own) else (*axes_of(own), *axes_of(more))
+        for own, more in zip(division.spec, given, strict=True)
+    ]
+    return sharding.update(spec=PartitionSpec(*both))
 
 
 @sharding_constraint_p.def_abstract_eval
@@ -138,7 +155,7 @@ def _constraint_batch(
         return sharding_constraint_p.bind(x, sharding=sharding), dim
     rank = len(shape_of(x)) - 1
     entries = [*sharding.spec, *[None] * (rank - len(sharding.spec))]
-    entries.insert(dim, axis.spmd_name or PartitionSpec.UNCONSTRAINED)
+    entries.insert(dim, axis.entry or axis.spmd_name or PartitionSpec.UNCONSTRAINED)
     wider = sharding.update(spec=PartitionSpec(*entries))
     return sharding_constraint_p.bind(x, sharding=wider), dim
 
@@ -156,11 +173,14 @@ def lie_as(x: Any, sharding: Any) -> Any:
 
     Args:
       x: an array.
-      sharding: over explicit axes it changes the type; over others it is a constraint.
+      sharding: over explicit axes it changes the type; over others it is a constraint; over a
+        mesh without axes it says nothing.
 
     Raises:
       ValueError: the array cannot be divided so.
     """
+    if is_empty(sharding):
+        return x
     if not isinstance(sharding, NamedSharding) or not explicit_axes_of(sharding.mesh):
         return constrain(x, sharding)
     sharding.check_compatible_aval(shape_of(x))
@@ -201,13 +221,44 @@ def _reshard_evaluate(x: Any, *, sharding: NamedSharding) -> Any:
         if mesh is None:
             return x
         explicit = explicit_axes_of(sharding.mesh)
-        sharding = sharding.update(mesh=mesh.with_axis_types(explicit, AxisType.Explicit))
-    return _constraint_evaluate(x, sharding=sharding)
+        sharding = sharding.update(
+            mesh=mesh.update_axis_types(dict.fromkeys(explicit, AxisType.Explicit))
+        )
+    return _constraint_evaluate(x, sharding=beside_others(own, sharding))
+
+
+def beside_others(own: Any, sharding: NamedSharding) -> NamedSharding:
+    """Return a sharding that lets lie what it says nothing of: axes that XLA decides about.
+
+    Args:
+      own: how the value is divided now.
+      sharding: how it shall be divided over explicit axes; over a mesh that has none it says all.
+    """
+    mesh = sharding.mesh
+    named = {name for entry in sharding.spec for name in axes_of(entry)}
+    free = [name for name in mesh.auto_axes if name not in named]
+    if not free or not explicit_axes_of(mesh) or not _same_devices(own, sharding):
+        return sharding
+    kept = [tuple([name for name in axes_of(entry) if name in free]) for entry in own.spec]
+    given = [*sharding.spec, *[None] * (len(kept) - len(sharding.spec))]
+    kept += [()] * (len(given) - len(kept))
+    both = [(*axes_of(entry), *more) for entry, more in zip(given, kept, strict=True)]
+    return sharding.update(spec=PartitionSpec(*both))
+
+
+def _same_devices(one: Any, other: NamedSharding) -> bool:
+    if not isinstance(one, NamedSharding) or not isinstance(other.mesh, Mesh):
+        return False
+    return one.mesh.device_tuple == other.mesh.device_tuple
 
 
 @reshard_p.def_lower
 def _reshard_lower(context: Any, x: Any, *, sharding: NamedSharding) -> Any:
-    return _constraint_lower(context, x, sharding=sharding)
+    if not context.module.partitioned:
+        return x
+    attribute = context.module.meshes.division(sharding, context.avals_out[0].ndim)
+    (kind,) = context.out_types
+    return context.value("sdy.sharding_constraint", kind, (x,), {"sharding": attribute})
 
 
 @reshard_p.def_jvp
@@ -303,7 +354,7 @@ def asked_sharding(name: str, out_sharding: Any, operands: Sequence[Any] = ()) -
             "PartitionSpec"
         )
     found = [abstractify(operand).division for operand in tree.leaves(tuple(operands))]
-    mesh = get_mesh() or next((each.mesh for each in found if each is not None), None)
+    mesh = current_mesh() or next((each.mesh for each in found if each is not None), None)
     if mesh is None:
         raise NoMeshError(f"{name} out_sharding", repr(out_sharding))
     return NamedSharding(mesh, out_sharding)
@@ -349,7 +400,7 @@ def _mesh_cast_batch(
 def _mesh_cast_evaluate(x: Any, *, axes: tuple[Hashable, ...]) -> Any:
     """Return the array with its pieces where they are, over a mesh whose axes are XLA's."""
     sharding = x.sharding
-    mesh = sharding.mesh.with_axis_types(axes, AxisType.Auto)
+    mesh = sharding.mesh.update_axis_types(dict.fromkeys(axes, AxisType.Auto))
     return runtime.place(x, sharding.update(mesh=mesh))
 
 
