@@ -12,6 +12,7 @@ from jxkernel.api.shardings import GivenShardings, naming_leaf
 from jxkernel.core.trace import Tracer
 from jxkernel.core.words import WordArray
 from jxkernel.guards import explicit_device_get, explicit_device_put
+from jxkernel.primitives.elementwise.identity import copy_p
 from jxkernel.primitives.sharding.constraints import lie_as
 from jxkernel.runtime.clients import sharding_on
 from jxkernel.sharding.named import Sharding, is_single
@@ -31,11 +32,11 @@ def device_put(
       src: where the arrays are said to be; accepted and not needed.
       donate: whether arrays that are moved may be deleted.  An array of several processes is
         moved by a program, which all of them must call.
-      may_alias: accepted; arrays that need not be moved share their data.
+      may_alias: False for arrays of their own data; else those that need not be moved share it.
 
     Raises:
       TypeError: a leaf is no array.
-      ValueError: an array cannot be divided so.
+      ValueError: an array cannot be divided so, or both ``donate`` and ``may_alias`` are asked for.
 
     The derivative is the identity: inside a trace a sharding is a constraint.
 
@@ -46,6 +47,10 @@ def device_put(
       >>> jx.device_put([1.0, 2.0], NamedSharding(mesh, P()))[0].sharding.spec
       P()
     """
+    if donate and may_alias:
+        raise ValueError("device_put got donate=True and may_alias=True: data is given or shared")
+    if may_alias is False:
+        x = tree.map(_with_own_data, x)
     if device is None or isinstance(device, (Device, Sharding)):
         target = sharding_on(device) if isinstance(device, Device) else device
         try:
@@ -63,6 +68,10 @@ def device_put(
     with explicit_device_put(), naming_leaf("device_put", leaves, targets, structure):
         placed = [put_leaf(leaf, target) for leaf, target in zip(leaves, targets, strict=True)]
     return structure.unflatten(placed)
+
+
+def _with_own_data(leaf: Any) -> Any:
+    return copy_p.bind(leaf) if type(leaf) is ArrayImpl else leaf
 
 
 def put_leaf(leaf: Any, target: Any) -> Any:

@@ -25,6 +25,7 @@ from jxkernel.sharding.spec import ManualAxisType, PartitionSpec
 __all__ = [
     "ShapedArray",
     "abstractify",
+    "array_of",
     "pytype_aval_mappings",
     "rank_of",
     "register_abstractifier",
@@ -260,6 +261,11 @@ def abstractify(value: Any) -> ShapedArray:
                 "is not a valid array type: arrays, NumPy arrays and Python numbers are"
             )
     return function(value)
+
+
+def array_of(value: Any) -> Any:
+    """Return the array that an object says it is (``__jax_array__``); anything else as it is."""
+    return value.__jax_array__() if hasattr(type(value), "__jax_array__") else value
 
 
 def _abstract_numpy(value: Any) -> ShapedArray:

@@ -13,7 +13,7 @@ from jxkernel import dtypes
 from jxkernel._lazy import late_function
 from jxkernel.api.shardings import as_sharding
 from jxkernel.api.transfer import put_leaf
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, array_of
 from jxkernel.core.dimensions import Dimension, is_symbolic
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.core.words import WordArray
@@ -189,21 +189,18 @@ def asarray(
       a: as for ``array``.
       dtype: the result's dtype; otherwise that of the data.
       order: ``"K"`` or ``"C"``.
-      copy: True to copy always, False to refuse a copy.
+      copy: True to copy always; host data is copied to the device whatever is said.
       device: a device or a sharding to commit the result to.
       out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     Raises:
       TypeError, ValueError, OverflowError: as ``array``.
-      ValueError: a copy is needed and forbidden.
 
     >>> jnp.asarray([1, 2, 3])
     Array([1, 2, 3], dtype=int32)
     >>> jnp.asarray(True, dtype=jnp.float32)
     Array(1., dtype=float32)
     """
-    if copy is False and not isinstance(a, _ARRAYS):
-        raise ValueError("asarray(copy=False): data on the host must be copied to the device")
     return placed("asarray", array(a, dtype, bool(copy), order), device, out_sharding)
 
 
@@ -264,6 +261,7 @@ def _from_host(value: Any, dtype: Any) -> Any:
 
 
 def _from_sequence(value: Any, dtype: Any) -> Any:
+    value = [array_of(item) for item in value]
     kinds = _leaf_kinds(value)
     if kinds <= _PYTHON_SCALARS:
         if dtype is None:

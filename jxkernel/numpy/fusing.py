@@ -12,6 +12,7 @@ stages gets those of ``jit``.  It must not know of any particular function.
 from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
 from math import inf
+from operator import is_not
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from jxkernel.compile import (
     execute_checked,
     target_device,
 )
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, array_of
 from jxkernel.core.dimensions import Dimension
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.jaxpr import ClosedJaxpr
@@ -114,6 +115,10 @@ class Fused:
             error.__notes__ = notes
 
     def _answer(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool]:
+        given = tuple(map(_data_of, args))
+        if any(map(is_not, given, args)):
+            # Not a call for C++ to answer: what an object gives may be another array next time.
+            return self._answer(given, kwargs)[0], None, False
         if not evaluating():
             if any(type(arg) is np.ndarray for arg in args):
                 args = tuple(map(own_array, args))
@@ -178,6 +183,13 @@ class Fused:
 
         closed = trace_flat(flat_body, avals, name=self.name)
         return closed, out_tree
+
+
+def _data_of(arg: Any) -> Any:
+    """Return an argument with the arrays that objects in it say they are."""
+    if type(arg) in (list, tuple) and any(hasattr(type(x), "__jax_array__") for x in arg):
+        return type(arg)(map(array_of, arg))
+    return array_of(arg)
 
 
 def in_program(result: Any) -> Any:

@@ -27,6 +27,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.config import check_static_indices
+from jxkernel.core.avals import array_of
 from jxkernel.core.dimensions import greater, is_symbolic, lesser
 from jxkernel.core.trace import Tracer, is_unknown
 from jxkernel.errors import NonConcreteBooleanIndexError
@@ -120,6 +121,7 @@ def _checked(item: Any) -> Any:
     """Return one item of an index, sequences and foreign types refused."""
     if item is None or item is Ellipsis or isinstance(item, (int, slice, np.integer)):
         return item
+    item = array_of(item)
     if isinstance(item, (ArrayImpl, Tracer, np.ndarray, np.bool_)):
         kind = item.dtype
         if kind in dtypes.INTEGRAL or kind in dtypes.BOOLEAN:

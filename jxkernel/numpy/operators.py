@@ -15,6 +15,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel._lazy import late_function
+from jxkernel.core.avals import array_of
 from jxkernel.core.dimensions import Dimension
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.core.words import WordArray
@@ -61,6 +62,8 @@ def _deferring(function: Any, reflected: bool) -> Method:
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, OPERANDS):
             return body(self, other)
+        if hasattr(type(other), "__jax_array__"):
+            return body(self, array_of(other))
         if type(other) in (list, tuple):
             raise TypeError(
                 f"{function.__name__} takes arrays and numbers, got a {type(other).__name__}: "
@@ -71,6 +74,8 @@ def _deferring(function: Any, reflected: bool) -> Method:
     def reflected_method(self: Any, other: Any) -> Any:
         if isinstance(other, OPERANDS):
             return body(other, self)
+        if hasattr(type(other), "__jax_array__"):
+            return body(array_of(other), self)
         if isinstance(other, (list, tuple, str, bytes)):
             # Python would take ``[1, 2] * x`` for a repetition, x being a count.
             raise TypeError(

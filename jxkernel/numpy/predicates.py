@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.core.avals import array_of
 from jxkernel.core.trace import Tracer
 from jxkernel.core.words import WordArray
 from jxkernel.dtypes import (
@@ -173,7 +174,7 @@ def iscomplexobj(x: Any) -> bool:
     >>> jnp.iscomplexobj(jnp.array([0j])), jnp.iscomplexobj(3)
     (True, False)
     """
-    return dtypes.dtype(_of_list(x)) in dtypes.COMPLEX
+    return dtypes.dtype(_of_list(array_of(x))) in dtypes.COMPLEX
 
 
 def isrealobj(x: Any) -> bool:
@@ -191,6 +192,7 @@ def isscalar(element: Any) -> bool:
     >>> jnp.isscalar(3.5), jnp.isscalar(jnp.array(3)), jnp.isscalar(jnp.array([3]))
     (True, True, False)
     """
+    element = array_of(element)
     if isinstance(element, (ArrayImpl, Tracer, WordArray)):
         return element.ndim == 0
     return bool(np.isscalar(element))

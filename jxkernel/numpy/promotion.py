@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, array_of
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.trace import Tracer
 from jxkernel.core.words import WordArray
@@ -68,6 +68,8 @@ def argument_aval(name: str, x: Any, position: int = 0) -> ShapedArray:
     except ByteOrderError:
         raise
     except TypeError:
+        if hasattr(type(x), "__jax_array__"):
+            return abstractify(array_of(x))
         advice = ": write jnp.asarray(...) around it" if isinstance(x, (list, tuple)) else ""
         raise TypeError(
             f"{name} takes arrays and numbers, got {x!r:.100} of type {type(x).__name__} as "

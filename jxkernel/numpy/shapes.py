@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from jxkernel.core.avals import array_of
 from jxkernel.errors import ShapeError
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
@@ -63,7 +64,7 @@ def shape(a: Any) -> tuple[int, ...]:
     >>> jnp.shape(jnp.ones((2, 3))), jnp.shape(5)
     ((2, 3), ())
     """
-    return np.shape(a)
+    return np.shape(array_of(a))
 
 
 def ndim(a: Any) -> int:
@@ -72,7 +73,7 @@ def ndim(a: Any) -> int:
     >>> jnp.ndim(5), jnp.ndim(jnp.ones((2, 3)))
     (0, 2)
     """
-    return np.ndim(a)
+    return np.ndim(array_of(a))
 
 
 def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
@@ -81,7 +82,7 @@ def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
     >>> jnp.size(jnp.ones((2, 3))), jnp.size(jnp.ones((2, 3)), axis=1)
     (6, 3)
     """
-    sizes = np.shape(a)
+    sizes = np.shape(array_of(a))
     if axis is None:
         return prod(sizes)
     axes = canonical_axes("size", listed(axis), len(sizes))

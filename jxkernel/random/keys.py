@@ -322,8 +322,8 @@ def _seed_words(name: str, seed: Any, generator: Generator) -> Any:
         raise TypeError(f"random.{name} takes an integer as seed, got a key")
     if isinstance(seed, (bool, int, np.integer)):
         bits = 64 if dtypes.default_int_dtype() == np.int64 else 32
-        if not -(2**63) <= int(seed) < 2**64:
-            raise OverflowError(f"a seed has 64 bits at most, got {int(seed)}")
+        if not -(2**63) <= int(seed) < 2**63:
+            raise OverflowError(f"a seed is an integer of 64 bits with a sign, got {int(seed)}")
         wrapped = int(seed) & (2**bits - 1)
         return _seeded(np.uint64(wrapped) if bits == 64 else np.uint32(wrapped), generator.name)
     aval = argument_aval(f"random.{name}", seed)

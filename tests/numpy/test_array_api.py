@@ -75,8 +75,7 @@ def test_numpy_reads_arrays_by_its_protocols():
     with pytest.raises(ValueError, match="copy=False forbids"):
         x.__array__(np.float64, copy=False)
     assert jnp.asarray(x, copy=False) is x
-    with pytest.raises(ValueError, match="must be copied to the device"):
-        jnp.asarray([1, 2], copy=False)
+    assert jnp.asarray([1, 2], copy=False).tolist() == [1, 2]  # as in JAX: the device has no choice
     # NumPy leaves the operation to us.
     assert isinstance(np.ones(3) * x, jx.Array)
     assert isinstance(np.float32(2) + x, jx.Array)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, hlo
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, array_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.trace import Tracer
@@ -66,6 +66,7 @@ def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) 
     >>> lax.convert_element_type(jnp.array([2.7, -2.7, jnp.nan]), "int32").tolist()
     [2, -2, 0]
     """
+    operand = array_of(operand)
     aval = abstractify(operand)
     dtype = dtypes.check_and_canonicalize_user_dtype(new_dtype, "convert_element_type")
     if dtype == aval.dtype and weak_type == aval.weak_type and isinstance(operand, Array):
