@@ -2,6 +2,7 @@
 #   .venv/          what `make lab`, `make demo`, `make test` and `make check` use
 #   build/matrix/   one environment for each interpreter of `make test-matrix`
 #   build/peer/     real jax, as the peer of `make bench`; nothing else ever sees it
+#   build/libraries/  libraries written for jax, without it, for tests/libraries
 # Stamp files make a second run start at once; a changed pyproject.toml installs again.
 
 SHELL := bash
@@ -34,7 +35,7 @@ python = $(shell for p in python$(1) python3 python \
   $$p -c '$(is_python); print(sys.executable)' 2>/dev/null && break; done)
 
 .PHONY: help lab lab-dev front screenshots demo quick test test-all test-matrix check format surface \
-  bench fuzz scaling chromium clean
+  libraries bench fuzz scaling chromium clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
@@ -130,10 +131,27 @@ chromium: ## the browser of tests/front, where it is missing and may be installe
 	    || echo 'Chromium could not be installed: tests/front will be skipped.' >&2
 	fi
 
-test: check chromium ## everything that a change must pass; .ci/run is exactly this
+# Libraries written for JAX, as they are on PyPI, and no jax: the alias stands for it. Not all of
+# them have files for the newest interpreter.
+build/libraries/.fast: pyproject.toml tests/libraries/fast.txt .venv/.dev
+	@rm -rf $(@D)
+	$(firstword $(foreach v,3.13 3.12 3.11 3.14,$(call python,$v))) -m venv $(@D)
+	jaxlib=$$(.venv/bin/python -c 'import jaxlib.version; print(jaxlib.version.__version__)')
+	$(@D)/bin/python $(PIP) --editable . "jaxlib==$$jaxlib"
+	$(@D)/bin/python $(PIP) --no-deps --requirement tests/libraries/fast.txt
+	touch $@
+
+build/libraries/.all: build/libraries/.fast tests/libraries/all.txt
+	$(@D)/bin/python $(PIP) --no-deps --requirement tests/libraries/all.txt
+	touch $@
+
+libraries: build/libraries/.all ## programs of 40 libraries over the alias, to docs/libraries.md
+	.venv/bin/python -m tools.libraries
+
+test: check chromium build/libraries/.fast ## everything that a change must pass; .ci/run is exactly this
 	$(PYTEST) --ignore=tests/meta -m 'not slow' $(PYTEST_ARGS)
 
-test-all: check chromium ## the same and the slow tests, with nothing compiled before
+test-all: check chromium build/libraries/.all ## the same and the slow tests, with nothing compiled before
 	JXKERNEL_TEST_CACHE= $(PYTEST) $(PYTEST_ARGS)
 
 # The oldest jaxlib goes with the oldest Python; the others take the newest.
