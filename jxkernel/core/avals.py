@@ -265,7 +265,7 @@ def abstractify(value: Any) -> ShapedArray:
 
 def array_of(value: Any) -> Any:
     """Return the array that an object says it is (``__jax_array__``); anything else as it is."""
-    return value.__jax_array__() if hasattr(type(value), "__jax_array__") else value
+    return value.__jax_array__() if hasattr(type_of(value), "__jax_array__") else value
 
 
 def _abstract_numpy(value: Any) -> ShapedArray:

@@ -27,7 +27,6 @@ TRACED = [
     ("full(..., shape=...)", lambda k: jnp.full(k, 1.0)),
     ("linspace(..., num=...)", lambda k: jnp.linspace(0, 1, k)),
     ("eye(..., N=...)", jnp.eye),
-    ("eye(..., k=...)", lambda k: jnp.eye(3, k=k)),
     ("tri(..., N=...)", jnp.tri),
     ("triu(..., k=...)", lambda k: jnp.triu(X, k)),
     ("diag(..., k=...)", lambda k: jnp.diag(V, k)),

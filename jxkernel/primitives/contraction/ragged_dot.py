@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.core.avals import abstractify, rank_of, shape_of
+from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.zeros import typed_scalar
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.primitives.contraction.dot_general import dot_general
@@ -136,20 +136,12 @@ def ragged_dot_general(
         return with_out_sharding(ragged_dot_general, operands, out_sharding, *how)
     if group_offset is not None:
         raise NotImplementedError("ragged_dot with group_offset: cut the groups off beforehand")
-    sizes = abstractify(group_sizes)
-    if not dtypes.issubdtype(sizes.dtype, np.integer):
-        raise TypeError(f"ragged_dot needs integer group_sizes, got {sizes.short()}")
     (contract, other_contract), (batch, other_batch) = (
         ragged_dot_dimension_numbers.dot_dimension_numbers
     )
     ragged = _one("lhs_ragged_dimensions", ragged_dot_dimension_numbers.lhs_ragged_dimensions)
     outer = _outer_axes(rank_of(lhs), contract, batch, ragged)
-    several = tuple([shape_of(lhs)[axis] for axis in outer])
-    if not sizes.ndim or sizes.shape[:-1] not in ((), several):
-        raise TypeError(
-            f"ragged_dot got group_sizes of shape {sizes.shape}: they form a vector, or one for "
-            f"each place along the axes {outer} of the left operand, whose sizes are {several}"
-        )
+    sizes = _sizes_of_groups(group_sizes, lhs, outer)
     groups = sizes.shape[-1]
     group = tuple(ragged_dot_dimension_numbers.rhs_group_dimensions)
     counts_groups = ragged not in contract and ragged not in batch
@@ -174,6 +166,20 @@ def ragged_dot_general(
         )
     numbers = (([0, *later], [*group, *other_contract]), (later_batch, other_batch))
     return dot_general(spread, rhs, numbers, precision, preferred_element_type)
+
+
+def _sizes_of_groups(group_sizes: Any, lhs: Any, outer: Sequence[int]) -> ShapedArray:
+    """Return the type of the groups' sizes, checked against the axes that come before theirs."""
+    sizes = abstractify(group_sizes)
+    if not dtypes.issubdtype(sizes.dtype, np.integer):
+        raise TypeError(f"ragged_dot needs integer group_sizes, got {sizes.short()}")
+    several = tuple([shape_of(lhs)[axis] for axis in outer])
+    if not sizes.ndim or sizes.shape[:-1] not in ((), several):
+        raise TypeError(
+            f"ragged_dot got group_sizes of shape {sizes.shape}: they form a vector, or one for "
+            f"each place along the axes {outer} of the left operand, whose sizes are {several}"
+        )
+    return sizes
 
 
 def _one(name: str, axes: Sequence[int]) -> int:
