@@ -119,8 +119,7 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
     if not bins.size:
         return zeros(np.shape(x), dtypes.default_int_dtype())
     rising = searchsorted(bins, x, side, method=how)
-    other = "left" if side == "right" else "right"
-    falling = bins.size - searchsorted(bins[::-1], x, other, method=how)
+    falling = bins.size - searchsorted(bins[::-1], x, side, method=how)
     return where(bins[-1] >= bins[0], rising, falling)
 
 

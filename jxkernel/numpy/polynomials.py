@@ -48,17 +48,24 @@ def _vector(name: str, p: Any) -> Any:
 
 
 def _aligned(name: str, a1: Any, a2: Any) -> list[Any]:
-    """Return two polynomials of one degree and dtype, zeros put in front of the shorter."""
-    first, second = promote_dtypes(name, _vector(name, a1), _vector(name, a2))
-    size = max(first.size, second.size)
-    return [concatenate([full_like(p, 0, shape=(size - p.size,)), p]) for p in (first, second)]
+    """Return polynomials of one degree and dtype, zeros put in front of those of lower degree.
+
+    Several stand side by side, in arrays of one rank: coefficients along the first axis.
+    """
+    if argument_aval(name, a1).ndim != argument_aval(name, a2, 1).ndim or np.ndim(a1) < 2:
+        a1, a2 = _vector(name, a1), _vector(name, a2)
+    both = [asarray(p) for p in promote_dtypes(name, a1, a2)]
+    size = max(p.shape[0] for p in both)
+    return [
+        concatenate([full_like(p, 0, shape=(size - p.shape[0], *p.shape[1:])), p]) for p in both
+    ]
 
 
 def polyadd(a1: Any, a2: Any) -> Any:
     """Return the sum of two polynomials.
 
     Args:
-      a1: a vector of coefficients, the highest power first.
+      a1: a vector of coefficients, the highest power first; or several along further axes.
       a2: likewise.
 
     >>> jnp.polyadd(jnp.array([1, 2]), jnp.array([5, 0, 1]))
@@ -72,7 +79,7 @@ def polysub(a1: Any, a2: Any) -> Any:
     """Return the difference of two polynomials.
 
     Args:
-      a1: a vector of coefficients, the highest power first.
+      a1: a vector of coefficients, the highest power first; or several along further axes.
       a2: likewise.
 
     >>> jnp.polysub(jnp.array([5, 0, 1]), jnp.array([1, 2]))

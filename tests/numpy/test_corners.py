@@ -153,3 +153,19 @@ def test_put_takes_the_nearest_place_by_default() -> None:
 def test_the_least_integer_is_rolled_by() -> None:
     wanted = np.roll(np.arange(5), -(2**31))
     np.testing.assert_array_equal(jnp.roll(jnp.arange(5), -(2**31)), wanted)
+
+
+@pytest.mark.parametrize("right", [False, True])
+def test_values_on_edges_fall_into_the_bins_of_numpy(right: bool) -> None:
+    x, edges = np.float32([0, 1, 2, 2.5, 3, 4]), np.float32([1, 2, 3])
+    for bins in (edges, edges[::-1]):
+        np.testing.assert_array_equal(jnp.digitize(x, bins, right), np.digitize(x, bins, right))
+
+
+def test_several_polynomials_are_added_side_by_side() -> None:
+    x, y = np.arange(4.0).reshape(2, 2), np.arange(6.0).reshape(3, 2)
+    wanted = np.stack([np.polysub(x[:, i], y[:, i]) for i in range(2)], 1)
+    np.testing.assert_array_equal(jnp.polysub(x, y), wanted)
+    assert jnp.polyadd(x, y).shape == (3, 2)
+    with pytest.raises(ValueError, match="vectors of coefficients"):
+        jnp.polyadd(x, y[:, 0])
