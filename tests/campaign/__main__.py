@@ -6,15 +6,15 @@ from collections import Counter
 from random import Random
 from time import monotonic
 
-from tests.campaign import findings, report
+from tests.campaign import findings, reference, report
 from tests.campaign.compare import difference
 from tests.campaign.findings import Finding
 from tests.campaign.generate import generate
 from tests.campaign.meant import meant
 from tests.campaign.pair import Pair
 
-WAYS = ("shape", "eager", "jit", "call")
-OFTEN = (12, 1, 4, 2)
+WAYS = ("shape", "eager", "jit", "call", "numpy")
+OFTEN = (12, 1, 4, 2, 1)
 BATCH = 60
 
 
@@ -47,6 +47,7 @@ class Hunt:
     def recheck(self) -> None:
         """Run what is open again, and say of what no longer differs that it is mended."""
         rows = [row for row in self.found.values() if row.state in ("open", "accepted")]
+        rows = [row for row in rows if row.difference != "unlike NumPy"]
         kinds = self._pair.differences([row.program for row in rows])
         for row, kind in zip(rows, kinds, strict=True):
             if not kind:
@@ -68,22 +69,37 @@ class Hunt:
         """Run one batch of programs, and put on record what differs."""
         way = Random(f"{self._seed}:{number}").choices(WAYS, OFTEN)[0]
         seeds = [f"{self._seed}:{number}:{n}" for n in range(BATCH)]
+        if way == "numpy":
+            self._beside_numpy(seeds)
+            return
         sources = [generate(seed, way) for seed in seeds]
         for seed, source, kind in zip(seeds, sources, self._pair.differences(sources), strict=True):
             if kind:
                 self._record(seed, source, kind)
         self.ran[way] += BATCH
 
+    def _beside_numpy(self, seeds: list[str]) -> None:
+        """Compare programs that NumPy runs as well with what it gives."""
+        sources = [reference.generate(seed) for seed in seeds]
+        for seed, source, ours in zip(seeds, sources, self._pair.ours(sources), strict=True):
+            unlike = reference.unlike(source, ours)
+            if unlike:
+                said = f"NumPy gives {reference.expected(source)}"
+                self._keep(Finding(seed, "unlike NumPy", source, unlike, said))
+        self.ran["numpy"] += BATCH
+
+    def _keep(self, finding: Finding) -> None:
+        if finding.mark not in self.found:
+            self.found[finding.mark] = finding
+            _say(f"---- {finding.difference} (seed {finding.seed})\n{finding.program}")
+            _say(f"# here:  {finding.ours}\n# there: {finding.theirs}")
+
     def _record(self, seed: str, source: str, kind: str) -> None:
         if self._pair.finding(seed, source, kind).mark in self.found:
             return
         finding = self._pair.finding(seed, self._pair.small(source, kind), kind)
         finding.state = "accepted" if kind == "accepted" else "open"
-        if finding.mark in self.found:
-            return
-        self.found[finding.mark] = finding
-        _say(f"---- {finding.difference} (seed {finding.seed})\n{finding.program}")
-        _say(f"# here:  {finding.ours}\n# there: {finding.theirs}")
+        self._keep(finding)
 
 
 def main() -> None:

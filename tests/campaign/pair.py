@@ -52,6 +52,11 @@ class Pair:
         self._ours.stop()
         self._theirs.stop()
 
+    def ours(self, sources: Sequence[str]) -> list[Answer]:
+        """Return the answers of this library alone."""
+        self._ours.send(sources)
+        return list(self._ours.answers(sources))
+
     def answers(self, sources: Sequence[str]) -> list[tuple[Answer, Answer]]:
         """Return both answers to each program."""
         self._ours.send(sources)

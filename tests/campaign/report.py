@@ -19,8 +19,9 @@ their own and transforms nested to depth 4; arguments have every dtype and layou
 and integers among their elements, and no elements at all. Values are compared by
 `tests/tolerances.py`; where a rounding of the arguments changes a result as much, it says nothing.
 
-Calls of the whole public API, most of them wrong in one place or another, are run beside them:
-their errors must name nothing from the inside, and show no frame between the user's lines.
+Programs that NumPy runs as well are held to what it gives, in double precision. Calls of the whole
+public API, most of them wrong in one place or another, are run beside them: their errors must name
+nothing from the inside, and show no frame between the user's lines.
 
 This page is written by the command.
 """

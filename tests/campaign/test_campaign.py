@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jxkernel import config
-from tests.campaign import findings, stored
+from tests.campaign import findings, reference, stored
 from tests.campaign.answers import Answer, Leaf
 from tests.campaign.compare import difference, unclean
 from tests.campaign.generate import WAYS, generate
@@ -37,6 +37,25 @@ def test_programs_give_what_is_on_record(part):
         if kind:
             differing.append(f"{kind}:\n{source}\n# {ours}\n")
     assert not differing, "\n".join(differing)
+
+
+def unlike_numpy(seed, count):
+    """Return the programs that NumPy gives another result."""
+    sources = [reference.generate(f"{seed}:{n}") for n in range(count)]
+    found = [(source, reference.unlike(source, run(NAMES, source))) for source in sources]
+    return [f"{source}\n# {kind}\n" for source, kind in found if kind]
+
+
+def test_programs_give_what_numpy_gives():
+    found = unlike_numpy("few", 200)
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_many_programs_give_what_numpy_gives(seed):
+    found = unlike_numpy(seed, 1000)
+    assert not found, "\n".join(found)
 
 
 def told_wrongly(seed, count):

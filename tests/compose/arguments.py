@@ -1,6 +1,6 @@
 """Arguments of random programs: arrays of every dtype and layout, scalars, and numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from random import Random
 
@@ -59,19 +59,25 @@ def _array(random: Random, text: str, shape: Shape, dtype: str) -> str:
     return random.choice(LAYOUTS if shape else LAYOUTS[:1]).format(new=new, shape=shape)
 
 
-def argument(random: Random, edges: bool, kinds: Sequence[str] = KINDS) -> Value:
+def argument(
+    random: Random,
+    edges: bool,
+    kinds: Sequence[str] = KINDS,
+    dtypes: Mapping[str, Sequence[str]] = DTYPES,
+) -> Value:
     """Return an argument: an expression, with what it is like.
 
     Args:
       random: where draws come from.
       edges: whether zeros, infinities, NaN, denormals and extremes are among its elements.
       kinds: the kinds that its dtype may have.
+      dtypes: the dtypes of each kind.
     """
     kind = random.choice(kinds)
     if random.randint(0, 11) == 0:
         python = {"f": "2.5", "i": "3", "u": "2", "c": "(1+2j)", "b": "True"}
         return Value(python[kind], (), 1.0, kind)
-    dtype = random.choice(DTYPES[kind])
+    dtype = random.choice(dtypes[kind])
     shape = random.choices(SHAPES, WEIGHTS)[0]
     elements = [_element(random, kind, dtype, edges) for _ in range(prod(shape))]
     if 0 in shape:

@@ -214,9 +214,10 @@ def _placed(w: Writer) -> Value | None:
     return a.called(f"jnp.asarray({a.text}).at[{where}].{method}({update}{mode})")
 
 
-def _row(row: tuple[str, ...]) -> Kind:
+def row_kind(row: tuple[str, ...]) -> Kind:
+    """Return a row as a kind of statement."""
     template, like, takes = (*row, "", "")[:3]
     return partial(statement, template, like or template, takes or "biufc")
 
 
-PLAIN: tuple[Kind, ...] = (*map(_row, ROWS), *[_taken] * 30, *[_placed] * 20)
+PLAIN: tuple[Kind, ...] = (*map(row_kind, ROWS), *[_taken] * 30, *[_placed] * 20)
