@@ -13,9 +13,12 @@ from jxkernel.core.trace import Tracer
 from jxkernel.core.words import WordArray
 from jxkernel.guards import explicit_device_get, explicit_device_put
 from jxkernel.primitives.elementwise.identity import copy_p
-from jxkernel.primitives.sharding.constraints import lie_as
+from jxkernel.primitives.sharding.device_put import device_put_p
 from jxkernel.runtime.clients import sharding_on
-from jxkernel.sharding.named import Sharding, is_single
+from jxkernel.sharding.named import NamedSharding, Sharding
+from jxkernel.sharding.spec import PartitionSpec
+from jxkernel.transforms.batching import BatchTracer
+from jxkernel.transforms.jvp import JvpTracer
 
 __all__ = ["block_until_ready", "copy_to_host_async", "device_get", "device_put", "put_leaf"]
 
@@ -38,7 +41,8 @@ def device_put(
       TypeError: a leaf is no array.
       ValueError: an array cannot be divided so, or both ``donate`` and ``may_alias`` are asked for.
 
-    The derivative is the identity: inside a trace a sharding is a constraint.
+    The derivative is the identity; cotangents return to where ``x`` lies.  Inside a program that
+    is traced a sharding is a constraint, and a single device says nothing.
 
     Example:
       >>> import jxkernel as jx
@@ -75,18 +79,34 @@ def _with_own_data(leaf: Any) -> Any:
 
 
 def put_leaf(leaf: Any, target: Any) -> Any:
-    """Return one array where a sharding says; inside a trace the sharding is a constraint."""
+    """Return one array where a sharding says; in a program the sharding is a constraint."""
     if isinstance(leaf, WordArray):
         return leaf.with_words(put_leaf(leaf.words, target))
     if isinstance(leaf, Tracer):
-        return leaf if target is None or is_single(target) else lie_as(leaf, target)
+        if target is None:
+            return leaf
+        target.check_compatible_aval(leaf.aval.shape)
+        return device_put_p.bind(leaf, sharding=target, source=_lies(leaf))
     if target is None:
         return runtime.as_device_array(leaf)
-    if is_single(target):
-        return runtime.device_put_single(leaf, target._device)
     if type(leaf) is ArrayImpl and not leaf.is_fully_addressable:
         return leaf if runtime.lies_as(leaf, target) else _redivided(target)(leaf)
     return runtime.place(leaf, target)
+
+
+def _lies(value: Any) -> Any:
+    """Return where a value lies, or where the one lies that a tracer stands for; else None."""
+    if type(value) is ArrayImpl:
+        return value.sharding
+    if type(value) is JvpTracer:
+        return _lies(value.primal)
+    if type(value) is not BatchTracer:
+        return None
+    found = _lies(value.value)
+    if not isinstance(found, NamedSharding):
+        return found
+    entries = [*found.spec[: value.dim], *found.spec[value.dim + 1 :]]
+    return found.update(spec=PartitionSpec(*entries))
 
 
 @lru_cache(maxsize=256)

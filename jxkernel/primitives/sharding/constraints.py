@@ -30,6 +30,8 @@ from jxkernel.sharding.spec import axes_of
 __all__ = [
     "asked_sharding",
     "beside_others",
+    "cast_like",
+    "closed",
     "constrain",
     "lie_as",
     "lie_like",
@@ -119,8 +121,15 @@ def _constraint_evaluate(x: Any, *, sharding: Any) -> Any:
     sharding.check_compatible_aval(shape_of(x))
     if not isinstance(sharding, NamedSharding):
         return runtime.place(x, sharding)
-    closed = [None if entry is PartitionSpec.UNCONSTRAINED else entry for entry in sharding.spec]
-    return runtime.place(x, sharding.update(spec=PartitionSpec(*closed)))
+    return runtime.place(x, closed(sharding))
+
+
+def closed(sharding: NamedSharding) -> NamedSharding:
+    """Return a sharding with axes whole that it leaves to XLA."""
+    if PartitionSpec.UNCONSTRAINED not in sharding.spec.partitions:
+        return sharding
+    entries = [None if entry is PartitionSpec.UNCONSTRAINED else entry for entry in sharding.spec]
+    return sharding.update(spec=PartitionSpec(*entries))
 
 
 @sharding_constraint_p.def_lower
@@ -202,7 +211,7 @@ def _mesh_of(division: NamedSharding | None) -> Any:
     return division.mesh
 
 
-def _cast_like(ct: Any, aval: ShapedArray) -> Any:
+def cast_like(ct: Any, aval: ShapedArray) -> Any:
     """Return a cotangent divided as a type says, or without a word where it says nothing."""
     if type(ct) is Zero:
         return Zero(aval)
@@ -273,7 +282,7 @@ def _reshard_jvp(
 
 @reshard_p.def_transpose
 def _reshard_transpose(ct: Any, operand: UndefinedPrimal, *, sharding: NamedSharding) -> list[Any]:
-    return [_cast_like(ct, operand.aval)]
+    return [cast_like(ct, operand.aval)]
 
 
 @reshard_p.def_batch
@@ -386,7 +395,7 @@ def _mesh_cast_jvp(
 def _mesh_cast_transpose(
     ct: Any, operand: UndefinedPrimal, *, axes: tuple[Hashable, ...]
 ) -> list[Any]:
-    return [_cast_like(ct, operand.aval)]
+    return [cast_like(ct, operand.aval)]
 
 
 @mesh_cast_p.def_batch
