@@ -11,6 +11,7 @@ import numpy as np
 
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
+from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.words import WordArray
 from jxkernel.core.zeros import scalar_like
@@ -85,7 +86,7 @@ def _iota_abstract_eval(*, dtype: Any, shape: tuple[int, ...], dimension: int) -
 
 @iota_p.def_lower
 def _iota_lower(context: Any, *, dtype: Any, shape: tuple[int, ...], dimension: int) -> Any:
-    if prod(shape) >= _TOO_MANY:
+    if not any(map(is_symbolic, shape)) and prod(shape) >= _TOO_MANY:
         raise ShapeError(f"iota got shape {shape}: no device has memory for so many numbers")
     return context.value(
         "stablehlo.iota", context.out_type, (), {"iota_dimension": hlo.i64_attr(dimension)}

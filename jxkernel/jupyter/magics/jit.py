@@ -272,7 +272,7 @@ def _error_of_flags(error: BaseException, request: Request, inputs: Inputs) -> E
             for name, value in inputs.traced.items():
                 if any(isinstance(leaf, int) and str(leaf) in message for leaf in leaves(value)):
                     advice = f"make it a float, keep it static (--static {name}), or %jx x64 on"
-                    return OverflowError(f"the input {name}: {message}; {advice}")
+                    return OverflowError(f"the input {name}: {message.rstrip('.')}; {advice}")
         case AxisError() if request.options.axes:
             told = message.removeprefix("vmap in_axes: ").removeprefix("vmap: <lambda> ")
             return UsageError(f"--vmap: {told}")
