@@ -90,7 +90,10 @@ def put_leaf(leaf: Any, target: Any) -> Any:
     if target is None:
         return runtime.as_device_array(leaf)
     if type(leaf) is ArrayImpl and not leaf.is_fully_addressable:
-        return leaf if runtime.lies_as(leaf, target) else _redivided(target)(leaf)
+        if runtime.lies_as(leaf, target):
+            return leaf
+        if leaf.sharding.device_set == target.device_set:
+            return _redivided(target)(leaf)
     return runtime.place(leaf, target)
 
 

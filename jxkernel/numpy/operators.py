@@ -9,6 +9,7 @@ themselves and with integers; with any other number they are arrays.
 """
 
 from collections.abc import Callable, Iterator
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -52,23 +53,26 @@ Method = Callable[..., Any]
 # ---------------------------------------------------------------- binary operators
 
 
+LISTS = (list, tuple)
+SEQUENCES = (*LISTS, str, bytes, bytearray)
+
+
 def _deferring(function: Any, reflected: bool) -> Method:
     """Return a function as the body of a binary method.
 
-    A list or tuple is refused: Python would take ``x == [1, 2]`` for a question of identity.
+    A sequence is refused: Python would take ``x == [1, 2]`` for a question of identity, and
+    ``x * [1, 2]`` for a repetition, x being a count.
     """
     body = getattr(function, "__wrapped__", function)
+    refused = SEQUENCES if function is arithmetic.multiply else LISTS
 
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, OPERANDS):
             return body(self, other)
         if hasattr(type(other), "__jax_array__"):
             return body(self, array_of(other))
-        if type(other) in (list, tuple):
-            raise TypeError(
-                f"{function.__name__} takes arrays and numbers, got a {type(other).__name__}: "
-                "write jnp.asarray(...) around it"
-            )
+        if type(other) in refused:
+            raise _no_operand(function.__name__, self, other)
         return NotImplemented
 
     def reflected_method(self: Any, other: Any) -> Any:
@@ -76,15 +80,28 @@ def _deferring(function: Any, reflected: bool) -> Method:
             return body(other, self)
         if hasattr(type(other), "__jax_array__"):
             return body(array_of(other), self)
-        if isinstance(other, (list, tuple, str, bytes)):
-            # Python would take ``[1, 2] * x`` for a repetition, x being a count.
-            raise TypeError(
-                f"{function.__name__} takes arrays and numbers, got a {type(other).__name__}: "
-                "write jnp.asarray(...) around it"
-            )
+        if isinstance(other, refused):
+            raise _no_operand(function.__name__, other, self)
         return NotImplemented
 
     return reflected_method if reflected else method
+
+
+def _no_operand(name: str, left: Any, right: Any) -> TypeError:
+    """Return the error of an operator between an array and a sequence that is none.
+
+    Raises:
+      TracerIntegerConversionError: a text is to be repeated as often as a traced number says.
+    """
+    sequence, other = (left, right) if isinstance(left, SEQUENCES) else (right, left)
+    kind = type(sequence).__name__
+    message = f"{name} takes arrays and numbers, got a {kind}"
+    if isinstance(sequence, LISTS):
+        return TypeError(f"{message}: write jnp.asarray(...) around it")
+    if other.ndim or not dtypes.issubdtype(other.dtype, np.integer):
+        return TypeError(message)
+    index(other)
+    return TypeError(f"{message}: write int(...) around the number to repeat it")
 
 
 _ARITHMETIC: dict[str, Any] = {

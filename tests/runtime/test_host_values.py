@@ -9,6 +9,7 @@ import pytest
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import lax
+from jxkernel.errors import TracerIntegerConversionError
 
 FOREIGN = np.arange(1, 4).astype(">f4")
 MASKED = np.ma.array([1, 2, 3], mask=[0, 1, 0])
@@ -101,11 +102,24 @@ def test_python_integers_that_fit_no_array_have_no_type(ask):
         ask(2**100)
 
 
-@pytest.mark.parametrize("repeat", [[1.0, 2.0], (1, 2), "ab"])
+@pytest.mark.parametrize("repeat", [[1.0, 2.0], (1, 2)])
 def test_a_list_is_not_repeated_by_an_array(repeat):
     for count in (jnp.asarray(2), jnp.arange(3)):
-        with pytest.raises(TypeError, match=r"jnp.asarray\(...\) around it"):
-            repeat * count
+        for multiply in (lambda count: repeat * count, lambda count: count * repeat):
+            with pytest.raises(TypeError, match=r"jnp.asarray\(...\) around it"):
+                multiply(count)
+
+
+@pytest.mark.parametrize("text", ["ab", b"ab", bytearray(b"ab")])
+def test_a_text_is_repeated_by_an_integer_alone(text):
+    for multiply in (lambda count: text * count, lambda count: count * text):
+        with pytest.raises(TypeError, match=r"write int\(...\) around the number to repeat it"):
+            multiply(jnp.asarray(2))
+        with pytest.raises(TypeError, match=rf"numbers, got a {type(text).__name__}(\n|$)"):
+            multiply(jnp.arange(3))
+        with pytest.raises(TracerIntegerConversionError):
+            jx.jit(multiply)(2)
+    assert not jnp.any(jnp.arange(3) == text)
 
 
 def test_powers_by_numpy_integers_keep_the_dtype():

@@ -187,6 +187,7 @@ ELSEWHERE: dict[str, str] = {
     "jxkernel.primitives.collective": "tests/primitives/test_collectives.py",
     "jxkernel.primitives.collective.varying": "tests/api/test_varying.py",
     "jxkernel.primitives.sharding.constraints": "tests/api/test_shardings.py",
+    "jxkernel.primitives.sharding.device_put": "tests/api/test_moving_devices.py",
     "jxkernel.primitives.contraction.dot_general": "tests/primitives/test_contract.py",
     "jxkernel.primitives.conv.conv": "tests/primitives/test_conv.py",
     "jxkernel.primitives.fft": "tests/primitives/test_fft.py",
