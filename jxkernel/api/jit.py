@@ -16,7 +16,7 @@ from typing import Any
 from weakref import ref
 
 from jxkernel import events, tree
-from jxkernel._jaxlib import PjitFunction, PjitFunctionCache, pjit, trace_context
+from jxkernel._jaxlib import PjitFunction, PjitFunctionCache, trace_context
 from jxkernel.api.arguments import (
     Call,
     Parameters,
@@ -43,15 +43,13 @@ from jxkernel.api.shardings import (
 )
 from jxkernel.api.traced import check_function, clear_traced
 from jxkernel.compile import (
+    Dispatch,
     Lowered,
     LowerOptions,
     Traced,
-    checking_results,
-    executable_for,
-    execute_checked,
+    cpp_callable,
     program_shardings,
     standing,
-    target_device,
 )
 from jxkernel.compile.keys import SignatureHistory, miss_text
 from jxkernel.compile.logs import logged
@@ -64,7 +62,6 @@ from jxkernel.core.filtering import filtered, hide_internal_frames
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.primitive import clear_primitive_caches
 from jxkernel.core.trace import Tracer, evaluating, state
-from jxkernel.errors import IncompatibleDevicesError
 from jxkernel.events.vocabulary import CacheName
 from jxkernel.higher_order.jit import call as call_program
 from jxkernel.records import record
@@ -72,10 +69,8 @@ from jxkernel.runtime import (
     drop_stale_cpu,
     local_devices,
     own_array,
-    shard_argument,
 )
 from jxkernel.source import current_user_frame
-from jxkernel.transforms.key_reuse import check_keys, checking_keys
 from jxkernel.transforms.stage import StageTrace, trace_flat
 
 __all__ = [
@@ -199,44 +194,19 @@ class JitState:
                 keep_unused=self.options.keep_unused,
             )
             return entry.out_tree.unflatten(constrained(outs, results)), None, False
-        if checking_keys():
-            check_keys(closed, call.flat, self.name)
-        keep_unused = self.options.keep_unused
-        placing: Any = {"shardings": shardings, "results": results, "keep_unused": keep_unused}
-        if checking_results():
-            outs = execute_checked(
-                closed,
-                call.flat,
-                name=self.name,
-                donated=donated,
-                device=self.options.where(),
-                compiler_options=self.options.compiler_options,
-                on_further=partial(self._tell_miss, call, entry.avals, len(args), "memory"),
-                **placing,
-            )
-            return entry.out_tree.unflatten(outs), None, False
-        try:
-            target, committed = target_device(
-                call.flat, self.options.where(), closed=closed, **placing
-            )
-        except IncompatibleDevicesError as error:
-            raise error.naming(leaf_names(self.fun, call), self.name) from None
-        executable = executable_for(
-            closed,
-            target,
-            name=self.name,
-            donated=donated,
-            keep_unused=self.options.keep_unused,
-            compiler_options=self.options.compiler_options,
+        dispatch = Dispatch(
+            self.name,
+            donated,
+            self.options.keep_unused,
+            self.options.compiler_options,
+            self.options.where(),
+            shardings,
+            results,
             function_id=function_number(self.fun),
             on_further=partial(self._tell_miss, call, entry.avals, len(args), "memory"),
             names=partial(leaf_names, self.fun, call),
         )
-        outs = executable.call(call.flat, committed=committed)
-        fastpath = executable.fastpath(entry.out_tree, call.flat, committed=committed)
-        if checking_keys():
-            return entry.out_tree.unflatten(outs), None, False
-        return entry.out_tree.unflatten(outs), fastpath, False
+        return dispatch.answer(closed, call.flat, entry.out_tree)
 
     def shardings(self, call: Call, entry: TraceEntry) -> tuple[list[Any] | None, list[Any] | None]:
         """Return the shardings given for the arguments' and results' leaves, None for none."""
@@ -552,17 +522,13 @@ def jit(
 
 
 def _make(state: JitState) -> Any:
-    static = state.options.static
-    function = pjit(
+    function = cpp_callable(
         state.name,
         state.fun,
         state.cache_miss,
-        list(static.numbers),
-        list(static.names),
-        state.options,
-        tree.registry,
-        shard_argument,
-        _CACHE if _can_be_referred_to(state.fun) else None,
+        static=state.options.static,
+        key=state.options,
+        cache=_CACHE if _can_be_referred_to(state.fun) else None,
     )
     named_like(function, state.fun)
     function.__wrapped__ = state.fun

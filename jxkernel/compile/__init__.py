@@ -7,18 +7,16 @@ It must not know of user functions' arguments: those are ``api``'s.
 from __future__ import annotations
 
 from jxkernel.compile.disk_cache import CacheSummary, clear_disk_cache, disk_cache_summary
+from jxkernel.compile.dispatch import Dispatch, cpp_callable, execute, make_callable
 from jxkernel.compile.eager import EvalTrace, eager_callable
 from jxkernel.compile.executable import (
     Executable,
     FastpathData,
     compile_lowered,
     executable_for,
-    execute,
-    execute_checked,
-    make_callable,
 )
 from jxkernel.compile.executions import latest_outputs, watch_executions
-from jxkernel.compile.nonfinite import checking_results, nonfinite_error
+from jxkernel.compile.nonfinite import nonfinite_error
 from jxkernel.compile.placement import Placement, devices_of, program_shardings, target_device
 from jxkernel.compile.shape_dtype import ShapeDtypeStruct, standing
 from jxkernel.compile.stages import (
@@ -36,6 +34,7 @@ __all__ = [
     "CacheSummary",
     "Compiled",
     "CompilerOptions",
+    "Dispatch",
     "EvalTrace",
     "Executable",
     "FastpathData",
@@ -45,15 +44,14 @@ __all__ = [
     "ShapeDtypeStruct",
     "Traced",
     "Wrapped",
-    "checking_results",
     "clear_disk_cache",
     "compile_lowered",
+    "cpp_callable",
     "devices_of",
     "disk_cache_summary",
     "eager_callable",
     "executable_for",
     "execute",
-    "execute_checked",
     "latest_outputs",
     "make_callable",
     "nonfinite_error",

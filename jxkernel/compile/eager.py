@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jxkernel.compile.executable import make_callable
+from jxkernel.compile.dispatch import make_callable
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.primitive import Primitive

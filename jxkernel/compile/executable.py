@@ -15,7 +15,6 @@ from jxkernel import events
 from jxkernel._jaxlib import (
     ArrayImpl,
     array_result_handler,
-    pjit,
     trace_context,
 )
 from jxkernel._lazy import late_function
@@ -24,7 +23,6 @@ from jxkernel.compile.donation import warn_of_unusable
 from jxkernel.compile.effort import apply_options
 from jxkernel.compile.executions import report_execution
 from jxkernel.compile.logs import logged
-from jxkernel.compile.nonfinite import checking_results, report_nonfinite
 from jxkernel.compile.placement import (
     Placement,
     compile_options,
@@ -34,15 +32,12 @@ from jxkernel.compile.placement import (
     pinned,
     placed_argument,
     result_shardings,
-    target_device,
     whole_on,
 )
 from jxkernel.config import compile_runner, run_hook
-from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.effects import TOKEN, effect_names
 from jxkernel.core.jaxpr import ClosedJaxpr
-from jxkernel.core.trace import Tracer, unexpected_tracer
-from jxkernel.errors import DeletedArrayError, IncompatibleDevicesError
+from jxkernel.errors import DeletedArrayError
 from jxkernel.lowering import LoweredProgram, constant_sharding, lower_program, pin_results
 from jxkernel.runtime import (
     Inspection,
@@ -52,23 +47,16 @@ from jxkernel.runtime import (
     lies_as,
     place,
     previous_token,
-    shard_argument,
     surfacing,
 )
 from jxkernel.runtime.clients import platform_of, sharding_on
 from jxkernel.sharding.named import is_single
-from jxkernel.transforms.key_reuse import check_keys, checking_keys
-from jxkernel.tree import registry, structure
 
 __all__ = [
     "Executable",
     "FastpathData",
     "compile_lowered",
     "executable_for",
-    "execute",
-    "execute_checked",
-    "make_callable",
-    "target_device",
 ]
 
 Future = late_function("concurrent.futures", "Future")
@@ -467,107 +455,3 @@ def _finished(
         raise
     del closed.derived["under way", key]
     return found
-
-
-def execute(
-    closed: ClosedJaxpr, args: Sequence[Any], *, name: str, donated: tuple[bool, ...] = ()
-) -> list[Any]:
-    """Compile (once) and run a program on flat arguments."""
-    target, committed = target_device(args, closed=closed)
-    executable = executable_for(closed, target, name=name, donated=donated)
-    return executable.call(args, committed=committed)
-
-
-def execute_checked(
-    closed: ClosedJaxpr,
-    args: Sequence[Any],
-    *,
-    name: str,
-    depth: float = 0,
-    donated: tuple[bool, ...] = (),
-    **options: Any,
-) -> list[Any]:
-    """Run a program under ``debug_nans`` or ``debug_infs``.
-
-    Arguments are given away only after the results have been looked at, for the search of the
-    equation that gave a bad one begins with them.
-
-    Args:
-      closed: the program.
-      args: flat arguments.
-      name: its name.
-      depth: see ``report_nonfinite``.
-      donated: which arguments' buffers are given away.
-      **options: those of ``executable_for``, and ``device``.
-
-    Raises:
-      NonFiniteError: a result holds a NaN, or an infinity.
-    """
-    target, committed = target_device(
-        args,
-        options.pop("device", None),
-        closed=closed,
-        shardings=options.pop("shardings", None),
-        results=options.pop("results", None),
-        keep_unused=options.get("keep_unused", False),
-    )
-    executable = executable_for(closed, target, name=name, **options)
-    outs = executable.call(args, committed=committed)
-    report_nonfinite(closed, args, outs, name=name, execute=execute, depth=depth)
-    for arg, gone in zip(args, donated, strict=False):
-        if gone and type(arg) is ArrayImpl and not any(arg is out for out in outs):
-            arg.delete()
-    return outs
-
-
-def make_callable(
-    name: str,
-    program_for: Callable[[tuple[ShapedArray, ...]], ClosedJaxpr],
-    *,
-    as_list: bool = True,
-    donated: tuple[bool, ...] = (),
-    depth: float = 0,
-) -> Any:
-    """Return a C++ callable of flat array arguments.
-
-    Args:
-      name: what errors and profiles call it.
-      program_for: a function from argument avals to the closed program to run.
-      as_list: whether results come as a list; else there is one.
-      donated: which arguments' buffers may hold results.
-      depth: from which depth on equations' sources tell who called; see ``report_nonfinite``.
-    """
-
-    def cache_miss(*args: Any) -> tuple[Any, Any, bool]:
-        closed = program_for(tuple([_checked_aval(name, arg) for arg in args]))
-        if checking_keys():
-            check_keys(closed, args, name)
-        if checking_results():
-            outs = execute_checked(closed, args, name=name, depth=depth, donated=donated)
-            return (outs if as_list else outs[0]), None, False
-        try:
-            target, committed = target_device(args, closed=closed)
-        except IncompatibleDevicesError as error:
-            raise error.naming((), name) from None
-        executable = executable_for(closed, target, name=name, donated=donated)
-        outs = executable.call(args, committed=committed)
-        out_tree = structure(outs if as_list else 0)
-        fastpath = executable.fastpath(out_tree, args, committed=committed)
-        return (outs if as_list else outs[0]), None if checking_keys() else fastpath, False
-
-    def run(*args: Any) -> Any:
-        """Run without the fast path: what C++ calls under ``disable_jit``."""
-        return cache_miss(*args)[0]
-
-    function = pjit(name, run, cache_miss, [], [], object(), registry, shard_argument, None)
-    function.__name__ = name
-    return function
-
-
-def _checked_aval(name: str, arg: Any) -> ShapedArray:
-    if isinstance(arg, Tracer):
-        raise unexpected_tracer(arg)
-    try:
-        return abstractify(arg)
-    except TypeError as error:
-        raise TypeError(f"{name}: {error}") from None

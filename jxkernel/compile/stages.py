@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from jxkernel import events, tree
-from jxkernel._jaxlib import JaxRuntimeError, computation_of, module_cost, pjit
+from jxkernel._jaxlib import JaxRuntimeError, computation_of, module_cost
+from jxkernel.compile.dispatch import cpp_callable, execute
 from jxkernel.compile.donation import warn_of_unusable
 from jxkernel.compile.executable import (
     Executable,
     FastpathData,
     compile_lowered,
-    execute,
 )
 from jxkernel.compile.nonfinite import checking_results, report_nonfinite
 from jxkernel.compile.placement import Placement, devices_of, target_device
@@ -29,7 +29,7 @@ from jxkernel.core.words import WordArray
 from jxkernel.errors import ArgumentTypeError
 from jxkernel.lowering import LoweredProgram, lower_program
 from jxkernel.records import record
-from jxkernel.runtime import platform_of, shard_argument
+from jxkernel.runtime import platform_of
 from jxkernel.tree.prefix import mismatches
 
 __all__ = [
@@ -388,10 +388,7 @@ class Compiled(_Stage):
         self._traced = traced
         self._executable = executable
         # Each compiled function has a key of its own, so none answers for another.
-        self._callable = pjit(
-            *(traced.fun_name, self._run, self._cache_miss),
-            *([], [], object(), tree.registry, shard_argument, None),
-        )
+        self._callable = cpp_callable(traced.fun_name, self._run, self._cache_miss)
         # Who watches executions reads it.
         self._callable.__name__ = traced.fun_name
 

@@ -364,7 +364,7 @@ def _gelu(x: Any, approximate: bool) -> Any:
     return ops.mul(x, place)
 
 
-@fused(static=("axis",))
+@fused(static=("axis",), normalized=True)
 def glu(x: Any, axis: int = -1) -> Any:
     """Return the first half of an array along an axis times the sigmoid of the second.
 

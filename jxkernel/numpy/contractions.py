@@ -280,7 +280,7 @@ def _conjugate(name: str, x: Any) -> Any:
     return conjugated(x) if argument_aval(name, x).dtype in dtypes.COMPLEX else x
 
 
-@fused(static=("axis", *_how))
+@fused(static=("axis", *_how), normalized=True)
 def vecdot(
     x1: Any,
     x2: Any,

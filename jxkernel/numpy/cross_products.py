@@ -46,7 +46,7 @@ def cross(
     return _cross(a, b, axisa, axisb, axisc)
 
 
-@fused(static=("axisa", "axisb", "axisc"), name="cross")
+@fused(static=("axisa", "axisb", "axisc"), normalized=True, name="cross")
 def _cross(a: Any, b: Any, axisa: int, axisb: int, axisc: int) -> Any:
     x, y = promote_strongly("cross", a, b)
     x = moveaxis(x, canonical_axis("cross", axisa, np.ndim(x)), -1)

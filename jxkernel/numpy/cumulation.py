@@ -214,7 +214,7 @@ def _differences(a: Any, n: int, axis: int) -> Any:
     return moveaxis(a, -1, axis)
 
 
-@fused(static=("n", "axis"))
+@fused(static=("n", "axis"), normalized=True)
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """Return the differences of successive elements; of booleans, whether they differ.
 
@@ -339,7 +339,7 @@ def gradient(
     return results[0] if len(results) == 1 else results
 
 
-@fused(static=("axis",))
+@fused(static=("axis",), normalized=True)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """Return the integral along an axis by the trapezoidal rule.
 
@@ -365,7 +365,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     return ((y[..., 1:] + y[..., :-1]) * steps).sum(-1) * 0.5
 
 
-@fused(static=("axis",), name="unwrap")
+@fused(static=("axis",), normalized=True, name="unwrap")
 def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi) -> Any:
     """Return angles with jumps of more than half a period taken out.
 

@@ -13,31 +13,25 @@ from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
 from math import inf
 from operator import is_not
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from jxkernel import tree
-from jxkernel._jaxlib import PjitFunction, PjitFunctionCache, pjit, trace_context
+from jxkernel._jaxlib import PjitFunction, PjitFunctionCache, trace_context
 from jxkernel.api.arguments import Call, Parameters, rebuild, split_call
 from jxkernel.api.jit import jit
-from jxkernel.compile import (
-    Lowered,
-    Traced,
-    checking_results,
-    executable_for,
-    execute_checked,
-    target_device,
-)
+from jxkernel.compile import Dispatch, Lowered, Traced, cpp_callable
 from jxkernel.core.avals import ShapedArray, abstractify, array_of
 from jxkernel.core.dimensions import Dimension
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.core.words import WordArray
-from jxkernel.errors import ByteOrderError, IncompatibleDevicesError, UnexpectedTracerError
+from jxkernel.errors import ByteOrderError, UnexpectedTracerError
 from jxkernel.primitives.elementwise.convert import stage
-from jxkernel.runtime import ArrayImpl, own_array, shard_argument
+from jxkernel.runtime import ArrayImpl, own_array
 from jxkernel.transforms.stage import trace_flat
 
 __all__ = ["OPERANDS", "Fused", "clear", "fused", "fused_state"]
@@ -65,7 +59,7 @@ class Fused:
       jitted: the body under ``jit``, once its stages were asked for.
     """
 
-    __slots__ = ("body", "jitted", "name", "operator", "programs", "static")
+    __slots__ = ("body", "dispatch", "jitted", "name", "operator", "programs", "static")
 
     def __init__(
         self, body: Callable[..., Any], static: Parameters, name: str, operator: bool
@@ -74,6 +68,7 @@ class Fused:
         self.name = name
         self.static = static
         self.operator = operator
+        self.dispatch = Dispatch(name, depth=inf)
         self.programs: dict[Any, tuple[ClosedJaxpr, Any]] = {}
         self.jitted: Any = None
 
@@ -135,17 +130,7 @@ class Fused:
                 # Again with the values, so that the message shows them and not their tracers.
                 self.body(*args, **kwargs)
             raise
-        if checking_results():
-            outs = execute_checked(closed, call.flat, name=self.name, depth=inf)
-            return out_tree.unflatten(outs), None, False
-        try:
-            target, committed = target_device(call.flat, closed=closed)
-        except IncompatibleDevicesError as error:
-            raise error.naming((), self.name) from None
-        executable = executable_for(closed, target, name=self.name)
-        outs = executable.call(call.flat, committed=committed)
-        record = executable.fastpath(out_tree, call.flat, committed=committed)
-        return out_tree.unflatten(outs), record, False
+        return self.dispatch.answer(closed, call.flat, out_tree)
 
     def _avals(self, leaves: Sequence[Any]) -> tuple[ShapedArray, ...]:
         avals: list[ShapedArray] = []
@@ -222,6 +207,7 @@ def fused(
     *,
     static: tuple[str, ...] = (),
     operator: bool = False,
+    normalized: bool = False,
     name: str = "",
 ) -> Any:
     """Return a function as one that is a single dispatch when it runs eagerly.
@@ -232,39 +218,69 @@ def fused(
       static: the names of arguments that are Python values (axes, shapes, dtypes), hashable.
       operator: whether operands of a foreign type give ``NotImplemented``, as Python's binary
         methods do, instead of an error.
+      normalized: whether static arguments (an axis, an order) may come as lists and arrays of
+        numbers; who calls with values that C++ can compare pays for a Python call.
       name: what profiles and errors call it, where not the body's own name.
 
     Returns:
       a C++ callable with the body's signature and docstring, and the methods of a jitted function.
     """
     if body is None:
-        return partial(fused, static=static, operator=operator, name=name)
+        return partial(fused, static=static, operator=operator, normalized=normalized, name=name)
     parameters = _static_parameters(body, static) if static else Parameters()
     state = Fused(body, parameters, name or body.__name__, operator)
     _FUNCTIONS.append(state)
-    function = pjit(
-        state.name,
-        body,
-        state.cache_miss,
-        list(parameters.numbers),
-        list(parameters.names),
-        state,
-        tree.registry,
-        shard_argument,
-        _CACHE,
+    function = cpp_callable(
+        state.name, body, state.cache_miss, static=parameters, key=state, cache=_CACHE
     )
+    clear_cache = partial(_clear_one, function, state)
+    if normalized:
+        function = _normalizing(function, state)
     update_wrapper(function, body)
     function._fused_state = state
     function.trace = state.trace
     function.lower = state.lower
     function.eval_shape = state.eval_shape
-    function.clear_cache = partial(_clear_one, function, state)
+    function.clear_cache = clear_cache
     return function
+
+
+def _normalizing(function: Any, state: Fused) -> Any:
+    """Return a C++ callable as a function that is asked again with static values it can compare."""
+    static = state.static
+
+    def entry(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except ValueError:
+            chosen = static.positions(len(args))
+            plain = [_plain(arg) if i in chosen else arg for i, arg in enumerate(args)]
+            named = {k: _plain(v) if k in static.names else v for k, v in kwargs.items()}
+            if not any(map(is_not, (*plain, *named.values()), (*args, *kwargs.values()))):
+                raise
+        return function(*plain, **named)
+
+    def _plain(value: Any) -> Any:
+        """Return a list or an array of numbers as a tuple of them, or as the one number."""
+        if isinstance(value, (np.ndarray, ArrayImpl)):
+            value = value.tolist()
+        if type(value) in (list, tuple):
+            return tuple(map(_plain, value))
+        if type(value).__hash__ is None:
+            raise TypeError(
+                f"{state.name} got {value!r:.100} of type {type(value).__name__} for one of "
+                f"{', '.join(static.names)}"
+            ) from None
+        return value
+
+    return entry
 
 
 def fused_state(function: Any) -> Fused | None:
     """Return the Python side of a fused function, or None for anything else."""
-    return getattr(function, "_fused_state", None) if isinstance(function, PjitFunction) else None
+    if not isinstance(function, (PjitFunction, FunctionType)):
+        return None
+    return getattr(function, "_fused_state", None)
 
 
 def _clear_one(function: Any, state: Fused) -> None:

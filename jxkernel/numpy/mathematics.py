@@ -476,7 +476,7 @@ def rint(x: Any, /) -> Any:
     return cast(x, ruled_dtype("rint", default_inexact_dtype, aval.dtype))
 
 
-@fused(static=("decimals", "out"))
+@fused(static=("decimals", "out"), normalized=True)
 def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     """Return the values rounded to a number of decimals, ties to even.
 

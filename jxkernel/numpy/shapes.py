@@ -264,7 +264,7 @@ def matrix_transpose(x: Any, /) -> Any:
     return swapaxes(x, -1, -2)
 
 
-@fused(static=("axis1", "axis2"))
+@fused(static=("axis1", "axis2"), normalized=True)
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """Return an array with two axes exchanged.
 

@@ -216,7 +216,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     return r if mode == "r" else QRResult(q, r)
 
 
-@fused(static=("full_matrices", "compute_uv", "hermitian", "subset_by_index"))
+@fused(static=("full_matrices", "compute_uv", "hermitian", "subset_by_index"), normalized=True)
 def svd(
     a: Any,
     full_matrices: bool = True,

@@ -80,7 +80,7 @@ def _of_matrices(name: str, x: Any, ord: Any, axes: tuple[int, ...], keepdims: b
     return expand_dims(found, axes) if keepdims else found
 
 
-@fused(static=("ord", "axis", "keepdims"))
+@fused(static=("ord", "axis", "keepdims"), normalized=True)
 def norm(
     x: Any,
     ord: int | str | float | None = None,
@@ -174,7 +174,7 @@ def vector_norm(
     return _vector_norm(x, static_axes("vector_norm", axis), bool(keepdims), _hashable(ord))
 
 
-@fused(static=("keepdims", "ord"))
+@fused(static=("keepdims", "ord"), normalized=True)
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: str | int = "fro") -> Any:
     """Return norms of matrices, over the last two axes.
 
@@ -202,7 +202,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: str | int = "fro") ->
 # ---------------------------------------------------------------- condition and rank
 
 
-@fused(static=("p",))
+@fused(static=("p",), normalized=True)
 def cond(x: Any, p: Any = None) -> Any:
     """Return the condition numbers of matrices.
 

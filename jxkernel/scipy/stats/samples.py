@@ -42,7 +42,7 @@ def _most_frequent(row: Any) -> tuple[Any, Any]:
     return ordered[place], counts[place]
 
 
-@fused(static=("axis", "nan_policy", "keepdims"))
+@fused(static=("axis", "nan_policy", "keepdims"), normalized=True)
 def mode(
     a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False
 ) -> ModeResult:
@@ -111,7 +111,7 @@ def _ranks(row: Any, method: str) -> Any:
     return least if method == "min" else most
 
 
-@fused(static=("method", "axis", "nan_policy"))
+@fused(static=("method", "axis", "nan_policy"), normalized=True)
 def rankdata(
     a: Any, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate"
 ) -> Any:
@@ -153,7 +153,7 @@ def rankdata(
     return jnp.moveaxis(ranks, -1, axis)
 
 
-@fused(static=("axis", "ddof", "nan_policy", "keepdims"))
+@fused(static=("axis", "ddof", "nan_policy", "keepdims"), normalized=True)
 def sem(
     a: Any,
     axis: int | None = 0,
