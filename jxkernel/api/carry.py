@@ -13,7 +13,6 @@ from jxkernel.core.avals import ShapedArray
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.trace import place_in_source
 from jxkernel.errors import CarryTypeError
-from jxkernel.higher_order.programs import remembered
 from jxkernel.primitives.collective.varying import vary
 from jxkernel.primitives.elementwise.convert import convert_element_type
 from jxkernel.primitives.sharding.constraints import lie_like
@@ -57,9 +56,11 @@ def convert_to(value: Any, before: ShapedArray, after: ShapedArray) -> Any:
 
 def converting(closed: ClosedJaxpr, wanted: Sequence[ShapedArray]) -> ClosedJaxpr:
     """Return a program whose results are converted to the given types."""
-    if closed.out_avals == list(wanted):
-        return closed
+    same = closed.out_avals == list(wanted)
+    return closed if same else closed.remember(_converting, tuple(wanted))
 
+
+def _converting(closed: ClosedJaxpr, wanted: tuple[ShapedArray, ...]) -> ClosedJaxpr:
     def run(*args: Any) -> list[Any]:
         outs = eval_jaxpr(closed.jaxpr, closed.jaxpr.constvars and args[:count], *args[count:])
         return [
@@ -70,15 +71,12 @@ def converting(closed: ClosedJaxpr, wanted: Sequence[ShapedArray]) -> ClosedJaxp
     count = len(closed.consts)
     const_avals = [var.aval for var in closed.jaxpr.constvars]
 
-    def make() -> ClosedJaxpr:
-        program = trace_flat(run, [*const_avals, *closed.in_avals], name=closed.jaxpr.name)
-        assert not program.consts, "the constants are arguments here"
-        invars = program.jaxpr.invars
-        return ClosedJaxpr(
-            program.jaxpr.replace(constvars=invars[:count], invars=invars[count:]), closed.consts
-        )
-
-    return remembered(closed, ("converting", tuple(wanted)), make)
+    program = trace_flat(run, [*const_avals, *closed.in_avals], name=closed.jaxpr.name)
+    assert not program.consts, "the constants are arguments here"
+    invars = program.jaxpr.invars
+    return ClosedJaxpr(
+        program.jaxpr.replace(constvars=invars[:count], invars=invars[count:]), closed.consts
+    )
 
 
 def yielding(before: ShapedArray, after: ShapedArray) -> ShapedArray | None:

@@ -31,7 +31,7 @@ from jxkernel.higher_order.custom_jvp import (
 )
 from jxkernel.higher_order.custom_vjp import VjpRule, bind_custom_vjp, custom_vjp_call_p
 from jxkernel.higher_order.jit import jit_p
-from jxkernel.higher_order.programs import chosen, hoist, permuted
+from jxkernel.higher_order.programs import chosen, permuted
 from jxkernel.higher_order.scan import bind_scan, scan_p
 from jxkernel.higher_order.while_loop import bind_while, while_p
 from jxkernel.primitives.elementwise.bits import bitwise_and, bitwise_not, bitwise_or
@@ -123,7 +123,7 @@ class CheckedProgram:
         self._checked: dict[int, tuple[ClosedJaxpr, ClosedJaxpr]] = {}
         self._payload: list[ShapedArray] = []
         self.sites: list[Site] = []
-        whole = hoist(closed)
+        whole = closed.hoisted()
         self._collect(whole)
         self.avals = [ShapedArray((), np.dtype(np.bool_)), INT32, *self._payload]
         self.program = self.checked(whole)

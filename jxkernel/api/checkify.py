@@ -275,20 +275,12 @@ def checkify(
         flat, entry = state.trace_call(args, kwargs)
         name = f"checkify({function_name(f)})"
         closed = entry.closed
-        checked = _checked_program(closed, kinds)
+        checked = closed.remember(CheckedProgram, kinds)
         error, outs = _run_checked(checked, closed.consts, flat.flat, name)
         return error, entry.out_tree.unflatten(outs)
 
     named_like(checked_call, f)
     return checked_call
-
-
-def _checked_program(closed: ClosedJaxpr, kinds: frozenset[str]) -> CheckedProgram:
-    key = ("checkify", kinds)
-    found = closed.derived.get(key)
-    if found is None:
-        found = closed.derived[key] = CheckedProgram(closed, kinds)
-    return found
 
 
 def _run_checked(
@@ -321,10 +313,8 @@ def silent_index(
     Returns:
       which index, of which array, and on which of the user's lines; None where there is none.
     """
-    quiet = closed.derived.get("quiet")
-    if quiet is None:
-        quiet = closed.derived["quiet"] = _quiet(closed) if closed.effects else closed
-    checked = None if quiet.effects else _checked_program(quiet, frozenset(["silent index"]))
+    quiet = closed.remember(_quiet) if closed.effects else closed
+    checked = None if quiet.effects else quiet.remember(CheckedProgram, frozenset(["silent index"]))
     if checked is None or not checked.sites:
         return None
     error, _ = _run_checked(checked, closed.consts, args, f"check({name})")

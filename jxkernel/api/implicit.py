@@ -18,7 +18,7 @@ from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.linear_solve import linear_solve_p
-from jxkernel.higher_order.programs import hoist, raised, with_zeros
+from jxkernel.higher_order.programs import raised, with_zeros
 from jxkernel.primitives.collective.varying import agreeing
 from jxkernel.primitives.elementwise.arithmetic import neg
 from jxkernel.primitives.elementwise.convert import convert_element_type
@@ -162,7 +162,7 @@ class _System:
         closed = self.operator.closed
         size = len(self.avals)
         linear = (False,) * len(closed.consts) + (True,) * size
-        program, produced = transpose_program(hoist(closed), linear, (True,) * size)
+        program, produced = transpose_program(closed.hoisted(), linear, (True,) * size)
         full = with_zeros(program, produced, (True,) * size, self.avals)
         # The program takes the constants as leading arguments; here they are its constants again.
         count = len(closed.consts)
@@ -178,7 +178,7 @@ class _System:
         consts = [one.closed.consts if one else [] for one in traced]
         solver = traced[2]
         assert solver is not None, "always given"
-        programs = [hoist(one.closed) if one else None for one in traced]
+        programs = [one.closed.hoisted() if one else None for one in traced]
         operands = agreeing([*[const for part in consts for const in part], *self.b])
         axes = frozenset[Any]().union(*[abstractify(value).vma for value in operands])
         if axes:

@@ -15,7 +15,6 @@ from jxkernel.config import disable_jit
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import Tracer
-from jxkernel.higher_order.programs import hoist
 from jxkernel.higher_order.while_loop import bind_while
 from jxkernel.primitives.elementwise.arithmetic import add
 from jxkernel.primitives.elementwise.compare import lt
@@ -223,7 +222,7 @@ def _run_while(body: LoopBody, cond_fun: Callable[[Any], Any], init: Any) -> Any
     _check_condition(body.loop, cond_fun, condition)
     first = [convert_to(*each) for each in zip(flat, avals, carry_avals, strict=True)]
     until, step = joint((cond_fun, body.fun), (condition.closed, traced.closed))
-    outs = bind_while(hoist(until), hoist(step), until.consts, step.consts, first)
+    outs = bind_while(until.hoisted(), step.hoisted(), until.consts, step.consts, first)
     return structure.unflatten(outs)
 
 

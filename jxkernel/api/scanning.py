@@ -17,7 +17,6 @@ from jxkernel.core.filtering import filtered, hide_internal_frames
 from jxkernel.core.trace import Tracer, place_in_source
 from jxkernel.core.words import word_axes
 from jxkernel.errors import ShardingTypeError
-from jxkernel.higher_order.programs import hoist
 from jxkernel.higher_order.scan import bind_scan
 from jxkernel.primitives.arguments import canonical_axis
 from jxkernel.primitives.elementwise.convert import convert_element_type
@@ -105,7 +104,7 @@ def run_scan(
     wanted = [out.update(vma=carry.vma, division=carry.division) for out, carry in last]
     closed = converting(traced.closed, [*wanted, *traced.out_avals[len(wanted) :]])
     outs = bind_scan(
-        hoist(closed),
+        closed.hoisted(),
         closed.consts,
         first,
         flat_xs,

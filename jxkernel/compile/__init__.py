@@ -11,6 +11,7 @@ from jxkernel.compile.dispatch import Dispatch, cpp_callable, execute, make_call
 from jxkernel.compile.eager import EvalTrace, eager_callable
 from jxkernel.compile.executable import (
     Executable,
+    Executables,
     FastpathData,
     compile_lowered,
     executable_for,
@@ -37,6 +38,7 @@ __all__ = [
     "Dispatch",
     "EvalTrace",
     "Executable",
+    "Executables",
     "FastpathData",
     "LowerOptions",
     "Lowered",

@@ -1,13 +1,14 @@
 """Executables: compiling a lowered program, running it, and the record the C++ path runs from.
 
 An executable belongs to a program, a device and the options that shaped it; it is remembered on
-the program (``derived``), so it lives exactly as long.  Arguments are checked here, in Python,
+the program, so it lives exactly as long.  Arguments are checked here, in Python,
 before they reach ``execute_sharded``: the runtime reinterprets a wrong dtype of the same size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -54,6 +55,7 @@ from jxkernel.sharding.named import is_single
 
 __all__ = [
     "Executable",
+    "Executables",
     "FastpathData",
     "compile_lowered",
     "executable_for",
@@ -376,6 +378,35 @@ class Compilation:
         return outcome.result()
 
 
+class Executables:
+    """What was compiled of a program, which remembers it.
+
+    Attributes:
+      made: the executables, by device and options.
+      under_way: compilations by the same.  One that an interrupt has left goes on, and the next
+        call waits for its end.
+    """
+
+    __slots__ = ("made", "under_way")
+
+    def __init__(self, closed: ClosedJaxpr) -> None:
+        self.made: dict[Any, Executable] = {}
+        self.under_way: dict[Any, Compilation] = {}
+
+    @contextmanager
+    def following(self, key: Any, compilation: Compilation) -> Iterator[None]:
+        """Remember a compilation until it has ended."""
+        self.under_way[key] = compilation
+        try:
+            yield
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            del self.under_way[key]
+            raise
+        del self.under_way[key]
+
+
 def executable_for(
     closed: ClosedJaxpr,
     target: Any,
@@ -401,12 +432,13 @@ def executable_for(
       on_further: called before a program that has executables already gets another one.
       names: a function that returns a name for each argument, for warnings.
     """
-    key = ("executable", target, donated, keep_unused, compiler_options, trace_context())
-    found = closed.derived.get(key)
+    known = closed.remember(Executables)
+    key = (target, donated, keep_unused, compiler_options, trace_context())
+    found = known.made.get(key)
     if found is None:
-        if on_further is not None and any(one[0] == "executable" for one in closed.derived):
+        if on_further is not None and known.made:
             on_further()
-        compilation = closed.derived.get(("under way", key))
+        compilation = known.under_way.get(key)
         if compilation is None:
             with events.span(events.Lowered, fun=name, function_id=function_id) as span:
                 span.follow(eqns=closed.eqns)
@@ -421,37 +453,13 @@ def executable_for(
                 span.set(ops=len(closed.eqns))
             warn_of_unusable(lowered, closed.in_avals, names)
             compilation = Compilation(lowered, target, compiler_options)
-        found = _finished(compilation, closed, target, compiler_options, key, function_id)
-        closed.derived[key] = found
-    return found
-
-
-def _finished(
-    compilation: Compilation,
-    closed: ClosedJaxpr,
-    target: Any,
-    compiler_options: tuple[tuple[str, Any], ...],
-    key: Any,
-    function_id: int,
-) -> Executable:
-    """Return the executable of a compilation, which is remembered while it is under way.
-
-    One that an interrupt has left goes on, and the next call waits for its end.
-    """
-    closed.derived["under way", key] = compilation
-    try:
-        found = compile_lowered(
-            compilation.lowered,
-            closed,
-            target,
-            compiler_options,
-            function_id=function_id,
-            compilation=compilation,
-        )
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
-        del closed.derived["under way", key]
-        raise
-    del closed.derived["under way", key]
+        with known.following(key, compilation):
+            found = known.made[key] = compile_lowered(
+                compilation.lowered,
+                closed,
+                target,
+                compiler_options,
+                function_id=function_id,
+                compilation=compilation,
+            )
     return found

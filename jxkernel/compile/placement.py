@@ -9,7 +9,7 @@ device itself, and nothing here costs more than looking at the arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import permutations
 from math import prod
 from typing import Any
@@ -115,11 +115,12 @@ def _reads(closed: ClosedJaxpr, keep_unused: bool) -> list[bool]:
     """Return for each argument whether results or effects depend on it, or it is to stay anyway."""
     if keep_unused:
         return [True] * len(closed.in_avals)
-    found = closed.derived.get("reads")
-    if found is None:
-        _, used = dce_jaxpr(closed.jaxpr, [True] * len(closed.out_avals))
-        found = closed.derived["reads"] = used[len(closed.jaxpr.constvars) :]
-    return found
+    return closed.remember(_read)
+
+
+def _read(closed: ClosedJaxpr) -> list[bool]:
+    _, used = dce_jaxpr(closed.jaxpr, [True] * len(closed.out_avals))
+    return list(used[len(closed.jaxpr.constvars) :])
 
 
 Side = tuple[int | None, Sequence[Any]]
@@ -317,21 +318,12 @@ def mesh_of(closed: ClosedJaxpr) -> Mesh | None:
 
 def _named_mesh(closed: ClosedJaxpr) -> Mesh | None:
     """Return the mesh that an equation names, which binds every call of the program."""
-    return _remembered(closed, "mesh", _mesh_of_eqns)
+    return closed.remember(_mesh_of_eqns)
 
 
 def _constant_mesh(closed: ClosedJaxpr) -> Mesh | None:
     """Return the mesh that a constant lies on; constants go where the arguments of a call are."""
-    return _remembered(closed, "mesh of constants", _mesh_of_constants)
-
-
-def _remembered(
-    closed: ClosedJaxpr, key: str, search: Callable[[ClosedJaxpr], Mesh | None]
-) -> Mesh | None:
-    found = closed.derived.get(key, closed)
-    if found is closed:
-        found = closed.derived[key] = search(closed)
-    return found
+    return closed.remember(_mesh_of_constants)
 
 
 def program_shardings(closed: ClosedJaxpr) -> list[NamedSharding] | None:
@@ -342,18 +334,18 @@ def program_shardings(closed: ClosedJaxpr) -> list[NamedSharding] | None:
 
 def preferred(closed: ClosedJaxpr, mesh: Mesh) -> list[NamedSharding]:
     """Return where arguments had best lie that lie nowhere yet: as the program divides them."""
-    found = closed.derived.get(("preferred", mesh))
-    if found is None:
-        wishes: dict[Any, NamedSharding] = {}
-        for eqn in closed.eqns:
-            specs = eqn.params.get("in_specs")
-            if specs is not None and eqn.params.get("mesh") == mesh:
-                for atom, spec in zip(eqn.invars, specs, strict=True):
-                    wishes.setdefault(atom, NamedSharding(mesh, spec))
-        whole = whole_on(mesh)
-        found = [wishes.get(var, whole) for var in closed.jaxpr.invars]
-        closed.derived["preferred", mesh] = found
-    return found
+    return closed.remember(_preferred, mesh)
+
+
+def _preferred(closed: ClosedJaxpr, mesh: Mesh) -> list[NamedSharding]:
+    wishes: dict[Any, NamedSharding] = {}
+    for eqn in closed.eqns:
+        specs = eqn.params.get("in_specs")
+        if specs is not None and eqn.params.get("mesh") == mesh:
+            for atom, spec in zip(eqn.invars, specs, strict=True):
+                wishes.setdefault(atom, NamedSharding(mesh, spec))
+    whole = whole_on(mesh)
+    return [wishes.get(var, whole) for var in closed.jaxpr.invars]
 
 
 def _mesh_of_eqns(closed: ClosedJaxpr) -> Mesh | None:

@@ -3,14 +3,14 @@
 A jaxpr is a list of equations in single-assignment form: ``constvars`` and ``invars`` come in,
 each equation applies one primitive, ``outvars`` go out.  Programs inside parameters (of ``jit``,
 ``scan`` ...) are ``ClosedJaxpr`` with no constants: constants are hoisted to the outermost
-program, so that none is baked in twice.  ``derived`` on a closed jaxpr remembers programs made
-from it (its JVP, transpose, batched form, executable); they live exactly as long as it does.
+program, so that none is baked in twice.  A closed jaxpr remembers what was made from it (its JVP,
+transpose, batched form, executables), which lives exactly as long as it does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, cast, final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar, TypeVarTuple, cast, final
 
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.primitive import Primitive
@@ -33,6 +33,11 @@ __all__ = [
 ]
 
 NO_EFFECTS: frozenset[Any] = frozenset()
+
+MadeT = TypeVar("MadeT")
+ArgTs = TypeVarTuple("ArgTs")
+
+_NOTHING: Any = object()
 
 
 @final
@@ -136,13 +141,26 @@ class Jaxpr:
 class ClosedJaxpr:
     """A program with the values of its constants."""
 
-    __slots__ = ("__weakref__", "consts", "derived", "jaxpr")
+    __slots__ = ("__weakref__", "_made", "consts", "jaxpr")
 
     def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()) -> None:
         assert len(jaxpr.constvars) == len(consts), "one value per constvar"
         self.jaxpr = jaxpr
         self.consts = list(consts)
-        self.derived: dict[Any, Any] = {}
+        self._made: dict[Any, Any] = {}
+
+    def remember(self, make: Callable[[ClosedJaxpr, *ArgTs], MadeT], *args: *ArgTs) -> MadeT:
+        """Return what ``make(self, *args)`` gives, made once and kept as long as the program lives.
+
+        Args:
+          make: a function that gives the same for the same arguments.
+          *args: its arguments after the program, hashable and without this program.
+        """
+        key = (make, *args)
+        found = self._made.get(key, _NOTHING)
+        if found is _NOTHING:
+            found = self._made[key] = make(self, *args)
+        return found
 
     @property
     def in_avals(self) -> list[ShapedArray]:
@@ -165,11 +183,13 @@ class ClosedJaxpr:
         return self.jaxpr.effects
 
     def hoisted(self) -> ClosedJaxpr:
-        """Return the program with its constants as leading arguments."""
-        if not self.consts:
-            return self
-        jaxpr = self.jaxpr
-        return ClosedJaxpr(jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars]))
+        """Return the program with its constants as leading arguments, made once."""
+        return self.remember(_hoisted) if self.consts else self
+
+
+def _hoisted(closed: ClosedJaxpr) -> ClosedJaxpr:
+    jaxpr = closed.jaxpr
+    return ClosedJaxpr(jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars]))
 
 
 def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
@@ -223,17 +243,18 @@ def names_in(primitive: Primitive, params: dict[str, Any]) -> frozenset[Any]:
 
 def program_names(closed: ClosedJaxpr) -> frozenset[Any]:
     """Return the axis names that a program uses, at any depth."""
-    found = closed.derived.get("axis names")
-    if found is None:
-        found = _NO_NAMES.union(*[names_in(eqn.primitive, eqn.params) for eqn in closed.eqns])
-        closed.derived["axis names"] = found
-    return found
+    return closed.remember(_program_names)
+
+
+def _program_names(closed: ClosedJaxpr) -> frozenset[Any]:
+    return _NO_NAMES.union(*[names_in(eqn.primitive, eqn.params) for eqn in closed.eqns])
 
 
 def nesting(closed: ClosedJaxpr) -> int:
     """Return how deep programs lie inside one another: 0 for a program that holds none."""
-    found = closed.derived.get("nesting")
-    if found is None:
-        inner = [nesting(sub) for eqn in closed.eqns for sub in subjaxprs(eqn.params)]
-        found = closed.derived["nesting"] = 1 + max(inner) if inner else 0
-    return found
+    return closed.remember(_nesting)
+
+
+def _nesting(closed: ClosedJaxpr) -> int:
+    inner = [nesting(sub) for eqn in closed.eqns for sub in subjaxprs(eqn.params)]
+    return 1 + max(inner) if inner else 0

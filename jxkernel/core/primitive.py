@@ -297,7 +297,7 @@ def _is_rerun(found: Any, rule: Any) -> bool:
 def _is_plain(value: Any) -> bool:
     if cast("type[Any]", type(value)) is tuple:
         return all(map(_is_plain, value))
-    return not hasattr(value, "derived") and (isinstance(value, type) or not callable(value))
+    return not hasattr(value, "remember") and (isinstance(value, type) or not callable(value))
 
 
 def clear_primitive_caches() -> None:

@@ -26,11 +26,9 @@ from jxkernel.higher_order.keeping import keep
 from jxkernel.higher_order.programs import (
     chosen,
     compiled_when_repeated,
-    hoist,
     merge,
     pruned,
     reading,
-    remembered,
     typed_by_programs,
     with_tangents,
 )
@@ -140,7 +138,7 @@ def bind_checkpoint(
     return checkpoint_p.bind(
         *closed.consts,
         *args,
-        jaxpr=hoist(closed),
+        jaxpr=closed.hoisted(),
         name=name,
         policy=policy,
         prevent_cse=prevent_cse if prevent_cse in (True, False) else (True,) * count + prevent_cse,
@@ -196,9 +194,7 @@ def _checkpoint_partial_eval(
     closed: ClosedJaxpr = params["jaxpr"]
     policy: Policy | None = params["policy"]
     unknown = tuple([trace.is_unknown(arg) for arg in args])
-    known, rest, kept_args, unknown_out = remembered(
-        closed, ("checkpoint split", unknown, policy), lambda: _split(closed, unknown, policy)
-    )
+    known, rest, kept_args, unknown_out = closed.remember(_split, unknown, policy)
     known_args = chosen(args, unknown, wanted=False)
     runs = known.out_avals or known.effects
     first = _with_flags(params, lambda flags: chosen(flags, unknown, wanted=False))

@@ -16,7 +16,7 @@ from jxkernel.core.effects import effect_names
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.unfolding import unfold_call
-from jxkernel.higher_order.programs import remembered, typed_by_programs
+from jxkernel.higher_order.programs import typed_by_programs
 
 __all__ = ["bind_composite", "composite_p"]
 
@@ -49,11 +49,10 @@ def bind_composite(
             f"the composite {name} has the effect {effect_names(program.effects)}: what replaces "
             "it would not have it. Keep callbacks outside of composites"
         )
-    hoisted = remembered(program, "hoisted", program.hoisted) if program.consts else program
     return composite_p.bind(
         *program.consts,
         *operands,
-        jaxpr=hoisted,
+        jaxpr=program.hoisted(),
         name=name,
         attributes=attributes,
         version=version,

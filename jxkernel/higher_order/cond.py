@@ -39,7 +39,6 @@ from jxkernel.higher_order.programs import (
     pruned,
     raised,
     reading,
-    remembered,
     with_tangents,
     with_zeros,
 )
@@ -80,7 +79,7 @@ def bind_cond(index: Any, branches: Sequence[ClosedJaxpr], operands: Sequence[An
     avals = [*map(abstractify, consts), *branches[0].in_avals]
     own = range(len(consts), len(avals))
     joined = [
-        placed(_hoisted(branch), (*[places[id(const)] for const in branch.consts], *own), avals)
+        placed(branch.hoisted(), (*[places[id(const)] for const in branch.consts], *own), avals)
         for branch in branches
     ]
     axes = abstractify(index).vma
@@ -90,10 +89,6 @@ def bind_cond(index: Any, branches: Sequence[ClosedJaxpr], operands: Sequence[An
         joined = [raised(branch, axes) for branch in joined]
         consts, operands = ([vary(x, axes) for x in values] for values in (consts, operands))
     return cond_p.bind(index, *consts, *operands, branches=tuple(joined))
-
-
-def _hoisted(branch: ClosedJaxpr) -> ClosedJaxpr:
-    return remembered(branch, "hoisted", branch.hoisted) if branch.consts else branch
 
 
 def _union(rows: Sequence[Sequence[bool]]) -> Flags:
@@ -174,9 +169,7 @@ def _cond_partial_eval(
         return trace.stage(cond_p, args, params)
     branches: Branches = params["branches"]
     unknown = tuple([trace.is_unknown(operand) for operand in operands])
-    known, rest, unknown_out = remembered(
-        branches[0], ("cond split", branches, unknown), lambda: _split(branches, unknown)
-    )
+    known, rest, unknown_out = branches[0].remember(_split, branches[1:], unknown)
     known_args = chosen(operands, unknown, wanted=False)
     runs = known[0].out_avals or _cond_effects(branches=known)
     outs = cond_p.bind(index, *known_args, branches=known) if runs else []
@@ -187,12 +180,15 @@ def _cond_partial_eval(
     return merge(unknown_out, staged, outs[:count])
 
 
-def _split(branches: Branches, unknown: Flags) -> tuple[Branches, Branches, Flags]:
+def _split(
+    first: ClosedJaxpr, others: Branches, unknown: Flags
+) -> tuple[Branches, Branches, Flags]:
     """Return the branches' known and unknown programs, and which results are unknown.
 
     The branches agree on which results are unknown and on the types of the residuals: each
     branch puts its own into slots that all share, and zeros into the slots it has no use for.
     """
+    branches = (first, *others)
     out = _union([partial_eval_program(branch, unknown)[2] for branch in branches])
     parts = [partial_eval_program(branch, unknown, out) for branch in branches]
     slots, places = shared_slots([rest.in_avals[:count] for _, rest, _, count in parts])
@@ -333,7 +329,7 @@ def _run_if_taken(
             places = tuple(range(rank_of(x)))
             x = select(_along(taken, x), x, broadcast_in_dim(row, shape_of(x), places))
         safe.append(x)
-    idle = remembered(program, "idle", lambda: _idle(program))
+    idle = program.remember(_idle)
     return bind_cond(reduce_or(taken, (0,)), (idle, program), safe)
 
 

@@ -18,7 +18,7 @@ from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero, is_linear
-from jxkernel.higher_order.programs import hoist, typed_by_programs
+from jxkernel.higher_order.programs import typed_by_programs
 from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.transforms.batching import batch_program
 from jxkernel.transforms.dce import dce_jaxpr
@@ -57,7 +57,7 @@ def call(
     return jit_p.bind(
         *closed.consts,
         *args,
-        jaxpr=hoist(closed),
+        jaxpr=closed.hoisted(),
         name=name,
         donated=(False,) * count + donated if donated else (),
         keep_unused=keep_unused,
@@ -81,11 +81,11 @@ def _jit_effects(*avals: ShapedArray, jaxpr: ClosedJaxpr, **params: Any) -> froz
 def _jit_evaluate(
     *args: Any, jaxpr: ClosedJaxpr, name: str, donated: tuple[bool, ...], keep_unused: bool
 ) -> list[Any]:
-    key = ("callable", donated)
-    function = jaxpr.derived.get(key)
-    if function is None:
-        function = jaxpr.derived[key] = make_callable(name, lambda avals: jaxpr, donated=donated)
-    return function(*args)
+    return jaxpr.remember(_callable, name, donated)(*args)
+
+
+def _callable(program: ClosedJaxpr, name: str, donated: tuple[bool, ...]) -> Any:
+    return make_callable(name, lambda avals: program, donated=donated)
 
 
 @jit_p.def_lower
@@ -174,15 +174,17 @@ def _jit_batch(
     return outs, [0 if has else None for has in out_batched]
 
 
+def _pruned(
+    closed: ClosedJaxpr, used_outputs: tuple[bool, ...]
+) -> tuple[ClosedJaxpr, Sequence[bool]]:
+    """Return the program for some of its results, and which arguments it keeps."""
+    jaxpr, used = dce_jaxpr(closed.jaxpr, used_outputs)
+    return ClosedJaxpr(jaxpr, closed.consts), used[len(closed.consts) :]
+
+
 def _jit_dce(used_outputs: list[bool], eqn: Eqn) -> Eqn:
     closed: ClosedJaxpr = eqn.params["jaxpr"]
-    key = ("dce", tuple(used_outputs))
-    found = closed.derived.get(key)
-    if found is None:
-        jaxpr, used = dce_jaxpr(closed.jaxpr, used_outputs)
-        pruned = ClosedJaxpr(jaxpr, closed.consts)
-        found = closed.derived[key] = (pruned, used[len(closed.consts) :])
-    pruned, used = found
+    pruned, used = closed.remember(_pruned, tuple(used_outputs))
     return eqn.replace(
         invars=[atom for atom, keep in zip(eqn.invars, used, strict=True) if keep],
         outvars=[var for var, keep in zip(eqn.outvars, used_outputs, strict=True) if keep],

@@ -22,7 +22,7 @@ from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import Call, Unfolding
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.higher_order.jit import call
-from jxkernel.higher_order.programs import compiled, typed_by_programs
+from jxkernel.higher_order.programs import comes_again, compiled, typed_by_programs
 from jxkernel.primitives.elementwise.arithmetic import neg
 from jxkernel.primitives.shape.broadcast import add_tangents, batch_to_front, instantiate
 from jxkernel.primitives.shape.transpose import move_axis
@@ -67,9 +67,7 @@ _solve_compiled = compiled(linear_solve_p)
 
 def _linear_solve_evaluate(*operands: Any, programs: Programs, counts: Counts) -> list[Any]:
     """Run a solver that is new operation by operation, and one that comes again compiled."""
-    seen = programs[2].derived
-    run = _solve_compiled if "seen" in seen else _solve
-    seen["seen"] = True
+    run = _solve_compiled if comes_again(programs[2]) else _solve
     return run(*operands, programs=programs, counts=counts)
 
 

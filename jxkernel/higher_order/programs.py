@@ -1,7 +1,7 @@
 """What the rules of control flow share: running, rearranging and completing the programs they hold.
 
-A program made from another is remembered on it (``derived``), so a second gradient of the same
-loop transforms nothing again.  This module must not know of any particular primitive.
+A program made from another is remembered on it, so a second gradient of the same loop transforms
+nothing again.  This module must not know of any particular primitive.
 """
 
 from __future__ import annotations
@@ -20,35 +20,21 @@ from jxkernel.transforms.stage import trace_flat
 
 __all__ = [
     "chosen",
+    "comes_again",
     "compiled",
     "compiled_when_repeated",
     "contains",
-    "hoist",
     "merge",
     "permuted",
     "placed",
     "pruned",
     "raised",
     "reading",
-    "remembered",
     "silent",
     "typed_by_programs",
     "with_tangents",
     "with_zeros",
 ]
-
-
-def remembered(closed: ClosedJaxpr, key: Any, make: Callable[[], Any]) -> Any:
-    """Return what ``make`` gives, made once and kept on the program."""
-    found = closed.derived.get(key)
-    if found is None:
-        found = closed.derived[key] = make()
-    return found
-
-
-def hoist(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """Return the program with its constants as leading arguments, made once."""
-    return remembered(closed, "hoisted", closed.hoisted) if closed.consts else closed
 
 
 def compiled(primitive: Primitive) -> Callable[..., list[Any]]:
@@ -58,12 +44,7 @@ def compiled(primitive: Primitive) -> Callable[..., list[Any]]:
     """
 
     def evaluate(*args: Any, **params: Any) -> list[Any]:
-        owner = next(subjaxprs(params))
-        key = ("callable", primitive, tuple(params.items()))
-        function = owner.derived.get(key)
-        if function is None:
-            function = owner.derived[key] = _make_compiled(primitive, params)
-        return function(*args)
+        return next(subjaxprs(params)).remember(_compiled, primitive, tuple(params.items()))(*args)
 
     return evaluate
 
@@ -83,15 +64,26 @@ def compiled_when_repeated(primitive: Primitive, parameter: str) -> Callable[...
 
     def evaluate(*args: Any, **params: Any) -> list[Any]:
         closed: ClosedJaxpr = params[parameter]
-        if "seen" in closed.derived:
+        if comes_again(closed):
             return whole(*args, **params)
-        closed.derived["seen"] = True
         return eval_jaxpr(closed.jaxpr, closed.consts, *args)
 
     return evaluate
 
 
-def _make_compiled(primitive: Primitive, params: dict[str, Any]) -> Any:
+def comes_again(closed: ClosedJaxpr) -> bool:
+    """Whether a program was asked about before."""
+    turns = closed.remember(_turns)
+    turns.append(None)
+    return len(turns) > 1
+
+
+def _turns(closed: ClosedJaxpr) -> list[None]:
+    return []
+
+
+def _compiled(owner: ClosedJaxpr, primitive: Primitive, items: tuple[tuple[str, Any], ...]) -> Any:
+    params = dict(items)
     programs: dict[tuple[ShapedArray, ...], ClosedJaxpr] = {}
 
     def program_for(avals: tuple[ShapedArray, ...]) -> ClosedJaxpr:
@@ -128,14 +120,14 @@ def raised(closed: ClosedJaxpr, axes: frozenset[Any]) -> ClosedJaxpr:
     """Return the program for arguments that vary over (more) mesh axes; it has no constants."""
     if all(axes <= aval.vma for aval in closed.in_avals):
         return closed
+    return closed.remember(_raised, axes)
 
-    def make() -> ClosedJaxpr:
-        avals = [aval.update(vma=aval.vma | axes) for aval in closed.in_avals]
-        return trace_flat(
-            lambda *args: eval_jaxpr(closed.jaxpr, (), *args), avals, name=closed.jaxpr.name
-        )
 
-    return remembered(closed, ("raised", axes), make)
+def _raised(closed: ClosedJaxpr, axes: frozenset[Any]) -> ClosedJaxpr:
+    avals = [aval.update(vma=aval.vma | axes) for aval in closed.in_avals]
+    return trace_flat(
+        lambda *args: eval_jaxpr(closed.jaxpr, (), *args), avals, name=closed.jaxpr.name
+    )
 
 
 def with_tangents(
@@ -149,21 +141,23 @@ def with_tangents(
 def permuted(
     closed: ClosedJaxpr, ins: tuple[int, ...] | None, outs: tuple[int, ...] | None
 ) -> ClosedJaxpr:
-    """Return the program with its arguments and results in another order.
+    """Return the program with its arguments and results in another order, made once.
 
     Args:
       closed: the program.
       ins: for each new argument, which old one it is; None for the same order.
       outs: the same for the results.
     """
+    return closed.remember(_permuted, ins, outs)
 
-    def make() -> ClosedJaxpr:
-        jaxpr = closed.jaxpr
-        invars = jaxpr.invars if ins is None else [jaxpr.invars[i] for i in ins]
-        outvars = jaxpr.outvars if outs is None else [jaxpr.outvars[i] for i in outs]
-        return ClosedJaxpr(jaxpr.replace(invars=invars, outvars=outvars), closed.consts)
 
-    return remembered(closed, ("permuted", ins, outs), make)
+def _permuted(
+    closed: ClosedJaxpr, ins: tuple[int, ...] | None, outs: tuple[int, ...] | None
+) -> ClosedJaxpr:
+    jaxpr = closed.jaxpr
+    invars = jaxpr.invars if ins is None else [jaxpr.invars[i] for i in ins]
+    outvars = jaxpr.outvars if outs is None else [jaxpr.outvars[i] for i in outs]
+    return ClosedJaxpr(jaxpr.replace(invars=invars, outvars=outvars), closed.consts)
 
 
 def with_zeros(
@@ -180,21 +174,25 @@ def with_zeros(
       wanted: for each, whether the new program shall give it; at least those produced.
       avals: the types of all possible results.
     """
-    if produced == wanted:
-        return closed
+    return (
+        closed if produced == wanted else closed.remember(_filled, produced, wanted, tuple(avals))
+    )
 
-    def make() -> ClosedJaxpr:
-        def run(*args: Any) -> list[Any]:
-            given = iter(eval_jaxpr(closed.jaxpr, closed.consts, *args))
-            full = [
-                next(given) if has else Zero(aval)
-                for has, aval in zip(produced, avals, strict=True)
-            ]
-            return [instantiate(out) for out in chosen(full, wanted)]
 
-        return trace_flat(run, closed.in_avals, name=closed.jaxpr.name)
+def _filled(
+    closed: ClosedJaxpr,
+    produced: tuple[bool, ...],
+    wanted: tuple[bool, ...],
+    avals: tuple[ShapedArray, ...],
+) -> ClosedJaxpr:
+    def run(*args: Any) -> list[Any]:
+        given = iter(eval_jaxpr(closed.jaxpr, closed.consts, *args))
+        full = [
+            next(given) if has else Zero(aval) for has, aval in zip(produced, avals, strict=True)
+        ]
+        return [instantiate(out) for out in chosen(full, wanted)]
 
-    return remembered(closed, ("zeros", produced, wanted), make)
+    return trace_flat(run, closed.in_avals, name=closed.jaxpr.name)
 
 
 def placed(
@@ -209,51 +207,53 @@ def placed(
     """
     if positions == tuple(range(len(avals))):
         return closed
+    return closed.remember(_placed, positions, tuple(avals))
 
-    def make() -> ClosedJaxpr:
-        invars = [Var(aval) for aval in avals]
-        for position, var in zip(positions, closed.jaxpr.invars, strict=True):
-            invars[position] = var
-        return ClosedJaxpr(closed.jaxpr.replace(invars=invars), closed.consts)
 
-    return remembered(closed, ("placed", positions, tuple(avals)), make)
+def _placed(
+    closed: ClosedJaxpr, positions: tuple[int, ...], avals: tuple[ShapedArray, ...]
+) -> ClosedJaxpr:
+    invars = [Var(aval) for aval in avals]
+    for position, var in zip(positions, closed.jaxpr.invars, strict=True):
+        invars[position] = var
+    return ClosedJaxpr(closed.jaxpr.replace(invars=invars), closed.consts)
 
 
 def reading(closed: ClosedJaxpr, kept: tuple[bool, ...]) -> ClosedJaxpr:
     """Return the program without the arguments that are not ``kept``; it must not read them."""
-    if all(kept):
-        return closed
+    return closed if all(kept) else closed.remember(_reading, kept)
 
-    def make() -> ClosedJaxpr:
-        jaxpr = closed.jaxpr
-        return ClosedJaxpr(jaxpr.replace(invars=chosen(jaxpr.invars, kept)), closed.consts)
 
-    return remembered(closed, ("reading", kept), make)
+def _reading(closed: ClosedJaxpr, kept: tuple[bool, ...]) -> ClosedJaxpr:
+    jaxpr = closed.jaxpr
+    return ClosedJaxpr(jaxpr.replace(invars=chosen(jaxpr.invars, kept)), closed.consts)
 
 
 def pruned(
     closed: ClosedJaxpr, used_outputs: tuple[bool, ...]
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
     """Return the program for some of its results, all arguments kept, and which it reads."""
+    return closed.remember(_pruned, used_outputs)
 
-    def make() -> tuple[ClosedJaxpr, tuple[bool, ...]]:
-        jaxpr, used = dce_jaxpr(closed.jaxpr, used_outputs, keep_invars=True)
-        return ClosedJaxpr(jaxpr, closed.consts), tuple(used[len(closed.consts) :])
 
-    return remembered(closed, ("pruned", used_outputs), make)
+def _pruned(
+    closed: ClosedJaxpr, used_outputs: tuple[bool, ...]
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    jaxpr, used = dce_jaxpr(closed.jaxpr, used_outputs, keep_invars=True)
+    return ClosedJaxpr(jaxpr, closed.consts), tuple(used[len(closed.consts) :])
 
 
 def contains(closed: ClosedJaxpr, primitive: Primitive) -> bool:
     """Whether a program applies a primitive, at any depth."""
+    return closed.remember(_contains, primitive)
 
-    def search() -> bool:
-        return any(
-            eqn.primitive is primitive
-            or any(contains(inner, primitive) for inner in subjaxprs(eqn.params))
-            for eqn in closed.eqns
-        )
 
-    return remembered(closed, ("contains", primitive), lambda: (search(),))[0]
+def _contains(closed: ClosedJaxpr, primitive: Primitive) -> bool:
+    return any(
+        eqn.primitive is primitive
+        or any(contains(inner, primitive) for inner in subjaxprs(eqn.params))
+        for eqn in closed.eqns
+    )
 
 
 def silent(closed: ClosedJaxpr) -> ClosedJaxpr:
@@ -262,9 +262,7 @@ def silent(closed: ClosedJaxpr) -> ClosedJaxpr:
     Raises:
       NotImplementedError: a result depends on one.
     """
-    if not closed.effects:
-        return closed
-    return remembered(closed, "silent", lambda: _silenced(closed))
+    return closed.remember(_silenced) if closed.effects else closed
 
 
 def _silenced(closed: ClosedJaxpr) -> ClosedJaxpr:

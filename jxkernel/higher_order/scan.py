@@ -31,7 +31,6 @@ from jxkernel.higher_order.programs import (
     permuted,
     pruned,
     reading,
-    remembered,
     typed_by_programs,
 )
 from jxkernel.higher_order.scan_lowering import lower_scan
@@ -242,17 +241,14 @@ class _Split:
 
 
 def _split(scan: _Scan, unknown: Flags) -> _Split:
-    key = ("scan split", scan.num_consts, scan.num_carry, unknown)
-    return remembered(scan.jaxpr, key, lambda: _make_split(scan, unknown))
-
-
-def _make_split(scan: _Scan, unknown: Flags) -> _Split:
     consts, carry, xs = scan.split(unknown)
-    none = (False,) * (len(scan.jaxpr.out_avals) - len(carry))
+    return scan.jaxpr.remember(_make_split, consts, carry, xs)
+
+
+def _make_split(body: ClosedJaxpr, consts: Flags, carry: Flags, xs: Flags) -> _Split:
+    none = (False,) * (len(body.out_avals) - len(carry))
     while True:
-        known, rest, out, count = partial_eval_program(
-            scan.jaxpr, consts + carry + xs, carry + none
-        )
+        known, rest, out, count = partial_eval_program(body, consts + carry + xs, carry + none)
         grown = tuple([a or b for a, b in zip(carry, out[: len(carry)], strict=True)])
         if grown == carry:
             break
@@ -399,10 +395,8 @@ def _transpose_linear(scan: _Scan, cts: Sequence[Any], args: Sequence[Any]) -> l
     consts, init, xs = scan.split(args)
     consts_linear, xs_linear = tuple(map(is_linear, consts)), tuple(map(is_linear, xs))
     nonzero = tuple([type(ct) is not Zero for ct in cts])
-    key = ("scan backward", scan.num_consts, scan.num_carry, consts_linear, xs_linear, nonzero)
-    back: _Backward = remembered(
-        scan.jaxpr, key, lambda: _make_backward(scan, consts_linear, xs_linear, nonzero)
-    )
+    flags = (consts_linear, xs_linear, *scan.split_out(nonzero))
+    back = scan.jaxpr.remember(_make_backward, *flags)
     cts_carry, cts_ys = scan.split_out(cts)
     outs = scan.bind(
         back.body,
@@ -430,14 +424,15 @@ def _transpose_linear(scan: _Scan, cts: Sequence[Any], args: Sequence[Any]) -> l
 
 
 def _make_backward(
-    scan: _Scan, consts_linear: Flags, xs_linear: Flags, nonzero: Flags
+    scanned: ClosedJaxpr, consts_linear: Flags, xs_linear: Flags, carry: Flags, ys: Flags
 ) -> _Backward:
-    consts, carry_avals, xs = scan.split(scan.jaxpr.in_avals)
-    first, count = sum(consts_linear), len(carry_avals)
+    first, count = sum(consts_linear), len(carry)
+    ends = np.cumsum([len(consts_linear), count]).tolist()
+    avals = scanned.in_avals
+    consts, carry_avals, xs = avals[: ends[0]], avals[ends[0] : ends[1]], avals[ends[1] :]
     linear = consts_linear + (True,) * count + xs_linear
-    carry, ys = scan.split_out(nonzero)
     while True:
-        program, produced = transpose_program(scan.jaxpr, linear, carry + ys)
+        program, produced = transpose_program(scanned, linear, carry + ys)
         carry_out = produced[first : first + count]
         grown = tuple([a or b for a, b in zip(carry, carry_out, strict=True)])
         if grown == carry:
@@ -445,7 +440,7 @@ def _make_backward(
         carry = grown
     sums = [aval.tangent() for aval in chosen(chosen(consts, consts_linear), produced[:first])]
     cts_carry = [aval.tangent() for aval in chosen(carry_avals, carry)]
-    cts_ys = [aval.tangent() for aval in chosen(scan.split_out(scan.jaxpr.out_avals)[1], ys)]
+    cts_ys = [aval.tangent() for aval in chosen(scanned.out_avals[count:], ys)]
     known = chosen(consts, consts_linear, wanted=False)
     known_xs = chosen(xs, xs_linear, wanted=False)
     ends = np.cumsum([len(known), len(sums), len(cts_carry), len(known_xs)]).tolist()
@@ -471,7 +466,7 @@ def _make_backward(
     body = trace_flat(
         turn,
         [*known, *sums, *cts_carry, *known_xs, *cts_ys],
-        name=f"transpose_{scan.jaxpr.jaxpr.name}",
+        name=f"transpose_{scanned.jaxpr.name}",
     )
     return _Backward(body, sums, produced[:first], carry, produced[first + count :])
 

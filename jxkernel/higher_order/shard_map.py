@@ -31,10 +31,8 @@ from jxkernel.core.zeros import Zero, is_linear, scalar_like
 from jxkernel.higher_order.programs import (
     chosen,
     compiled,
-    hoist,
     merge,
     raised,
-    remembered,
     with_tangents,
 )
 from jxkernel.primitives.collective.psum import psum_p
@@ -88,7 +86,7 @@ def bind_shard_map(
         "manual_axes": manual_axes,
         "check_vma": check_vma,
     }
-    program = hoist(closed)
+    program = closed.hoisted()
     if check_vma:
         program = _varying_results(program, params)
     return shard_map_p.bind(*closed.consts, *args, jaxpr=program, **params)
@@ -104,16 +102,16 @@ def _varying_results(program: ClosedJaxpr, params: dict[str, Any]) -> ClosedJaxp
     pairs = zip(named, program.out_avals, strict=True)
     if all(axes <= aval.vma for axes, aval in pairs):
         return program
+    with _inside(params):
+        return program.remember(_varying, tuple(named))
 
+
+def _varying(program: ClosedJaxpr, named: tuple[frozenset[Any], ...]) -> ClosedJaxpr:
     def run(*args: Any) -> list[Any]:
         outs = eval_jaxpr(program.jaxpr, program.consts, *args)
         return [vary(out, axes) for out, axes in zip(outs, named, strict=True)]
 
-    def make() -> ClosedJaxpr:
-        with _inside(params):
-            return trace_flat(run, program.in_avals, name=program.jaxpr.name)
-
-    return remembered(program, ("varying results", tuple(named)), make)
+    return trace_flat(run, program.in_avals, name=program.jaxpr.name)
 
 
 def _inside(params: dict[str, Any]) -> AbstractContextManager[None]:
@@ -272,28 +270,26 @@ def _shard_map_jvp(
     return with_tangents(outs, count, out_nonzeros, avals)
 
 
-def _stacked_residuals(
-    known: ClosedJaxpr, rest: ClosedJaxpr, count: int
-) -> tuple[ClosedJaxpr, ClosedJaxpr]:
-    """Return the two halves of a program with residuals that have a leading axis of size 1."""
+def _stacking_residuals(known: ClosedJaxpr, count: int) -> ClosedJaxpr:
+    """Return a program whose last results have a leading axis of size 1."""
 
-    def make() -> tuple[ClosedJaxpr, ClosedJaxpr]:
-        def forward(*args: Any) -> list[Any]:
-            outs = eval_jaxpr(known.jaxpr, known.consts, *args)
-            split = len(outs) - count
-            return [*outs[:split], *[expand_dims(out, (0,)) for out in outs[split:]]]
+    def forward(*args: Any) -> list[Any]:
+        outs = eval_jaxpr(known.jaxpr, known.consts, *args)
+        split = len(outs) - count
+        return [*outs[:split], *[expand_dims(out, (0,)) for out in outs[split:]]]
 
-        def backward(*args: Any) -> list[Any]:
-            residuals = [squeeze(arg, (0,)) for arg in args[:count]]
-            return eval_jaxpr(rest.jaxpr, rest.consts, *residuals, *args[count:])
+    return trace_flat(forward, known.in_avals, name=known.jaxpr.name)
 
-        wide = [aval.update(shape=(1, *aval.shape)) for aval in rest.in_avals[:count]]
-        return (
-            trace_flat(forward, known.in_avals, name=known.jaxpr.name),
-            trace_flat(backward, [*wide, *rest.in_avals[count:]], name=rest.jaxpr.name),
-        )
 
-    return remembered(rest, "stacked residuals", make)
+def _unstacking_residuals(rest: ClosedJaxpr, count: int) -> ClosedJaxpr:
+    """Return a program whose first arguments have a leading axis of size 1."""
+
+    def backward(*args: Any) -> list[Any]:
+        residuals = [squeeze(arg, (0,)) for arg in args[:count]]
+        return eval_jaxpr(rest.jaxpr, rest.consts, *residuals, *args[count:])
+
+    wide = [aval.update(shape=(1, *aval.shape)) for aval in rest.in_avals[:count]]
+    return trace_flat(backward, [*wide, *rest.in_avals[count:]], name=rest.jaxpr.name)
 
 
 def _shard_map_partial_eval(
@@ -303,7 +299,8 @@ def _shard_map_partial_eval(
     unknown = tuple([trace.is_unknown(arg) for arg in args])
     with _inside(params):
         known, rest, unknown_out, count = partial_eval_program(params["jaxpr"], unknown)
-        known, rest = _stacked_residuals(known, rest, count)
+        known = known.remember(_stacking_residuals, count)
+        rest = rest.remember(_unstacking_residuals, count)
     stack = tuple([_stacking(aval, params) for aval in rest.in_avals[:count]])
     known_flags = [not hidden for hidden in unknown]
     outs: list[Any] = []
@@ -353,7 +350,8 @@ def _shard_map_transpose(cts: Sequence[Any], *args: Any, **params: Any) -> list[
     result_specs = tuple(chosen(chosen(in_specs, linear), produced))
     whole = program
     if not params["check_vma"]:
-        whole = _shared(program, known_specs, ct_specs, result_specs, params)
+        mesh, manual = params["mesh"], params["manual_axes"]
+        whole = program.remember(_shared, known_specs, ct_specs, result_specs, mesh, manual)
     outs = iter(
         _rebind(
             [*chosen(args, known_flags), *chosen(cts, nonzero)],
@@ -375,10 +373,10 @@ def _shared(
     known_specs: Specs,
     ct_specs: Specs,
     result_specs: Specs,
-    params: dict[str, Any],
+    mesh: Any,
+    manual: tuple[Any, ...],
 ) -> ClosedJaxpr:
     """Return a transposed program that shares out cotangents and sums them where copies are."""
-    mesh, manual = params["mesh"], params["manual_axes"]
 
     def run(*args: Any) -> list[Any]:
         count = len(known_specs)
@@ -395,9 +393,7 @@ def _shared(
             summed.append(out)
         return summed
 
-    key = ("shared", known_specs, ct_specs, result_specs, mesh, manual)
-    name = program.jaxpr.name
-    return remembered(program, key, lambda: trace_flat(run, program.in_avals, name=name))
+    return trace_flat(run, program.in_avals, name=program.jaxpr.name)
 
 
 # ---------------------------------------------------------------- batching

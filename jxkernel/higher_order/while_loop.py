@@ -33,7 +33,6 @@ from jxkernel.higher_order.programs import (
     placed,
     pruned,
     reading,
-    remembered,
     silent,
     with_tangents,
 )
@@ -365,9 +364,24 @@ def _run_until_all_end(
     condition, _ = batch_program(loop.condition, axis, condition_has + carry_has, True)
     body, _ = batch_program(loop.body, axis, body_has + carry_has, carry_has)
     count = loop.condition_count
+    (going,) = eval_jaxpr(condition.jaxpr, condition.consts, *consts[:count], *init)
+    until, step = body.remember(_until_all_end, condition, count, loop.body_count, carry_has)
+    return bind_while(until, step, (), consts, [going, *init])[1:]
+
+
+def _until_all_end(
+    body: ClosedJaxpr,
+    condition: ClosedJaxpr,
+    condition_count: int,
+    body_count: int,
+    carry_has: Flags,
+) -> tuple[ClosedJaxpr, ClosedJaxpr]:
+    """Return the condition and the body of a loop whose carry holds which examples go on."""
+    ends = condition_count, condition_count + body_count
 
     def turn(*operands: Any) -> list[Any]:
-        condition_consts, body_consts, (going, *carry) = loop.split(operands)
+        condition_consts, body_consts = operands[: ends[0]], operands[ends[0] : ends[1]]
+        going, *carry = operands[ends[1] :]
         new = eval_jaxpr(body.jaxpr, body.consts, *body_consts, *carry)
         kept = [
             select(_repeated(going, y), y, x) if flag else x
@@ -375,19 +389,13 @@ def _run_until_all_end(
         ]
         return [*eval_jaxpr(condition.jaxpr, condition.consts, *condition_consts, *kept), *kept]
 
-    (going,) = eval_jaxpr(condition.jaxpr, condition.consts, *consts[:count], *init)
-    carry_avals = condition.in_avals[count:]
+    carry_avals = condition.in_avals[condition_count:]
     (going_aval,) = condition.out_avals
-    const_avals = [*condition.in_avals[:count], *body.in_avals[: loop.body_count]]
-
-    def programs() -> tuple[ClosedJaxpr, ClosedJaxpr]:
-        return (
-            trace_flat(lambda going, *carry: [reduce_or(going, (0,))], [going_aval, *carry_avals]),
-            trace_flat(turn, [*const_avals, going_aval, *carry_avals]),
-        )
-
-    until, step = remembered(loop.body, ("until all end", loop.condition, axis, has), programs)
-    return bind_while(until, step, (), consts, [going, *init])[1:]
+    const_avals = [*condition.in_avals[:condition_count], *body.in_avals[:body_count]]
+    return (
+        trace_flat(lambda going, *carry: [reduce_or(going, (0,))], [going_aval, *carry_avals]),
+        trace_flat(turn, [*const_avals, going_aval, *carry_avals]),
+    )
 
 
 def _repeated(flags: Any, like: Any) -> Any:

@@ -26,7 +26,7 @@ import numpy as np
 
 from jxkernel import dtypes, events, tree
 from jxkernel.api.jit import jit_anew, jit_state
-from jxkernel.compile import Compiled, Executable
+from jxkernel.compile import Compiled, Executable, Executables
 from jxkernel.core.filtering import filtered
 from jxkernel.core.jaxpr import Jaxpr, subjaxprs
 from jxkernel.core.trace import Tracer
@@ -385,8 +385,7 @@ def _executable(function: Any, given: tuple[tuple[Any, ...], dict[str, Any]]) ->
         return None
     args, kwargs = given
     _, entry = state.trace_call(args, kwargs)
-    found = (one for key, one in entry.closed.derived.items() if key[0] == "executable")
-    return next(found, None)
+    return next(iter(entry.closed.remember(Executables).made.values()), None)
 
 
 def _device_text(executable: Executable | None, result: Any) -> str:

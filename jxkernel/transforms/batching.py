@@ -165,11 +165,7 @@ def batch_program(
       batched: for each argument, whether it has the batch axis (at 0).
       force: whether (or for which) results must have the axis even where they need not.
     """
-    key = ("batch", axis, batched, force)
-    found = closed.derived.get(key)
-    if found is None:
-        found = closed.derived[key] = _make_batched(closed, axis, batched, force)
-    return found
+    return closed.remember(_make_batched, axis, batched, force)
 
 
 def _make_batched(

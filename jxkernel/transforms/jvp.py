@@ -193,11 +193,7 @@ def jvp_program(
     Returns:
       the program, and for each result whether it has a tangent.
     """
-    key = ("jvp", nonzeros, instantiate_out)
-    found = closed.derived.get(key)
-    if found is None:
-        found = closed.derived[key] = _make_jvp_program(closed, nonzeros, instantiate_out)
-    return found
+    return closed.remember(_make_jvp_program, nonzeros, instantiate_out)
 
 
 def _make_jvp_program(

@@ -105,10 +105,11 @@ def _refuse(error: KeyReuseError) -> None:
 
 
 def _signature(closed: ClosedJaxpr) -> _Signature:
-    found = closed.derived.get("key signature")
-    if found is None:
-        found = closed.derived["key signature"] = _Reading(closed).signature()
-    return found
+    return closed.remember(_read)
+
+
+def _read(closed: ClosedJaxpr) -> _Signature:
+    return _Reading(closed).signature()
 
 
 class _Reading:

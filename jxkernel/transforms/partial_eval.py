@@ -103,11 +103,7 @@ def partial_eval_program(
       (residuals, then unknown arguments, to unknown results), which results are unknown, and
       the number of residuals.
     """
-    key = ("partial_eval", unknown, force)
-    found = closed.derived.get(key)
-    if found is None:
-        found = closed.derived[key] = _split(closed, unknown, force)
-    return found
+    return closed.remember(_split, unknown, force)
 
 
 def _split(
@@ -135,13 +131,18 @@ def _split(
     unknown_out, rest = recorded[0]
     residuals = len(rest.consts)
     hoisted = rest.hoisted()
-    hoisted.derived["split", (*[False] * residuals, *[True] * sum(unknown))] = True
+    hoisted.remember(_splits).add((*[False] * residuals, *[True] * sum(unknown)))
     return known_program, hoisted, tuple(unknown_out), residuals
 
 
 def is_split(closed: ClosedJaxpr, unknown: tuple[bool, ...]) -> bool:
     """Whether a program is what partial evaluation left, with these arguments unknown."""
-    return ("split", unknown) in closed.derived
+    return unknown in closed.remember(_splits)
+
+
+def _splits(closed: ClosedJaxpr) -> set[tuple[bool, ...]]:
+    """Return with which arguments unknown a program is what partial evaluation left."""
+    return set()
 
 
 def _pruned(program: ClosedJaxpr) -> ClosedJaxpr:

@@ -177,11 +177,7 @@ def transpose_program(
     Returns:
       the program, and for each linear argument whether it gets a cotangent.
     """
-    key = ("transpose", linear, nonzero_cts)
-    found = closed.derived.get(key)
-    if found is None:
-        found = closed.derived[key] = _make_transpose(closed, linear, nonzero_cts)
-    return found
+    return closed.remember(_make_transpose, linear, nonzero_cts)
 
 
 def _make_transpose(
