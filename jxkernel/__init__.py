@@ -17,7 +17,7 @@ with _collector.paused():
     from jxkernel import errors, numpy, sharding, tree
     from jxkernel._alias import alias, unalias
     from jxkernel._alias import install as install_import_hook
-    from jxkernel._lazy import lazy_names
+    from jxkernel._lazy import give_names, lazy_names
     from jxkernel._version import __version__
     from jxkernel.api.autodiff import fwd_and_bwd, grad, jvp, linearize, value_and_grad, vjp
     from jxkernel.api.jit import clear_caches, jit
@@ -304,6 +304,10 @@ __getattr__, __dir__ = lazy_names(
         ),
     },
 )
+
+# Names that users look for in packages that lie below the code.
+give_names("jxkernel.numpy", older={"jxkernel._older": "DeviceArray"})
+give_names("jxkernel.sharding", {"jxkernel.api.resharding": "auto_axes explicit_axes reshard"})
 
 sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000))
 install_base_trace(EvalTrace())

@@ -10,7 +10,6 @@ Place in the pipeline: above the library, used by the façade and the notebook h
 modules of jxkernel by name only, and must not know what is in them.
 """
 
-import importlib
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -18,7 +17,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from jxkernel._lazy import late_function, missing
+from jxkernel._lazy import late_function, late_module, missing
 from jxkernel.source import users_level
 
 __all__ = ["INTERFACE_VERSION", "Alias", "alias", "aliases", "unalias"]
@@ -53,7 +52,7 @@ def _rows(below: str) -> dict[str, Any] | None:
     """
     if not below.startswith(_INTERNAL):
         return None
-    rows = importlib.import_module(f"{_OWN}._alias_internals").ROWS
+    rows = late_module(f"{_OWN}._alias_internals").ROWS
     if below in rows:
         return rows[below]
     inside = any(name.startswith(f"{below}.") for name in rows)
@@ -72,14 +71,14 @@ class _Internal(ModuleType):
         row = self._rows.get(name)
         if row is None:
             return self._module(name)
-        found = importlib.import_module(f"{_OWN}.{row.home}".rstrip("."))
+        found = late_module(f"{_OWN}.{row.home}".rstrip("."))
         return getattr(found, row.name)
 
     def _module(self, name: str) -> Any:
         full = f"{self.__name__}.{name}"
         if name.startswith("__") or _rows(full.partition(".")[2]) is None:
             raise AttributeError(_internal(full))
-        return importlib.import_module(full)
+        return late_module(full)
 
     def __dir__(self) -> list[str]:
         return sorted({*self.__dict__, *self._rows})
@@ -103,7 +102,7 @@ def _late_module(below: str) -> ModuleType:
     name = f"{_OWN}.{below}"
     if name not in sys.modules:
         spec = find_spec(name)
-        util = importlib.import_module("importlib.util")
+        util = late_module("importlib.util")
         spec.loader = util.LazyLoader(spec.loader)
         module = sys.modules[name] = util.module_from_spec(spec)
         spec.loader.exec_module(module)
@@ -119,7 +118,7 @@ class _Older(ModuleType):
 
     def __init__(self, name: str, home: str, today: str) -> None:
         super().__init__(name, f"Names of earlier years, which are those of {today} today.")
-        self._home = importlib.import_module(f"{_OWN}.{home}".rstrip("."))
+        self._home = late_module(f"{_OWN}.{home}".rstrip("."))
         self._today = today
 
     def __getattr__(self, name: str) -> Any:
@@ -144,7 +143,7 @@ class _Front(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         if name in ("version", "_src") or name in _OLDER:
-            return importlib.import_module(f"{self.__name__}.{name}")
+            return late_module(f"{self.__name__}.{name}")
         try:
             return getattr(sys.modules[_OWN], name)
         except AttributeError:
@@ -185,7 +184,7 @@ class _Opening:
         elif not self._target:
             module = _Front(spec.name)
         else:
-            module = importlib.import_module(f"{_OWN}.{self._target}")
+            module = late_module(f"{_OWN}.{self._target}")
             self._spec = module.__spec__
         return module
 
@@ -255,9 +254,9 @@ class _Hook:
         It names no module, for ``from jax import X`` says nothing of what it does not find so.
         """
         module, _, name = below.rpartition(".")
-        reason = importlib.import_module(f"{_OWN}._refusals").reason(module, name)
+        reason = late_module(f"{_OWN}._refusals").reason(module, name)
         if reason is None and module == "experimental":
-            there = importlib.import_module(f"{_OWN}.experimental").__all__
+            there = late_module(f"{_OWN}.experimental").__all__
             reason = f"Of what is experimental there are {', '.join(there)}."
         if reason is not None:
             raise ModuleNotFoundError(f"{_OWN} has no {fullname!r}. {reason}")
@@ -271,7 +270,7 @@ class _Hook:
         name = getattr(context, "name", None)
         if name not in self.names:
             return iter(())
-        metadata = importlib.import_module(f"{_OWN}._alias_metadata")
+        metadata = late_module(f"{_OWN}._alias_metadata")
         return iter([metadata.AliasDistribution(name, INTERFACE_VERSION)])
 
 

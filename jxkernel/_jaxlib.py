@@ -15,7 +15,6 @@ Facts it holds:
 * ``array_result_handler`` took ``_skip_checks`` up to 0.10 and lost it later.
 """
 
-import importlib
 import os
 import platform
 import sys
@@ -41,6 +40,8 @@ from jaxlib import (
 from jaxlib._jax import (
     pytree,  # pyright: ignore[reportMissingImports]  # likewise; its classes serve as types
 )
+
+from jxkernel._lazy import late_module
 
 __all__ = [
     "COPIED_DURING_CALL",
@@ -233,7 +234,7 @@ def module_cost(client: Any, module: Any) -> dict[str, float]:
 
 def lapack_kernels() -> Any:
     """Return jaxlib's module of LAPACK kernels, loaded at its first use: few programs need it."""
-    return importlib.import_module("jaxlib.cpu._lapack")
+    return late_module("jaxlib.cpu._lapack")
 
 
 def machine_description(devices: Sequence[Any]) -> bytes:

@@ -4,8 +4,8 @@ Purpose: ``import jxkernel`` stays quick though rarely used parts hang below it.
 which of its names are loaded late, and from which module; attribute access, ``from`` imports and
 completion then work as if they had been imported.
 
-Place in the pipeline: below everything; used by packages that only re-export.  It must not know
-any of them.
+Place in the pipeline: below everything.  It must not know any package.  All imports by string go
+through it: ``tests/meta/test_layers.py`` checks that none goes upward.
 """
 
 import importlib
@@ -14,9 +14,12 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-__all__ = ["late_function", "lazy_names", "missing"]
+__all__ = ["give_names", "late_function", "late_module", "lazy_names", "missing"]
 
 _NONE: Mapping[str, str] = {}
+
+_GIVEN: dict[str, tuple[dict[str, str], set[str]]] = {}
+"""By package: the modules of its late names, and which of these are listed."""
 
 
 def lazy_names(
@@ -40,15 +43,15 @@ def lazy_names(
       two functions to be bound to ``__getattr__`` and ``__dir__`` in the package.
     """
     submodules = modules.split()
-    listed = _homes(names)
-    homes = {**_homes(older), **listed}
+    homes, listed = _GIVEN[package] = {}, set[str]()
+    give_names(package, names, older)
 
     def load(name: str) -> Any:
         if name in submodules:
-            return importlib.import_module(f"{package}.{name}")
+            return late_module(f"{package}.{name}")
         if name not in homes:
             raise AttributeError(missing(package, name) if refuses else _lacks(repr(package), name))
-        found = getattr(importlib.import_module(homes[name]), name)
+        found = getattr(late_module(homes[name]), name)
         setattr(sys.modules[package], name, found)
         return found
 
@@ -56,6 +59,21 @@ def lazy_names(
         return sorted({*vars(sys.modules[package]), *submodules, *listed})
 
     return load, known
+
+
+def give_names(
+    package: str, names: Mapping[str, str] = _NONE, older: Mapping[str, str] = _NONE
+) -> None:
+    """Give a package of late names more of them: what users look for there and lies above it.
+
+    Args:
+      package: a package that called ``lazy_names``.
+      names: see there.
+      older: see there.
+    """
+    homes, listed = _GIVEN[package]
+    homes.update({**_homes(older), **_homes(names)})
+    listed.update(_homes(names))
 
 
 def missing(package: str, name: str, called: str = "") -> str:
@@ -66,10 +84,19 @@ def missing(package: str, name: str, called: str = "") -> str:
       name: the name that was asked for.
       called: how to call the package; by its own name where not given.
     """
-    refusals = importlib.import_module("jxkernel._refusals")
+    refusals = late_module("jxkernel._refusals")
     reason = refusals.reason(package.partition(".")[2], name)
     said = _lacks(called or repr(package), name)
     return said if reason is None else f"{said}. {reason}"
+
+
+def late_module(name: str) -> Any:
+    """Return a module that few programs need, imported now.
+
+    Raises:
+      ImportError: there is none.
+    """
+    return importlib.import_module(name)
 
 
 def late_function(module: str, name: str) -> Callable[..., Any]:
@@ -82,7 +109,7 @@ def late_function(module: str, name: str) -> Callable[..., Any]:
 
     @cache
     def found() -> Callable[..., Any]:
-        return getattr(importlib.import_module(module), name)
+        return getattr(late_module(module), name)
 
     def call(*args: Any, **options: Any) -> Any:
         return found()(*args, **options)

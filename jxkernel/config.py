@@ -13,7 +13,6 @@ Importing this module hands jaxlib the three settings that it must have before a
 This module must not know of dtypes, arrays, devices' contents or tracing.
 """
 
-import importlib
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -22,6 +21,7 @@ from typing import Any, NoReturn
 
 from jxkernel import events
 from jxkernel._jaxlib import Config, Device, jax_jit
+from jxkernel._lazy import late_module
 from jxkernel.records import record
 
 __all__ = [
@@ -590,7 +590,7 @@ def _shown(value: Any) -> str:
 
 def _absl(name: str) -> Any:
     try:
-        return importlib.import_module(f"absl.{name}")
+        return late_module(f"absl.{name}")
     except ModuleNotFoundError as error:
         message = (
             "Options are set by flags of the command line through absl, which is not installed: "

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from importlib import import_module
 from typing import Any
 
+from jxkernel._lazy import late_module
 from jxkernel.hlo.attributes import parse_attribute
 from jxkernel.hlo.context import context
 
@@ -26,7 +26,7 @@ __all__ = [
 @cache
 def know_shardings() -> None:
     """Load the dialect: modules that hold any of it can be read from now on."""
-    import_module("jaxlib.mlir._mlir_libs._sdy").register_dialect(context)
+    late_module("jaxlib.mlir._mlir_libs._sdy").register_dialect(context)
 
 
 def axis_text(name: Any) -> str:

@@ -119,7 +119,6 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     modules="fft linalg",
     names={f"{__name__}.{family}": names for family, names in _LATE_NAMES.items()},
-    older={"jxkernel._older": "DeviceArray"},
 )
 
 __all__ = ["ndarray"]

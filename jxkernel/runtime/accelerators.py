@@ -11,7 +11,6 @@ it takes what it needs and grows, unless the user says otherwise.
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from collections.abc import Mapping
@@ -20,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from jxkernel import _jaxlib, config
+from jxkernel._lazy import late_module
 from jxkernel.runtime.multiprocess import Group, joined
 from jxkernel.runtime.plugins import Plugin, PluginError, hinted_platforms
 
@@ -82,7 +82,7 @@ _interfaces: dict[str, Any] = {}
 
 def _register_kernels(platform: str, package: str, interface: Any) -> None:
     """Make the kernels of a GPU plugin known to XLA by name: solvers, random bits, host calls."""
-    extension = importlib.import_module(f"{package}.{platform}_plugin_extension")
+    extension = late_module(f"{package}.{platform}_plugin_extension")
     name = _ALIASES[platform]
     _jaxlib.register_custom_call_handler(
         name, partial(extension.register_custom_call_target, interface)
@@ -101,7 +101,7 @@ def _kernel_modules() -> list[ModuleType]:
     found: list[ModuleType] = []
     for name in _KERNELS:
         try:
-            module = importlib.import_module(f"jaxlib.{name}")
+            module = late_module(f"jaxlib.{name}")
         except ImportError:  # this jaxlib has none of that name
             continue
         if hasattr(module, "registrations"):

@@ -13,7 +13,6 @@ than the CPU is asked for, or the machine shows a sign of one.
 from __future__ import annotations
 
 import glob
-import importlib
 import os
 import re
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from jxkernel import _jaxlib
+from jxkernel._lazy import late_module
 from jxkernel.records import record
 
 __all__ = [
@@ -111,7 +111,7 @@ def _numbers(version: str) -> str:
 
 def _metadata() -> Any:
     """Return ``importlib.metadata``, loaded at its first use: most processes never need it."""
-    return importlib.import_module("importlib.metadata")
+    return late_module("importlib.metadata")
 
 
 def _versions(name: str) -> Iterator[tuple[str, str]]:
@@ -123,7 +123,7 @@ def _versions(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _exports_api(path: Path) -> bool:
-    mmap = importlib.import_module("mmap")
+    mmap = late_module("mmap")
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
             return text.find(_SYMBOL) >= 0

@@ -1,7 +1,7 @@
 """Where the pieces of arrays lie: meshes of devices, specs, shardings.  Pure data.
 
 It knows devices as opaque objects of jaxlib, and nothing of arrays, tracing or compilation.
-Three functions of the API that users look for here are loaded from there when they are used.
+Three functions of the API that users look for here are given to it by the façade.
 """
 
 from collections.abc import Callable
@@ -49,6 +49,4 @@ __all__ = [
 auto_axes: Callable[..., Any]
 explicit_axes: Callable[..., Any]
 reshard: Callable[..., Any]
-__getattr__, __dir__ = lazy_names(
-    __name__, names={"jxkernel.api.resharding": "auto_axes explicit_axes reshard"}
-)
+__getattr__, __dir__ = lazy_names(__name__)

@@ -1,8 +1,12 @@
 """The import contracts of pyproject.toml break when they should, and name what broke them."""
 
+import ast
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -72,3 +76,53 @@ def test_contract_breaks(copy: Path, path: str, source: str, contract: str, name
     assert done.returncode == 1
     assert f"{contract} BROKEN" in done.stdout
     assert named in done.stdout
+
+
+def string_imports() -> Iterator[tuple[str, int, str]]:
+    """Yield file, line and module of each import by string: what is given to ``_lazy``'s doors."""
+    doors = {"late_function", "late_module", "lazy_names", "give_names"}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                if node.func.id not in doors:
+                    continue
+                for inner in ast.walk(node):
+                    if isinstance(inner, ast.Constant) and is_module(inner.value):
+                        yield str(path.relative_to(PACKAGE)), inner.lineno, inner.value
+
+
+def is_module(value: object) -> bool:
+    if not isinstance(value, str) or not value.startswith("jxkernel."):
+        return False
+    place = PACKAGE.joinpath(*value.split(".")[1:])
+    return place.with_suffix(".py").exists() or (place / "__init__.py").exists()
+
+
+def floors() -> dict[str, int]:
+    """Return for each part of the package how far below the top it lies."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    layers = next(one["layers"] for one in contracts["contracts"] if one["name"] == "Layers")
+    return {name.strip(): number for number, row in enumerate(layers) for name in row.split("|")}
+
+
+def test_no_import_by_string_goes_upward() -> None:
+    floor = floors()
+    found = list(string_imports())
+    assert len(found) > 40
+    upward = [
+        (file, line, module)
+        for file, line, module in found
+        if file not in ("__init__.py", "_lazy.py")
+        and floor[module.split(".")[1]] < floor[Path(file).with_suffix("").parts[0]]
+    ]
+    assert upward == [], "a façade may give the name: see give_names"
+
+
+def test_imports_by_string_go_through_one_door() -> None:
+    others = [
+        str(path.relative_to(PACKAGE))
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if path.name != "_lazy.py"
+        and re.search(r"\bimport_module\(|__import__\(", path.read_text())
+    ]
+    assert others == []
