@@ -18,6 +18,7 @@ __all__: list[str] = [
     "optimize",
     "signal",
     "sparse",
+    "spatial",
     "special",
     "stats",
 ]
@@ -31,6 +32,7 @@ ndimage: ModuleType
 optimize: ModuleType
 signal: ModuleType
 sparse: ModuleType
+spatial: ModuleType
 special: ModuleType
 stats: ModuleType
 __getattr__, __dir__ = lazy_names(__name__, modules=" ".join(__all__))
