@@ -30,7 +30,7 @@ def device_put(
 
     Args:
       x: a tree of arrays and numbers; its shapes and (canonical) dtypes are kept.
-      device: a device, a sharding, or a tree of these that is a prefix of ``x``'s (a bare
+      device: a device, a sharding, a format, or a tree of these that is a prefix of ``x``'s (a bare
         ``PartitionSpec`` under ``set_mesh``); None for the default device, without committing.
       src: where the arrays are said to be; accepted and not needed.
       donate: whether arrays that are moved may be deleted.  An array of several processes is

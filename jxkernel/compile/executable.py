@@ -51,6 +51,7 @@ from jxkernel.runtime import (
     surfacing,
 )
 from jxkernel.runtime.clients import platform_of, sharding_on
+from jxkernel.sharding.layout import Format, layout_of
 from jxkernel.sharding.named import is_single
 
 __all__ = [
@@ -157,6 +158,21 @@ class Executable:
         if self.placement is None:
             return [self.sharding] * len(self.out_avals)
         return self.placement.out_shardings
+
+    @property
+    def in_formats(self) -> Sequence[Format]:
+        """The formats of all arguments, constants not included; an empty one where it is unread."""
+        found = [Format()] * len(self.in_avals)
+        layouts = self.xla.get_parameter_layouts()[len(self.constants) :]
+        for index, layout in zip(self.kept_args, layouts, strict=False):
+            found[index] = Format(layout_of(layout), self.in_shardings[index])
+        return found
+
+    @property
+    def out_formats(self) -> Sequence[Format]:
+        """The formats of the results."""
+        pairs = zip(self.xla.get_output_layouts(), self.out_shardings, strict=False)
+        return [Format(layout_of(layout), sharding) for layout, sharding in pairs]
 
     def call(self, args: Sequence[Any], *, committed: bool = False) -> list[Any]:
         """Run on flat arguments, asynchronously, and return the result arrays.

@@ -16,6 +16,7 @@ from jxkernel.core.division import division_of
 from jxkernel.core.words import WordArray, word_axes
 from jxkernel.errors import NoMeshError
 from jxkernel.sharding import NamedSharding, PartitionSpec, Sharding
+from jxkernel.sharding.layout import Format, sharding_of
 from jxkernel.sharding.mesh import current_mesh
 
 __all__ = ["ShapeDtypeStruct", "described", "of_elements", "standing"]
@@ -28,7 +29,7 @@ class ShapeDtypeStruct:
       shape: the sizes of the axes.
       dtype: the element type.
       sharding: where the array lies, or None where that is open; a bare ``PartitionSpec`` is of
-        the mesh that is set.
+        the mesh that is set, and a ``Format`` says it by its sharding.
       weak_type: whether the dtype yields to the dtype it meets.
 
     Raises:
@@ -75,6 +76,11 @@ class ShapeDtypeStruct:
         return len(self.shape)
 
     @property
+    def format(self) -> Format:
+        """Where the array lies, with a layout that is open."""
+        return Format(sharding=self.sharding)
+
+    @property
     def size(self) -> int:
         """The number of elements."""
         return ShapedArray(self.shape, self.dtype).size
@@ -118,6 +124,8 @@ def _restored(
 
 
 def _as_sharding(given: Any) -> Any:
+    if isinstance(given, Format):
+        return sharding_of(given, "ShapeDtypeStruct")
     if isinstance(given, PartitionSpec):
         mesh = current_mesh()
         if mesh is None:

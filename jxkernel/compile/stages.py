@@ -481,6 +481,16 @@ class Compiled(_Stage):
         """The result's tree with the sharding of each array."""
         return self.out_tree.unflatten(self._executable.out_shardings)
 
+    @property
+    def input_formats(self) -> Any:
+        """The tree ``(args, kwargs)`` with the format of each array; empty where it is unread."""
+        return self.in_tree.unflatten(self._executable.in_formats)
+
+    @property
+    def output_formats(self) -> Any:
+        """The result's tree with the format of each array."""
+        return self.out_tree.unflatten(self._executable.out_formats)
+
     def as_text(self) -> str:
         """Return the HLO text after XLA's optimizations."""
         return "\n\n".join(module.to_string() for module in self._executable.xla.hlo_modules())

@@ -14,6 +14,7 @@ __all__ = [
     "colocated_python",
     "hijax",
     "io_callback",
+    "layout",
     "mesh_utils",
     "multihost_utils",
     "ode",
@@ -27,6 +28,7 @@ array_serialization: ModuleType
 checkify: ModuleType
 colocated_python: ModuleType
 hijax: ModuleType
+layout: ModuleType
 mesh_utils: ModuleType
 multihost_utils: ModuleType
 ode: ModuleType
@@ -36,7 +38,7 @@ xla_metadata: ModuleType
 __getattr__, __dir__ = lazy_names(
     __name__,
     modules=(
-        "array_serialization checkify colocated_python hijax mesh_utils multihost_utils ode "
-        "pallas pjit shard_map sparse xla_metadata"
+        "array_serialization checkify colocated_python hijax layout mesh_utils multihost_utils "
+        "ode pallas pjit shard_map sparse xla_metadata"
     ),
 )

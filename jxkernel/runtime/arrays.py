@@ -31,6 +31,7 @@ from jxkernel.errors import DeletedArrayError
 from jxkernel.runtime.clients import default_device, sharding_on
 from jxkernel.runtime.failures import surfacing
 from jxkernel.runtime.shards import gather_shards
+from jxkernel.sharding.layout import Format, layout_of
 from jxkernel.sharding.named import SingleDeviceSharding, is_single
 from jxkernel.source import current_user_frame
 
@@ -403,6 +404,7 @@ def _attach() -> None:
         "itemsize": lambda self: _itemsize(self.aval.dtype),
         "nbytes": lambda self: self.aval.size * _itemsize(self.aval.dtype),
         "sharding": lambda self: self._sharding,
+        "format": lambda self: Format(layout_of(self._pjrt_layout), self._sharding),
         "committed": lambda self: self._committed,
     }
     methods: dict[str, Any] = {

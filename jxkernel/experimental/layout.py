@@ -1,0 +1,8 @@
+"""Layouts and formats: in what order elements lie in memory, and where.
+
+A façade: it re-exports.
+"""
+
+from jxkernel.sharding.layout import Format, Layout
+
+__all__ = ["Format", "Layout"]
