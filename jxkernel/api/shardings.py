@@ -13,7 +13,8 @@ from jxkernel.primitives.sharding.constraints import constrain, lie_as
 from jxkernel.records import record
 from jxkernel.runtime.clients import sharding_on
 from jxkernel.sharding import NamedSharding, PartitionSpec, Sharding
-from jxkernel.sharding.mesh import current_mesh
+from jxkernel.sharding.layout import Format, sharding_of
+from jxkernel.sharding.mesh import AbstractMesh, Mesh, current_mesh
 from jxkernel.sharding.named import divides_alike, is_empty
 
 __all__ = ["UNSPECIFIED", "GivenShardings", "as_sharding", "with_sharding_constraint"]
@@ -30,14 +31,16 @@ UNSPECIFIED = _Unspecified()
 
 
 def _is_leaf(value: Any) -> bool:
-    return value is None or isinstance(value, (PartitionSpec, Sharding, _Unspecified, Device))
+    kinds = (PartitionSpec, Sharding, Format, _Unspecified, Device)
+    return value is None or isinstance(value, kinds)
 
 
 def as_sharding(value: Any, who: str, where: str = "shardings", mesh: Any = None) -> Any:
-    """Return a sharding for what a user gives: a sharding, a device, a spec; None for None.
+    """Return a sharding for what a user gives; None for None and for what is open.
 
     Args:
-      value: what is given; a sharding over a mesh without axes says nothing, as None.
+      value: a sharding, a device, a spec, a format; a sharding over a mesh without axes says
+        nothing, as None, and one over a mesh without devices is over the mesh that is set.
       who: the function that takes it, for messages.
       where: its parameter.
       mesh: what a spec refers to where no mesh is set.
@@ -46,6 +49,8 @@ def as_sharding(value: Any, who: str, where: str = "shardings", mesh: Any = None
       RuntimeError: it is a spec, and there is no mesh that it refers to.
       TypeError: it is something else.
     """
+    if isinstance(value, Format):
+        value = sharding_of(value, f"{who} {where}")
     if value is None or isinstance(value, _Unspecified):
         return None
     if isinstance(value, PartitionSpec):
@@ -56,11 +61,20 @@ def as_sharding(value: Any, who: str, where: str = "shardings", mesh: Any = None
     if isinstance(value, Device):
         return sharding_on(value)
     if isinstance(value, Sharding):
-        return None if is_empty(value) else value
+        return None if is_empty(value) else _on_the_mesh(value)
     raise TypeError(
         f"{who} got {value!r:.100} of type {type(value).__name__} in {where}: give shardings, "
         "PartitionSpecs or None"
     )
+
+
+def _on_the_mesh(sharding: Any) -> Any:
+    """Return a sharding over a mesh without devices as over the one set, if it has those axes."""
+    if isinstance(sharding, NamedSharding) and isinstance(sharding.mesh, AbstractMesh):
+        current = current_mesh()
+        if isinstance(current, Mesh) and current.abstract_mesh == sharding.mesh:
+            return sharding.update(mesh=current)
+    return sharding
 
 
 @record()

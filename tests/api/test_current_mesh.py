@@ -75,3 +75,14 @@ def test_an_unread_argument_says_over_which_devices_a_result_is_divided(eight_de
     back = Mesh(eight_devices[::-1], "x", axis_types=AxisType.Explicit)
     y = jx.device_put(x, NamedSharding(back, P("x")))
     assert jx.jit(jx.grad(jnp.sum))(y).sharding.mesh == back
+
+
+def test_shardings_without_devices_are_over_the_mesh_that_is_set(mesh):
+    rows = NamedSharding(mesh, P("x"))
+    bare = NamedSharding(mesh.abstract_mesh, P("x"))
+    with jx.set_mesh(mesh):
+        assert jx.jit(lambda x: x, out_shardings=bare)(np.ones(8)).sharding == rows
+        assert jx.jit(jnp.sin, in_shardings=bare)(np.ones(8)).sharding == rows
+        assert jx.lax.with_sharding_constraint(jnp.ones(8), bare).sharding == rows
+    with pytest.raises(ValueError, match="has no devices: its mesh is abstract"):
+        jx.jit(lambda x: x, out_shardings=bare)(np.ones(8))
