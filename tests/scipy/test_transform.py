@@ -96,7 +96,7 @@ def test_stacks_and_single_rotations():
     assert Rotation.identity(2).quat.shape == (2, 4)
     drawn = Rotation.random(jx.random.key(0), 5)
     same(jnp.linalg.norm(drawn.quat, axis=-1), np.ones(5))
-    for fails in (len, lambda r: r[0]):
+    for fails in (len, lambda r: r[0], Rotation.mean):
         with pytest.raises(TypeError, match="a single rotation has no"):
             fails(OURS[0])
 

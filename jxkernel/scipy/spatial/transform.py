@@ -126,7 +126,10 @@ class Rotation(NamedTuple):
     def __iter__(self) -> Any:
         return (self[i] for i in range(len(self)))
 
-    def __mul__(self, other: "Rotation") -> "Rotation":
+    # Rotations are tuples, so that they are pytrees; no tuple is repeated here.
+    def __mul__(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, other: "Rotation"
+    ) -> "Rotation":
         """Return the rotation that turns by ``other`` and then by this one."""
         (p, a), (q, b) = ((r.quat[..., :3], r.quat[..., 3:]) for r in (self, other))
         vector = a * q + b * p + jnp.cross(p, q)
@@ -205,7 +208,8 @@ class Rotation(NamedTuple):
         Args:
           weights: how much each counts; alike where not given.
         """
-        scale = jnp.ones(len(self), self.quat.dtype) if weights is None else jnp.asarray(weights)
+        count = len(self)
+        scale = jnp.ones(count, self.quat.dtype) if weights is None else jnp.asarray(weights)
         moments = jnp.einsum("n,ni,nj->ij", scale, self.quat, self.quat)
         _, vectors = jnp.linalg.eigh(moments)
         return Rotation(vectors[:, -1])
@@ -250,7 +254,7 @@ class Slerp(NamedTuple):
                 f"Slerp takes two rotations or more and a time for each, got times of shape "
                 f"{when.shape} and rotations of shape {rotations.quat.shape[:-1]}"
             )
-        first, last = rotations[:-1], rotations[1:]
+        first, last = (Rotation(rotations.quat[part]) for part in np.s_[:-1, 1:])
         return cls(when, jnp.diff(when), first, (first.inv() * last).as_rotvec())
 
     def __call__(self, times: Any) -> Rotation:
