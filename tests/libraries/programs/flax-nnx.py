@@ -8,7 +8,7 @@ from flax import nnx
 
 class Net(nnx.Module):
     def __init__(self, rngs):
-        self.first = nnx.Linear(2, 8, rngs=rngs)
+        self.first = nnx.Linear(2, 8, use_bias=False, rngs=rngs)  # the norm takes it out
         self.norm = nnx.BatchNorm(8, rngs=rngs)
         self.last = nnx.Linear(8, 1, rngs=rngs)
 
