@@ -19,6 +19,8 @@ from jxkernel.records import record
 
 __all__ = [
     "Frame",
+    "NameStack",
+    "SourceInfo",
     "attributes_of",
     "called_by_user",
     "capture",
@@ -217,6 +219,47 @@ def attributes_of(traceback: Any) -> dict[str, str]:
     if type(traceback) is not Scoped:
         return _NO_ATTRIBUTES
     return dict(entry for entry in traceback.scope if type(entry) is tuple)
+
+
+@record()
+class NameStack:
+    """The names of the scopes that an operation is in; as a text they are joined by ``/``.
+
+    Attributes:
+      stack: the names, outermost first.
+    """
+
+    stack: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "/".join(self.stack)
+
+    def __bool__(self) -> bool:
+        return bool(self.stack)
+
+
+@record()
+class SourceInfo:
+    """Where in the code an equation was made.
+
+    Attributes:
+      traceback: the stack, as it was captured; None where it is not known.
+      name_stack: the names of ``named_scope`` that it is in.
+
+    >>> import jxkernel as jx, jxkernel.numpy as jnp
+    >>> closed = jx.make_jaxpr(jx.named_call(jnp.sin, name="layer"))(1.0)
+    >>> print(closed.eqns[0].source_info.name_stack)
+    layer
+    """
+
+    traceback: Any
+    name_stack: NameStack
+
+    @staticmethod
+    def of(traceback: Any) -> "SourceInfo":
+        """Return what an equation's captured stack says."""
+        plain = traceback.traceback if type(traceback) is Scoped else traceback
+        return SourceInfo(plain, NameStack(scope_of(traceback)))
 
 
 def user_frames(traceback: Any) -> list[Frame]:

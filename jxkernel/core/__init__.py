@@ -23,7 +23,7 @@ from jxkernel.core.jaxpr import (
     jaxpr_as_fun,
 )
 from jxkernel.core.primitive import Primitive, Undefined
-from jxkernel.core.trace import Trace, Tracer
+from jxkernel.core.trace import Trace, Tracer, eval_context
 
 __all__ = [
     "AbstractValue",
@@ -39,6 +39,7 @@ __all__ = [
     "Undefined",
     "Var",
     "check_jaxpr",
+    "eval_context",
     "eval_jaxpr",
     "jaxpr_as_fun",
     "pytype_aval_mappings",

@@ -106,6 +106,15 @@ class ShapedArray:
         mark = "*" if weak and self.weak_type else ""
         return f"{dtypes.short_name(self.dtype)}{mark}{self._sizes()}{self._axes()}"
 
+    def str_short(self, short_dtypes: bool = False) -> str:
+        """Return the type in one word, such as ``float32[3,4]``.
+
+        Args:
+          short_dtypes: whether the dtype is abbreviated, as in ``short``.
+        """
+        name = dtypes.short_name(self.dtype) if short_dtypes else self.dtype.name
+        return f"{name}{self._sizes()}{self._axes()}"
+
     def _sizes(self) -> str:
         if self.division is None:
             return shape_text(self.shape)
@@ -133,6 +142,11 @@ class ShapedArray:
     def manual_axis_type(self) -> ManualAxisType:
         """Along which axes that ``shard_map`` maps the value may differ between devices."""
         return ManualAxisType(self.vma)
+
+    @property
+    def mat(self) -> ManualAxisType:
+        """The same as ``manual_axis_type``, by its short name."""
+        return self.manual_axis_type
 
     def _axes(self) -> str:
         names = ",".join(sorted(map(str, self.vma)))

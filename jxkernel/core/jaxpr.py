@@ -15,6 +15,7 @@ from typing import Any, TypeVar, TypeVarTuple, cast, final
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import state
+from jxkernel.source import SourceInfo
 
 __all__ = [
     "NO_EFFECTS",
@@ -95,6 +96,11 @@ class Eqn:
         self.effects = effects
         self.source = source
 
+    @property
+    def source_info(self) -> SourceInfo:
+        """Where in the user's code it was made, and under which names."""
+        return SourceInfo.of(self.source)
+
     def replace(self, **parts: Any) -> Eqn:
         """Return this equation with the given parts replaced."""
         values = {name: parts.get(name, getattr(self, name)) for name in Eqn.__slots__}
@@ -105,6 +111,8 @@ class Jaxpr:
     """A program: constants and arguments in, equations, results out."""
 
     __slots__ = ("__weakref__", "constvars", "effects", "eqns", "invars", "name", "outvars")
+
+    pretty_print: Callable[..., str]
 
     def __init__(
         self,
@@ -142,6 +150,8 @@ class ClosedJaxpr:
     """A program with the values of its constants."""
 
     __slots__ = ("__weakref__", "_made", "consts", "jaxpr")
+
+    pretty_print: Callable[..., str]
 
     def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()) -> None:
         assert len(jaxpr.constvars) == len(consts), "one value per constvar"

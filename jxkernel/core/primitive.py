@@ -144,6 +144,15 @@ class Primitive:
         """Apply the primitive to arrays under the current trace."""
         return _trace.state.trace.process(self, args, params)
 
+    @property
+    def impl(self) -> Callable[..., Any]:
+        """What computes arrays at once, whatever is traced: ``evaluate``, or what is compiled."""
+
+        def apply(*args: Any, **params: Any) -> Any:
+            return _trace.base_trace().process(self, args, params)
+
+        return apply
+
     def rule(self, name: str) -> Any:
         """Return a declared rule.
 

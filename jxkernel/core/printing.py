@@ -185,6 +185,30 @@ def _eqn_text(self: Eqn) -> str:
     return equation_text(self)
 
 
+def _pretty_print(  # noqa: D417  # it is a method
+    self: Jaxpr | ClosedJaxpr,
+    *,
+    source_info: bool = False,
+    name_stack: bool = False,
+    use_color: bool = False,
+) -> str:
+    """Return the program as text.
+
+    Args:
+      source_info: whether each equation ends with the user's line that made it.
+      name_stack: whether it ends with the names of the scopes that it is in.
+      use_color: taken and not used: the text has no colors.
+    """
+    jaxpr = self.jaxpr if isinstance(self, ClosedJaxpr) else self
+    named = _with_scopes if name_stack else None
+    return jaxpr_text(jaxpr, show_source=source_info, on_equation=named)
+
+
+def _with_scopes(eqn: Eqn, text: str) -> str:
+    return f"{text} # [{eqn.source_info.name_stack}]"
+
+
+ClosedJaxpr.pretty_print = Jaxpr.pretty_print = _pretty_print
 ClosedJaxpr.__repr__ = ClosedJaxpr.__str__ = _closed_text  # type: ignore[method-assign]
 Jaxpr.__repr__ = Jaxpr.__str__ = _jaxpr_text  # type: ignore[method-assign]
 Eqn.__repr__ = _eqn_text  # type: ignore[method-assign]

@@ -38,6 +38,7 @@ __all__ = [
     "Tracer",
     "base_trace",
     "current_trace",
+    "eval_context",
     "evaluating",
     "install_base_trace",
     "is_unknown",
@@ -143,6 +144,24 @@ def set_current(trace: Trace) -> Generator[None]:
         yield
     finally:
         swap_current(previous)
+
+
+@contextmanager
+def eval_context() -> Generator[None]:
+    """Compute at once in this block, as if no function was traced: see ``extend.core``.
+
+    Traced values cannot take part.
+
+    >>> import jxkernel as jx, jxkernel.numpy as jnp
+    >>> def f(x):
+    ...     with jx.core.eval_context():
+    ...         n = int(jnp.arange(4).sum())
+    ...     return x * n
+    >>> float(jx.jit(f)(2.0))
+    12.0
+    """
+    with set_current(base_trace()):
+        yield
 
 
 def swap_current(trace: Trace) -> Trace:

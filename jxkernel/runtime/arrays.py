@@ -9,7 +9,7 @@ methods are attached by the numerical API (the ``install_operators`` port).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, wraps
+from functools import cache
 from operator import attrgetter
 from typing import Any
 
@@ -69,10 +69,12 @@ class _ArrayMeta(type):
         if not callable(found):
             return property(attrgetter(name), doc=found.__doc__)
 
-        @wraps(found)
         def method(array: Any, *args: Any, **kwargs: Any) -> Any:
             return getattr(array, name)(*args, **kwargs)
 
+        # Those of jaxlib's own have a qualified name that is no text, so ``wraps`` refuses them.
+        method.__name__, method.__qualname__ = name, f"Array.{name}"
+        method.__doc__ = found.__doc__
         return method
 
     def __dir__(cls) -> list[str]:

@@ -23,6 +23,8 @@ class ManualAxisType:
 
     varying: frozenset[Hashable] = frozenset()
 
+    unreduced = reduced = frozenset[Hashable]()  # sums that are put off, which nothing has
+
 
 class _Unconstrained:
     """The entry of a spec by which XLA chooses how to divide an axis."""
@@ -146,6 +148,10 @@ class PartitionSpec:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return PartitionSpec, self.partitions
+
+    def update(self, **parts: Any) -> "PartitionSpec":
+        """Return the spec with other ``partitions``, ``unreduced`` or ``reduced``."""
+        return PartitionSpec(*parts.pop("partitions", self.partitions), **parts)
 
     def index(self, value: Any) -> int:
         """Return the first axis with the entry ``value``."""

@@ -308,6 +308,8 @@ def test_arrays_have_the_class_and_the_types_that_libraries_read(alias):
     x = jax.numpy.arange(3.0)
     assert float(jax.Array.sum(x)) == float(jax.jit(jax.Array.sum)(x)) == 3.0
     assert jax.Array.astype(x, "int32").dtype == "int32"
+    assert jax.Array.block_until_ready(x) is x
+    assert all(hasattr(jax.Array, name) for name in dir(x) if name[0] != "_")
     assert jax.Array.shape.fget(x) == (3,)
     assert jax.Array.__add__(x, 1).tolist() == [1, 2, 3]
     assert "sum" in dir(jax.Array)

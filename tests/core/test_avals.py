@@ -116,3 +116,10 @@ def test_types_are_made_of_any_shape_and_dtype(shape, dtype):
 def test_types_of_other_things_are_refused(parts, message):
     with pytest.raises(TypeError, match=message):
         ShapedArray(*parts)
+
+
+def test_types_in_one_word():
+    aval = ShapedArray((2, 3), F32, True)
+    assert (aval.str_short(), aval.str_short(short_dtypes=True)) == ("float32[2,3]", "f32[2,3]")
+    assert aval.mat == aval.manual_axis_type
+    assert aval.mat.unreduced == aval.mat.reduced == frozenset()

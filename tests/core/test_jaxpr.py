@@ -87,3 +87,18 @@ def test_a_weak_literal_abstracts_to_its_own_type_again():
     assert literal.val == 2.0
     assert type(literal.val) is float
     assert equation_text(closed.eqns[0]).endswith("2.0:f32[]")
+
+
+def test_programs_print_with_places_and_names_on_request():
+    closed = jx.make_jaxpr(jx.named_scope("layer")(lambda x: sin(x)))(X)
+    assert closed.pretty_print() == closed.jaxpr.pretty_print(use_color=False) == str(closed)
+    assert closed.pretty_print(name_stack=True).count("# [layer]") == 1
+    assert "test_jaxpr.py" in closed.pretty_print(source_info=True)
+
+
+def test_equations_tell_where_they_were_made():
+    named = jx.named_scope("outer")(jx.named_scope("inner")(sin))
+    info = jx.make_jaxpr(named)(X).eqns[0].source_info
+    assert str(info.name_stack) == "outer/inner"
+    assert info.traceback is not None
+    assert not jx.make_jaxpr(sin)(X).eqns[0].source_info.name_stack

@@ -110,3 +110,20 @@ def test_complete_rules_work_under_every_transform(primitive):
     )
     per_example = jx.jit(jx.vmap(jx.grad(lambda x: mul(primitive.bind(x), x))))
     np.testing.assert_array_equal(per_example(np.arange(3, dtype=np.float32)), [0, 4, 8])
+
+
+def test_impl_computes_at_once_whatever_is_traced(primitive):
+    _declare(primitive)
+    assert float(primitive.impl(2.0)) == 4.0
+    found = []
+    jx.make_jaxpr(lambda x: found.append(primitive.impl(3.0)) or x)(1.0)
+    assert float(found[0]) == 6.0
+
+
+def test_an_evaluating_context_stages_nothing():
+    def f(x):
+        with jx.core.eval_context():
+            product = mul(np.int32(2), np.int32(3))
+        return x * int(product)
+
+    assert float(jx.jit(f)(2.0)) == 12.0

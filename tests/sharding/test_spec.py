@@ -68,3 +68,8 @@ def test_sums_that_are_put_off_are_refused(given, error, message):
 )
 def test_axes_of_an_entry(entry, names):
     assert axes_of(entry) == names
+
+
+def test_a_spec_is_updated_by_parts():
+    assert P("x", None).update(partitions=("y",)) == P("y")
+    assert P("x").update(unreduced=frozenset()) == P("x")
