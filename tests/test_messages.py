@@ -19,7 +19,7 @@ def traced(function):
 
 
 CALLS = {
-    "a static argument": (lambda: jnp.swapaxes(X, jnp.ones(3), 0), "Non-hashable static"),
+    "a static argument": (lambda: jnp.swapaxes(X, jnp.ones(3), 0), "it takes whole numbers"),
     "a set of arrays": (lambda: {jnp.ones(3)}, "unhashable type: 'ArrayImpl'"),
     "a set of traced arrays": (traced(lambda x: {x}), "unhashable type: 'Tracer'"),
     "a missing attribute": (lambda: jnp.ones(3).foo, "'ArrayImpl' object has no attribute 'foo'"),

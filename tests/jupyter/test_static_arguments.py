@@ -53,9 +53,9 @@ def test_a_refused_static_argument_is_named(
 @pytest.mark.parametrize(
     ("call", "messages"),
     [
-        ("jnp.linalg.norm(x, axis=[0])", ("norm was given a list, [0],", "axis;", "pass a tuple")),
-        ("jnp.linalg.norm(x, x[0])", ("argument ord (position 1)", ".item() as ord")),
-        ("jnp.linalg.matrix_norm(x, ord=np.array(1))", ("argument ord;", ".item() as ord")),
+        ("jnp.linalg.qr(x, mode=[0])", ("qr was given a list, [0],", "mode;", "pass a tuple")),
+        ("jnp.linalg.eigh(x, x[0])", ("argument UPLO (position 1)", ".item() as UPLO")),
+        ("jnp.linalg.slogdet(x, method=np.array(1))", ("argument method;", ".item() as method")),
     ],
 )
 def test_a_refused_argument_of_the_library_is_named(
