@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from functools import WRAPPER_ASSIGNMENTS, update_wrapper
 from operator import index as as_index
+from types import NoneType
 from typing import Any, TypeVar
 
 from jxkernel import dtypes, tree
@@ -39,7 +40,12 @@ def function_name(fun: Callable[..., Any]) -> str:
     return name if name and isinstance(name, str) else type(fun).__name__
 
 
-_TEXTS = ("__name__", "__qualname__")
+_KINDS: dict[str, Any] = {
+    "__annotations__": dict,
+    "__doc__": (str, NoneType),
+    "__type_params__": tuple,
+}
+"""What a function's attributes are; the others are texts."""
 
 
 def named_like(made: Function, fun: Callable[..., Any]) -> Function:
@@ -47,9 +53,12 @@ def named_like(made: Function, fun: Callable[..., Any]) -> Function:
 
     An object that is called may use such names for values of its own, which are left alone.
     """
-    texts = [name for name in _TEXTS if isinstance(getattr(fun, name, ""), str)]
-    others = [name for name in WRAPPER_ASSIGNMENTS if name not in _TEXTS]
-    update_wrapper(made, fun, (*texts, *others))
+    fitting = [
+        name
+        for name in WRAPPER_ASSIGNMENTS
+        if isinstance(getattr(fun, name, None), _KINDS.get(name, str))
+    ]
+    update_wrapper(made, fun, fitting)
     return made
 
 

@@ -58,22 +58,22 @@ def _value(leaf: Any) -> Any:
 
 
 def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
-    """Return the tangent zero of an array: zeros of its shape and tangent dtype.
+    """Return the tangent zeros of arrays: zeros of their shapes and tangent dtypes.
 
     Args:
-      val: an array or number.
-      symbolic_zeros: whether to return a ``SymbolicZero`` in place of an array.
+      val: an array or number, or a tree of them.
+      symbolic_zeros: whether to return ``SymbolicZero`` in place of arrays.
 
     Returns:
-      the zero, of the dtype of ``val`` where that is real or complex and of ``float0`` otherwise.
+      the same tree of zeros: of an array's dtype where that is real or complex, else of ``float0``.
 
     Raises:
-      TypeError: ``val`` is no array and no number.
+      TypeError: a leaf is no array and no number.
 
     >>> import jxkernel.numpy as jnp
     >>> from jxkernel.custom_derivatives import zero_from_primal
     >>> zero_from_primal(jnp.ones(2))
     Array([0., 0.], dtype=float32)
     """
-    zero = Zero.tangent_of(val)
-    return zero if symbolic_zeros else instantiate(zero)
+    zeros = tree.map(Zero.tangent_of, val)
+    return zeros if symbolic_zeros else tree.map(instantiate, zeros)

@@ -109,7 +109,7 @@ def register_pytree_node(
 
     Raises:
         TypeError: if ``nodetype`` is no class.
-        ValueError: if it is a node already.
+        ValueError: if it is a node already; a named tuple may be registered, once.
 
     >>> from jxkernel import tree, tree_util
     >>> class Pair:
@@ -122,12 +122,13 @@ def register_pytree_node(
     """
     if not isinstance(nodetype, type):
         raise TypeError(f"A pytree node type must be a class; got {nodetype!r}.")
-    if registry.is_node(nodetype):
+    try:
+        registry.register_node(nodetype, flatten_func, unflatten_func, flatten_with_keys_func)
+    except ValueError:
         raise ValueError(
             f"{nodetype.__qualname__} is already registered as a pytree node; a type can be "
             "registered once. In a notebook, run the cell that defines the class again first."
-        )
-    registry.register_node(nodetype, flatten_func, unflatten_func, flatten_with_keys_func)
+        ) from None
 
 
 def register_pytree_node_class(cls: NodeType) -> NodeType:

@@ -44,6 +44,8 @@ class Named:
     """A callable that has uses of its own for the names of functions."""
 
     __name__ = 3
+    __annotations__ = 4
+    __doc__ = 5
 
     def __call__(self, x):
         return x * 2.0

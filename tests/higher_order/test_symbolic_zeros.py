@@ -115,3 +115,12 @@ def test_zeros_have_the_tangent_dtype():
     assert zero_from_primal(3).dtype == jx.float0
     zero = SymbolicZero.from_primal_value(np.ones((2, 3), np.complex64))
     assert (zero.shape, zero.dtype, zero.ndim) == ((2, 3), np.complex64, 2)
+
+
+def test_zeros_of_a_tree_are_a_tree_of_zeros():
+    x = {"a": np.ones(2, np.float32), "b": [1]}
+    zeros = zero_from_primal(x)
+    close(zeros["a"], np.zeros(2))
+    assert zeros["b"][0].dtype == jx.float0
+    symbolic = zero_from_primal(x, symbolic_zeros=True)
+    assert [type(leaf) for leaf in jx.tree.leaves(symbolic)] == [SymbolicZero, SymbolicZero]

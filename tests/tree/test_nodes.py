@@ -1,6 +1,7 @@
 """Users' own node types."""
 
 import dataclasses
+from collections import namedtuple
 from typing import Any
 
 import pytest
@@ -116,6 +117,28 @@ def test_second_registration_is_refused() -> None:
         with pytest.raises(ValueError, match="Fresh is already registered as a pytree node"):
             register()
     assert tree.leaves(cls(1, 2)) == [1, 2]
+
+
+def test_a_named_tuple_may_be_registered_once() -> None:
+    pair = namedtuple("pair", "x note")
+
+    def register() -> None:
+        tree.register_pytree_node(pair, lambda p: ((p.x,), p.note), lambda note, c: pair(*c, note))
+
+    assert tree.leaves(pair(1, 2)) == [1, 2]
+    register()
+    assert tree.map(lambda x: x + 1, pair(1, "two")) == pair(2, "two")
+    with pytest.raises(ValueError, match="pair is already registered as a pytree node"):
+        register()
+
+
+def test_classes_of_one_name_are_two_types() -> None:
+    first, second = fresh(), fresh()
+    for cls, extra in ((first, 1), (second, 2)):
+        tree.register_pytree_node(cls, lambda p, extra=extra: ((p.a, extra), None), unflatten(cls))
+    assert tree.leaves(first(7, 0)) == [7, 1]
+    assert tree.leaves(second(7, 0)) == [7, 2]
+    assert tree.structure(first(7, 0)) != tree.structure(second(7, 0))
 
 
 def test_what_is_no_class_is_refused() -> None:
