@@ -63,7 +63,8 @@ def pure_callback(
     Raises:
       TypeError: an argument is no array, or the function returns something else than announced.
       ValueError: ``vmap_method`` is none of these, or a 64-bit type is announced and these are off.
-      BaseException: whatever the function raises, where the result is waited for.
+      CallbackError: the function raised an exception, which is the cause: a ``JaxRuntimeError``,
+        raised where the result is waited for.
 
     Its derivative is an error; give one with ``custom_jvp``.
 
@@ -124,7 +125,8 @@ def io_callback(
     Raises:
       TypeError: an argument is no array, or the function returns something else than announced.
       ValueError: a 64-bit type is announced and these are off.
-      BaseException: whatever the function raises, where the result is waited for.
+      CallbackError: the function raised an exception, which is the cause: a ``JaxRuntimeError``,
+        raised where the result is waited for.
 
     Under ``vmap`` it is called for each example; an ordered one is an error there.  So is its
     derivative.
@@ -171,8 +173,8 @@ def debug_callback(
 
     Raises:
       TypeError: ``callback`` cannot be called.
-      BaseException: whatever the function raises, where a result of the program, or
-        ``effects_barrier``, is waited for.
+      CallbackError: the function raised an exception, which is the cause: a ``JaxRuntimeError``,
+        raised where a result of the program, or ``effects_barrier``, is waited for.
 
     Example:
       >>> import jxkernel as jax
@@ -207,7 +209,7 @@ def bind_debug_callback(
 
     def call(values: Sequence[Any]) -> tuple[()]:
         positional, named = structure.unflatten(merge(values))
-        callback(*positional, **named)
+        HostFunction.ask(callback, *positional, **named)
         return ()
 
     debug_callback_p.bind(*arrays, callback=HostFunction(call, name), ordered=ordered)
@@ -254,7 +256,7 @@ def _prepared(
 
     def call(arrays: Sequence[Any]) -> list[Any]:
         positional, named = in_tree.unflatten(arrays)
-        outs, structure = tree.flatten(callback(*positional, **named))
+        outs, structure = tree.flatten(HostFunction.ask(callback, *positional, **named))
         if structure != out_tree:
             raise TypeError(
                 f"the callback {name} returned {structure}, where result_shape_dtypes announced "

@@ -23,6 +23,7 @@ from jxkernel import source
 from jxkernel._jaxlib import JaxRuntimeError
 
 __all__ = [
+    "CallbackError",
     "clear_failures",
     "exception_behind",
     "has_unseen_failures",
@@ -36,6 +37,14 @@ Result = TypeVar("Result")
 _KEPT_SEEN = 32
 _KEPT = 512
 _MARK = r"\[host callback failure (\d+)\]"
+
+
+class CallbackError(JaxRuntimeError):
+    """A host callback raised an exception, which is the cause of this one.
+
+    It is a ``JaxRuntimeError``, as every failure of a program that runs: what a function raised
+    that is called at some time, by the runtime, says nothing to those who wait for a result.
+    """
 
 
 class _Failures:
@@ -87,7 +96,12 @@ def keep_failure(error: BaseException) -> str:
 
 
 def exception_behind(error: BaseException) -> BaseException:
-    """Return the exception of the callback that made a result fail; any other error as it is."""
+    """Return what a callback raised that made a result fail; any other error as it is."""
+    found = _exception_behind(error)
+    return found.__cause__ or found if isinstance(found, CallbackError) else found
+
+
+def _exception_behind(error: BaseException) -> BaseException:
     if not isinstance(error, (JaxRuntimeError, BufferError)):
         return error
     found = re.search(_MARK, str(error))
@@ -99,12 +113,13 @@ def surfacing(function: Callable[..., Result], *args: Any) -> Result:
     """Call a function that waits for results or dispatches work, and return what it returns.
 
     Raises:
-      BaseException: what a callback raised, in place of the runtime's error that tells of it.
+      CallbackError: a callback raised an exception, which is its cause.
+      BaseException: an interrupt in a callback, or a result of one that is not what it must be.
     """
     try:
         return function(*args)
     except (JaxRuntimeError, BufferError) as error:
-        failure = exception_behind(error)
+        failure = _exception_behind(error)
     # Outside of the block, so that the exception's own context stays what the callback made it.
     raise failure
 

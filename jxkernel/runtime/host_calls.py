@@ -17,12 +17,18 @@ from typing import Any
 import numpy as np
 
 from jxkernel import config, dtypes
-from jxkernel._jaxlib import ArrayImpl, SingleDeviceSharding, batched_device_put
+from jxkernel._jaxlib import (
+    ArrayImpl,
+    JaxRuntimeError,
+    SingleDeviceSharding,
+    batched_device_put,
+)
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.trace import state
 from jxkernel.runtime.arrays import array_from_host, value_of
 from jxkernel.runtime.clients import backend, sharding_on
-from jxkernel.runtime.failures import keep_failure, surfacing
+from jxkernel.runtime.failures import CallbackError, keep_failure, surfacing
+from jxkernel.source import hide_internal_frames
 
 __all__ = [
     "FlatFunction",
@@ -63,6 +69,21 @@ class HostFunction:
             return checked_results(self.name, self.function(arrays), avals)
         with config.enable_x64(self.x64):
             return checked_results(self.name, self.function(arrays), avals)
+
+    @staticmethod
+    def ask(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call a user's function.
+
+        Raises:
+          CallbackError: it raised an exception, which is the cause.
+        """
+        try:
+            return function(*args, **kwargs)
+        except JaxRuntimeError:
+            raise
+        except Exception as error:
+            hide_internal_frames(error)
+            raise CallbackError(f"a callback raised {type(error).__name__}: {error}") from error
 
     def over_examples(
         self, has: Sequence[bool], size: int, avals: Sequence[ShapedArray]

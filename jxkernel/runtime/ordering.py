@@ -20,7 +20,12 @@ import numpy as np
 from jxkernel._jaxlib import batched_block_until_ready, batched_device_put
 from jxkernel.core.effects import TOKEN
 from jxkernel.runtime.clients import sharding_on
-from jxkernel.runtime.failures import has_unseen_failures, surfacing, unseen_failures
+from jxkernel.runtime.failures import (
+    exception_behind,
+    has_unseen_failures,
+    surfacing,
+    unseen_failures,
+)
 from jxkernel.sharding.named import is_single
 
 __all__ = [
@@ -110,8 +115,9 @@ def effects_barrier() -> None:
     Results of programs that call no Python function are not waited for.
 
     Raises:
-      BaseException: what a callback raised, if nobody has met it yet: the first such exception,
-        with a note for each further one.
+      CallbackError: a callback raised an exception that nobody has met yet: the first such one is
+        the cause, with a note for each further one.
+      BaseException: an interrupt in a callback, or a result of one that is not what it must be.
 
     Example:
       >>> import jxkernel as jax
@@ -126,7 +132,7 @@ def effects_barrier() -> None:
     wait_for_effects()
     failures = unseen_failures()
     if failures:
-        for other in failures[1:]:
+        for other in map(exception_behind, failures[1:]):
             failures[0].add_note(f"Another callback failed: {type(other).__name__}: {other}")
         raise failures[0]
 

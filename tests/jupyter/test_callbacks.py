@@ -1,5 +1,6 @@
 """Callbacks of programs that a cell dispatched: what they raise belongs to that cell."""
 
+from jxkernel.errors import JaxRuntimeError
 from tests.jupyter.conftest import Notebook
 
 BUSY = """
@@ -14,7 +15,7 @@ def dispatched(f):
     for _ in range(50):
         try:
             return f(long(big))
-        except LookupError:  # too late: the argument was there already
+        except jax.errors.JaxRuntimeError:  # too late: the argument was there already
             pass
 f = jax.jit(lambda x: jax.pure_callback(fails, F32, x))
 """
@@ -25,7 +26,7 @@ def test_a_failure_nobody_waited_for_is_told_in_the_cell_that_dispatched_it(
 ) -> None:
     notebook.run(BUSY)
     looking = "dispatched(jax.jit(lambda x: jax.debug.callback(fails, x)))"
-    ran = notebook.fails(looking, LookupError)
+    ran = notebook.fails(looking, JaxRuntimeError)
     assert "LookupError: in the callback" in ran.printed
     assert 'raise LookupError("in the callback")' in ran.printed
     assert "jxkernel/" not in ran.printed
@@ -34,9 +35,9 @@ def test_a_failure_nobody_waited_for_is_told_in_the_cell_that_dispatched_it(
 
 def test_a_failure_without_effects_belongs_to_its_cell_as_well(notebook: Notebook) -> None:
     notebook.run(BUSY)
-    ran = notebook.fails("y = dispatched(f)", LookupError)
+    ran = notebook.fails("y = dispatched(f)", JaxRuntimeError)
     assert "LookupError: in the callback" in ran.printed
-    again = notebook.fails("float(y)", LookupError)
+    again = notebook.fails("float(y)", JaxRuntimeError)
     assert "float(y)" in again.printed
 
 
@@ -44,7 +45,7 @@ def test_an_error_that_only_the_runtime_could_raise_shows_what_the_callback_rais
     notebook: Notebook,
 ) -> None:
     notebook.run(BUSY)
-    notebook.fails("y = dispatched(f)", LookupError)
+    notebook.fails("y = dispatched(f)", JaxRuntimeError)
     # NumPy reads an array's memory without asking anyone.
     ran = notebook.attempt("np.asarray(y)")
     assert ran.error is not None
