@@ -31,6 +31,7 @@ from jxkernel.errors import (
     LeakError,
     NoMeshError,
     NonConcreteBooleanIndexError,
+    NondiffTracerError,
     NonFiniteError,
     NonHashableStaticArgumentError,
     ReverseModeError,
@@ -197,6 +198,11 @@ EXAMPLES: list[tuple[JXError, type[Exception], list[str]]] = [
         KeyReuseError("key<fry>[]", "cell 3, line 1", "cell 4, line 2"),
         TypeError,
         ["key<fry>[] has been used", "First use: cell 3", "Second use: cell 4", "random.split"],
+    ),
+    (
+        NondiffTracerError("scaled", "factor"),
+        TypeError,
+        ["scaled got a traced value as factor", "leave factor out of nondiff_argnums"],
     ),
     (
         DeletedArrayError("f32[8]", "argument x of step"),

@@ -320,9 +320,11 @@ def tree_transpose(
         _structure("transpose", inner_treedef)
     leaves, treedef = tree_flatten(pytree_to_transpose)
     inner = inner_treedef or _first_structure(outer_treedef, pytree_to_transpose)
-    expected = outer_treedef.compose(inner)
-    if treedef != expected:
-        raise TypeError(_transpose_message(expected, pytree_to_transpose))
+    if treedef != outer_treedef.compose(inner):
+        # A node's metadata may tell the structure below it, so it is asked for anew.
+        expected = _nested(outer_treedef, inner)
+        if treedef != expected:
+            raise TypeError(_transpose_message(expected, pytree_to_transpose))
     width = inner.num_leaves
     columns = [outer_treedef.unflatten(leaves[start::width]) for start in range(width)]
     return inner.unflatten(columns)
@@ -332,6 +334,12 @@ def _first_structure(treedef: PyTreeDef, tree: Any) -> PyTreeDef:
     """Return the structure of the first subtree below ``treedef``; of None if there is none."""
     subtrees = flatten_up_to(treedef, tree, "outer_treedef", "the tree to transpose")
     return tree_structure(subtrees[0] if subtrees else None)
+
+
+def _nested(outer: PyTreeDef, inner: PyTreeDef) -> PyTreeDef:
+    """Return the structure of a tree whose every leaf is a tree, as their nodes flatten then."""
+    leaf = inner.unflatten([0] * inner.num_leaves)
+    return tree_structure(outer.unflatten([leaf] * outer.num_leaves))
 
 
 def _transpose_message(expected: PyTreeDef, tree: Any) -> str:

@@ -9,7 +9,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from jxkernel import tree
+from jxkernel import tree, tree_util
 from jxkernel.tree import DictKey, GetAttrKey, SequenceKey
 
 
@@ -290,6 +290,32 @@ def test_transpose_turns_a_list_of_dicts_into_a_dict_of_lists() -> None:
     assert tree.transpose(outer, inner, value) == expected
     assert tree.transpose(outer, None, value) == expected
     assert tree.transpose(inner, outer, expected) == value
+
+
+class Known:
+    """A node that knows in its metadata how what it holds is made."""
+
+    def __init__(self, *parts: Any, made: Any = None) -> None:
+        self.parts = parts
+        self.made = made
+
+
+tree_util.register_pytree_node(
+    Known,
+    lambda node: (node.parts, (tree.structure(node.parts), node.made)),
+    lambda aux, parts: Known(*parts, made=aux[1]),
+)
+
+
+def test_transpose_looks_through_metadata_that_tells_a_structure() -> None:
+    outer = tree.structure(Known(0, 0, made="here"))
+    first, second = tree.transpose(
+        outer, tree.structure([0, 0]), Known([1, 2], [3, 4], made="here")
+    )
+    assert (first.parts, second.parts) == ((1, 3), (2, 4))
+    assert first.made == "here"
+    with pytest.raises(TypeError, match="part at the root"):
+        tree.transpose(outer, tree.structure([0, 0]), Known([1], [3, 4]))
 
 
 def test_transpose_of_a_tree_without_leaves() -> None:
