@@ -554,7 +554,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     check_function("linearize", fun)
     flat, in_tree = tree.flatten(primals)
     flat_fun = _FlatFunction(fun, in_tree, has_aux)
-    linear = linearize_flat(flat_fun, flat)
+    linear = linearize_flat(flat_fun, flat).pruned()
     push = _Pushforward(function_name(fun), linear, in_tree, flat_fun)
     apply = tree.Partial(push, *linear.program.consts)
     value = flat_fun.value(linear.outs)

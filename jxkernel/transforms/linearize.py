@@ -16,7 +16,7 @@ from jxkernel.core.trace import state, swap_current
 from jxkernel.core.zeros import Zero
 from jxkernel.records import record
 from jxkernel.transforms.jvp import jvp_flat
-from jxkernel.transforms.partial_eval import PartialTrace
+from jxkernel.transforms.partial_eval import PartialTrace, pruned_program
 from jxkernel.transforms.transpose import transpose_apply
 
 __all__ = ["Linearized", "linearize_flat", "vjp_flat"]
@@ -39,6 +39,11 @@ class Linearized:
     in_avals: list[ShapedArray]
     active: list[bool]
     nonzero: list[bool]
+
+    def pruned(self) -> Linearized:
+        """Return the same without what only results read that have no tangent."""
+        program = pruned_program(self.program)
+        return Linearized(self.outs, program, self.in_avals, self.active, self.nonzero)
 
 
 def linearize_flat(function: Callable[..., Sequence[Any]], primals: Sequence[Any]) -> Linearized:

@@ -17,7 +17,7 @@ from jxkernel.core.trace import state, swap_current
 from jxkernel.transforms.dce import dce_jaxpr
 from jxkernel.transforms.stage import StageTrace, StageTracer, trace_flat
 
-__all__ = ["PartialTrace", "is_split", "partial_eval_program", "trace_partial"]
+__all__ = ["PartialTrace", "is_split", "partial_eval_program", "pruned_program", "trace_partial"]
 
 
 class PartialTrace(StageTrace):
@@ -121,7 +121,7 @@ def _split(
         known, unknown_out, rest = trace_partial(
             lambda *xs: eval_jaxpr(jaxpr, closed.consts, *xs), args, unknown, force
         )
-        rest = _pruned(rest)
+        rest = pruned_program(rest)
         recorded.append((unknown_out, rest))
         shown = [out for out, hidden in zip(known, unknown_out, strict=True) if not hidden]
         return [*shown, *rest.consts]
@@ -145,8 +145,8 @@ def _splits(closed: ClosedJaxpr) -> set[tuple[bool, ...]]:
     return set()
 
 
-def _pruned(program: ClosedJaxpr) -> ClosedJaxpr:
-    """Drop equations and residuals that no result needs."""
+def pruned_program(program: ClosedJaxpr) -> ClosedJaxpr:
+    """Return a program without the equations and residuals that no result needs."""
     jaxpr, used = dce_jaxpr(program.jaxpr, [True] * len(program.jaxpr.outvars), keep_invars=True)
     keep = used[: len(program.consts)]
     consts = [const for const, kept in zip(program.consts, keep, strict=True) if kept]

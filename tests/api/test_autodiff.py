@@ -172,6 +172,13 @@ def test_values_are_known_while_differentiating_eagerly():
     close(jx.jvp(abs_by_branch, (2.0,), (1.0,))[1], 1)
 
 
+def test_linearize_keeps_nothing_of_what_its_result_does_not_read():
+    f = jx.custom_vjp(lambda x: x * 2)
+    f.defvjp(lambda x: (f(x), None), lambda _, ct: (ct * 2,))
+    pushed = jx.grad(lambda y: jx.linearize(lambda x: (f(x), x * y)[1], y)[1](1.0))
+    assert pushed(3.0) == 1.0
+
+
 def test_linearize_evaluates_the_function_once():
     count = []
 
