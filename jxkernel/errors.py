@@ -18,7 +18,8 @@ The tree (built-in base in parentheses):
     │   ├── TracerArrayConversionError                 ... by NumPy
     │   ├── TracerIntegerConversionError               ... as a Python index or count
     │   └── UnexpectedTracerError                      a tracer was used after its trace ended
-    │       └── ClosedOverTracerError                  ... or is unknown to a custom rule
+    │       ├── ClosedOverTracerError                  ... or is unknown to a custom rule
+    │       └── NondiffTracerError                     ... or is among its nondiff_argnums
     ├── JAXIndexError (IndexError)                     a traced value was used as a known index
     │   └── NonConcreteBooleanIndexError               a traced mask would give a traced shape
     ├── LeakError (RuntimeError)                       the leak checker found a tracer alive
@@ -85,6 +86,7 @@ __all__ = [
     "NonConcreteBooleanIndexError",
     "NonFiniteError",
     "NonHashableStaticArgumentError",
+    "NondiffTracerError",
     "ReverseModeError",
     "ShapeError",
     "ShapeMismatchError",
@@ -344,6 +346,33 @@ class ClosedOverTracerError(UnexpectedTracerError):
             f"the {kind} function {fun} is differentiated with respect to a value that it closes "
             "over, or gets as an argument among nondiff_argnums; its rule only tells the "
             "derivative by the other arguments.",
+            **parts,
+        )
+        self.tracer = ""
+        self.fun = fun
+        self.holder = ""
+
+
+class NondiffTracerError(UnexpectedTracerError):
+    """A traced value was given where a rule counts on one that is the same at every call.
+
+    Args:
+      fun: the function.
+      parameter: its parameter, which is among `nondiff_argnums`.
+    """
+
+    def __init__(self, fun: str, parameter: str, **parts: Any) -> None:
+        parts.setdefault(
+            "instead",
+            (
+                f"leave {parameter} out of nondiff_argnums: fwd keeps it among its residuals, "
+                "and bwd returns None for it",
+            ),
+        )
+        JAXTypeError.__init__(
+            self,
+            f"{fun} got a traced value as {parameter}, which is among its nondiff_argnums: these "
+            "are functions, sizes, and arrays that are constant.",
             **parts,
         )
         self.tracer = ""

@@ -336,7 +336,7 @@ def static_argument_error(
 
 
 def static_name(fun: Callable[..., Any], key: Any) -> str:
-    """Return the name of a static argument given by position or name."""
+    """Return the name of a static argument, or of one like it, given by position or name."""
     names = parameter_names(fun)
     return str(key) if isinstance(key, str) or key >= len(names) else names[key]
 

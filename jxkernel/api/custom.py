@@ -14,15 +14,17 @@ from jxkernel.api.perturbations import CustomVJPPrimal
 from jxkernel.api.traced import check_callable
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import hide_internal_frames
-from jxkernel.core.trace import evaluating
+from jxkernel.core.trace import evaluating, place_in_source
 from jxkernel.core.words import word_axes
 from jxkernel.core.zeros import Zero
+from jxkernel.errors import NondiffTracerError
 from jxkernel.higher_order.custom_jvp import JvpRule, bind_custom_jvp, has_tangent
 from jxkernel.higher_order.custom_vjp import Forward, Pull, VjpRule, bind_custom_vjp
 from jxkernel.higher_order.remat_opt import optimized_forward
 from jxkernel.primitives.elementwise.convert import convert_element_type
 from jxkernel.primitives.shape.broadcast import add_tangents, instantiate
 from jxkernel.records import record
+from jxkernel.runtime import as_device_array
 
 __all__ = ["custom_jvp", "custom_vjp"]
 
@@ -329,7 +331,8 @@ class custom_vjp(_Custom):
     Args:
       fun: the function.
       nondiff_argnums: positions of arguments that are not differentiated: functions, sizes, or
-        arrays that are constant.  ``fwd`` gets them at their places, ``bwd`` first.
+        arrays that are constant; no traced values.  ``fwd`` gets them at their places, ``bwd``
+        first.
       nondiff_argnames: their names.
 
     Raises:
@@ -338,8 +341,9 @@ class custom_vjp(_Custom):
 
     ``f.defvjp(fwd, bwd)`` then gives the rule.  ``fwd`` takes the arguments and returns ``(result,
     residuals)``; ``bwd`` takes the residuals and a cotangent of the result and returns a tuple with
-    a cotangent per differentiated argument, None for zero.  Both may be differentiated, batched
-    and compiled themselves.  There is no forward derivative: ``jvp`` is a TypeError.
+    a cotangent per differentiated argument, None for zero.  One array or None may stand for all of
+    a subtree, and cotangents are converted to their arguments' dtypes.  Both may be differentiated,
+    batched and compiled themselves.  There is no forward derivative: ``jvp`` is a TypeError.
 
     >>> import jxkernel as jx
     >>> @jx.custom_vjp
@@ -398,6 +402,9 @@ class custom_vjp(_Custom):
         return (self.fwd, self.bwd)
 
     def _bind_flat(self, bound: _Bound) -> list[Any]:
+        if bound.hidden:
+            parameter = bound.call.traced_parameter(self.fun)
+            raise NondiffTracerError(self.name, str(parameter), **place_in_source())
         fun = self._flat(bound.call, bound.results)
         forward = self._flat_forward(bound.call, bound.results)
         if self.optimize_remat:
@@ -405,7 +412,7 @@ class custom_vjp(_Custom):
         return bind_custom_vjp(
             fun,
             VjpRule(forward, self.name),
-            bound.hidden,
+            (),
             bound.leaves,
             captures=bound.captures,
         )
@@ -417,11 +424,10 @@ class custom_vjp(_Custom):
         def flat(
             operands: Sequence[Any], active: Sequence[bool]
         ) -> tuple[list[Any], list[Any], Pull]:
-            hidden, leaves = call.split(operands)
-            given = leaves
+            given = operands
             if self.symbolic_zeros:
-                given = [CustomVJPPrimal(*each) for each in zip(leaves, active, strict=True)]
-            pair = fwd(*call.arguments(hidden, given))
+                given = [CustomVJPPrimal(*each) for each in zip(operands, active, strict=True)]
+            pair = fwd(*call.arguments((), given))
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
                 raise TypeError(
                     f"the fwd rule {function_name(fwd)} of {self.name} must return a pair "
@@ -431,8 +437,8 @@ class custom_vjp(_Custom):
             residuals, structure = tree.flatten(pair[1])
             for index, leaf in enumerate(residuals):
                 check_result(f"{function_name(fwd)} (its residuals)", structure, index, leaf)
-            back = _WayBack(self, call, results.structure, structure, outs, leaves)
-            return outs, [*hidden, *residuals], back
+            back = _WayBack(self, call, results.structure, structure, outs, operands)
+            return outs, residuals, back
 
         return flat
 
@@ -461,9 +467,8 @@ class _WayBack:
     def __call__(self, residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
         bwd = self._custom.bwd
         assert bwd is not None, "given together with the first half"
-        hidden, kept = self._call.split(residuals)
         symbolic = self._custom.symbolic_zeros
-        given = iter(cts if symbolic else [instantiate(ct) for ct in cts])
+        given = iter([_as_array(ct if symbolic else instantiate(ct)) for ct in cts])
         full = [
             next(given)
             if has_tangent(aval)
@@ -473,7 +478,7 @@ class _WayBack:
         cotangent = self._out_tree.unflatten(full)
         if not symbolic:
             cotangent = per_key(self._out_tree, self._out_avals, cotangent)
-        pulled = bwd(*self._call.nondiff(hidden), self._residual_tree.unflatten(kept), cotangent)
+        pulled = bwd(*self._call.nondiff(()), self._residual_tree.unflatten(residuals), cotangent)
         return self._checked(bwd, pulled)
 
     def _checked(self, bwd: Callable[..., Any], pulled: Any) -> list[Any]:
@@ -488,7 +493,7 @@ class _WayBack:
                 f"{what} must return a tuple with one cotangent for each of the {count} "
                 f"differentiated arguments, got a {found}{length}: return (ct,) for one"
             )
-        full = _with_zeros(in_tree, tuple(pulled))
+        full = _broadcast(in_tree, tuple(pulled))
         for mismatch in tree.mismatches(in_tree, full, exact=True):
             raise TypeError(
                 f"{what} must return cotangents shaped like the arguments. "
@@ -505,25 +510,48 @@ class _WayBack:
         if leaf is _ZERO or type(leaf) is Zero or not has_tangent(aval):
             return Zero(aval.tangent())
         place = f" for args{tree.keystr(path)}"
-        return _fitting(what, "cotangent", leaf, aval.tangent(), place, ValueError)
+        wanted = aval.tangent()
+        return _fitting(what, "cotangent", _cast(leaf, wanted), wanted, place, ValueError)
+
+
+def _as_array(ct: Any) -> Any:
+    """Return a cotangent as rules get it: a number that was written as such is an array too."""
+    return as_device_array(ct) if type(ct) in (float, complex) else ct
+
+
+def _cast(leaf: Any, wanted: ShapedArray) -> Any:
+    """Return a cotangent as its argument's dtype; a complex one does not become real."""
+    try:
+        aval = abstractify(leaf)
+    except TypeError:
+        return leaf
+    found = aval.dtype
+    narrowed = dtypes.is_complex(found) and not dtypes.is_complex(wanted.dtype)
+    if narrowed or not (dtypes.is_numeric(found) or dtypes.is_boolean(found)):
+        return leaf
+    return leaf if found == wanted.dtype else convert_element_type(leaf, wanted.dtype)
 
 
 _ZERO = object()
 """What stands for a zero cotangent, as None is no leaf."""
 
 
-def _with_zeros(structure: Any, cotangents: Any) -> Any:
-    """Return a tree of cotangents with zeros for all leaves below each None."""
+def _broadcast(structure: Any, cotangents: Any) -> Any:
+    """Return a tree of cotangents in which None and a leaf stand for all leaves of a subtree."""
     if cotangents is None:
         return structure.unflatten([_ZERO] * structure.num_leaves)
     node = structure.node_data()
     if getattr(cotangents, "dtype", None) == dtypes.float0 and word_axes(structure) == [1]:
         # What has no tangent, such as keys, may be one array of them or a tree of its words.
         return structure.unflatten([_ZERO])
-    if node is None or type(cotangents) is not node[0]:
+    if node is None:
+        return cotangents
+    if not tree.is_tree_node(type(cotangents)):
+        return structure.unflatten([cotangents] * structure.num_leaves)
+    if type(cotangents) is not node[0]:
         return cotangents
     parts, level = tree.flatten(cotangents, is_leaf=lambda x: x is not cotangents)
     children = structure.children()
     if len(parts) != len(children):
         return cotangents
-    return level.unflatten([_with_zeros(*each) for each in zip(children, parts, strict=True)])
+    return level.unflatten([_broadcast(*each) for each in zip(children, parts, strict=True)])

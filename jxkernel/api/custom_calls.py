@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from jxkernel import tree
-from jxkernel.api.arguments import Parameters, function_name
+from jxkernel.api.arguments import Parameters, function_name, static_name
 from jxkernel.api.traced import leaf_avals
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.trace import Tracer
@@ -84,6 +84,14 @@ class CustomCall:
         places = tree.flatten([args[place] for place in where])
         hidden = [leaf for leaf in places[0] if isinstance(leaf, Tracer)]
         return cls(len(args), where, places, in_tree, avals), hidden, leaves
+
+    def traced_parameter(self, fun: Callable[..., Any]) -> str | None:
+        """Return the name of the first parameter that is not differentiated and is traced."""
+        held = zip(self._nondiff, self._rest.unflatten(self._places), strict=True)
+        for place, value in held:
+            if any(leaf is _TRACED for leaf in tree.leaves(value)):
+                return static_name(fun, place)
+        return None
 
     def nondiff(self, hidden: Sequence[Any]) -> list[Any]:
         """Return the arguments that are not differentiated, with the given traced values."""
