@@ -10,6 +10,7 @@ from jxkernel.api.arguments import Parameters, function_name, named_like
 from jxkernel.api.custom_calls import CustomCall, closes_over_tracers, positional_arguments
 from jxkernel.api.jit import check_result
 from jxkernel.api.key_tangents import per_key, per_word
+from jxkernel.api.memo import Carrier
 from jxkernel.api.perturbations import CustomVJPPrimal
 from jxkernel.api.traced import check_callable
 from jxkernel.core.avals import ShapedArray, abstractify
@@ -32,7 +33,7 @@ _DEEPEST = 2
 """How many times a rule that closes over tracers is traced inside itself: second derivatives."""
 
 
-class _Custom:
+class _Custom(Carrier):
     """What both decorators share: the function, and how calls reach it.
 
     Attributes:

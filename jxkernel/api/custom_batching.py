@@ -7,6 +7,7 @@ from jxkernel import tree
 from jxkernel.api.arguments import function_name, named_like
 from jxkernel.api.custom_calls import closes_over_tracers, positional_arguments
 from jxkernel.api.jit import check_result
+from jxkernel.api.memo import Carrier
 from jxkernel.api.scanning import map
 from jxkernel.api.traced import check_callable, leaf_avals, trace_function
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of
@@ -18,7 +19,7 @@ from jxkernel.runtime import as_device_array
 __all__ = ["custom_vmap", "sequential_vmap"]
 
 
-class custom_vmap:
+class custom_vmap(Carrier):
     """Decorate a function with a batch rule of its own, which ``vmap`` takes.
 
     Args:

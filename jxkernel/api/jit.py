@@ -535,7 +535,7 @@ def _make(state: JitState) -> Any:
     function.trace = state.trace
     function.lower = state.lower
     function.eval_shape = state.eval_shape
-    function.clear_cache = partial(_clear_one, function, state)
+    function.clear_cache = partial(_clear_one, ref(function), state)
     function._jit_state = state
     return function
 
@@ -549,10 +549,15 @@ def _can_be_referred_to(fun: Callable[..., Any]) -> bool:
     return True
 
 
-def _clear_one(function: Any, state: JitState) -> None:
-    """Forget the function's traces and compiled calls."""
+def _clear_one(function: ref[Any], state: JitState) -> None:
+    """Forget the function's traces and compiled calls.
+
+    The function holds this one, so it is held weakly: a cycle would outlive its last name.
+    """
     state.traces.clear()
-    function._clear_cache()
+    alive = function()
+    if alive is not None:
+        alive._clear_cache()
 
 
 def jit_state(function: Any) -> JitState | None:

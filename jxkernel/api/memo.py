@@ -3,7 +3,8 @@
 A table keyed weakly by functions would do, were it not for traces that refer back to their
 function (a callback or a derivative's rule that closes over it): a value that holds its key is
 never freed.  So a plain function carries its memory as an attribute, where the collector sees the
-cycle.  Other callables, which may be equal without being the same or take no attributes, share a
+cycle, and so does a function with a rule of its own (``Carrier``), whose traces hold the rule.
+Other callables, which may be equal without being the same or take no attributes, share a
 weak-keyed table.
 """
 
@@ -12,7 +13,11 @@ from types import FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet, ref
 
-__all__ = ["FunctionMemo"]
+__all__ = ["Carrier", "FunctionMemo"]
+
+
+class Carrier:
+    """A callable object that carries what is remembered of it, as plain functions do."""
 
 
 class FunctionMemo:
@@ -33,7 +38,7 @@ class FunctionMemo:
         Raises:
           TypeError: it is a callable that is neither hashed nor referred to weakly.
         """
-        if type(fun) is not FunctionType:
+        if type(fun) is not FunctionType and not isinstance(fun, Carrier):
             return self._table.setdefault(fun, {})
         attributes = fun.__dict__
         carried = attributes.get(self._attribute)

@@ -394,6 +394,49 @@ def test_dispatch_is_asynchronous_and_block_until_ready_waits():
     assert jx.block_until_ready({"y": y})["y"] is y
 
 
+class Held:
+    """What a closure holds."""
+
+
+def _holding(held):
+    return lambda x: (held, x * 2)[1]
+
+
+def _with_rule(held):
+    function = jx.custom_jvp(_holding(held))
+    function.defjvp(lambda primals, tangents: (function(*primals), 2 * tangents[0]))
+    return function
+
+
+def test_a_function_that_is_gone_is_freed_without_a_collection():
+    held = Held()
+    alive = weakref.ref(held)
+    gc.disable()
+    try:
+        f = jx.jit(_holding(held))
+        f(1.0), jx.grad(f)(1.0), f.clear_cache
+        del f, held
+        assert alive() is None
+    finally:
+        gc.enable()
+
+
+def test_the_cache_of_a_function_that_is_gone_can_still_be_cleared():
+    clear = jx.jit(_holding(None)).clear_cache
+    clear()
+
+
+@pytest.mark.parametrize("make", [_holding, _with_rule])
+def test_what_was_traced_does_not_keep_its_function(make):
+    held = Held()
+    alive = weakref.ref(held)
+    f = make(held)
+    jx.jit(f)(1.0), jx.jit(jx.grad(f))(1.0)
+    del f, held
+    gc.collect()
+    assert alive() is None
+
+
 def test_clear_caches_forgets_eager_primitives_too():
     sin(X)
     jx.clear_caches()
