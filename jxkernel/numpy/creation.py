@@ -28,6 +28,7 @@ from jxkernel.numpy.promotion import (
     scalar_of,
 )
 from jxkernel.primitives.arguments import whole_number, whole_numbers
+from jxkernel.primitives.creation import beside_committed
 from jxkernel.primitives.elementwise.convert import warn_of_imaginary_parts
 from jxkernel.primitives.indexing.concatenate import stack as stack_arrays
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
@@ -110,13 +111,13 @@ def placed(name: str, x: Any, device: Any, out_sharding: Any = None) -> Any:
 
 
 def placed_like(name: str, x: Any, a: Any, device: Any, out_sharding: Any, shape: Any) -> Any:
-    """Return an array on a device or divided as said; else over explicit axes as another is."""
-    if device is None and out_sharding is None and shape is None and isinstance(a, Array):
-        other: Any = a
-        division = abstractify(other).division
-        if division is not None:
-            return put_leaf(x, division if isinstance(a, Tracer) else other.sharding)
-    return placed(name, x, device, out_sharding)
+    """Return an array on a device or divided as said; else where another lies."""
+    if device is not None or out_sharding is not None:
+        return placed(name, x, device, out_sharding)
+    if type(x) is ArrayImpl:
+        return beside_committed(x, a)
+    division = abstractify(a).division if shape is None and isinstance(a, Array) else None
+    return x if division is None else put_leaf(x, division)
 
 
 # ---------------------------------------------------------------- from data
@@ -530,6 +531,8 @@ def full_like(
     out_sharding: Any = None,
 ) -> Any:
     """Return an array of the shape and dtype of another, filled with a value.
+
+    It lies where the other is committed to, in its shards if the shapes agree.
 
     Args:
       a: an array, or anything with ``shape`` and ``dtype``.

@@ -21,8 +21,9 @@ from jxkernel.primitives.elementwise.convert import convert_element_type
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 from jxkernel.primitives.shape.structural import without_derivative
 from jxkernel.primitives.sharding.constraints import with_out_sharding
+from jxkernel.runtime import ArrayImpl, place
 
-__all__ = ["broadcasted_iota", "empty", "full", "full_like", "iota", "iota_p"]
+__all__ = ["beside_committed", "broadcasted_iota", "empty", "full", "full_like", "iota", "iota_p"]
 
 # ---------------------------------------------------------------- iota
 
@@ -157,6 +158,8 @@ def full_like(
 ) -> Any:
     """Return a scalar repeated over the shape of ``x``, in its dtype.
 
+    The result lies where ``x`` is committed to, in its shards if the shapes agree.
+
     Args:
       x: an array, or anything with ``shape`` and ``dtype``.
       fill_value: a scalar array or a Python number.
@@ -176,16 +179,31 @@ def full_like(
     sizes = shape_of(x) if shape is None else shape
     if sharding is not None:
         return with_out_sharding(full_like, (), sharding, x, fill_value, dtype, sizes)
-    if dtype is None:
-        dtype = dtypes.dtype(x)
-        if dtypes.is_weakly_typed(x):
-            weak = (
-                convert_element_type(fill_value, dtype, weak_type=True)
-                if is_array(fill_value)
-                else scalar_like(x, fill_value)
-            )
-            return broadcast_in_dim(weak, integers("full_like", "shape", sizes), ())
-    return full(sizes, fill_value, dtype)
+    if dtype is None and dtypes.is_weakly_typed(x):
+        return beside_committed(_weak_like(x, fill_value, sizes), x)
+    return beside_committed(full(sizes, fill_value, dtypes.dtype(x) if dtype is None else dtype), x)
+
+
+def _weak_like(x: Any, fill_value: Any, shape: Any) -> Any:
+    weak = (
+        convert_element_type(fill_value, dtypes.dtype(x), weak_type=True)
+        if is_array(fill_value)
+        else scalar_like(x, fill_value)
+    )
+    return broadcast_in_dim(weak, integers("full_like", "shape", shape), ())
+
+
+def beside_committed(made: Any, like: Any) -> Any:
+    """Return an array that was made like another where that one lies, if it is committed there.
+
+    One of another shape lies there only where no axis is divided.  While a program is staged the
+    compiler decides.
+    """
+    if type(made) is not ArrayImpl or type(like) is not ArrayImpl or not like.committed:
+        return made
+    if made.shape != like.shape and not like.sharding.is_fully_replicated:
+        return made
+    return place(made, like.sharding)
 
 
 def empty(shape: Sequence[int], dtype: Any, *, out_sharding: Any = None) -> Any:

@@ -6,7 +6,7 @@ import pytest
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import lax
-from jxkernel.sharding import Mesh, NamedSharding
+from jxkernel.sharding import AxisType, Mesh, NamedSharding
 from jxkernel.sharding import PartitionSpec as P
 from tests.many_devices import over
 
@@ -363,3 +363,32 @@ def test_a_description_takes_a_spec_of_the_mesh_that_is_set_and_nothing_but_shar
     for wrong in (3, "x", mesh, jx.devices()[0]):
         with pytest.raises(TypeError, match=r"ShapeDtypeStruct got .* as sharding: give a shardi"):
             jx.ShapeDtypeStruct((8, 8), jnp.float32, sharding=wrong)
+
+
+LIKE = {
+    "zeros_like": jnp.zeros_like,
+    "ones_like": lambda x: jnp.ones_like(x, dtype=np.int32),
+    "empty_like": jnp.empty_like,
+    "full_like": lambda x: jnp.full_like(x, jnp.float32(2)),
+    "lax.full_like": lambda x: lax.full_like(x, 2.0, shape=x.shape),
+}
+
+
+@pytest.mark.parametrize("name", LIKE)
+def test_what_is_made_like_a_committed_array_lies_where_it_lies(name):
+    make = LIKE[name]
+    mesh = jx.make_mesh((2,), ("x",), axis_types=(AxisType.Auto,), devices=jx.devices()[:2])
+    there = NamedSharding(mesh, P("x"))
+    for target in (jx.devices()[1], there, NamedSharding(mesh, P())):
+        x = jx.device_put(jnp.ones(4), target)
+        assert make(x).sharding == x.sharding
+        assert make(x).committed
+    assert not make(jnp.ones(4)).committed
+
+
+def test_what_has_another_shape_is_not_divided_as_the_array_it_is_made_like():
+    mesh = jx.make_mesh((2,), ("x",), axis_types=(AxisType.Auto,), devices=jx.devices()[:2])
+    divided = jx.device_put(jnp.ones(4), NamedSharding(mesh, P("x")))
+    assert not jnp.zeros_like(divided, shape=(3,)).committed
+    single = jx.device_put(divided, jx.devices()[1])
+    assert jnp.zeros_like(single, shape=(3,)).devices() == {jx.devices()[1]}
