@@ -19,6 +19,10 @@ __all__ = ["Carrier", "FunctionMemo"]
 class Carrier:
     """A callable object that carries what is remembered of it, as plain functions do."""
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it."""
+        raise NotImplementedError
+
 
 class FunctionMemo:
     """For each function a dict, made at first use; it dies with the function.
