@@ -115,6 +115,16 @@ def _names(value: Any, what: str) -> tuple[str, ...]:
     return names
 
 
+def check_choice(numbers: Any, names: Any, what: str) -> None:
+    """Check a choice of parameters of a function that is not there yet.
+
+    Raises:
+      TypeError: a position is no integer, or a name no string.
+    """
+    _numbers(numbers, what)
+    _names(names, what)
+
+
 @record()
 class Parameters:
     """A choice of parameters, by position and by name.

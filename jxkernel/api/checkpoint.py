@@ -7,6 +7,7 @@ from typing import Any
 from jxkernel import tree
 from jxkernel.api.arguments import (
     Parameters,
+    check_choice,
     function_name,
     named_like,
     rebuild,
@@ -39,7 +40,8 @@ def checkpoint(
     """Make the way back through a function compute its values again instead of keeping them.
 
     Args:
-      fun: a function of arrays, numbers and pytrees of them.  Without it a decorator is returned.
+      fun: a function of arrays, numbers and pytrees of them.  Where only options are given, a
+        decorator is returned.
       prevent_cse: whether to keep the compiler from finding that both computations are the same;
         inside ``scan`` it cannot, and False lets it optimize more.  A tuple with an entry per
         positional argument (a bool, or a tree of them) says so for each.
@@ -52,8 +54,8 @@ def checkpoint(
       a function of the same values and derivatives.
 
     Raises:
-      TypeError: ``fun`` is not callable, or ``prevent_cse`` holds no bools; later, an argument
-        is no array.
+      TypeError: ``fun`` is not callable, nothing is given at all, static parameters are no
+        numbers and names, or ``prevent_cse`` holds no bools; later, an argument is no array.
 
     The function is traced once per kind of arguments, as by ``jit``.
 
@@ -64,6 +66,11 @@ def checkpoint(
     1.0
     """
     if fun is None:
+        if prevent_cse is True and policy is None and static_argnums == static_argnames == ():
+            raise TypeError(
+                "checkpoint needs a function, or the options of one to come: policy=..."
+            )
+        check_choice(static_argnums, static_argnames, "static")
         return partial(
             checkpoint,
             prevent_cse=prevent_cse,

@@ -16,7 +16,7 @@ from typing import Any
 from weakref import ref
 
 from jxkernel import events, tree
-from jxkernel._jaxlib import PjitFunction, PjitFunctionCache, trace_context
+from jxkernel._jaxlib import Device, PjitFunction, PjitFunctionCache, trace_context
 from jxkernel.api.arguments import (
     Call,
     Parameters,
@@ -131,8 +131,16 @@ class JitOptions:
 
         Raises:
           RuntimeError: there is no such platform.
+          TypeError: it is neither a device nor the name of a platform.
         """
-        return local_devices(backend=self.device)[0] if type(self.device) is str else self.device
+        if type(self.device) is str:
+            return local_devices(backend=self.device)[0]
+        if self.device is not None and not isinstance(self.device, Device):
+            raise TypeError(
+                f"jit got device={self.device!r:.100} of type {type(self.device).__name__}: it is "
+                "a device, such as jax.devices()[0], or the name of a platform"
+            )
+        return self.device
 
     def in_words(self) -> list[tuple[str, str]]:
         """Name and value of what executables depend on, where it is not the default."""

@@ -228,6 +228,8 @@ def coerce_scalar(value: Any, dtype: DTypeLike | None = None) -> np.ndarray:
         target = _canonical(scalar_dtype, enable_x64.value)
     else:
         target = _canonical(dtype, True)
+    if target == float0:
+        return np.zeros((), float0)
     if target in INTEGRAL:
         if isinstance(value, float):
             value = int(value)

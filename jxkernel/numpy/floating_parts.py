@@ -17,9 +17,10 @@ from jxkernel.numpy.promotion import (
     refuse_complex,
 )
 from jxkernel.numpy.ufuncs import inexact, unary_function
+from jxkernel.primitives.creation import full_like
 from jxkernel.primitives.elementwise import bits, rounding
 from jxkernel.primitives.elementwise.arithmetic import add, clamp, mul, neg, sub
-from jxkernel.primitives.elementwise.compare import eq, lt
+from jxkernel.primitives.elementwise.compare import eq, gt, lt
 from jxkernel.primitives.elementwise.complex import abs as modulus
 from jxkernel.primitives.elementwise.convert import bitcast_convert_type
 from jxkernel.primitives.elementwise.select import select
@@ -100,7 +101,15 @@ def _spacing(x: Any) -> Any:
     # Some dtypes of 8 bits have NaN in place of infinity: there the greatest number is farthest.
     far = dtypes.finfo(dtype).max if np.isnan(dtype.type(np.inf)) else np.inf
     away = sub(rounding.nextafter(modulus(x), far), modulus(x))
-    return cast(select(lt(x, 0), neg(away), away), dtype)
+    # A device may take subnormal numbers as 0: such distances are one bit of the result.
+    integers, mantissa, _ = _layout(dtype)
+    size = bitcast_convert_type(modulus(x), integers)
+    exponent = bits.shift_right_logical(size, mantissa)
+    place = clamp(integers.type(0), sub(exponent, 1), integers.type(mantissa - 1))
+    bit = bits.shift_left(full_like(place, 1), place)
+    away = select(gt(exponent, mantissa), away, bitcast_convert_type(bit, dtype))
+    negative = bits.bitwise_and(lt(bitcast_convert_type(x, integers), 0), gt(size, 0))
+    return cast(select(negative, neg(away), away), dtype)
 
 
 spacing = unary_function(

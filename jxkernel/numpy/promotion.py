@@ -143,7 +143,9 @@ def _cast_scalar(x: Any, dtype: Any, weak_type: bool) -> Any:
 
 def scalar_of(dtype: Any, number: Any) -> Any:
     """Return a number as a scalar of a dtype; of keys, the one whose words are all that number."""
-    return dtype.scalar(number) if isinstance(dtype, dtypes.ExtendedDType) else dtype.type(number)
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return dtype.scalar(number)
+    return np.zeros((), dtype)[()] if dtype == dtypes.float0 else dtype.type(number)
 
 
 def result_dtype(name: str, args: Sequence[Any]) -> tuple[Any, bool]:

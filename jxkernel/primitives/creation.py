@@ -142,7 +142,7 @@ def _scalar_of(value: Any, dtype: Any) -> Any:
     if isinstance(dtype, dtypes.ExtendedDType):
         return value if isinstance(value, WordArray) else dtype.scalar(value)
     wanted = dtypes.check_and_canonicalize_user_dtype(dtype, "full")
-    if is_array(value):
+    if is_array(value) or (type(value) is float and wanted in dtypes.INTEGRAL):
         return convert_element_type(value, wanted)
     if isinstance(value, np.generic | np.ndarray):
         return value.astype(wanted)[()]

@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel._jaxlib import COPIED_DURING_CALL, ArrayImpl, batched_device_put
+from jxkernel._jaxlib import (
+    COPIED_DURING_CALL,
+    ArrayImpl,
+    array_result_handler,
+    batched_device_put,
+)
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.words import WordArray
 from jxkernel.runtime.arrays import (
@@ -112,7 +117,10 @@ def _put(
     aval: ShapedArray, sharding: Any, pieces: list[Any], committed: bool, *, copied: bool = False
 ) -> Any:
     if aval.dtype == dtypes.float0:
+        stored = aval.update(dtype=np.dtype(np.bool_))
         pieces = [np.zeros(np.shape(piece), np.bool_) for piece in pieces]
+        array = _put(stored, sharding, pieces, committed, copied=copied)
+        return array_result_handler(aval, sharding, committed)(array)
     devices = list(sharding._internal_device_list.addressable_device_list)
     if not copied:
         return batched_device_put(aval, sharding, pieces, devices, committed)

@@ -306,6 +306,13 @@ def test_tracebacks_show_only_the_users_frames():
     assert set(map(str, files)) == {"test_jit.py"}
 
 
+@pytest.mark.filterwarnings("ignore:jit.device=")
+def test_a_place_that_is_no_device_is_named_at_the_call():
+    f = jx.jit(lambda x: x, device=3)
+    with pytest.raises(TypeError, match="jit got device=3 of type int: it is a device, such as"):
+        f(1.0)
+
+
 def test_a_function_and_its_program_die_together():
     def make():
         def f(x):

@@ -392,3 +392,19 @@ def test_what_has_another_shape_is_not_divided_as_the_array_it_is_made_like():
     assert not jnp.zeros_like(divided, shape=(3,)).committed
     single = jx.device_put(divided, jx.devices()[1])
     assert jnp.zeros_like(single, shape=(3,)).devices() == {jx.devices()[1]}
+
+
+def test_arrays_of_float0_are_made_compared_and_divided_over_devices():
+    zeros = np.zeros(2, jx.float0)
+    made = (
+        *(jnp.zeros(2, jx.float0), jnp.ones_like(zeros), jnp.full(2, 0, jx.float0)),
+        *(lax.full((2,), 0, jx.float0), jx.jit(lambda: jnp.zeros(2, jx.float0))()),
+        jx.pmap(lambda x: x)(zeros),
+        jx.pmap(jx.grad(lambda x: 1.0 * x, allow_int=True))(np.arange(2)),
+        jx.device_put(zeros, NamedSharding(jx.make_mesh((2,), ("x",)), P("x"))),
+    )
+    for x in made:
+        assert x.dtype == jx.float0
+        assert (x == x).tolist() == [True, True]
+        assert (x != zeros).tolist() == [False, False]
+        assert str(x) == str(zeros)

@@ -296,6 +296,9 @@ def test_remat_is_checkpoint_and_decorates():
             ValueError,
             "the structure of the positional arguments that are not static",
         ),
+        (lambda: jx.remat(), TypeError, "needs a function, or the options of one"),
+        (lambda: jx.remat(static_argnames=0), TypeError, "static_argnames is the name.*got 0"),
+        (lambda: jx.remat(static_argnums="n"), TypeError, "static_argnums"),
         (lambda: jx.checkpoint(3), TypeError, "checkpoint needs a callable as fun, got 3"),
         (
             lambda: jx.grad(lambda x: jx.checkpoint(lambda x, s: x)(x, "text"))(1.0),

@@ -169,3 +169,12 @@ def test_several_polynomials_are_added_side_by_side() -> None:
     assert jnp.polyadd(x, y).shape == (3, 2)
     with pytest.raises(ValueError, match="vectors of coefficients"):
         jnp.polyadd(x, y[:, 0])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_spacing_of_numbers_whose_distances_are_subnormal(dtype):
+    info = np.finfo(dtype)
+    step = info.smallest_subnormal
+    x = np.array([0, -0.0, step, -step, 2 * info.tiny, -info.tiny / 2, info.tiny / info.eps], dtype)
+    with jx.enable_x64(True):
+        np.testing.assert_array_equal(jnp.spacing(x), np.spacing(x))

@@ -28,6 +28,9 @@ def test_iota_inside_transforms_is_a_constant():
         (np.float64(2.5), np.int32, np.full((2, 3), 2, np.int32)),
         (True, None, np.full((2, 3), True)),
         (np.uint8(3), None, np.full((2, 3), 3, np.uint8)),
+        (1e10, np.uint8, np.full((2, 3), 255, np.uint8)),
+        (-np.inf, np.int8, np.full((2, 3), -128, np.int8)),
+        (np.nan, np.int32, np.full((2, 3), 0, np.int32)),
     ],
 )
 def test_full_repeats_a_scalar(value, dtype, expected):

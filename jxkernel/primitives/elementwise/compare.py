@@ -93,8 +93,11 @@ def _by_total_order(compare: Any) -> Any:
     return reference
 
 
-eq_p = _comparison("eq", ANY, "EQ", np.equal)
-ne_p = _comparison("ne", ANY, "NE", np.not_equal)
+_EQUATED = (*ANY, np.void)
+"""What is equal or not: all ``float0`` are, the one kind of void there is."""
+
+eq_p = _comparison("eq", _EQUATED, "EQ", np.equal)
+ne_p = _comparison("ne", _EQUATED, "NE", np.not_equal)
 lt_p = _comparison("lt", ORDERED, "LT", np.less)
 le_p = _comparison("le", ORDERED, "LE", np.less_equal)
 gt_p = _comparison("gt", ORDERED, "GT", np.greater)
