@@ -66,13 +66,7 @@ def checkpoint(
     1.0
     """
     if fun is None:
-        if prevent_cse is True and policy is None and static_argnums == static_argnames == ():
-            raise TypeError(
-                "checkpoint needs a function, or the options of one to come: policy=..."
-            )
-        check_choice(static_argnums, static_argnames, "static")
-        return partial(
-            checkpoint,
+        return _of_one_to_come(
             prevent_cse=prevent_cse,
             policy=policy,
             static_argnums=static_argnums,
@@ -111,6 +105,18 @@ def checkpoint(
             raise
 
     return named_like(checkpointed, fun)
+
+
+def _of_one_to_come(**options: Any) -> Callable[..., Any]:
+    """Return what decorates a function with options.
+
+    Raises:
+      TypeError: all are as where nothing is given, or static parameters are no numbers and names.
+    """
+    if list(options.values()) == [True, None, (), ()]:
+        raise TypeError("checkpoint needs a function, or the options of one to come: policy=...")
+    check_choice(options["static_argnums"], options["static_argnames"], "static")
+    return partial(checkpoint, **options)
 
 
 def _is_hashable(key: Any) -> bool:
