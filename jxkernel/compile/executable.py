@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
+from weakref import ref
 
 from jxkernel import events
 from jxkernel._jaxlib import (
@@ -89,7 +90,6 @@ class Executable:
       name: the program's name.
       xla: jaxlib's loaded executable.
       lowered: what it was compiled from.
-      closed: the program.
       device: the device it runs on, the first of several.
       placement: how it is divided over devices, results included; None on one device.
       sharding: of arguments and results on one device; of what is whole on several.
@@ -100,7 +100,7 @@ class Executable:
     __slots__ = (
         "_committed_handlers",
         "_free_handlers",
-        "closed",
+        "_program",
         "constants",
         "device",
         "in_avals",
@@ -117,7 +117,8 @@ class Executable:
         self.name = lowered.name
         self.xla = xla
         self.lowered = lowered
-        self.closed = closed
+        # The program remembers this one: held both ways, its constants would outlive its last use.
+        self._program = ref(closed)
         self.device = devices_of(target)[0]
         self.placement: Placement | None = target if type(target) is Placement else None
         self.sharding = sharding_on(target) if self.placement is None else whole_on(target.mesh)
@@ -183,7 +184,7 @@ class Executable:
         """
         hook = run_hook.value
         if hook is not None:
-            hook(self.closed, args, self.name)
+            hook(self._program(), args, self.name)
         inputs = list(self.constants)
         for index in self.kept_args:
             inputs.append(self._checked(args[index], index))

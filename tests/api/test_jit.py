@@ -3,6 +3,7 @@
 import gc
 import threading
 import weakref
+from functools import partial
 
 import numpy as np
 import pytest
@@ -423,6 +424,19 @@ def test_a_function_that_is_gone_is_freed_without_a_collection():
         f = jx.jit(_holding(held))
         f(1.0), jx.grad(f)(1.0), f.clear_cache
         del f, held
+        assert alive() is None
+    finally:
+        gc.enable()
+
+
+def test_arrays_that_a_function_closes_over_are_freed_with_it():
+    array = jx.device_put(X)
+    alive = weakref.ref(array)
+    gc.disable()
+    try:
+        f = jx.jit(partial(lambda held, x: mul(x, held), array))
+        f(1.0), f(2.0)
+        del f, array
         assert alive() is None
     finally:
         gc.enable()
