@@ -41,11 +41,16 @@ def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
         simple: leave out brackets, quotes and dots.
         separator: what to put between two keys; with ``simple=True, separator='/'``: ``a/1/x``.
 
+    Raises:
+        TypeError: the separator is no text.
+
     >>> from jxkernel import tree
     >>> path = tree.leaves_with_path({"a": [0, 1]})[1][0]
     >>> tree.keystr(path), tree.keystr(path, simple=True, separator="/")
     ("['a'][1]", 'a/1')
     """
+    if not isinstance(separator, str):
+        raise TypeError(f"keystr got separator={separator!r:.100}: it is text to put between keys")
     return separator.join(map(_simple_name if simple else str, keys))
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import jxkernel as jx
+from jxkernel import lax
 from jxkernel.primitives.conv.conv import conv, conv_general_dilated, conv_with_general_padding
 from jxkernel.primitives.conv.conv_numbers import (
     ConvDimensionNumbers,
@@ -293,6 +294,22 @@ def test_shapes_are_told_without_computing():
         shape = conv_transpose_shape_tuple((2, 4, 5, 3), (3, 2, 3, 5), (2, 3), padding, layout)
         x, k = numbers(2, 4, 5, 3), numbers(3, 2, 3, 5)
         assert conv_transpose(x, k, (2, 3), padding).shape == shape
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ({}, (1,), (1,), (1,)),
+        ((1, 3, 8, 8), (16, 3, 3, 3), (1, 1), [(0, 0)]),
+        ((1, 3, 8, 8), (16, 3, 3, 3), (1,), [(0, 0), (0, 0)]),
+        ((1, 3, 8, 8), (16, 3, 3), (1, 1), [(0, 0), (0, 0)]),
+        ((1, 3, 8), (16, 3, 3), (1,), [(0, 0, 0)]),
+        (3, (1,), (1,), "SAME"),
+    ],
+)
+def test_shapes_that_do_not_fit_are_named(wrong):
+    with pytest.raises(TypeError, match="conv_shape_tuple got"):
+        lax.conv_shape_tuple(*wrong)
 
 
 def test_dimension_numbers_have_one_canonical_form():

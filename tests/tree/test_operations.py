@@ -240,6 +240,11 @@ def test_keystr(options: dict[str, Any], text: str) -> None:
     assert tree.keystr((), **options) == ""
 
 
+def test_keystr_takes_text_as_separator() -> None:
+    with pytest.raises(TypeError, match="separator=2: it is text"):
+        tree.keystr((DictKey("a"),), separator=2)  # type: ignore[arg-type]
+
+
 def test_keys_compare_hash_and_match_by_content() -> None:
     assert {DictKey("a"), DictKey("a"), SequenceKey(0)} == {DictKey("a"), SequenceKey(0)}
     match DictKey("a"):

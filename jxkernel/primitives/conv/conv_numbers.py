@@ -214,20 +214,32 @@ def conv_shape_tuple(
 ) -> tuple[int, ...]:
     """Return the shape of a convolution whose axes are in the default order.
 
+    Raises:
+      TypeError: shapes, strides and pads are not of one number of axes.
+
     >>> from jxkernel import lax
     >>> lax.conv_shape_tuple((1, 3, 8, 8), (16, 3, 3, 3), (1, 1), [(0, 0), (1, 1)])
     (1, 16, 6, 8)
     """
-    padding = pads
+    name = "conv_shape_tuple"
+    left, right = integers(name, "lhs_shape", lhs_shape), integers(name, "rhs_shape", rhs_shape)
+    steps, padding = integers(name, "strides", strides), pads
     if isinstance(padding, str):
-        padding = padtype_to_pads(lhs_shape[2:], rhs_shape[2:], strides, padding)
+        padding = padtype_to_pads(left[2:], right[2:], steps, padding)
+    padding = [
+        integers(name, "pads", pair) for pair in sequence(name, "pads", padding, "pairs of numbers")
+    ]
+    pairs = all(len(pair) == 2 for pair in padding)
+    if not pairs or not len(left) == len(right) == len(steps) + 2 == len(padding) + 2:
+        raise ShapeError(
+            f"{name} got lhs_shape={left}, rhs_shape={right}, strides={steps} and pads={padding}: "
+            "shapes have two axes more than there are steps, and pads a pair for each step"
+        )
     spatial = [
         window_count(size + low + high, window, step)
-        for size, window, step, (low, high) in zip(
-            lhs_shape[2:], rhs_shape[2:], strides, padding, strict=True
-        )
+        for size, window, step, (low, high) in zip(left[2:], right[2:], steps, padding, strict=True)
     ]
-    return (lhs_shape[0] // batch_group_count, rhs_shape[0], *spatial)
+    return (left[0] // batch_group_count, right[0], *spatial)
 
 
 def conv_general_shape_tuple(
