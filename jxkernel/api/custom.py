@@ -22,10 +22,9 @@ from jxkernel.errors import NondiffTracerError
 from jxkernel.higher_order.custom_jvp import JvpRule, bind_custom_jvp, has_tangent
 from jxkernel.higher_order.custom_vjp import Forward, Pull, VjpRule, bind_custom_vjp
 from jxkernel.higher_order.remat_opt import optimized_forward
-from jxkernel.primitives.elementwise.convert import convert_element_type
+from jxkernel.primitives.elementwise.convert import convert_element_type, stage
 from jxkernel.primitives.shape.broadcast import add_tangents, instantiate
 from jxkernel.records import record
-from jxkernel.runtime import as_device_array
 
 __all__ = ["custom_jvp", "custom_vjp"]
 
@@ -517,7 +516,7 @@ class _WayBack:
 
 def _as_array(ct: Any) -> Any:
     """Return a cotangent as rules get it: a number that was written as such is an array too."""
-    return as_device_array(ct) if type(ct) in (float, complex) else ct
+    return stage(ct) if type(ct) in (float, complex) else ct
 
 
 def _cast(leaf: Any, wanted: ShapedArray) -> Any:
