@@ -104,8 +104,9 @@ def test_print_keeps_the_print_options_of_where_it_was_traced(capsys):
 
 
 def test_print_that_fails_while_the_program_runs_says_so():
-    with pytest.raises(TypeError, match="unsupported format string"):
+    with pytest.raises(jx.errors.JaxRuntimeError, match="unsupported format string") as failed:
         jx.jit(lambda x: jx.debug.print("{:.2f}", x))(np.ones(2))
+    assert isinstance(failed.value.__cause__, TypeError)
 
 
 def test_log_goes_to_the_logger(run, caplog):
