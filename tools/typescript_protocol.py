@@ -18,8 +18,9 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from jxkernel import events
 from jxkernel.events import vocabulary
-from jxkernel.jupyter import channel, protocol, requests
-from jxkernel.jupyter.display import payloads, view
+from jxkernel.jupyter.front import channel, protocol, requests
+from jxkernel.jupyter import payloads
+from jxkernel.jupyter.views import view
 from jxkernel.observe import LedgerRow
 
 FILE = Path(__file__).resolve().parents[1] / "labextension/src/protocol.ts"

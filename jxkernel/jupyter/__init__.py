@@ -9,10 +9,6 @@ Must not know: how anything below it works; it goes through `api`, `compile`, `e
 `observe`.
 """
 
-from jxkernel.jupyter.extension import (
-    load_ipython_extension,
-    session_of,
-    unload_ipython_extension,
-)
+from jxkernel.jupyter.extension import load_ipython_extension, session_of, unload_ipython_extension
 
 __all__ = ["load_ipython_extension", "session_of", "unload_ipython_extension"]

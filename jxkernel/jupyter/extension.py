@@ -27,34 +27,27 @@ from jxkernel.config import (
     wait_runner,
 )
 from jxkernel.core.jaxpr import ClosedJaxpr
-from jxkernel.jupyter.awaiting import AwaitedMagics
-from jxkernel.jupyter.channel import Channel
-from jxkernel.jupyter.completion import make_matcher
-from jxkernel.jupyter.display import (
-    View,
-    benchmark_view,
-    exercise_view,
-    graded_view,
-    jaxpr_view,
-    quiz_view,
-)
-from jxkernel.jupyter.display.progress import NotebookBar
-from jxkernel.jupyter.forking import fork_watch
-from jxkernel.jupyter.interrupts import interrupting_again, run_interruptibly
-from jxkernel.jupyter.magics import JitMagics, JxMagics, TimingMagics
-from jxkernel.jupyter.magics.jit import CELL_MAGICS
-from jxkernel.jupyter.magics.jx import SUBCOMMANDS
-from jxkernel.jupyter.magics.timing import ORIGINALS
-from jxkernel.jupyter.requests import Requests
-from jxkernel.jupyter.session import Session
-from jxkernel.jupyter.timing import SyncTimer
-from jxkernel.jupyter.tracebacks import Filter
-from jxkernel.jupyter.waiting import (
-    ReadWait,
-    failures_of_callbacks,
-    interruptible,
-    wait_for_variables,
-)
+from jxkernel.jupyter.cells.awaiting import AwaitedMagics
+from jxkernel.jupyter.front.channel import Channel
+from jxkernel.jupyter.guide.completion import make_matcher
+from jxkernel.jupyter.benchmarks.view import benchmark_view
+from jxkernel.jupyter.programs.view import jaxpr_view
+from jxkernel.jupyter.teaching.view import exercise_view, graded_view, quiz_view
+from jxkernel.jupyter.views.view import View
+from jxkernel.jupyter.views.progress import NotebookBar
+from jxkernel.jupyter.session.forking import fork_watch
+from jxkernel.jupyter.session.interrupts import interrupting_again, run_interruptibly
+from jxkernel.jupyter.guide.magic import JxMagics
+from jxkernel.jupyter.jit.magic import JitMagics
+from jxkernel.jupyter.timing.magic import TimingMagics
+from jxkernel.jupyter.jit.magic import CELL_MAGICS
+from jxkernel.jupyter.guide.magic import SUBCOMMANDS
+from jxkernel.jupyter.timing.magic import ORIGINALS
+from jxkernel.jupyter.front.requests import Requests
+from jxkernel.jupyter.session.session import Session
+from jxkernel.jupyter.timing.timer import SyncTimer
+from jxkernel.jupyter.errors.tracebacks import Filter
+from jxkernel.jupyter.session.waiting import ReadWait, failures_of_callbacks, interruptible, wait_for_variables
 from jxkernel.observe import Benchmark, Exercise, Graded
 from jxkernel.observe.quiz import Quiz
 from jxkernel.runtime import ArrayImpl

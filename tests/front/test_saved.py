@@ -6,7 +6,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from jxkernel.jupyter.display import MIME
+from jxkernel.jupyter.views.view import MIME
 from tests.front.jupyter import READY, Notebook, Server
 from tests.jupyter.kernels import running_kernel
 

@@ -14,7 +14,7 @@ from traitlets.config import Config
 
 from jxkernel.api.jit import clear_caches, history
 from jxkernel.jupyter import load_ipython_extension, session_of, unload_ipython_extension
-from jxkernel.jupyter.session import Session
+from jxkernel.jupyter.session.session import Session
 
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 

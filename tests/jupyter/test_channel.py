@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from jxkernel.jupyter.channel import Outbox
-from jxkernel.jupyter.protocol import TARGET, VERSION, Request, Sync
+from jxkernel.jupyter.front.channel import Outbox
+from jxkernel.jupyter.front.protocol import TARGET, VERSION, Request, Sync
 from tests.jupyter.conftest import Notebook
 from tests.jupyter.kernels import TIMEOUT, Kernel, running_kernel
 

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from jxkernel.jupyter.interrupts import StageWatch
+from jxkernel.jupyter.session.interrupts import StageWatch
 from tests.jupyter.conftest import Notebook
 
 

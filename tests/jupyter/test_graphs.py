@@ -5,7 +5,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jxkernel.jupyter.display.graphs import Node, graph_svg
+from jxkernel.jupyter.programs.graphs import Node, graph_svg
 
 
 def boxes(svg: str) -> list[tuple[float, float, float, float]]:

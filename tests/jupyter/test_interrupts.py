@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from jxkernel.config import compile_runner
-from jxkernel.jupyter import interrupts
-from jxkernel.jupyter.interrupts import run_interruptibly
+from jxkernel.jupyter.session import interrupts
+from jxkernel.jupyter.session.interrupts import run_interruptibly
 from tests.jupyter.conftest import Notebook
 from tests.jupyter.kernels import Kernel, running_kernel
 

@@ -7,7 +7,7 @@ import pytest
 from IPython.core.error import UsageError
 
 from jxkernel.jupyter import load_ipython_extension, unload_ipython_extension
-from jxkernel.jupyter.display import timeline_view
+from jxkernel.jupyter.timeline.view import timeline_view
 from jxkernel.observe import Lane, Slice, Timeline, Window
 from tests.jupyter.conftest import Notebook
 

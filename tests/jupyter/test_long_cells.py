@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from jxkernel.jupyter.display.view import HTML_LIMIT
+from jxkernel.jupyter.views.view import HTML_LIMIT
 from tests.jupyter.conftest import Notebook
 
 

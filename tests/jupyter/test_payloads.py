@@ -8,9 +8,9 @@ from typing import Any, Literal, Union
 
 import pytest
 
-from jxkernel.jupyter.display import MIME, View
-from jxkernel.jupyter.display.payloads import PAYLOADS, LedgerRowPayload, SectionPayload
-from jxkernel.jupyter.display.view import VERSION
+from jxkernel.jupyter.views.view import MIME, View
+from jxkernel.jupyter.payloads import PAYLOADS, LedgerRowPayload, SectionPayload
+from jxkernel.jupyter.views.view import VERSION
 from jxkernel.observe import LedgerRow
 from tests.jupyter.conftest import Notebook
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from jxkernel.jupyter.requests import ANSWERS, Requests
+from jxkernel.jupyter.front.requests import ANSWERS, Requests
 from tests.jupyter.conftest import Notebook
 
 

@@ -29,10 +29,11 @@ from jxkernel.ad_checkpoint import checkpoint_name
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.errors import JXError
 from jxkernel.jupyter import display
-from jxkernel.jupyter.display import View, text_view
-from jxkernel.jupyter.display.html import Html, escape
-from jxkernel.jupyter.overview import page_of
-from jxkernel.jupyter.widgets.live import LiveView
+from jxkernel.jupyter.views.tables import text_view
+from jxkernel.jupyter.views.view import View
+from jxkernel.jupyter.views.html import Html, escape
+from jxkernel.jupyter.report.page import page_of
+from jxkernel.jupyter.live import LiveView
 from jxkernel.observe import Comparison, Exercise, LedgerRow, Recorder, provenance
 from jxkernel.observe.comparisons import FIGURES
 from jxkernel.observe.marks import FunctionMap, Mark, NameFact, Provenance

@@ -5,7 +5,7 @@ import ast
 import pytest
 
 import jxkernel.random
-from jxkernel.jupyter.lints import lint
+from jxkernel.jupyter.code.lints import lint
 from tests.jupyter.conftest import Notebook
 
 

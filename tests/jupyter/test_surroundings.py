@@ -9,8 +9,9 @@ import nbformat
 import numpy as np
 import pytest
 
-from jxkernel.jupyter import session, unload_ipython_extension
-from jxkernel.jupyter.forking import fork_watch
+from jxkernel.jupyter import unload_ipython_extension
+from jxkernel.jupyter.session import session
+from jxkernel.jupyter.session.forking import fork_watch
 from tests.jupyter.conftest import Notebook
 
 

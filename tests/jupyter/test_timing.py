@@ -10,9 +10,9 @@ from statistics import median
 import pytest
 from IPython.core.magics import ExecutionMagics
 
-from jxkernel.jupyter.involves import involves_arrays
-from jxkernel.jupyter.rewriting import KeepResults
-from jxkernel.jupyter.timing import StockTimer, SyncTimer
+from jxkernel.jupyter.timing.involved import involves_arrays
+from jxkernel.jupyter.timing.rewriting import KeepResults
+from jxkernel.jupyter.timing.timer import StockTimer, SyncTimer
 from tests.jupyter.conftest import Notebook
 from tests.jupyter.sleeping import FINISHED, sleep
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from jxkernel.jupyter import unload_ipython_extension
-from jxkernel.jupyter.magics.timing import _split
-from jxkernel.jupyter.rewriting import WaitAtEnd, Waiter, with_waits
+from jxkernel.jupyter.timing.magic import _split
+from jxkernel.jupyter.timing.rewriting import WaitAtEnd, Waiter, with_waits
 from jxkernel.runtime import settle
 from tests.jupyter.conftest import Notebook
 from tests.jupyter.sleeping import sleep

@@ -10,23 +10,18 @@ from jxkernel.api.tracing import make_jaxpr
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.errors import NonFiniteError
 from jxkernel.events import Reason
-from jxkernel.jupyter.display import (
-    RunReport,
-    Section,
-    View,
-    benchmark_view,
-    finding_view,
-    graded_view,
-    jaxpr_view,
-    ledger_view,
-    map_view,
-    memory_view,
-    run_view,
-    table_view,
-    text_view,
-    timeline_view,
-)
-from jxkernel.jupyter.display.html import details, element, line_class, page, table
+from jxkernel.jupyter.benchmarks.view import benchmark_view
+from jxkernel.jupyter.errors.findings import finding_view
+from jxkernel.jupyter.jit.view import RunReport, Section, run_view
+from jxkernel.jupyter.ledger.view import ledger_view
+from jxkernel.jupyter.memory.view import memory_view
+from jxkernel.jupyter.programs.view import jaxpr_view
+from jxkernel.jupyter.provenance.view import map_view
+from jxkernel.jupyter.teaching.view import graded_view
+from jxkernel.jupyter.timeline.view import timeline_view
+from jxkernel.jupyter.views.tables import table_view, text_view
+from jxkernel.jupyter.views.view import View
+from jxkernel.jupyter.views.html import details, element, line_class, page, table
 from jxkernel.observe import (
     Benchmark,
     DeviceMemory,

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import jxkernel as jx
-from jxkernel.jupyter import wholes
-from jxkernel.jupyter.display.jaxprs import outline_data
-from jxkernel.jupyter.wholes import Programs
+from jxkernel.jupyter.programs import requests as wholes
+from jxkernel.jupyter.programs.view import outline_data
+from jxkernel.jupyter.programs.requests import Programs
 from jxkernel.observe import outline
 from jxkernel.observe.kept import clear_outlines
 

@@ -14,8 +14,8 @@ import jxkernel as jx
 from jxkernel import numpy as jnp
 from jxkernel import widgets
 from jxkernel.events import bus
-from jxkernel.jupyter.widgets.ledger import timeline_figure
-from jxkernel.jupyter.widgets.live import Throttle
+from jxkernel.jupyter.ledger.widget import timeline_figure
+from jxkernel.jupyter.live import Throttle
 from jxkernel.observe import LedgerRow, Recorder, provenance
 from jxkernel.observe.builds import build_timeline
 from tests.jupyter.conftest import Notebook

@@ -1,0 +1,413 @@
+"""Errors as the user should see them: their own lines, the expression, the way back, the rewrite.
+
+Purpose: leave the frames of jxkernel and of the magics out of tracebacks, and say places by cell.
+
+Place in the pipeline: `jupyter.extension` installs `Filter` on the shell's traceback printers;
+`%%jit` calls `tidy` on what its cells raise.
+
+Must not know: how an error came about.
+
+The core fills in where an error of its own happened and what to underline. Here a multi-line
+expression gets its underline too, found by `executing`, and file names become cell names.
+`%xmode Verbose` and `%config JX.tracebacks = 'all'` show every frame.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import html
+import linecache
+import os
+import re
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from types import FrameType, TracebackType
+from typing import Any
+
+import executing
+import IPython
+
+from jxkernel import source
+from jxkernel.errors import (
+    ConcretizationTypeError,
+    ImmutableArrayError,
+    JXError,
+    TracerArrayConversionError,
+    TracerIntegerConversionError,
+)
+from jxkernel.jupyter.errors.advice import advice, at_update, for_loops_first, in_place_of, plain_words, with_argument_name, with_static_name
+from jxkernel.jupyter.views.view import View
+from jxkernel.jupyter.views.html import escape
+from jxkernel.jupyter.errors.static_arguments import refused_static
+from jxkernel.observe.names import is_library_file
+from jxkernel.runtime import exception_behind
+
+__all__ = ["Filter", "is_placed", "locate", "name_cells", "tidy", "with_cell_names"]
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_IPYTHON = os.path.dirname(os.path.abspath(IPython.__file__)) + os.sep
+_CHAIN = 20
+_FILE_BEGINS = re.compile(r"<[a-z-]+-(?=\d)|.*[/\\]")
+_FUNCTION = re.compile(r"of the function 'cell_\d+_*'")
+_OF_FUNCTION = re.compile(r"the traced argument (\w+) of the function '(?!cell_\d)")
+_ARGUMENT = re.compile(r"traced argument (\w+)")
+_ABOUT_VALUES = (TypeError, ValueError, IndexError, AttributeError, NotImplementedError)
+_UNBOUND = re.compile(r"cannot access (?:local|free) variable '(\w+)' where")
+
+
+def tidy(error: BaseException) -> BaseException:
+    """Returns what a traced cell raised as if the cell had run by itself.
+
+    Its names are locals of a function only while it is traced: an unbound one is a `NameError`.
+    An error of Python's about a traced value is told in the user's words, with what to write.
+    """
+    source.hide_internal_frames(error)
+    error = _with_argument(error)
+    locate(error)
+    if isinstance(error, UnboundLocalError | NameError):
+        found = _UNBOUND.match(str(error))
+        if found:
+            name = found.group(1)
+            plain = NameError(f"name '{name}' is not defined", name=name)
+            return plain.with_traceback(error.__traceback__)
+    for one in (error, *_behind(error)):
+        if isinstance(one, JXError):
+            _name_inputs(one)
+    if isinstance(error, Exception) and not isinstance(error, JXError):
+        _advise(error)
+    return error
+
+
+def _with_argument(error: BaseException) -> BaseException:
+    """An error, or in place of C++'s refusal of a static argument the one that names it."""
+    frame, offset = _innermost_user_frame(error.__traceback__)
+    if type(error) is not ValueError or frame is None:
+        return error
+    named = refused_static(error, _node_at(frame, offset), frame)
+    return error if named is None else named.with_traceback(error.__traceback__)
+
+
+def is_placed(error: BaseException) -> bool:
+    """Whether an error was raised by a line of a cell, and not before or after it ran."""
+    return _innermost_user_frame(error.__traceback__)[0] is not None
+
+
+def _is_raised_by_user(error: BaseException) -> bool:
+    """Whether a `raise` of the user's own is the source of an error."""
+    frame, offset = _innermost_user_frame(error.__traceback__)
+    return frame is not None and dis.opname[frame.f_code.co_code[offset]] == "RAISE_VARARGS"
+
+
+def _name_inputs(error: JXError) -> None:
+    """Says inputs of the cell by name, and flags for them."""
+    error.origin = tuple(_FUNCTION.sub("of the cell", line) for line in error.origin)
+    named = [found.group(1) for line in error.origin if (found := _ARGUMENT.search(line))]
+    if named:
+        error.instead = with_static_name(error.instead, named[0])
+
+
+def _advise(error: Exception) -> None:
+    """Adds the expression and a rewrite to an error that is not jxkernel's own."""
+    if not isinstance(error, _ABOUT_VALUES) or _is_raised_by_user(error):
+        return
+    instead = advice(error)
+    place = _place(error)
+    if place is None or getattr(error, "__notes__", None):
+        return
+    if error.args and isinstance(error.args[0], str):
+        error.args = (plain_words(error.args[0]), *error.args[1:])
+    where, code, (start, end) = place
+    bare = code.lstrip()
+    start, end = start - len(code) + len(bare), end - len(code) + len(bare)
+    lines = [f"{where}:", f"    {bare}", f"    {' ' * start}{'^' * (end - start)}"]
+    if instead:
+        lines += ["", "What to write instead:", *(f"    {line}" for line in instead)]
+    error.add_note("\n".join(["", *lines]))
+
+
+def locate(error: BaseException) -> None:
+    """Fills in the code and underline of an error of jxkernel's, and the rewrite of that code."""
+    if not isinstance(error, JXError):
+        return
+    place = _place(error) if error.underline is None else None
+    if is_library_file(error.where):
+        # A library that the user called: the call is theirs to change.
+        place = _place(error)
+        if place is not None and not is_library_file(place[0]):
+            error.where = error.code = ""
+    if place is not None:
+        where, code, underline = place
+        error.where = error.where or where
+        error.code = error.code or code
+        if error.code == code:
+            error.underline = underline
+    _advise_in_users_words(error)
+
+
+def _advise_in_users_words(error: JXError) -> None:
+    """Puts the rewrite of the user's own line first."""
+    if isinstance(error, ImmutableArrayError):
+        update = at_update(error.code)
+        error.instead = (update,) if update else error.instead
+        return
+    start, end = error.underline or (0, 0)
+    underlined = error.code[start:end]
+    if isinstance(error, ConcretizationTypeError | TracerArrayConversionError):
+        line = error.code.strip()
+        instead = in_place_of(line if line.startswith("while ") else underlined)
+        if instead and instead not in error.instead:
+            error.instead = (instead, *error.instead)
+    elif isinstance(error, TracerIntegerConversionError) and underlined.startswith("range("):
+        error.instead = for_loops_first(error.instead)
+    named = [found.group(1) for line in error.origin if (found := _OF_FUNCTION.search(line))]
+    if len(named) == 1:
+        error.instead = with_argument_name(error.instead, named[0])
+
+
+def _place(error: BaseException) -> tuple[str, str, tuple[int, int]] | None:
+    """The user's line where an error was raised, and the columns of the expression in it."""
+    frame, offset = _innermost_user_frame(error.__traceback__)
+    if frame is None:
+        return None
+    node = _node_at(frame, offset)
+    line = node.lineno if node is not None else frame.f_lineno
+    code = linecache.getline(frame.f_code.co_filename, line).rstrip()
+    if not code:
+        return None
+    start, end = len(code) - len(code.lstrip()), len(code)
+    if node is not None:
+        last = node.end_col_offset if node.end_lineno == node.lineno else len(code.encode())
+        start, end = _column(code, node.col_offset), _column(code, last or 0)
+    return f"{frame.f_code.co_filename}:{line}", code, (start, end)
+
+
+def name_cells(text: str, compiler: Any) -> str:
+    """Returns a text with file names of cells replaced by the names of the cells."""
+    for file, cell in _cells_in(text, compiler):
+        text = re.sub(
+            re.escape(file) + r":(\d+)(?::\d+)?(, in <module>| \(<module>\))?",
+            rf"{cell}, line \1",
+            text,
+        )
+        text = text.replace(file, cell)
+    return text
+
+
+def with_cell_names(view: View, compiler: Any) -> View:
+    """Returns a view that names cells instead of their files."""
+    shown = view.html
+    for file, cell in _cells_in(shown, compiler, written=escape):
+        shown = shown.replace(escape(file), escape(cell))
+    return replace(view, text=name_cells(view.text, compiler), html=shown)
+
+
+def _cells_in(
+    text: str, compiler: Any, written: Callable[[str], str] = str
+) -> Iterator[tuple[str, str]]:
+    """The file names of cells in a text, each with the name of the cell.
+
+    A session has a file for each cell that ever ran, so it is the text that is searched, for what
+    begins as the latest does.
+
+    Args:
+      text: the text.
+      compiler: the shell's compiler, which names the files.
+      written: how a file's name stands in the text.
+    """
+    files = getattr(compiler, "_filename_map", {})
+    name_of = getattr(compiler, "format_code_name", None)
+    latest = next(reversed(files), None)
+    if latest is None or name_of is None:
+        return
+    begins = _FILE_BEGINS.match(latest)
+    pattern = re.escape(written(begins.group() if begins else latest)) + r"[\w.-]*(?:>|&gt;)?"
+    found = {html.unescape(one).rstrip(".") for one in re.findall(pattern, text)}
+    for file in sorted(found & files.keys(), key=len, reverse=True):
+        label = name_of(file)
+        if label:
+            yield file, " ".join(label)
+
+
+class Filter:
+    """Stands before a traceback printer's `structured_traceback` and thins what it is given.
+
+    Args:
+      original: the printer's own method.
+      shell: the shell, whose compiler knows the cells' names.
+      keep_all: says whether every frame is wanted now.
+      explain: is given each error before it is shown, and may add notes to it.
+    """
+
+    def __init__(
+        self,
+        original: Callable[..., Any],
+        shell: Any,
+        keep_all: Callable[[], bool],
+        explain: Callable[[BaseException], object],
+    ) -> None:
+        self._original = original
+        self._shell = shell
+        self._keep_all = keep_all
+        self._explain = explain
+
+    def __call__(
+        self, etype: Any, evalue: Any = None, etb: Any = None, *args: Any, **kwargs: Any
+    ) -> Any:
+        """Does what the printer's `structured_traceback` does, on a thinned traceback.
+
+        Where a host callback made a result fail, what it raised is shown, below the user's line
+        that waited for the result.
+        """
+        if isinstance(evalue, BaseException):
+            raised = exception_behind(evalue)
+            if raised is not evalue:
+                etb = _joined(etb, raised.__traceback__)
+                evalue = raised
+            evalue = _with_argument(evalue)
+            etype = type(evalue)
+            locate(evalue)
+            for one in (evalue, *_behind(evalue)):
+                self._name_cells(one)
+            self._explain(evalue)
+        if self._keep_all():
+            return self._original(etype, evalue, etb, *args, **kwargs)
+        with _thin_causes(evalue):
+            if isinstance(etb, TracebackType):
+                etb = without_machinery(etb, libraries=isinstance(evalue, JXError))
+            elif isinstance(evalue, SyntaxError) and self._is_cell(evalue.filename):
+                etb = []  # the frames that led to the cell, of which the user wrote none
+            return self._original(etype, evalue, etb, *args, **kwargs)
+
+    def _is_cell(self, file: str | None) -> bool:
+        return file in getattr(self._shell.compile, "_filename_map", {})
+
+    def _name_cells(self, error: BaseException) -> None:
+        compiler = self._shell.compile
+        notes = getattr(error, "__notes__", None)
+        if notes:
+            error.__notes__ = [name_cells(note, compiler) for note in notes]
+        if isinstance(error, JXError):
+            error.where = name_cells(error.where, compiler)
+            error.origin = tuple(name_cells(line, compiler) for line in error.origin)
+            error.details = tuple(name_cells(line, compiler) for line in error.details)
+
+
+def _entries(traceback: Any) -> list[TracebackType]:
+    entries: list[TracebackType] = []
+    while isinstance(traceback, TracebackType):
+        entries.append(traceback)
+        traceback = traceback.tb_next
+    return entries
+
+
+def _joined(outer: Any, inner: TracebackType | None) -> TracebackType | None:
+    """Returns a traceback that leads on into another."""
+    for one in reversed(_entries(outer)):
+        inner = TracebackType(inner, one.tb_frame, one.tb_lasti, one.tb_lineno)
+    return inner
+
+
+def _behind(error: BaseException | None) -> Iterator[BaseException]:
+    """The errors behind an error, nearest first."""
+    following = error and (error.__cause__ or error.__context__)
+    for _ in range(_CHAIN):
+        if following is None:
+            return
+        yield following
+        following = following.__cause__ or following.__context__
+
+
+@contextmanager
+def _thin_causes(error: BaseException | None) -> Generator[None]:
+    """Leaves this package's frames out of the errors behind an error, inside the block."""
+    behind = [(one, one.__traceback__) for one in _behind(error)]
+    for one, _ in behind:
+        source.hide_internal_frames(one)
+    try:
+        yield
+    finally:
+        for one, traceback in behind:
+            one.__traceback__ = traceback
+
+
+def without_machinery(traceback: TracebackType, *, libraries: bool = False) -> TracebackType:
+    """Returns a traceback without the frames of this package and those between cell and magic.
+
+    The first entry is IPython's own, which its printer drops; it stays.
+
+    Args:
+      traceback: the traceback.
+      libraries: whether to leave out the frames of installed libraries too: what they met is told
+        by the user's line that called them.
+    """
+    entries = _entries(traceback)
+    files = [one.tb_frame.f_code.co_filename for one in entries]
+    kept = [
+        one
+        for one, file in zip(entries[1:], files[1:], strict=True)
+        if not (_is_machinery(file) or (libraries and is_library_file(file)))
+    ]
+    known = bool(kept)
+    if kept and _called_a_magic(entries, kept[0]):
+        kept = kept[1:]
+    chain: TracebackType | None = None
+    for one in reversed([entries[0], *kept] if known else entries):
+        chain = TracebackType(chain, one.tb_frame, one.tb_lasti, one.tb_lineno)
+    assert chain is not None
+    return chain
+
+
+def _called_a_magic(entries: list[TracebackType], cell: TracebackType) -> bool:
+    """Whether a frame is the cell's call of its own cell magic, which is no line of the user's."""
+    after = entries[entries.index(cell) + 1 :]
+    return bool(after) and after[0].tb_frame.f_code.co_name == "run_cell_magic"
+
+
+def _is_machinery(file: str) -> bool:
+    return file.startswith((_PACKAGE, _IPYTHON))
+
+
+def _innermost_user_frame(traceback: TracebackType | None) -> tuple[FrameType | None, int]:
+    """The innermost frame of the user's own code, or else of a library's."""
+    found: tuple[FrameType | None, int] = (None, 0)
+    own: tuple[FrameType | None, int] = (None, 0)
+    while traceback is not None:
+        called = traceback.tb_next
+        is_call = called is not None and called.tb_frame.f_code.co_name == "run_cell_magic"
+        if source.is_user_code(traceback.tb_frame.f_code) and not is_call:
+            found = (traceback.tb_frame, traceback.tb_lasti)
+            if not is_library_file(traceback.tb_frame.f_code.co_filename):
+                own = found
+        traceback = traceback.tb_next
+    return own if own[0] is not None else found
+
+
+def _node_at(frame: FrameType, offset: int) -> Any:
+    """The expression whose evaluation failed; None where it cannot be told."""
+    try:
+        found = executing.Source.executing(frame)
+    except Exception:  # it reads foreign source and bytecode; an error message must not fail
+        return None
+    if isinstance(found.node, ast.expr):
+        return found.node
+    positions = list(frame.f_code.co_positions())
+    line, end_line, column, end_column = positions[offset // 2]
+    if line is None or column is None:
+        return None
+    place = (line, end_line, column, end_column)
+    for one in ast.walk(found.source.tree or ast.Module([], [])):
+        if isinstance(one, ast.expr) and _place_of(one) == place:
+            return one
+    return ast.Constant(
+        None, lineno=line, end_lineno=end_line, col_offset=column, end_col_offset=end_column
+    )
+
+
+def _place_of(node: ast.expr) -> tuple[int, int | None, int, int | None]:
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+
+
+def _column(line: str, offset: int) -> int:
+    return len(line.encode()[:offset].decode(errors="replace"))

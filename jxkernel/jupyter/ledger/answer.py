@@ -1,0 +1,122 @@
+"""`%jx ledger`, `explain` and `events`: what was traced and compiled, and why.
+
+Purpose: choose from what was recorded.
+
+Place in the pipeline: between `magics.jx` and `observe`.
+
+Must not know: how a line is split into subcommands, or how views are drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from IPython.core.error import UsageError
+
+from jxkernel.jupyter.session.expressions import evaluate
+from jxkernel.jupyter.ledger.view import ledger_view
+from jxkernel.jupyter.views.tables import table_view, text_view
+from jxkernel.jupyter.views.view import View
+from jxkernel.jupyter.session.session import Session
+from jxkernel.observe import LedgerRow, explain, ledger_totals
+from jxkernel.observe.explain import format_duration
+from jxkernel.observe.totals import GROUPS
+
+__all__ = ["chosen_rows", "events", "explain_function", "is_eager", "ledger_rows"]
+
+
+def explain_function(session: Session, words: str) -> View:
+    """Returns the history of a function, given by an expression or its name."""
+    if not words:
+        raise UsageError("%jx explain: name a function")
+    try:
+        function = evaluate(session, words)
+    except NameError:
+        function = words
+    text = explain(function, session.recorder)
+    return text_view("", text)
+
+
+def ledger_rows(session: Session, words: str) -> View:
+    """Returns the recompilation ledger: of one function if one is named, or of `all`.
+
+    Operations that run by themselves are compiled too, once for each kind of arguments; they are
+    counted, and listed only with `all`. `by cell`, `by site` and `by function` add it up.
+
+    Raises:
+      UsageError: the ledger is not kept by that.
+    """
+    if words.split()[:1] == ["by"]:
+        return _totals(session, words.split()[1:])
+    rows, eager = chosen_rows(session, words)
+    notes = []
+    if eager and not words:
+        took = format_duration(sum(row.cost_ns for row in eager))
+        what = f"{len(eager)} operation{'' if len(eager) == 1 else 's'} outside jit"
+        notes.append(f"and {what}, compiled in {took}: %jx ledger all")
+    return ledger_view(rows, session.recorder.dropped, notes, token=f"{session.token} {words}")
+
+
+def chosen_rows(
+    session: Session, words: str
+) -> tuple[tuple[LedgerRow, ...], tuple[LedgerRow, ...]]:
+    """Returns the rows of one function, of `all`, or of functions; and the eager operations."""
+    rows = session.ledger(fun=None if words == "all" else words or None)
+    eager = tuple(row for row in rows if is_eager(row))
+    if not words:
+        rows = _counted_anew(row for row in rows if not is_eager(row))
+    return rows, eager
+
+
+def is_eager(row: LedgerRow) -> bool:
+    """Whether a row is of an operation that ran by itself."""
+    return row.cache is None and row.eqns is None
+
+
+def _totals(session: Session, words: list[str]) -> View:
+    by = words[0] if len(words) == 1 else ""
+    if by not in GROUPS:
+        raise UsageError(f"%jx ledger by: give one of {', '.join(GROUPS)}")
+    rows = [
+        (
+            total.label,
+            total.builds,
+            total.avoidable,
+            total.traces,
+            total.compiles,
+            total.from_disk,
+            format_duration(total.cost_ns),
+        )
+        for total in ledger_totals(session.ledger(), by)
+    ]
+    head = (by, "builds", "avoidable", "traces", "compiles", "from disk", "cost")
+    return table_view(f"builds by {by}", head, rows, numeric=range(1, 7))
+
+
+def _counted_anew(rows: Iterable[LedgerRow]) -> tuple[LedgerRow, ...]:
+    """Rows chosen from a ledger, with numbers and running totals of their own."""
+    total = 0
+    counted = []
+    for number, row in enumerate(rows, start=1):
+        total += row.cost_ns
+        counted.append(replace(row, number=number, total_ns=total))
+    return tuple(counted)
+
+
+def events(session: Session, words: str) -> View:
+    """Returns the latest events, 40 unless a number is given."""
+    if words and not words.isdigit():
+        raise UsageError(f"%jx events: {words!r} is not a count")
+    records = session.recorder.records()[-int(words or 40) :]
+    rows = [
+        (
+            record.cell or "",
+            type(record.event).__name__,
+            record.fun or "",
+            format_duration(record.event.duration_ns) if record.event.duration_ns else "",
+            record.event.error or "",
+        )
+        for record in records
+    ]
+    return table_view("events", ("cell", "event", "function", "took", "error"), rows, numeric=(3,))

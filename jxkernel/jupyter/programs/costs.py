@@ -1,0 +1,56 @@
+"""`%jx cost`: what a call costs, in all and by operation and line.
+
+Purpose: choose the view of `observe.cost`.
+
+Place in the pipeline: between `magics.jx` and `observe.call_costs`, over `expressions`.
+
+Must not know: how costs are counted, or how views are drawn.
+"""
+
+from __future__ import annotations
+
+import linecache
+
+from jxkernel.jupyter.session.expressions import traced
+from jxkernel.jupyter.views.tables import stacked_view, table_view, text_view
+from jxkernel.jupyter.views.view import View
+from jxkernel.jupyter.session.session import Session
+from jxkernel.jupyter.errors.tracebacks import name_cells
+from jxkernel.observe import OperationCost, cost_of
+from jxkernel.observe.costs import format_flops
+from jxkernel.observe.explain import format_size
+
+__all__ = ["cost"]
+
+
+def cost(session: Session, words: str) -> View:
+    """Returns what a call costs: operations, bytes, intensity; by operation and line."""
+    found = cost_of(traced(session, words, "%jx cost"))
+    whole = found.traced.flops or 1
+    compiler = session.shell.compile
+    rows = [
+        (
+            one.primitive,
+            format_flops(one.cost.flops),
+            f"{one.cost.flops / whole:.0%}",
+            format_size(one.cost.bytes),
+            f"{one.count:,}",
+            name_cells(one.spot, compiler),
+            _code(one),
+        )
+        for one in found.operations
+    ]
+    head = ("operation", "operations", "", "bytes", "times", "line", "source")
+    parts = {
+        "totals": table_view(f"cost of {words}", ("", ""), found.rows(), numeric=(1,)),
+        "operations": table_view("by operation, as traced", head, rows, numeric=(1, 2, 3, 4)),
+    }
+    if found.notes():
+        parts["notes"] = text_view("", "; ".join(found.notes()))
+    return stacked_view("cost", parts)
+
+
+def _code(one: OperationCost) -> str:
+    file, _, line = one.spot.rpartition(":")
+    text = linecache.getline(file, int(line)).strip() if line.isdigit() else ""
+    return text if len(text) <= 80 else f"{text[:80]}…"

@@ -1,0 +1,76 @@
+"""Whole programs for the explorer, of which a notebook keeps the beginning alone.
+
+Purpose: the answer to the request `program`.
+
+Place in the pipeline: over `observe` and `jupyter.display`; `jupyter.front.requests` answers with it.
+
+Must not know: how requests come or how answers are sent.
+
+A part may be asked for in any thread, in the midst of a cell.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+from jxkernel.jupyter.programs.view import equation_data, program_data
+from jxkernel.jupyter.payloads import ProgramPart
+from jxkernel.jupyter.views.view import tidied
+from jxkernel.observe.kept import walk_kept
+from jxkernel.observe.programs import Equation, Placed
+
+__all__ = ["Programs"]
+
+_FIRST, _PART = 1_000, 5_000
+"""How many equations the first part has, and each that follows."""
+
+
+class Programs:
+    """Whole programs, part by part: the first comes soon, and no message keeps others waiting."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._forget()
+
+    def part(self, token: str, start: int) -> ProgramPart:
+        """Returns a part of the equations of a program, and the programs that begin or end in it.
+
+        Args:
+          token: the outline's token.
+          start: how many equations were received.
+
+        Raises:
+          LookupError: the program is gone.
+        """
+        with self._lock:
+            if start == 0 or (token, start) != self._next:
+                self._rest = walk_kept(token)
+                _taken(self._rest, start)
+            count = _PART if start else min(_FIRST, _PART)
+            part, is_last = _taken(self._rest, count)
+            self._next = (token, start + count)
+            if is_last:
+                self._forget()
+        programs = [program_data(one) for one in part if isinstance(one, Placed)]
+        equations = [equation_data(*one) for one in part if isinstance(one, tuple)]
+        data = tidied({"programs": programs, "equations": equations, "is_last": is_last})
+        return data  # type: ignore[return-value]  # as made
+
+    def _forget(self) -> None:
+        self._next = ("", 0)
+        self._rest: Iterator[Placed | tuple[int, Equation]] = iter(())
+
+
+def _taken(
+    rest: Iterator[Placed | tuple[int, Equation]], count: int
+) -> tuple[list[Placed | tuple[int, Equation]], bool]:
+    """The next so many equations with the programs between them; whether they are the last."""
+    part: list[Placed | tuple[int, Equation]] = []
+    while count > 0:
+        one = next(rest, None)
+        if one is None:
+            return part, True
+        part.append(one)
+        count -= isinstance(one, tuple)
+    return part, False

@@ -1,0 +1,38 @@
+"""`%jx report`: the session in one page, to read or to send.
+
+Purpose: gather the views and write the file.
+
+Place in the pipeline: between `magics.jx` and `jupyter.report.page`.
+
+Must not know: how a line is split into subcommands, or how views are drawn.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from IPython.core.error import UsageError
+
+from jxkernel.jupyter.views.view import View
+from jxkernel.jupyter.report.page import overview, page_of
+from jxkernel.jupyter.session.session import Session
+
+__all__ = ["report"]
+
+
+def report(session: Session, words: str) -> View:
+    """Returns the session in one view; with a file name, writes it as HTML or JSON.
+
+    Raises:
+      UsageError: the file is neither `.html` nor `.json`, or cannot be written.
+    """
+    file = Path(words)
+    if words and file.suffix not in (".html", ".json"):
+        raise UsageError(f"%jx report: {words} must end in .html or .json")
+    view = overview(session)
+    if words:
+        try:
+            file.write_text(page_of(view, as_json=file.suffix == ".json"), encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"%jx report: {error}") from None
+    return view

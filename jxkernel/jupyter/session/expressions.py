@@ -1,0 +1,151 @@
+"""Expressions of the user's: evaluated in the notebook, or traced with their arguments as inputs.
+
+Purpose: one way from the words of a magic to a value or a traced program.
+
+Place in the pipeline: below the other answers of `%jx`.
+
+Must not know: what is asked of the program.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from types import CodeType
+from typing import Any
+
+from IPython.core.error import UsageError
+
+from jxkernel import tree
+from jxkernel.api.jit import jit, jit_state
+from jxkernel.compile import ShapeDtypeStruct
+from jxkernel.jupyter.session.session import Session
+from jxkernel.jupyter.code.static_keys import is_traceable
+from jxkernel.observe import Outline, outline, transforms_of
+
+__all__ = ["call_of", "evaluate", "outlined", "pair_of", "traced"]
+
+
+def evaluate(session: Session, text: str) -> Any:
+    """Returns the value of an expression in the notebook."""
+    return eval(_compiled(text), session.shell.user_ns)
+
+
+def _compiled(text: str) -> CodeType:
+    """An expression as code whose text messages and tracebacks can show."""
+    file = f"<expression {zlib.crc32(text.encode()):x}>"
+    linecache.cache[file] = (len(text), None, [f"{text}\n"], file)
+    return compile(text, file, "eval")
+
+
+def traced(session: Session, words: str, magic: str) -> Any:
+    """Traces an expression of the user's and returns the stage.
+
+    Raises:
+      UsageError: there is no expression.
+    """
+    function, args, kwargs = call_of(session, words, magic)
+    return function.trace(*args, **kwargs)
+
+
+def outlined(session: Session, words: str, magic: str) -> Outline:
+    """Traces an expression of the user's and returns its program as plain data.
+
+    Raises:
+      UsageError: there is no expression.
+    """
+    function, jitted, args, kwargs = _call_of(session, words, magic)
+    stack = (words,) if function is None else transforms_of(function)
+    stage = jitted.trace(*args, **kwargs)
+    return outline(stage, title=words, function=function or jitted, stack=stack)
+
+
+def pair_of(words: str, magic: str) -> tuple[str, str]:
+    """Splits `f(x), f(y)` into its two expressions.
+
+    Raises:
+      UsageError: there are not two.
+    """
+    try:
+        parsed = ast.parse(words, mode="eval").body
+    except SyntaxError as error:
+        raise UsageError(f"{magic}: {words!r} is not Python: {error.msg}") from None
+    if not isinstance(parsed, ast.Tuple) or len(parsed.elts) != 2:
+        raise UsageError(f"{magic}: give two calls or expressions, such as f(x), f(y)")
+    before, after = map(ast.unparse, parsed.elts)
+    return before, after
+
+
+def call_of(session: Session, words: str, magic: str) -> tuple[Any, list[Any], dict[str, Any]]:
+    """Returns an expression as a call of a jitted function, with its arguments.
+
+    Of a call whose arguments are all traceable, the function itself; of anything else a function of
+    the names that it reads and that hold arrays or numbers.
+
+    Raises:
+      UsageError: there is no expression.
+    """
+    return _call_of(session, words, magic)[1:]
+
+
+def _call_of(
+    session: Session, words: str, magic: str
+) -> tuple[Any, Any, list[Any], dict[str, Any]]:
+    """The call, preceded by the function as the user wrote it; None for an expression.
+
+    Raises:
+      UsageError: there is no expression.
+    """
+    if not words:
+        raise UsageError(f"{magic}: give a call such as f(x), or an expression")
+    try:
+        parsed = ast.parse(words, mode="eval").body
+    except SyntaxError as error:
+        raise UsageError(f"{magic}: {error.msg}: {words}") from None
+    if isinstance(parsed, ast.Name | ast.Attribute | ast.Lambda):
+        value = evaluate(session, words)
+        if callable(value) and not is_traceable(value):
+            raise UsageError(f"{magic}: {words} is a function: give its arguments, {words}(x)")
+    if isinstance(parsed, ast.Call):
+        function = evaluate(session, ast.unparse(parsed.func))
+        args, kwargs = _arguments(session, parsed)
+        if callable(function) and _is_traceable_call(function, args, kwargs):
+            jitted: Any = function if jit_state(function) is not None else jit(function)
+            return function, jitted, args, kwargs
+    namespace = session.shell.user_ns
+    names = {one.id for one in ast.walk(parsed) if isinstance(one, ast.Name)}
+    inputs = {
+        name: namespace[name]
+        for name in sorted(names)
+        if name in namespace and is_traceable(namespace[name])
+    }
+    code = _compiled(words)
+
+    def expression(**values: Any) -> Any:
+        return eval(code, {**namespace, **values})
+
+    return None, jit(expression), [], inputs
+
+
+def _is_traceable_call(
+    function: Callable[..., Any], args: Iterable[Any], kwargs: Mapping[str, Any]
+) -> bool:
+    """Whether a call can be traced with its arguments as inputs."""
+    if jit_state(function) is not None:
+        return True
+    return all(
+        is_traceable(value)
+        or all(isinstance(leaf, ShapeDtypeStruct) for leaf in tree.leaves(value))
+        for value in (*args, *kwargs.values())
+    )
+
+
+def _arguments(session: Session, call: ast.Call) -> tuple[list[Any], dict[str, Any]]:
+    text = ast.unparse(ast.Call(ast.Name("__arguments__", ast.Load()), call.args, call.keywords))
+
+    def collect(*args: Any, **kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
+        return list(args), kwargs
+
+    return eval(_compiled(text), {**session.shell.user_ns, "__arguments__": collect})

@@ -1,0 +1,230 @@
+"""Long work in C++ that an interrupt can leave, with a line that says what is going on.
+
+Purpose: run a compilation or a wait so that Ctrl-C returns the prompt at once and the session
+goes on, and show progress when it, or tracing, takes long.
+
+Place in the pipeline: below `jupyter.session.waiting`; `jupyter.extension` gives
+`run_interruptibly` to the core, which compiles and waits through it.
+
+Must not know: what the work is.
+
+Signal handlers run in the main thread, between two steps of Python. Work in C++ takes no such
+step, so it runs in a thread of its own, while the main thread waits in short steps. What was
+interrupted goes on to its end there; the compiler takes it up at the next call. Tracing and
+lowering are Python, which an interrupt reaches by itself; a thread beside them writes the line.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from _thread import interrupt_main
+from collections.abc import Callable
+from contextvars import copy_context
+from typing import Any, TypeVar
+
+from jxkernel import events
+
+__all__ = [
+    "STAGE_VERBS",
+    "StageWatch",
+    "interrupting_again",
+    "run_interruptibly",
+    "stage_under_way",
+]
+
+_STEP_SECONDS = 0.05
+_SILENT_SECONDS = 2.0
+_REPORT_SECONDS = 0.5
+_IDLE_LOOKS = 20
+
+STAGE_VERBS: dict[type[events.Event], str] = {
+    events.Compiled: "compiling",
+    events.Lowered: "lowering",
+    events.Traced: "tracing",
+}
+"""What is being done while a span of a kind is open."""
+
+_IN_PYTHON = (events.Lowered, events.Traced)
+
+Result = TypeVar("Result")
+
+
+def run_interruptibly(work: Callable[[], Result]) -> Result:
+    """Returns what `work` returns, or raises what it raises; an interrupt comes through.
+
+    In other threads than the main one, which no interrupt reaches, the work is simply done.
+
+    Raises:
+      KeyboardInterrupt: the user interrupted; the work goes on, and nobody waits for it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    outcome: list[Any] = []
+    errors: list[BaseException] = []
+
+    def do() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # handed to the thread that waits
+            errors.append(error)
+
+    thread = threading.Thread(
+        target=copy_context().run, args=(do,), name="jxkernel-work", daemon=True
+    )
+    line = _ProgressLine()
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(_STEP_SECONDS)
+            line.update()
+    finally:
+        line.clear()
+    if errors:
+        raise errors[0]
+    return outcome[0]
+
+
+def interrupting_again(report: Callable[[Any], object]) -> Callable[[Any], object]:
+    """Returns an `unraisablehook` that sends an interrupt again which Python could not raise.
+
+    The collector runs in the midst of any work, and what is raised in the callbacks and finalizers
+    that it calls is reported and dropped, an interrupt too: Ctrl-C would seem not to have come.
+
+    Args:
+      report: what is done with all other exceptions, the hook before.
+    """
+
+    def hook(unraisable: Any) -> None:
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            # At once, it would be raised in this hook, and dropped as well.
+            threading.Timer(_STEP_SECONDS, interrupt_main).start()
+        else:
+            report(unraisable)
+
+    return hook
+
+
+class StageWatch:
+    """Writes the progress line while a cell traces or lowers, from a thread beside it.
+
+    There is a thread for each cell, because where it writes goes by where it was made. Most cells
+    end before it is started, which costs more than all else that a cell pays.
+    """
+
+    def __init__(self) -> None:
+        self._ended = threading.Event()
+        self._starter = _Starter()
+
+    def start(self) -> None:
+        """Begins to watch, once the cell has run for a while."""
+        self.stop()
+        self._ended = threading.Event()
+        thread = threading.Thread(
+            target=copy_context().run,
+            args=(self._watch, self._ended),
+            name="jxkernel-progress",
+            daemon=True,
+        )
+        self._starter.give(thread, self._ended)
+
+    def stop(self) -> None:
+        """Ends the watch; a line that is there is taken away."""
+        self._ended.set()
+
+    def _watch(self, ended: threading.Event) -> None:
+        line: _ProgressLine | None = None
+        while not ended.wait(_STEP_SECONDS if line else _SILENT_SECONDS / 4):
+            stage = stage_under_way()
+            if stage is None or stage.kind not in _IN_PYTHON:
+                if line:
+                    line.clear()
+                line = None
+            else:
+                line = line or _ProgressLine(stage.start_ns)
+                line.update()
+        if line:
+            line.clear()
+
+
+class _Starter:
+    """Starts the thread of a cell that lasts; a thread itself, which ends when no cell has run.
+
+    It looks by itself from time to time: to be woken by each cell would cost the cell.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._given: tuple[threading.Thread, threading.Event] | None = None
+        self._is_running = False
+
+    def give(self, thread: threading.Thread, ended: threading.Event) -> None:
+        """Takes a thread, to be started unless the cell has ended by then."""
+        with self._lock:
+            self._given = (thread, ended)
+            if self._is_running:
+                return
+            self._is_running = True
+        threading.Thread(target=self._run, name="jxkernel-starter", daemon=True).start()
+
+    def _run(self) -> None:
+        seen, idle = None, 0
+        while idle < _IDLE_LOOKS:
+            time.sleep(_SILENT_SECONDS / 4)
+            with self._lock:
+                given = self._given
+                idle = idle + 1 if given is None else 0
+                if given is not None and (given is seen or given[1].is_set()):
+                    self._given = None
+                self._is_running = idle < _IDLE_LOOKS
+            if given is not None and given is seen and not given[1].is_set():
+                given[0].start()
+            seen = given
+
+
+class _ProgressLine:
+    """One line on stderr, written over itself, once the work has taken a while."""
+
+    def __init__(self, started_ns: int | None = None) -> None:
+        now = time.perf_counter()
+        self._started = now if started_ns is None else started_ns / 1e9
+        self._next = self._started + _SILENT_SECONDS
+        self._width = 0
+
+    def update(self) -> None:
+        """Shows what is under way and for how long, twice a second."""
+        now = time.perf_counter()
+        if now < self._next:
+            return
+        self._next = now + _REPORT_SECONDS
+        text = f"{_what_is_open()} · {now - self._started:.0f} s · interrupt to stop waiting"
+        self._write(text.ljust(self._width))
+        self._width = len(text)
+
+    def clear(self) -> None:
+        """Takes the line away."""
+        if self._width:
+            self._write(" " * self._width)
+            sys.stderr.write("\r")
+            self._width = 0
+
+    def _write(self, text: str) -> None:
+        sys.stderr.write(f"\r{text}")
+        sys.stderr.flush()
+
+
+def stage_under_way() -> events.Span | None:
+    """The innermost stage of making a program that is under way."""
+    spans = (span for span in reversed(events.open_spans()) if span.kind in STAGE_VERBS)
+    return next(spans, None)
+
+
+def _what_is_open() -> str:
+    """The stage under way, its function, and how many equations there are or are so far."""
+    stage = stage_under_way()
+    if stage is None:
+        return "waiting for results"
+    count = len(stage.growing.get("eqns", ()))
+    equations = f" · {count:,} eqn{'' if count == 1 else 's'}" if count else ""
+    return f"{STAGE_VERBS[stage.kind]} {stage.fields.get('fun', '')}{equations}"

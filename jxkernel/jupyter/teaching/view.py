@@ -1,0 +1,100 @@
+"""Exercises as views: a question with the code, and below it, folded, what really happens.
+
+Purpose: the quiz for a notebook that may have no kernel and no JavaScript.
+
+Place in the pipeline: views of `jupyter.display`; the extension shows exercises with them.
+
+Must not know: how an exercise is run or graded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from jxkernel.jupyter.views.html import Html, details, element, escape, page, pre, table
+from jxkernel.jupyter.views.view import View
+from jxkernel.observe.exercises import Exercise, Graded, LineStory, Outcome
+from jxkernel.observe.quiz import EXERCISES, Quiz
+
+__all__ = ["exercise_view", "graded_view", "quiz_view"]
+
+
+def exercise_view(exercise: Exercise) -> View:
+    """Returns the question, the code, and the answer folded away; the code is run for it."""
+    outcome = exercise.run()
+    code = element("code", exercise.call("YOUR GUESS"))
+    answer = Graded(exercise, outcome.answer, outcome)
+    html = page(
+        element("div", element("b", exercise.question)),
+        pre(exercise.code),
+        element("div", "answer with ", code, class_="dim"),
+        details("what really happens", element("b", answer.amount()), *_story(answer)),
+    )
+    return View("quiz", str(exercise), html, _data(exercise, outcome))
+
+
+def graded_view(graded: Graded) -> View:
+    """Returns the verdict, and what each line did."""
+    verdict = element("b", f"{'✓' if graded.correct else '✗'} {graded.verdict()}")
+    html = page(element("div", verdict), *_story(graded))
+    data = {
+        **_data(graded.exercise, graded.outcome),
+        "guess": str(graded.guess),
+        "correct": graded.correct,
+    }
+    return View("quiz", str(graded), html, data)
+
+
+def quiz_view(quiz: Quiz) -> View:
+    """Returns the list of exercises."""
+    marks = {True: "✓", False: "✗", None: ""}
+    rows = [
+        (marks[quiz.solved.get(name)], element("code", f"jx.quiz({name!r})"), exercise.question)
+        for name, exercise in EXERCISES.items()
+    ]
+    html = page(
+        element("div", repr(quiz).partition("\n")[0]), table(("", "show it with", "question"), rows)
+    )
+    listed = [
+        {"name": name, "question": one.question, "solved": quiz.solved.get(name)}
+        for name, one in EXERCISES.items()
+    ]
+    return View("quiz", repr(quiz), html, {"exercises": listed})
+
+
+def _story(graded: Graded) -> Iterator[Html]:
+    outcome = graded.outcome
+    yield table(("", "code", "what it did"), [_row(line) for line in outcome.lines], numeric=(0,))
+    if graded.exercise.asks == "prints":
+        yield element("div", "it printed:", pre(outcome.printed))
+    difference = graded.difference()
+    if difference:
+        yield element("div", difference[0])
+        yield from (element("div", line, class_="in") for line in difference[1:])
+    for fix in outcome.fixes():
+        yield element("div", "to avoid it: ", escape(fix, 300), class_="dim")
+    if graded.exercise.lesson:
+        yield element("div", "remember: ", escape(graded.exercise.lesson, 500), class_="warn")
+
+
+def _row(line: LineStory) -> tuple[object, ...]:
+    code = element("code", element("span", escape(line.code, 500), class_="row"))
+    return (line.number, code, escape(line.remark(), 500))
+
+
+def _data(exercise: Exercise, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "name": exercise.name,
+        "question": exercise.question,
+        "asks": exercise.asks,
+        "code": exercise.code,
+        "lesson": exercise.lesson,
+        "answer": str(outcome.answer),
+        "lines": [
+            {"number": line.number, "code": line.code, "remark": line.remark()}
+            for line in outcome.lines
+        ],
+        "printed": outcome.printed,
+        "fixes": outcome.fixes(),
+    }
