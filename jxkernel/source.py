@@ -6,8 +6,10 @@ those outside this package and outside the notebook's machinery.  This module mu
 tracers or of the notebook; a notebook cell is just a file name to it.
 """
 
+import functools
 import os
 import sys
+import sysconfig
 from collections.abc import Callable
 from types import CodeType, TracebackType
 from typing import Any
@@ -28,6 +30,7 @@ __all__ = [
     "exclude",
     "hide_internal_frames",
     "is_internal",
+    "is_library_file",
     "is_package_file",
     "is_user_code",
     "is_user_file",
@@ -42,6 +45,10 @@ __all__ = [
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
+_LIBRARIES = (
+    *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")),
+    *("site-packages", "dist-packages"),
+)
 _MACHINERY = tuple(
     f"{os.sep}{name}{os.sep}"
     for name in ("IPython", "ipykernel", "tornado", "asyncio", "traitlets", "_pytest", "pluggy")
@@ -94,6 +101,12 @@ def is_user_file(name: str) -> bool:
     if name.startswith("<ipython-input"):
         return True
     return not any(part in name for part in _MACHINERY)
+
+
+@functools.lru_cache(maxsize=4096)
+def is_library_file(file: str) -> bool:
+    """Say whether a file belongs to Python itself or to an installed package."""
+    return any(part in file for part in _LIBRARIES)
 
 
 def is_internal(code: CodeType) -> bool:

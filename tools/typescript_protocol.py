@@ -18,15 +18,11 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from jxkernel import events
 from jxkernel.events import vocabulary
-from jxkernel.jupyter.front import channel, protocol, requests
-from jxkernel.jupyter import payloads
+from jxkernel.jupyter import features
+from jxkernel.jupyter.front import channel, protocol
 from jxkernel.jupyter.views import view
-from jxkernel.observe import LedgerRow
 
 FILE = Path(__file__).resolve().parents[1] / "labextension/src/protocol.ts"
-EXTENDED = {payloads.LedgerRowPayload: LedgerRow, **requests.EXTENDED}
-"""Payload -> the dataclass whose fields it has besides its own."""
-
 MESSAGES = (protocol.Sync, protocol.Request)
 REPLIES = (
     protocol.Loaded,
@@ -113,7 +109,7 @@ class Writer:
         if kind.__name__ in self.written:
             return
         self.written[kind.__name__] = ""
-        base = base or EXTENDED.get(kind)
+        base = base or features.EXTENDED.get(kind)
         if base is not None:
             self.interface(base)
         hints = typing.get_type_hints(kind)
@@ -155,8 +151,8 @@ def written() -> str:
     """The whole file."""
     writer = Writer()
     unions = list(event_interfaces(writer))
-    answers = requests.ANSWERS
-    for one in (*MESSAGES, *REPLIES, *payloads.PAYLOADS.values(), *answers.values()):
+    answers = {name: one.type for name, one in features.REQUESTS.items()}
+    for one in (*MESSAGES, *REPLIES, *features.PAYLOADS.values(), *answers.values()):
         writer.interface(one)
     constants = [
         "/** The version of the messages that this code knows. */\n"
@@ -167,7 +163,7 @@ def written() -> str:
         "/** The MIME type of a kind of view. */\n"
         f"export const mimeType = (kind: string): string => `{view.MIME.format('${kind}')}`;\n",
     ]
-    kinds = "".join(f"  {kind}: {one.__name__};\n" for kind, one in payloads.PAYLOADS.items())
+    kinds = "".join(f"  {kind}: {one.__name__};\n" for kind, one in features.PAYLOADS.items())
     unions.append(
         f"/** The data of each kind of view. */\nexport interface Payloads {{\n{kinds}}}\n"
     )
@@ -187,7 +183,7 @@ def shapes(writer: Writer) -> str:
     """The shapes of what is read: messages, what they hold, payloads; of events the common part."""
     read = {name: one for name, one in writer.shapes.items() if name not in UNREAD}
     lines = "".join(f"  {name}: {json.dumps(one)},\n" for name, one in sorted(read.items()))
-    kinds = {kind: one.__name__ for kind, one in payloads.PAYLOADS.items()}
+    kinds = {kind: one.__name__ for kind, one in features.PAYLOADS.items()}
     messages = {}
     for one in REPLIES:
         [kind] = get_args(typing.get_type_hints(one)["type"])

@@ -9,6 +9,7 @@ Must not know: how anything below it works; it goes through `api`, `compile`, `e
 `observe`.
 """
 
-from jxkernel.jupyter.extension import load_ipython_extension, session_of, unload_ipython_extension
+from jxkernel.jupyter.extension import load_ipython_extension, unload_ipython_extension
+from jxkernel.jupyter.session.session import session_of
 
 __all__ = ["load_ipython_extension", "session_of", "unload_ipython_extension"]

@@ -1,11 +1,5 @@
 """Loading and unloading: every hook into IPython, put in once and taken out to the very object.
 
-Purpose: `%load_ext jxkernel`, `%unload_ext jxkernel`, `%reload_ext jxkernel`.
-
-Place in the pipeline: the top of `jxkernel.jupyter`.
-
-Must not know: what the magics and hooks do.
-
 IPython has no calls to take most hooks out again, so each step of loading leaves behind the step
 that undoes it; unloading runs those, latest first.
 """
@@ -26,33 +20,29 @@ from jxkernel.config import (
     traceback_filtering,
     wait_runner,
 )
-from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.jupyter.cells.awaiting import AwaitedMagics
+from jxkernel.jupyter.errors.tracebacks import Filter
+from jxkernel.jupyter.features import REQUESTS, SUBCOMMANDS, VIEWS
 from jxkernel.jupyter.front.channel import Channel
 from jxkernel.jupyter.guide.completion import make_matcher
-from jxkernel.jupyter.benchmarks.view import benchmark_view
-from jxkernel.jupyter.programs.view import jaxpr_view
-from jxkernel.jupyter.teaching.view import exercise_view, graded_view, quiz_view
-from jxkernel.jupyter.views.view import View
-from jxkernel.jupyter.views.progress import NotebookBar
+from jxkernel.jupyter.guide.magic import JxMagics
+from jxkernel.jupyter.jit.magic import CELL_MAGICS, JitMagics
 from jxkernel.jupyter.session.forking import fork_watch
 from jxkernel.jupyter.session.interrupts import interrupting_again, run_interruptibly
-from jxkernel.jupyter.guide.magic import JxMagics
-from jxkernel.jupyter.jit.magic import JitMagics
-from jxkernel.jupyter.timing.magic import TimingMagics
-from jxkernel.jupyter.jit.magic import CELL_MAGICS
-from jxkernel.jupyter.guide.magic import SUBCOMMANDS
-from jxkernel.jupyter.timing.magic import ORIGINALS
-from jxkernel.jupyter.front.requests import Requests
 from jxkernel.jupyter.session.session import Session
+from jxkernel.jupyter.session.waiting import (
+    ReadWait,
+    failures_of_callbacks,
+    interruptible,
+    wait_for_variables,
+)
+from jxkernel.jupyter.timing.magic import ORIGINALS, TimingMagics
 from jxkernel.jupyter.timing.timer import SyncTimer
-from jxkernel.jupyter.errors.tracebacks import Filter
-from jxkernel.jupyter.session.waiting import ReadWait, failures_of_callbacks, interruptible, wait_for_variables
-from jxkernel.observe import Benchmark, Exercise, Graded
-from jxkernel.observe.quiz import Quiz
+from jxkernel.jupyter.views.progress import NotebookBar
+from jxkernel.jupyter.views.view import View
 from jxkernel.runtime import ArrayImpl
 
-__all__ = ["channel_of", "load_ipython_extension", "session_of", "unload_ipython_extension"]
+__all__ = ["channel_of", "load_ipython_extension", "unload_ipython_extension"]
 
 _ABSENT = object()
 
@@ -106,7 +96,7 @@ class _Loaded:
         originals = {name: shell.find_line_magic(name) for name in ORIGINALS}
         added: tuple[Any, ...] = (
             JitMagics(shell, self.session),
-            JxMagics(shell, self.session),
+            JxMagics(shell, self.session, SUBCOMMANDS),
             TimingMagics(shell, originals),
         )
         for magics in added:
@@ -183,14 +173,7 @@ class _Loaded:
 
     def _formatters(self) -> None:
         printers = self.shell.display_formatter.mimebundle_formatter.type_printers
-        views: dict[type, Callable[[Any], View]] = {
-            ClosedJaxpr: jaxpr_view,
-            Benchmark: benchmark_view,
-            Exercise: exercise_view,
-            Graded: graded_view,
-            Quiz: quiz_view,
-        }
-        for shown, view in views.items():
+        for shown, view in VIEWS.items():
             self._put(printers, shown, partial(_bundle, view))
 
     def _compiler(self) -> None:
@@ -199,8 +182,8 @@ class _Loaded:
         self._undo.append(partial(compile_runner.set_global, before))
 
     def _channel(self) -> None:
-        for name, answer in Requests(self.session).answers().items():
-            self.channel.answer(name, answer)
+        for name, request in REQUESTS.items():
+            self.channel.answer(name, partial(request.answer, self.session))
         self.channel.open()
         self._undo.append(self.channel.close)
 
@@ -276,12 +259,6 @@ def unload_ipython_extension(ipython: Any) -> None:
     loaded = _loaded.pop(ipython, None)
     if loaded is not None:
         loaded.unload()
-
-
-def session_of(ipython: Any) -> Session | None:
-    """Returns the session of a shell, or None where the extension is not loaded."""
-    loaded = _loaded.get(ipython)
-    return loaded.session if loaded is not None else None
 
 
 def channel_of(ipython: Any) -> Channel | None:

@@ -1,12 +1,5 @@
 """Live views: widgets that redraw themselves when something is traced, and stop when closed.
 
-Purpose: what all widgets share: listening, throttling, closing, and the static view that stays in
-the saved notebook.
-
-Place in the pipeline: the base of `jupyter.widgets`.
-
-Must not know: what is shown.
-
 Events come from any thread, in the middle of a trace. So a listener only sets a timer; the timer's
 thread draws. A burst of events is one redrawing. When a cell ends, what is due is drawn at once: no
 thread of ours works beside the next cell, and the saved notebook is up to date.
@@ -39,11 +32,10 @@ from IPython.core.getipython import get_ipython
 from IPython.display import DisplayHandle, display
 
 from jxkernel import events
-from jxkernel.jupyter.views.view import View
-from jxkernel.jupyter.views.html import Html, details, element, page, pre
-from jxkernel.jupyter.extension import session_of
-from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.errors.tracebacks import with_cell_names
+from jxkernel.jupyter.session.session import Session, session_of
+from jxkernel.jupyter.views.html import Html, details, element, page, pre
+from jxkernel.jupyter.views.view import View
 
 __all__ = ["LiveView", "Throttle", "current_session", "question"]
 

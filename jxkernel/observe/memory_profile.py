@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from jxkernel.observe.explain import format_size
-from jxkernel.observe.names import is_library_file
 from jxkernel.runtime.profiling import device_memory_profile, memory_profile_data
-from jxkernel.source import is_user_file
+from jxkernel.source import is_library_file, is_user_file
 
 __all__ = ["MemoryProfile", "MemoryRow", "memory_profile"]
 

@@ -16,11 +16,9 @@ suspended inside the block and restored after it.
 from __future__ import annotations
 
 import dis
-import functools
 import inspect
 import reprlib
 import sys
-import sysconfig
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,7 +33,7 @@ from jxkernel.core.jaxpr import Var
 from jxkernel.core.trace import Tracer, state
 from jxkernel.transforms.stage import StageTrace, StageTracer
 
-__all__ = ["CodeNotes", "NameWatch", "Note", "Value", "describe", "is_library_file"]
+__all__ = ["CodeNotes", "NameWatch", "Note", "Value", "describe"]
 
 _TEXT_LENGTH = 200
 _LINES_PER_CALL = 20_000
@@ -45,10 +43,6 @@ its bytecode is read, which takes longer than to compare a few names."""
 _UNMARKED = (ModuleType, FunctionType, BuiltinFunctionType, MethodType, type)
 _PLAIN = (int, float, complex, str, bytes)
 _MUTABLE = (list, dict, set)
-_LIBRARIES = (
-    *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")),
-    *("site-packages", "dist-packages"),
-)
 _brief = reprlib.Repr()
 _brief.maxstring = _brief.maxother = _brief.maxlong = _TEXT_LENGTH
 
@@ -302,16 +296,10 @@ def _describe(value: Any) -> Value | None:
     )
 
 
-@functools.lru_cache(maxsize=4096)
-def is_library_file(file: str) -> bool:
-    """Whether a file belongs to Python itself or to an installed package."""
-    return any(part in file for part in _LIBRARIES)
-
-
 def _is_watched(code: CodeType) -> bool:
     if code.co_filename == "<string>":  # generated, such as the `__init__` of a dataclass
         return False
-    return source.is_user_code(code) and not is_library_file(code.co_filename)
+    return source.is_user_code(code) and not source.is_library_file(code.co_filename)
 
 
 def _is_tracing() -> bool:

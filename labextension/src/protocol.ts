@@ -551,6 +551,24 @@ export interface ShareLinePayload {
   share: number;
 }
 
+/** The answer to the request `program`: some equations, and the programs that begin or end. */
+export interface ProgramPart {
+  programs: ProgramPayload[];
+  equations: EquationPayload[];
+  is_last: boolean;
+}
+
+/** The titles of programs that one can be compared with, those of its function first. */
+export interface OthersAnswer {
+  titles: string[];
+}
+
+/** Two programs compared, as data and as text. */
+export interface CompareAnswer {
+  diff: DiffPayload;
+  text: string;
+}
+
 /** The ledger for the panel: builds of functions, newest first; `cells` are ids by label. */
 export interface LedgerAnswer {
   rows: LedgerRowPayload[];
@@ -601,6 +619,12 @@ export interface TracedFunction {
   avoidable: number;
   cost_ns: number;
   latest: string;
+}
+
+/** What was built in a cell, and why. */
+export interface ExplainAnswer {
+  title: string;
+  text: string;
 }
 
 /** Live arrays, largest first, and the devices; none of either before a platform runs. */
@@ -726,12 +750,6 @@ export interface Placed {
   committed: boolean;
 }
 
-/** What was built in a cell, and why. */
-export interface ExplainAnswer {
-  title: string;
-  text: string;
-}
-
 /** What is remembered, in words, or what was forgotten. */
 export interface CachesAnswer {
   functions: number;
@@ -744,24 +762,6 @@ export interface CachesAnswer {
 /** Whether teaching mode is on. */
 export interface TeachAnswer {
   on: boolean;
-}
-
-/** The answer to the request `program`: some equations, and the programs that begin or end. */
-export interface ProgramPart {
-  programs: ProgramPayload[];
-  equations: EquationPayload[];
-  is_last: boolean;
-}
-
-/** The titles of programs that one can be compared with, those of its function first. */
-export interface OthersAnswer {
-  titles: string[];
-}
-
-/** Two programs compared, as data and as text. */
-export interface CompareAnswer {
-  diff: DiffPayload;
-  text: string;
 }
 
 /** What the recorder adds to an event: its cell, and times in s and ns. */
@@ -795,8 +795,8 @@ export interface Payloads {
   jit: JitPayload;
   jaxpr: JaxprPayload;
   stages: StagesPayload;
-  diff: DiffPayload;
   provenance: ProvenancePayload;
+  diff: DiffPayload;
   ledger: LedgerPayload;
   memory: MemoryPayload;
   timeline: TimelinePayload;
@@ -805,22 +805,22 @@ export interface Payloads {
 
 /** The answer to each request. */
 export interface Answers {
+  program: ProgramPart;
+  others: OthersAnswer;
+  compare: CompareAnswer;
   ledger: LedgerAnswer;
   builds: LedgerPayload;
   functions: FunctionsAnswer;
+  explain: ExplainAnswer;
   live: LiveAnswer;
   freeing: FreeAnswer;
   free: FreeAnswer;
   backend: BackendAnswer;
   preview: PreviewAnswer;
   apply: PreviewAnswer;
-  explain: ExplainAnswer;
   caches: CachesAnswer;
   clear_caches: CachesAnswer;
   teach: TeachAnswer;
-  program: ProgramPart;
-  others: OthersAnswer;
-  compare: CompareAnswer;
 }
 
 /** What goes over the comm. */
@@ -901,7 +901,7 @@ export const SHAPES: Readonly<Record<string, unknown>> = {
 };
 
 /** The record that each kind of view's data is. */
-export const PAYLOAD_RECORDS: Readonly<Record<string, string>> = {"jit": "JitPayload", "jaxpr": "JaxprPayload", "stages": "StagesPayload", "diff": "DiffPayload", "provenance": "ProvenancePayload", "ledger": "LedgerPayload", "memory": "MemoryPayload", "timeline": "TimelinePayload", "table": "TablePayload"};
+export const PAYLOAD_RECORDS: Readonly<Record<string, string>> = {"jit": "JitPayload", "jaxpr": "JaxprPayload", "stages": "StagesPayload", "provenance": "ProvenancePayload", "diff": "DiffPayload", "ledger": "LedgerPayload", "memory": "MemoryPayload", "timeline": "TimelinePayload", "table": "TablePayload"};
 
 /** The record that each type of message is. */
 export const MESSAGE_RECORDS: Readonly<Record<string, string>> = {"loaded": "Loaded", "unloaded": "Unloaded", "status": "Status", "working": "Working", "batch": "Batch", "history": "History", "reply": "Reply"};

@@ -19,7 +19,7 @@ print(jx.jit(patient)(1.0))
 """
 MANY = """
 from jxkernel import events
-from jxkernel.jupyter.extension import session_of
+from jxkernel.jupyter import session_of
 for number in range(100_000):
     events.emit(events.TraceTimeEffect, fun='f', effect='print', file='', line=number)
 """

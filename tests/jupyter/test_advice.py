@@ -3,7 +3,13 @@
 import pytest
 from IPython.core.error import UsageError
 
-from jxkernel.jupyter.errors.advice import advice, at_update, in_place_of, plain_words, with_static_name
+from jxkernel.jupyter.errors.advice import (
+    advice,
+    at_update,
+    in_place_of,
+    plain_words,
+    with_static_name,
+)
 from tests.jupyter.conftest import Notebook
 
 

@@ -170,7 +170,7 @@ def test_a_front_end_that_closes_the_comm_takes_it_from_no_other(kernel: Kernel)
 def test_what_was_sent_left_out_and_dropped_is_all_that_happened(kernel: Kernel) -> None:
     kernel.ok(
         "from jxkernel import events\n"
-        "from jxkernel.jupyter.extension import session_of\n"
+        "from jxkernel.jupyter import session_of\n"
         "recorder = session_of(get_ipython()).recorder\n"
         "def happen(count):\n"
         "    for line in range(count):\n"

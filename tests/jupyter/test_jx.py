@@ -8,7 +8,7 @@ import pytest
 from IPython.core.error import UsageError
 
 from jxkernel.config import config
-from jxkernel.jupyter.guide.magic import SUBCOMMANDS
+from jxkernel.jupyter.features import SUBCOMMANDS
 from jxkernel.observe import explain
 from jxkernel.runtime import clear_backends, devices
 from tests.jupyter.conftest import Notebook

@@ -8,10 +8,9 @@ from typing import Any, Literal, Union
 
 import pytest
 
-from jxkernel.jupyter.views.view import MIME, View
-from jxkernel.jupyter.payloads import PAYLOADS, LedgerRowPayload, SectionPayload
-from jxkernel.jupyter.views.view import VERSION
-from jxkernel.observe import LedgerRow
+from jxkernel.jupyter.features import EXTENDED, PAYLOADS
+from jxkernel.jupyter.jit.payload import SectionPayload
+from jxkernel.jupyter.views.view import MIME, VERSION, View
 from tests.jupyter.conftest import Notebook
 
 CELL = "def scaled(a):\n    return a * w\ny = lax.cond(x.sum() > 1, scaled, jnp.sin, x)\nx + y"
@@ -43,8 +42,8 @@ def record_faults(data: Any, kind: Any, where: str) -> list[str]:
     if not isinstance(data, dict):
         return [f"{where}: {data!r:.60} is no record"]
     hints = typing.get_type_hints(kind)
-    if kind is LedgerRowPayload:
-        hints |= typing.get_type_hints(LedgerRow)
+    if kind in EXTENDED:
+        hints |= typing.get_type_hints(EXTENDED[kind])
     missing = [f"{where}: no {name}" for name in hints.keys() - data.keys()]
     more = set() if kind is SectionPayload else data.keys() - hints.keys() - {"format"}
     unknown = [f"{where}: {name} is not told of" for name in more]

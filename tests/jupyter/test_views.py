@@ -19,9 +19,9 @@ from jxkernel.jupyter.programs.view import jaxpr_view
 from jxkernel.jupyter.provenance.view import map_view
 from jxkernel.jupyter.teaching.view import graded_view
 from jxkernel.jupyter.timeline.view import timeline_view
+from jxkernel.jupyter.views.html import details, element, line_class, page, table
 from jxkernel.jupyter.views.tables import table_view, text_view
 from jxkernel.jupyter.views.view import View
-from jxkernel.jupyter.views.html import details, element, line_class, page, table
 from jxkernel.observe import (
     Benchmark,
     DeviceMemory,

@@ -8,8 +8,8 @@ import pytest
 
 import jxkernel as jx
 from jxkernel.jupyter.programs import requests as wholes
-from jxkernel.jupyter.programs.view import outline_data
 from jxkernel.jupyter.programs.requests import Programs
+from jxkernel.jupyter.programs.view import outline_data
 from jxkernel.observe import outline
 from jxkernel.observe.kept import clear_outlines
 

@@ -1,11 +1,4 @@
-"""Benchmarks side by side: a table of functions and arguments, with bars.
-
-Purpose: the view of a comparison.
-
-Place in the pipeline: a view of `jupyter.display`; the widget `Benchmark` uses it.
-
-Must not know: how anything was measured.
-"""
+"""Benchmarks side by side: a table of functions and arguments, with bars."""
 
 from __future__ import annotations
 

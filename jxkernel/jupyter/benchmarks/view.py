@@ -1,12 +1,4 @@
-"""What `jx.benchmark` measured: one line, the times as bars and as a histogram, and the table.
-
-Purpose: the view of a benchmark.
-
-Place in the pipeline: a view of `jupyter.display`; the formatter that `jupyter.extension`
-registers gives it for a `Benchmark` that a cell ends in.
-
-Must not know: how anything was measured.
-"""
+"""What `jx.benchmark` measured: one line, the times as bars and as a histogram, and the table."""
 
 from __future__ import annotations
 

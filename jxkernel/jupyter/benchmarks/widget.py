@@ -1,11 +1,4 @@
-"""Benchmarks as a widget: functions over sizes or arguments, in a table and a chart.
-
-Purpose: the widget `Benchmark`.
-
-Place in the pipeline: in `jupyter.widgets`, over `observe.comparisons` and their view.
-
-Must not know: how a call is measured.
-"""
+"""Benchmarks as a widget: functions over sizes or arguments, in a table and a chart."""
 
 from __future__ import annotations
 
@@ -17,9 +10,9 @@ import plotly.graph_objects as go
 
 from jxkernel import events
 from jxkernel.jupyter.benchmarks.comparison import comparison_view
-from jxkernel.jupyter.views.view import View
-from jxkernel.jupyter.views.figures import PLAIN_AXIS, PLAIN_LAYOUT, figure_output, plain
 from jxkernel.jupyter.live import LiveView
+from jxkernel.jupyter.views.figures import PLAIN_AXIS, PLAIN_LAYOUT, figure_output, plain
+from jxkernel.jupyter.views.view import View
 from jxkernel.observe.backends import cell_elsewhere
 from jxkernel.observe.comparisons import FIGURES, Comparison, Measured, cases_of, measured
 

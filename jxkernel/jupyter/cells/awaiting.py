@@ -1,13 +1,5 @@
 """Cells that await: what stands above the last `await` runs first, as it stands.
 
-Purpose: divide a cell of `%%jit` at its last top-level `await`, run the first part as IPython runs
-any cell that awaits, and have IPython await the cell's magic.
-
-Place in the pipeline: `jupyter.session.session` divides cells, `magics.jit` runs the first part, and
-`jupyter.extension` puts `AwaitedMagics` among IPython's input transformers.
-
-Must not know: tracing, options or views.
-
 A magic is an ordinary function, which cannot await in the loop that it is called from. So the call
 that IPython makes of a cell magic is written anew, as the await of a coroutine.
 """

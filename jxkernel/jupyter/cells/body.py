@@ -1,12 +1,5 @@
 """The body of a cell as a Python function: its reads are parameters, its locals are results.
 
-Purpose: compile a cell's statements so that they run with arguments in place of notebook
-variables, with the line numbers, file name and `__globals__` that they have as a cell.
-
-Place in the pipeline: after `jupyter.code.analysis`; `jupyter.cells.cell` traces what is made here.
-
-Must not know: values, tracing, or how results are shown.
-
 The code object bears the name `<module>`, as the cell's own would: tracebacks and
 `observe.provenance` then treat the whole cell as its source. `global` inside the cell's functions
 becomes `nonlocal`, because the cell's names are this function's locals.

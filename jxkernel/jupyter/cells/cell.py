@@ -1,13 +1,5 @@
 """Cells under `%%jit`: traced as functions of what they read, run, and written back whole.
 
-Purpose: remember each notebook cell across its edits, find its inputs among the notebook's
-variables, call the compiled function, and hand back what it assigned.
-
-Place in the pipeline: `jupyter.code.analysis` and `jupyter.cells.body` make a function of a cell's source;
-here it meets values and `jit`. The magics show what happened.
-
-Must not know: how options are parsed, or how anything is shown.
-
 A cell's function returns one pytree, `CellResult`: its children are the arrays, its metadata all
 that is known when the trace ends (strings, shapes, functions). So a hit on the compiled path
 brings back the metadata of the very trace that it runs.
@@ -30,13 +22,19 @@ from jxkernel.api.jit import TraceEntry, jit_on, jit_state
 from jxkernel.api.vectorize import vmap
 from jxkernel.core.trace import Tracer
 from jxkernel.errors import LeakError, TraceLimitError
-from jxkernel.jupyter.code.analysis import attribute_chains
 from jxkernel.jupyter.cells.awaiting import run_awaiting
 from jxkernel.jupyter.cells.body import CellSource, make_function, place_of_change, statements
 from jxkernel.jupyter.cells.changes import Change, HeldObjects, TracedInputs, apply_change
+from jxkernel.jupyter.code.analysis import attribute_chains
 from jxkernel.jupyter.code.functions import captured_values
 from jxkernel.jupyter.code.lints import lint
-from jxkernel.jupyter.code.static_keys import Static, describe_static, freeze, freeze_module, is_traceable
+from jxkernel.jupyter.code.static_keys import (
+    Static,
+    describe_static,
+    freeze,
+    freeze_module,
+    is_traceable,
+)
 from jxkernel.observe.names import NameWatch
 from jxkernel.observe.provenance import Provenance, Watching
 from jxkernel.runtime import ArrayImpl

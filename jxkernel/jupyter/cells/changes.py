@@ -1,13 +1,5 @@
 """In-place changes that a cell makes: to traced inputs, kept; to static objects, undone on failure.
 
-Purpose: `params["w"] = w`, `log.append(h)` and `self.state = s` change objects, not names. What a
-cell changes of a traced pytree is a result like an assigned name. A static object that is left
-with a traced value in it would be ruined, so its state is put back and the holder named.
-
-Place in the pipeline: `jupyter.cells.cell` asks here before and after a cell's function is traced.
-
-Must not know: `jit`, cells' sources, or how anything is shown.
-
 An array's place in a container is the same before and after when the very tracer stands there;
 such a leaf is `Kept`: the notebook's own object stays, be it an array or a number.
 """

@@ -1,13 +1,5 @@
 """What a cell reads and what it assigns, from its syntax tree alone.
 
-Purpose: turn the top level of a cell into a function's parameters and results. A name is read
-when it may be used before the cell has bound it; what a function body reads counts as read unless
-the cell binds it somewhere.
-
-Place in the pipeline: the first step of `%%jit`; `jupyter.cells.body` makes the function.
-
-Must not know: IPython, values, or tracing. Syntax trees in, names out.
-
 A loop's body is taken to run at least once when what follows it is judged: otherwise a name that
 only the loop binds would count as read, and the second run of the cell, when the name exists,
 would be traced anew. A loop that did not run is a `NameError` on the line that reads the name.

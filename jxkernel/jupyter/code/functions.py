@@ -1,11 +1,4 @@
-"""Code objects and closures: what a function looks up, and what it has captured.
-
-Purpose: two questions that several modules of the notebook half ask of functions.
-
-Place in the pipeline: the bottom of `jxkernel.jupyter`.
-
-Must not know: why they are asked.
-"""
+"""Code objects and closures: what a function looks up, and what it has captured."""
 
 from __future__ import annotations
 
@@ -17,7 +10,6 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from jxkernel import source
-from jxkernel.observe.names import is_library_file
 
 __all__ = ["attributes_read", "captured_values", "globals_read", "is_of_the_user"]
 
@@ -81,9 +73,9 @@ def is_of_the_user(value: FunctionType | type) -> bool:
     """Whether a function or class was written by the user: in a cell, a script or a module."""
     if isinstance(value, FunctionType):
         file = value.__code__.co_filename
-        return source.is_user_code(value.__code__) and not is_library_file(file)
+        return source.is_user_code(value.__code__) and not source.is_library_file(file)
     module = sys.modules.get(value.__module__)
     if value.__module__ == "__main__" or module is None:
         return value.__module__ == "__main__"
     file = getattr(module, "__file__", None) or ""
-    return bool(file) and not source.is_package_file(file) and not is_library_file(file)
+    return bool(file) and not source.is_package_file(file) and not source.is_library_file(file)

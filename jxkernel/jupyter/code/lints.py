@@ -1,11 +1,5 @@
 """Silent mistakes that a cell's text shows: updates that are dropped, random keys used twice.
 
-Purpose: warn about code that runs without an error and does not do what it seems to do.
-
-Place in the pipeline: `jupyter.jit.report` adds what is found here to a traced cell's warnings.
-
-Must not know: tracing or values, save which names are jxkernel's random module.
-
 Side effects at trace time and unrolled loops are found by `observe.provenance`, which saw them
 happen; these two are found in the text, so what is found may be in a branch that does not run.
 """

@@ -1,12 +1,5 @@
 """Static values as cache keys: what a value is, by content, so that no stale trace is used.
 
-Purpose: say in a hashable key all that a trace may have read from a value that was not traced: a
-string, a module, a function with the globals and closures that it reads, a container of such.
-
-Place in the pipeline: `jupyter.cells.cell` gives each static name of a cell to `jit` as a `Static`.
-
-Must not know: cells, magics, or display.
-
 Functions of the user are compared by code, defaults, closure and the variables and attributes of
 modules that they mention, so running the cell that defines one again, unchanged, changes no key,
 and a module that is reloaded in place does. Objects
@@ -29,7 +22,12 @@ from jxkernel import tree
 from jxkernel.api.jit import jit_state
 from jxkernel.compile import ShapeDtypeStruct
 from jxkernel.core.avals import abstractify
-from jxkernel.jupyter.code.functions import attributes_read, captured_values, globals_read, is_of_the_user
+from jxkernel.jupyter.code.functions import (
+    attributes_read,
+    captured_values,
+    globals_read,
+    is_of_the_user,
+)
 
 __all__ = [
     "Static",

@@ -1,11 +1,4 @@
-"""`%jx devices`, `backend` and `virtual`: what computes, and how much memory it has.
-
-Purpose: list devices, choose one, and make virtual ones.
-
-Place in the pipeline: between `magics.jx` and `runtime`.
-
-Must not know: how a line is split into subcommands, or how views are drawn.
-"""
+"""`%jx devices`, `backend` and `virtual`: what computes, and how much memory it has."""
 
 from __future__ import annotations
 
@@ -14,9 +7,9 @@ from typing import Any
 from IPython.core.error import UsageError
 
 from jxkernel import runtime
+from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.views.tables import table_view
 from jxkernel.jupyter.views.view import View
-from jxkernel.jupyter.session.session import Session
 from jxkernel.observe import BackendSwitch
 from jxkernel.observe.backends import MOST_CPU_DEVICES
 from jxkernel.observe.explain import format_size

@@ -1,12 +1,4 @@
-"""The backend selector: device, virtual devices, 64-bit dtypes and precision, shown and switched.
-
-Purpose: the widget `BackendSelector`.
-
-Place in the pipeline: in `jupyter.widgets`, a skin over `observe.BackendSwitch`, which a front end
-calls over a comm just as well.
-
-Must not know: what a change does: the switch says it.
-"""
+"""The backend selector: devices, 64-bit dtypes and precision, shown and switched."""
 
 from __future__ import annotations
 
@@ -15,10 +7,10 @@ from typing import Any
 import ipywidgets
 
 from jxkernel import events
+from jxkernel.jupyter.live import INTERVAL, LiveView, current_session, question
+from jxkernel.jupyter.views.html import element, join
 from jxkernel.jupyter.views.tables import table_view
 from jxkernel.jupyter.views.view import View
-from jxkernel.jupyter.views.html import element, join
-from jxkernel.jupyter.live import INTERVAL, LiveView, current_session, question
 from jxkernel.observe import BackendPreview, BackendState, BackendSwitch
 from jxkernel.observe.backends import MOST_CPU_DEVICES, PRECISIONS
 from jxkernel.observe.explain import format_size

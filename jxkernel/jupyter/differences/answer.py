@@ -1,34 +1,21 @@
-"""`%jx diff`: two programs side by side.
-
-Purpose: find the two traces that are meant.
-
-Place in the pipeline: between `magics.jx` and `observe.diff`, over `expressions`.
-
-Must not know: how a line is split into subcommands, or how views are drawn.
-"""
+"""`%jx diff`: two programs side by side."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from IPython.core.error import UsageError
 
-from jxkernel.api.jit import TraceEntry, jit_state, traced_functions
-from jxkernel.core.jaxpr import ClosedJaxpr
-from jxkernel.jupyter.session.expressions import evaluate, outlined, pair_of
+from jxkernel.api.jit import TraceEntry, jit_state
 from jxkernel.jupyter.cells.cell import Cell
 from jxkernel.jupyter.differences.view import diff_view
-from jxkernel.jupyter.views.view import View
+from jxkernel.jupyter.session.expressions import evaluate, outlined, pair_of
 from jxkernel.jupyter.session.session import Session
+from jxkernel.jupyter.views.view import View
 from jxkernel.observe import diff, outline
-from jxkernel.observe.explain import function_label
-from jxkernel.observe.kept import kept_program
 
-__all__ = ["comparable", "compared", "difference"]
-
-_MOST = 200
+__all__ = ["difference", "trace_title"]
 
 
 def difference(session: Session, words: str) -> View:
@@ -61,57 +48,6 @@ def difference(session: Session, words: str) -> View:
     )
 
 
-def comparable(token: str) -> list[str]:
-    """Returns the titles of programs that one can be compared with: traces that jit keeps.
-
-    Those of the same function come first.
-
-    Args:
-      token: that of the program's outline.
-
-    Raises:
-      LookupError: the program is gone.
-    """
-    _, own = kept_program(token)
-    titles: list[str] = []
-    for traces in _traces_by_function():
-        others = [title for title, closed in traces if closed is not own]
-        titles = [*others, *titles] if len(others) < len(traces) else [*titles, *others]
-    return titles[:_MOST]
-
-
-def compared(token: str, other: str) -> View:
-    """Returns what differs between a program and another one.
-
-    Args:
-      token: that of the program's outline.
-      other: the title of the other one, of those that are comparable.
-
-    Raises:
-      LookupError: one of them is gone.
-    """
-    title, own = kept_program(token)
-    every = [one for traces in _traces_by_function() for one in traces]
-    found = next((closed for name, closed in every if name == other and closed is not own), None)
-    if found is None:
-        raise LookupError(f"{other} is no longer in the kernel")
-    title = next((name for name, closed in every if closed is own), title)
-    return diff_view(diff(outline(own, title=title), outline(found, title=other)))
-
-
-def _traces_by_function() -> Iterator[list[tuple[str, ClosedJaxpr]]]:
-    """For each living jitted function its traces, each with a title of its own."""
-    met = Counter[str]()
-    for function, traces in traced_functions():
-        name = function_label(function)
-        yield [(_numbered(_title(name, one), met), one.closed) for one in list(traces.values())]
-
-
-def _numbered(title: str, met: Counter[str]) -> str:
-    met[title] += 1
-    return title if met[title] == 1 else f"{title} #{met[title]}"
-
-
 def _traces(cell: Cell) -> list[TraceEntry]:
     return [entry for version in cell.versions.values() for entry in version.entries()]
 
@@ -125,10 +61,11 @@ def _latest(name: str, entries: Sequence[TraceEntry]) -> View:
 
 
 def _titled(name: str, entry: TraceEntry) -> Any:
-    return outline(entry.closed, title=_title(name, entry))
+    return outline(entry.closed, title=trace_title(name, entry))
 
 
-def _title(name: str, entry: TraceEntry) -> str:
+def trace_title(name: str, entry: TraceEntry) -> str:
+    """Return a function's name with the types of a trace's arguments."""
     types = ", ".join(aval.short(weak=True) for aval in entry.avals[:6])
     more = ", …" if len(entry.avals) > 6 else ""
     return f"{name}({types}{more})"

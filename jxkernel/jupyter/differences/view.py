@@ -1,11 +1,4 @@
-"""Two traces side by side: what is the same, changed, gone and new, by sign and colour.
-
-Purpose: show an `observe.diff` as text, as a table and as data.
-
-Place in the pipeline: a view of `jupyter.display`; `%jx diff` uses it.
-
-Must not know: how programs were compared.
-"""
+"""Two traces side by side: what is the same, changed, gone and new, by sign and colour."""
 
 from __future__ import annotations
 

@@ -1,12 +1,4 @@
-"""What to write instead, for errors that are not jxkernel's own: Python's, about traced values.
-
-Purpose: `unhashable type`, `len() of unsized object`, `has no attribute 'numpy'` say what Python
-met and not what to do in a traced cell. Here they get the expression, underlined, and a rewrite.
-
-Place in the pipeline: `jupyter.errors.tracebacks` asks here for what a traced cell raised.
-
-Must not know: tracebacks, cells or IPython. Messages in, sentences out.
-"""
+"""What to write instead, for errors that are not jxkernel's own: Python's, about traced values."""
 
 from __future__ import annotations
 

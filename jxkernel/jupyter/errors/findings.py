@@ -1,11 +1,4 @@
-"""A finding: a place in the user's source, underlined, with what was found there.
-
-Purpose: show an error that was looked for, not raised, such as the origin of a NaN.
-
-Place in the pipeline: a view of `jupyter.display`.
-
-Must not know: how it was found.
-"""
+"""A finding: a place in the user's source, underlined, with what was found there."""
 
 from __future__ import annotations
 

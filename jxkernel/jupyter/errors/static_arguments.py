@@ -1,13 +1,5 @@
 """Static arguments that C++ refused, by name: which parameter of which function was given what.
 
-Purpose: a call that C++ answers hashes and compares static values there, and its refusal tells a
-type and a value. What tracing such a call would have raised names the parameter too, and is made
-here from the call's own expression.
-
-Place in the pipeline: `jupyter.errors.tracebacks` shows what comes from here in place of the refusal.
-
-Must not know: cells, magics, or display.
-
 No call is evaluated again: names and attributes are looked up, displays are told by their kind,
 and where the parameter cannot be told for certain, the refusal stays as it is.
 """

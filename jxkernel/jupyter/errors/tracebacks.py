@@ -1,12 +1,5 @@
 """Errors as the user should see them: their own lines, the expression, the way back, the rewrite.
 
-Purpose: leave the frames of jxkernel and of the magics out of tracebacks, and say places by cell.
-
-Place in the pipeline: `jupyter.extension` installs `Filter` on the shell's traceback printers;
-`%%jit` calls `tidy` on what its cells raise.
-
-Must not know: how an error came about.
-
 The core fills in where an error of its own happened and what to underline. Here a multi-line
 expression gets its underline too, found by `executing`, and file names become cell names.
 `%xmode Verbose` and `%config JX.tracebacks = 'all'` show every frame.
@@ -37,16 +30,22 @@ from jxkernel.errors import (
     TracerArrayConversionError,
     TracerIntegerConversionError,
 )
-from jxkernel.jupyter.errors.advice import advice, at_update, for_loops_first, in_place_of, plain_words, with_argument_name, with_static_name
-from jxkernel.jupyter.views.view import View
-from jxkernel.jupyter.views.html import escape
+from jxkernel.jupyter.errors.advice import (
+    advice,
+    at_update,
+    for_loops_first,
+    in_place_of,
+    plain_words,
+    with_argument_name,
+    with_static_name,
+)
 from jxkernel.jupyter.errors.static_arguments import refused_static
-from jxkernel.observe.names import is_library_file
+from jxkernel.jupyter.views.html import escape
+from jxkernel.jupyter.views.view import View
 from jxkernel.runtime import exception_behind
 
 __all__ = ["Filter", "is_placed", "locate", "name_cells", "tidy", "with_cell_names"]
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _IPYTHON = os.path.dirname(os.path.abspath(IPython.__file__)) + os.sep
 _CHAIN = 20
 _FILE_BEGINS = re.compile(r"<[a-z-]+-(?=\d)|.*[/\\]")
@@ -132,10 +131,10 @@ def locate(error: BaseException) -> None:
     if not isinstance(error, JXError):
         return
     place = _place(error) if error.underline is None else None
-    if is_library_file(error.where):
+    if source.is_library_file(error.where):
         # A library that the user called: the call is theirs to change.
         place = _place(error)
-        if place is not None and not is_library_file(place[0]):
+        if place is not None and not source.is_library_file(place[0]):
             error.where = error.code = ""
     if place is not None:
         where, code, underline = place
@@ -347,7 +346,7 @@ def without_machinery(traceback: TracebackType, *, libraries: bool = False) -> T
     kept = [
         one
         for one, file in zip(entries[1:], files[1:], strict=True)
-        if not (_is_machinery(file) or (libraries and is_library_file(file)))
+        if not (_is_machinery(file) or (libraries and source.is_library_file(file)))
     ]
     known = bool(kept)
     if kept and _called_a_magic(entries, kept[0]):
@@ -366,7 +365,7 @@ def _called_a_magic(entries: list[TracebackType], cell: TracebackType) -> bool:
 
 
 def _is_machinery(file: str) -> bool:
-    return file.startswith((_PACKAGE, _IPYTHON))
+    return source.is_package_file(file) or file.startswith(_IPYTHON)
 
 
 def _innermost_user_frame(traceback: TracebackType | None) -> tuple[FrameType | None, int]:
@@ -378,7 +377,7 @@ def _innermost_user_frame(traceback: TracebackType | None) -> tuple[FrameType | 
         is_call = called is not None and called.tb_frame.f_code.co_name == "run_cell_magic"
         if source.is_user_code(traceback.tb_frame.f_code) and not is_call:
             found = (traceback.tb_frame, traceback.tb_lasti)
-            if not is_library_file(traceback.tb_frame.f_code.co_filename):
+            if not source.is_library_file(traceback.tb_frame.f_code.co_filename):
                 own = found
         traceback = traceback.tb_next
     return own if own[0] is not None else found

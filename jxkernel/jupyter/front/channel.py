@@ -1,13 +1,5 @@
 """The channel to the lab extension: one comm, on which any number of front ends listen.
 
-Purpose: tell front ends that have joined of the session's status, of what is under way and of each
-event, and answer what they ask.
-
-Place in the pipeline: over `jupyter.front.protocol` and a session's recorder; `jupyter.extension` opens
-and closes it.
-
-Must not know: what front ends do with what they are told.
-
 But for one word when it is loaded, nothing is sent, and no thread runs, until a front end says
 `sync`: a terminal, a notebook that runs headless and a front end without the extension pay nothing.
 A front end may come back after a reload or a lost connection, a second one may join; each syncs.
@@ -40,10 +32,22 @@ from jxkernel import runtime
 from jxkernel._version import __version__
 from jxkernel.config import config
 from jxkernel.events import ListenerHandle
-from jxkernel.jupyter.views.view import capped
+from jxkernel.jupyter.front.protocol import (
+    TARGET,
+    VERSION,
+    Batch,
+    Device,
+    History,
+    Loaded,
+    Reply,
+    Status,
+    Unloaded,
+    Work,
+    Working,
+)
 from jxkernel.jupyter.session.interrupts import STAGE_VERBS, stage_under_way
-from jxkernel.jupyter.front.protocol import TARGET, VERSION, Batch, Device, History, Loaded, Reply, Status, Unloaded, Work, Working
 from jxkernel.jupyter.session.session import Session
+from jxkernel.jupyter.views.view import capped
 from jxkernel.observe import Record
 
 __all__ = ["UNSENT", "Answer", "Channel", "Outbox", "wire_event"]

@@ -1,12 +1,5 @@
 """What the kernel and the lab extension say to each other, message by message.
 
-Purpose: the types of everything that goes over the comm, in one place.
-
-Place in the pipeline: below `jupyter.front.channel`. `labextension/src/protocol.ts` is written from
-these types, from the events' and from those of the views' data; a test tells when it is not.
-
-Must not know: how messages are sent, or who sends them.
-
 Either side may be newer than the other: each message bears the version that it is written in. A
 front end that meets a newer one says so and leaves it alone; a kernel syncs with any, and refuses
 requests of other versions. Adding a field is no new version.

@@ -1,19 +1,12 @@
-"""`%jx` alone and `%jx tour`: what there is to ask.
-
-Purpose: list the subcommands, and the steps of a first visit.
-
-Place in the pipeline: between `magics.jx` and the views.
-
-Must not know: what the other answers are made of.
-"""
+"""`%jx` alone and `%jx tour`: what there is to ask."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.views.tables import table_view
 from jxkernel.jupyter.views.view import View
-from jxkernel.jupyter.session.session import Session
 
 __all__ = ["help_view", "tour"]
 

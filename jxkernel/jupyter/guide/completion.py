@@ -1,12 +1,5 @@
 """Tab completion of the magics' flags, subcommands and names.
 
-Purpose: complete `--st` to `--static`, a flag's value to what it takes (`-o` to the names that the
-cell assigns, `--static` to those that it reads), `%jx le` to `ledger`.
-
-Place in the pipeline: `jupyter.extension` adds the matcher made here to IPython's completer.
-
-Must not know: what the flags do.
-
 On such a line nothing else is offered: Python's keywords and builtins have no place there.
 """
 
@@ -27,8 +20,8 @@ from IPython.core.completer import (
 )
 
 from jxkernel.jupyter.code.analysis import CellNames, analyse
-from jxkernel.jupyter.session.settings import SHOWN
 from jxkernel.jupyter.code.static_keys import is_traceable
+from jxkernel.jupyter.session.settings import SHOWN
 from jxkernel.runtime import local_devices
 
 __all__ = ["make_matcher"]

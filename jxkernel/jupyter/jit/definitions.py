@@ -1,12 +1,5 @@
 """Cells of definitions under `%%jit`: each top-level function gets `jit`.
 
-Purpose: run a cell of functions, classes, imports and constants as usual, and put the compiled
-form of each function in its place.
-
-Place in the pipeline: beside `jupyter.cells.cell`; the `%%jit` magic chooses between them.
-
-Must not know: how options are parsed or results shown.
-
 A function that is defined again unchanged, with everything it refers to unchanged, keeps its
 compiled form, so running the cell again traces nothing.
 """
@@ -24,11 +17,11 @@ from IPython.core.error import UsageError
 from jxkernel.api.autodiff import grad
 from jxkernel.api.jit import jit_on, jit_state
 from jxkernel.api.vectorize import vmap
-from jxkernel.jupyter.code.analysis import FUNCTIONS, names_bound_by
 from jxkernel.jupyter.cells.cell import CellOptions, Version, restore
+from jxkernel.jupyter.code.analysis import FUNCTIONS, names_bound_by
+from jxkernel.jupyter.code.static_keys import freeze
 from jxkernel.jupyter.jit.view import RunReport
 from jxkernel.jupyter.session.session import Session
-from jxkernel.jupyter.code.static_keys import freeze
 from jxkernel.observe import assert_max_traces
 
 __all__ = ["define"]

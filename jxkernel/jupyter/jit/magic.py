@@ -1,11 +1,4 @@
-"""`%%jit` and its short forms: trace a cell, compile it, run it, and show what happened.
-
-Purpose: the magics; what they do is in `jupyter.cells.cell` and `jupyter.jit.definitions`.
-
-Place in the pipeline: registered by `jupyter.extension`.
-
-Must not know: how a trace is made or how a view is drawn.
-"""
+"""`%%jit` and its short forms: trace a cell, compile it, run it, and show what happened."""
 
 from __future__ import annotations
 
@@ -27,14 +20,21 @@ from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.display import display
 
 from jxkernel.errors import AxisError, JXError, TraceLimitError
-from jxkernel.jupyter.code.analysis import is_definition_cell
 from jxkernel.jupyter.cells.cell import Inputs, TraceInfo, Version, newest_entry, restore
-from jxkernel.jupyter.jit.definitions import define
-from jxkernel.jupyter.jit.view import RunReport, run_view
-from jxkernel.jupyter.jit.options import Request, axes_type, cell_arguments, check_names, names_type, parse
-from jxkernel.jupyter.jit.report import report_of, sections_of
-from jxkernel.jupyter.session.session import Session
+from jxkernel.jupyter.code.analysis import is_definition_cell
 from jxkernel.jupyter.errors.tracebacks import is_placed, tidy, with_cell_names
+from jxkernel.jupyter.jit.definitions import define
+from jxkernel.jupyter.jit.options import (
+    Request,
+    axes_type,
+    cell_arguments,
+    check_names,
+    names_type,
+    parse,
+)
+from jxkernel.jupyter.jit.report import report_of, sections_of
+from jxkernel.jupyter.jit.view import RunReport, run_view
+from jxkernel.jupyter.session.session import Session
 from jxkernel.observe import Recorder
 from jxkernel.observe.limits import limit_error
 from jxkernel.runtime import wait

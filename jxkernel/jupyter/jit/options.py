@@ -1,12 +1,4 @@
-"""The flags of `%%jit` and its short forms, parsed and checked.
-
-Purpose: turn a magic's line into `CellOptions` and a request for views, with errors that name
-the flag.
-
-Place in the pipeline: below `magics.jit`.
-
-Must not know: cells' values or how they are run.
-"""
+"""The flags of `%%jit` and its short forms, parsed and checked."""
 
 from __future__ import annotations
 

@@ -1,11 +1,4 @@
-"""From a run to its report: times, reasons, inputs, warnings, and the texts asked for.
-
-Purpose: gather what `%%jit` shows.
-
-Place in the pipeline: between `jupyter.cells.cell` and `jupyter.jit.view`.
-
-Must not know: magics, or how the report is drawn.
-"""
+"""From a run to its report: times, reasons, inputs, warnings, and the texts asked for."""
 
 from __future__ import annotations
 

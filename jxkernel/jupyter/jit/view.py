@@ -1,11 +1,4 @@
-"""What `%%jit` shows: one line that says what happened, and the details folded under it.
-
-Purpose: the view of one run of a cell.
-
-Place in the pipeline: a view of `jupyter.display`; the `%%jit` magic fills in a `RunReport`.
-
-Must not know: how a cell is traced or run.
-"""
+"""What `%%jit` shows: one line that says what happened, and the details folded under it."""
 
 from __future__ import annotations
 
@@ -18,9 +11,18 @@ from typing import Any
 
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.events import Reason
-from jxkernel.jupyter.views.html import Html, details, element, line_class, linking_style, page, pre, table
 from jxkernel.jupyter.programs.view import outline_data, outline_html
 from jxkernel.jupyter.provenance.view import map_data, map_html, map_text, shown_places
+from jxkernel.jupyter.views.html import (
+    Html,
+    details,
+    element,
+    line_class,
+    linking_style,
+    page,
+    pre,
+    table,
+)
 from jxkernel.jupyter.views.view import Tidied, View, tidied
 from jxkernel.observe import Provenance
 from jxkernel.observe.explain import format_duration

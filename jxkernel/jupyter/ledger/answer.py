@@ -1,11 +1,4 @@
-"""`%jx ledger`, `explain` and `events`: what was traced and compiled, and why.
-
-Purpose: choose from what was recorded.
-
-Place in the pipeline: between `magics.jx` and `observe`.
-
-Must not know: how a line is split into subcommands, or how views are drawn.
-"""
+"""`%jx ledger`, `explain` and `events`: what was traced and compiled, and why."""
 
 from __future__ import annotations
 
@@ -14,11 +7,11 @@ from dataclasses import replace
 
 from IPython.core.error import UsageError
 
-from jxkernel.jupyter.session.expressions import evaluate
 from jxkernel.jupyter.ledger.view import ledger_view
+from jxkernel.jupyter.session.expressions import evaluate
+from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.views.tables import table_view, text_view
 from jxkernel.jupyter.views.view import View
-from jxkernel.jupyter.session.session import Session
 from jxkernel.observe import LedgerRow, explain, ledger_totals
 from jxkernel.observe.explain import format_duration
 from jxkernel.observe.totals import GROUPS

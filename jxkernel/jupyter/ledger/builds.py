@@ -1,11 +1,5 @@
 """The ledger's timeline, drawn: a lane for each function, a bar for each stage of each build.
 
-Purpose: a timeline as inline SVG.
-
-Place in the pipeline: below the ledger's view; the widget has a plotly figure of the same data.
-
-Must not know: how the timeline came about.
-
 Stages differ by shape, not by colour alone: tracing is an outlined box, lowering a low bar,
 compiling a full one; wide bars bear their letter.
 """

@@ -1,11 +1,4 @@
-"""The recompilation ledger as a view: each build, its reason, its cost, and what would avoid it.
-
-Purpose: show `observe.ledger` rows as text, as a table with cost bars, and as data.
-
-Place in the pipeline: a view of `jupyter.display`; `%jx ledger` uses it.
-
-Must not know: how a row came about.
-"""
+"""The recompilation ledger as a view: each build, its reason, its cost, and what would avoid it."""
 
 from __future__ import annotations
 

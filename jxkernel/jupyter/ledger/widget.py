@@ -1,11 +1,4 @@
-"""The ledger, live: filtered as one types, with its timeline as a plotly figure.
-
-Purpose: the widget `Ledger`.
-
-Place in the pipeline: in `jupyter.widgets`, over `observe.ledger` and the ledger's view.
-
-Must not know: how a row came about.
-"""
+"""The ledger, live: filtered as one types, with its timeline as a plotly figure."""
 
 from __future__ import annotations
 
@@ -14,11 +7,10 @@ from collections.abc import Sequence
 import ipywidgets
 import plotly.graph_objects as go
 
-from jxkernel.jupyter.ledger.view import ledger_view
-from jxkernel.jupyter.views.view import View
-from jxkernel.jupyter.ledger.view import ROWS
-from jxkernel.jupyter.views.figures import PLAIN_AXIS, PLAIN_LAYOUT, figure_output, plain
+from jxkernel.jupyter.ledger.view import ROWS, ledger_view
 from jxkernel.jupyter.live import INTERVAL, LiveView, current_session
+from jxkernel.jupyter.views.figures import PLAIN_AXIS, PLAIN_LAYOUT, figure_output, plain
+from jxkernel.jupyter.views.view import View
 from jxkernel.observe import LedgerRow, Recorder, ledger
 from jxkernel.observe.builds import STAGES, BuildTimeline, build_timeline
 from jxkernel.observe.explain import format_duration

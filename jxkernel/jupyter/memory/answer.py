@@ -1,12 +1,4 @@
-"""`%jx live`, `memory`, `free` and `leaks`: what is held on the devices, and by whom.
-
-Purpose: show live arrays and leaked tracers with their holders, delete arrays, and ask what a call
-takes before it runs.
-
-Place in the pipeline: between `magics.jx` and `observe.memory`, over `expressions`.
-
-Must not know: how holders are found, or how views are drawn.
-"""
+"""`%jx live`, `memory`, `free` and `leaks`: what is held on the devices, and by whom."""
 
 from __future__ import annotations
 
@@ -15,11 +7,11 @@ import re
 from IPython.core.error import UsageError
 
 from jxkernel import observe
-from jxkernel.jupyter.session.expressions import traced
 from jxkernel.jupyter.memory.view import estimate_view, memory_view
+from jxkernel.jupyter.session.expressions import traced
+from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.views.tables import table_view, text_view
 from jxkernel.jupyter.views.view import View
-from jxkernel.jupyter.session.session import Session
 from jxkernel.observe.explain import format_size
 
 __all__ = ["free", "leaks", "live", "memory"]

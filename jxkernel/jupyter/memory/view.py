@@ -1,12 +1,4 @@
-"""The memory view: live arrays with their holders, and what each device holds.
-
-Purpose: show what `observe.live` found, and what `observe.estimate` says of a call.
-
-Place in the pipeline: a view of `jupyter.display`; `%jx live`, `%jx memory`, `%jx report` and the
-memory panel use it.
-
-Must not know: how holders are found.
-"""
+"""The memory view: live arrays with their holders, and what each device holds."""
 
 from __future__ import annotations
 

@@ -1,12 +1,4 @@
-"""The memory panel: live arrays by holder, given back on request, and what a call would take.
-
-Purpose: the widget `MemoryPanel`.
-
-Place in the pipeline: in `jupyter.widgets`, over `observe.live`, `observe.freeing` and
-`observe.estimate`, and their views.
-
-Must not know: how holders are found, or how arrays are deleted.
-"""
+"""The memory panel: live arrays by holder, given back on request, and what a call would take."""
 
 from __future__ import annotations
 
@@ -18,12 +10,12 @@ from typing import Any
 import ipywidgets
 
 from jxkernel import events
-from jxkernel.jupyter.session.expressions import traced
+from jxkernel.jupyter.live import INTERVAL, LiveView, current_session, question
 from jxkernel.jupyter.memory.view import estimate_view, memory_view
+from jxkernel.jupyter.session.expressions import traced
+from jxkernel.jupyter.views.html import Html, element, join
 from jxkernel.jupyter.views.tables import stacked_view
 from jxkernel.jupyter.views.view import View
-from jxkernel.jupyter.views.html import Html, element, join
-from jxkernel.jupyter.live import INTERVAL, LiveView, current_session, question
 from jxkernel.observe import (
     Freeing,
     Holding,

@@ -1,21 +1,14 @@
-"""`%jx cost`: what a call costs, in all and by operation and line.
-
-Purpose: choose the view of `observe.cost`.
-
-Place in the pipeline: between `magics.jx` and `observe.call_costs`, over `expressions`.
-
-Must not know: how costs are counted, or how views are drawn.
-"""
+"""`%jx cost`: what a call costs, in all and by operation and line."""
 
 from __future__ import annotations
 
 import linecache
 
+from jxkernel.jupyter.errors.tracebacks import name_cells
 from jxkernel.jupyter.session.expressions import traced
+from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.views.tables import stacked_view, table_view, text_view
 from jxkernel.jupyter.views.view import View
-from jxkernel.jupyter.session.session import Session
-from jxkernel.jupyter.errors.tracebacks import name_cells
 from jxkernel.observe import OperationCost, cost_of
 from jxkernel.observe.costs import format_flops
 from jxkernel.observe.explain import format_size

@@ -1,11 +1,5 @@
 """Drawings of programs: which equation feeds which, in layers from the arguments down.
 
-Purpose: a directed graph as inline SVG, laid out here.
-
-Place in the pipeline: below the views of `jupyter.display`; the explorer shows it.
-
-Must not know: jaxprs: a node is a label, an edge a pair of numbers.
-
 Layers by longest path; edges that cross a layer bend at a place kept free for them there; the
 order within a layer by the mean of the neighbours, a few times to and fro (Sugiyama, Tagawa and
 Toda 1981, "Methods for visual understanding of hierarchical system structures").

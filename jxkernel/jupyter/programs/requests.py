@@ -1,11 +1,5 @@
 """Whole programs for the explorer, of which a notebook keeps the beginning alone.
 
-Purpose: the answer to the request `program`.
-
-Place in the pipeline: over `observe` and `jupyter.display`; `jupyter.front.requests` answers with it.
-
-Must not know: how requests come or how answers are sent.
-
 A part may be asked for in any thread, in the midst of a cell.
 """
 
@@ -14,13 +8,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 
+from jxkernel.jupyter.programs.payload import ProgramPart
 from jxkernel.jupyter.programs.view import equation_data, program_data
-from jxkernel.jupyter.payloads import ProgramPart
+from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.views.view import tidied
 from jxkernel.observe.kept import walk_kept
 from jxkernel.observe.programs import Equation, Placed
 
-__all__ = ["Programs"]
+__all__ = ["Programs", "program"]
 
 _FIRST, _PART = 1_000, 5_000
 """How many equations the first part has, and each that follows."""
@@ -34,7 +29,7 @@ class Programs:
         self._forget()
 
     def part(self, token: str, start: int) -> ProgramPart:
-        """Returns a part of the equations of a program, and the programs that begin or end in it.
+        """Return a part of the equations of a program, and the programs that begin or end in it.
 
         Args:
           token: the outline's token.
@@ -60,6 +55,14 @@ class Programs:
     def _forget(self) -> None:
         self._next = ("", 0)
         self._rest: Iterator[Placed | tuple[int, Equation]] = iter(())
+
+
+_programs = Programs()
+
+
+def program(session: Session, token: str, start: int) -> ProgramPart:
+    """Return a part of a program that a view shows the beginning of."""
+    return _programs.part(token, start)
 
 
 def _taken(

@@ -1,11 +1,5 @@
 """A program at four stages side by side: source, jaxpr, StableHLO and optimized HLO.
 
-Purpose: show `observe.stages` as text, as linked columns and as data.
-
-Place in the pipeline: a view of `jupyter.display`; `%jx stages` and `%%jit --show stages` use it.
-
-Must not know: how the stages were made.
-
 Pointing at a line lights up what became of it at every stage; the letters beside a source line
 lead to its first equation (J), its first StableHLO operation (S) and its first HLO instruction
 (H), and the number beside those leads back.
@@ -17,8 +11,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from jxkernel.jupyter.views.html import Html, anchor, details, element, escape, join, line_class, linking_style, page
 from jxkernel.jupyter.programs.view import outline_data
+from jxkernel.jupyter.views.html import (
+    Html,
+    anchor,
+    details,
+    element,
+    escape,
+    join,
+    line_class,
+    linking_style,
+    page,
+)
 from jxkernel.jupyter.views.view import View
 from jxkernel.observe.programs import SourceLine
 from jxkernel.observe.stages import StageLine, Stages

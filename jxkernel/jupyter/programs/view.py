@@ -1,11 +1,5 @@
 """The jaxpr explorer: a program's equations, nested and foldable, beside the source they are of.
 
-Purpose: show an outline of a program as text, as folded HTML with a graph, and as data.
-
-Place in the pipeline: a view of `jupyter.display`; `%jaxpr`, `%%jit` and a notebook's `Out` use it.
-
-Must not know: cells or magics.
-
 Without JavaScript: each equation links to its source line and the line to its first equation;
 pointing at one lights up the other; inner programs fold; one click selects the text to copy.
 """
@@ -17,7 +11,18 @@ from typing import Any
 
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.jupyter.programs.graphs import Node, graph_svg
-from jxkernel.jupyter.views.html import Html, anchor, details, element, escape, join, line_class, linking_style, page, pre
+from jxkernel.jupyter.views.html import (
+    Html,
+    anchor,
+    details,
+    element,
+    escape,
+    join,
+    line_class,
+    linking_style,
+    page,
+    pre,
+)
 from jxkernel.jupyter.views.view import View, capped
 from jxkernel.observe.costs import Cost, format_flops
 from jxkernel.observe.explain import format_size

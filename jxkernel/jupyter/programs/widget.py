@@ -1,11 +1,4 @@
-"""The jaxpr explorer, live: fold, search, and step through a trace as it grew.
-
-Purpose: the widget `JaxprExplorer`.
-
-Place in the pipeline: in `jupyter.widgets`, over `observe.outline` and its view.
-
-Must not know: how programs are traced.
-"""
+"""The jaxpr explorer, live: fold, search, and step through a trace as it grew."""
 
 from __future__ import annotations
 
@@ -17,10 +10,10 @@ import ipywidgets
 
 from jxkernel.api.jit import TraceEntry, jit, jit_state
 from jxkernel.core.jaxpr import ClosedJaxpr
+from jxkernel.jupyter.live import INTERVAL, LiveView, current_session
 from jxkernel.jupyter.programs.view import outline_view
 from jxkernel.jupyter.views.tables import text_view
 from jxkernel.jupyter.views.view import View
-from jxkernel.jupyter.live import INTERVAL, LiveView, current_session
 from jxkernel.observe import Outline, outline, transforms_of
 from jxkernel.observe.programs import Equation, Program
 

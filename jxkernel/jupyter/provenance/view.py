@@ -1,11 +1,5 @@
 """The traced/static map: the user's own source with a letter on every name and expression.
 
-Purpose: show what `observe.provenance` found, on the source it speaks of.
-
-Place in the pipeline: a view of `jupyter.display`; `%%jit` and `%jx why` use it.
-
-Must not know: cells or magics: a cell is a file whose lines `linecache` knows.
-
 T is traced, S static, C a constant baked in, ! a side effect at trace time. The letter says it;
 colour and underline only repeat it.
 """
@@ -16,7 +10,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from jxkernel.jupyter.views.html import Html, anchor, details, element, escape, join, line_class, page, pre, table
+from jxkernel.jupyter.views.html import (
+    Html,
+    anchor,
+    details,
+    element,
+    escape,
+    join,
+    line_class,
+    page,
+    pre,
+    table,
+)
 from jxkernel.jupyter.views.view import View
 from jxkernel.observe.explain import format_size
 from jxkernel.observe.marks import LETTERS, FunctionMap, Mark, NameFact, Provenance

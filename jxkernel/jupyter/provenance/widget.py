@@ -1,21 +1,14 @@
-"""The traced/static map, live: of the cell traced last, or of one that is chosen.
-
-Purpose: the widget `SourceMap`.
-
-Place in the pipeline: in `jupyter.widgets`, over the session's maps and their view.
-
-Must not know: how names are watched.
-"""
+"""The traced/static map, live: of the cell traced last, or of one that is chosen."""
 
 from __future__ import annotations
 
 import ipywidgets
 
+from jxkernel.jupyter.errors.tracebacks import name_cells
+from jxkernel.jupyter.live import INTERVAL, LiveView, current_session
 from jxkernel.jupyter.provenance.view import map_view
 from jxkernel.jupyter.views.tables import stacked_view, text_view
 from jxkernel.jupyter.views.view import View
-from jxkernel.jupyter.errors.tracebacks import name_cells
-from jxkernel.jupyter.live import INTERVAL, LiveView, current_session
 from jxkernel.observe import Provenance
 
 __all__ = ["SourceMap"]

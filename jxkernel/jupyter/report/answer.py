@@ -1,11 +1,4 @@
-"""`%jx report`: the session in one page, to read or to send.
-
-Purpose: gather the views and write the file.
-
-Place in the pipeline: between `magics.jx` and `jupyter.report.page`.
-
-Must not know: how a line is split into subcommands, or how views are drawn.
-"""
+"""`%jx report`: the session in one page, to read or to send."""
 
 from __future__ import annotations
 
@@ -13,9 +6,9 @@ from pathlib import Path
 
 from IPython.core.error import UsageError
 
-from jxkernel.jupyter.views.view import View
 from jxkernel.jupyter.report.page import overview, page_of
 from jxkernel.jupyter.session.session import Session
+from jxkernel.jupyter.views.view import View
 
 __all__ = ["report"]
 

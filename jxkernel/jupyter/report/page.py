@@ -1,11 +1,4 @@
-"""A session in one view: the environment, and everything that was seen in it.
-
-Purpose: draw what `observe.report` gathered, with the notebook's cells, and make a page of it.
-
-Place in the pipeline: `jupyter.answers` gives it as `%jx report`.
-
-Must not know: where it is written.
-"""
+"""A session in one view: the environment, and everything that was seen in it."""
 
 from __future__ import annotations
 
@@ -18,13 +11,13 @@ import IPython
 
 from jxkernel import observe
 from jxkernel.jupyter.cells.cell import Cell, Version
+from jxkernel.jupyter.errors.tracebacks import name_cells
 from jxkernel.jupyter.ledger.view import ledger_view
 from jxkernel.jupyter.memory.view import memory_view
+from jxkernel.jupyter.session.session import Session
+from jxkernel.jupyter.views.html import Html, details, element, escape, join, page, pre, table
 from jxkernel.jupyter.views.tables import table_view
 from jxkernel.jupyter.views.view import View
-from jxkernel.jupyter.views.html import Html, details, element, escape, join, page, pre, table
-from jxkernel.jupyter.session.session import Session
-from jxkernel.jupyter.errors.tracebacks import name_cells
 from jxkernel.observe.explain import format_duration, format_size
 from jxkernel.observe.reports import masked
 

@@ -1,11 +1,4 @@
-"""Expressions of the user's: evaluated in the notebook, or traced with their arguments as inputs.
-
-Purpose: one way from the words of a magic to a value or a traced program.
-
-Place in the pipeline: below the other answers of `%jx`.
-
-Must not know: what is asked of the program.
-"""
+"""Expressions of the user's, evaluated in the notebook or traced on their arguments."""
 
 from __future__ import annotations
 
@@ -21,8 +14,8 @@ from IPython.core.error import UsageError
 from jxkernel import tree
 from jxkernel.api.jit import jit, jit_state
 from jxkernel.compile import ShapeDtypeStruct
-from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.code.static_keys import is_traceable
+from jxkernel.jupyter.session.session import Session
 from jxkernel.observe import Outline, outline, transforms_of
 
 __all__ = ["call_of", "evaluate", "outlined", "pair_of", "traced"]

@@ -1,11 +1,5 @@
 """A cell that forks the kernel: told once, because the child's copy of jxkernel cannot compute.
 
-Purpose: XLA's threads do not exist in a forked child, where a computation may wait for ever.
-
-Place in the pipeline: `jupyter.extension` starts and stops the watch.
-
-Must not know: sessions or magics.
-
 Forks that only start another program (shell commands, `subprocess`) are no danger and not told.
 """
 

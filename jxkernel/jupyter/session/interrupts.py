@@ -1,13 +1,5 @@
 """Long work in C++ that an interrupt can leave, with a line that says what is going on.
 
-Purpose: run a compilation or a wait so that Ctrl-C returns the prompt at once and the session
-goes on, and show progress when it, or tracing, takes long.
-
-Place in the pipeline: below `jupyter.session.waiting`; `jupyter.extension` gives
-`run_interruptibly` to the core, which compiles and waits through it.
-
-Must not know: what the work is.
-
 Signal handlers run in the main thread, between two steps of Python. Work in C++ takes no such
 step, so it runs in a thread of its own, while the main thread waits in short steps. What was
 interrupted goes on to its end there; the compiler takes it up at the next call. Tracing and

@@ -1,12 +1,4 @@
-"""Teaching mode in a notebook: the lessons of `observe.teaching`, and those only a notebook sees.
-
-Purpose: tell lessons beside the cell, by the cell's name; find updates that are dropped in any
-cell; say more of NumPy's error about an array that is a view of a device array.
-
-Place in the pipeline: `jupyter.session.session` starts and stops it as `%config JX.teach` says.
-
-Must not know: how settings are changed.
-"""
+"""Teaching mode in a notebook: also the lessons that only a notebook sees."""
 
 from __future__ import annotations
 

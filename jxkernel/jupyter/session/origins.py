@@ -1,11 +1,4 @@
-"""Which cell defined which function: what the ledger says of functions that were defined again.
-
-Purpose: name the cells that made two function objects of one name.
-
-Place in the pipeline: `jupyter.session.session` asks it after each cell, and passes the ledger through it.
-
-Must not know: why a function was traced, or how the ledger is shown.
-"""
+"""Which cell defined which function: what the ledger says of functions that were defined again."""
 
 from __future__ import annotations
 

@@ -1,12 +1,4 @@
-"""Modules that `%autoreload` has changed in place: what was traced with them is forgotten.
-
-Purpose: a function whose code was replaced is the same object, so no key of a trace tells that
-it changed; and a jitted function imported by name stays the old one.
-
-Place in the pipeline: `jupyter.session.session` asks before each cell.
-
-Must not know: how modules are reloaded. Before and after a reload their functions are compared.
-"""
+"""Modules that `%autoreload` has changed in place: what was traced with them is forgotten."""
 
 from __future__ import annotations
 
@@ -17,7 +9,6 @@ from typing import Any
 
 from jxkernel import source
 from jxkernel.api.jit import clear_caches, jit_state
-from jxkernel.observe.names import is_library_file
 
 __all__ = ["ReloadWatch"]
 
@@ -72,7 +63,7 @@ def _modules_of_the_user() -> Iterator[ModuleType]:
             and name != "__main__"
             and isinstance(file, str)
             and not source.is_package_file(file)
-            and not is_library_file(file)
+            and not source.is_library_file(file)
         ):
             yield module
 

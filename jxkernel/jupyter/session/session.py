@@ -1,11 +1,4 @@
-"""One notebook session: its cells, its recorder, and which cell is running.
-
-Purpose: the state that the magics and hooks of one IPython shell share.
-
-Place in the pipeline: made by `jupyter.extension`, used by `jupyter.magics`.
-
-Must not know: how anything is parsed or shown.
-"""
+"""One notebook session: its cells, its recorder, and which cell is running."""
 
 from __future__ import annotations
 
@@ -19,29 +12,36 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 from jxkernel import events
 from jxkernel.events import Reason
-from jxkernel.jupyter.code.analysis import analyse
 from jxkernel.jupyter.cells.awaiting import divide
 from jxkernel.jupyter.cells.body import CellSource
 from jxkernel.jupyter.cells.cell import Cell, CellOptions, Version
+from jxkernel.jupyter.code.analysis import analyse
+from jxkernel.jupyter.errors.tracebacks import name_cells
 from jxkernel.jupyter.session.interrupts import StageWatch
+from jxkernel.jupyter.session.lessons import CellTeaching
 from jxkernel.jupyter.session.origins import Origins
 from jxkernel.jupyter.session.reloading import ReloadWatch
 from jxkernel.jupyter.session.settings import JX
 from jxkernel.jupyter.session.stale import StaleWatch
-from jxkernel.jupyter.session.lessons import CellTeaching
-from jxkernel.jupyter.errors.tracebacks import name_cells
 from jxkernel.observe import LedgerRow, Outline, Profile, Provenance, Recorder, ledger
 
-__all__ = ["RunningCell", "Session"]
+__all__ = ["RunningCell", "Session", "session_of"]
 
 _REMEMBERED_MAPS = 50
 _REMEMBERED_CELLS = 1_000
 _REMEMBERED_VERSIONS = 50
 _REMEMBERED_LABELS = 10_000
+
+_sessions: WeakKeyDictionary[Any, Session] = WeakKeyDictionary()
+
+
+def session_of(shell: Any) -> Session | None:
+    """Return the session of a shell, or None where the extension is not loaded."""
+    return _sessions.get(shell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,7 @@ class Session:
 
     def start(self) -> None:
         """Begins to watch, and to record if the settings say so."""
+        _sessions[self.shell] = self
         self._stale.start()
         if self.settings.teach:
             self.teaching.mode.start()
@@ -108,6 +109,7 @@ class Session:
 
     def stop(self) -> None:
         """Ends recording and everything that runs."""
+        _sessions.pop(self.shell, None)
         self._stale.stop()
         self.teaching.mode.stop()
         self._stages.stop()

@@ -1,11 +1,4 @@
-"""The notebook half's settings, as `%config JX` lists and sets them.
-
-Purpose: the few things about showing and recording that a user may want otherwise.
-
-Place in the pipeline: read by the magics and hooks of `jxkernel.jupyter`.
-
-Must not know: what the settings change. Options of the core are `jxkernel.config`'s.
-"""
+"""The notebook half's settings, as `%config JX` lists and sets them."""
 
 from __future__ import annotations
 

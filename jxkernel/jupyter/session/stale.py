@@ -1,12 +1,5 @@
 """Compiled functions that still hold what something was when they were traced.
 
-Purpose: warn, when a cell calls such a function, that a variable, a closed-over value, an
-attribute or a static argument that it read while it was traced has been rebound or changed since.
-
-Place in the pipeline: `jupyter.session.session` asks before and after each cell.
-
-Must not know: how the warning is shown.
-
 Body cells under `%%jit` need no warning: what they read is part of their key. A function made by
 `jit` goes by its arguments alone. What it read is noted when its trace ends, so that a variable
 rebound later in the same cell is seen too. Which functions a cell calls is read off its text and

@@ -1,11 +1,4 @@
-"""Words that switch something on or off.
-
-Purpose: read `on` and `off` alike in every subcommand that takes them.
-
-Place in the pipeline: below the answers that switch.
-
-Must not know: what is switched.
-"""
+"""Words that switch something on or off."""
 
 from __future__ import annotations
 

@@ -1,11 +1,4 @@
-"""Waiting at the end of a cell: for callbacks, whose failures are told, and for variables.
-
-Purpose: what `jupyter.extension` does after each cell.
-
-Place in the pipeline: below `jupyter.extension`; the waiting itself is `runtime.waiting`.
-
-Must not know: magics, or what the arrays are for.
-"""
+"""Waiting at the end of a cell: for callbacks, whose failures are told, and for variables."""
 
 from __future__ import annotations
 

@@ -1,18 +1,11 @@
-"""`%jx teach`: teaching mode on and off.
-
-Purpose: switch the setting, or say what it is and what it tells.
-
-Place in the pipeline: between `magics.jx` and `jupyter.session.settings`.
-
-Must not know: how a line is split into subcommands, or how views are drawn.
-"""
+"""`%jx teach`: teaching mode on and off."""
 
 from __future__ import annotations
 
+from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.session.switches import switch
 from jxkernel.jupyter.views.tables import table_view, text_view
 from jxkernel.jupyter.views.view import View
-from jxkernel.jupyter.session.session import Session
 
 __all__ = ["teach"]
 

@@ -1,11 +1,4 @@
-"""`%jx quiz`: exercises that ask what tracing will do.
-
-Purpose: find the exercise, or grade the guess, and choose the view.
-
-Place in the pipeline: between `magics.jx` and `observe.quiz`.
-
-Must not know: how a line is split into subcommands, or how views are drawn.
-"""
+"""`%jx quiz`: exercises that ask what tracing will do."""
 
 from __future__ import annotations
 
@@ -14,9 +7,9 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
+from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.teaching.view import exercise_view, graded_view, quiz_view
 from jxkernel.jupyter.views.view import View
-from jxkernel.jupyter.session.session import Session
 from jxkernel.observe.exercises import Exercise, Graded
 from jxkernel.observe.quiz import EXERCISES, Quiz, quiz
 

@@ -1,11 +1,4 @@
-"""Exercises as views: a question with the code, and below it, folded, what really happens.
-
-Purpose: the quiz for a notebook that may have no kernel and no JavaScript.
-
-Place in the pipeline: views of `jupyter.display`; the extension shows exercises with them.
-
-Must not know: how an exercise is run or graded.
-"""
+"""Exercises as views: a question with the code, and below it, folded, what really happens."""
 
 from __future__ import annotations
 

@@ -1,11 +1,4 @@
-"""`%jx trace`: what ran when, recorded over cells, and who made what is held in memory.
-
-Purpose: start and stop a profile, and choose the view.
-
-Place in the pipeline: between `magics.jx` and `observe.profiling`.
-
-Must not know: how a profile is recorded, or how views are drawn.
-"""
+"""`%jx trace`: what ran when, recorded over cells, and who made what is held in memory."""
 
 from __future__ import annotations
 
@@ -13,12 +6,12 @@ import shlex
 
 from IPython.core.error import UsageError
 
+from jxkernel.jupyter.errors.tracebacks import name_cells
+from jxkernel.jupyter.session.session import Session
+from jxkernel.jupyter.session.waiting import wait_for_variables
 from jxkernel.jupyter.timeline.view import timeline_view
 from jxkernel.jupyter.views.tables import table_view, text_view
 from jxkernel.jupyter.views.view import View
-from jxkernel.jupyter.session.session import Session
-from jxkernel.jupyter.errors.tracebacks import name_cells
-from jxkernel.jupyter.session.waiting import wait_for_variables
 from jxkernel.observe import MemoryProfile, Profile, memory_profile
 from jxkernel.observe.explain import format_size
 

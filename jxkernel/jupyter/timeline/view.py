@@ -1,11 +1,5 @@
 """The timeline view: a drawing for each cell, and the time of each operation and source line.
 
-Purpose: draw what `observe.timeline` put together, as SVG, as text and as data.
-
-Place in the pipeline: a view of `jupyter.display`; `%jx trace stop` uses it.
-
-Must not know: how a profile is recorded.
-
 A cell has a drawing of its own, with its own scale: between cells a person thinks, and a drawing of
 all would show that.  Pointing at a line of source lights up the operations that compute it, and the
 reverse, by CSS; a title on each stretch says what it is.

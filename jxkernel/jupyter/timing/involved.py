@@ -1,11 +1,5 @@
 """Whether a piece of code may make jxkernel arrays, judged by what its names refer to.
 
-Purpose: leave timing alone, to the last detail, where jxkernel has no part in it.
-
-Place in the pipeline: below `magics.timing`.
-
-Must not know: what is timed, or how.
-
 Names are followed through functions, methods, containers and the user's own modules. Installed
 libraries are not searched: one counts where the globals of its module hold something of ours.
 """
@@ -14,10 +8,8 @@ from __future__ import annotations
 
 import ast
 import functools
-import os
 import re
 import sys
-import sysconfig
 from collections.abc import Iterable, Mapping
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
@@ -25,6 +17,7 @@ from typing import Any
 from jxkernel import tree
 from jxkernel._jaxlib import ArrayImpl, PjitFunction
 from jxkernel.jupyter.code.functions import captured_values, globals_read
+from jxkernel.source import is_library_file
 
 __all__ = ["involves_arrays"]
 
@@ -32,8 +25,6 @@ _VALUES = 2_000
 _LEAVES = 100
 _PACKAGE = "jxkernel"
 _NAME = re.compile(r"[^\W\d]\w*")
-_LIBRARIES = tuple(f"{sysconfig.get_path(kind)}{os.sep}" for kind in ("stdlib", "platstdlib"))
-_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
 def involves_arrays(code: ast.AST, namespace: Mapping[str, Any]) -> bool:
@@ -110,7 +101,6 @@ def _of_module(name: str | None, values: list[Any]) -> list[Any]:
     """Values found in a module: all of a user's own, of an installed one only what is ours."""
     module = sys.modules.get(name or "")
     file = getattr(module, "__file__", None) or ""
-    installed = file.startswith(_LIBRARIES) or any(part in file for part in _INSTALLED)
-    if name == "__main__" or (file and not installed):
+    if name == "__main__" or (file and not is_library_file(file)):
         return values
     return [one for one in vars(module).values() if _is_ours(one)] if file else []

@@ -1,11 +1,4 @@
-"""`%timeit`, `%time` and `%prun` that wait for results, around IPython's own.
-
-Purpose: the stock magics, right for asynchronous work; every flag of theirs still works.
-
-Place in the pipeline: registered by `jupyter.extension`, which gives them IPython's originals.
-
-Must not know: how a clock waits, or how code is rewritten.
-"""
+"""`%timeit`, `%time` and `%prun` that wait for results, around IPython's own."""
 
 from __future__ import annotations
 

@@ -1,13 +1,5 @@
 """Timed code, rewritten so that its results can be waited for.
 
-Purpose: keep the values that statements drop, and wait at the end of the code, for `%timeit`,
-`%time` and `%prun`.
-
-Place in the pipeline: below `jupyter.timing.timer` and `magics.timing`; two of the classes are put
-among IPython's AST transformers while one magic runs.
-
-Must not know: clocks.
-
 Values of expressions inside loops and branches are kept too; what is inside functions and classes
 stays as it is. A rewriter works for the magic that put it in place alone: once the timed code
 runs it passes on whatever that code has compiled.

@@ -1,13 +1,5 @@
 """True times for asynchronous work: a timer that waits, and measures dispatch apart.
 
-Purpose: what `%timeit` and `%time` need to be right for calls that return before their result
-exists.
-
-Place in the pipeline: `magics.timing` wraps IPython's own magics in what is here.
-
-Must not know: how a magic's line is parsed, or how code is rewritten so that the clock finds its
-results (`jupyter.timing.rewriting`).
-
 `SyncTimer` takes the place of the `Timer` that IPython's `%timeit` resolves. Without a
 `Measurement` in the context it is IPython's own. With one, its clock waits for what the timed code
 left under way before it reads the time, so a run of n loops gives the pipelined time of a loop,

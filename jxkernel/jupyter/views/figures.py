@@ -1,12 +1,4 @@
-"""Plotly figures as outputs that a front end draws with plotly's own renderer.
-
-Purpose: what the widgets with charts share. A `FigureWidget` would need a package of its own, and
-5 MB for each figure.
-
-Place in the pipeline: below the widgets of `jupyter.widgets`.
-
-Must not know: what is drawn.
-"""
+"""Plotly figures as outputs that a front end draws with plotly's own renderer."""
 
 from __future__ import annotations
 

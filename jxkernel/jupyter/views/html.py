@@ -1,11 +1,5 @@
 """Small HTML: escaped, self-contained, readable in light and dark, without scripts.
 
-Purpose: the few elements that views are made of, and their style.
-
-Place in the pipeline: below the views of `jupyter.display`.
-
-Must not know: what is shown.
-
 Every text goes through `escape`; only `Html` is put in as it stands. Colours are mixed with the
 text's own colour, so a view fits a light and a dark page without knowing which it is on. Nothing
 is loaded, and nothing runs: folding is `<details>`, and linked lines light up by CSS.

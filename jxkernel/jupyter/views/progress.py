@@ -1,12 +1,4 @@
-"""A progress bar in a notebook: one output, drawn anew as the loop goes on.
-
-Purpose: what `jx.progress` shows where outputs can be updated; a terminal keeps the line of text.
-
-Place in the pipeline: a view of `jupyter.display`; `jupyter.extension` makes it the way in which
-bars are shown.
-
-Must not know: loops, or who reports.
-"""
+"""A progress bar in a notebook: one output, drawn anew as the loop goes on."""
 
 from __future__ import annotations
 

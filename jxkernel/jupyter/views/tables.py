@@ -1,11 +1,4 @@
-"""Plain views: tables and texts, for the subcommands that show lists.
-
-Purpose: one way to show rows with a heading, as aligned text, as an HTML table and as data.
-
-Place in the pipeline: a view of `jupyter.display`.
-
-Must not know: what the rows mean.
-"""
+"""Plain views: tables and texts, for the subcommands that show lists."""
 
 from __future__ import annotations
 

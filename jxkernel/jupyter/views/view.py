@@ -1,11 +1,5 @@
 """A view: one thing to show, as text, as self-contained HTML, and as data.
 
-Purpose: the mimebundle that every display of jxkernel is.
-
-Place in the pipeline: the base of `jupyter.display`; magics return views, IPython shows them.
-
-Must not know: what is shown, or IPython: `_repr_mimebundle_` is a protocol.
-
 `text/plain` serves terminals, `text/html` a notebook without kernel or JavaScript, and the data,
 under `application/vnd.jxkernel.<kind>+json`, the lab extension. Each is capped: a view is kept in
 the notebook's file.

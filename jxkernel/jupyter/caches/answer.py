@@ -1,11 +1,4 @@
-"""`%jx cache`: what is remembered, here and on disk.
-
-Purpose: show the caches, and empty them.
-
-Place in the pipeline: between `magics.jx` and `compile`.
-
-Must not know: how a line is split into subcommands, or how views are drawn.
-"""
+"""`%jx cache`: what is remembered, here and on disk."""
 
 from __future__ import annotations
 
@@ -13,9 +6,9 @@ from IPython.core.error import UsageError
 
 from jxkernel.api.jit import clear_caches
 from jxkernel.compile import clear_disk_cache, disk_cache_summary
+from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.views.tables import stacked_view, table_view, text_view
 from jxkernel.jupyter.views.view import View
-from jxkernel.jupyter.session.session import Session
 from jxkernel.observe.explain import format_duration, format_size
 
 __all__ = ["cache"]

@@ -1,11 +1,4 @@
-"""`%jx x64` and `alias`: what is switched for the whole process.
-
-Purpose: set a setting, or say what it is.
-
-Place in the pipeline: between `magics.jx` and `config`.
-
-Must not know: how a line is split into subcommands, or how views are drawn.
-"""
+"""`%jx x64` and `alias`: what is switched for the whole process."""
 
 from __future__ import annotations
 
@@ -13,10 +6,10 @@ from IPython.core.error import UsageError
 
 from jxkernel import _alias
 from jxkernel.config import config
+from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.session.switches import switch
 from jxkernel.jupyter.views.tables import text_view
 from jxkernel.jupyter.views.view import View
-from jxkernel.jupyter.session.session import Session
 from jxkernel.observe import BackendSwitch
 
 __all__ = ["alias", "x64"]

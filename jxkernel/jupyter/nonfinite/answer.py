@@ -1,11 +1,4 @@
-"""`%jx nan`: the equation that first made a NaN or an infinity, in a cell or a call.
-
-Purpose: run a traced cell or an expression again, on what its names hold now, and look.
-
-Place in the pipeline: between `magics.jx` and `observe.nonfinite`, over `expressions`.
-
-Must not know: how the search is done, or how views are drawn.
-"""
+"""`%jx nan`: the equation that first made a NaN or an infinity, in a cell or a call."""
 
 from __future__ import annotations
 
@@ -14,13 +7,13 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
-from jxkernel.jupyter.session.expressions import call_of
 from jxkernel.jupyter.cells.cell import Version
 from jxkernel.jupyter.errors.findings import finding_view
+from jxkernel.jupyter.errors.tracebacks import name_cells
+from jxkernel.jupyter.session.expressions import call_of
+from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.views.tables import text_view
 from jxkernel.jupyter.views.view import View
-from jxkernel.jupyter.session.session import Session
-from jxkernel.jupyter.errors.tracebacks import name_cells
 from jxkernel.observe import find_nonfinite
 
 __all__ = ["nan"]

@@ -1,0 +1,1 @@
+"""Cells under `%%jit`: their bodies, their versions, what an edit changed."""

@@ -1,0 +1,1 @@
+"""Errors in a notebook: short tracebacks that name the cell, and advice for the very line."""

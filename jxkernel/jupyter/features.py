@@ -1,0 +1,76 @@
+"""The features of the notebook half, and what they add up to.
+
+To delete a feature, delete its folder and its line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jxkernel.jupyter import (
+    benchmarks,
+    caches,
+    devices,
+    differences,
+    guide,
+    jit,
+    ledger,
+    memory,
+    nonfinite,
+    process,
+    programs,
+    provenance,
+    report,
+    teaching,
+    timeline,
+)
+from jxkernel.jupyter.feature import Feature, Request, Subcommand
+from jxkernel.jupyter.views.payload import TablePayload
+from jxkernel.jupyter.views.view import View
+
+__all__ = ["EXTENDED", "FEATURES", "PAYLOADS", "REQUESTS", "SUBCOMMANDS", "VIEWS"]
+
+FEATURES: tuple[Feature, ...] = (
+    jit.FEATURE,
+    programs.FEATURE,
+    provenance.FEATURE,
+    differences.FEATURE,
+    ledger.FEATURE,
+    memory.FEATURE,
+    nonfinite.FEATURE,
+    timeline.FEATURE,
+    devices.FEATURE,
+    caches.FEATURE,
+    process.FEATURE,
+    benchmarks.FEATURE,
+    teaching.FEATURE,
+    report.FEATURE,
+    guide.FEATURE,
+    Feature(payloads={"table": TablePayload}),
+)
+
+SUBCOMMANDS: dict[str, Subcommand] = {
+    name: one for feature in FEATURES for name, one in feature.subcommands.items()
+}
+"""The subcommands of `%jx`, by name."""
+
+REQUESTS: dict[str, Request] = {
+    name: one for feature in FEATURES for name, one in feature.requests.items()
+}
+"""What front ends may ask for, by name."""
+
+PAYLOADS: dict[str, type] = {
+    kind: one for feature in FEATURES for kind, one in feature.payloads.items()
+}
+"""The payload of each kind of view that the lab extension may draw."""
+
+EXTENDED: dict[type, type] = {
+    one: base for feature in FEATURES for one, base in feature.extended.items()
+}
+"""Payload or answer -> the dataclass whose fields it has besides its own."""
+
+VIEWS: dict[type, Callable[[Any], View]] = {
+    shown: view for feature in FEATURES for shown, view in feature.views.items()
+}
+"""How a notebook shows a value, by the value's type."""

@@ -1,0 +1,1 @@
+"""The channel to the lab extension, and the messages on it."""

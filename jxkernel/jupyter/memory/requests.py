@@ -1,0 +1,106 @@
+"""What a front end asks of memory: the live arrays, and to release some."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, TypedDict
+
+from jxkernel import observe, runtime
+from jxkernel.jupyter.feature import MOST_ROWS
+from jxkernel.jupyter.session.places import with_cell_names
+from jxkernel.jupyter.session.session import Session
+from jxkernel.jupyter.views.view import tidied
+from jxkernel.observe import DeviceMemory, LiveArray
+
+__all__ = ["FreeAnswer", "LiveAnswer", "LiveRow", "free", "freeing", "live"]
+
+
+class LiveRow(TypedDict):
+    """The variables and outputs that can be released to release it."""
+
+    roots: list[str]
+
+
+class LiveAnswer(TypedDict):
+    """Live arrays, largest first, and the devices; none of either before a platform runs."""
+
+    rows: list[LiveRow]
+    left_out: int
+    left_out_bytes: int
+    count: int
+    bytes: int
+    devices: list[DeviceMemory]
+    text: str
+
+
+class FreeAnswer(TypedDict):
+    """What releasing would delete, or has deleted."""
+
+    names: list[str]
+
+
+def live(session: Session, holders: bool = False) -> dict[str, Any]:
+    """Return the live arrays and what the devices hold.
+
+    Args:
+      session: the session that is asked.
+      holders: whether to look for holders besides variables and outputs, which takes a while.
+    """
+    if not runtime.backends():
+        return tidied(_no_arrays())
+    found = observe.live(session.shell.user_ns, holders=holders)
+    shown, rest = found.arrays[:MOST_ROWS], found.arrays[MOST_ROWS:]
+    data = {
+        "rows": [{**asdict(one), "roots": _roots(one)} for one in shown],
+        "left_out": len(rest),
+        "left_out_bytes": sum(one.bytes for one in rest),
+        "count": len(found.arrays),
+        "bytes": found.bytes,
+        "devices": [asdict(one) for one in found.devices],
+        "text": str(found),
+    }
+    return tidied(with_cell_names(session, data))
+
+
+def freeing(session: Session, names: Sequence[str]) -> dict[str, Any]:
+    """Return what `free` would delete.
+
+    Raises:
+      ValueError: there is no such name, or it holds no array.
+    """
+    found = observe.freeing(*names, namespace=session.shell.user_ns)
+    return tidied({"names": list(names), **asdict(found)})
+
+
+def free(session: Session, names: Sequence[str]) -> dict[str, Any]:
+    """Deletes the arrays that variables and outputs hold, and the names.
+
+    Raises:
+      ValueError: there is no such name, or it holds no array.
+      RuntimeError: a cell runs, and may use them.
+    """
+    if session.is_running:
+        raise RuntimeError("a cell is running and may use them: release them after it")
+    done = freeing(session, names)
+    observe.free(*names, namespace=session.shell.user_ns)
+    return done
+
+
+def _roots(one: LiveArray) -> list[str]:
+    """The variables and outputs, without the ways from them."""
+    names = [found.group() for name in one.names if (found := re.match(r"\w+", name))]
+    return [*dict.fromkeys(names), *(f"Out[{number}]" for number in one.outputs)]
+
+
+def _no_arrays() -> dict[str, Any]:
+    return {
+        "rows": [],
+        "left_out": 0,
+        "left_out_bytes": 0,
+        "count": 0,
+        "bytes": 0,
+        "devices": [],
+        "text": "no platform runs yet",
+    }

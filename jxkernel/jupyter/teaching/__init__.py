@@ -1,0 +1,22 @@
+"""Teaching: silent mistakes told as lessons, and questions about tracing."""
+
+from __future__ import annotations
+
+from jxkernel.jupyter.feature import Feature, Request, Subcommand
+from jxkernel.jupyter.teaching import requests
+from jxkernel.jupyter.teaching.answer import teach
+from jxkernel.jupyter.teaching.quiz import exercises
+from jxkernel.jupyter.teaching.view import exercise_view, graded_view, quiz_view
+from jxkernel.observe import Exercise, Graded
+from jxkernel.observe.quiz import Quiz
+
+__all__ = ["FEATURE"]
+
+FEATURE = Feature(
+    subcommands={
+        "quiz": Subcommand(exercises, "[NAME [GUESS]]  predict what tracing does, and see"),
+        "teach": Subcommand(teach, "[on|off]  tell silent mistakes as lessons"),
+    },
+    requests={"teach": Request(requests.teach, requests.TeachAnswer)},
+    views={Exercise: exercise_view, Graded: graded_view, Quiz: quiz_view},
+)

@@ -1,0 +1,1 @@
+"""`%timeit` and `%time` of asynchronous calls."""

@@ -1,0 +1,1 @@
+"""What every view is made of: text, HTML, tables, figures, progress."""
