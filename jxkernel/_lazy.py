@@ -43,7 +43,8 @@ def lazy_names(
       two functions to be bound to ``__getattr__`` and ``__dir__`` in the package.
     """
     submodules = modules.split()
-    homes, listed = _GIVEN[package] = {}, set[str]()
+    # A package that is loaded again keeps what others gave it.
+    homes, listed = _GIVEN.setdefault(package, ({}, set[str]()))
     give_names(package, names, older)
 
     def load(name: str) -> Any:

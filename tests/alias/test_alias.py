@@ -83,6 +83,9 @@ def test_modules_can_be_reloaded(alias):
     assert jax.grad is jxkernel.grad
     assert importlib.reload(jax.numpy) is jnp
     assert jnp.__spec__.name == "jxkernel.numpy"
+    vars(jnp).pop("DeviceArray", None)
+    with pytest.warns(DeprecationWarning, match="older name"):
+        assert jnp.DeviceArray is jxkernel.Array
 
 
 def test_pickles_refer_to_what_they_meant(alias):
