@@ -7,15 +7,12 @@ import { Feed, Pace } from '../src/panel/feed.ts';
 import {
   bySize,
   cellPlace,
-  counted,
-  duration,
   fits,
   functionLine,
   heldBy,
   ledgerSummary,
   releaseQuestion,
   shortPlace,
-  size,
   stagesOf,
   storms
 } from '../src/panel/words.ts';
@@ -27,12 +24,11 @@ import type {
   PreviewAnswer
 } from '../src/protocol.ts';
 import { DEFAULTS, valuesOf } from '../src/settings/values.ts';
+import { bytes, counted, duration } from '../src/shared/words.ts';
 
 const tick = async (): Promise<void> => {
   await new Promise(resolve => setImmediate(resolve));
 };
-
-const plain = (text: string): string => text.replaceAll('\u00a0', ' ');
 
 const state: BackendAnswer = {
   device: 'cpu:0',
@@ -112,11 +108,11 @@ const array = (names: string[], bytes: number): LiveRow => ({
 });
 
 test('times and sizes have three figures and a fitting unit', () => {
-  const shown = [999, 1_500, 31_441_000, 2.5e9, 5e12].map(one => plain(duration(one)));
-  assert.deepEqual(shown, ['999 ns', '1.5 µs', '31.4 ms', '2.5 s', '5,000 s']);
-  assert.equal(plain(duration(999_700)), '1 ms');
-  assert.equal(plain(size(7_840_000)), '7.84 MB');
-  assert.equal(plain(size(0)), '0 B');
+  const shown = [999, 1_500, 31_441_000, 2.5e9, 5e12].map(one => duration(one));
+  assert.deepEqual(shown, ['999 ns', '1.5 µs', '31.4 ms', '2.5 s', '5000 s']);
+  assert.equal(duration(999_700), '1 ms');
+  assert.equal(bytes(7_840_000), '7.84 MB');
+  assert.equal(bytes(0), '0 B');
   assert.equal(counted(1, 'build'), '1 build');
   assert.equal(counted(1200, 'build'), '1,200 builds');
 });
@@ -133,14 +129,14 @@ test('cells are found in texts, and files are not taken for cells', () => {
 
 test('the ledger is summed up, and storms are told with their fix', () => {
   const by_function = [total('f', 7, 6), total('g', 2, 1)];
-  assert.equal(plain(ledgerSummary({ by_function })), '9 builds · 9 ms · 7 avoidable');
+  assert.equal(ledgerSummary({ by_function }), '9 builds · 9 ms · 7 avoidable');
   assert.deepEqual(
     storms({ by_function, rows: [row] }, 5).map(one => [one.fun, one.fix]),
     [['f', 'pad it']]
   );
   assert.equal(storms({ by_function, rows: [] }, 0).length, 0);
-  assert.equal(plain(stagesOf(row)), 'trace 1.5 µs · compile 31.4 ms');
-  assert.equal(plain(stagesOf({ ...row, from_disk: true })), 'trace 1.5 µs · from disk 31.4 ms');
+  assert.equal(stagesOf(row), 'trace 1.5 µs · compile 31.4 ms');
+  assert.equal(stagesOf({ ...row, from_disk: true }), 'trace 1.5 µs · from disk 31.4 ms');
 });
 
 test('functions and arrays are told in lines', () => {
@@ -150,7 +146,7 @@ test('functions and arrays are told in lines', () => {
     '1 trace kept'
   );
   assert.equal(
-    plain(functionLine({ ...known, kept: 2, builds: 3, avoidable: 2, cost_ns: 1e6 })),
+    functionLine({ ...known, kept: 2, builds: 3, avoidable: 2, cost_ns: 1e6 }),
     '2 traces kept · 3 builds (2 avoidable) · 1 ms'
   );
   assert.deepEqual(heldBy(array(['x'], 8)), ['x', 'Out[4]']);
@@ -162,7 +158,7 @@ test('functions and arrays are told in lines', () => {
 
 test('the question before a release says who else loses the arrays', () => {
   const freeing = { names: ['params'], arrays: 2, bytes: 8000, also: ['alias'] };
-  const question = plain(releaseQuestion(freeing));
+  const question = releaseQuestion(freeing);
   assert.match(question, /2 arrays \(8 KB\) held by params/);
   assert.match(question, /Also held by alias/);
   assert.doesNotMatch(releaseQuestion({ ...freeing, also: [] }), /Also/);

@@ -33,7 +33,7 @@ NEVER_SEEN = 1 + time.time() % 1
 @pytest.fixture(scope="module")
 def kernel() -> Iterator[Kernel]:
     with running_kernel() as kernel:
-        kernel.ok("from jxkernel import lax\nfrom jxkernel.jupyter import interrupts")
+        kernel.ok("from jxkernel import lax\nfrom jxkernel.jupyter.session import interrupts")
         kernel.ok("interrupts._SILENT_SECONDS = 0.2; kept = jnp.arange(3.0)")
         yield kernel
 

@@ -173,7 +173,7 @@ def test_the_tour_runs(notebook: Notebook) -> None:
     ("command", "message"),
     [
         ("%jx ledgr", "%jx: there is no subcommand 'ledgr'; did you mean ledger?"),
-        ("%jx zzz", "%jx: there is no subcommand 'zzz'; there are alias, backend"),
+        ("%jx zzz", "%jx: there is no subcommand 'zzz'; there are hlo, stages"),
         ("%jx backend abacus", "%jx backend: Unknown backend 'abacus'"),
         ("%jx backend cpu:9", "%jx backend: there is no device '9' on cpu, which has 0 to 0"),
         ("%jx why", "%jx why: give a name of a traced cell"),

@@ -162,7 +162,7 @@ def view_functions() -> Iterator[tuple[str, Callable[..., View]]]:
     """Every public function of the notebook half that gives a view of plain data."""
     for module in pkgutil.walk_packages(jupyter.__path__, f"{jupyter.__name__}."):
         loaded = importlib.import_module(module.name)
-        for name in loaded.__all__:
+        for name in getattr(loaded, "__all__", ()):
             function = getattr(loaded, name)
             own = inspection.isfunction(function) and function.__module__ == module.name
             if not own or "session" in inspection.signature(function).parameters:

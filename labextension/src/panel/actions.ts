@@ -8,9 +8,10 @@ import type { KernelMessage } from '@jupyterlab/services';
 import { Widget } from '@lumino/widgets';
 
 import type { ISession, IViews } from '../tokens';
+import { bytes, counted } from '../shared/words.ts';
 import { jxIcon } from './icon';
 import { ask } from './model';
-import { counted, releaseQuestion, size } from './words.ts';
+import { releaseQuestion } from './words.ts';
 
 /** Tells a failure where it is seen. */
 export async function telling(act: () => Promise<void>): Promise<void> {
@@ -34,7 +35,7 @@ export async function release(session: ISession, names: readonly string[]): Prom
     return false;
   }
   const done = await ask(session, 'free', { names });
-  Notification.success(`${counted(done.arrays, 'array')} released: ${size(done.bytes)}`, {
+  Notification.success(`${counted(done.arrays, 'array')} released: ${bytes(done.bytes)}`, {
     autoClose: 3000
   });
   return true;

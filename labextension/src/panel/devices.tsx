@@ -6,11 +6,12 @@ import React from 'react';
 
 import type { BackendAnswer, DeviceState, PlatformState, PreviewAnswer } from '../protocol';
 import { Button } from '../shared/controls.tsx';
+import { bytes, counted } from '../shared/words.ts';
 import type { BackendModel } from './backend';
 import type { IChoice } from './choice.ts';
 import { offers } from './choice.ts';
 import { Bar, Warning } from './parts';
-import { counted, heldBy, size } from './words.ts';
+import { heldBy } from './words.ts';
 
 /** Draws the form, then each platform with its devices and what lives there. */
 export function DevicesSection(props: {
@@ -158,11 +159,11 @@ function PreviewLines(props: {
 }): React.JSX.Element {
   const { preview, isOld } = props;
   const sum = (some: readonly { readonly bytes: number }[]): string =>
-    size(some.reduce((total, one) => total + one.bytes, 0));
+    bytes(some.reduce((total, one) => total + one.bytes, 0));
   const listed = (some: PreviewAnswer['moves']): string =>
     some
       .slice(0, 5)
-      .map(one => `${one.names[0] ?? ''} (${size(one.bytes)})`)
+      .map(one => `${one.names[0] ?? ''} (${bytes(one.bytes)})`)
       .join(', ') + (some.length > 5 ? ', …' : '');
   return (
     <div className={isOld ? 'jp-mod-old' : undefined}>
@@ -253,14 +254,14 @@ function Device(props: {
         </span>
       </div>
       <div>
-        {counted(device.arrays, 'array')}, {size(device.array_bytes)}
+        {counted(device.arrays, 'array')}, {bytes(device.array_bytes)}
       </div>
       {whole > 0 && (
         <div className="jp-jxk-panel-dim">
           <Bar
             part={used / whole}
-            text={`${size(used)} in use${device.limit ? ` of ${size(device.limit)}` : ''}${
-              device.free === null ? '' : `, ${size(device.free)} free`
+            text={`${bytes(used)} in use${device.limit ? ` of ${bytes(device.limit)}` : ''}${
+              device.free === null ? '' : `, ${bytes(device.free)} free`
             }`}
           />
         </div>
@@ -272,7 +273,7 @@ function Device(props: {
             {largest.map((one, index) => (
               <li key={index}>
                 <code>{heldBy(one)[0] ?? 'held by no variable'}</code> {one.type} ·{' '}
-                {size(one.bytes)}
+                {bytes(one.bytes)}
               </li>
             ))}
           </ul>

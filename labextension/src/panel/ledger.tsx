@@ -7,9 +7,10 @@ import React from 'react';
 import type { LedgerAnswer, LedgerRowPayload, LedgerTotal } from '../protocol';
 import type { IPreferenceValues } from '../settings/values';
 import { Button } from '../shared/controls.tsx';
+import { clock, counted, duration } from '../shared/words.ts';
 import type { IActs } from './parts';
 import { Bar, Place, Warning } from './parts';
-import { clock, counted, duration, fits, ledgerSummary, stagesOf, storms } from './words.ts';
+import { fits, ledgerSummary, stagesOf, storms } from './words.ts';
 
 /** What the section is drawn from. */
 export interface ILedgerProps {

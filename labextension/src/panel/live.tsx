@@ -6,10 +6,11 @@ import React from 'react';
 
 import type { LiveAnswer, LiveRow } from '../protocol';
 import { Button } from '../shared/controls.tsx';
+import { bytes, counted } from '../shared/words.ts';
 import type { PanelModel } from './model';
 import type { IActs } from './parts';
 import { Bar } from './parts';
-import { bySize, counted, fits, heldBy, size } from './words.ts';
+import { bySize, fits, heldBy } from './words.ts';
 
 /** How many holders are listed at once. */
 const HOLDERS = 4;
@@ -34,7 +35,7 @@ export function LiveSection(props: {
   return (
     <>
       <p className="jp-jxk-panel-summary">
-        {counted(answer.count, 'array')} · {size(answer.bytes)}
+        {counted(answer.count, 'array')} · {bytes(answer.bytes)}
       </p>
       <label className="jp-jxk-panel-check">
         <input
@@ -52,7 +53,7 @@ export function LiveSection(props: {
           <summary>
             {counted(small.length, 'small array')}{' '}
             <span className="jp-jxk-panel-dim">
-              ({size(small.reduce((total, one) => total + one.bytes, 0))})
+              ({bytes(small.reduce((total, one) => total + one.bytes, 0))})
             </span>
           </summary>
           {list(small)}
@@ -65,7 +66,7 @@ export function LiveSection(props: {
       )}
       {answer.left_out > 0 && (
         <p className="jp-jxk-panel-dim">
-          {counted(answer.left_out, 'smaller array')} not listed ({size(answer.left_out_bytes)}).
+          {counted(answer.left_out, 'smaller array')} not listed ({bytes(answer.left_out_bytes)}).
         </p>
       )}
     </>
@@ -85,7 +86,7 @@ function LiveItem(props: {
       <div className="jp-jxk-panel-row">
         <code className="jp-jxk-panel-name">{held[0] ?? 'held by no variable'}</code>
         <span className="jp-jxk-panel-cost">
-          {row.deleted ? 'deleted' : <Bar part={row.bytes / props.most} text={size(row.bytes)} />}
+          {row.deleted ? 'deleted' : <Bar part={row.bytes / props.most} text={bytes(row.bytes)} />}
         </span>
       </div>
       <div className="jp-jxk-panel-row jp-jxk-panel-dim">

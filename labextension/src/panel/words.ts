@@ -1,5 +1,5 @@
 /**
- * What the panel says: sizes, times, places, and what is worth a warning.
+ * What the panel says: places, and what is worth a warning.
  */
 
 import type {
@@ -9,48 +9,7 @@ import type {
   LiveRow,
   TracedFunction
 } from '../protocol';
-
-/** Three figures and a unit. */
-function scaled(value: number, units: readonly (readonly [number, string])[]): string {
-  for (const [scale, unit] of units) {
-    const part = value / scale;
-    if (part < 999.5) {
-      return `${Number(part.toPrecision(3))}\u00a0${unit}`;
-    }
-  }
-  const [scale, unit] = units[units.length - 1] ?? [1, ''];
-  return `${Math.round(value / scale).toLocaleString('en')}\u00a0${unit}`;
-}
-
-/** A time in a fitting unit: `31.4 ms`. */
-export function duration(nanoseconds: number): string {
-  return scaled(nanoseconds, [
-    [1, 'ns'],
-    [1e3, 'µs'],
-    [1e6, 'ms'],
-    [1e9, 's']
-  ]);
-}
-
-/** A size in a fitting unit: `7.84 MB`. */
-export function size(bytes: number): string {
-  return scaled(bytes, [
-    [1, 'B'],
-    [1e3, 'KB'],
-    [1e6, 'MB'],
-    [1e9, 'GB']
-  ]);
-}
-
-/** `1 build`, `2 builds`. */
-export function counted(count: number, noun: string): string {
-  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-/** The time of day, of seconds since the epoch. */
-export function clock(seconds: number): string {
-  return new Date(seconds * 1000).toLocaleTimeString('en-GB');
-}
+import { bytes, counted, duration } from '../shared/words.ts';
 
 /** A cell that a text names, and the line in it. */
 export interface ICellPlace {
@@ -166,7 +125,7 @@ export function releaseQuestion(freeing: {
   readonly bytes: number;
   readonly also: readonly string[];
 }): string {
-  const what = `${counted(freeing.arrays, 'array')} (${size(freeing.bytes)})`;
+  const what = `${counted(freeing.arrays, 'array')} (${bytes(freeing.bytes)})`;
   const names = freeing.names.join(', ');
   const gone = freeing.names.length === 1 ? 'The name is' : 'The names are';
   const lines = [`${what} held by ${names} will be deleted. ${gone} gone afterwards.`];

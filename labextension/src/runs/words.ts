@@ -3,20 +3,7 @@
  */
 
 import type { JitPayload, ProvenancePayload } from '../protocol';
-
-/** A time with three digits, as the kernel writes it. */
-export function duration(nanoseconds: number): string {
-  for (const [size, unit] of [
-    [1e9, 's'],
-    [1e6, 'ms'],
-    [1e3, 'µs']
-  ] as const) {
-    if (nanoseconds >= size) {
-      return `${Number((nanoseconds / size).toPrecision(3))} ${unit}`;
-    }
-  }
-  return `${nanoseconds} ns`;
-}
+import { duration } from '../shared/words.ts';
 
 /** The stages that took time. */
 export function timesOf(data: Pick<JitPayload, 'times_ns'>): [string, string][] {

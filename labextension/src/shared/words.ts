@@ -45,6 +45,11 @@ export function duration(nanoseconds: number): string {
   return scaled(nanoseconds, ['ns', 'µs', 'ms', 's']);
 }
 
+/** Seconds without a fraction, as a clock that runs shows them. */
+export function seconds(nanoseconds: number): string {
+  return `${Math.floor(nanoseconds / 1e9)} s`;
+}
+
 /** A number with three figures, in the unit that fits. */
 function scaled(count: number, units: readonly string[]): string {
   let size = count;

@@ -2,6 +2,7 @@
  * What the status item says.
  */
 
+import { seconds } from '../shared/words.ts';
 import type { ISession } from '../tokens';
 
 /** What is read of a session. */
@@ -40,11 +41,6 @@ export function statusWords(session: StatusSource | null, queued: number): IStat
     parts.push(`${queued} queued`);
   }
   return { text: `jx ${parts.join(' · ')}`, title: explained(session, queued), isWorking: !!work };
-}
-
-/** Seconds without a fraction, as a clock that runs shows them. */
-export function seconds(nanoseconds: number): string {
-  return `${Math.floor(nanoseconds / 1e9)} s`;
 }
 
 function explained(session: StatusSource, queued: number): string {
