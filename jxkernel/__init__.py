@@ -107,6 +107,7 @@ __all__ = [
     "checkpoint_policies",
     "clear_caches",
     "closure_convert",
+    "cluster",
     "config",
     "copy_to_host_async",
     "custom_batching",
@@ -222,6 +223,7 @@ __all__ = [
 if TYPE_CHECKING:
     from jxkernel import (
         ad_checkpoint,
+        cluster,
         custom_batching,
         custom_derivatives,
         debug,
@@ -271,10 +273,10 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy_names(
     __name__,
     modules=(
-        "ad_checkpoint api_util custom_batching custom_derivatives debug distributed dlpack "
-        "example_libraries experimental export extend ffi flatten_util image interpreters lax "
-        "monitoring nn observe ops profiler random scipy stages test_util tree_util typing version "
-        "widgets"
+        "ad_checkpoint api_util cluster custom_batching custom_derivatives debug distributed "
+        "dlpack example_libraries experimental export extend ffi flatten_util image interpreters "
+        "lax monitoring nn observe ops profiler random scipy stages test_util tree_util typing "
+        "version widgets"
     ),
     names={
         "jxkernel.api.callbacks": "pure_callback",

@@ -46,6 +46,8 @@ The tree (built-in base in parentheses):
     ├── DeletedArrayError (RuntimeError)               an array was donated or deleted
     ├── NonFiniteError (FloatingPointError)            NaN or infinity under `debug_nans/infs`
     ├── CheckError (ValueError)                        a check of `checkify` failed
+    ├── ClusterError (RuntimeError)                    a group of processes, or one of its ranks
+    │   └── RankError                                  a cell failed on some ranks or all
     └── TraceLimitError (AssertionError)               more traces than the program allows
 
 Every class below `JXError` takes as `**parts` what `JXError` takes besides `what`: `details`,
@@ -68,6 +70,7 @@ __all__ = [
     "CarryTypeError",
     "CheckError",
     "ClosedOverTracerError",
+    "ClusterError",
     "ComplexOrderError",
     "ConcretizationTypeError",
     "DeletedArrayError",
@@ -87,6 +90,7 @@ __all__ = [
     "NonFiniteError",
     "NonHashableStaticArgumentError",
     "NondiffTracerError",
+    "RankError",
     "ReverseModeError",
     "ShapeError",
     "ShapeMismatchError",
@@ -892,6 +896,31 @@ class CheckError(JXError, ValueError):
     def __init__(self, message: str, **parts: Any) -> None:
         super().__init__(message, **parts)
         self.message = message
+
+
+class ClusterError(JXError, RuntimeError):
+    """A group of processes cannot be formed, or a rank of it is gone or does not answer.
+
+    Args:
+      what: what happened, with the ranks concerned.
+    """
+
+
+class RankError(ClusterError):
+    """A cell failed on ranks of a cluster.
+
+    Args:
+      what: each error with the ranks that have it.
+      traceback: the lines of the tracebacks, as the ranks printed them.
+    """
+
+    def __init__(self, what: str = "", *, traceback: Sequence[str] = (), **parts: Any) -> None:
+        super().__init__(what, **parts)
+        self.traceback = tuple(traceback)
+
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython shows: the ranks' own lines, not those that brought them here."""
+        return [*self.traceback, "", f"{type(self).__name__}: {self}"]
 
 
 class TraceLimitError(JXError, AssertionError):

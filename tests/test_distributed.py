@@ -111,6 +111,13 @@ def test_wrong_arguments_are_refused(args, message):
         distributed.initialize(*args)
 
 
+def test_what_a_launcher_does_not_say_is_asked_for(monkeypatch):
+    for name, value in {"RANK": "1", "SIZE": "2"}.items():
+        monkeypatch.setenv(f"OMPI_COMM_WORLD_{name}", value)
+    with pytest.raises(ValueError, match="coordinator_address is not given, and Open MPI does"):
+        distributed.initialize()
+
+
 def test_joining_comes_before_devices():
     jx.devices()
     with pytest.raises(RuntimeError, match="before any device is used"):

@@ -21,6 +21,8 @@ from jxkernel.config import (
     wait_runner,
 )
 from jxkernel.jupyter.cells.awaiting import AwaitedMagics
+from jxkernel.jupyter.cluster.answer import stop_cluster
+from jxkernel.jupyter.cluster.magic import ClusterMagics
 from jxkernel.jupyter.errors.tracebacks import Filter
 from jxkernel.jupyter.features import REQUESTS, SUBCOMMANDS, VIEWS
 from jxkernel.jupyter.front.channel import Channel
@@ -94,10 +96,12 @@ class _Loaded:
         manager, configurables = shell.magics_manager, shell.configurables
         # Looked up before they are overridden: newer IPythons import them only now.
         originals = {name: shell.find_line_magic(name) for name in ORIGINALS}
+        self._undo.append(partial(stop_cluster, self.session))
         added: tuple[Any, ...] = (
             JitMagics(shell, self.session),
             JxMagics(shell, self.session, SUBCOMMANDS),
             TimingMagics(shell, originals),
+            ClusterMagics(shell, self.session),
         )
         for magics in added:
             self._put(manager.registry, type(magics).__name__, magics)

@@ -11,6 +11,7 @@ from typing import Any
 from jxkernel.jupyter import (
     benchmarks,
     caches,
+    cluster,
     devices,
     differences,
     guide,
@@ -41,6 +42,7 @@ FEATURES: tuple[Feature, ...] = (
     nonfinite.FEATURE,
     timeline.FEATURE,
     devices.FEATURE,
+    cluster.FEATURE,
     caches.FEATURE,
     process.FEATURE,
     benchmarks.FEATURE,

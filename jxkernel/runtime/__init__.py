@@ -34,7 +34,7 @@ from jxkernel.runtime.clients import (
 from jxkernel.runtime.failures import exception_behind, surfacing, unseen_failures
 from jxkernel.runtime.host_calls import HostCall, HostFunction, Inspection, call_on_host
 from jxkernel.runtime.lapack import prepare_lapack
-from jxkernel.runtime.multiprocess import join, joined, leave
+from jxkernel.runtime.multiprocess import forget, join, joined, leave, serve
 from jxkernel.runtime.ordering import (
     effects_barrier,
     effects_under_way,
@@ -99,6 +99,7 @@ __all__ = [
     "effects_barrier",
     "effects_under_way",
     "exception_behind",
+    "forget",
     "host_count",
     "host_id",
     "host_ids",
@@ -123,6 +124,7 @@ __all__ = [
     "process_count",
     "process_index",
     "process_indices",
+    "serve",
     "settle",
     "shard_argument",
     "surfacing",

@@ -131,6 +131,8 @@ def client_options(
         options.update(_jaxlib.gpu_plugin_options())
         options["platform_name"] = platform
         options.update(_memory_options(environment))
+        if group is not None and group.visible is not None:
+            options["visible_devices"] = list(group.visible)
     if group is not None:
         options.update(node_id=group.rank, num_nodes=group.size)
     return options

@@ -1,7 +1,8 @@
 """Joining processes that run one program together, through XLA's coordination service.
 
-Process 0 holds the service; each process connects a client to it.  Clients of platforms made
-afterwards know the devices of all processes; on the CPU, collectives go over TCP (gloo).
+Process 0 holds the service, or one that runs no program does; each process connects a client to
+it.  Clients of platforms made afterwards know the devices of all processes; on the CPU, collectives
+go over TCP (gloo).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from jxkernel._jaxlib import (
 )
 from jxkernel.records import record
 
-__all__ = ["Group", "join", "joined", "leave", "make_joined_cpu"]
+__all__ = ["Group", "forget", "join", "joined", "leave", "make_joined_cpu", "serve"]
 
 
 @record()
@@ -31,7 +32,8 @@ class Group:
       rank: the number of this process.
       size: the number of processes.
       client: the connection to the service.
-      service: the service itself, in process 0.
+      service: the service itself, in process 0, unless it runs elsewhere.
+      visible: the numbers of the devices that an accelerator of this process may use; None: all.
     """
 
     address: str
@@ -39,6 +41,7 @@ class Group:
     size: int
     client: Any
     service: Any = None
+    visible: tuple[int, ...] | None = None
 
 
 class _State:
@@ -56,22 +59,57 @@ def joined() -> Group | None:
     return _state.group
 
 
+def serve(
+    bind: str, size: int, *, heartbeat_timeout: int, shutdown_timeout: int, recoverable: bool
+) -> Any:
+    """Return a coordination service that listens at an address until its ``shutdown`` is called.
+
+    Args:
+      bind: where it listens, ``host:port``.
+      size: how many processes it waits for.
+      heartbeat_timeout: after how many seconds of silence a process counts as gone.
+      shutdown_timeout: how many seconds a process that leaves waits for the others.
+      recoverable: whether the others live on when one is gone; else they are ended.
+    """
+    return get_distributed_runtime_service(
+        bind,
+        size,
+        heartbeat_timeout=heartbeat_timeout,
+        shutdown_timeout=shutdown_timeout,
+        recoverable=recoverable,
+    )
+
+
 def join(
     address: str,
     size: int,
     rank: int,
     *,
     bind: str | None = None,
+    is_served: bool = False,
+    visible: tuple[int, ...] | None = None,
     initialization_timeout: int,
     heartbeat_timeout: int,
     shutdown_timeout: int,
 ) -> Group:
     """Join a group of processes and wait until all have.
 
+    Args:
+      address: the coordinator's, ``host:port``.
+      size: the number of processes.
+      rank: the number of this one.
+      bind: where process 0 listens; at the address where not given.
+      is_served: whether the service runs already, in a process that is none of these.
+      visible: the numbers of the devices that an accelerator of this process may use.
+      initialization_timeout: how many seconds to wait for the others.
+      heartbeat_timeout: after how many seconds of silence a process counts as gone.
+      shutdown_timeout: how many seconds to wait for the others at the end.
+
     Raises:
       RuntimeError: this process is in a group already.
       JaxRuntimeError: the others do not come in time.
     """
+    timeouts = {"heartbeat_timeout": heartbeat_timeout, "shutdown_timeout": shutdown_timeout}
     with _lock:
         if _state.group is not None:
             raise RuntimeError(
@@ -79,37 +117,32 @@ def join(
                 f"{_state.group.rank} of {_state.group.size} at {_state.group.address}"
             )
         service = None
-        if rank == 0:
-            service = get_distributed_runtime_service(
-                bind or f"[::]:{address.rpartition(':')[2]}",
-                size,
-                heartbeat_timeout=heartbeat_timeout,
-                shutdown_timeout=shutdown_timeout,
-                recoverable=False,
-            )
+        if rank == 0 and not is_served:
+            service = serve(bind or address, size, recoverable=False, **timeouts)
         client = get_distributed_runtime_client(
-            address,
-            rank,
-            init_timeout=initialization_timeout,
-            heartbeat_timeout=heartbeat_timeout,
-            shutdown_timeout=shutdown_timeout,
-            use_compression=True,
+            address, rank, init_timeout=initialization_timeout, use_compression=True, **timeouts
         )
         client.connect()
-        atexit.register(leave)
-        _state.group = Group(address, rank, size, client, service)
+        atexit.register(forget if is_served else leave)
+        _state.group = Group(address, rank, size, client, service, visible)
         return _state.group
 
 
 def leave() -> None:
     """Leave the group; process 0 ends the service.  Without a group nothing happens."""
+    group = forget()
+    if group is None:
+        return
+    group.client.shutdown()
+    if group.service is not None:
+        group.service.shutdown()
+
+
+def forget() -> Group | None:
+    """Return the group, and leave it without a word to the others: some may not live any more."""
     with _lock:
         group, _state.group = _state.group, None
-        if group is None:
-            return
-        group.client.shutdown()
-        if group.service is not None:
-            group.service.shutdown()
+        return group
 
 
 def make_joined_cpu(group: Group, devices: int | None) -> Any:

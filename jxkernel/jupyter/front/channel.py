@@ -125,8 +125,10 @@ class Channel:
         self._is_open = False
 
     def open(self) -> None:
-        """Opens the comm and says so; in a kernel only."""
-        if not hasattr(self._session.shell, "kernel"):
+        """Opens the comm and says so; in a kernel only, and not in an engine of a cluster."""
+        kernel = getattr(self._session.shell, "kernel", None)
+        # An engine has no front end of its own: the notebook's would take it for its kernel.
+        if kernel is None or type(kernel).__module__.startswith("ipyparallel"):
             return
         self._is_open = True
         self._identity = f"{TARGET}-{uuid.uuid4().hex}"

@@ -1,0 +1,16 @@
+"""Many processes that run one program: joining them from any launcher, and what keeps them right.
+
+Purpose: form a group of processes around a coordination service that none of them holds, find out
+what a launcher (Slurm, Open MPI, Kubernetes) says of this process, and leave.
+
+Place in the pipeline: above `api` and `runtime`; `distributed` and `jupyter.cluster` are built on
+it.
+
+Must not know: notebooks, engines, or how processes are started.
+"""
+
+from jxkernel.cluster.group import join, leave
+from jxkernel.cluster.launchers import METHODS, Found, detect
+from jxkernel.cluster.service import Service
+
+__all__ = ["METHODS", "Found", "Service", "detect", "join", "leave"]

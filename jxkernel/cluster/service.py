@@ -1,0 +1,86 @@
+"""The coordination service of a group, in a process that is none of its ranks."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from jxkernel.runtime import serve
+
+__all__ = ["DAY_SECONDS", "Service", "free_port"]
+
+DAY_SECONDS = 86_400
+"""For timeouts of XLA's that end processes: who watches the group knows sooner, and ends none."""
+
+
+def free_port(host: str) -> int:
+    """Return a port that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind((host, 0))
+        return probe.getsockname()[1]
+
+
+class Service:
+    """A running service; ``address`` is what ranks join.
+
+    Args:
+      size: the number of ranks.
+      host: where it listens: this machine alone unless another of its addresses is given.
+      port: the port; a free one where not given.
+
+    Raises:
+      ValueError: the number of ranks is below 1.
+      OSError: the port is taken, or the host is not this machine's.
+    """
+
+    def __init__(self, size: int, host: str = "127.0.0.1", port: int | None = None) -> None:
+        if size < 1:
+            raise ValueError(f"a group has at least one rank, got {size}")
+        self.size = size
+        self.address = f"{host}:{_open_port(host, port)}"
+        with _quiet_stderr():
+            self._service: Any = serve(
+                self.address,
+                size,
+                heartbeat_timeout=DAY_SECONDS,
+                shutdown_timeout=1,
+                recoverable=True,
+            )
+
+    def stop(self) -> None:
+        """End the service; a rank that is still joined to it is ended by XLA."""
+        service, self._service = self._service, None
+        if service is not None:
+            service.shutdown()
+
+
+def _open_port(host: str, port: int | None) -> int:
+    """Return the port after a look whether it can be had: XLA ends the process where it cannot."""
+    if port is None:
+        return free_port(host)
+    with socket.socket() as probe:
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            reason = f"{host}:{port} cannot be listened on: {error.strerror}. Give another port"
+            raise OSError(error.errno, reason) from None
+    return port
+
+
+@contextmanager
+def _quiet_stderr() -> Iterator[None]:
+    """Keep away what XLA writes of a service whose ranks may come and go: it is what is wanted."""
+    with suppress(OSError, ValueError):
+        sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nothing:
+            os.dup2(nothing.fileno(), 2)
+            yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)

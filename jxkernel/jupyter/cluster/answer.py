@@ -1,0 +1,107 @@
+"""`%jx cluster`: start engines, show them, end them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from IPython.core.error import UsageError
+
+from jxkernel.jupyter.cluster import rank as engine
+from jxkernel.jupyter.cluster.controller import Cluster
+from jxkernel.jupyter.session.session import Session
+from jxkernel.jupyter.views.tables import table_view, text_view
+from jxkernel.jupyter.views.view import View
+from jxkernel.observe.explain import format_size
+
+__all__ = ["cluster", "cluster_of", "stop_cluster"]
+
+_ANSWER_SECONDS = 2.0
+
+_clusters: WeakKeyDictionary[Session, Cluster] = WeakKeyDictionary()
+
+
+def cluster(session: Session, words: str) -> View:
+    """Start, show or end the cluster, by the words after `%jx cluster`.
+
+    Raises:
+      UsageError: the words are not understood, or there is no cluster.
+      ClusterError: engines or their group fail.
+    """
+    name, *rest = shlex.split(words) or ["show"]
+    if name.lstrip("-").isdigit():
+        return _start(session, int(name), rest)
+    if name not in _ACTIONS:
+        raise UsageError(
+            f"%jx cluster: {name!r} is neither a number of engines nor one of {', '.join(_ACTIONS)}"
+        )
+    return _ACTIONS[name](session, rest)
+
+
+def cluster_of(session: Session) -> Cluster:
+    """Return the cluster of a session.
+
+    Raises:
+      UsageError: there is none.
+    """
+    found = _clusters.get(session)
+    if found is None:
+        raise UsageError("there is no cluster yet: start one with %jx cluster 2")
+    return found
+
+
+def stop_cluster(session: Session) -> bool:
+    """End the cluster of a session; return whether there was one."""
+    found = _clusters.pop(session, None)
+    if found is not None:
+        found.stop()
+    return found is not None
+
+
+def _start(session: Session, count: int, rest: list[str]) -> View:
+    known = _clusters.get(session)
+    if known is not None:
+        if known.size == count and not rest:
+            return _show(session, [])
+        raise UsageError(f"%jx cluster: {known.size} engines run already; first %jx cluster stop")
+    if count < 1:
+        raise UsageError(f"%jx cluster: there is at least one engine, got {count}")
+    _clusters[session] = Cluster(count, **_options(rest))
+    return _show(session, [])
+
+
+def _options(words: list[str]) -> dict[str, str]:
+    names = {"--profile": "profile", "--host": "host"}
+    pairs = list(zip(words[::2], words[1::2], strict=False))
+    if len(words) % 2 or any(flag not in names for flag, _ in pairs):
+        raise UsageError("%jx cluster N [--profile NAME] [--host ADDRESS]")
+    return {names[flag]: value for flag, value in pairs}
+
+
+def _show(session: Session, rest: list[str]) -> View:
+    found = cluster_of(session)
+    rows = [_row(found, rank) for rank in range(found.size)]
+    head = ("rank", "host", "process", "devices", "in use", "state")
+    title = f"cluster of {found.size}, service at {found.address}"
+    return table_view(title, head, rows, numeric=(0, 4))
+
+
+def _row(found: Cluster, rank: int) -> tuple[Any, ...]:
+    about = found.about[rank]
+    state = found.ask(rank, engine.state, timeout=_ANSWER_SECONDS)
+    told = found.lost.get(rank) or ("waits in a collective" if rank in found.stuck else "ready")
+    if state is None:
+        return rank, about["host"], about["pid"], "", "", found.lost.get(rank, "does not answer")
+    devices, held = ", ".join(state["devices"]), format_size(state["bytes"])
+    return rank, about["host"], about["pid"], devices, held, told
+
+
+def _stop(session: Session, rest: list[str]) -> View:
+    cluster_of(session)
+    stop_cluster(session)
+    return text_view("", "The engines have ended.")
+
+
+_ACTIONS: dict[str, Callable[[Session, list[str]], View]] = {"show": _show, "stop": _stop}

@@ -1,0 +1,78 @@
+"""Engines: started, reached and ended by ipyparallel, which is imported when it is first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from IPython.core.error import UsageError
+
+from jxkernel._lazy import late_module
+from jxkernel.errors import ClusterError
+
+__all__ = ["Engines"]
+
+_LOG_ERRORS = 40
+
+
+class Engines:
+    """Running engines, by rank.
+
+    Args:
+      count: how many to start.
+      profile: ipyparallel's profile, which says how; on this machine alone where not given.
+      timeout: how many seconds to wait for them.
+
+    Raises:
+      UsageError: ipyparallel is not installed.
+      ClusterError: they did not start.
+    """
+
+    def __init__(self, count: int, profile: str = "", timeout: float = 120.0) -> None:
+        self._parallel = _ipyparallel()
+        self._timeout = timeout
+        # The profile says where a controller listens that is to be reached from other machines.
+        where = {"profile": profile} if profile else {"engines": "local", "controller_ip": _LOCAL}
+        self._cluster = self._parallel.Cluster(n=count, log_level=_LOG_ERRORS, **where)
+        try:
+            self._cluster.start_cluster_sync()
+            self.client = self._cluster.connect_client_sync()
+            self.client.wait_for_engines(count, timeout=timeout, interactive=False)
+        except BaseException as error:
+            self.stop()
+            if isinstance(error, Exception):
+                raise ClusterError(
+                    f"{count} engines did not start within {timeout:.0f} s: {error}",
+                    instead=f"look at the logs in {self._cluster.profile_dir}/log",
+                ) from error
+            raise
+        self.ids: list[int] = sorted(self.client.ids)[:count]
+
+    def apply(self, rank: int, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function in the engine of a rank; return ipyparallel's result to come."""
+        return self.client[self.ids[rank]].apply_async(function, *args)
+
+    def is_gone(self, error: BaseException) -> bool:
+        """Whether an error says that the engine is gone, rather than what it raised."""
+        name = getattr(error, "ename", type(error).__name__)
+        return name in ("EngineError", "NoEnginesRegistered", "IndexError")
+
+    def stop(self) -> None:
+        """End the engines and their controller."""
+        with suppress(Exception):
+            self.client.close()
+        self._cluster.stop_cluster_sync()
+
+
+_LOCAL = "127.0.0.1"
+
+
+def _ipyparallel() -> Any:
+    try:
+        return late_module("ipyparallel")
+    except ImportError:
+        raise UsageError(
+            "%jx cluster needs ipyparallel, which starts the engines: "
+            "%pip install jxkernel[cluster]"
+        ) from None

@@ -1,0 +1,38 @@
+"""`%%spmd`: a cell on every rank."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
+
+from jxkernel.jupyter.cluster.answer import cluster_of
+from jxkernel.jupyter.cluster.folding import show_outputs
+from jxkernel.jupyter.session.session import Session
+
+__all__ = ["ClusterMagics"]
+
+
+@magics_class
+class ClusterMagics(Magics):
+    """Magics that run cells on a cluster."""
+
+    def __init__(self, shell: Any, session: Session) -> None:
+        super().__init__(shell)
+        self._session = session
+
+    @no_var_expand
+    @cell_magic
+    def spmd(self, line: str, cell: str) -> None:
+        """Run this cell on every rank of the cluster that `%jx cluster` started.
+
+        The ranks have variables of their own; `devices()` are those of all of them, and a mesh
+        spans them. What they print and show stands once where they agree, and by rank where they
+        differ; of errors that are the same there is one, with the ranks that have it.
+        """
+        if line.strip():
+            raise UsageError(f"%%spmd takes no words in its first line, got {line.strip()!r}")
+        found = cluster_of(self._session)
+        given = (cell, self._session.shell.execution_count)
+        found.states("cell", dict.fromkeys(range(found.size), given), show=show_outputs)

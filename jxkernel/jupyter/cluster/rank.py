@@ -1,0 +1,106 @@
+"""An engine as a rank: what the notebook asks of it.
+
+Each function of this module is called in the engine, by ipyparallel, with plain arguments, and
+returns plain values at once or nearly so; what lasts is a job of the engine's worker.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from IPython import get_ipython
+
+from jxkernel import cluster, runtime
+from jxkernel._jaxlib import version_text
+from jxkernel._version import __version__
+from jxkernel.jupyter.cluster.outputs import JobPublisher, JobStream
+from jxkernel.jupyter.cluster.running import describe_error, run_cell
+from jxkernel.jupyter.cluster.worker import Job, Worker
+
+__all__ = ["interrupt", "look", "prepare", "start", "state"]
+
+_worker = Worker()
+
+
+def prepare() -> dict[str, Any]:
+    """Make an engine ready to work, once, and return what it is."""
+    shell: Any = get_ipython()
+    if not isinstance(sys.stdout, JobStream):
+        shell.run_line_magic("load_ext", "jxkernel")
+        for name in ("stdout", "stderr"):
+            setattr(sys, name, JobStream(name, getattr(sys, name), _worker.job_of_caller))
+        shell.display_pub = JobPublisher(shell.display_pub, _worker.job_of_caller)
+    return {
+        "host": socket.gethostname(),
+        "pid": os.getpid(),
+        "versions": f"jxkernel {__version__}, jaxlib {version_text}",
+    }
+
+
+def start(number: int, kind: str, arguments: tuple[Any, ...], patience: float) -> dict[str, Any]:
+    """Begin a job, and return how it is after a while or at its end.
+
+    Args:
+      number: the job's number.
+      kind: what to do, a key of `JOBS`.
+      arguments: what it is done with.
+      patience: how many seconds to wait for the end.
+    """
+    _worker.start(Job(number, partial(JOBS[kind], *arguments)))
+    return look(number, patience)
+
+
+def look(number: int, patience: float) -> dict[str, Any]:
+    """Return how a job is: at its end its outputs, and its value or error.
+
+    Args:
+      number: the job's number.
+      patience: how many seconds to wait for the end.
+    """
+    job = _worker.job
+    assert job is not None
+    assert job.number == number
+    is_done = job.done.wait(patience)
+    if not is_done:
+        return {"done": False}
+    error = None if job.error is None else describe_error(get_ipython(), job.error)
+    return {"done": True, "outputs": job.outputs, "value": job.value, "error": error}
+
+
+def interrupt() -> None:
+    """Interrupt the job that runs."""
+    _worker.interrupt()
+
+
+def state() -> dict[str, Any]:
+    """Return the devices of this rank, and what they hold."""
+    group = runtime.joined()
+    if group is None:
+        return {"devices": [], "bytes": 0}
+    local = runtime.local_devices()
+    arrays = [one for one in runtime.live_arrays() if not one.is_deleted()]
+    held = sum(shard.data.nbytes for one in arrays for shard in one.addressable_shards)
+    return {"devices": [f"{one.platform}:{one.id}" for one in local], "bytes": held}
+
+
+def _join(rank: int, size: int, address: str) -> None:
+    cluster.leave()
+    cluster.join(rank, size, address)
+    runtime.devices()
+
+
+def _run_cell(source: str, count: int) -> None:
+    run_cell(get_ipython(), source, count)
+
+
+JOBS: dict[str, Callable[..., Any]] = {
+    "cell": _run_cell,
+    "join": _join,
+    "leave": cluster.leave,
+}
+"""What a job may be."""

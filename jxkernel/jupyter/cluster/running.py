@@ -1,0 +1,57 @@
+"""Running a cell's source on an engine, outside of its message loop."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+from types import TracebackType
+from typing import Any
+
+__all__ = ["describe_error", "run_cell"]
+
+
+def run_cell(shell: Any, source: str, count: int) -> None:
+    """Run a cell in the shell's variables, and display the value of a last expression.
+
+    Args:
+      shell: the engine's shell.
+      source: the cell, magics included.
+      count: the number that the notebook gives it.
+    """
+    code = shell.transform_cell(source)
+    name = shell.compile.cache(code, count, raw_code=source)
+    tree = shell.transform_ast(shell.compile.ast_parse(code, name))
+    last = tree.body.pop() if tree.body and _is_shown(tree.body[-1], source) else None
+    _run(shell, tree, name)
+    if last is not None:
+        value = _run(shell, ast.Expression(last.value), name)
+        if value is not None:
+            data, metadata = shell.display_formatter.format(value)
+            shell.display_pub.publish(data, metadata)
+
+
+def _is_shown(statement: ast.stmt, source: str) -> bool:
+    return isinstance(statement, ast.Expr) and not source.rstrip().endswith(";")
+
+
+def _run(shell: Any, tree: Any, name: str) -> Any:
+    mode = "eval" if isinstance(tree, ast.Expression) else "exec"
+    with shell.compile.extra_flags(ast.PyCF_ALLOW_TOP_LEVEL_AWAIT):
+        code = shell.compile(tree, name, mode)
+    value = eval(code, shell.user_global_ns, shell.user_ns)
+    return asyncio.run(value) if code.co_flags & inspect.CO_COROUTINE else value
+
+
+def describe_error(shell: Any, error: BaseException) -> dict[str, Any]:
+    """Return an error as a notebook can show it: its class, message and traceback."""
+    traceback = _users(error.__traceback__)
+    lines = shell.InteractiveTB.structured_traceback(type(error), error, traceback, tb_offset=0)
+    return {"name": type(error).__name__, "message": str(error), "traceback": list(lines)}
+
+
+def _users(traceback: TracebackType | None) -> TracebackType | None:
+    """Return a traceback from the user's first frame on."""
+    while traceback is not None and traceback.tb_frame.f_globals.get("__package__") == __package__:
+        traceback = traceback.tb_next
+    return traceback

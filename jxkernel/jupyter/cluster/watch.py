@@ -1,0 +1,152 @@
+"""One job on all ranks, watched from the notebook until each has ended or counts as lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jxkernel.jupyter.cluster import rank as engine
+from jxkernel.jupyter.cluster.engines import Engines
+
+__all__ = ["Limits", "Watch"]
+
+_PATIENCE_SECONDS = 0.25
+_STEP_SECONDS = 0.02
+
+
+class Limits:
+    """How long the notebook waits, in seconds.
+
+    Attributes:
+      silence: for an engine that does not answer, before it counts as lost.
+      after_loss: for the other ranks, once one is lost.
+      after_error: for the other ranks, once one has failed.
+      interrupt: for an interrupted rank to come out of what it does.
+    """
+
+    silence: float = 8.0
+    after_loss: float = 0.5
+    after_error: float = 3.0
+    interrupt: float = 1.2
+
+
+class Watch:
+    """A job that runs on ranks.
+
+    Args:
+      engines: the engines.
+      number: the job's number.
+      kind: what the job is, see `rank.JOBS`.
+      arguments: what it is done with, by rank.
+      limits: how long to wait.
+
+    Attributes:
+      ended: what each rank gave that came to an end.
+      lost: why a rank is lost, by rank.
+      stuck: the ranks that wait in C++ and were left behind.
+    """
+
+    def __init__(
+        self,
+        engines: Engines,
+        number: int,
+        kind: str,
+        arguments: Mapping[int, tuple[Any, ...]],
+        limits: Limits,
+    ) -> None:
+        self.ended: dict[int, dict[str, Any]] = {}
+        self.lost: dict[int, str] = {}
+        self.stuck: set[int] = set()
+        self._engines = engines
+        self._number = number
+        self._limits = limits
+        self._asked: dict[int, tuple[Any, float]] = {}
+        self._ending: float | None = None
+        for rank, given in arguments.items():
+            self._ask(rank, engine.start, number, kind, given, _PATIENCE_SECONDS)
+
+    def run(self, meanwhile: Callable[[Watch], object] = lambda watch: None) -> None:
+        """Wait for the ranks, calling `meanwhile` in between; an interrupt ends the job first."""
+        try:
+            while self._asked:
+                self._step()
+                meanwhile(self)
+        except KeyboardInterrupt:
+            self._end()
+            raise
+
+    @property
+    def running(self) -> list[int]:
+        """The ranks that have not ended."""
+        return sorted(self._asked)
+
+    def _step(self) -> None:
+        next(iter(self._asked.values()))[0].wait(_STEP_SECONDS)
+        for rank in self.running:
+            self._look(rank)
+        if self._asked and self._is_over():
+            self._end()
+
+    def _is_over(self) -> bool:
+        """Whether the job cannot succeed any more, and the others have had time to end."""
+        failed = any(state["error"] for state in self.ended.values())
+        if not (self.lost or failed):
+            return False
+        now = time.monotonic()
+        self._ending = self._ending or now
+        patience = self._limits.after_loss if self.lost else self._limits.after_error
+        return now - self._ending > patience
+
+    def _end(self) -> None:
+        """Interrupt the ranks that run; those that stay in C++ are left there."""
+        for rank in self.running:
+            self._apply(rank, engine.interrupt)
+        deadline = time.monotonic() + self._limits.interrupt
+        while self._asked and time.monotonic() < deadline:
+            next(iter(self._asked.values()))[0].wait(_STEP_SECONDS)
+            for rank in self.running:
+                self._look(rank)
+        self.stuck.update(self._asked)
+        self._asked.clear()
+
+    def _look(self, rank: int) -> None:
+        reply, since = self._asked[rank]
+        if reply.ready():
+            self._take(rank, reply)
+        elif time.monotonic() - since > self._limits.silence:
+            self._lose(rank, f"has not answered for {self._limits.silence:.0f} s")
+
+    def _take(self, rank: int, reply: Any) -> None:
+        try:
+            state = reply.get()
+        except Exception as error:  # ipyparallel's own kinds, and what unpickling raised
+            if self._engines.is_gone(error):
+                self._lose(rank, "has ended")
+                return
+            name = getattr(error, "ename", type(error).__name__)
+            said = {"name": name, "message": str(error), "traceback": [str(error)]}
+            state = {"done": True, "outputs": [], "value": None, "error": said}
+        if state["done"]:
+            del self._asked[rank]
+            self.ended[rank] = state
+        else:
+            self._ask(rank, engine.look, self._number, _PATIENCE_SECONDS)
+
+    def _ask(self, rank: int, function: Callable[..., Any], *args: Any) -> None:
+        reply = self._apply(rank, function, *args)
+        if reply is not None:
+            self._asked[rank] = reply, time.monotonic()
+
+    def _apply(self, rank: int, function: Callable[..., Any], *args: Any) -> Any:
+        try:
+            return self._engines.apply(rank, function, *args)
+        except Exception as error:  # the client knows already that the engine is gone
+            if not self._engines.is_gone(error):
+                raise
+            self._lose(rank, "has ended")
+            return None
+
+    def _lose(self, rank: int, why: str) -> None:
+        self._asked.pop(rank, None)
+        self.lost[rank] = why

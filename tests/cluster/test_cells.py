@@ -1,0 +1,74 @@
+"""`%jx cluster` and `%%spmd`: cells on two engines."""
+
+import pytest
+
+from jxkernel.errors import RankError
+
+
+def test_ranks_see_all_devices_and_sum_over_them(spmd):
+    ran = spmd("print(jx.device_count())\nfloat(jx.jit(lambda x: x.sum())(x))")
+    assert ran.printed == "2\n"
+    assert ran.shown == [{"text/plain": "6.0"}]
+
+
+@pytest.mark.parametrize(
+    ("source", "printed", "shown"),
+    [
+        ("print('a')\nprint(rank)", "a\n[rank 0] 0\n[rank 1] 1\n", []),
+        ("print('a\\n' * (1 + rank), end='')", "[rank 0] a\n[rank 1] a\n[rank 1] a\n", []),
+        ("rank", "[rank 0]\n[rank 1]\n", ["0", "1"]),
+        ("rank;", "", []),
+        ("display(1)\n2", "", ["1", "2"]),
+        ("if rank: print(1)", "[rank 1] 1\n", []),
+        ("%time 1 + 1\nNone", None, []),
+        ("import asyncio\nawait asyncio.sleep(0)\n3", "", ["3"]),
+    ],
+)
+def test_outputs_stand_once_where_ranks_agree(spmd, source, printed, shown):
+    ran = spmd(source)
+    assert ran.error is None
+    assert [one["text/plain"] for one in ran.shown] == shown
+    if printed is not None:
+        assert ran.printed == printed
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("1 / rank", "ZeroDivisionError on rank 0: division by zero"),
+        ("jnp.zeros(3) + jnp.zeros(2)", "ShapeMismatchError on all ranks: add got shapes (3,)"),
+        ("1 +", "SyntaxError on all ranks: invalid syntax"),
+        ("raise ValueError(rank)", "ValueError on rank 0: 0\nValueError on rank 1: 1"),
+    ],
+)
+def test_errors_are_one_with_the_ranks_that_have_it(spmd, source, message):
+    ran = spmd(source)
+    assert isinstance(ran.error, RankError)
+    assert message in str(ran.error)
+    assert "controller.py" not in ran.printed
+    assert "running.py" not in ran.printed
+    assert message.partition("\n")[0] in ran.printed
+
+
+def test_variables_last_and_stay_on_their_ranks(pair, spmd):
+    spmd("only_there = rank + 1")
+    assert spmd("print(only_there)").printed == "[rank 0] 1\n[rank 1] 2\n"
+    assert "only_there" not in pair.names
+
+
+def test_a_cluster_is_shown_with_its_ranks(pair):
+    lines = pair.run("%jx cluster").value.text.splitlines()
+    assert lines[0].startswith("cluster of 2, service at 127.0.0.1:")
+    assert [line.split()[-1] for line in lines[2:]] == ["ready", "ready"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("%jx cluster 3", "2 engines run already; first %jx cluster stop"),
+        ("%jx cluster two", "'two' is neither a number of engines nor one of show, stop"),
+        ("%%spmd fast\npass", "takes no words in its first line, got 'fast'"),
+    ],
+)
+def test_wrong_words_are_refused(pair, line, message):
+    assert message in pair.attempt(line).printed

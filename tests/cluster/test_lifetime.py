@@ -1,0 +1,37 @@
+"""The beginning and the end of a cluster."""
+
+import os
+import sys
+
+import pytest
+
+from jxkernel.jupyter import load_ipython_extension, unload_ipython_extension
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("%jx cluster", "there is no cluster yet: start one with %jx cluster 2"),
+        ("%jx cluster 0", "there is at least one engine, got 0"),
+        ("%jx cluster -1", "there is at least one engine, got -1"),
+        ("%jx cluster 2 --hosts a", "%jx cluster N [--profile NAME] [--host ADDRESS]"),
+        ("%%spmd\n1", "there is no cluster yet"),
+    ],
+)
+def test_without_a_cluster_the_way_to_one_is_told(notebook, line, message):
+    assert message in notebook.attempt(line).printed
+
+
+def test_without_ipyparallel_its_installation_is_told(notebook, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ipyparallel", None)
+    assert "%pip install jxkernel[cluster]" in notebook.attempt("%jx cluster 2").printed
+
+
+@pytest.mark.slow
+def test_engines_end_with_the_extension(plain_notebook):
+    pytest.importorskip("ipyparallel")
+    load_ipython_extension(plain_notebook.shell)
+    rows = plain_notebook.run("%jx cluster 1").value.data["rows"]
+    unload_ipython_extension(plain_notebook.shell)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(rows[0][2]), 0)
