@@ -246,9 +246,9 @@ def _joint_type(avals: Sequence[ShapedArray]) -> ShapedArray | None:
     """Return the one type of results, weak where all are; None where there is none."""
     if len({(aval.shape, aval.dtype) for aval in avals}) > 1:
         return None
-    divisions = {aval.division for aval in avals if aval.division is not None}
-    if len(divisions) > 1:
+    shardings = {aval.explicit_sharding for aval in avals if aval.explicit_sharding is not None}
+    if len(shardings) > 1:
         return None
     vma = avals[0].vma.union(*[aval.vma for aval in avals])
     weak = all(aval.weak_type for aval in avals)
-    return ShapedArray(avals[0].shape, avals[0].dtype, weak, vma, next(iter(divisions), None))
+    return ShapedArray(avals[0].shape, avals[0].dtype, weak, vma, next(iter(shardings), None))

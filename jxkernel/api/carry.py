@@ -15,7 +15,7 @@ from jxkernel.core.trace import place_in_source
 from jxkernel.errors import CarryTypeError
 from jxkernel.primitives.collective.varying import vary
 from jxkernel.primitives.elementwise.convert import convert_element_type
-from jxkernel.primitives.sharding.constraints import lie_like
+from jxkernel.primitives.sharding.constraints import reshard_like
 from jxkernel.records import record
 from jxkernel.transforms.stage import trace_flat
 
@@ -51,7 +51,7 @@ def convert_to(value: Any, before: ShapedArray, after: ShapedArray) -> Any:
         return value
     if (before.dtype, before.weak_type) != (after.dtype, after.weak_type):
         value = convert_element_type(value, after.dtype, weak_type=after.weak_type)
-    return lie_like(vary(value, after.vma), after)
+    return reshard_like(vary(value, after.vma), after)
 
 
 def converting(closed: ClosedJaxpr, wanted: Sequence[ShapedArray]) -> ClosedJaxpr:
@@ -81,11 +81,11 @@ def _converting(closed: ClosedJaxpr, wanted: tuple[ShapedArray, ...]) -> ClosedJ
 
 def yielding(before: ShapedArray, after: ShapedArray) -> ShapedArray | None:
     """Return the type that a carry is to begin with, or None where none will do."""
-    division = before.division or after.division
-    if before.shape != after.shape or after.division not in (None, division):
+    explicit_sharding = before.explicit_sharding or after.explicit_sharding
+    if before.shape != after.shape or after.explicit_sharding not in (None, explicit_sharding):
         return None
     vma = before.vma | after.vma
-    before = before.update(division=division)
+    before = before.update(explicit_sharding=explicit_sharding)
     if before.dtype == after.dtype:
         return before.update(weak_type=before.weak_type and after.weak_type, vma=vma)
     if not before.weak_type:
@@ -135,7 +135,7 @@ def _type_error(loop: str, path: str, before: ShapedArray, after: ShapedArray) -
             f"begin with shape {after.shape}: jnp.broadcast_to(x, {after.shape})",
             f"or return shape {before.shape} from the body",
         )
-    elif before.division != after.division and before.dtype == after.dtype:
+    elif before.explicit_sharding != after.explicit_sharding and before.dtype == after.dtype:
         spec = before.sharding.spec
         instead = (
             f"divide it as it came before returning it: jxkernel.sharding.reshard(x, {spec})",

@@ -15,8 +15,8 @@ from jxkernel.api.perturbations import CustomVJPPrimal
 from jxkernel.api.traced import check_callable
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import hide_internal_frames
+from jxkernel.core.key_data import key_data_axes
 from jxkernel.core.trace import evaluating, place_in_source
-from jxkernel.core.words import word_axes
 from jxkernel.core.zeros import Zero
 from jxkernel.errors import NondiffTracerError
 from jxkernel.higher_order.custom_jvp import JvpRule, bind_custom_jvp, has_tangent
@@ -541,7 +541,7 @@ def _broadcast(structure: Any, cotangents: Any) -> Any:
     if cotangents is None:
         return structure.unflatten([_ZERO] * structure.num_leaves)
     node = structure.node_data()
-    if getattr(cotangents, "dtype", None) == dtypes.float0 and word_axes(structure) == [1]:
+    if getattr(cotangents, "dtype", None) == dtypes.float0 and key_data_axes(structure) == [1]:
         # What has no tangent, such as keys, may be one array of them or a tree of its words.
         return structure.unflatten([_ZERO])
     if node is None:

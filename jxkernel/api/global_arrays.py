@@ -10,7 +10,7 @@ import numpy as np
 from jxkernel import runtime, tree
 from jxkernel.api.shardings import GivenShardings
 from jxkernel.api.traced import check_callable
-from jxkernel.core.words import WordArray
+from jxkernel.core.key_data import ExtendedArray
 from jxkernel.dtypes.kinds import dtype_argument
 from jxkernel.primitives.arguments import integers, operand_aval, sequence
 from jxkernel.sharding import AxisType, Mesh, Sharding
@@ -179,11 +179,11 @@ def make_array_from_single_device_arrays(
     _check_sharding(name, sharding)
     shape = integers(name, "shape", shape)
     arrays = sequence(name, "arrays", arrays, "arrays, one for each device")
-    if arrays and all(isinstance(array, WordArray) for array in arrays):
+    if arrays and all(isinstance(array, ExtendedArray) for array in arrays):
         # The pieces of their words lie as they do, and none divides a key.
-        words = [array.words for array in arrays]
+        words = [array.key_data for array in arrays]
         sizes = (*shape, np.shape(words[0])[-1])
-        return arrays[0].with_words(runtime.array_from_pieces(sizes, sharding, words))
+        return arrays[0].with_key_data(runtime.array_from_pieces(sizes, sharding, words))
     return runtime.array_from_pieces(shape, sharding, arrays, dtype)
 
 
@@ -243,7 +243,9 @@ def make_array_from_process_local_data(
     [4, 5]
     """
     name = "make_array_from_process_local_data"
-    leaves, structure = tree.flatten(local_data, is_leaf=lambda leaf: isinstance(leaf, WordArray))
+    leaves, structure = tree.flatten(
+        local_data, is_leaf=lambda leaf: isinstance(leaf, ExtendedArray)
+    )
     given = GivenShardings.of(sharding, name, "sharding")
     if given is None:
         raise TypeError(f"{name} needs a sharding, got {sharding!r:.100}")
@@ -267,8 +269,8 @@ def _from_local(name: str, sharding: Any, local: Any, shape: Any) -> Any:
     _check_sharding(name, sharding)
     operand_aval(name, local)
     sizes = None if shape is None else integers(name, "global_shape", shape)
-    if not isinstance(local, WordArray):
+    if not isinstance(local, ExtendedArray):
         return runtime.array_from_process_data(sharding, local, sizes)
-    words = local.words
+    words = local.key_data
     sizes = None if sizes is None else (*sizes, np.shape(words)[-1])
-    return local.with_words(runtime.array_from_process_data(sharding, words, sizes))
+    return local.with_key_data(runtime.array_from_process_data(sharding, words, sizes))

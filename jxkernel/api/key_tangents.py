@@ -11,7 +11,7 @@ import numpy as np
 
 from jxkernel import dtypes, tree
 from jxkernel.core.avals import ShapedArray
-from jxkernel.core.words import WordArray, word_axes
+from jxkernel.core.key_data import ExtendedArray, key_data_axes
 
 __all__ = ["per_key", "per_word", "refuse_keys"]
 
@@ -21,7 +21,7 @@ _WORD = np.dtype(np.uint32)
 
 def _hold_words(structure: Any, avals: Sequence[ShapedArray]) -> bool:
     # Trees without an array of words need not be searched.
-    return any(aval.dtype == _WORD for aval in avals) and 1 in word_axes(structure)
+    return any(aval.dtype == _WORD for aval in avals) and 1 in key_data_axes(structure)
 
 
 def per_key(structure: Any, avals: Sequence[ShapedArray], tangents: Any) -> Any:
@@ -38,7 +38,7 @@ def per_key(structure: Any, avals: Sequence[ShapedArray], tangents: Any) -> Any:
 
 
 def _is_key(x: Any) -> bool:
-    return isinstance(x, WordArray)
+    return isinstance(x, ExtendedArray)
 
 
 def _zero_of(x: Any) -> Any:
@@ -72,7 +72,7 @@ def _spread(what: str, name: str, structure: Any, avals: Sequence[ShapedArray], 
     node = structure.node_data()
     if node is None:
         return given
-    if issubclass(node[0], WordArray):
+    if issubclass(node[0], ExtendedArray):
         return structure.unflatten([_zeros_of_words(what, name, avals[0], given)])
     if type(given) is not node[0]:
         return given

@@ -10,7 +10,7 @@ from jxkernel import tree
 from jxkernel.api.arguments import function_name
 from jxkernel.core.avals import abstractify
 from jxkernel.core.dimensions import sizes as sizes_of
-from jxkernel.core.words import word_axes
+from jxkernel.core.key_data import key_data_axes
 from jxkernel.errors import ArgumentTypeError, AxisError, ByteOrderError
 
 __all__ = [
@@ -99,7 +99,7 @@ def input_axes(
         _refuse_mapped_otherwise(who, (args, kwargs))
     flat, in_tree = tree.flatten((args, kwargs))
     axes = _leaf_axes(who, fun, in_axes, args, kwargs)
-    words = word_axes(in_tree)
+    words = key_data_axes(in_tree)
     dims = [
         _normal(who, axis, leaf, words[i], in_tree, i)
         for i, (axis, leaf) in enumerate(zip(axes, flat, strict=True))

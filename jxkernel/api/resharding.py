@@ -16,9 +16,9 @@ from jxkernel.api.shard_map import shard_map
 from jxkernel.api.shardings import GivenShardings, as_sharding, naming_leaf
 from jxkernel.api.traced import check_callable
 from jxkernel.api.transfer import put_leaf
-from jxkernel.core.division import explicit_axes_of
+from jxkernel.core.explicit_sharding import explicit_axes_of
 from jxkernel.core.trace import Tracer, evaluating
-from jxkernel.primitives.sharding.constraints import beside_others, lie_as, mesh_cast
+from jxkernel.primitives.sharding.constraints import beside_others, mesh_cast, reshard_to
 from jxkernel.runtime import Array
 from jxkernel.sharding import (
     AxisType,
@@ -79,7 +79,7 @@ def _lying(who: str, parameter: str, xs: Any, shardings: Any) -> Any:
 def _laid(leaf: Any, sharding: Any) -> Any:
     traced = isinstance(leaf, Tracer) or not evaluating()
     if traced and isinstance(sharding, NamedSharding):
-        return lie_as(leaf, sharding)
+        return reshard_to(leaf, sharding)
     own = getattr(leaf, "sharding", None)
     wanted = beside_others(own, sharding) if isinstance(sharding, NamedSharding) else sharding
     return put_leaf(leaf, wanted)
@@ -127,7 +127,7 @@ def auto_axes(
         with naming_leaf("auto_axes", leaves, flat, structure, "result"):
             return structure.unflatten(
                 [
-                    leaf if sharding is None else lie_as(leaf, sharding)
+                    leaf if sharding is None else reshard_to(leaf, sharding)
                     for leaf, sharding in zip(leaves, flat, strict=True)
                 ]
             )

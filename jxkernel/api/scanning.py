@@ -14,8 +14,8 @@ from jxkernel.api.vectorize import vmap
 from jxkernel.config import disable_jit
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import filtered, hide_internal_frames
+from jxkernel.core.key_data import key_data_axes
 from jxkernel.core.trace import Tracer, place_in_source
-from jxkernel.core.words import word_axes
 from jxkernel.errors import ShardingTypeError
 from jxkernel.higher_order.scan import bind_scan
 from jxkernel.primitives.arguments import canonical_axis
@@ -101,7 +101,9 @@ def run_scan(
     assert traced is not None, "the body has been traced"
     first = [convert_to(*each) for each in zip(flat_init, init_avals, carry_avals, strict=True)]
     last = zip(traced.out_avals, carry_avals, strict=False)
-    wanted = [out.update(vma=carry.vma, division=carry.division) for out, carry in last]
+    wanted = [
+        out.update(vma=carry.vma, explicit_sharding=carry.explicit_sharding) for out, carry in last
+    ]
     closed = converting(traced.closed, [*wanted, *traced.out_avals[len(wanted) :]])
     outs = bind_scan(
         closed.hoisted(),
@@ -139,7 +141,7 @@ def _length(name: str, avals: Sequence[ShapedArray], structure: Any, length: Any
     Raises:
       ValueError: leading sizes differ, are missing, or are not the length given.
     """
-    ranks = [aval.ndim - words for aval, words in zip(avals, word_axes(structure), strict=True)]
+    ranks = [aval.ndim - words for aval, words in zip(avals, key_data_axes(structure), strict=True)]
     if 0 in ranks:
         leaf = ranks.index(0)
         path = tree.keystr(tree.leaf_paths(structure)[leaf])
@@ -305,7 +307,7 @@ def associative_scan(
     check_callable("associative_scan", "fn", fn)
     flat, structure = tree.flatten(elems)
     avals = leaf_avals("associative_scan", "elems", flat, structure)
-    ranks = [aval.ndim - words for aval, words in zip(avals, word_axes(structure), strict=True)]
+    ranks = [aval.ndim - words for aval, words in zip(avals, key_data_axes(structure), strict=True)]
     axes = [canonical_axis("associative_scan", axis, rank) for rank in ranks]
     sizes = [aval.shape[place] for aval, place in zip(avals, axes, strict=True)]
     if len(set(sizes)) > 1:

@@ -15,13 +15,13 @@ from jxkernel.api.traced import check_callable, check_function, leaf_avals, trac
 from jxkernel.api.vectorize import vmap
 from jxkernel.core.avals import ShapedArray, shape_of
 from jxkernel.core.axes import extend_axes, inside_shard_map
-from jxkernel.core.division import explicit_axes_of
+from jxkernel.core.explicit_sharding import explicit_axes_of
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.errors import AxisError
 from jxkernel.higher_order.shard_map import (
     bind_shard_map,
     check_divides,
-    check_division,
+    check_explicit_sharding,
     local_aval,
     named_axes,
 )
@@ -217,7 +217,7 @@ def _apply(
     for index, (aval, spec) in enumerate(zip(avals, specs, strict=True)):
         where = f"args{tree.keystr(tree.leaf_paths(in_tree)[index])} of {function_name(f)}"
         check_divides(aval.shape, spec, mesh, f"shard_map in_specs, {where}")
-        check_division(aval, spec, mesh, manual, f"shard_map in_specs, {where}")
+        check_explicit_sharding(aval, spec, mesh, manual, f"shard_map in_specs, {where}")
     pairs = zip(avals, specs, strict=True)
     local = [local_aval(aval.strip_weak_type(), spec, mesh, check_vma) for aval, spec in pairs]
     axes = [(name, mesh.shape[name]) for name in manual]

@@ -9,7 +9,7 @@ from jxkernel._jaxlib import ArrayImpl, Device
 from jxkernel.core.avals import abstractify, shape_of
 from jxkernel.errors import NoMeshError
 from jxkernel.primitives.arguments import operand_aval
-from jxkernel.primitives.sharding.constraints import constrain, lie_as
+from jxkernel.primitives.sharding.constraints import constrain, reshard_to
 from jxkernel.records import record
 from jxkernel.runtime.clients import sharding_on
 from jxkernel.sharding import NamedSharding, PartitionSpec, Sharding
@@ -221,7 +221,7 @@ def constrained(values: Sequence[Any], shardings: Sequence[Any] | None) -> list[
     if shardings is None:
         return list(values)
     return [
-        value if sharding is None else lie_as(value, sharding)
+        value if sharding is None else reshard_to(value, sharding)
         for value, sharding in zip(values, shardings, strict=True)
     ]
 

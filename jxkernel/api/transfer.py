@@ -9,8 +9,8 @@ from jxkernel import runtime, tree
 from jxkernel._jaxlib import ArrayImpl, Device
 from jxkernel.api.jit import jit
 from jxkernel.api.shardings import GivenShardings, naming_leaf
+from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.trace import Tracer
-from jxkernel.core.words import WordArray
 from jxkernel.guards import explicit_device_get, explicit_device_put
 from jxkernel.primitives.elementwise.identity import copy_p
 from jxkernel.primitives.sharding.device_put import device_put_p
@@ -80,8 +80,8 @@ def _with_own_data(leaf: Any) -> Any:
 
 def put_leaf(leaf: Any, target: Any) -> Any:
     """Return one array where a sharding says; in a program the sharding is a constraint."""
-    if isinstance(leaf, WordArray):
-        return leaf.with_words(put_leaf(leaf.words, target))
+    if isinstance(leaf, ExtendedArray):
+        return leaf.with_key_data(put_leaf(leaf.key_data, target))
     if isinstance(leaf, Tracer):
         if target is None:
             return leaf
@@ -90,7 +90,7 @@ def put_leaf(leaf: Any, target: Any) -> Any:
     if target is None:
         return runtime.as_device_array(leaf)
     if type(leaf) is ArrayImpl and not leaf.is_fully_addressable:
-        if runtime.lies_as(leaf, target):
+        if runtime.has_sharding(leaf, target):
             return leaf
         if leaf.sharding.device_set == target.device_set:
             return _redivided(target)(leaf)

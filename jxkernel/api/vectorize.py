@@ -14,8 +14,8 @@ from jxkernel.api.traced import check_function
 from jxkernel.core.avals import abstractify
 from jxkernel.core.axes import Axis
 from jxkernel.core.filtering import hide_internal_frames
+from jxkernel.core.key_data import key_data_axes
 from jxkernel.core.trace import place_in_source
-from jxkernel.core.words import word_axes
 from jxkernel.errors import AxisError, ShardingTypeError
 from jxkernel.transforms.batching import batch_flat, to_dim
 
@@ -120,7 +120,7 @@ def _apply(
     wanted = output_axes("vmap", out_axes, out_tree)
     results = [
         _place(*each, mapped)
-        for each in zip(outs, out_dims, wanted, word_axes(out_tree), strict=True)
+        for each in zip(outs, out_dims, wanted, key_data_axes(out_tree), strict=True)
     ]
     return out_tree.unflatten(results)
 
@@ -138,7 +138,7 @@ def _explicit_entry(flat: Sequence[Any], dims: Sequence[int | None]) -> tuple[An
         aval = abstractify(arg)
         if aval.entries[dim] is None:
             continue
-        assert aval.division is not None, "it has entries"
+        assert aval.explicit_sharding is not None, "it has entries"
         if entry is not None and entry != aval.entries[dim]:
             raise ShardingTypeError(
                 "vmap",
@@ -147,7 +147,7 @@ def _explicit_entry(flat: Sequence[Any], dims: Sequence[int | None]) -> tuple[An
                 instead=("divide one of them anew: jxkernel.sharding.reshard(x, P(...))",),
                 **place_in_source(),
             )
-        mesh, entry, first = aval.division.mesh, aval.entries[dim], aval.short()
+        mesh, entry, first = aval.explicit_sharding.mesh, aval.entries[dim], aval.short()
     return mesh, entry
 
 

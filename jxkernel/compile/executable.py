@@ -45,8 +45,8 @@ from jxkernel.runtime import (
     Inspection,
     as_device_array,
     device_put_single,
+    has_sharding,
     issue_token,
-    lies_as,
     place,
     previous_token,
     surfacing,
@@ -266,7 +266,7 @@ class Executable:
         return any(
             type(args[index]) is ArrayImpl
             and args[index]._committed
-            and not lies_as(args[index], wanted[index])
+            and not has_sharding(args[index], wanted[index])
             for index in self.kept_args
         )
 

@@ -284,7 +284,11 @@ def _leaf_reasons(new: LeafSignature, earlier: LeafSignature, cache: CacheName) 
 
 def _placement(leaf: LeafSignature, cache: CacheName) -> tuple[object, ...]:
     """What a cache's keys hold of where a leaf lies."""
-    return (leaf.division,) if cache == "trace" else (leaf.division, leaf.sharding, leaf.committed)
+    return (
+        (leaf.explicit_sharding,)
+        if cache == "trace"
+        else (leaf.explicit_sharding, leaf.sharding, leaf.committed)
+    )
 
 
 def _shape_fix(new: LeafSignature, earlier: LeafSignature) -> str:

@@ -24,11 +24,11 @@ from jxkernel._jaxlib import (
     HloSharding,
 )
 from jxkernel.core.avals import abstractify
-from jxkernel.core.division import explicit_axes_of
+from jxkernel.core.explicit_sharding import explicit_axes_of
 from jxkernel.core.jaxpr import ClosedJaxpr, subjaxprs
 from jxkernel.errors import IncompatibleDevicesError
 from jxkernel.lowering import Partitioning
-from jxkernel.runtime import backends, default_device, lies_as, place, platform_of
+from jxkernel.runtime import backends, default_device, has_sharding, place, platform_of
 from jxkernel.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionSpec
 from jxkernel.sharding.mesh import computing_mesh, concrete_mesh, current_mesh
 from jxkernel.sharding.named import is_single, positions_of
@@ -103,7 +103,7 @@ def target_device(
 
 def _speaks(closed: ClosedJaxpr) -> bool:
     """Whether a program, a constant of it or the type of a result speaks of a mesh."""
-    return mesh_of(closed) is not None or any(aval.division for aval in closed.out_avals)
+    return mesh_of(closed) is not None or any(aval.explicit_sharding for aval in closed.out_avals)
 
 
 def _binds(mesh: Mesh, device: Any) -> bool:
@@ -210,8 +210,8 @@ def _mesh_of_results(closed: ClosedJaxpr, wishes: Sequence[Any]) -> Mesh | None:
 
     It is that of an argument that is not read, else the one of ``set_mesh``, else the newest.
     """
-    divisions = (aval.division for aval in closed.out_avals)
-    wanted = next((division.mesh for division in divisions if division is not None), None)
+    shardings = (aval.explicit_sharding for aval in closed.out_avals)
+    wanted = next((one.mesh for one in shardings if one is not None), None)
     if wanted is None:
         return None
     meshes = [wish.mesh for wish in wishes if wish is not None and not is_single(wish)]
@@ -249,8 +249,8 @@ def _of_types(closed: ClosedJaxpr, own: Mesh | None, among: Mesh | None) -> Mesh
     if own is not None and among is not None and own.shape == among.shape:
         mesh = among if own.device_tuple == among.device_tuple else own
     for aval in (*closed.in_avals, *closed.out_avals):
-        if aval.division is not None:
-            explicit = explicit_axes_of(aval.division.mesh).intersection(mesh.axis_names)
+        if aval.explicit_sharding is not None:
+            explicit = explicit_axes_of(aval.explicit_sharding.mesh).intersection(mesh.axis_names)
             return mesh.update_axis_types(dict.fromkeys(explicit, AxisType.Explicit))
     return mesh
 
@@ -259,7 +259,7 @@ def _says_types(closed: ClosedJaxpr, own: Mesh | None, args: Sequence[Any]) -> b
     """Whether types say how results lie: not where a mesh comes from shardings asked for alone."""
     if own is not None or current_mesh() is not None:
         return True
-    if any(aval.division is not None for aval in (*closed.in_avals, *closed.out_avals)):
+    if any(aval.explicit_sharding is not None for aval in (*closed.in_avals, *closed.out_avals)):
         return True
     lie = [_committed(value) for value in (*args, *closed.consts)]
     return any(isinstance(given, NamedSharding) and explicit_axes_of(given.mesh) for given in lie)
@@ -269,7 +269,7 @@ def _typed(aval: Any, mesh: Mesh) -> NamedSharding | None:
     """Return how a result lies as its type says; None where XLA decides about axes of the mesh."""
     if AxisType.Explicit not in mesh.axis_types or AxisType.Auto in mesh.axis_types:
         return None
-    spec = PartitionSpec() if aval.division is None else aval.division.spec
+    spec = PartitionSpec() if aval.explicit_sharding is None else aval.explicit_sharding.spec
     return NamedSharding(mesh, spec)
 
 
@@ -401,7 +401,7 @@ def device_list(target: Any) -> Any:
 
 def placed_argument(array: Any, sharding: NamedSharding) -> Any:
     """Return an argument as the program wants it."""
-    if array._sharding is sharding or lies_as(array, sharding):
+    if array._sharding is sharding or has_sharding(array, sharding):
         return array
     return place(array, sharding)
 

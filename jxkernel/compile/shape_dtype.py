@@ -12,8 +12,8 @@ import numpy as np
 
 from jxkernel import dtypes, tree
 from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
-from jxkernel.core.division import division_of
-from jxkernel.core.words import WordArray, word_axes
+from jxkernel.core.explicit_sharding import explicit_sharding_of
+from jxkernel.core.key_data import ExtendedArray, key_data_axes
 from jxkernel.errors import NoMeshError
 from jxkernel.sharding import NamedSharding, PartitionSpec, Sharding
 from jxkernel.sharding.layout import Format, sharding_of
@@ -141,8 +141,8 @@ def _as_sharding(given: Any) -> Any:
 
 def _abstract_struct(value: ShapeDtypeStruct) -> ShapedArray:
     aval = ShapedArray(value.shape, dtypes.canonicalize_dtype(value.dtype), value.weak_type)
-    division = division_of(value.sharding, aval.ndim)
-    return aval if division is None else aval.update(division=division)
+    explicit_sharding = explicit_sharding_of(value.sharding, aval.ndim)
+    return aval if explicit_sharding is None else aval.update(explicit_sharding=explicit_sharding)
 
 
 register_abstractifier(ShapeDtypeStruct, _abstract_struct)
@@ -159,8 +159,8 @@ def standing(leaf: Any) -> Any:
     if type(leaf) is not ShapeDtypeStruct or not isinstance(leaf.dtype, dtypes.ExtendedDType):
         return leaf
     key = leaf.dtype.scalar(0)
-    words = (*leaf.shape, *key.words.shape)
-    return key.with_words(ShapeDtypeStruct(words, key.words.dtype, sharding=leaf.sharding))
+    words = (*leaf.shape, *key.key_data.shape)
+    return key.with_key_data(ShapeDtypeStruct(words, key.key_data.dtype, sharding=leaf.sharding))
 
 
 def _description(leaf: Any) -> Any:
@@ -172,7 +172,9 @@ def _description(leaf: Any) -> Any:
             return leaf
     else:
         return leaf
-    lies = leaf.division if isinstance(leaf, ShapedArray) else getattr(leaf, "sharding", None)
+    lies = (
+        leaf.explicit_sharding if isinstance(leaf, ShapedArray) else getattr(leaf, "sharding", None)
+    )
     return ShapeDtypeStruct(
         ShapedArray(leaf.shape, leaf.dtype).shape,
         leaf.dtype,
@@ -195,21 +197,24 @@ def described(structure: Any, avals: Sequence[ShapedArray], shardings: Sequence[
     """
     structs = [
         ShapeDtypeStruct(
-            aval.shape, aval.dtype, sharding=lies or aval.division, weak_type=aval.weak_type
+            aval.shape,
+            aval.dtype,
+            sharding=lies or aval.explicit_sharding,
+            weak_type=aval.weak_type,
         )
         for aval, lies in zip(avals, shardings, strict=True)
     ]
     return of_elements(structure, structs, _of_keys)
 
 
-def _of_keys(keys: WordArray) -> ShapeDtypeStruct:
-    return ShapeDtypeStruct(keys.shape, keys.dtype, sharding=keys.words.sharding)
+def _of_keys(keys: ExtendedArray) -> ShapeDtypeStruct:
+    return ShapeDtypeStruct(keys.shape, keys.dtype, sharding=keys.key_data.sharding)
 
 
 def of_elements(structure: Any, leaves: Sequence[Any], of_words: Callable[[Any], Any]) -> Any:
     """Return a tree in which each array of words is replaced by what a function makes of it."""
     whole = structure.unflatten(leaves)
-    if not any(word_axes(structure)):
+    if not any(key_data_axes(structure)):
         return whole
     return tree.map(
         lambda x: of_words(x) if _is_word_array(x) else x, whole, is_leaf=_is_word_array
@@ -217,4 +222,4 @@ def of_elements(structure: Any, leaves: Sequence[Any], of_words: Callable[[Any],
 
 
 def _is_word_array(x: Any) -> bool:
-    return isinstance(x, WordArray)
+    return isinstance(x, ExtendedArray)

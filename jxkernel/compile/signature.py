@@ -53,7 +53,9 @@ def _leaf(path: str, leaf: Any, aval: ShapedArray) -> LeafSignature:
         kind=_kind(leaf),
         sharding=_placement(leaf) if on_device else None,
         committed=on_device,
-        division="" if aval.division is None else str(aval.division.spec),
+        explicit_sharding=""
+        if aval.explicit_sharding is None
+        else str(aval.explicit_sharding.spec),
     )
 
 

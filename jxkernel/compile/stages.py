@@ -23,9 +23,9 @@ from jxkernel.compile.placement import Placement, devices_of, target_device
 from jxkernel.compile.shape_dtype import described, of_elements
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.jaxpr import ClosedJaxpr
+from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.printing import jaxpr_text
 from jxkernel.core.trace import Tracer
-from jxkernel.core.words import WordArray
 from jxkernel.errors import ArgumentTypeError
 from jxkernel.lowering import LoweredProgram, lower_program
 from jxkernel.records import record
@@ -144,7 +144,7 @@ class _Stage:
         avals = self._traced.jaxpr.in_avals
         donated = self._traced.options.donated or [False] * len(avals)
         infos = [ArgInfo(aval, given) for aval, given in zip(avals, donated, strict=True)]
-        return of_elements(self.in_tree, infos, _of_words)
+        return of_elements(self.in_tree, infos, _of_key_data)
 
     @property
     def donate_argnums(self) -> tuple[int, ...]:
@@ -522,13 +522,13 @@ class Compiled(_Stage):
 
 def _typed(structure: Any, avals: Sequence[ShapedArray]) -> Any:
     """Return a tree of types, with one for each array of keys."""
-    return of_elements(structure, avals, _type_of_words)
+    return of_elements(structure, avals, _type_of_key_data)
 
 
-def _type_of_words(words: WordArray) -> ShapedArray:
-    return words.words.update(shape=words.shape, dtype=words.dtype)
+def _type_of_key_data(words: ExtendedArray) -> ShapedArray:
+    return words.key_data.update(shape=words.shape, dtype=words.dtype)
 
 
-def _of_words(words: WordArray) -> ArgInfo:
-    info = words.words
+def _of_key_data(words: ExtendedArray) -> ArgInfo:
+    info = words.key_data
     return ArgInfo(info.aval.update(shape=words.shape, dtype=words.dtype), info.donated)

@@ -16,7 +16,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.core.dimensions import Dimension
-from jxkernel.core.division import entry_text
+from jxkernel.core.explicit_sharding import entry_text
 from jxkernel.errors import ByteOrderError
 from jxkernel.sharding.mesh import get_abstract_mesh
 from jxkernel.sharding.named import NamedSharding
@@ -44,17 +44,26 @@ class ShapedArray:
     Instances are interned and immutable.  ``weak_type`` marks a value that began as a Python
     scalar and so yields to the dtype it meets (see ``dtypes``).  ``vma``, inside a ``shard_map``
     that keeps track of it, holds the mesh axes along which the value may differ between devices.
-    ``division`` says how the value is divided over explicit mesh axes, None where it is not (see
-    ``core.division``).
+    ``explicit_sharding`` says how the value is divided over explicit mesh axes, None where it is
+    not (see ``core.explicit_sharding``).
     """
 
-    __slots__ = ("__weakref__", "division", "dtype", "ndim", "shape", "size", "vma", "weak_type")
+    __slots__ = (
+        "__weakref__",
+        "dtype",
+        "explicit_sharding",
+        "ndim",
+        "shape",
+        "size",
+        "vma",
+        "weak_type",
+    )
 
     shape: tuple[int, ...]
     dtype: Any
     weak_type: bool
     vma: frozenset[Hashable]
-    division: NamedSharding | None
+    explicit_sharding: NamedSharding | None
     ndim: int
     size: int
 
@@ -64,7 +73,7 @@ class ShapedArray:
         dtype: Any,
         weak_type: bool = False,
         vma: frozenset[Hashable] = _NO_AXES,
-        division: NamedSharding | None = None,
+        explicit_sharding: NamedSharding | None = None,
     ) -> ShapedArray:
         """Return the one instance with these parts.
 
@@ -72,8 +81,8 @@ class ShapedArray:
           TypeError: the shape is none, or the dtype.
         """
         key: tuple[Any, ...] = (shape, dtype, weak_type)
-        if vma or division is not None:
-            key = (shape, dtype, weak_type, vma, division)
+        if vma or explicit_sharding is not None:
+            key = (shape, dtype, weak_type, vma, explicit_sharding)
         try:
             found = _INTERNED.get(key)
         except TypeError:  # The shape is a list.
@@ -87,7 +96,10 @@ class ShapedArray:
         raise AttributeError(f"ShapedArray is immutable: cannot set {name!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (ShapedArray, (self.shape, self.dtype, self.weak_type, self.vma, self.division))
+        return (
+            ShapedArray,
+            (self.shape, self.dtype, self.weak_type, self.vma, self.explicit_sharding),
+        )
 
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
@@ -116,7 +128,7 @@ class ShapedArray:
         return f"{name}{self._sizes()}{self._axes()}"
 
     def _sizes(self) -> str:
-        if self.division is None:
+        if self.explicit_sharding is None:
             return shape_text(self.shape)
         pairs = zip(self.shape, self.entries, strict=True)
         return f"[{','.join([f'{size}{entry_text(entry)}' for size, entry in pairs])}]"
@@ -124,9 +136,9 @@ class ShapedArray:
     @property
     def entries(self) -> tuple[Any, ...]:
         """For each axis, the explicit mesh axis (or a tuple of them) that divides it, or None."""
-        if self.division is None:
+        if self.explicit_sharding is None:
             return (None,) * self.ndim
-        return self.division.spec.partitions
+        return self.explicit_sharding.spec.partitions
 
     @property
     def sharding(self) -> NamedSharding:
@@ -134,8 +146,8 @@ class ShapedArray:
 
         For a value that is whole the mesh is that of ``set_mesh``, and empty without one.
         """
-        if self.division is not None:
-            return self.division
+        if self.explicit_sharding is not None:
+            return self.explicit_sharding
         return NamedSharding(get_abstract_mesh(), PartitionSpec(*self.entries))
 
     @property
@@ -162,17 +174,17 @@ class ShapedArray:
         dtype: Any = None,
         weak_type: bool | None = None,
         vma: frozenset[Hashable] | None = None,
-        division: Any = ...,
+        explicit_sharding: Any = ...,
     ) -> ShapedArray:
-        """Return this type with parts replaced; a new shape has no division but one given."""
-        if division is ...:
-            division = self.division if shape is None else None
+        """Return this type with parts replaced; a new shape has no sharding but one given."""
+        if explicit_sharding is ...:
+            explicit_sharding = self.explicit_sharding if shape is None else None
         return ShapedArray(
             self.shape if shape is None else shape,
             self.dtype if dtype is None else dtype,
             self.weak_type if weak_type is None else weak_type,
             self.vma if vma is None else vma,
-            division,
+            explicit_sharding,
         )
 
     def to_tangent_aval(self) -> ShapedArray:
@@ -183,7 +195,7 @@ class ShapedArray:
         """Return the type of a tangent of this: itself, or ``float0`` where not inexact."""
         if dtypes.issubdtype(self.dtype, np.inexact):
             return self
-        return ShapedArray(self.shape, dtypes.float0, False, self.vma, self.division)
+        return ShapedArray(self.shape, dtypes.float0, False, self.vma, self.explicit_sharding)
 
 
 def _as_shape(shape: Any) -> tuple[Any, ...]:
@@ -201,14 +213,16 @@ def _as_dtype(dtype: Any) -> Any:
 
 
 def _make(key: tuple[Any, ...]) -> ShapedArray:
-    shape, dtype, weak_type, vma, division = key if len(key) > 3 else (*key, _NO_AXES, None)
+    shape, dtype, weak_type, vma, explicit_sharding = (
+        key if len(key) > 3 else (*key, _NO_AXES, None)
+    )
     aval = object.__new__(ShapedArray)
     for name, value in (
         ("shape", shape),
         ("dtype", dtype),
         ("weak_type", weak_type),
         ("vma", vma),
-        ("division", division),
+        ("explicit_sharding", explicit_sharding),
         ("ndim", len(shape)),
         ("size", prod(shape)),
     ):

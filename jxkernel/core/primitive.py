@@ -27,7 +27,7 @@ slot                      signature
                           per (primitive, parameters) is not how it runs eagerly
 ``cost``                  ``(avals_in, avals_out, **params) -> flops``
 ``sharding``              ``(out, *avals, **params) -> entries``: how results are divided where
-                          operands are divided over explicit mesh axes (see ``core.division``)
+                          operands are (see ``core.explicit_sharding``)
 ``unfold``                ``(*args, **params) -> generator``; only where a parameter is a program:
                           the calls of it, one by one (see ``core.unfolding``)
 ========================  ==================================================================
@@ -40,7 +40,7 @@ from typing import Any, ClassVar, TypeVar, cast
 
 from jxkernel.core import trace as _trace
 from jxkernel.core.avals import ShapedArray
-from jxkernel.core.division import divided_results
+from jxkernel.core.explicit_sharding import sharded_results
 from jxkernel.dtypes import ExtendedDType
 from jxkernel.errors import KeyTypeError, UndefinedRuleError
 from jxkernel.source import called_by_user
@@ -252,9 +252,9 @@ class Primitive:
             out = self.varies(avals, out, params)
         elif any(aval.vma for aval in avals):
             out = self._varying(avals, out)
-        if any(aval.division is not None for aval in avals):
+        if any(aval.explicit_sharding is not None for aval in avals):
             place = _trace.place_in_source
-            out = divided_results(self.name, self.sharding, avals, out, params, place)
+            out = sharded_results(self.name, self.sharding, avals, out, params, place)
         if not self.multiple_results or all(_is_plain(value) for value in params.values()):
             if len(self._aval_cache) >= _CACHE_LIMIT:
                 self._aval_cache.clear()

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,15 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray, abstractify
 
-__all__ = ["UndefinedPrimal", "Zero", "constant_beside", "is_linear", "scalar_like", "zero_scalar"]
+__all__ = [
+    "UndefinedPrimal",
+    "Zero",
+    "constant_beside",
+    "is_linear",
+    "scalar_like",
+    "zero_jvp",
+    "zero_scalar",
+]
 
 
 class Zero:
@@ -129,3 +138,15 @@ def _python_kind(dtype: Any) -> type:
     if dtypes.issubdtype(dtype, np.floating):
         return float
     return bool if dtype == np.bool_ else int
+
+
+def zero_jvp(primitive: Any) -> Callable[..., Any]:
+    """Return the JVP rule of a primitive whose results do not vary smoothly: zero tangents."""
+
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        out = primitive.bind(*primals, **params)
+        if primitive.multiple_results:
+            return out, [Zero.tangent_of(y) for y in out]
+        return out, Zero.tangent_of(out)
+
+    return jvp

@@ -85,7 +85,7 @@ class LeafSignature:
       kind: what the leaf was before abstraction.
       sharding: the sharding in words, or None when it is the default device's.
       committed: whether the array is bound to its device.
-      division: how explicit mesh axes divide it, which is a part of its type.
+      explicit_sharding: how explicit mesh axes divide it, which is a part of its type.
     """
 
     path: str
@@ -95,7 +95,7 @@ class LeafSignature:
     kind: LeafKind = "array"
     sharding: str | None = None
     committed: bool = False
-    division: str = ""
+    explicit_sharding: str = ""
 
 
 @record()

@@ -12,7 +12,7 @@ from jxkernel.api.scanning import map as map_examples
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
 from jxkernel.core.dimensions import is_symbolic
-from jxkernel.core.division import Entries
+from jxkernel.core.explicit_sharding import Entries
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.export.devices import entries_over
 from jxkernel.lowering import LoweringContext
@@ -39,7 +39,7 @@ def _call_exported_sharding(
     outs: Sequence[ShapedArray], *avals: ShapedArray, exported: Any
 ) -> list[Entries]:
     """Results are divided as exported, whole where that says nothing."""
-    mesh = next(aval.division.mesh for aval in avals if aval.division is not None)
+    mesh = next(aval.explicit_sharding.mesh for aval in avals if aval.explicit_sharding is not None)
     return [
         entries_over(sharding, aval.ndim, mesh)
         for sharding, aval in zip(exported.divided.outs, outs, strict=True)

@@ -11,7 +11,7 @@ from typing import Any
 from jxkernel.compile import Traced
 from jxkernel.compile.placement import respelled
 from jxkernel.core.avals import ShapedArray, abstractify
-from jxkernel.core.division import Entries, division_of
+from jxkernel.core.explicit_sharding import Entries, explicit_sharding_of
 from jxkernel.core.jaxpr import ClosedJaxpr, subjaxprs
 from jxkernel.primitives.sharding.constraints import constrain
 from jxkernel.records import record
@@ -89,7 +89,7 @@ def shardings_of(traced: Traced) -> tuple[Mesh | AbstractMesh | None, ProgramSha
 def _given(sharding: Any, aval: ShapedArray) -> NamedSharding | None:
     """Return the sharding of an argument or result: what is given, else what its type says."""
     if not isinstance(sharding, NamedSharding):
-        return aval.division
+        return aval.explicit_sharding
     if sharding.memory_kind not in (None, "device"):
         raise ValueError(
             f"{sharding} cannot be exported: a program that leaves its process says nothing of "
@@ -190,8 +190,8 @@ def entries_over(sharding: NamedSharding | None, rank: int, mesh: Any) -> Entrie
     """
     fits = sharding is not None and sharding.mesh.size == mesh.size
     moved = _moved(sharding, rank, mesh) if fits else None
-    division = division_of(moved, rank)
-    return (None,) * rank if division is None else division.spec.partitions
+    explicit_sharding = explicit_sharding_of(moved, rank)
+    return (None,) * rank if explicit_sharding is None else explicit_sharding.spec.partitions
 
 
 def on_current_mesh(leaves: Sequence[Any], count: int) -> list[Any]:
@@ -207,7 +207,7 @@ def on_current_mesh(leaves: Sequence[Any], count: int) -> list[Any]:
     mesh = mesh.update_axis_types(dict.fromkeys(mesh.axis_names, AxisType.Auto))
 
     def placed(leaf: Any) -> Any:
-        if getattr(leaf, "committed", False) or abstractify(leaf).division is not None:
+        if getattr(leaf, "committed", False) or abstractify(leaf).explicit_sharding is not None:
             return leaf
         spec = PartitionSpec(*[PartitionSpec.UNCONSTRAINED] * abstractify(leaf).ndim)
         return constrain(leaf, NamedSharding(mesh, spec))

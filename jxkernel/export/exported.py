@@ -49,7 +49,7 @@ class Exported:
     Attributes:
       fun_name: the function's name.
       in_tree: the structure of ``(args, kwargs)``, static arguments left out.
-      in_avals: the types of the flat arguments, which say nothing of divisions; sizes may be
+      in_avals: the types of the flat arguments, which say nothing of shardings; sizes may be
         symbolic.
       out_tree: the structure of the result.
       out_avals: the types of the flat results.
@@ -88,8 +88,8 @@ class Exported:
     ) -> None:
         self.fun_name = fun_name
         self.in_tree, self.out_tree = trees
-        self.in_avals = tuple([aval.update(division=None) for aval in avals[0]])
-        self.out_avals = tuple([aval.update(division=None) for aval in avals[1]])
+        self.in_avals = tuple([aval.update(explicit_sharding=None) for aval in avals[0]])
+        self.out_avals = tuple([aval.update(explicit_sharding=None) for aval in avals[1]])
         self.platforms = tuple(modules)
         self.disabled_safety_checks = tuple(disabled_safety_checks)
         self.nr_devices = shardings.nr_devices
@@ -423,7 +423,7 @@ def _exported(
 
     def make_vjp(primal: Exported) -> Exported:
         inputs = [*closed.in_avals, *_of_inexact(closed.out_avals, closed.out_avals)]
-        specs = [ShapeDtypeStruct(a.shape, a.dtype, sharding=a.division) for a in inputs]
+        specs = [ShapeDtypeStruct(a.shape, a.dtype, sharding=a.explicit_sharding) for a in inputs]
         pulled_back = jit(_pulled_back(traced)).trace(*specs)
         cts = _of_inexact(shardings.outs, closed.out_avals)
         ins, outs = (*shardings.ins, *cts), _of_inexact(shardings.ins, closed.in_avals)

@@ -17,8 +17,8 @@ import numpy as np
 
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
-from jxkernel.core.division import AS_TYPED
 from jxkernel.core.effects import Effect
+from jxkernel.core.explicit_sharding import AS_TYPED
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.errors import CheckError
 from jxkernel.primitives.shape.broadcast import batch_to_front

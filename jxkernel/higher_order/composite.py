@@ -11,8 +11,8 @@ from typing import Any
 
 from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray
-from jxkernel.core.division import AS_TYPED
 from jxkernel.core.effects import effect_names
+from jxkernel.core.explicit_sharding import AS_TYPED
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.unfolding import unfold_call

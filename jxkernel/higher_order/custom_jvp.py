@@ -22,7 +22,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
-from jxkernel.core.division import AS_TYPED
+from jxkernel.core.explicit_sharding import AS_TYPED
 from jxkernel.core.jaxpr import Atom, ClosedJaxpr, Literal, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import Trace, place_in_source, state

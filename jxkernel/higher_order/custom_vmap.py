@@ -17,7 +17,7 @@ import numpy as np
 
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
-from jxkernel.core.division import AS_TYPED
+from jxkernel.core.explicit_sharding import AS_TYPED
 from jxkernel.core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import unfold_call

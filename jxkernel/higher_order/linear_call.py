@@ -12,7 +12,7 @@ from typing import Any
 
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
-from jxkernel.core.division import AS_TYPED
+from jxkernel.core.explicit_sharding import AS_TYPED
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import unfold_call

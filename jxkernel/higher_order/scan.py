@@ -18,7 +18,7 @@ import numpy as np
 
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
-from jxkernel.core.division import AS_TYPED
+from jxkernel.core.explicit_sharding import AS_TYPED
 from jxkernel.core.jaxpr import NO_EFFECTS, ClosedJaxpr, Eqn, Literal, Var, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import Call, Unfolding

@@ -24,7 +24,7 @@ from typing import Any
 
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis, extend_axes
-from jxkernel.core.division import AS_TYPED, division_of, explicit_axes_of
+from jxkernel.core.explicit_sharding import AS_TYPED, explicit_axes_of, explicit_sharding_of
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr, program_names
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear, scalar_like
@@ -141,15 +141,17 @@ def local_aval(
     return aval.update(
         shape=tuple([s // c for s, c in zip(aval.shape, counts, strict=True)]),
         vma=aval.vma | named_axes(spec) if check_vma else frozenset(),
-        division=None if aval.division is None else _less_division(aval, named_axes(spec)),
+        explicit_sharding=None
+        if aval.explicit_sharding is None
+        else _without_axes(aval, named_axes(spec)),
     )
 
 
-def _less_division(aval: ShapedArray, names: frozenset[Any]) -> Any:
+def _without_axes(aval: ShapedArray, names: frozenset[Any]) -> Any:
     """Return how explicit axes but the given ones divide a value."""
-    assert aval.division is not None, "asked of types that have one"
+    assert aval.explicit_sharding is not None, "asked of types that have one"
     left = [tuple([n for n in axes_of(entry) if n not in names]) for entry in aval.entries]
-    return division_of(aval.division.update(spec=PartitionSpec(*left)), aval.ndim)
+    return explicit_sharding_of(aval.explicit_sharding.update(spec=PartitionSpec(*left)), aval.ndim)
 
 
 def global_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any) -> ShapedArray:
@@ -157,17 +159,17 @@ def global_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any) -> ShapedArra
     counts = _counts(spec, mesh, aval.ndim)
     return aval.update(
         shape=tuple([s * c for s, c in zip(aval.shape, counts, strict=True)]),
-        division=_joint_division(aval, spec, mesh),
+        explicit_sharding=_joint_sharding(aval, spec, mesh),
     )
 
 
-def _joint_division(aval: ShapedArray, spec: PartitionSpec, mesh: Any) -> Any:
+def _joint_sharding(aval: ShapedArray, spec: PartitionSpec, mesh: Any) -> Any:
     """Return how explicit axes divide the whole: those of the spec, then those of the pieces."""
     if not explicit_axes_of(mesh):
         return None
     given = [*spec, *[None] * (aval.ndim - len(spec))]
     both = [(*axes_of(a), *axes_of(b)) for a, b in zip(given, aval.entries, strict=True)]
-    return division_of(NamedSharding(mesh, PartitionSpec(*both)), aval.ndim)
+    return explicit_sharding_of(NamedSharding(mesh, PartitionSpec(*both)), aval.ndim)
 
 
 @shard_map_p.def_abstract_eval
@@ -460,7 +462,7 @@ def check_divides(shape: tuple[int, ...], spec: PartitionSpec, mesh: Any, what: 
             )
 
 
-def check_division(
+def check_explicit_sharding(
     aval: ShapedArray, spec: PartitionSpec, mesh: Any, manual: Sequence[Any], what: str
 ) -> None:
     """Check that a spec divides an array as its type says: entering moves no data.
@@ -468,11 +470,11 @@ def check_division(
     Raises:
       ValueError: the type has it divided over explicit axes in another way.
     """
-    if aval.division is None:
+    if aval.explicit_sharding is None:
         return
-    given = division_of(NamedSharding(mesh, spec), aval.ndim)
-    others = named_axes(aval.division.spec) - set(manual)
-    if given != _less_division(aval, others):
+    given = explicit_sharding_of(NamedSharding(mesh, spec), aval.ndim)
+    others = named_axes(aval.explicit_sharding.spec) - set(manual)
+    if given != _without_axes(aval, others):
         raise ValueError(
             f"{what}: the spec {spec} is not how {aval.short()} is divided: give in_specs that "
             f"are, or divide it so first, jxkernel.sharding.reshard(x, {spec})"

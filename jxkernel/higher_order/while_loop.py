@@ -17,8 +17,8 @@ from typing import Any, NoReturn
 from jxkernel import source
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
-from jxkernel.core.division import AS_TYPED
 from jxkernel.core.effects import TOKEN, acting_effects, effect_names, has_ordered
+from jxkernel.core.explicit_sharding import AS_TYPED
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import state

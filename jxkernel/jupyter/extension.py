@@ -20,7 +20,7 @@ from jxkernel.config import (
     traceback_filtering,
     wait_runner,
 )
-from jxkernel.jupyter.cells.awaiting import AwaitedMagics
+from jxkernel.jupyter.cells.top_level_await import AwaitedMagics
 from jxkernel.jupyter.cluster.answer import stop_cluster
 from jxkernel.jupyter.cluster.magic import ClusterMagics
 from jxkernel.jupyter.errors.tracebacks import Filter

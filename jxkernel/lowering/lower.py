@@ -305,13 +305,17 @@ class LoweringContext(hlo.Builder):
     def _divide(self, env: dict[Any, Any], avals: Sequence[ShapedArray], outvars: Any) -> None:
         """Tell the partitioner how results lie, where types of the equation say it."""
         outs = [var.aval for var in outvars]
-        found = next((a.division for a in (*outs, *avals) if a.division is not None), None)
+        found = next(
+            (a.explicit_sharding for a in (*outs, *avals) if a.explicit_sharding is not None), None
+        )
         if found is None:
             return
         for var, aval in zip(outvars, outs, strict=True):
             if aval.ndim:
-                division = aval.division or NamedSharding(found.mesh, PartitionSpec())
-                attribute = self.module.meshes.division(division, aval.ndim)
+                explicit_sharding = aval.explicit_sharding or NamedSharding(
+                    found.mesh, PartitionSpec()
+                )
+                attribute = self.module.meshes.explicit_sharding(explicit_sharding, aval.ndim)
                 env[var] = self.value(
                     "sdy.sharding_constraint",
                     hlo.tensor_type(aval.shape, aval.dtype),

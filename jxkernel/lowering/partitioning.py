@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jxkernel import hlo
-from jxkernel.core.division import explicit_axes_of
+from jxkernel.core.explicit_sharding import explicit_axes_of
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.records import record
 from jxkernel.sharding.mesh import Mesh
@@ -105,8 +105,8 @@ class Meshes:
         symbol = self.symbol(sharding.mesh)
         return hlo.sharding_attribute(symbol, entries_of(sharding.spec, rank))
 
-    def division(self, sharding: NamedSharding, rank: int) -> Any:
-        """Return the attribute of a division over explicit axes; over others XLA may divide."""
+    def explicit_sharding(self, sharding: NamedSharding, rank: int) -> Any:
+        """Return the attribute of a sharding over explicit axes; over others XLA may divide."""
         entries: Any = entries_of(sharding.spec, rank)
         symbol, explicit = self.symbol(sharding.mesh), explicit_axes_of(sharding.mesh)
         if len(explicit) == len(sharding.mesh.axis_names):

@@ -11,11 +11,11 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.nn.normalization import logsumexp, softmax
+from jxkernel.numpy.einsums import einsum
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, cast
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import reshape
-from jxkernel.numpy.summation import einsum
 
 __all__ = ["dot_product_attention"]
 

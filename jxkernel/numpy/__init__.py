@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from jxkernel._lazy import lazy_names
 from jxkernel.numpy import (
+    argminmax,
     arithmetic,
     array_api,
     contractions,
@@ -21,7 +22,6 @@ from jxkernel.numpy import (
     mathematics,
     matrices,
     means,
-    positions,
     predicates,
     ranges,
     reductions,
@@ -31,6 +31,7 @@ from jxkernel.numpy import (
     taking,
     universal,
 )
+from jxkernel.numpy.argminmax import *  # noqa: F403
 from jxkernel.numpy.arithmetic import *  # noqa: F403
 from jxkernel.numpy.array_api import *  # noqa: F403
 from jxkernel.numpy.contractions import *  # noqa: F403
@@ -41,7 +42,6 @@ from jxkernel.numpy.logic import *  # noqa: F403
 from jxkernel.numpy.mathematics import *  # noqa: F403
 from jxkernel.numpy.matrices import *  # noqa: F403
 from jxkernel.numpy.means import *  # noqa: F403
-from jxkernel.numpy.positions import *  # noqa: F403
 from jxkernel.numpy.predicates import *  # noqa: F403
 from jxkernel.numpy.ranges import *  # noqa: F403
 from jxkernel.numpy.reductions import *  # noqa: F403
@@ -59,37 +59,37 @@ if TYPE_CHECKING:
     from jxkernel.numpy.bit_packing import *  # noqa: F403
     from jxkernel.numpy.convolutions import *  # noqa: F403
     from jxkernel.numpy.cross_products import *  # noqa: F403
-    from jxkernel.numpy.cumulation import *  # noqa: F403
-    from jxkernel.numpy.divisors import *  # noqa: F403
-    from jxkernel.numpy.extremes import *  # noqa: F403
+    from jxkernel.numpy.cumulative import *  # noqa: F403
+    from jxkernel.numpy.einsums import *  # noqa: F403
     from jxkernel.numpy.fitting import *  # noqa: F403
     from jxkernel.numpy.floating_parts import *  # noqa: F403
     from jxkernel.numpy.functional import *  # noqa: F403
+    from jxkernel.numpy.gcd_and_lcm import *  # noqa: F403
     from jxkernel.numpy.grids import *  # noqa: F403
     from jxkernel.numpy.histograms import *  # noqa: F403
     from jxkernel.numpy.inserting import *  # noqa: F403
+    from jxkernel.numpy.minmax_and_top_k import *  # noqa: F403
     from jxkernel.numpy.nan_reductions import *  # noqa: F403
     from jxkernel.numpy.padding import *  # noqa: F403
-    from jxkernel.numpy.pieces import *  # noqa: F403
-    from jxkernel.numpy.placing import *  # noqa: F403
+    from jxkernel.numpy.piecewise_functions import *  # noqa: F403
     from jxkernel.numpy.polynomials import *  # noqa: F403
+    from jxkernel.numpy.put_and_place import *  # noqa: F403
     from jxkernel.numpy.quantiles import *  # noqa: F403
     from jxkernel.numpy.rolling import *  # noqa: F403
     from jxkernel.numpy.sets import *  # noqa: F403
     from jxkernel.numpy.sorting import *  # noqa: F403
     from jxkernel.numpy.statistics import *  # noqa: F403
-    from jxkernel.numpy.summation import *  # noqa: F403
     from jxkernel.numpy.windows import *  # noqa: F403
 _LATE_NAMES = {
     "bit_packing": "packbits unpackbits",
     "convolutions": "convolve correlate",
     "cross_products": "cross",
-    "cumulation": (
+    "cumulative": (
         "cumprod cumsum cumulative_prod cumulative_sum diff ediff1d gradient nancumprod "
         "nancumsum trapezoid unwrap"
     ),
-    "divisors": "gcd lcm",
-    "extremes": "minmax top_k",
+    "gcd_and_lcm": "gcd lcm",
+    "minmax_and_top_k": "minmax top_k",
     "fitting": "poly polyfit roots",
     "floating_parts": "frexp ldexp spacing",
     "functional": "apply_along_axis apply_over_axes vectorize",
@@ -101,8 +101,8 @@ _LATE_NAMES = {
     "inserting": "delete insert",
     "nan_reductions": "nanargmax nanargmin nanmax nanmean nanmin nanprod nanstd nansum nanvar",
     "padding": "pad",
-    "pieces": "piecewise",
-    "placing": "place put trim_zeros",
+    "piecewise_functions": "piecewise",
+    "put_and_place": "place put trim_zeros",
     "polynomials": "polyadd polyder polydiv polyint polymul polysub polyval",
     "quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     "rolling": "roll",
@@ -112,7 +112,7 @@ _LATE_NAMES = {
     ),
     "sorting": "argpartition argsort lexsort partition searchsorted sort sort_complex",
     "statistics": "average corrcoef cov interp",
-    "summation": "einsum einsum_path",
+    "einsums": "einsum einsum_path",
     "windows": "bartlett blackman hamming hanning kaiser",
 }
 __getattr__, __dir__ = lazy_names(
@@ -134,7 +134,7 @@ __all__ += logic.__all__
 __all__ += mathematics.__all__
 __all__ += matrices.__all__
 __all__ += means.__all__
-__all__ += positions.__all__
+__all__ += argminmax.__all__
 __all__ += predicates.__all__
 __all__ += ranges.__all__
 __all__ += reductions.__all__

@@ -15,8 +15,8 @@ from jxkernel.api.shardings import as_sharding
 from jxkernel.api.transfer import put_leaf
 from jxkernel.core.avals import ShapedArray, abstractify, array_of
 from jxkernel.core.dimensions import Dimension, is_symbolic
+from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.trace import Tracer, evaluating
-from jxkernel.core.words import WordArray
 from jxkernel.errors import ShapeError
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
@@ -55,7 +55,7 @@ __all__ = [
 
 share_memory = late_function("jxkernel.runtime.dlpack", "from_dlpack")
 
-_ARRAYS = (ArrayImpl, Tracer, WordArray)
+_ARRAYS = (ArrayImpl, Tracer, ExtendedArray)
 _TRACEABLE = (*_ARRAYS, Dimension)
 """What a list may hold that no host array can."""
 _PYTHON_SCALARS = frozenset((bool, int, float, complex))
@@ -116,8 +116,10 @@ def placed_like(name: str, x: Any, a: Any, device: Any, out_sharding: Any, shape
         return placed(name, x, device, out_sharding)
     if type(x) is ArrayImpl:
         return beside_committed(x, a)
-    division = abstractify(a).division if shape is None and isinstance(a, Array) else None
-    return x if division is None else put_leaf(x, division)
+    explicit_sharding = (
+        abstractify(a).explicit_sharding if shape is None and isinstance(a, Array) else None
+    )
+    return x if explicit_sharding is None else put_leaf(x, explicit_sharding)
 
 
 # ---------------------------------------------------------------- from data
@@ -411,7 +413,7 @@ def _constant(value: int, shape: tuple[int, ...], dtype: Any) -> Any:
 
 @fused(static=("shape", "dtype", "weak_type"))
 def _filled(value: Any, shape: tuple[int, ...], dtype: Any, weak_type: bool) -> Any:
-    if isinstance(dtype, dtypes.ExtendedDType) and not isinstance(value, WordArray):
+    if isinstance(dtype, dtypes.ExtendedDType) and not isinstance(value, ExtendedArray):
         value = dtype.scalar(value)
     return broadcast_to_shape(cast(value, dtype, weak_type), shape)
 

@@ -10,7 +10,7 @@ from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.contractions import dot, outer
 from jxkernel.numpy.convolutions import convolve
 from jxkernel.numpy.creation import asarray, ones, zeros
-from jxkernel.numpy.cumulation import cumsum
+from jxkernel.numpy.cumulative import cumsum
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.joining import concatenate
 from jxkernel.numpy.matrices import diag, vander

@@ -27,8 +27,8 @@ from jxkernel.core.avals import ShapedArray, abstractify, array_of
 from jxkernel.core.dimensions import Dimension
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.jaxpr import ClosedJaxpr
+from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.trace import Tracer, evaluating
-from jxkernel.core.words import WordArray
 from jxkernel.errors import ByteOrderError, UnexpectedTracerError
 from jxkernel.primitives.elementwise.convert import stage
 from jxkernel.runtime import ArrayImpl, own_array
@@ -36,7 +36,17 @@ from jxkernel.transforms.stage import trace_flat
 
 __all__ = ["OPERANDS", "Fused", "clear", "fused", "fused_state"]
 
-OPERANDS = (ArrayImpl, Tracer, int, float, complex, np.ndarray, np.generic, WordArray, Dimension)
+OPERANDS = (
+    ArrayImpl,
+    Tracer,
+    int,
+    float,
+    complex,
+    np.ndarray,
+    np.generic,
+    ExtendedArray,
+    Dimension,
+)
 """What a binary operator takes; operands of other types are left to their own methods."""
 
 NUMBERS = (bool, int, float, complex, np.generic, np.ndarray)

@@ -28,8 +28,8 @@ from jxkernel.numpy.updating import IndexUpdater
 from jxkernel.primitives.arguments import sequence, whole_number
 from jxkernel.primitives.sharding.constraints import (
     asked_sharding,
-    lie_as,
     mesh_cast,
+    reshard_to,
     with_out_sharding,
 )
 
@@ -197,7 +197,7 @@ def histogram(
         sharding = asked_sharding("histogram", out_sharding, (a,))
         a, bins, range, weights = tree.map(mesh_cast, (a, bins, range, weights))
         counts, edges = histogram(a, bins, range, weights, density)
-        return lie_as(counts, sharding), edges
+        return reshard_to(counts, sharding), edges
     check_arguments("histogram", a, *(() if weights is None else (weights,)))
     if weights is not None and np.shape(weights) != np.shape(a):
         raise ValueError(

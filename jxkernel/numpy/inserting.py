@@ -9,7 +9,7 @@ from jxkernel.core.trace import is_unknown
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy.arithmetic import clip
 from jxkernel.numpy.creation import asarray, ones_like
-from jxkernel.numpy.cumulation import cumsum
+from jxkernel.numpy.cumulative import cumsum
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
     argument_aval,

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.numpy.argminmax import position
 from jxkernel.numpy.logic import bitwise_not, isnan
 from jxkernel.numpy.means import mean_function, spread_function
-from jxkernel.numpy.positions import position
 from jxkernel.numpy.promotion import dtype_of
 from jxkernel.numpy.reductions import (
     GREATEST,

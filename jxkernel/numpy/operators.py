@@ -18,10 +18,11 @@ from jxkernel import dtypes
 from jxkernel._lazy import late_function
 from jxkernel.core.avals import array_of
 from jxkernel.core.dimensions import Dimension
+from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.trace import Tracer, evaluating
-from jxkernel.core.words import WordArray
 from jxkernel.errors import ImmutableArrayError
 from jxkernel.numpy import (
+    argminmax,
     arithmetic,
     contractions,
     creation,
@@ -30,7 +31,6 @@ from jxkernel.numpy import (
     mathematics,
     matrices,
     means,
-    positions,
     reductions,
     selection,
     shapes,
@@ -355,8 +355,8 @@ def _byteswap(self: Any, inplace: bool = False) -> Any:
 _METHODS: dict[str, Method] = {
     "all": reductions.all,
     "any": reductions.any,
-    "argmax": positions.argmax,
-    "argmin": positions.argmin,
+    "argmax": argminmax.argmax,
+    "argmin": argminmax.argmin,
     "argpartition": late_function("jxkernel.numpy.sorting", "argpartition"),
     "argsort": late_function("jxkernel.numpy.sorting", "argsort"),
     "astype": _astype,
@@ -367,8 +367,8 @@ _METHODS: dict[str, Method] = {
     "conj": mathematics.conj,
     "conjugate": mathematics.conjugate,
     "copy": _copy,
-    "cumprod": late_function("jxkernel.numpy.cumulation", "cumprod"),
-    "cumsum": late_function("jxkernel.numpy.cumulation", "cumsum"),
+    "cumprod": late_function("jxkernel.numpy.cumulative", "cumprod"),
+    "cumsum": late_function("jxkernel.numpy.cumulative", "cumsum"),
     "diagonal": matrices.diagonal,
     "dot": contractions.dot,
     "flatten": _flatten,
@@ -425,15 +425,15 @@ def install_operators() -> None:
     for name, method in _binary_methods():
         setattr(Tracer, name, named(method, name, f"See the operator module's ``{name}``."))
         setattr(ArrayImpl, name, fused(method, operator=True, name=name.strip("_")))
-        setattr(WordArray, name, getattr(ArrayImpl, name))
+        setattr(ExtendedArray, name, getattr(ArrayImpl, name))
         if name.strip("_") not in _COMPARISON:
             setattr(Dimension, name, _of_size(getattr(Dimension, name, None), method))
     Dimension.__pow__ = _of_size(Dimension.__pow__, _tracer_pow)
     for name, method in {**_COMMON, **_METHODS, **_UNARY}.items():
-        for kind in (Tracer, ArrayImpl, WordArray):
+        for kind in (Tracer, ArrayImpl, ExtendedArray):
             setattr(kind, name, method)
     for name, method in _TRACED.items():
         setattr(Tracer, name, method)
-        setattr(WordArray, name, method)
+        setattr(ExtendedArray, name, method)
     ArrayImpl.__pow__ = _array_pow
     ArrayImpl.__getitem__ = _array_getitem

@@ -6,8 +6,8 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.core.avals import array_of
+from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.trace import Tracer
-from jxkernel.core.words import WordArray
 from jxkernel.dtypes import (
     finfo,
     iinfo,
@@ -193,6 +193,6 @@ def isscalar(element: Any) -> bool:
     (True, True, False)
     """
     element = array_of(element)
-    if isinstance(element, (ArrayImpl, Tracer, WordArray)):
+    if isinstance(element, (ArrayImpl, Tracer, ExtendedArray)):
         return element.ndim == 0
     return bool(np.isscalar(element))

@@ -13,8 +13,8 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray, abstractify, array_of
 from jxkernel.core.dimensions import is_symbolic
+from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.trace import Tracer
-from jxkernel.core.words import WordArray
 from jxkernel.errors import ByteOrderError, ComplexOrderError, KeyTypeError, ShapeMismatchError
 from jxkernel.primitives.arguments import whole_number, whole_numbers
 from jxkernel.primitives.elementwise.convert import convert_element_type_p, convert_on_host
@@ -110,11 +110,11 @@ def cast(x: Any, dtype: Any, weak_type: bool = False) -> Any:
     Raises:
       OverflowError: a Python integer does not fit the default integer dtype.
     """
-    if isinstance(x, (Tracer, ArrayImpl, WordArray)):
+    if isinstance(x, (Tracer, ArrayImpl, ExtendedArray)):
         aval = x.aval
         if aval.dtype == dtype and aval.weak_type == weak_type:
             return x
-        if isinstance(x, WordArray) or isinstance(dtype, dtypes.ExtendedDType):
+        if isinstance(x, ExtendedArray) or isinstance(dtype, dtypes.ExtendedDType):
             raise KeyTypeError(f"a conversion to {dtype.name}", aval.short())
     elif np.ndim(x) == 0 and not is_symbolic(x):
         return _cast_scalar(x, dtype, weak_type)

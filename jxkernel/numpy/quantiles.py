@@ -9,7 +9,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.numpy.arithmetic import maximum, minimum, true_divide
 from jxkernel.numpy.creation import full
-from jxkernel.numpy.cumulation import cumsum
+from jxkernel.numpy.cumulative import cumsum
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import isinf, isnan
 from jxkernel.numpy.mathematics import ceil, floor, rint

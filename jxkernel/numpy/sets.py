@@ -13,7 +13,7 @@ from jxkernel import dtypes
 from jxkernel.core.trace import is_unknown
 from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.creation import asarray, full, zeros
-from jxkernel.numpy.cumulation import cumsum
+from jxkernel.numpy.cumulative import cumsum
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.joining import append, concatenate
 from jxkernel.numpy.logic import isnan

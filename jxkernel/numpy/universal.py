@@ -42,8 +42,8 @@ __all__ = ["frompyfunc", "ufunc"]
 
 Axis = int | tuple[int, ...] | None
 
-cumprod = late_function("jxkernel.numpy.cumulation", "cumprod")
-cumsum = late_function("jxkernel.numpy.cumulation", "cumsum")
+cumprod = late_function("jxkernel.numpy.cumulative", "cumprod")
+cumsum = late_function("jxkernel.numpy.cumulative", "cumsum")
 scan = late_function("jxkernel.api.scanning", "scan")
 vectorize = late_function("jxkernel.numpy.functional", "vectorize")
 vmap = late_function("jxkernel.api.vectorize", "vmap")

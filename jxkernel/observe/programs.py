@@ -27,7 +27,7 @@ from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Var, subjaxprs
 from jxkernel.core.printing import atom_text, letters, parameters_text
 from jxkernel.observe.bindings import Bindings
 from jxkernel.observe.costs import Cost, equation_cost
-from jxkernel.observe.kept import keep
+from jxkernel.observe.outlined_programs import keep
 
 __all__ = [
     "Equation",

@@ -5,7 +5,7 @@ baked in (C) or trace-time side effect (!), and answer "why is this traced?" wit
 names back to an argument.
 
 Place in the pipeline: the top of `observe`; joins what `observe.names` saw at trace time, the
-dataflow of the recorded jaxprs (`observe.flow`) and the source text (`observe.syntax`).
+dataflow of the recorded jaxprs (`observe.dataflow`) and the source text (`observe.syntax`).
 
 Must not know: notebooks or display. A cell is a file like another.
 
@@ -31,7 +31,7 @@ import numpy as np
 from jxkernel import events
 from jxkernel.api.jit import jit, jit_state
 from jxkernel.core.jaxpr import Eqn, Var
-from jxkernel.observe.flow import Flow
+from jxkernel.observe.dataflow import Flow
 from jxkernel.observe.loops import rewritten
 from jxkernel.observe.marks import (
     FunctionMap,

@@ -12,14 +12,13 @@ import numpy as np
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.dimensions import is_symbolic
+from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.primitive import Primitive, Undefined
-from jxkernel.core.words import WordArray
-from jxkernel.core.zeros import scalar_like
+from jxkernel.core.zeros import scalar_like, zero_jvp
 from jxkernel.errors import ShapeError
 from jxkernel.primitives.arguments import canonical_axis, integers, is_array, whole_numbers
 from jxkernel.primitives.elementwise.convert import convert_element_type
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
-from jxkernel.primitives.shape.structural import without_derivative
 from jxkernel.primitives.sharding.constraints import with_out_sharding
 from jxkernel.runtime import ArrayImpl, place
 
@@ -95,7 +94,7 @@ def _iota_lower(context: Any, *, dtype: Any, shape: tuple[int, ...], dimension: 
 
 
 iota_p.define(
-    jvp=without_derivative(iota_p),
+    jvp=zero_jvp(iota_p),
     transpose=Undefined("it has no operand"),
     batch=Undefined("it has no operand, so none can be batched"),
 )
@@ -140,7 +139,7 @@ def _scalar_of(value: Any, dtype: Any) -> Any:
     if dtype is None:
         return value
     if isinstance(dtype, dtypes.ExtendedDType):
-        return value if isinstance(value, WordArray) else dtype.scalar(value)
+        return value if isinstance(value, ExtendedArray) else dtype.scalar(value)
     wanted = dtypes.check_and_canonicalize_user_dtype(dtype, "full")
     if is_array(value) or (type(value) is float and wanted in dtypes.INTEGRAL):
         return convert_element_type(value, wanted)
@@ -175,7 +174,7 @@ def full_like(
     [3, 3, 3]
     """
     if sharding is None and shape is None and is_array(x):
-        sharding = abstractify(x).division
+        sharding = abstractify(x).explicit_sharding
     sizes = shape_of(x) if shape is None else shape
     if sharding is not None:
         return with_out_sharding(full_like, (), sharding, x, fill_value, dtype, sizes)

@@ -10,7 +10,7 @@ from typing import Any
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
-from jxkernel.core.zeros import Zero
+from jxkernel.core.zeros import zero_jvp
 from jxkernel.primitives.sharding import rules
 
 __all__ = ["key_use_p"]
@@ -28,10 +28,7 @@ def _key_use_lower(context: Any, words: Any, *, by: str) -> Any:
     return words
 
 
-@key_use_p.def_jvp
-def _key_use_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, by: str) -> tuple[Any, Zero]:
-    y = key_use_p.bind(*primals, by=by)
-    return y, Zero.tangent_of(y)
+key_use_p.define(jvp=zero_jvp(key_use_p))
 
 
 @key_use_p.def_batch

@@ -25,7 +25,7 @@ from jxkernel.primitives.indexing.slicing import index_in_dim
 from jxkernel.primitives.shape.broadcast import batch_to_front, broadcast_in_dim
 from jxkernel.primitives.shape.structural import example_ndim, front, weak_as_operands
 from jxkernel.primitives.sharding import rules
-from jxkernel.primitives.sharding.constraints import asked_sharding, lie_as
+from jxkernel.primitives.sharding.constraints import asked_sharding, reshard_to
 
 __all__ = [
     "RandomAlgorithm",
@@ -230,7 +230,7 @@ def rng_bit_generator(
         algorithm=_algorithm(algorithm),
     )
     if out_sharding is not None:
-        bits = lie_as(bits, asked_sharding("rng_bit_generator", out_sharding))
+        bits = reshard_to(bits, asked_sharding("rng_bit_generator", out_sharding))
     return [state, bits]
 
 

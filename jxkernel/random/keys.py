@@ -13,8 +13,8 @@ import numpy as np
 
 from jxkernel import dtypes, tree
 from jxkernel.config import default_prng_impl, enable_custom_prng, legacy_prng_key
+from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.trace import Tracer
-from jxkernel.core.words import WordArray
 from jxkernel.numpy.creation import asarray, canonical_shape
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.indexing import getitem
@@ -94,18 +94,18 @@ class KeyDType(dtypes.ExtendedDType):
         return self.name
 
 
-def _of_words(name: str) -> Any:
+def _of_key_data(name: str) -> Any:
     """Return a property, or a method, that is the words' own."""
-    return property(lambda keys: getattr(keys.words, name))
+    return property(lambda keys: getattr(keys.key_data, name))
 
 
-class KeyArray(WordArray, Array):
+class KeyArray(ExtendedArray, Array):
     """An array of keys.
 
     It takes the functions of ``jxkernel.numpy`` that move elements, and has their methods.
 
     Attributes:
-      words: the keys' words, on a last axis that the shape does not count.
+      key_data: the words of the keys, on a last axis that the shape does not count.
       generator: what they are for.
     """
 
@@ -113,7 +113,7 @@ class KeyArray(WordArray, Array):
     __hash__ = None  # type: ignore[assignment]  # keys are compared element by element
 
     def __init__(self, words: Any, generator: Generator) -> None:
-        self.words = words
+        self.key_data = words
         self.generator = generator
 
     @property
@@ -131,9 +131,9 @@ class KeyArray(WordArray, Array):
         """Bytes of all keys."""
         return self.size * self.itemsize
 
-    def with_words(self, words: Any) -> "KeyArray":
-        """Return keys of the same generator with other words."""
-        return KeyArray(words, self.generator)
+    def with_key_data(self, key_data: Any) -> "KeyArray":
+        """Return keys of the same generator with other key data."""
+        return KeyArray(key_data, self.generator)
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError(
@@ -151,52 +151,52 @@ class KeyArray(WordArray, Array):
     def __getitem__(self, place: Any) -> "KeyArray":
         keys: Any = getitem(self, place)
         if checking_keys():
-            note_view(self.words, keys.words, str(place))
+            note_view(self.key_data, keys.key_data, str(place))
         return keys
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (self.generator.name, (self.words,))
+        return _rebuilt, (self.generator.name, (self.key_data,))
 
-    sharding = _of_words("sharding")
-    is_fully_addressable = _of_words("is_fully_addressable")
-    is_fully_replicated = _of_words("is_fully_replicated")
-    committed = _of_words("committed")
-    device = _of_words("device")
-    devices = _of_words("devices")
-    delete = _of_words("delete")
-    is_deleted = _of_words("is_deleted")
-    on_device_size_in_bytes = _of_words("on_device_size_in_bytes")
-    copy_to_host_async = _of_words("copy_to_host_async")
-    unsafe_buffer_pointer = _of_words("unsafe_buffer_pointer")
+    sharding = _of_key_data("sharding")
+    is_fully_addressable = _of_key_data("is_fully_addressable")
+    is_fully_replicated = _of_key_data("is_fully_replicated")
+    committed = _of_key_data("committed")
+    device = _of_key_data("device")
+    devices = _of_key_data("devices")
+    delete = _of_key_data("delete")
+    is_deleted = _of_key_data("is_deleted")
+    on_device_size_in_bytes = _of_key_data("on_device_size_in_bytes")
+    copy_to_host_async = _of_key_data("copy_to_host_async")
+    unsafe_buffer_pointer = _of_key_data("unsafe_buffer_pointer")
 
     @property
     def addressable_shards(self) -> list[Shard]:
         """The pieces on devices of this process; their indices are of keys."""
-        return [self._shard(shard) for shard in self.words.addressable_shards]
+        return [self._shard(shard) for shard in self.key_data.addressable_shards]
 
     @property
     def global_shards(self) -> list[Shard]:
         """All pieces; those of other processes without data."""
-        return [self._shard(shard) for shard in self.words.global_shards]
+        return [self._shard(shard) for shard in self.key_data.global_shards]
 
     def _shard(self, shard: Shard) -> Shard:
-        keys = None if shard.data is None else self.with_words(shard.data)
+        keys = None if shard.data is None else self.with_key_data(shard.data)
         return Shard(shard.device, shard.index[:-1], shard.replica_id, keys)
 
     def addressable_data(self, index: int) -> "KeyArray":
         """Return the piece on the device number ``index`` of this process."""
-        return self.with_words(self.words.addressable_data(index))
+        return self.with_key_data(self.key_data.addressable_data(index))
 
     def block_until_ready(self) -> "KeyArray":
         """Wait until the words exist."""
-        if isinstance(self.words, ArrayImpl):
-            self.words.block_until_ready()
+        if isinstance(self.key_data, ArrayImpl):
+            self.key_data.block_until_ready()
         return self
 
     def __repr__(self) -> str:
-        if isinstance(self.words, (ArrayImpl, np.ndarray)):
-            return f"Array({self.shape}, dtype={self.dtype.name}) overlaying:\n{self.words}"
-        return f"KeyArray({self.shape}, dtype={self.dtype.name}, words={self.words!r})"
+        if isinstance(self.key_data, (ArrayImpl, np.ndarray)):
+            return f"Array({self.shape}, dtype={self.dtype.name}) overlaying:\n{self.key_data}"
+        return f"KeyArray({self.shape}, dtype={self.dtype.name}, key_data={self.key_data!r})"
 
 
 Key = NewType("Key", KeyArray)
@@ -218,9 +218,9 @@ def _rebuilt(name: str, words: Sequence[Any]) -> KeyArray:
 
 tree.register_pytree_with_keys(
     KeyArray,
-    lambda keys: (((tree.GetAttrKey("words"), keys.words),), keys.generator.name),
+    lambda keys: (((tree.GetAttrKey("key_data"), keys.key_data),), keys.generator.name),
     _rebuilt,
-    lambda keys: ((keys.words,), keys.generator.name),
+    lambda keys: ((keys.key_data,), keys.generator.name),
 )
 
 
@@ -259,7 +259,7 @@ def checked_words(name: str, key: Any, *, uses: bool = True) -> tuple[Any, Gener
       ValueError: it is an array of keys.
     """
     if isinstance(key, KeyArray):
-        words, generator = key.words, key.generator
+        words, generator = key.key_data, key.generator
     else:
         words, generator = _raw(name, key), generator_named(None)
     if np.shape(words) != generator.key_shape:
@@ -465,7 +465,7 @@ def clone(key: Any) -> Any:
 def _any_words(name: str, keys: Any) -> tuple[Any, Generator]:
     """Return the words of a key or of an array of keys."""
     if isinstance(keys, KeyArray):
-        return keys.words, keys.generator
+        return keys.key_data, keys.generator
     return _raw(name, keys), generator_named(None)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from jxkernel.dtypes import ExtendedDType
 from jxkernel.numpy.creation import asarray, canonical_shape, placed
-from jxkernel.numpy.cumulation import cumsum
+from jxkernel.numpy.cumulative import cumsum
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.mathematics import log
 from jxkernel.numpy.promotion import argument_aval, promote_inexact

@@ -25,7 +25,7 @@ from jxkernel._jaxlib import (
 from jxkernel._lazy import late_function
 from jxkernel.config import wait_runner
 from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
-from jxkernel.core.division import division_of
+from jxkernel.core.explicit_sharding import explicit_sharding_of
 from jxkernel.core.trace import Tracer, unexpected_tracer
 from jxkernel.errors import DeletedArrayError
 from jxkernel.runtime.clients import default_device, sharding_on
@@ -94,9 +94,13 @@ def _aval(array: Any) -> ShapedArray:
     """Return the type of an array: where it lies says how explicit axes divide it."""
     aval, sharding = array.aval, array._sharding
     if type(sharding) is SingleDeviceSharding:
-        return aval if aval.division is None else aval.update(division=None)
-    division = division_of(sharding, aval.ndim)
-    return aval if aval.division is division else aval.update(division=division)
+        return aval if aval.explicit_sharding is None else aval.update(explicit_sharding=None)
+    explicit_sharding = explicit_sharding_of(sharding, aval.ndim)
+    return (
+        aval
+        if aval.explicit_sharding is explicit_sharding
+        else aval.update(explicit_sharding=explicit_sharding)
+    )
 
 
 register_abstractifier(ArrayImpl, _aval)

@@ -17,7 +17,7 @@ from jxkernel._jaxlib import (
     batched_device_put,
 )
 from jxkernel.core.avals import ShapedArray, abstractify
-from jxkernel.core.words import WordArray
+from jxkernel.core.key_data import ExtendedArray
 from jxkernel.runtime.arrays import (
     as_device_array,
     check_alive,
@@ -32,13 +32,13 @@ __all__ = [
     "array_from_callback",
     "array_from_pieces",
     "array_from_process_data",
-    "lies_as",
+    "has_sharding",
     "place",
     "shard_argument",
 ]
 
 
-def lies_as(array: Any, sharding: Any) -> bool:
+def has_sharding(array: Any, sharding: Any) -> bool:
     """Whether an array lies on devices exactly as a sharding says, in the same order."""
     own = array.sharding
     return own is sharding or _alike(own, sharding, array.aval.ndim)
@@ -68,7 +68,7 @@ def place(value: Any, sharding: Any, *, committed: bool = True) -> Any:
         check_alive(value)
         aval = value.aval
         sharding.check_compatible_aval(aval.shape)
-        if lies_as(value, sharding):
+        if has_sharding(value, sharding):
             return ArrayImpl(aval, sharding, list(value._arrays), committed, _skip_checks=True)
         pieces = _pieces_on_devices(value, sharding)
         if pieces is not None:
@@ -226,7 +226,7 @@ def array_from_callback(
                 )
         pieces.append(made[key])
     keys = isinstance(dtype, dtypes.ExtendedDType)
-    if not keys and not any(isinstance(piece, WordArray) for piece in pieces):
+    if not keys and not any(isinstance(piece, ExtendedArray) for piece in pieces):
         return _joined(pieces, shape, sharding, pieces[0].dtype if dtype is None else dtype)
     kinds = {str(piece.dtype): piece.dtype for piece in pieces}
     if len(kinds) > 1 or dtype not in (None, *kinds.values()):
@@ -235,14 +235,14 @@ def array_from_callback(
             "keys lie beside keys of one kind only"
         )
     # A part of the words has all words of its keys: the sharding does not divide that axis.
-    words = [value_of(piece.words) for piece in pieces]
+    words = [value_of(piece.key_data) for piece in pieces]
     sizes = (*shape, words[0].shape[-1])
-    return pieces[0].with_words(_joined(words, sizes, sharding, words[0].dtype))
+    return pieces[0].with_key_data(_joined(words, sizes, sharding, words[0].dtype))
 
 
 def _made(piece: Any) -> Any:
     """Return what a callback gave as an array of its own on the host, or keys as they are."""
-    if isinstance(piece, WordArray):
+    if isinstance(piece, ExtendedArray):
         return piece
     try:
         return owned(piece, abstractify(piece)) if np.isscalar(piece) else np.array(piece)

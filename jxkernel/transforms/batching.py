@@ -11,14 +11,14 @@ from typing import Any
 
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis, extend_axes
-from jxkernel.core.division import division_of
+from jxkernel.core.explicit_sharding import explicit_sharding_of
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr, names_in
 from jxkernel.core.leaks import check_leaks
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import Trace, Tracer, state, swap_current
 from jxkernel.primitives.shape.broadcast import batch_to_front
 from jxkernel.primitives.shape.transpose import move_axis
-from jxkernel.primitives.sharding.constraints import lie_like
+from jxkernel.primitives.sharding.constraints import reshard_like
 from jxkernel.sharding import NamedSharding, PartitionSpec
 from jxkernel.transforms.stage import trace_flat
 
@@ -41,28 +41,28 @@ class BatchTracer(Tracer):
 def example_aval(aval: ShapedArray, dim: int) -> ShapedArray:
     """Return the type of one example of many that lie along an axis."""
     shape = aval.shape
-    division = aval.division
-    if division is not None:
-        spec = PartitionSpec(*division.spec[:dim], *division.spec[dim + 1 :])
-        division = division_of(division.update(spec=spec), aval.ndim - 1)
+    explicit_sharding = aval.explicit_sharding
+    if explicit_sharding is not None:
+        spec = PartitionSpec(*explicit_sharding.spec[:dim], *explicit_sharding.spec[dim + 1 :])
+        explicit_sharding = explicit_sharding_of(explicit_sharding.update(spec=spec), aval.ndim - 1)
     return ShapedArray(
-        shape[:dim] + shape[dim + 1 :], aval.dtype, aval.weak_type, aval.vma, division
+        shape[:dim] + shape[dim + 1 :], aval.dtype, aval.weak_type, aval.vma, explicit_sharding
     )
 
 
 def batched_aval(aval: ShapedArray, axis: Axis, dim: int = 0) -> ShapedArray:
     """Return the type of as many values of a type as a batch axis has examples."""
     shape = (*aval.shape[:dim], axis.size, *aval.shape[dim:])
-    return aval.update(shape=shape, division=_wider(aval, axis, dim))
+    return aval.update(shape=shape, explicit_sharding=_wider(aval, axis, dim))
 
 
 def _wider(aval: ShapedArray, axis: Axis, dim: int) -> Any:
-    mesh = axis.mesh if aval.division is None else aval.division.mesh
+    mesh = axis.mesh if aval.explicit_sharding is None else aval.explicit_sharding.mesh
     if mesh is None:
         return None
     entries = list(aval.entries)
     entries.insert(dim, axis.entry)
-    return division_of(NamedSharding(mesh, PartitionSpec(*entries)), aval.ndim + 1)
+    return explicit_sharding_of(NamedSharding(mesh, PartitionSpec(*entries)), aval.ndim + 1)
 
 
 class BatchTrace(Trace):
@@ -115,7 +115,7 @@ class BatchTrace(Trace):
         aval = batched_aval(example_aval(abstractify(value), dim), self.axis, dim)
         previous = swap_current(self.parent)
         try:
-            return lie_like(value, aval)
+            return reshard_like(value, aval)
         finally:
             swap_current(previous)
 
@@ -201,4 +201,4 @@ def to_dim(value: Any, dim: int | None, wanted: int, axis: Axis) -> Any:
     moved = move_axis(batch_to_front(value, dim, axis.size), 0, wanted)
     if dim is not None or axis.entry is None:
         return moved
-    return lie_like(moved, batched_aval(abstractify(value), axis, wanted))
+    return reshard_like(moved, batched_aval(abstractify(value), axis, wanted))

@@ -31,7 +31,7 @@ from jxkernel.errors import (
 )
 from jxkernel.primitives.collective.varying import vary_like
 from jxkernel.primitives.shape.broadcast import instantiate
-from jxkernel.primitives.sharding.constraints import lie_like
+from jxkernel.primitives.sharding.constraints import reshard_like
 from jxkernel.transforms.stage import trace_flat
 
 __all__ = ["JvpTrace", "JvpTracer", "jvp_flat", "jvp_program"]
@@ -109,10 +109,10 @@ class JvpTrace(Trace):
         if type(tangent) is Zero:
             return primal
         tracer = JvpTracer(self, primal, tangent)
-        if tracer.aval.division is not None:
+        if tracer.aval.explicit_sharding is not None:
             previous = swap_current(self.parent)
             try:
-                tracer.tangent = lie_like(tangent, tracer.aval)
+                tracer.tangent = reshard_like(tangent, tracer.aval)
             finally:
                 swap_current(previous)
         return tracer

@@ -20,7 +20,11 @@ from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear
 from jxkernel.errors import ShardingTypeError
 from jxkernel.primitives.collective.varying import vary_like
 from jxkernel.primitives.shape.broadcast import add_tangents, instantiate
-from jxkernel.primitives.sharding.constraints import lie_as, lie_like, without_division
+from jxkernel.primitives.sharding.constraints import (
+    reshard_like,
+    reshard_to,
+    without_explicit_sharding,
+)
 from jxkernel.sharding import NamedSharding, PartitionSpec
 from jxkernel.source import turned_back
 from jxkernel.transforms.partial_eval import is_split, partial_eval_program
@@ -137,12 +141,16 @@ def _pulled_back(
     except ShardingTypeError:
         many = primitive.multiple_results
         mesh = _explicit_mesh([*args, *(ct if many else [ct])])
-        freed: Any = [without_division(arg) for arg in args]
-        ct = [without_division(part) for part in ct] if many else without_division(ct)
+        freed: Any = [without_explicit_sharding(arg) for arg in args]
+        ct = (
+            [without_explicit_sharding(part) for part in ct]
+            if many
+            else without_explicit_sharding(ct)
+        )
         pulled = rule(ct, *freed, **params)
         whole = NamedSharding(mesh, PartitionSpec())
         return [
-            lie_as(part, arg.aval.division or whole)
+            reshard_to(part, arg.aval.explicit_sharding or whole)
             if is_linear(arg) and part is not None and type(part) is not Zero
             else part
             for part, arg in zip(pulled, args, strict=True)
@@ -153,13 +161,13 @@ def _explicit_mesh(args: Sequence[Any]) -> Any:
     """Return the mesh over which one of the arguments of a rule is divided."""
     placeholders = (UndefinedPrimal, Zero)
     avals = [arg.aval if isinstance(arg, placeholders) else abstractify(arg) for arg in args]
-    return next(aval.division.mesh for aval in avals if aval.division is not None)
+    return next(aval.explicit_sharding.mesh for aval in avals if aval.explicit_sharding is not None)
 
 
 def _accumulate(cts: dict[Var, Any], var: Var, ct: Any) -> None:
     if type(ct) is Zero:
         return
-    ct = lie_like(ct, var.aval)
+    ct = reshard_like(ct, var.aval)
     found = cts.get(var)
     cts[var] = ct if found is None else add_tangents(found, ct)
 

@@ -10,7 +10,7 @@ from statistics import median
 import pytest
 from IPython.core.magics import ExecutionMagics
 
-from jxkernel.jupyter.timing.involved import involves_arrays
+from jxkernel.jupyter.timing.array_use import uses_arrays
 from jxkernel.jupyter.timing.rewriting import KeepResults
 from jxkernel.jupyter.timing.timer import StockTimer, SyncTimer
 from tests.jupyter.conftest import Notebook
@@ -144,7 +144,7 @@ def test_involvement_is_judged_by_what_names_lead_to(
         "params = {'w': [x]}\n"
         "def plain(a): return a + 1"
     )
-    assert involves_arrays(ast.parse(code), notebook.names) is expected
+    assert uses_arrays(ast.parse(code), notebook.names) is expected
 
 
 def test_a_timer_without_a_measurement_is_ipythons_own() -> None:

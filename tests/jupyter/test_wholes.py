@@ -11,7 +11,7 @@ from jxkernel.jupyter.programs import requests as wholes
 from jxkernel.jupyter.programs.requests import Programs
 from jxkernel.jupyter.programs.view import outline_data
 from jxkernel.observe import outline
-from jxkernel.observe.kept import clear_outlines
+from jxkernel.observe.outlined_programs import clear_outlines
 
 
 def plain(data: Any) -> Any:

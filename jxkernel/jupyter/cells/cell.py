@@ -22,9 +22,9 @@ from jxkernel.api.jit import TraceEntry, jit_on, jit_state
 from jxkernel.api.vectorize import vmap
 from jxkernel.core.trace import Tracer
 from jxkernel.errors import LeakError, TraceLimitError
-from jxkernel.jupyter.cells.awaiting import run_awaiting
 from jxkernel.jupyter.cells.body import CellSource, make_function, place_of_change, statements
 from jxkernel.jupyter.cells.changes import Change, HeldObjects, TracedInputs, apply_change
+from jxkernel.jupyter.cells.top_level_await import run_awaiting
 from jxkernel.jupyter.code.analysis import attribute_chains
 from jxkernel.jupyter.code.functions import captured_values
 from jxkernel.jupyter.code.lints import lint

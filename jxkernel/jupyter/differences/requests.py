@@ -16,7 +16,7 @@ from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.views.view import tidied
 from jxkernel.observe import diff, outline
 from jxkernel.observe.explain import function_label
-from jxkernel.observe.kept import kept_program
+from jxkernel.observe.outlined_programs import kept_program
 
 __all__ = ["CompareAnswer", "OthersAnswer", "compare", "others"]
 

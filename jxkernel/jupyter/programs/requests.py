@@ -12,7 +12,7 @@ from jxkernel.jupyter.programs.payload import ProgramPart
 from jxkernel.jupyter.programs.view import equation_data, program_data
 from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.views.view import tidied
-from jxkernel.observe.kept import walk_kept
+from jxkernel.observe.outlined_programs import walk_kept
 from jxkernel.observe.programs import Equation, Placed
 
 __all__ = ["Programs", "program"]

@@ -16,9 +16,9 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from jxkernel import events
 from jxkernel.events import Reason
-from jxkernel.jupyter.cells.awaiting import divide
 from jxkernel.jupyter.cells.body import CellSource
 from jxkernel.jupyter.cells.cell import Cell, CellOptions, Version
+from jxkernel.jupyter.cells.top_level_await import divide
 from jxkernel.jupyter.code.analysis import analyse
 from jxkernel.jupyter.errors.tracebacks import name_cells
 from jxkernel.jupyter.session.interrupts import StageWatch

@@ -19,7 +19,7 @@ from IPython.core.magic import (
     output_can_be_silenced,
 )
 
-from jxkernel.jupyter.timing.involved import involves_arrays
+from jxkernel.jupyter.timing.array_use import uses_arrays
 from jxkernel.jupyter.timing.rewriting import KeepResults, Rewriter, WaitAtEnd, Waiter, with_waits
 from jxkernel.jupyter.timing.timer import BUILDS, Measurement, measuring
 from jxkernel.observe import Recorder
@@ -142,7 +142,7 @@ class TimingMagics(Magics):
             tree = ast.parse(self._shell.transform_cell(code))
         except SyntaxError:
             return False
-        return involves_arrays(tree, {**self._shell.user_ns, **(local_ns or {})})
+        return uses_arrays(tree, {**self._shell.user_ns, **(local_ns or {})})
 
     def _with_waits(self, code: str) -> str | None:
         """The code with waits, or None where it needs none or is not plain Python."""

@@ -1,7 +1,7 @@
 """Trees that collectives take: what combines numbers and what moves elements, leaf by leaf.
 
-Keys stand in trees as arrays made of words (see ``core.words``).  This module must not know what a
-collective does.
+Keys stand in trees as arrays of key data (see ``core.key_data``).  This module must not know what
+a collective does.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import Any
 
 from jxkernel import tree
 from jxkernel.core.avals import rank_of
-from jxkernel.core.words import WordArray
+from jxkernel.core.key_data import ExtendedArray
 from jxkernel.errors import KeyTypeError
 
 __all__ = ["map_elements", "map_numbers"]
@@ -23,7 +23,7 @@ def map_numbers(name: str, function: Callable[[Any], Any], x: Any) -> Any:
     """
 
     def of_numbers(leaf: Any) -> Any:
-        if isinstance(leaf, WordArray):
+        if isinstance(leaf, ExtendedArray):
             raise KeyTypeError(name, leaf.aval.short())
         return function(leaf)
 
@@ -38,12 +38,12 @@ def map_elements(move: Callable[[Any, int], Any], x: Any) -> Any:
     """
 
     def moved(leaf: Any) -> Any:
-        if isinstance(leaf, WordArray):
-            return leaf.with_words(move(leaf.words, leaf.ndim))
+        if isinstance(leaf, ExtendedArray):
+            return leaf.with_key_data(move(leaf.key_data, leaf.ndim))
         return move(leaf, rank_of(leaf))
 
     return tree.map(moved, x, is_leaf=_holds_words)
 
 
 def _holds_words(value: Any) -> bool:
-    return isinstance(value, WordArray)
+    return isinstance(value, ExtendedArray)

@@ -19,7 +19,7 @@ from jxkernel import dtypes, tree
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis, bound_axis_size
 from jxkernel.core.primitive import Primitive, Undefined
-from jxkernel.core.zeros import UndefinedPrimal, Zero, scalar_like
+from jxkernel.core.zeros import UndefinedPrimal, Zero, scalar_like, zero_jvp
 from jxkernel.primitives.arguments import canonical_axes
 from jxkernel.primitives.collective.leaves import map_numbers
 from jxkernel.primitives.collective.lowering import (
@@ -424,12 +424,7 @@ def _axis_index_batch(
     return iota(np.dtype(np.int32), axis.size), 0
 
 
-@axis_index_p.def_jvp
-def _axis_index_jvp(
-    primals: Sequence[Any], tangents: Sequence[Any], *, axis_name: Any
-) -> tuple[Any, Any]:
-    y = axis_index_p.bind(axis_name=axis_name)
-    return y, Zero.tangent_of(y)
+axis_index_p.define(jvp=zero_jvp(axis_index_p))
 
 
 axis_index_p.define(lower=lower_axis_index, transpose=Undefined("it has no argument"))

@@ -11,19 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import dtypes
-from jxkernel.core.avals import abstractify
+from jxkernel import dtypes, hlo
+from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.zeros import Zero
 from jxkernel.primitives.arguments import whole_number
 from jxkernel.primitives.elementwise.compare import eq, gt, lt
 from jxkernel.primitives.elementwise.convert import convert_element_type
-from jxkernel.primitives.elementwise.extremes import lower_extreme
 from jxkernel.primitives.elementwise.families import (
     ANY,
-    NOT_DIFFERENTIABLE,
     NUMERIC,
     ORDERED,
     REAL,
+    ZERO_DERIVATIVE,
     bind_binary,
     broadcast_values,
     nary,
@@ -44,6 +43,7 @@ __all__ = [
     "div_p",
     "integer_pow",
     "integer_pow_p",
+    "lower_extreme",
     "max",
     "max_p",
     "min",
@@ -392,7 +392,7 @@ mulhi_p = nary(
     ((np.integer,), (np.integer,)),
     lower="chlo.mulhi",
     reference=_mulhi_reference,
-    jvp=NOT_DIFFERENTIABLE,
+    jvp=ZERO_DERIVATIVE,
 )
 
 
@@ -594,3 +594,27 @@ def clamp(min: Any, x: Any, max: Any) -> Any:
     [0.0, 0.25, 1.0]
     """
     return clamp_p.bind(*type_numbers("clamp", (min, x, max)))
+
+
+def lower_extreme(operation: str, aval: ShapedArray, context: Any, x: Any, y: Any) -> Any:
+    """Return the ``"maximum"`` or ``"minimum"`` of two values of one type."""
+    kind = hlo.tensor_type(aval.shape, aval.dtype)
+    if not dtypes.issubdtype(aval.dtype, np.complexfloating):
+        return context.value(f"stablehlo.{operation}", kind, (x, y))
+    direction = {"maximum": "GT", "minimum": "LT"}[operation]
+    first = _lower_lexicographic(context, aval, x, y, direction)
+    return context.value("stablehlo.select", kind, (first, x, y))
+
+
+def _lower_lexicographic(context: Any, aval: ShapedArray, x: Any, y: Any, direction: str) -> Any:
+    """Compare complex values by their real parts, and where these are equal by the imaginary."""
+    part = hlo.tensor_type(aval.shape, np.zeros((), aval.dtype).real.dtype)
+    flag = hlo.tensor_type(aval.shape, np.dtype(np.bool_))
+    (x_real, y_real), (x_imag, y_imag) = (
+        [context.value(f"stablehlo.{name}", part, (value,)) for value in (x, y)]
+        for name in ("real", "imag")
+    )
+    tie = context.compare(x_real, y_real, "EQ", aval.shape, "FLOAT")
+    by_imag = context.compare(x_imag, y_imag, direction, aval.shape, "FLOAT")
+    by_real = context.compare(x_real, y_real, direction, aval.shape, "FLOAT")
+    return context.value("stablehlo.select", flag, (tie, by_imag, by_real))

@@ -8,7 +8,7 @@ from jxkernel import dtypes
 from jxkernel.primitives.elementwise.families import (
     BOOL_OR_INTEGER,
     INTEGER,
-    NOT_DIFFERENTIABLE,
+    ZERO_DERIVATIVE,
     bind_binary,
     nary,
     unary,
@@ -43,11 +43,11 @@ not_p = unary(
     BOOL_OR_INTEGER,
     lower="stablehlo.not",
     reference=np.invert,
-    jvp=NOT_DIFFERENTIABLE,
+    jvp=ZERO_DERIVATIVE,
 )
-and_p = nary("and", _PAIR, lower="stablehlo.and", reference=np.bitwise_and, jvp=NOT_DIFFERENTIABLE)
-or_p = nary("or", _PAIR, lower="stablehlo.or", reference=np.bitwise_or, jvp=NOT_DIFFERENTIABLE)
-xor_p = nary("xor", _PAIR, lower="stablehlo.xor", reference=np.bitwise_xor, jvp=NOT_DIFFERENTIABLE)
+and_p = nary("and", _PAIR, lower="stablehlo.and", reference=np.bitwise_and, jvp=ZERO_DERIVATIVE)
+or_p = nary("or", _PAIR, lower="stablehlo.or", reference=np.bitwise_or, jvp=ZERO_DERIVATIVE)
+xor_p = nary("xor", _PAIR, lower="stablehlo.xor", reference=np.bitwise_xor, jvp=ZERO_DERIVATIVE)
 
 
 def bitwise_not(x: Any) -> Any:
@@ -153,7 +153,7 @@ def _shift(name: str, operation: str, logical: bool, left: bool = False) -> Any:
         (INTEGER, INTEGER),
         lower=operation,
         reference=_shift_reference(logical, left),
-        jvp=NOT_DIFFERENTIABLE,
+        jvp=ZERO_DERIVATIVE,
     )
 
 
@@ -237,7 +237,7 @@ population_count_p = unary(
     INTEGER,
     lower="stablehlo.popcnt",
     reference=_population_count_reference,
-    jvp=NOT_DIFFERENTIABLE,
+    jvp=ZERO_DERIVATIVE,
 )
 
 
@@ -269,7 +269,7 @@ clz_p = unary(
     INTEGER,
     lower="stablehlo.count_leading_zeros",
     reference=_clz_reference,
-    jvp=NOT_DIFFERENTIABLE,
+    jvp=ZERO_DERIVATIVE,
 )
 
 

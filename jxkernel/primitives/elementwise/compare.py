@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.primitive import Primitive
-from jxkernel.core.words import WordArray
 from jxkernel.errors import KeyTypeError
 from jxkernel.primitives.elementwise.families import (
     ANY,
-    NOT_DIFFERENTIABLE,
     ORDERED,
+    ZERO_DERIVATIVE,
     bind_binary,
     broadcast_values,
     joint_shape,
@@ -71,7 +71,7 @@ def _comparison(
         name,
         (accepted, accepted),
         lower=lower,
-        jvp=NOT_DIFFERENTIABLE,
+        jvp=ZERO_DERIVATIVE,
         reference=reference,
         result_dtype=lambda dtype: np.dtype(np.bool_),
     )
@@ -122,12 +122,12 @@ def eq(x: Any, y: Any) -> Any:
     >>> lax.eq(jnp.array([1.0, 2.0, jnp.nan]), jnp.array([1.0, 3.0, jnp.nan])).tolist()
     [True, False, False]
     """
-    if isinstance(x, WordArray) and isinstance(y, WordArray):
+    if isinstance(x, ExtendedArray) and isinstance(y, ExtendedArray):
         return eq(_different_words("eq", x, y), 0)
     return bind_binary(eq_p, x, y)
 
 
-def _different_words(name: str, x: WordArray, y: WordArray) -> Any:
+def _different_words(name: str, x: ExtendedArray, y: ExtendedArray) -> Any:
     """Return in how many words elements made of words differ.
 
     Raises:
@@ -137,7 +137,9 @@ def _different_words(name: str, x: WordArray, y: WordArray) -> Any:
     if x.dtype != y.dtype:
         raise KeyTypeError(name, f"{x.aval.short()}, {y.aval.short()}")
     shape = joint_shape(name, (x.shape, y.shape))
-    differ = ne(*[broadcast_in_dim(each, shape, tuple(range(each.ndim))).words for each in (x, y)])
+    differ = ne(
+        *[broadcast_in_dim(each, shape, tuple(range(each.ndim))).key_data for each in (x, y)]
+    )
     return reduce_sum(select_n(differ, np.int32(0), np.int32(1)), axes=(len(shape),))
 
 
@@ -156,7 +158,7 @@ def ne(x: Any, y: Any) -> Any:
     >>> lax.ne(jnp.array([1.0, 2.0, jnp.nan]), jnp.array([1.0, 3.0, jnp.nan])).tolist()
     [False, True, True]
     """
-    if isinstance(x, WordArray) and isinstance(y, WordArray):
+    if isinstance(x, ExtendedArray) and isinstance(y, ExtendedArray):
         return ne(_different_words("ne", x, y), 0)
     return bind_binary(ne_p, x, y)
 

@@ -9,10 +9,10 @@ import numpy as np
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify, array_of
 from jxkernel.core.axes import Axis
+from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.trace import Tracer
-from jxkernel.core.words import WordArray
-from jxkernel.core.zeros import UndefinedPrimal, Zero
+from jxkernel.core.zeros import UndefinedPrimal, Zero, zero_jvp
 from jxkernel.primitives.arguments import operand_aval, whole_number
 from jxkernel.primitives.elementwise.compare import comparison_kind
 from jxkernel.primitives.elementwise.families import (
@@ -112,7 +112,7 @@ def stage(x: Any, /) -> Any:
     >>> jx.lax.stage(2), jx.eval_shape(lambda: jx.lax.stage(2.0) * 3).dtype.name
     (Array(2, dtype=int32, weak_type=True), 'float32')
     """
-    if isinstance(x, (Tracer, WordArray)):
+    if isinstance(x, (Tracer, ExtendedArray)):
         return x
     aval = operand_aval("stage", x)
     return convert_element_type_p.bind(x, new_dtype=aval.dtype, weak_type=aval.weak_type)
@@ -341,12 +341,7 @@ def _bitcast_convert_type_lower(context: Any, x: Any, *, new_dtype: Any) -> Any:
     return context.value("stablehlo.bitcast_convert", context.out_type, (x,))
 
 
-@bitcast_convert_type_p.def_jvp
-def _bitcast_convert_type_jvp(
-    primals: Sequence[Any], tangents: Sequence[Any], *, new_dtype: Any
-) -> tuple[Any, Any]:
-    y = bitcast_convert_type_p.bind(*primals, new_dtype=new_dtype)
-    return y, Zero.tangent_of(y)
+bitcast_convert_type_p.define(jvp=zero_jvp(bitcast_convert_type_p))
 
 
 @bitcast_convert_type_p.def_batch

@@ -17,7 +17,7 @@ from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
-from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, scalar_like
+from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, scalar_like, zero_jvp
 from jxkernel.errors import KeyTypeError, ShapeMismatchError, UndefinedRuleError
 from jxkernel.primitives.elementwise.accuracy import Accuracy, accuracy_attributes
 from jxkernel.primitives.shape.broadcast import (
@@ -36,12 +36,12 @@ __all__ = [
     "FLOATING",
     "INEXACT",
     "INTEGER",
-    "NOT_DIFFERENTIABLE",
     "NUMERIC",
     "ORDERED",
     "PYTHON_NUMBERS",
     "REAL",
     "SIGNED",
+    "ZERO_DERIVATIVE",
     "bind_binary",
     "broadcast_values",
     "elementwise_batch",
@@ -52,7 +52,7 @@ __all__ = [
     "transpose_of_terms",
     "type_numbers",
     "unary",
-    "without_derivative",
+    "undefined_terms",
 ]
 
 FLOATING = (np.floating,)
@@ -66,7 +66,7 @@ BOOL_OR_INTEGER = (np.integer, np.bool_)
 SIGNED = (np.signedinteger, np.inexact)
 ANY = (np.number, np.bool_)
 
-NOT_DIFFERENTIABLE = "not differentiable"
+ZERO_DERIVATIVE = "not differentiable"
 """In place of derivative rules: the result does not vary smoothly, its tangent is zero."""
 
 Rule: TypeAlias = (
@@ -155,7 +155,7 @@ def unary(
       name: the primitive's name.
       accepted: the NumPy scalar kinds it takes.
       lower: a StableHLO operation name, or a lowering rule.
-      jvp: the derivative rule, ``NOT_DIFFERENTIABLE``, or ``Undefined``.
+      jvp: the derivative rule, ``ZERO_DERIVATIVE``, or ``Undefined``.
       reference: the NumPy function that defines the values, or the dotted name of SciPy's.
       result_dtype: the result's dtype from the operand's, where it is another.
       transpose: the transpose rule, of a linear primitive.
@@ -289,17 +289,9 @@ def _linear_jvp(primitive: Primitive) -> Callable[..., Any]:
 
 
 def _jvp_rule(primitive: Primitive, terms: Any) -> Any:
-    if terms == NOT_DIFFERENTIABLE:
-        return _zero_jvp(primitive)
+    if terms == ZERO_DERIVATIVE:
+        return zero_jvp(primitive)
     return jvp_of_terms(primitive, tuple(terms))
-
-
-def _zero_jvp(primitive: Primitive) -> Callable[..., Any]:
-    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
-        y = primitive.bind(*primals, **params)
-        return y, Zero.tangent_of(y)
-
-    return jvp
 
 
 def jvp_of_terms(
@@ -323,7 +315,7 @@ def jvp_of_terms(
     return jvp
 
 
-def without_derivative(name: str, *operands: str) -> tuple[Callable[..., Any], ...]:
+def undefined_terms(name: str, *operands: str) -> tuple[Callable[..., Any], ...]:
     """Return derivative rules, one per operand named, that say that there is none.
 
     Unlike ``Undefined`` for the whole rule, these leave the other operands differentiable.

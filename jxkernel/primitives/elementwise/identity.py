@@ -17,7 +17,7 @@ from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.primitives.elementwise.families import (
     ANY,
-    NOT_DIFFERENTIABLE,
+    ZERO_DERIVATIVE,
     transpose_of_terms,
     unary,
 )
@@ -46,7 +46,7 @@ stop_gradient_p = unary(
     ANY,
     lower=lambda context, x: x,
     reference=np.array,
-    jvp=NOT_DIFFERENTIABLE,
+    jvp=ZERO_DERIVATIVE,
 )
 stop_gradient_p.define(evaluate=_unchanged)
 

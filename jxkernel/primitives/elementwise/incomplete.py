@@ -22,7 +22,7 @@ from jxkernel.primitives.elementwise.families import (
     bind_binary,
     nary,
     type_numbers,
-    without_derivative,
+    undefined_terms,
 )
 from jxkernel.primitives.elementwise.formula import Formula, epsilon, formula_rule
 from jxkernel.primitives.elementwise.select import select
@@ -281,7 +281,7 @@ igamma_grad_a_p = nary(
     (FLOATING, FLOATING),
     lower=formula_rule(_igamma_grad_a_formula),
     reference=None,
-    jvp=without_derivative("igamma_grad_a", "a", "x"),
+    jvp=undefined_terms("igamma_grad_a", "a", "x"),
 )
 
 
@@ -375,7 +375,7 @@ random_gamma_grad_p = nary(
     (FLOATING, FLOATING),
     lower=formula_rule(_random_gamma_grad_formula),
     reference=None,
-    jvp=without_derivative("random_gamma_grad", "a", "x"),
+    jvp=undefined_terms("random_gamma_grad", "a", "x"),
 )
 
 
@@ -469,7 +469,7 @@ regularized_incomplete_beta_p = nary(
     lower=formula_rule(_betainc_checked),
     reference="scipy.special.betainc",
     jvp=(
-        *without_derivative("regularized_incomplete_beta", "a", "b"),
+        *undefined_terms("regularized_incomplete_beta", "a", "b"),
         lambda t, a, b, x, y: mul(t, _beta_density(a, b, x)),
     ),
 )

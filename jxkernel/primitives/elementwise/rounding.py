@@ -7,7 +7,7 @@ import numpy as np
 
 from jxkernel.primitives.elementwise.families import (
     FLOATING,
-    NOT_DIFFERENTIABLE,
+    ZERO_DERIVATIVE,
     bind_binary,
     nary,
     unary,
@@ -28,9 +28,7 @@ __all__ = [
     "round_p",
 ]
 
-floor_p = unary(
-    "floor", FLOATING, lower="stablehlo.floor", reference=np.floor, jvp=NOT_DIFFERENTIABLE
-)
+floor_p = unary("floor", FLOATING, lower="stablehlo.floor", reference=np.floor, jvp=ZERO_DERIVATIVE)
 
 
 def floor(x: Any) -> Any:
@@ -49,7 +47,7 @@ def floor(x: Any) -> Any:
     return floor_p.bind(x)
 
 
-ceil_p = unary("ceil", FLOATING, lower="stablehlo.ceil", reference=np.ceil, jvp=NOT_DIFFERENTIABLE)
+ceil_p = unary("ceil", FLOATING, lower="stablehlo.ceil", reference=np.ceil, jvp=ZERO_DERIVATIVE)
 
 
 def ceil(x: Any) -> Any:
@@ -93,7 +91,7 @@ def _round_reference(x: Any, *, rounding_method: RoundingMethod) -> Any:
 
 
 round_p = unary(
-    "round", FLOATING, lower=_round_lower, reference=_round_reference, jvp=NOT_DIFFERENTIABLE
+    "round", FLOATING, lower=_round_lower, reference=_round_reference, jvp=ZERO_DERIVATIVE
 )
 
 
@@ -120,7 +118,7 @@ is_finite_p = unary(
     FLOATING,
     lower="stablehlo.is_finite",
     reference=np.isfinite,
-    jvp=NOT_DIFFERENTIABLE,
+    jvp=ZERO_DERIVATIVE,
     result_dtype=lambda dtype: np.dtype(np.bool_),
 )
 

@@ -22,7 +22,7 @@ from jxkernel.primitives.elementwise.families import (
     bind_binary,
     nary,
     unary,
-    without_derivative,
+    undefined_terms,
 )
 from jxkernel.primitives.elementwise.formula import Formula, formula_rule
 from jxkernel.primitives.elementwise.select import select
@@ -252,7 +252,7 @@ polygamma_p = nary(
     lower="chlo.polygamma",
     reference="scipy.special.polygamma",
     jvp=(
-        *without_derivative("polygamma", "its order m"),
+        *undefined_terms("polygamma", "its order m"),
         lambda t, m, x, y: mul(t, polygamma(add(m, 1), x)),
     ),
 )

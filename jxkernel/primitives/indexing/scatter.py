@@ -11,9 +11,8 @@ from jxkernel.core.avals import abstractify, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero, is_linear, typed_scalar
 from jxkernel.errors import UndefinedRuleError
-from jxkernel.primitives.elementwise.arithmetic import div, mul
+from jxkernel.primitives.elementwise.arithmetic import div, lower_extreme, mul
 from jxkernel.primitives.elementwise.compare import eq
-from jxkernel.primitives.elementwise.extremes import lower_extreme
 from jxkernel.primitives.elementwise.select import select_n
 from jxkernel.primitives.indexing.gather import (
     bind_scatter,

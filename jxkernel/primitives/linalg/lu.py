@@ -8,7 +8,7 @@ import numpy as np
 from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
-from jxkernel.core.zeros import Zero, zero_scalar
+from jxkernel.core.zeros import Zero, zero_jvp, zero_scalar
 from jxkernel.primitives.elementwise.arithmetic import add
 from jxkernel.primitives.elementwise.bits import bitwise_and
 from jxkernel.primitives.elementwise.compare import ge
@@ -32,7 +32,7 @@ from jxkernel.primitives.linalg.matrix import (
     where,
 )
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
-from jxkernel.primitives.shape.structural import weak_as_operands, without_derivative
+from jxkernel.primitives.shape.structural import weak_as_operands
 from jxkernel.primitives.sharding import rules
 
 __all__ = [
@@ -152,7 +152,7 @@ def _where_true(builder: Any, x: Any, mask: Any, shape: tuple[int, ...]) -> Any:
 
 
 lu_pivots_to_permutation_p.define(
-    jvp=without_derivative(lu_pivots_to_permutation_p),
+    jvp=zero_jvp(lu_pivots_to_permutation_p),
     transpose=Undefined("its operand is a whole number"),
     batch=batch_in_front(lu_pivots_to_permutation_p),
 )

@@ -18,12 +18,11 @@ from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import UndefinedPrimal, Zero, typed_scalar, zero_scalar
 from jxkernel.primitives.arguments import canonical_axis, operand_aval
 from jxkernel.primitives.creation import broadcasted_iota
-from jxkernel.primitives.elementwise.arithmetic import add, max, mul, neg, sub
+from jxkernel.primitives.elementwise.arithmetic import add, lower_extreme, max, mul, neg, sub
 from jxkernel.primitives.elementwise.compare import eq, gt, lt
 from jxkernel.primitives.elementwise.complex import abs, real
 from jxkernel.primitives.elementwise.convert import convert_element_type
 from jxkernel.primitives.elementwise.exponential import exp, log
-from jxkernel.primitives.elementwise.extremes import lower_extreme
 from jxkernel.primitives.elementwise.identity import stop_gradient
 from jxkernel.primitives.elementwise.select import select_n
 from jxkernel.primitives.indexing.gather import take_along

@@ -13,7 +13,7 @@ import numpy as np
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
-from jxkernel.core.zeros import typed_scalar, zero_scalar
+from jxkernel.core.zeros import typed_scalar, zero_jvp, zero_scalar
 from jxkernel.primitives.arguments import canonical_axis, integers
 from jxkernel.primitives.elementwise.arithmetic import div, mul
 from jxkernel.primitives.elementwise.compare import comparison_kind, eq
@@ -32,7 +32,6 @@ from jxkernel.primitives.shape.broadcast import (
     reduced_shape,
 )
 from jxkernel.primitives.shape.reshape import reshape
-from jxkernel.primitives.shape.structural import without_derivative
 from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.primitives.sharding import rules
 from jxkernel.primitives.sharding.constraints import with_out_sharding
@@ -331,7 +330,7 @@ def _logical(name: str, operation: str, start: int, reference: Any) -> Primitive
         return lower_reduction(context, x, axes, operation, neutral)
 
     primitive = _reduction(name, (np.integer, np.bool_), lower, reference, strong=True)
-    return primitive.define(jvp=without_derivative(primitive))
+    return primitive.define(jvp=zero_jvp(primitive))
 
 
 reduce_and_p = _logical("reduce_and", "stablehlo.and", -1, _along(untyped_numpy.bitwise_and.reduce))
@@ -403,7 +402,7 @@ def _position(name: str, operation: str, start: Any, reference: Any) -> Primitiv
     return primitive.define(
         abstract_eval=abstract_eval,
         lower=lower,
-        jvp=without_derivative(primitive),
+        jvp=zero_jvp(primitive),
         transpose=NOT_LINEAR,
         batch=batch_reduction(primitive),
         sharding=rules.reducing,

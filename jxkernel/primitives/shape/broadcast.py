@@ -20,7 +20,7 @@ from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.primitives.arguments import integers, is_array
 from jxkernel.primitives.shape.transpose import MovingPrimitive, move_axis
 from jxkernel.primitives.sharding import rules
-from jxkernel.primitives.sharding.constraints import lie_like, with_out_sharding
+from jxkernel.primitives.sharding.constraints import reshard_like, with_out_sharding
 
 __all__ = [
     "add_any",
@@ -351,7 +351,7 @@ def instantiate(tangent: Any) -> Any:
     aval = tangent.aval
     if aval.dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0)
-    return lie_like(broadcast_in_dim(zero_scalar(aval), aval.shape, ()), aval)
+    return reshard_like(broadcast_in_dim(zero_scalar(aval), aval.shape, ()), aval)
 
 
 def add_tangents(x: Any, y: Any) -> Any:

@@ -24,7 +24,6 @@ __all__ = [
     "linear_jvp",
     "same_dtype",
     "weak_as_operands",
-    "without_derivative",
     "zero_cotangents",
 ]
 
@@ -66,18 +65,6 @@ def multilinear_jvp(primitive: Primitive) -> Callable[..., Any]:
                 operands = [*primals[:position], tangent, *primals[position + 1 :]]
                 total = add_tangents(total, primitive.bind(*operands, **params))
         return y, total
-
-    return jvp
-
-
-def without_derivative(primitive: Primitive) -> Callable[..., Any]:
-    """Return the JVP rule of a primitive whose result does not vary smoothly: a zero tangent."""
-
-    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
-        out = primitive.bind(*primals, **params)
-        if primitive.multiple_results:
-            return out, [Zero.tangent_of(y) for y in out]
-        return out, Zero.tangent_of(out)
 
     return jvp
 

@@ -1,7 +1,7 @@
 """Moving: primitives that only move elements, of which ``transpose`` is the first.
 
 Such a primitive is the same function of elements of any kind.  So it takes arrays made of words
-(see ``core.words``), by its own batching rule: each word is moved alike, along an axis of words
+(see ``core.key_data``), by its own batching rule: each word is moved alike, along an axis of words
 that batching rules see as the axis of examples.
 """
 
@@ -11,9 +11,9 @@ from typing import Any
 from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of
 from jxkernel.core.axes import Axis
+from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import state
-from jxkernel.core.words import WordArray
 from jxkernel.core.zeros import UndefinedPrimal, Zero
 from jxkernel.errors import ShapeError
 from jxkernel.primitives.arguments import integers, is_array
@@ -30,25 +30,25 @@ class MovingPrimitive(Primitive):
     def bind(self, *args: Any, **params: Any) -> Any:
         """Apply the primitive to arrays of numbers, or of words, under the current trace."""
         for arg in args:
-            if isinstance(arg, WordArray):
+            if isinstance(arg, ExtendedArray):
                 return self._move_words(args, params, arg)
         return state.trace.process(self, args, params)
 
-    def _move_words(self, args: Sequence[Any], params: dict[str, Any], array: WordArray) -> Any:
+    def _move_words(self, args: Sequence[Any], params: dict[str, Any], array: ExtendedArray) -> Any:
         """Move each word alike; arguments without words (positions) are those of every word.
 
         The types of the elements are checked as those of numbers are, so messages tell of shapes
         without words, and elements of two kinds do not meet.
         """
         self.abstract(tuple(map(abstractify, args)), params)
-        worded = [isinstance(arg, WordArray) for arg in args]
-        values = [arg.words if has else arg for arg, has in zip(args, worded, strict=True)]
+        worded = [isinstance(arg, ExtendedArray) for arg in args]
+        values = [arg.key_data if has else arg for arg, has in zip(args, worded, strict=True)]
         dims = [arg.ndim if has else None for arg, has in zip(args, worded, strict=True)]
-        axis = Axis(array.words.shape[-1])
+        axis = Axis(array.key_data.shape[-1])
         out, out_dims = self.rule("batch")(axis, values, dims, **params)
         if not self.multiple_results:
-            return array.with_words(_last(out, out_dims))
-        return [array.with_words(_last(*each)) for each in zip(out, out_dims, strict=True)]
+            return array.with_key_data(_last(out, out_dims))
+        return [array.with_key_data(_last(*each)) for each in zip(out, out_dims, strict=True)]
 
 
 def _last(words: Any, dim: int) -> Any:

@@ -17,7 +17,7 @@ from typing import Any
 from jxkernel import runtime, tree
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
-from jxkernel.core.division import AS_TYPED, division_of, explicit_axes_of
+from jxkernel.core.explicit_sharding import AS_TYPED, explicit_axes_of, explicit_sharding_of
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero
 from jxkernel.errors import NoMeshError
@@ -33,14 +33,14 @@ __all__ = [
     "cast_like",
     "closed",
     "constrain",
-    "lie_as",
-    "lie_like",
     "mesh_cast",
     "mesh_cast_p",
+    "reshard_like",
     "reshard_p",
+    "reshard_to",
     "sharding_constraint_p",
     "with_out_sharding",
-    "without_division",
+    "without_explicit_sharding",
 ]
 
 sharding_constraint_p = Primitive("sharding_constraint").define(sharding=rules.same)
@@ -88,8 +88,8 @@ def _asserted(x: Any, sharding: NamedSharding) -> Any:
                 f"{named}: types say how values are divided over these; write "
                 "jxkernel.sharding.reshard(x, spec)"
             )
-        return sharding_constraint_p.bind(x, sharding=_joined(aval.division, sharding))
-    if aval.division != division_of(sharding, aval.ndim):
+        return sharding_constraint_p.bind(x, sharding=_joined(aval.explicit_sharding, sharding))
+    if aval.explicit_sharding != explicit_sharding_of(sharding, aval.ndim):
         raise (ValueError if current_mesh() is None else AssertionError)(
             f"with_sharding_constraint got {sharding.spec} for {aval.short()}: over explicit axes "
             "it only checks the type; write jxkernel.sharding.reshard(x, spec) to change it"
@@ -97,17 +97,17 @@ def _asserted(x: Any, sharding: NamedSharding) -> Any:
     return x
 
 
-def _joined(division: NamedSharding | None, sharding: NamedSharding) -> NamedSharding:
+def _joined(explicit_sharding: NamedSharding | None, sharding: NamedSharding) -> NamedSharding:
     """Return a sharding over some axes beside those that divide a value already.
 
     In an entry that both have these come first.
     """
-    if division is None:
+    if explicit_sharding is None:
         return sharding
-    given = [*sharding.spec, *[None] * (len(division.spec) - len(sharding.spec))]
+    given = [*sharding.spec, *[None] * (len(explicit_sharding.spec) - len(sharding.spec))]
     both = [
         more if not axes_of(own) else (*axes_of(own), *axes_of(more))
-        for own, more in zip(division.spec, given, strict=True)
+        for own, more in zip(explicit_sharding.spec, given, strict=True)
     ]
     return sharding.update(spec=PartitionSpec(*both))
 
@@ -177,7 +177,7 @@ sharding_constraint_p.define(evaluate=_constraint_evaluate)
 reshard_p = Primitive("reshard").define(sharding=AS_TYPED)
 
 
-def lie_as(x: Any, sharding: Any) -> Any:
+def reshard_to(x: Any, sharding: Any) -> Any:
     """Return a value that lies as a sharding says, of the type that says so.
 
     Args:
@@ -196,31 +196,33 @@ def lie_as(x: Any, sharding: Any) -> Any:
     return reshard_p.bind(x, sharding=sharding)
 
 
-def lie_like(x: Any, aval: ShapedArray) -> Any:
+def reshard_like(x: Any, aval: ShapedArray) -> Any:
     """Return a value divided over explicit axes as a type says; ``Zero`` as it is."""
     if type(x) is Zero:
         return x
-    division = abstractify(x).division
-    if division == aval.division:
+    explicit_sharding = abstractify(x).explicit_sharding
+    if explicit_sharding == aval.explicit_sharding:
         return x
-    return lie_as(x, aval.division or NamedSharding(_mesh_of(division), PartitionSpec()))
+    return reshard_to(
+        x, aval.explicit_sharding or NamedSharding(_mesh_of(explicit_sharding), PartitionSpec())
+    )
 
 
-def _mesh_of(division: NamedSharding | None) -> Any:
-    assert division is not None, "the two differ"
-    return division.mesh
+def _mesh_of(explicit_sharding: NamedSharding | None) -> Any:
+    assert explicit_sharding is not None, "the two differ"
+    return explicit_sharding.mesh
 
 
 def cast_like(ct: Any, aval: ShapedArray) -> Any:
     """Return a cotangent divided as a type says, or without a word where it says nothing."""
     if type(ct) is Zero:
         return Zero(aval)
-    return mesh_cast(ct) if aval.division is None else lie_like(ct, aval)
+    return mesh_cast(ct) if aval.explicit_sharding is None else reshard_like(ct, aval)
 
 
 @reshard_p.def_abstract_eval
 def _reshard_abstract_eval(operand: ShapedArray, *, sharding: NamedSharding) -> ShapedArray:
-    return operand.update(division=division_of(sharding, operand.ndim))
+    return operand.update(explicit_sharding=explicit_sharding_of(sharding, operand.ndim))
 
 
 def _reshard_evaluate(x: Any, *, sharding: NamedSharding) -> Any:
@@ -265,7 +267,7 @@ def _same_devices(one: Any, other: NamedSharding) -> bool:
 def _reshard_lower(context: Any, x: Any, *, sharding: NamedSharding) -> Any:
     if not context.module.partitioned:
         return x
-    attribute = context.module.meshes.division(sharding, context.avals_out[0].ndim)
+    attribute = context.module.meshes.explicit_sharding(sharding, context.avals_out[0].ndim)
     (kind,) = context.out_types
     return context.value("sdy.sharding_constraint", kind, (x,), {"sharding": attribute})
 
@@ -309,18 +311,18 @@ def mesh_cast(x: Any, axes: Sequence[Hashable] | None = None) -> Any:
       x: an array.
       axes: the axes; None for all.
     """
-    division = abstractify(x).division
-    if division is None:
+    explicit_sharding = abstractify(x).explicit_sharding
+    if explicit_sharding is None:
         return x
-    named = [name for entry in division.spec for name in axes_of(entry)]
+    named = [name for entry in explicit_sharding.spec for name in axes_of(entry)]
     given = tuple([name for name in named if axes is None or name in axes])
     return mesh_cast_p.bind(x, axes=given) if given else x
 
 
-def without_division(x: Any) -> Any:
+def without_explicit_sharding(x: Any) -> Any:
     """Return an argument of a rule whose type says nothing of explicit axes, placeholders too."""
     if isinstance(x, (Zero, UndefinedPrimal)):
-        return type(x)(x.aval.update(division=None))
+        return type(x)(x.aval.update(explicit_sharding=None))
     return mesh_cast(x)
 
 
@@ -346,7 +348,7 @@ def with_out_sharding(
     name = getattr(function, "__name__", "")
     sharding = asked_sharding(name, out_sharding, operands)
     out = function(*tree.map(mesh_cast, tuple(operands)), *args, **params)
-    return tree.map(partial(lie_as, sharding=sharding), out)
+    return tree.map(partial(reshard_to, sharding=sharding), out)
 
 
 def asked_sharding(name: str, out_sharding: Any, operands: Sequence[Any] = ()) -> NamedSharding:
@@ -362,7 +364,7 @@ def asked_sharding(name: str, out_sharding: Any, operands: Sequence[Any] = ()) -
             f"{type(out_sharding).__name__}: give a NamedSharding, or under set_mesh a "
             "PartitionSpec"
         )
-    found = [abstractify(operand).division for operand in tree.leaves(tuple(operands))]
+    found = [abstractify(operand).explicit_sharding for operand in tree.leaves(tuple(operands))]
     mesh = current_mesh() or next((each.mesh for each in found if each is not None), None)
     if mesh is None:
         raise NoMeshError(f"{name} out_sharding", repr(out_sharding))
@@ -371,12 +373,14 @@ def asked_sharding(name: str, out_sharding: Any, operands: Sequence[Any] = ()) -
 
 @mesh_cast_p.def_abstract_eval
 def _mesh_cast_abstract_eval(operand: ShapedArray, *, axes: tuple[Hashable, ...]) -> ShapedArray:
-    division = operand.division
-    if division is None:
+    explicit_sharding = operand.explicit_sharding
+    if explicit_sharding is None:
         return operand
-    left = [tuple([name for name in axes_of(e) if name not in axes]) for e in division.spec]
-    kept = division.update(spec=PartitionSpec(*left))
-    return operand.update(division=division_of(kept, operand.ndim))
+    left = [
+        tuple([name for name in axes_of(e) if name not in axes]) for e in explicit_sharding.spec
+    ]
+    kept = explicit_sharding.update(spec=PartitionSpec(*left))
+    return operand.update(explicit_sharding=explicit_sharding_of(kept, operand.ndim))
 
 
 @mesh_cast_p.def_lower

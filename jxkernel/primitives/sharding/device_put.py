@@ -12,7 +12,7 @@ from typing import Any
 from jxkernel import runtime
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
-from jxkernel.core.division import AS_TYPED, division_of, explicit_axes_of
+from jxkernel.core.explicit_sharding import AS_TYPED, explicit_axes_of, explicit_sharding_of
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero
 from jxkernel.primitives.sharding.constraints import (
@@ -34,7 +34,7 @@ that is not known."""
 
 @device_put_p.def_abstract_eval
 def _device_put_abstract_eval(operand: ShapedArray, *, sharding: Any, source: Any) -> ShapedArray:
-    return operand.update(division=division_of(sharding, operand.ndim))
+    return operand.update(explicit_sharding=explicit_sharding_of(sharding, operand.ndim))
 
 
 def _device_put_evaluate(x: Any, *, sharding: Any, source: Any) -> Any:

@@ -1,7 +1,7 @@
 """How results are divided over explicit mesh axes: the rules of the regular families.
 
 A rule gives, from the result's type and the operands', the mesh axes that divide each axis of the
-result (see ``core.division``); a primitive declares it as ``sharding``.  The rules decide what
+result (see ``core.explicit_sharding``); a primitive declares it as ``sharding``.  They decide what
 needs no word between devices, and leave to the user what does::
 
     each by itself     elementwise, select, convert      operands agree; one that is whole agrees
@@ -19,7 +19,7 @@ from math import prod
 from typing import Any
 
 from jxkernel.core.avals import ShapedArray
-from jxkernel.core.division import Entries, Undecided, entry_count, entry_text
+from jxkernel.core.explicit_sharding import Entries, Undecided, entry_count, entry_text
 from jxkernel.sharding.spec import axes_of
 
 __all__ = [
@@ -231,12 +231,12 @@ def cutting(out: ShapedArray, operand: ShapedArray, *avals: ShapedArray, **param
 
 
 def _resized(out: ShapedArray, operand: ShapedArray) -> Entries:
-    division = operand.division
+    explicit_sharding = operand.explicit_sharding
     for axis, entry in enumerate(operand.entries):
         if entry is None or out.shape[axis] == operand.shape[axis]:
             continue
-        assert division is not None, "an entry is one of a division"
-        count = entry_count(division.mesh, entry)
+        assert explicit_sharding is not None, "an entry is one of a sharding"
+        count = entry_count(explicit_sharding.mesh, entry)
         if out.shape[axis] % count:
             require_whole(operand, [axis], f"it leaves {out.shape[axis]} elements of")
     return operand.entries
@@ -339,7 +339,7 @@ def reshaping(
         names = [name for axis in before for name in axes_of(operand.entries[axis])]
         if len(before) > 1 and (len(after) > 1 or divided != before[: len(divided)]):
             raise _unclear(out, operand)
-        assert operand.division is not None, "it has entries"
+        assert operand.explicit_sharding is not None, "it has entries"
         _give_out(entries, names, after, out, operand)
     return tuple(entries)
 
@@ -364,8 +364,8 @@ def _give_out(
     entries: list[Any], names: list[Any], after: list[int], out: ShapedArray, operand: ShapedArray
 ) -> None:
     """Divide the axes of the result that a group becomes over the group's mesh axes, in order."""
-    assert operand.division is not None, "it has entries"
-    sizes = operand.division.mesh.shape
+    assert operand.explicit_sharding is not None, "it has entries"
+    sizes = operand.explicit_sharding.mesh.shape
     places = iter([axis for axis in after if out.shape[axis] != 1] or after)
     place = next(places)
     taken: list[Any] = []

@@ -19,7 +19,7 @@ from jxkernel._jaxlib import ArrayImpl, PjitFunction
 from jxkernel.jupyter.code.functions import captured_values, globals_read
 from jxkernel.source import is_library_file
 
-__all__ = ["involves_arrays"]
+__all__ = ["uses_arrays"]
 
 _VALUES = 2_000
 _LEAVES = 100
@@ -27,7 +27,7 @@ _PACKAGE = "jxkernel"
 _NAME = re.compile(r"[^\W\d]\w*")
 
 
-def involves_arrays(code: ast.AST, namespace: Mapping[str, Any]) -> bool:
+def uses_arrays(code: ast.AST, namespace: Mapping[str, Any]) -> bool:
     """Whether names in the code lead to jxkernel: its modules, functions or arrays."""
     names = {one.id for one in ast.walk(code) if isinstance(one, ast.Name)}
     names |= {one for part in ast.walk(code) for one in (*_imported(part), *_in_magics(part))}

@@ -1,19 +1,19 @@
 """How a value is divided over explicit mesh axes, as a part of its type.
 
 Over a mesh axis of type ``AxisType.Explicit`` it is not XLA that decides how a value is divided.
-Its type says it (``ShapedArray.division``), ``f32[8@x,4]``, and each primitive has a rule,
+Its type says it (``ShapedArray.explicit_sharding``), ``f32[8@x,4]``, and each primitive has a rule,
 ``sharding``, that says how its result is divided where its operands are::
 
     rule(out, *avals, **params) -> entries
 
-``out`` is the result's type without a division (a list of types where there are several results)
+``out`` is the result's type without a sharding (a list of types where there are several results)
 and ``entries`` holds for each of its axes the mesh axis, a tuple of them or None (a list of such).
 A rule is asked only where an operand is divided.  Where the operands leave it open it raises
 ``Undecided`` with what to write, which becomes the user's ``ShardingTypeError``.
 
-The one canonical form: a value that no explicit axis divides has no division, whatever mesh it
-lies on.  So "whole" and "of no mesh" are one type, and a value of it agrees with every other: each
-device has all of it, and cutting it takes no communication.
+The one canonical form: a value that no explicit axis divides has no explicit sharding, whatever
+mesh it lies on.  So "whole" and "of no mesh" are one type, and a value of it agrees with every
+other: each device has all of it, and cutting it takes no communication.
 
 This module must not know of primitives or traces.
 """
@@ -34,11 +34,11 @@ __all__ = [
     "AS_TYPED",
     "Entries",
     "Undecided",
-    "divided_results",
-    "division_of",
     "entry_count",
     "entry_text",
     "explicit_axes_of",
+    "explicit_sharding_of",
+    "sharded_results",
 ]
 
 Entries = tuple[Any, ...]
@@ -60,9 +60,9 @@ class Undecided(Exception):
 
 
 def AS_TYPED(out: Any, *avals: Any, **params: Any) -> Any:  # it stands for a rule
-    """Stand for the rule of a primitive whose ``abstract_eval`` gives types with their divisions.
+    """Stand for the rule of a primitive whose ``abstract_eval`` gives types with their shardings.
 
-    Such are calls of programs, which are typed already, and what changes a division itself.
+    Such are calls of programs, which are typed already, and what changes a sharding itself.
     """
     raise AssertionError("never called: results keep the types they have")
 
@@ -75,7 +75,7 @@ def explicit_axes_of(mesh: Any) -> frozenset[Any]:
 
 
 @lru_cache(maxsize=4096)
-def division_of(sharding: Any, rank: int) -> NamedSharding | None:
+def explicit_sharding_of(sharding: Any, rank: int) -> NamedSharding | None:
     """Return what a sharding says of explicit axes, in the form that types hold; None for nothing.
 
     Args:
@@ -110,7 +110,7 @@ def entry_text(entry: Any) -> str:
     return f"@{names[0]}" if len(names) == 1 else f"@({','.join(map(str, names))})"
 
 
-def divided_results(
+def sharded_results(
     name: str,
     rule: Callable[..., Any] | None,
     avals: Sequence[Any],
@@ -118,7 +118,7 @@ def divided_results(
     params: dict[str, Any],
     place: Callable[[], dict[str, Any]] = dict,
 ) -> Any:
-    """Return result types with their divisions; some operand is divided.
+    """Return result types with their shardings; some operand is divided.
 
     Args:
       name: the primitive's name, for messages.
@@ -133,7 +133,7 @@ def divided_results(
     """
     if rule is AS_TYPED:
         return out
-    single = hasattr(out, "division")
+    single = hasattr(out, "explicit_sharding")
     results: list[Any] = [out] if single else [*out]
     if not results:
         return out
@@ -145,7 +145,7 @@ def divided_results(
                 "leave it to XLA: jxkernel.sharding.auto_axes(f, out_sharding=P(...))(x)",
                 "or make its operands whole: jxkernel.sharding.reshard(x, P())",
             )
-        plain = [aval.update(division=None) for aval in results]
+        plain = [aval.update(explicit_sharding=None) for aval in results]
         entries: Any = rule(plain[0] if single else plain, *avals, **params)
         results = [
             _with_entries(mesh, aval, each)
@@ -166,13 +166,13 @@ def _one_mesh(avals: Sequence[Any]) -> Any:
     """
     mesh: Any = None
     for aval in avals:
-        if aval.division is None:
+        if aval.explicit_sharding is None:
             continue
         if mesh is None:
-            mesh = aval.division.mesh
-        elif aval.division.mesh != mesh:
+            mesh = aval.explicit_sharding.mesh
+        elif aval.explicit_sharding.mesh != mesh:
             raise Undecided(
-                f"and these are over two meshes, {mesh!r} and {aval.division.mesh!r}",
+                f"and these are over two meshes, {mesh!r} and {aval.explicit_sharding.mesh!r}",
                 "move one of them: jxkernel.device_put(x, NamedSharding(mesh, P(...)))",
             )
     return mesh
@@ -206,4 +206,4 @@ def _with_entries(mesh: Any, aval: Any, entries: Entries) -> Any:
                 f"pieces, [{shown}]",
                 "make that axis whole first: jxkernel.sharding.reshard(x, P(...))",
             )
-    return aval.update(division=NamedSharding(mesh, PartitionSpec(*entries)))
+    return aval.update(explicit_sharding=NamedSharding(mesh, PartitionSpec(*entries)))

@@ -8,7 +8,7 @@ import numpy as np
 from jxkernel.core.trace import is_unknown
 from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.creation import asarray
-from jxkernel.numpy.cumulation import cumsum
+from jxkernel.numpy.cumulative import cumsum
 from jxkernel.numpy.indexing import within
 from jxkernel.numpy.promotion import argument_aval, cast
 from jxkernel.numpy.selection import where
