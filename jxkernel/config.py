@@ -563,6 +563,15 @@ run_hook: Any = Config("run_hook", None, include_in_jit_key=True, include_in_tra
 While it is set no call has a fast path, so it sees every one.
 """
 
+launch_hook: Any = Config(
+    "launch_hook", None, include_in_jit_key=True, include_in_trace_context=False
+)
+"""A callable that is given each executable over devices of several processes, and its program,
+before it runs, or None.
+
+While its ``sees_all`` is set no call has a fast path, so it sees every one; else the new ones.
+"""
+
 key_reuse_hook: Any = Config(
     "key_reuse_hook", None, include_in_jit_key=False, include_in_trace_context=False
 )

@@ -47,6 +47,7 @@ The tree (built-in base in parentheses):
     ├── NonFiniteError (FloatingPointError)            NaN or infinity under `debug_nans/infs`
     ├── CheckError (ValueError)                        a check of `checkify` failed
     ├── ClusterError (RuntimeError)                    a group of processes, or one of its ranks
+    │   ├── DesyncError                                ranks are about to run different programs
     │   └── RankError                                  a cell failed on some ranks or all
     └── TraceLimitError (AssertionError)               more traces than the program allows
 
@@ -74,6 +75,7 @@ __all__ = [
     "ComplexOrderError",
     "ConcretizationTypeError",
     "DeletedArrayError",
+    "DesyncError",
     "ImmutableArrayError",
     "IncompatibleDevicesError",
     "InconclusiveDimensionOperation",
@@ -900,6 +902,14 @@ class CheckError(JXError, ValueError):
 
 class ClusterError(JXError, RuntimeError):
     """A group of processes cannot be formed, or a rank of it is gone or does not answer.
+
+    Args:
+      what: what happened, with the ranks concerned.
+    """
+
+
+class DesyncError(ClusterError):
+    """Ranks of a group are about to run different programs, or not all of them one.
 
     Args:
       what: what happened, with the ranks concerned.

@@ -10,7 +10,8 @@ Must not know: notebooks, engines, or how processes are started.
 """
 
 from jxkernel.cluster.group import join, leave
+from jxkernel.cluster.guard import Guard, guard
 from jxkernel.cluster.launchers import METHODS, Found, detect
 from jxkernel.cluster.service import Service
 
-__all__ = ["METHODS", "Found", "Service", "detect", "join", "leave"]
+__all__ = ["METHODS", "Found", "Guard", "Service", "detect", "guard", "join", "leave"]

@@ -12,6 +12,7 @@ from jxkernel import runtime
 from jxkernel._jaxlib import version_text
 from jxkernel._version import __version__
 from jxkernel.cluster.service import DAY_SECONDS
+from jxkernel.config import launch_hook
 from jxkernel.errors import ClusterError
 
 __all__ = ["COLLECTIVE_SECONDS", "join", "leave"]
@@ -74,6 +75,7 @@ def leave() -> None:
     Arrays over devices of other processes can only be read where they are whole here.
     """
     if runtime.forget() is not None:
+        launch_hook.set_global(None)
         runtime.clear_backends()
         gc.collect()
 

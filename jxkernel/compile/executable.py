@@ -36,7 +36,7 @@ from jxkernel.compile.placement import (
     result_shardings,
     whole_on,
 )
-from jxkernel.config import compile_runner, run_hook
+from jxkernel.config import compile_runner, launch_hook, run_hook
 from jxkernel.core.effects import TOKEN, effect_names
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.errors import DeletedArrayError
@@ -63,6 +63,7 @@ __all__ = [
     "executable_for",
 ]
 
+sha256 = late_function("hashlib", "sha256")
 Future = late_function("concurrent.futures", "Future")
 
 
@@ -99,6 +100,7 @@ class Executable:
 
     __slots__ = (
         "_committed_handlers",
+        "_fingerprint",
         "_free_handlers",
         "_program",
         "constants",
@@ -129,6 +131,7 @@ class Executable:
             self._placed_constant(closed.consts[index]) for index in lowered.kept if index < count
         ]
         self.kept_args = [index - count for index in lowered.kept if index >= count]
+        self._fingerprint = b""
         self._free_handlers = self._handlers(committed=False)
         self._committed_handlers = self._handlers(committed=True)
 
@@ -175,6 +178,12 @@ class Executable:
         pairs = zip(self.xla.get_output_layouts(), self.out_shardings, strict=False)
         return [Format(layout_of(layout), sharding) for layout, sharding in pairs]
 
+    @property
+    def fingerprint(self) -> str:
+        """What tells its module from others, the same in all processes; lines do not count."""
+        self._fingerprint = self._fingerprint or sha256(self.lowered.text().encode()).digest()
+        return self._fingerprint.hex()
+
     def call(self, args: Sequence[Any], *, committed: bool = False) -> list[Any]:
         """Run on flat arguments, asynchronously, and return the result arrays.
 
@@ -185,6 +194,8 @@ class Executable:
         hook = run_hook.value
         if hook is not None:
             hook(self._program(), args, self.name)
+        if self.placement is not None:
+            self._launch(self.placement)
         inputs = list(self.constants)
         for index in self.kept_args:
             inputs.append(self._checked(args[index], index))
@@ -195,6 +206,11 @@ class Executable:
         if events.listening():
             report_execution(self.name, self.device, outs)
         return outs
+
+    def _launch(self, placement: Placement) -> None:
+        guard = launch_hook.value
+        if guard is not None and placement.mesh.is_multi_process:
+            guard(self, self._program())
 
     @property
     def needs_python(self) -> bool:
@@ -241,6 +257,8 @@ class Executable:
         C++ hands committed arguments on as they lie, so none may need to be moved.
         """
         if self.needs_python or run_hook.value is not None or self._moves(args):
+            return None
+        if launch_hook.value is not None and launch_hook.value.sees_all:
             return None
         kept = set(self.kept_args)
         count = len(self.constants) + len(self.kept_args)

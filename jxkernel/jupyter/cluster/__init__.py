@@ -19,6 +19,9 @@ __all__ = ["FEATURE"]
 
 FEATURE = Feature(
     subcommands={
-        "cluster": Subcommand(cluster, "[N|stop]  engines that form one group, for %%spmd")
+        "cluster": Subcommand(
+            cluster,
+            "[N|stop|push X|pull X|diff|strict on]  engines that form one group, for %%spmd",
+        )
     }
 )

@@ -11,6 +11,8 @@ from IPython.core.error import UsageError
 
 from jxkernel.jupyter.cluster import rank as engine
 from jxkernel.jupyter.cluster.controller import Cluster
+from jxkernel.jupyter.cluster.folding import ranks_named
+from jxkernel.jupyter.cluster.moving import differing, first_difference, pull, push
 from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.views.tables import table_view, text_view
 from jxkernel.jupyter.views.view import View
@@ -104,4 +106,66 @@ def _stop(session: Session, rest: list[str]) -> View:
     return text_view("", "The engines have ended.")
 
 
-_ACTIONS: dict[str, Callable[[Session, list[str]], View]] = {"show": _show, "stop": _stop}
+def _push(session: Session, rest: list[str]) -> View:
+    if not rest:
+        raise UsageError("%jx cluster push NAMES")
+    found = cluster_of(session)
+    push(found, session.shell.user_ns, rest)
+    return text_view("", f"{', '.join(rest)}: on all {found.size} ranks.")
+
+
+def _pull(session: Session, rest: list[str]) -> View:
+    options, names = _pull_options(rest)
+    found = cluster_of(session)
+    if options["rank"] is not None and not 0 <= options["rank"] < found.size:
+        raise UsageError(f"%jx cluster pull: there are ranks 0 to {found.size - 1}")
+    for name in names:
+        session.shell.user_ns[name] = pull(found, name, **options)
+    return text_view("", f"{', '.join(names)}: in the notebook.")
+
+
+def _pull_options(words: list[str]) -> tuple[dict[str, Any], list[str]]:
+    gather = "--gather" in words
+    words = [word for word in words if word != "--gather"]
+    rank = None
+    if "--rank" in words:
+        place = words.index("--rank")
+        number = words[place + 1] if len(words) > place + 1 else ""
+        rank = int(number) if number.isdigit() else -1
+        del words[place : place + 2]
+    if not words or any(not word.isidentifier() for word in words):
+        raise UsageError("%jx cluster pull NAMES [--rank N] [--gather]")
+    return {"rank": rank, "gather": gather}, words
+
+
+def _diff(session: Session, rest: list[str]) -> View:
+    found = cluster_of(session)
+    rows = []
+    for name, groups in differing(found, rest or None).items():
+        if len(groups) > 1:
+            first = first_difference(found, name, groups[0][0][0], groups[1][0][0])
+            rows += [(name, ranks_named(ranks), what, "") for ranks, what in groups]
+            rows[-1] = (*rows[-1][:3], first)
+    if not rows:
+        return text_view("", f"The variables are the same on all {found.size} ranks.")
+    head = ("variable", "ranks", "value", "first difference")
+    return table_view("variables that differ between ranks", head, rows)
+
+
+def _strict(session: Session, rest: list[str]) -> View:
+    if rest not in (["on"], ["off"]):
+        raise UsageError("%jx cluster strict on|off")
+    found = cluster_of(session)
+    found.run("guard", dict.fromkeys(range(found.size), (rest == ["on"],)))
+    compared = "every call" if rest == ["on"] else "the first call of each kind"
+    return text_view("", f"The ranks compare their programs before {compared}.")
+
+
+_ACTIONS: dict[str, Callable[[Session, list[str]], View]] = {
+    "show": _show,
+    "stop": _stop,
+    "push": _push,
+    "pull": _pull,
+    "diff": _diff,
+    "strict": _strict,
+}

@@ -46,6 +46,7 @@ class Cluster:
         self.stuck: set[int] = set()
         self._host = host
         self._numbers = itertools.count(1)
+        self._has_failed = False
         self._services: list[Service] = []
         self.engines = Engines(size, profile)
         try:
@@ -112,7 +113,8 @@ class Cluster:
         """Do a job on ranks and return how each has ended; `show` sees it before an error."""
         if not self.is_whole:
             raise self._broken()
-        watch = Watch(self.engines, next(self._numbers), kind, arguments, self.limits)
+        number, is_afresh, self._has_failed = next(self._numbers), self._has_failed, True
+        watch = Watch(self.engines, number, kind, arguments, self.limits, is_afresh=is_afresh)
         try:
             watch.run(meanwhile)
         finally:
@@ -122,6 +124,7 @@ class Cluster:
         error = error_of(watch, self.size)
         if error is not None:
             raise error
+        self._has_failed = False
         return watch.ended
 
     def _broken(self) -> ClusterError:

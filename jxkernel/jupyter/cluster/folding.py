@@ -11,11 +11,9 @@ from IPython.display import publish_display_data
 from jxkernel.errors import ClusterError, RankError
 from jxkernel.jupyter.cluster.watch import Watch
 
-__all__ = ["error_of", "ranks_named", "show_outputs"]
+__all__ = ["error_of", "grouped", "ranks_named", "show_outputs"]
 
 Output = dict[str, Any]
-
-_LINE = "\n"
 
 
 def ranks_named(ranks: Collection[int]) -> str:
@@ -44,7 +42,7 @@ def _folded(outputs: Mapping[int, list[Output]]) -> Iterator[tuple[list[int], Ou
         for row in zip(*outputs.values(), strict=True):
             yield from _folded_row(dict(zip(outputs, row, strict=True)))
     else:
-        for ranks, many in _grouped(outputs):
+        for ranks, many in grouped(outputs):
             for output in many:
                 yield ranks, output
 
@@ -55,13 +53,13 @@ def _folded_row(row: Mapping[int, Output]) -> Iterator[tuple[list[int], Output]]
         lines = {rank: output["text"].splitlines(keepends=True) for rank, output in row.items()}
         if len({len(many) for many in lines.values()}) == 1:
             for texts in zip(*lines.values(), strict=True):
-                for ranks, text in _grouped(dict(zip(row, texts, strict=True))):
+                for ranks, text in grouped(dict(zip(row, texts, strict=True))):
                     yield ranks, {**first, "text": text}
             return
-    yield from _grouped({rank: {**output, "id": None} for rank, output in row.items()})
+    yield from grouped({rank: {**output, "id": None} for rank, output in row.items()})
 
 
-def _grouped(values: Mapping[int, Any]) -> list[tuple[list[int], Any]]:
+def grouped(values: Mapping[int, Any]) -> list[tuple[list[int], Any]]:
     """Return the values that differ, each with its ranks."""
     groups: list[tuple[list[int], Any]] = []
     for rank, value in values.items():
@@ -92,7 +90,9 @@ def error_of(watch: Watch, size: int) -> ClusterError | None:
         return _lost(watch, errors)
     # Who was interrupted only because another failed has nothing to add.
     own = {rank: one for rank, one in errors.items() if one["name"] != "KeyboardInterrupt"}
-    groups = _grouped({rank: (one["name"], one["message"]) for rank, one in own.items()})
+    groups = grouped(
+        {rank: (one["name"], one["message"].partition("\n\n")[0]) for rank, one in own.items()}
+    )
     if not groups:
         return None
     parts = [

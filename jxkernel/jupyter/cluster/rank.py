@@ -18,8 +18,10 @@ from IPython import get_ipython
 from jxkernel import cluster, runtime
 from jxkernel._jaxlib import version_text
 from jxkernel._version import __version__
+from jxkernel.config import launch_hook
 from jxkernel.jupyter.cluster.outputs import JobPublisher, JobStream
-from jxkernel.jupyter.cluster.running import describe_error, run_cell
+from jxkernel.jupyter.cluster.running import describe_error, place_of, run_cell
+from jxkernel.jupyter.cluster.variables import digests, fetch, receive
 from jxkernel.jupyter.cluster.worker import Job, Worker
 
 __all__ = ["interrupt", "look", "prepare", "start", "state"]
@@ -42,16 +44,19 @@ def prepare() -> dict[str, Any]:
     }
 
 
-def start(number: int, kind: str, arguments: tuple[Any, ...], patience: float) -> dict[str, Any]:
+def start(
+    number: int, kind: str, arguments: tuple[Any, ...], is_afresh: bool, patience: float
+) -> dict[str, Any]:
     """Begin a job, and return how it is after a while or at its end.
 
     Args:
       number: the job's number.
       kind: what to do, a key of `JOBS`.
       arguments: what it is done with.
+      is_afresh: whether the job before failed on some rank.
       patience: how many seconds to wait for the end.
     """
-    _worker.start(Job(number, partial(JOBS[kind], *arguments)))
+    _worker.start(Job(number, partial(_guarded, number, kind, arguments, is_afresh)))
     return look(number, patience)
 
 
@@ -92,15 +97,51 @@ def _join(rank: int, size: int, address: str) -> None:
     cluster.leave()
     cluster.join(rank, size, address)
     runtime.devices()
+    _guard(strict=False)
+
+
+def _guard(strict: bool) -> None:
+    """Have programs compared before they run; the notebook knows when a rank does not come."""
+    shell: Any = get_ipython()
+    made = cluster.Guard(sees_all=strict, naming=partial(place_of, shell))
+    launch_hook.set_global(made)
+
+
+def _guarded(number: int, kind: str, arguments: tuple[Any, ...], is_afresh: bool) -> Any:
+    """Do a job whose programs are compared; a guard that it makes itself begins after it."""
+    guard = launch_hook.value
+    if guard is None:
+        return JOBS[kind](*arguments)
+    # A call that failed on one rank has no fast path there any more: none may have one elsewhere.
+    guard = guard.renewed() if is_afresh else guard
+    guard.begin(number)
+    try:
+        return JOBS[kind](*arguments)
+    finally:
+        guard.end()
 
 
 def _run_cell(source: str, count: int) -> None:
     run_cell(get_ipython(), source, count)
 
 
+def _on_variables(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a job that is given the shell's variables first."""
+
+    def work(*arguments: Any) -> Any:
+        shell: Any = get_ipython()
+        return function(shell, *arguments)
+
+    return work
+
+
 JOBS: dict[str, Callable[..., Any]] = {
     "cell": _run_cell,
+    "guard": _guard,
     "join": _join,
     "leave": cluster.leave,
+    "receive": _on_variables(receive),
+    "digests": _on_variables(digests),
+    "fetch": _on_variables(fetch),
 }
 """What a job may be."""

@@ -8,7 +8,9 @@ import inspect
 from types import TracebackType
 from typing import Any
 
-__all__ = ["describe_error", "run_cell"]
+from jxkernel.jupyter.errors.tracebacks import name_cells
+
+__all__ = ["describe_error", "place_of", "run_cell"]
 
 
 def run_cell(shell: Any, source: str, count: int) -> None:
@@ -55,3 +57,8 @@ def _users(traceback: TracebackType | None) -> TracebackType | None:
     while traceback is not None and traceback.tb_frame.f_globals.get("__package__") == __package__:
         traceback = traceback.tb_next
     return traceback
+
+
+def place_of(shell: Any, file: str, line: int) -> str:
+    """Return a line of a file in words: `Cell In[3], line 4` or `model.py:40`."""
+    return name_cells(f"{file}:{line}", shell.compile)

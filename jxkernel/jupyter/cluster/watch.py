@@ -40,6 +40,7 @@ class Watch:
       kind: what the job is, see `rank.JOBS`.
       arguments: what it is done with, by rank.
       limits: how long to wait.
+      is_afresh: whether the job before failed on some rank.
 
     Attributes:
       ended: what each rank gave that came to an end.
@@ -54,6 +55,8 @@ class Watch:
         kind: str,
         arguments: Mapping[int, tuple[Any, ...]],
         limits: Limits,
+        *,
+        is_afresh: bool = False,
     ) -> None:
         self.ended: dict[int, dict[str, Any]] = {}
         self.lost: dict[int, str] = {}
@@ -64,7 +67,7 @@ class Watch:
         self._asked: dict[int, tuple[Any, float]] = {}
         self._ending: float | None = None
         for rank, given in arguments.items():
-            self._ask(rank, engine.start, number, kind, given, _PATIENCE_SECONDS)
+            self._ask(rank, engine.start, number, kind, given, is_afresh, _PATIENCE_SECONDS)
 
     def run(self, meanwhile: Callable[[Watch], object] = lambda watch: None) -> None:
         """Wait for the ranks, calling `meanwhile` in between; an interrupt ends the job first."""

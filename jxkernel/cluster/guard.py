@@ -1,0 +1,237 @@
+"""The guard against ranks that run different programs, which would give wrong numbers unseen.
+
+Before a program over devices of several processes runs, each rank tells the others which one it is
+about to run, through the coordination service, and goes on when all have said the same.  What it
+compares is the program as XLA gets it, and its place in the order.  Calls that C++ answers do not
+come here, but to a strict guard, for which no call has a fast path.
+"""
+
+from __future__ import annotations
+
+import json
+import linecache
+import time
+from collections.abc import Callable, Iterator
+from itertools import zip_longest
+from typing import Any
+
+from jxkernel import source
+from jxkernel.config import launch_hook
+from jxkernel.core.jaxpr import Jaxpr, subjaxprs
+from jxkernel.core.printing import Names, equation_text
+from jxkernel.errors import DesyncError
+from jxkernel.runtime import joined
+
+__all__ = ["Guard", "guard"]
+
+_ENTRY = "jxkernel/guard/{}/{}/{}"
+_TEXT = "jxkernel/program/{}/{}/{}"
+_ENDED = "jxkernel/ended/{}/{}"
+_LOOK_MS = 200
+_LIMIT = 200_000
+
+Naming = Callable[[str, int], str]
+
+
+def _file_and_line(file: str, line: int) -> str:
+    return f"{file}:{line}"
+
+
+class Guard:
+    """Compares the programs that ranks are about to run.
+
+    Args:
+      sees_all: whether it is asked before every call; else before those that are new to C++.
+      patience: how many seconds to wait for a rank that does not come; None waits on.
+      naming: what a line of a file is called.
+
+    Attributes:
+      waits_for: the ranks that have not come to where this one is.
+    """
+
+    def __init__(
+        self,
+        *,
+        sees_all: bool = False,
+        patience: float | None = None,
+        naming: Naming = _file_and_line,
+    ) -> None:
+        group = joined()
+        assert group is not None
+        self.sees_all = sees_all
+        self.waits_for: tuple[int, ...] = ()
+        self._patience = patience
+        self._naming = naming
+        self._client = group.client
+        self._rank, self._size = group.rank, group.size
+        self._section = 0
+        self._count = 0
+
+    def renewed(self) -> Guard:
+        """Return another of the kind; with it in place no call that C++ knows is answered there."""
+        made = Guard(sees_all=self.sees_all, patience=self._patience, naming=self._naming)
+        launch_hook.set_global(made)
+        return made
+
+    def begin(self, section: int) -> None:
+        """Begin a section, a cell, in which programs are counted from the first."""
+        self._section, self._count = section, 0
+
+    def end(self) -> None:
+        """End the section: who waits for this rank learns that it will not come."""
+        key = _ENDED.format(self._section, self._rank)
+        self._client.key_value_set(key, str(self._count), allow_overwrite=True)
+
+    def __call__(self, executable: Any, program: Any) -> None:
+        """Wait until every rank is about to run the same program.
+
+        Raises:
+          DesyncError: another rank runs another program, or none.
+        """
+        self._count += 1
+        own = self._entry(executable)
+        self._client.key_value_set(self._key(_ENTRY, self._rank), json.dumps(own))
+        entries = self._gather(_ENTRY, own)
+        prints = {rank: entry[0] for rank, entry in entries.items()}
+        if len(set(prints.values())) > 1:
+            raise self._difference(entries, _listing(executable, program, self._naming))
+
+    def _entry(self, executable: Any) -> tuple[str, str, str, str]:
+        frame = source.current_user_frame()
+        where = self._naming(frame.file, frame.line) if frame else ""
+        code = linecache.getline(frame.file, frame.line).strip() if frame else ""
+        return executable.fingerprint, executable.name, where, code
+
+    def _key(self, form: str, rank: int) -> str:
+        return form.format(self._section, self._count, rank)
+
+    def _gather(self, form: str, own: Any) -> dict[int, Any]:
+        """Return what every rank says under a key, by rank."""
+        said = {self._rank: own}
+        try:
+            for rank in range(self._size):
+                if rank != self._rank:
+                    self.waits_for = (rank,)
+                    said[rank] = json.loads(self._await(self._key(form, rank), rank, own))
+        finally:
+            self.waits_for = ()
+        return dict(sorted(said.items()))
+
+    def _await(self, key: str, rank: int, own: Any) -> str:
+        started = time.monotonic()
+        while True:
+            # In steps: between them an interrupt arrives.
+            try:
+                return self._client.blocking_key_value_get(key, _LOOK_MS)
+            except Exception as error:
+                if "DEADLINE_EXCEEDED" not in str(error):
+                    raise
+            count = self._ended(rank)
+            if count is not None and count < self._count:
+                raise self._absent(rank, own, f"has ended without it, after {_programs(count)}")
+            waited = time.monotonic() - started
+            if self._patience is not None and waited > self._patience:
+                raise self._absent(rank, own, f"has not come within {self._patience:.0f} s")
+
+    def _ended(self, rank: int) -> int | None:
+        """Return after how many programs a rank has ended this section; None where it has not."""
+        try:
+            return int(self._client.key_value_try_get(_ENDED.format(self._section, rank)))
+        except Exception as error:
+            if "NOT_FOUND" not in str(error):
+                raise
+            return None
+
+    def _absent(self, rank: int, own: Any, why: str) -> DesyncError:
+        _, name, where, code = own
+        return DesyncError(
+            f"Rank {self._rank} is about to run a program that rank {rank} does not: rank {rank} "
+            f"{why}.",
+            details=(_told(f"rank {self._rank}", name, where, code),),
+        )
+
+    def _difference(self, entries: dict[int, Any], listing: list[list[str]]) -> DesyncError:
+        groups: dict[str, list[int]] = {}
+        for rank, entry in entries.items():
+            groups.setdefault(entry[0], []).append(rank)
+        self._client.key_value_set(self._key(_TEXT, self._rank), json.dumps(listing))
+        listings = self._gather(_TEXT, listing)
+        details = []
+        for ranks in groups.values():
+            _, name, where, code = entries[ranks[0]]
+            details.append(_told(_named(ranks), name, where, code))
+        first, second = list(groups.values())[:2]
+        details += _first_difference(
+            _named(first), listings[first[0]], _named(second), listings[second[0]]
+        )
+        return DesyncError(
+            "The ranks are about to run different programs, so none was run.", details=details
+        )
+
+
+def _programs(count: int) -> str:
+    return f"{count} program{'' if count == 1 else 's'}"
+
+
+def _named(ranks: list[int]) -> str:
+    return f"rank{'' if len(ranks) == 1 else 's'} {', '.join(map(str, ranks))}"
+
+
+def _told(who: str, name: str, where: str, code: str) -> str:
+    return f"  {who}: {name}, {where}{': ' if code else ''}{code}"
+
+
+def _equations(jaxpr: Jaxpr, names: Names, naming: Naming) -> Iterator[list[str]]:
+    """Yield each equation's text, and its place; of one with programs inside the first line."""
+    for eqn in jaxpr.eqns:
+        frame = source.user_frame(eqn.source)
+        place = naming(frame.file, frame.line) if frame else ""
+        yield [equation_text(eqn, names).partition("\n")[0], place]
+        for inner in subjaxprs(eqn.params):
+            yield from _equations(inner.jaxpr, names, naming)
+
+
+def _listing(executable: Any, program: Any, naming: Naming) -> list[list[str]]:
+    """Return a program's equations, each with its place, and then its module's lines."""
+    listed, size = [], 0
+    module = ([line, ""] for line in executable.lowered.text().splitlines())
+    for rows in (_equations(program.jaxpr, Names(), naming), module):
+        for row in rows:
+            size += len(row[0])
+            if size > _LIMIT:
+                return listed
+            listed.append(row)
+    return listed
+
+
+def _first_difference(
+    first: str, before: list[list[str]], second: str, after: list[list[str]]
+) -> list[str]:
+    for one, other in zip_longest(before, after, fillvalue=("nothing", "")):
+        if one[0] != other[0]:
+            return [
+                "The first difference:",
+                *(
+                    f"  {who}: {text}{f'  ({place})' if place else ''}"
+                    for who, (text, place) in ((first, one), (second, other))
+                ),
+            ]
+    return []
+
+
+def guard(*, strict: bool = False, patience: float = 120.0) -> Guard:
+    """Compare programs with the other ranks from now on; ``leave`` ends it.
+
+    Every rank calls it, at the same point of the program.
+
+    Args:
+      strict: whether to compare before every call, which then has no fast path; else before the
+        first of each kind.
+      patience: how many seconds to wait for a rank that does not come.
+
+    Raises:
+      DesyncError: from the call that would have run, where ranks differ.
+    """
+    made = Guard(sees_all=strict, patience=patience)
+    launch_hook.set_global(made)
+    return made
