@@ -31,7 +31,7 @@ from jxkernel.higher_order.custom_jvp import (
 )
 from jxkernel.higher_order.custom_vjp import VjpRule, bind_custom_vjp, custom_vjp_call_p
 from jxkernel.higher_order.jit import jit_p
-from jxkernel.higher_order.programs import chosen, permuted
+from jxkernel.higher_order.programs import permute, pick
 from jxkernel.higher_order.scan import bind_scan, scan_p
 from jxkernel.higher_order.while_loop import bind_while, while_p
 from jxkernel.primitives.elementwise.bits import bitwise_and, bitwise_not, bitwise_or
@@ -270,7 +270,7 @@ def _enter_scan(self: CheckedProgram, eqn: Eqn, found: Values, values: Values) -
     own, shared = range(size), range(size, size + consts)
     rest = range(size + consts, len(body.in_avals))
     return bind_scan(
-        permuted(body, (*shared, *own, *rest), None),
+        permute(body, (*shared, *own, *rest), None),
         values[:consts],
         [*found, *values[consts : consts + carry]],
         values[consts + carry :],
@@ -331,7 +331,7 @@ def _enter_custom_jvp(self: CheckedProgram, eqn: Eqn, found: Values, values: Val
         def ruled(*flat: Any) -> list[Any]:
             moved = _merged(tangents[size:], flat[skipped + len(args) :])
             _, out_tangents = rule(flat[: skipped + len(args)], moved)
-            return [instantiate(t) for t in chosen(out_tangents, flags)]
+            return [instantiate(t) for t in pick(out_tangents, flags)]
 
         given = [t for t in tangents[size:] if has_tangent(abstractify(t))]
         moving = iter(_without_checks(ruled, [*consts, *args, *given]))

@@ -18,7 +18,7 @@ from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.linear_solve import linear_solve_p
-from jxkernel.higher_order.programs import raised, with_zeros
+from jxkernel.higher_order.programs import add_zero_results, vary_arguments
 from jxkernel.primitives.collective.varying import agreeing
 from jxkernel.primitives.elementwise.arithmetic import neg
 from jxkernel.primitives.elementwise.convert import convert_element_type
@@ -163,7 +163,7 @@ class _System:
         size = len(self.avals)
         linear = (False,) * len(closed.consts) + (True,) * size
         program, produced = transpose_program(closed.hoisted(), linear, (True,) * size)
-        full = with_zeros(program, produced, (True,) * size, self.avals)
+        full = add_zero_results(program, produced, (True,) * size, self.avals)
         # The program takes the constants as leading arguments; here they are its constants again.
         count = len(closed.consts)
         constvars, invars = full.jaxpr.invars[:count], full.jaxpr.invars[count:]
@@ -182,7 +182,7 @@ class _System:
         operands = agreeing([*[const for part in consts for const in part], *self.b])
         axes = frozenset[Any]().union(*[abstractify(value).vma for value in operands])
         if axes:
-            programs = [raised(program, axes) if program else None for program in programs]
+            programs = [vary_arguments(program, axes) if program else None for program in programs]
         outs = linear_solve_p.bind(
             *operands, programs=tuple(programs), counts=tuple(map(len, consts))
         )

@@ -11,7 +11,7 @@ from jxkernel.api.traced import TracedFunction, check_callable, leaf_avals, trac
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.higher_order.linear_call import linear_call_p
-from jxkernel.higher_order.programs import placed
+from jxkernel.higher_order.programs import place_arguments
 
 __all__ = ["linear_call"]
 
@@ -93,7 +93,7 @@ def _linear_call(
 
 def _among(traced: TracedFunction, own: range, start: int, types: list[ShapedArray]) -> Any:
     """Return a program as one of the constants of both, of which it reads its own."""
-    return placed(traced.closed.hoisted(), (*own, *range(start, len(types))), types)
+    return place_arguments(traced.closed.hoisted(), (*own, *range(start, len(types))), types)
 
 
 def _check_inexact(fun: Callable[..., Any], avals: list[ShapedArray]) -> None:

@@ -15,7 +15,7 @@ from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis, extend_axes
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.zeros import Zero
-from jxkernel.higher_order.programs import pruned
+from jxkernel.higher_order.programs import keep_results
 from jxkernel.primitives.shape.broadcast import (
     add_tangents,
     batch_to_front,
@@ -101,7 +101,7 @@ class BatchedPull:
 
     def _reads_shared(self, program: ClosedJaxpr, place: int) -> bool:
         """Whether an argument's cotangent is made of that of a result without the axis."""
-        reads = pruned(program, tuple([at == place for at in range(len(self._has))]))[1]
+        reads = keep_results(program, tuple([at == place for at in range(len(self._has))]))[1]
         read = reads[len(self._stacked) :]
         return any(r and not flag for r, flag in zip(read, self._outs, strict=True))
 

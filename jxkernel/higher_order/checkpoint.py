@@ -24,13 +24,13 @@ from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.higher_order.keeping import keep
 from jxkernel.higher_order.programs import (
-    chosen,
-    compiled_when_repeated,
+    evaluate_compiled_when_repeated,
+    keep_arguments,
+    keep_results,
     merge,
-    pruned,
-    reading,
+    pick,
+    split_tangents,
     typed_by_programs,
-    with_tangents,
 )
 from jxkernel.primitives.elementwise.families import ANY, transpose_of_terms, unary
 from jxkernel.primitives.shape.transpose import move_axis
@@ -169,11 +169,11 @@ def _checkpoint_lower(
     if not differentiated:
         return context.inline(jaxpr, values)
     flags = (prevent_cse,) * len(values) if isinstance(prevent_cse, bool) else prevent_cse
-    hidden = chosen(values, flags)
+    hidden = pick(values, flags)
     if hidden:
         types = [value.type for value in hidden]
         hidden = context.op("stablehlo.optimization_barrier", types, hidden).results
-    return context.inline(jaxpr, merge(flags, hidden, chosen(values, flags, wanted=False)))
+    return context.inline(jaxpr, merge(flags, hidden, pick(values, flags, wanted=False)))
 
 
 @checkpoint_p.def_jvp
@@ -185,7 +185,7 @@ def _checkpoint_jvp(
     params = _with_flags(params, lambda flags: (*flags, *[True] * len(given)))
     outs = checkpoint_p.bind(*primals, *given, jaxpr=program, **params)
     avals = jaxpr.out_avals
-    return with_tangents(outs, len(avals), nonzero, avals)
+    return split_tangents(outs, len(avals), nonzero, avals)
 
 
 def _checkpoint_partial_eval(
@@ -195,20 +195,20 @@ def _checkpoint_partial_eval(
     policy: Policy | None = params["policy"]
     unknown = tuple([trace.is_unknown(arg) for arg in args])
     known, rest, kept_args, unknown_out = closed.remember(_split, unknown, policy)
-    known_args = chosen(args, unknown, wanted=False)
+    known_args = pick(args, unknown, wanted=False)
     runs = known.out_avals or known.effects
-    first = _with_flags(params, lambda flags: chosen(flags, unknown, wanted=False))
+    first = _with_flags(params, lambda flags: pick(flags, unknown, wanted=False))
     outs = checkpoint_p.bind(*known_args, **{**first, "jaxpr": known}) if runs else []
     count = unknown_out.count(False)
     saved = outs[count:]
 
     def flags_again(flags: Sequence[bool]) -> list[bool]:
-        given = chosen(chosen(flags, unknown, wanted=False), kept_args)
-        return [*given, *[True] * len(saved), *chosen(flags, unknown)]
+        given = pick(pick(flags, unknown, wanted=False), kept_args)
+        return [*given, *[True] * len(saved), *pick(flags, unknown)]
 
     staged = trace.stage(
         checkpoint_p,
-        [*chosen(known_args, kept_args), *saved, *chosen(args, unknown)],
+        [*pick(known_args, kept_args), *saved, *pick(args, unknown)],
         {**_with_flags(params, flags_again), "jaxpr": rest, "differentiated": True},
     )
     return merge(unknown_out, staged, outs[:count])
@@ -242,13 +242,13 @@ def _split(
     whole = trace_flat(
         run, [*[var.aval for var in again.invars], *hidden], name=f"again_{closed.jaxpr.name}"
     )
-    lean, reads = pruned(whole, (True,) * len(whole.out_avals))
+    lean, reads = keep_results(whole, (True,) * len(whole.out_avals))
     reads = (*reads[:second], *[True] * len(hidden))
     used = [var for var, read in zip(saved, reads[first:second], strict=True) if read]
     first_jaxpr = jaxpr.replace(outvars=[*shown, *used], eqns=kept.first)
     program = ClosedJaxpr(first_jaxpr, known.consts)
-    known_program = pruned(program, (True,) * len(program.out_avals))[0]
-    return known_program, reading(lean, reads), reads[:first], unknown_out
+    known_program = keep_results(program, (True,) * len(program.out_avals))[0]
+    return known_program, keep_arguments(lean, reads), reads[:first], unknown_out
 
 
 def _keeps(policy: Policy | None, eqn: Eqn) -> bool:
@@ -267,14 +267,14 @@ def _checkpoint_transpose(
     linear = tuple([is_linear(arg) for arg in args])
     nonzero = tuple([type(ct) is not Zero for ct in cts])
     program, produced = transpose_program(jaxpr, linear, nonzero)
-    given = chosen(cts, nonzero)
-    operands = [*chosen(args, linear, wanted=False), *given]
+    given = pick(cts, nonzero)
+    operands = [*pick(args, linear, wanted=False), *given]
     params = _with_flags(
-        params, lambda flags: [*chosen(flags, linear, wanted=False), *[True] * len(given)]
+        params, lambda flags: [*pick(flags, linear, wanted=False), *[True] * len(given)]
     )
     outs = checkpoint_p.bind(*operands, jaxpr=program, **params)
-    avals = [arg.aval.tangent() for arg in chosen(args, linear)]
-    zeros = [Zero(aval) for aval in chosen(avals, produced, wanted=False)]
+    avals = [arg.aval.tangent() for arg in pick(args, linear)]
+    zeros = [Zero(aval) for aval in pick(avals, produced, wanted=False)]
     pulled = iter(merge(produced, outs, zeros))
     return [next(pulled) if flag else None for flag in linear]
 
@@ -298,13 +298,13 @@ def _checkpoint_batch(
 
 
 def _checkpoint_dce(used_outputs: list[bool], eqn: Eqn) -> Eqn:
-    program, reads = pruned(eqn.params["jaxpr"], tuple(used_outputs))
+    program, reads = keep_results(eqn.params["jaxpr"], tuple(used_outputs))
     return eqn.replace(
-        invars=chosen(eqn.invars, reads),
-        outvars=chosen(eqn.outvars, used_outputs),
+        invars=pick(eqn.invars, reads),
+        outvars=pick(eqn.outvars, used_outputs),
         params={
-            **_with_flags(eqn.params, lambda flags: chosen(flags, reads)),
-            "jaxpr": reading(program, reads),
+            **_with_flags(eqn.params, lambda flags: pick(flags, reads)),
+            "jaxpr": keep_arguments(program, reads),
         },
     )
 
@@ -319,7 +319,7 @@ def _with_flags(
 
 checkpoint_p.define(
     effects=_checkpoint_effects,
-    evaluate=compiled_when_repeated(checkpoint_p, "jaxpr"),
+    evaluate=evaluate_compiled_when_repeated(checkpoint_p, "jaxpr"),
     partial_eval=_checkpoint_partial_eval,
     dce=_checkpoint_dce,
     unfold=unfold_call("jaxpr"),

@@ -29,18 +29,19 @@ from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import Call, Unfolding
 from jxkernel.core.zeros import Zero, is_linear
+from jxkernel.higher_order.groups import Flags
 from jxkernel.higher_order.programs import (
-    chosen,
-    compiled,
+    add_zero_results,
     contains,
+    evaluate_compiled,
+    keep_arguments,
+    keep_results,
     merge,
-    permuted,
-    placed,
-    pruned,
-    raised,
-    reading,
-    with_tangents,
-    with_zeros,
+    permute,
+    pick,
+    place_arguments,
+    split_tangents,
+    vary_arguments,
 )
 from jxkernel.higher_order.while_loop import while_p
 from jxkernel.primitives.collective.varying import vary
@@ -60,7 +61,6 @@ from jxkernel.transforms.transpose import transpose_program
 
 __all__ = ["bind_cond", "cond_p", "shared_slots"]
 
-Flags = tuple[bool, ...]
 Branches = tuple[ClosedJaxpr, ...]
 
 cond_p = Primitive("cond", multiple_results=True).define(sharding=AS_TYPED)
@@ -79,14 +79,16 @@ def bind_cond(index: Any, branches: Sequence[ClosedJaxpr], operands: Sequence[An
     avals = [*map(abstractify, consts), *branches[0].in_avals]
     own = range(len(consts), len(avals))
     joined = [
-        placed(branch.hoisted(), (*[places[id(const)] for const in branch.consts], *own), avals)
+        place_arguments(
+            branch.hoisted(), (*[places[id(const)] for const in branch.consts], *own), avals
+        )
         for branch in branches
     ]
     axes = abstractify(index).vma
     if axes:
         # Devices choose apart, so what a branch reads each reads for itself: no sum over devices
         # may stand in a branch, when it runs backwards, that only some of them take.
-        joined = [raised(branch, axes) for branch in joined]
+        joined = [vary_arguments(branch, axes) for branch in joined]
         consts, operands = ([vary(x, axes) for x in values] for values in (consts, operands))
     return cond_p.bind(index, *consts, *operands, branches=tuple(joined))
 
@@ -158,7 +160,7 @@ def _cond_jvp(
     programs = tuple([jvp_program(branch, nonzero, out_nonzero)[0] for branch in branches])
     outs = cond_p.bind(*primals, *given, branches=programs)
     avals = branches[0].out_avals
-    return with_tangents(outs, len(avals), out_nonzero, avals)
+    return split_tangents(outs, len(avals), out_nonzero, avals)
 
 
 def _cond_partial_eval(
@@ -170,12 +172,12 @@ def _cond_partial_eval(
     branches: Branches = params["branches"]
     unknown = tuple([trace.is_unknown(operand) for operand in operands])
     known, rest, unknown_out = branches[0].remember(_split, branches[1:], unknown)
-    known_args = chosen(operands, unknown, wanted=False)
+    known_args = pick(operands, unknown, wanted=False)
     runs = known[0].out_avals or _cond_effects(branches=known)
     outs = cond_p.bind(index, *known_args, branches=known) if runs else []
     count = unknown_out.count(False)
     staged = trace.stage(
-        cond_p, [index, *outs[count:], *chosen(operands, unknown)], {"branches": rest}
+        cond_p, [index, *outs[count:], *pick(operands, unknown)], {"branches": rest}
     )
     return merge(unknown_out, staged, outs[:count])
 
@@ -197,12 +199,14 @@ def _split(
     for (program, rest, _, count), place in zip(parts, places, strict=True):
         order = sorted(range(count), key=lambda residual, place=place: place[residual])
         filled = tuple([slot in place for slot in range(len(slots))])
-        ordered = permuted(program, None, (*range(given), *[given + i for i in order]))
+        ordered = permute(program, None, (*range(given), *[given + i for i in order]))
         avals = [*program.out_avals[:given], *slots]
-        known.append(with_zeros(ordered, (True,) * given + filled, (True,) * len(avals), avals))
+        known.append(
+            add_zero_results(ordered, (True,) * given + filled, (True,) * len(avals), avals)
+        )
         hidden = rest.in_avals[count:]
         own = range(len(slots), len(slots) + len(hidden))
-        rests.append(placed(rest, (*place, *own), [*slots, *hidden]))
+        rests.append(place_arguments(rest, (*place, *own), [*slots, *hidden]))
     return tuple(known), tuple(rests), out
 
 
@@ -235,13 +239,13 @@ def _cond_transpose(
     nonzero = tuple([type(ct) is not Zero for ct in cts])
     parts = [transpose_program(branch, linear, nonzero) for branch in branches]
     produced = _union([part for _, part in parts])
-    avals = [operand.aval.tangent() for operand in chosen(operands, linear)]
+    avals = [operand.aval.tangent() for operand in pick(operands, linear)]
     outs: list[Any] = []
     if any(produced):
-        programs = [with_zeros(program, part, produced, avals) for program, part in parts]
-        known = chosen(operands, linear, wanted=False)
-        outs = cond_p.bind(index, *known, *chosen(cts, nonzero), branches=tuple(programs))
-    zeros = [Zero(aval) for aval in chosen(avals, produced, wanted=False)]
+        programs = [add_zero_results(program, part, produced, avals) for program, part in parts]
+        known = pick(operands, linear, wanted=False)
+        outs = cond_p.bind(index, *known, *pick(cts, nonzero), branches=tuple(programs))
+    zeros = [Zero(aval) for aval in pick(avals, produced, wanted=False)]
     pulled = iter(merge(produced, outs, zeros))
     return [None, *[next(pulled) if flag else None for flag in linear]]
 
@@ -345,12 +349,12 @@ def _idle(program: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def _cond_dce(used_outputs: list[bool], eqn: Eqn) -> Eqn:
-    parts = [pruned(branch, tuple(used_outputs)) for branch in eqn.params["branches"]]
+    parts = [keep_results(branch, tuple(used_outputs)) for branch in eqn.params["branches"]]
     read = _union([reads for _, reads in parts])
     return eqn.replace(
-        invars=[eqn.invars[0], *chosen(eqn.invars[1:], read)],
-        outvars=chosen(eqn.outvars, used_outputs),
-        params={"branches": tuple([reading(program, read) for program, _ in parts])},
+        invars=[eqn.invars[0], *pick(eqn.invars[1:], read)],
+        outvars=pick(eqn.outvars, used_outputs),
+        params={"branches": tuple([keep_arguments(program, read) for program, _ in parts])},
     )
 
 
@@ -366,7 +370,7 @@ def _cond_unfold(index: Any, *operands: Any, branches: Branches) -> Unfolding:
 
 cond_p.define(
     effects=_cond_effects,
-    evaluate=compiled(cond_p),
+    evaluate=evaluate_compiled(cond_p),
     partial_eval=_cond_partial_eval,
     dce=_cond_dce,
     unfold=_cond_unfold,

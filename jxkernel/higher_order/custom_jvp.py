@@ -37,7 +37,11 @@ from jxkernel.higher_order.batched_calls import (
     traced_operands,
 )
 from jxkernel.higher_order.jit import transpose_call
-from jxkernel.higher_order.programs import compiled_when_repeated, placed, typed_by_programs
+from jxkernel.higher_order.programs import (
+    evaluate_compiled_when_repeated,
+    place_arguments,
+    typed_by_programs,
+)
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim_p, instantiate
 from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.transforms.batching import batch_flat
@@ -124,7 +128,7 @@ def bind_custom_jvp(
         first, call = traced_operands(fun, operands)
         rule = rule.after(len(first))
         rule, more = _traced_rule(rule, [*first, *operands], len(first) + count)
-        call = placed(
+        call = place_arguments(
             call,
             tuple(range(len(more), len(more) + len(call.in_avals))),
             [*map(abstractify, more), *call.in_avals],
@@ -195,7 +199,7 @@ def _custom_jvp_evaluate(*args: Any, call_jaxpr: Any, **params: Any) -> list[Any
     return list(call_jaxpr(*args))
 
 
-_evaluate_program = compiled_when_repeated(custom_jvp_call_p, "call_jaxpr")
+_evaluate_program = evaluate_compiled_when_repeated(custom_jvp_call_p, "call_jaxpr")
 
 
 @custom_jvp_call_p.def_abstract_eval

@@ -33,7 +33,12 @@ from jxkernel.higher_order.custom_jvp import (
     refuse_moving_constants,
 )
 from jxkernel.higher_order.jit import transpose_call
-from jxkernel.higher_order.programs import chosen, compiled_when_repeated, placed, typed_by_programs
+from jxkernel.higher_order.programs import (
+    evaluate_compiled_when_repeated,
+    pick,
+    place_arguments,
+    typed_by_programs,
+)
 from jxkernel.primitives.shape.broadcast import batch_to_front, instantiate
 from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.transforms.batching import batch_flat, batched_aval, example_aval
@@ -105,7 +110,7 @@ def bind_custom_vjp(
         rule = rule.after(len(first))
         rule, more = _traced_rule(rule, [*first, *operands], len(args))
         own = range(len(more), len(more) + len(call.in_avals))
-        call = placed(call, tuple(own), [*map(abstractify, more), *call.in_avals])
+        call = place_arguments(call, tuple(own), [*map(abstractify, more), *call.in_avals])
         operands = [*more, *first, *operands]
         count += len(first) + len(more)
     return custom_vjp_call_p.bind(*operands, call_jaxpr=call, vjp=rule, num_consts=count)
@@ -193,7 +198,7 @@ def _custom_vjp_evaluate(*args: Any, call_jaxpr: Any, **params: Any) -> list[Any
     return list(call_jaxpr(*args))
 
 
-_evaluate_program = compiled_when_repeated(custom_vjp_call_p, "call_jaxpr")
+_evaluate_program = evaluate_compiled_when_repeated(custom_vjp_call_p, "call_jaxpr")
 
 
 @custom_vjp_call_p.def_abstract_eval
@@ -311,9 +316,9 @@ def _batched_rule(
         avals = [_of_example(abstractify(x), dim) for x, dim in zip(there, there_dims, strict=True)]
         smooth = [has_tangent(aval) for aval in avals[:count]]
         back = BatchedPull(
-            pull, axis, stacked, has[num_consts:], tuple(chosen(results.flags, smooth))
+            pull, axis, stacked, has[num_consts:], tuple(pick(results.flags, smooth))
         )
-        cts = [aval.tangent() for aval in chosen(avals[:count], smooth)]
+        cts = [aval.tangent() for aval in pick(avals[:count], smooth)]
         if back.sends_apart(avals[count:], cts):
             results.note((0,) * count)
             back = back.of_examples()
@@ -363,7 +368,7 @@ def _linear_transpose(
     **params: Any,
 ) -> list[Any]:
     residuals, tangents = args[:num_residuals], args[num_residuals:]
-    pulled = chosen(pull(residuals, cts), active)
+    pulled = pick(pull(residuals, cts), active)
     return [
         *[None] * num_residuals,
         *[ct if is_linear(t) else None for ct, t in zip(pulled, tangents, strict=True)],

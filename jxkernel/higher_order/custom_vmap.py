@@ -26,11 +26,11 @@ from jxkernel.higher_order.batched_calls import traced_operands
 from jxkernel.higher_order.custom_jvp import has_tangent
 from jxkernel.higher_order.jit import transpose_call
 from jxkernel.higher_order.programs import (
-    chosen,
-    compiled_when_repeated,
-    pruned,
-    reading,
-    silent,
+    drop_effects,
+    evaluate_compiled_when_repeated,
+    keep_arguments,
+    keep_results,
+    pick,
     typed_by_programs,
 )
 from jxkernel.primitives.creation import broadcasted_iota
@@ -112,7 +112,7 @@ def _custom_vmap_evaluate(*args: Any, call_jaxpr: Any, **params: Any) -> list[An
     return list(call_jaxpr(*args))
 
 
-_evaluate_program = compiled_when_repeated(custom_vmap_call_p, "call_jaxpr")
+_evaluate_program = evaluate_compiled_when_repeated(custom_vmap_call_p, "call_jaxpr")
 
 
 @custom_vmap_call_p.def_abstract_eval
@@ -179,9 +179,9 @@ def _custom_vmap_jvp(
     # Constants and their tangents come first: no batch rule is told of either.
     found = custom_vmap_call_p.bind(
         *primals[:num_consts],
-        *chosen(tangents[:num_consts], moves[:num_consts]),
+        *pick(tangents[:num_consts], moves[:num_consts]),
         *primals[num_consts:],
-        *chosen(tangents[num_consts:], moves[num_consts:]),
+        *pick(tangents[num_consts:], moves[num_consts:]),
         call_jaxpr=moving.function(call_jaxpr),
         rule=_DerivativeRule(rule, moving),
         num_consts=moving.ahead,
@@ -281,7 +281,7 @@ def _of_all_examples(
 
     found = _push(apply, _spread(*primals, either, size), _spread(*tangents, either, size))
     outs, moved = found[: len(flags)], found[len(flags) :]
-    moved_flags = chosen(flags, _smooth(outs))
+    moved_flags = pick(flags, _smooth(outs))
     if either != list(primals[1]):
         outs, flags[:] = rule(size, primals[1], primals[0])
     return [*outs, *moved], [*flags, *moved_flags]
@@ -307,14 +307,14 @@ def _of_each_example(
 
         given = iter(flat[len(moves) :])
         found = _push(apply, flat[: len(moves)], [next(given) if m else None for m in moves])
-        flags += chosen(flags, _smooth(found[: len(flags)]))
+        flags += pick(flags, _smooth(found[: len(flags)]))
         return [
             dynamic_index_in_dim(x, place, 0, keepdims=False) if flag else x
             for x, flag in zip(found, flags, strict=True)
         ]
 
-    values = [*primals[0], *chosen(tangents[0], moves)]
-    has = [*primals[1], *chosen(tangents[1], moves)]
+    values = [*primals[0], *pick(tangents[0], moves)]
+    has = [*primals[1], *pick(tangents[1], moves)]
     places = broadcasted_iota(np.int32, (size,), 0)
     dims = [0, *[0 if flag else None for flag in has]]
     outs, out_dims = batch_flat(one, [places, *values], dims, Axis(size))
@@ -327,7 +327,7 @@ def _push(flat: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[A
     """Return a function's results, and then the tangents of those that have one."""
     full = [Zero.tangent_of(p) if t is None else t for p, t in zip(primals, tangents, strict=True)]
     outs, moved = jvp_flat(flat, primals, full)
-    return [*outs, *[instantiate(t) for t in chosen(moved, _smooth(outs))]]
+    return [*outs, *[instantiate(t) for t in pick(moved, _smooth(outs))]]
 
 
 def _smooth(outs: Sequence[Any]) -> list[bool]:
@@ -392,7 +392,7 @@ def _custom_vmap_partial_eval(
     moving, num_consts = rule.moving, params["num_consts"]
     first = num_consts - moving.ahead
     of_values = (*[True] * first, *moving.of_values)
-    known = chosen(operands, of_values)
+    known = pick(operands, of_values)
     if any(trace.is_unknown(value) for value in known):
         return trace.stage(custom_vmap_call_p, args, params)
     program: ClosedJaxpr = params["call_jaxpr"]
@@ -400,11 +400,11 @@ def _custom_vmap_partial_eval(
     wanted = tuple([place < count for place in range(len(program.out_avals))])
     outs = custom_vmap_call_p.bind(
         *known,
-        call_jaxpr=reading(pruned(program, wanted)[0], of_values),
+        call_jaxpr=keep_arguments(keep_results(program, wanted)[0], of_values),
         rule=rule.primal,
         num_consts=first + moving.num_consts,
     )
-    tangents = pruned(silent(program), tuple([not flag for flag in wanted]))[0]
+    tangents = keep_results(drop_effects(program), tuple([not flag for flag in wanted]))[0]
     staged = trace.stage(
         custom_vmap_call_p,
         operands,

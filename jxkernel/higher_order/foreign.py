@@ -16,7 +16,7 @@ from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
 from jxkernel.core.effects import Effect
 from jxkernel.core.primitive import Primitive, Undefined
-from jxkernel.higher_order.programs import chosen, merge
+from jxkernel.higher_order.programs import merge, pick
 from jxkernel.higher_order.scan import bind_scan
 from jxkernel.primitives.shape.broadcast import batch_to_front
 from jxkernel.primitives.shape.transpose import move_axis
@@ -219,7 +219,7 @@ def _one_by_one(
 ) -> list[Any]:
     """Call for one example after the other."""
     has = [dim is not None for dim in dims]
-    shared = chosen(args, has, wanted=False)
+    shared = pick(args, has, wanted=False)
     rows = [move_axis(a, dim, 0) for a, dim in zip(args, dims, strict=True) if dim is not None]
     avals = [abstractify(arg) for arg in shared]
     row_avals = [abstractify(row) for row in rows]

@@ -16,7 +16,7 @@ from jxkernel.core.jaxpr import Atom, ClosedJaxpr, Eqn, Jaxpr, Var
 from jxkernel.core.primitive import Primitive
 from jxkernel.higher_order.cond import cond_p, shared_slots
 from jxkernel.higher_order.jit import jit_p
-from jxkernel.higher_order.programs import permuted, placed, with_zeros
+from jxkernel.higher_order.programs import add_zero_results, permute, place_arguments
 from jxkernel.higher_order.scan import scan_p, stacked
 from jxkernel.records import record
 
@@ -155,13 +155,13 @@ def _inside_cond(eqn: Eqn, keeps: Keeps) -> Kept | None:
         jaxpr = branch.jaxpr
         program = _made_of(branch, part.first, jaxpr.invars, [*jaxpr.outvars, *part.values])
         order = sorted(range(len(place)), key=lambda value, place=place: place[value])
-        ordered = permuted(program, None, (*range(results), *[results + i for i in order]))
+        ordered = permute(program, None, (*range(results), *[results + i for i in order]))
         filled = (True,) * results + tuple([slot in place for slot in range(len(slots))])
         avals = [*branch.out_avals, *slots]
-        firsts.append(with_zeros(ordered, filled, (True,) * len(avals), avals))
+        firsts.append(add_zero_results(ordered, filled, (True,) * len(avals), avals))
         again = _made_of(branch, part.again, [*jaxpr.invars, *part.values], jaxpr.outvars)
         own = (*range(count), *[count + slot for slot in place])
-        agains.append(placed(again, own, [*branch.in_avals, *slots]))
+        agains.append(place_arguments(again, own, [*branch.in_avals, *slots]))
     values = [Var(aval) for aval in slots]
     one = eqn.replace(outvars=[*eqn.outvars, *values], params={"branches": tuple(firsts)})
     other = eqn.replace(invars=[*eqn.invars, *values], params={"branches": tuple(agains)})

@@ -17,7 +17,7 @@ from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero, is_linear
-from jxkernel.higher_order.programs import compiled_when_repeated, typed_by_programs
+from jxkernel.higher_order.programs import evaluate_compiled_when_repeated, typed_by_programs
 from jxkernel.primitives.shape.broadcast import batch_to_front, instantiate
 from jxkernel.transforms.batching import batch_program
 
@@ -126,6 +126,6 @@ def _linear_call_batch(
 
 linear_call_p.define(
     effects=_linear_call_effects,
-    evaluate=compiled_when_repeated(linear_call_p, "call_jaxpr"),
+    evaluate=evaluate_compiled_when_repeated(linear_call_p, "call_jaxpr"),
     unfold=unfold_call("call_jaxpr"),
 )

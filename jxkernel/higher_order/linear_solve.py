@@ -21,8 +21,9 @@ from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import Call, Unfolding
 from jxkernel.core.zeros import Zero, is_linear
+from jxkernel.higher_order.groups import Flags, Groups, grown_to_fixpoint
 from jxkernel.higher_order.jit import call
-from jxkernel.higher_order.programs import comes_again, compiled, typed_by_programs
+from jxkernel.higher_order.programs import comes_again, evaluate_compiled, typed_by_programs
 from jxkernel.primitives.elementwise.arithmetic import neg
 from jxkernel.primitives.shape.broadcast import add_tangents, batch_to_front, instantiate
 from jxkernel.primitives.shape.transpose import move_axis
@@ -37,19 +38,17 @@ last are None where there is no way back.
 """
 
 Counts = tuple[int, int, int, int]
-Flags = tuple[bool, ...]
 
 linear_solve_p = Primitive("custom_linear_solve", multiple_results=True).define(sharding=AS_TYPED)
 linear_solve_p.varies = typed_by_programs
 
 
-def _split(operands: Sequence[Any], counts: Counts) -> tuple[list[Sequence[Any]], Sequence[Any]]:
+def _split(
+    operands: Sequence[Any], counts: Counts
+) -> tuple[list[tuple[Any, ...]], tuple[Any, ...]]:
     """Return the constants of each program, and the right-hand side."""
-    consts, start = [], 0
-    for count in counts:
-        consts.append(operands[start : start + count])
-        start += count
-    return consts, operands[start:]
+    *consts, b = Groups((*counts, len(operands) - sum(counts))).split(operands)
+    return consts, b
 
 
 def _apply(program: ClosedJaxpr | None, consts: Sequence[Any], xs: Sequence[Any]) -> list[Any]:
@@ -62,7 +61,7 @@ def _solve(*operands: Any, programs: Programs, counts: Counts) -> list[Any]:
     return _apply(programs[2], consts[2], b)
 
 
-_solve_compiled = compiled(linear_solve_p)
+_solve_compiled = evaluate_compiled(linear_solve_p)
 
 
 def _linear_solve_evaluate(*operands: Any, programs: Programs, counts: Counts) -> list[Any]:
@@ -187,21 +186,20 @@ def _batched(
     Operators take solutions to right-hand sides and solvers the other way, so a part that differs
     on one side differs on both.
     """
-    has = b
-    while True:
+
+    def step(has: Flags) -> tuple[Flags, list[tuple[ClosedJaxpr, Flags] | None]]:
         made = [
             program and _over_examples(axis, program, flags, has)
             for program, flags in zip(programs, consts, strict=True)
         ]
         differs = [pair[1][: len(has)] for pair in made if pair is not None]
-        grown = tuple([any(column) for column in zip(has, *differs, strict=True)])
-        if grown == has:
-            operator, transposed, solver, back = made
-            assert operator is not None
-            assert solver is not None
-            batched = (operator[0], transposed and transposed[0], solver[0], back and back[0])
-            return batched, has, solver[1][len(has) :]
-        has = grown
+        return tuple([any(column) for column in zip(*differs, strict=True)]), made
+
+    has, (operator, transposed, solver, back) = grown_to_fixpoint(b, step)
+    assert operator is not None
+    assert solver is not None
+    batched = (operator[0], transposed and transposed[0], solver[0], back and back[0])
+    return batched, has, solver[1][len(has) :]
 
 
 def _over_examples(

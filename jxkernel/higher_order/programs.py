@@ -19,37 +19,41 @@ from jxkernel.transforms.dce import dce_jaxpr
 from jxkernel.transforms.stage import trace_flat
 
 __all__ = [
-    "chosen",
+    "add_zero_results",
     "comes_again",
-    "compiled",
-    "compiled_when_repeated",
     "contains",
+    "drop_effects",
+    "evaluate_compiled",
+    "evaluate_compiled_when_repeated",
+    "keep_arguments",
+    "keep_results",
     "merge",
-    "permuted",
-    "placed",
-    "pruned",
-    "raised",
-    "reading",
-    "silent",
+    "permute",
+    "pick",
+    "place_arguments",
+    "split_tangents",
     "typed_by_programs",
-    "with_tangents",
-    "with_zeros",
+    "vary_arguments",
 ]
 
 
-def compiled(primitive: Primitive) -> Callable[..., list[Any]]:
+def evaluate_compiled(primitive: Primitive) -> Callable[..., list[Any]]:
     """Return the ``evaluate`` rule of a primitive that runs as one compiled call.
 
     The callable is kept on the first program among the parameters.
     """
 
     def evaluate(*args: Any, **params: Any) -> list[Any]:
-        return next(subjaxprs(params)).remember(_compiled, primitive, tuple(params.items()))(*args)
+        return next(subjaxprs(params)).remember(_make_compiled, primitive, tuple(params.items()))(
+            *args
+        )
 
     return evaluate
 
 
-def compiled_when_repeated(primitive: Primitive, parameter: str) -> Callable[..., list[Any]]:
+def evaluate_compiled_when_repeated(
+    primitive: Primitive, parameter: str
+) -> Callable[..., list[Any]]:
     """Return the ``evaluate`` rule of a primitive that calls a program.
 
     A program that is new runs equation by equation, by executables that are at hand already; one
@@ -60,7 +64,7 @@ def compiled_when_repeated(primitive: Primitive, parameter: str) -> Callable[...
       primitive: the primitive.
       parameter: which of its parameters is the program.
     """
-    whole = compiled(primitive)
+    whole = evaluate_compiled(primitive)
 
     def evaluate(*args: Any, **params: Any) -> list[Any]:
         closed: ClosedJaxpr = params[parameter]
@@ -82,7 +86,9 @@ def _turns(closed: ClosedJaxpr) -> list[None]:
     return []
 
 
-def _compiled(owner: ClosedJaxpr, primitive: Primitive, items: tuple[tuple[str, Any], ...]) -> Any:
+def _make_compiled(
+    owner: ClosedJaxpr, primitive: Primitive, items: tuple[tuple[str, Any], ...]
+) -> Any:
     params = dict(items)
     programs: dict[tuple[ShapedArray, ...], ClosedJaxpr] = {}
 
@@ -98,7 +104,7 @@ def _compiled(owner: ClosedJaxpr, primitive: Primitive, items: tuple[tuple[str, 
     return make_callable(primitive.name, program_for)
 
 
-def chosen(values: Sequence[Any], flags: Sequence[bool], wanted: bool = True) -> list[Any]:
+def pick(values: Sequence[Any], flags: Sequence[bool], wanted: bool = True) -> list[Any]:
     """Return the values whose flag is ``wanted``, in order."""
     return [value for value, flag in zip(values, flags, strict=True) if flag is wanted]
 
@@ -106,7 +112,7 @@ def chosen(values: Sequence[Any], flags: Sequence[bool], wanted: bool = True) ->
 def merge(
     flags: Sequence[bool], where_true: Sequence[Any], where_false: Sequence[Any]
 ) -> list[Any]:
-    """Return one list of two, taking from each in order: the inverse of ``chosen``."""
+    """Return one list of two, taking from each in order: the inverse of ``pick``."""
     true, false = iter(where_true), iter(where_false)
     return [next(true) if flag else next(false) for flag in flags]
 
@@ -116,21 +122,21 @@ def typed_by_programs(avals: Any, outs: Any, params: dict[str, Any]) -> Any:
     return outs
 
 
-def raised(closed: ClosedJaxpr, axes: frozenset[Any]) -> ClosedJaxpr:
+def vary_arguments(closed: ClosedJaxpr, axes: frozenset[Any]) -> ClosedJaxpr:
     """Return the program for arguments that vary over (more) mesh axes; it has no constants."""
     if all(axes <= aval.vma for aval in closed.in_avals):
         return closed
-    return closed.remember(_raised, axes)
+    return closed.remember(_vary_arguments, axes)
 
 
-def _raised(closed: ClosedJaxpr, axes: frozenset[Any]) -> ClosedJaxpr:
+def _vary_arguments(closed: ClosedJaxpr, axes: frozenset[Any]) -> ClosedJaxpr:
     avals = [aval.update(vma=aval.vma | axes) for aval in closed.in_avals]
     return trace_flat(
         lambda *args: eval_jaxpr(closed.jaxpr, (), *args), avals, name=closed.jaxpr.name
     )
 
 
-def with_tangents(
+def split_tangents(
     outs: Sequence[Any], count: int, nonzero: Sequence[bool], avals: Sequence[ShapedArray]
 ) -> tuple[list[Any], list[Any]]:
     """Split the results of a derivative program into values and tangents, ``Zero`` where none."""
@@ -138,7 +144,7 @@ def with_tangents(
     return list(outs[:count]), merge(nonzero, outs[count:], zeros)
 
 
-def permuted(
+def permute(
     closed: ClosedJaxpr, ins: tuple[int, ...] | None, outs: tuple[int, ...] | None
 ) -> ClosedJaxpr:
     """Return the program with its arguments and results in another order, made once.
@@ -148,10 +154,10 @@ def permuted(
       ins: for each new argument, which old one it is; None for the same order.
       outs: the same for the results.
     """
-    return closed.remember(_permuted, ins, outs)
+    return closed.remember(_permute, ins, outs)
 
 
-def _permuted(
+def _permute(
     closed: ClosedJaxpr, ins: tuple[int, ...] | None, outs: tuple[int, ...] | None
 ) -> ClosedJaxpr:
     jaxpr = closed.jaxpr
@@ -160,7 +166,7 @@ def _permuted(
     return ClosedJaxpr(jaxpr.replace(invars=invars, outvars=outvars), closed.consts)
 
 
-def with_zeros(
+def add_zero_results(
     closed: ClosedJaxpr,
     produced: tuple[bool, ...],
     wanted: tuple[bool, ...],
@@ -175,11 +181,13 @@ def with_zeros(
       avals: the types of all possible results.
     """
     return (
-        closed if produced == wanted else closed.remember(_filled, produced, wanted, tuple(avals))
+        closed
+        if produced == wanted
+        else closed.remember(_add_zero_results, produced, wanted, tuple(avals))
     )
 
 
-def _filled(
+def _add_zero_results(
     closed: ClosedJaxpr,
     produced: tuple[bool, ...],
     wanted: tuple[bool, ...],
@@ -190,12 +198,12 @@ def _filled(
         full = [
             next(given) if has else Zero(aval) for has, aval in zip(produced, avals, strict=True)
         ]
-        return [instantiate(out) for out in chosen(full, wanted)]
+        return [instantiate(out) for out in pick(full, wanted)]
 
     return trace_flat(run, closed.in_avals, name=closed.jaxpr.name)
 
 
-def placed(
+def place_arguments(
     closed: ClosedJaxpr, positions: tuple[int, ...], avals: Sequence[ShapedArray]
 ) -> ClosedJaxpr:
     """Return the program as one of more arguments, most of which it ignores.
@@ -207,10 +215,10 @@ def placed(
     """
     if positions == tuple(range(len(avals))):
         return closed
-    return closed.remember(_placed, positions, tuple(avals))
+    return closed.remember(_place_arguments, positions, tuple(avals))
 
 
-def _placed(
+def _place_arguments(
     closed: ClosedJaxpr, positions: tuple[int, ...], avals: tuple[ShapedArray, ...]
 ) -> ClosedJaxpr:
     invars = [Var(aval) for aval in avals]
@@ -219,24 +227,24 @@ def _placed(
     return ClosedJaxpr(closed.jaxpr.replace(invars=invars), closed.consts)
 
 
-def reading(closed: ClosedJaxpr, kept: tuple[bool, ...]) -> ClosedJaxpr:
+def keep_arguments(closed: ClosedJaxpr, kept: tuple[bool, ...]) -> ClosedJaxpr:
     """Return the program without the arguments that are not ``kept``; it must not read them."""
-    return closed if all(kept) else closed.remember(_reading, kept)
+    return closed if all(kept) else closed.remember(_keep_arguments, kept)
 
 
-def _reading(closed: ClosedJaxpr, kept: tuple[bool, ...]) -> ClosedJaxpr:
+def _keep_arguments(closed: ClosedJaxpr, kept: tuple[bool, ...]) -> ClosedJaxpr:
     jaxpr = closed.jaxpr
-    return ClosedJaxpr(jaxpr.replace(invars=chosen(jaxpr.invars, kept)), closed.consts)
+    return ClosedJaxpr(jaxpr.replace(invars=pick(jaxpr.invars, kept)), closed.consts)
 
 
-def pruned(
+def keep_results(
     closed: ClosedJaxpr, used_outputs: tuple[bool, ...]
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
     """Return the program for some of its results, all arguments kept, and which it reads."""
-    return closed.remember(_pruned, used_outputs)
+    return closed.remember(_keep_results, used_outputs)
 
 
-def _pruned(
+def _keep_results(
     closed: ClosedJaxpr, used_outputs: tuple[bool, ...]
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
     jaxpr, used = dce_jaxpr(closed.jaxpr, used_outputs, keep_invars=True)
@@ -256,16 +264,16 @@ def _contains(closed: ClosedJaxpr, primitive: Primitive) -> bool:
     )
 
 
-def silent(closed: ClosedJaxpr) -> ClosedJaxpr:
+def drop_effects(closed: ClosedJaxpr) -> ClosedJaxpr:
     """Return the program without its effects, which another program has already had.
 
     Raises:
       NotImplementedError: a result depends on one.
     """
-    return closed.remember(_silenced) if closed.effects else closed
+    return closed.remember(_drop_effects) if closed.effects else closed
 
 
-def _silenced(closed: ClosedJaxpr) -> ClosedJaxpr:
+def _drop_effects(closed: ClosedJaxpr) -> ClosedJaxpr:
     eqns: list[Eqn] = []
     for eqn in closed.eqns:
         if not eqn.effects:
@@ -283,7 +291,9 @@ def _silenced(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 def _silent_parameter(value: Any) -> Any:
     if isinstance(value, ClosedJaxpr):
-        return silent(value)
+        return drop_effects(value)
     if isinstance(value, tuple) and any(isinstance(item, ClosedJaxpr) for item in value):
-        return tuple([silent(item) if isinstance(item, ClosedJaxpr) else item for item in value])
+        return tuple(
+            [drop_effects(item) if isinstance(item, ClosedJaxpr) else item for item in value]
+        )
     return value

@@ -18,7 +18,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.errors import ShapeMismatchError, UndefinedRuleError
-from jxkernel.higher_order.programs import compiled
+from jxkernel.higher_order.programs import evaluate_compiled
 from jxkernel.primitives.conv.reduce_window import Window
 from jxkernel.primitives.indexing.concatenate import concatenate
 from jxkernel.primitives.indexing.gather import batch_scatter, gather_of_scatter, scatter_p
@@ -181,7 +181,7 @@ def _reduce_batch(
 
 
 reduce_p.define(
-    jvp=_unrolled_jvp(_unrolled_reduce), transpose=_NOT_LINEAR, evaluate=compiled(reduce_p)
+    jvp=_unrolled_jvp(_unrolled_reduce), transpose=_NOT_LINEAR, evaluate=evaluate_compiled(reduce_p)
 )
 
 # ---------------------------------------------------------------- reduce_window
@@ -260,7 +260,7 @@ def _reduce_window_batch(
 reduce_window_p.define(
     jvp=_unrolled_jvp(_unrolled_window),
     transpose=_NOT_LINEAR,
-    evaluate=compiled(reduce_window_p),
+    evaluate=evaluate_compiled(reduce_window_p),
 )
 
 # ---------------------------------------------------------------- scatter_apply
@@ -339,4 +339,4 @@ def _scatter_apply_batch(
     return scatter_apply_p.bind(*operands, dimension_numbers=numbers, **params), [0]
 
 
-scatter_apply_p.define(transpose=_NOT_LINEAR, evaluate=compiled(scatter_apply_p))
+scatter_apply_p.define(transpose=_NOT_LINEAR, evaluate=evaluate_compiled(scatter_apply_p))

@@ -21,13 +21,13 @@ from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.custom_vjp import Forward, Pull
 from jxkernel.higher_order.jit import jit_p, transpose_call
 from jxkernel.higher_order.programs import (
-    chosen,
-    compiled_when_repeated,
-    placed,
-    pruned,
-    reading,
+    evaluate_compiled_when_repeated,
+    keep_arguments,
+    keep_results,
+    pick,
+    place_arguments,
+    split_tangents,
     typed_by_programs,
-    with_tangents,
 )
 from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.transforms.batching import batch_program
@@ -68,8 +68,8 @@ def optimized_forward(fun: Callable[..., Sequence[Any]], forward: Forward, name:
         count, pull = found[0]
         results = remat_opt_p.bind(
             *every,
-            fwd_jaxpr=placed(there.hoisted(), (*range(first), *own), types),
-            fun_jaxpr=placed(plain.hoisted(), (*range(first, second), *own), types),
+            fwd_jaxpr=place_arguments(there.hoisted(), (*range(first), *own), types),
+            fun_jaxpr=place_arguments(plain.hoisted(), (*range(first, second), *own), types),
             name=name,
             num_outs=count,
         )
@@ -109,7 +109,7 @@ def _remat_opt_jvp(
         *primals, *given, jaxpr=program, name=f"jvp({name})", donated=(), keep_unused=False
     )
     avals = fwd_jaxpr.out_avals
-    return with_tangents(outs, len(avals), nonzero, avals)
+    return split_tangents(outs, len(avals), nonzero, avals)
 
 
 @remat_opt_p.def_transpose
@@ -147,13 +147,13 @@ def _remat_opt_dce(used_outputs: list[bool], eqn: Eqn) -> Eqn:
     count = eqn.params["num_outs"]
     if any(used_outputs[count:]):
         return eqn
-    program, reads = pruned(eqn.params["fun_jaxpr"], tuple(used_outputs[:count]))
+    program, reads = keep_results(eqn.params["fun_jaxpr"], tuple(used_outputs[:count]))
     return eqn.replace(
         primitive=jit_p,
-        invars=chosen(eqn.invars, reads),
-        outvars=chosen(eqn.outvars, used_outputs),
+        invars=pick(eqn.invars, reads),
+        outvars=pick(eqn.outvars, used_outputs),
         params={
-            "jaxpr": reading(program, reads),
+            "jaxpr": keep_arguments(program, reads),
             "name": eqn.params["name"],
             "donated": (),
             "keep_unused": False,
@@ -163,7 +163,7 @@ def _remat_opt_dce(used_outputs: list[bool], eqn: Eqn) -> Eqn:
 
 remat_opt_p.define(
     effects=_remat_opt_effects,
-    evaluate=compiled_when_repeated(remat_opt_p, "fwd_jaxpr"),
+    evaluate=evaluate_compiled_when_repeated(remat_opt_p, "fwd_jaxpr"),
     dce=_remat_opt_dce,
     unfold=unfold_call("fwd_jaxpr"),
 )

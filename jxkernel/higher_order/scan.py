@@ -23,14 +23,16 @@ from jxkernel.core.jaxpr import NO_EFFECTS, ClosedJaxpr, Eqn, Literal, Var, eval
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import Call, Unfolding
 from jxkernel.core.zeros import Zero, is_linear
+from jxkernel.higher_order.groups import Flags, Groups, grown_to_fixpoint
 from jxkernel.higher_order.jit import call
 from jxkernel.higher_order.programs import (
-    chosen,
-    compiled,
+    evaluate_compiled,
+    keep_arguments,
+    keep_results,
     merge,
-    permuted,
-    pruned,
-    reading,
+    permute,
+    pick,
+    split_tangents,
     typed_by_programs,
 )
 from jxkernel.higher_order.scan_lowering import lower_scan
@@ -46,8 +48,6 @@ from jxkernel.transforms.stage import trace_flat
 from jxkernel.transforms.transpose import transpose_program
 
 __all__ = ["bind_scan", "scan_p", "stacked"]
-
-Flags = tuple[bool, ...]
 
 scan_p = Primitive("scan", multiple_results=True).define(sharding=AS_TYPED)
 scan_p.varies = typed_by_programs
@@ -98,14 +98,24 @@ class _Scan:
     reverse: bool
     unroll: int
 
+    @property
+    def ins(self) -> Groups:
+        """Constants, carry and scanned operands."""
+        scanned = len(self.jaxpr.in_avals) - self.num_consts - self.num_carry
+        return Groups((self.num_consts, self.num_carry, scanned))
+
+    @property
+    def outs(self) -> Groups:
+        """Carry and stacked results."""
+        return Groups((self.num_carry, len(self.jaxpr.out_avals) - self.num_carry))
+
     def split(self, operands: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
         """Return constants, carry and scanned operands."""
-        first, second = self.num_consts, self.num_consts + self.num_carry
-        return tuple(operands[:first]), tuple(operands[first:second]), tuple(operands[second:])
+        return self.ins.split(operands)
 
-    def split_out(self, results: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def split_out(self, results: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
         """Return carry and stacked results."""
-        return tuple(results[: self.num_carry]), tuple(results[self.num_carry :])
+        return self.outs.split(results)
 
     def bind(
         self,
@@ -173,18 +183,15 @@ def _scan_jvp(
     carry_has, ys_has, body = _body_jvp(scan, nonzero)
     outs = scan.bind(
         body,
-        [*consts, *chosen(consts_t, consts_has)],
-        [*init, *[instantiate(t) for t in chosen(init_t, carry_has)]],
-        [*xs, *chosen(xs_t, xs_has)],
+        [*consts, *pick(consts_t, consts_has)],
+        [*init, *[instantiate(t) for t in pick(init_t, carry_has)]],
+        [*xs, *pick(xs_t, xs_has)],
     )
-    carry, ys = scan.split_out(_scan_abstract_eval(**params))
-    count, moved = len(carry), sum(carry_has)
-    values = [*outs[:count], *outs[count + moved : count + moved + len(ys)]]
-    given = iter([*outs[count : count + moved], *outs[count + moved + len(ys) :]])
-    return values, [
-        next(given) if has else Zero(aval.tangent())
-        for has, aval in zip(carry_has + ys_has, [*carry, *ys], strict=True)
-    ]
+    carry, carry_t, ys, ys_t = Groups(
+        (len(carry_has), sum(carry_has), len(ys_has), sum(ys_has))
+    ).split(outs)
+    avals = _scan_abstract_eval(**params)
+    return split_tangents([*carry, *ys, *carry_t, *ys_t], len(avals), carry_has + ys_has, avals)
 
 
 def _body_jvp(scan: _Scan, nonzero: Flags) -> tuple[Flags, Flags, ClosedJaxpr]:
@@ -193,26 +200,17 @@ def _body_jvp(scan: _Scan, nonzero: Flags) -> tuple[Flags, Flags, ClosedJaxpr]:
     A part of the carry has a tangent if it has one at some turn.
     """
     consts, carry, xs = scan.split(nonzero)
-    none = (False,) * (len(scan.jaxpr.out_avals) - len(carry))
-    while True:
+    _, none = scan.split_out((False,) * len(scan.jaxpr.out_avals))
+
+    def step(carry: Flags) -> tuple[Flags, tuple[ClosedJaxpr, Flags]]:
         program, out = jvp_program(scan.jaxpr, consts + carry + xs, carry + none)
         carry_out, ys = scan.split_out(out)
-        grown = tuple([a or b for a, b in zip(carry, carry_out, strict=True)])
-        if grown == carry:
-            break
-        carry = grown
-    sizes = (len(consts), len(carry), len(xs), sum(consts), sum(carry), sum(xs))
-    ins = _interleaved(sizes)
-    outs = _interleaved((len(carry), len(ys), sum(carry), sum(ys)))
-    return carry, ys, permuted(program, ins, outs)
+        return carry_out, (program, ys)
 
-
-def _interleaved(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the order that puts the i-th group of the second half after that of the first."""
-    starts = np.cumsum((0, *sizes)).tolist()
-    groups = [range(start, start + size) for start, size in zip(starts, sizes, strict=False)]
-    half = len(sizes) // 2
-    return tuple(i for a, b in zip(groups[:half], groups[half:], strict=True) for i in (*a, *b))
+    carry, (program, ys) = grown_to_fixpoint(carry, step)
+    ins = scan.ins.interleaved(Groups.marked(consts, carry, xs))
+    outs = scan.outs.interleaved(Groups.marked(carry, ys))
+    return carry, ys, permute(program, ins, outs)
 
 
 # ---------------------------------------------------------------- partial evaluation
@@ -247,12 +245,12 @@ def _split(scan: _Scan, unknown: Flags) -> _Split:
 
 def _make_split(body: ClosedJaxpr, consts: Flags, carry: Flags, xs: Flags) -> _Split:
     none = (False,) * (len(body.out_avals) - len(carry))
-    while True:
-        known, rest, out, count = partial_eval_program(body, consts + carry + xs, carry + none)
-        grown = tuple([a or b for a, b in zip(carry, out[: len(carry)], strict=True)])
-        if grown == carry:
-            break
-        carry = grown
+
+    def step(carry: Flags) -> tuple[Flags, tuple[ClosedJaxpr, ClosedJaxpr, Flags, int]]:
+        found = partial_eval_program(body, consts + carry + xs, carry + none)
+        return found[2][: len(carry)], found
+
+    carry, (known, rest, out, count) = grown_to_fixpoint(carry, step)
     jaxpr = known.jaxpr
     shown, residuals = jaxpr.outvars[: -count or None], jaxpr.outvars[len(jaxpr.outvars) - count :]
     first = consts.count(False)
@@ -280,7 +278,7 @@ def _make_split(body: ClosedJaxpr, consts: Flags, carry: Flags, xs: Flags) -> _S
         _lean(ClosedJaxpr(looped, known.consts)),
         _constants_only(ClosedJaxpr(invariant, known.consts), first),
         tuple([scanned[residuals[i]] for i in reused]),
-        permuted(rest, order, None),
+        permute(rest, order, None),
     )
 
 
@@ -295,13 +293,13 @@ def _depending_on(eqns: Sequence[Eqn], variables: Sequence[Var]) -> set[Any]:
 
 def _lean(closed: ClosedJaxpr) -> ClosedJaxpr:
     """Return the program without what no result needs; it keeps its arguments."""
-    return pruned(closed, (True,) * len(closed.out_avals))[0]
+    return keep_results(closed, (True,) * len(closed.out_avals))[0]
 
 
 def _constants_only(closed: ClosedJaxpr, count: int) -> ClosedJaxpr:
     """Return the program as one of its first arguments, the only ones it needs."""
     lean = _lean(closed)
-    return reading(lean, (True,) * count + (False,) * (len(lean.in_avals) - count))
+    return keep_arguments(lean, (True,) * count + (False,) * (len(lean.in_avals) - count))
 
 
 def _scan_partial_eval(
@@ -324,20 +322,20 @@ def _run_known(
     """Scan the known part; return its results, and the operands of the rest in parts."""
     consts, init, xs = scan.split(args)
     consts_hidden, carry_hidden, xs_hidden = scan.split(split.unknown)
-    known_consts = chosen(consts, consts_hidden, wanted=False)
-    known_xs = chosen(xs, xs_hidden, wanted=False)
+    known_consts = pick(consts, consts_hidden, wanted=False)
+    known_xs = pick(xs, xs_hidden, wanted=False)
     outs: list[Any] = []
     if split.known.out_avals or split.known.effects:
         outs = scan.bind(
-            split.known, known_consts, chosen(init, carry_hidden, wanted=False), known_xs
+            split.known, known_consts, pick(init, carry_hidden, wanted=False), known_xs
         )
     invariant = call(
         split.invariant, known_consts, name="loop_invariant", inline=not split.invariant.eqns
     )
     count = split.unknown_out.count(False)
-    rest_consts = [*invariant, *chosen(consts, consts_hidden)]
-    rest_init = chosen(init, carry_hidden)
-    rest_xs = [*[known_xs[i] for i in split.reused], *outs[count:], *chosen(xs, xs_hidden)]
+    rest_consts = [*invariant, *pick(consts, consts_hidden)]
+    rest_init = pick(init, carry_hidden)
+    rest_xs = [*[known_xs[i] for i in split.reused], *outs[count:], *pick(xs, xs_hidden)]
     counts = (len(rest_consts), len(rest_init))
     return outs[:count], [*rest_consts, *rest_init, *rest_xs], counts
 
@@ -360,7 +358,7 @@ def _scan_transpose(cts: Sequence[Any], *args: Any, **params: Any) -> list[Any]:
     pulled = iter(
         ct
         for ct, operand in zip(
-            _transpose_linear(rest, chosen(cts, split.unknown_out), operands),
+            _transpose_linear(rest, pick(cts, split.unknown_out), operands),
             operands,
             strict=True,
         )
@@ -395,17 +393,17 @@ def _transpose_linear(scan: _Scan, cts: Sequence[Any], args: Sequence[Any]) -> l
     consts, init, xs = scan.split(args)
     consts_linear, xs_linear = tuple(map(is_linear, consts)), tuple(map(is_linear, xs))
     nonzero = tuple([type(ct) is not Zero for ct in cts])
-    flags = (consts_linear, xs_linear, *scan.split_out(nonzero))
-    back = scan.jaxpr.remember(_make_backward, *flags)
+    carry_nonzero, ys_nonzero = scan.split_out(nonzero)
+    back = scan.jaxpr.remember(_make_backward, consts_linear, xs_linear, carry_nonzero, ys_nonzero)
     cts_carry, cts_ys = scan.split_out(cts)
     outs = scan.bind(
         back.body,
-        chosen(consts, consts_linear, wanted=False),
+        pick(consts, consts_linear, wanted=False),
         [
             *[instantiate(Zero(aval)) for aval in back.sums],
-            *[instantiate(ct) for ct in chosen(cts_carry, back.carry)],
+            *[instantiate(ct) for ct in pick(cts_carry, back.carry)],
         ],
-        [*chosen(xs, xs_linear, wanted=False), *[ct for ct in cts_ys if type(ct) is not Zero]],
+        [*pick(xs, xs_linear, wanted=False), *[ct for ct in cts_ys if type(ct) is not Zero]],
         backwards=True,
     )
     linear = consts_linear + (True,) * len(init) + xs_linear
@@ -413,9 +411,7 @@ def _transpose_linear(scan: _Scan, cts: Sequence[Any], args: Sequence[Any]) -> l
     pulled = iter(
         [
             next(given) if has else Zero(arg.aval.tangent()) if is_linear(arg) else None
-            for arg, has in zip(
-                chosen(args, linear), back.consts + back.carry + back.xs, strict=True
-            )
+            for arg, has in zip(pick(args, linear), back.consts + back.carry + back.xs, strict=True)
         ]
     )
     # A part of the carry that begins with a known value (zeros) is linear at later turns only.
@@ -426,49 +422,43 @@ def _transpose_linear(scan: _Scan, cts: Sequence[Any], args: Sequence[Any]) -> l
 def _make_backward(
     scanned: ClosedJaxpr, consts_linear: Flags, xs_linear: Flags, carry: Flags, ys: Flags
 ) -> _Backward:
-    first, count = sum(consts_linear), len(carry)
-    ends = np.cumsum([len(consts_linear), count]).tolist()
-    avals = scanned.in_avals
-    consts, carry_avals, xs = avals[: ends[0]], avals[ends[0] : ends[1]], avals[ends[1] :]
-    linear = consts_linear + (True,) * count + xs_linear
-    while True:
+    whole = (True,) * len(carry)
+    consts, carry_avals, xs = Groups.of(consts_linear, carry, xs_linear).split(scanned.in_avals)
+    _, ys_avals = Groups.of(carry, ys).split(scanned.out_avals)
+    pulled_back = Groups.marked(consts_linear, whole, xs_linear)
+
+    def step(carry: Flags) -> tuple[Flags, tuple[ClosedJaxpr, tuple[Flags, ...]]]:
+        linear = consts_linear + whole + xs_linear
         program, produced = transpose_program(scanned, linear, carry + ys)
-        carry_out = produced[first : first + count]
-        grown = tuple([a or b for a, b in zip(carry, carry_out, strict=True)])
-        if grown == carry:
-            break
-        carry = grown
-    sums = [aval.tangent() for aval in chosen(chosen(consts, consts_linear), produced[:first])]
-    cts_carry = [aval.tangent() for aval in chosen(carry_avals, carry)]
-    cts_ys = [aval.tangent() for aval in chosen(scanned.out_avals[count:], ys)]
-    known = chosen(consts, consts_linear, wanted=False)
-    known_xs = chosen(xs, xs_linear, wanted=False)
-    ends = np.cumsum([len(known), len(sums), len(cts_carry), len(known_xs)]).tolist()
+        parts = pulled_back.split(produced)
+        return parts[1], (program, parts)
+
+    carry, (program, (consts_out, carry_out, xs_out)) = grown_to_fixpoint(carry, step)
+    sums = [aval.tangent() for aval in pick(pick(consts, consts_linear), consts_out)]
+    cts_carry = [aval.tangent() for aval in pick(carry_avals, carry)]
+    cts_ys = [aval.tangent() for aval in pick(ys_avals, ys)]
+    known = pick(consts, consts_linear, wanted=False)
+    known_xs = pick(xs, xs_linear, wanted=False)
+    operands_of = Groups.of(known, sums, cts_carry, known_xs, cts_ys)
 
     def turn(*operands: Any) -> list[Any]:
+        known, sums, cts_carry, known_xs, cts_ys = operands_of.split(operands)
         outs = iter(
-            eval_jaxpr(
-                program.jaxpr,
-                program.consts,
-                *operands[: ends[0]],
-                *operands[ends[2] : ends[3]],
-                *operands[ends[1] : ends[2]],
-                *operands[ends[3] :],
-            )
+            eval_jaxpr(program.jaxpr, program.consts, *known, *known_xs, *cts_carry, *cts_ys)
         )
-        added = [add_any(total, next(outs)) for total in operands[ends[0] : ends[1]]]
+        added = [add_any(total, next(outs)) for total in sums]
         pulled = [
             next(outs) if has else Zero(aval.tangent())
             for has, aval in zip(carry_out, carry_avals, strict=True)
         ]
-        return [*added, *[instantiate(ct) for ct in chosen(pulled, carry)], *outs]
+        return [*added, *[instantiate(ct) for ct in pick(pulled, carry)], *outs]
 
     body = trace_flat(
         turn,
         [*known, *sums, *cts_carry, *known_xs, *cts_ys],
         name=f"transpose_{scanned.jaxpr.name}",
     )
-    return _Backward(body, sums, produced[:first], carry, produced[first + count :])
+    return _Backward(body, sums, consts_out, carry, xs_out)
 
 
 # ---------------------------------------------------------------- batching
@@ -481,13 +471,14 @@ def _scan_batch(
     scan = _Scan(**params)
     has = tuple([dim is not None for dim in dims])
     consts, carry, xs = scan.split(has)
-    none = (False,) * (len(scan.jaxpr.out_avals) - len(carry))
-    while True:
+    _, none = scan.split_out((False,) * len(scan.jaxpr.out_avals))
+
+    def step(carry: Flags) -> tuple[Flags, tuple[ClosedJaxpr, tuple[Flags, ...]]]:
         body, out = batch_program(scan.jaxpr, axis, consts + carry + xs, carry + none)
-        grown = tuple([a or b for a, b in zip(carry, out[: len(carry)], strict=True)])
-        if grown == carry:
-            break
-        carry = grown
+        parts = scan.split_out(out)
+        return parts[0], (body, parts)
+
+    carry, (body, (carry_out, ys_out)) = grown_to_fixpoint(carry, step)
     operands = scan.split(list(zip(args, dims, strict=True)))
     outs = scan.bind(
         body,
@@ -499,7 +490,6 @@ def _scan_batch(
         # The leading axis is the one scanned over, so the batch comes second.
         [arg if dim is None else move_axis(arg, dim, 1) for arg, dim in operands[2]],
     )
-    carry_out, ys_out = scan.split_out(out)
     return outs, [
         *[0 if flag else None for flag in carry_out],
         *[1 if flag else None for flag in ys_out],
@@ -513,20 +503,20 @@ def _scan_dce(used_outputs: list[bool], eqn: Eqn) -> Eqn:
     """Drop unread results, and the parts of the carry that nothing read depends on."""
     scan = _Scan(**eqn.params)
     carry, ys = scan.split_out(used_outputs)
-    while True:
-        body, reads = pruned(scan.jaxpr, carry + ys)
-        consts_read, carry_read, xs_read = scan.split(reads)
-        grown = tuple([a or b for a, b in zip(carry, carry_read, strict=True)])
-        if grown == carry:
-            break
-        carry = grown
+
+    def step(carry: Flags) -> tuple[Flags, tuple[ClosedJaxpr, tuple[Flags, ...]]]:
+        body, reads = keep_results(scan.jaxpr, carry + ys)
+        parts = scan.split(reads)
+        return parts[1], (body, parts)
+
+    carry, (body, (consts_read, _, xs_read)) = grown_to_fixpoint(carry, step)
     kept = consts_read + carry + xs_read
     return eqn.replace(
-        invars=chosen(eqn.invars, kept),
-        outvars=chosen(eqn.outvars, carry + ys),
+        invars=pick(eqn.invars, kept),
+        outvars=pick(eqn.outvars, carry + ys),
         params={
             **eqn.params,
-            "jaxpr": reading(body, kept),
+            "jaxpr": keep_arguments(body, kept),
             "num_consts": sum(consts_read),
             "num_carry": sum(carry),
         },
@@ -560,7 +550,7 @@ def _stack(rows: Sequence[Any], aval: ShapedArray) -> Any:
 
 scan_p.define(
     effects=_scan_effects,
-    evaluate=compiled(scan_p),
+    evaluate=evaluate_compiled(scan_p),
     partial_eval=_scan_partial_eval,
     dce=_scan_dce,
     unfold=_scan_unfold,

@@ -29,11 +29,11 @@ from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr, program_names
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear, scalar_like
 from jxkernel.higher_order.programs import (
-    chosen,
-    compiled,
+    evaluate_compiled,
     merge,
-    raised,
-    with_tangents,
+    pick,
+    split_tangents,
+    vary_arguments,
 )
 from jxkernel.primitives.collective.psum import psum_p
 from jxkernel.primitives.collective.varying import agreeing, vary
@@ -259,17 +259,17 @@ def _shard_map_jvp(
     with _inside(params):
         program, out_nonzeros = jvp_program(closed, nonzeros)
     outs = _rebind(
-        [*primals, *chosen(tangents, nonzeros)],
+        [*primals, *pick(tangents, nonzeros)],
         program,
         params,
-        in_specs=(*in_specs, *chosen(in_specs, nonzeros)),
-        out_specs=(*out_specs, *chosen(out_specs, out_nonzeros)),
+        in_specs=(*in_specs, *pick(in_specs, nonzeros)),
+        out_specs=(*out_specs, *pick(out_specs, out_nonzeros)),
     )
     count = len(out_specs)
     avals = _shard_map_varies(
         [abstractify(primal) for primal in primals], _shard_map_abstract_eval(**params), params
     )
-    return with_tangents(outs, count, out_nonzeros, avals)
+    return split_tangents(outs, count, out_nonzeros, avals)
 
 
 def _stacking_residuals(known: ClosedJaxpr, count: int) -> ClosedJaxpr:
@@ -308,20 +308,20 @@ def _shard_map_partial_eval(
     outs: list[Any] = []
     if known.out_avals:
         outs = _rebind(
-            chosen(args, known_flags),
+            pick(args, known_flags),
             known,
             params,
-            in_specs=tuple(chosen(in_specs, known_flags)),
-            out_specs=(*chosen(out_specs, [not hidden for hidden in unknown_out]), *stack),
+            in_specs=tuple(pick(in_specs, known_flags)),
+            out_specs=(*pick(out_specs, [not hidden for hidden in unknown_out]), *stack),
         )
     split = len(outs) - count
     rest_params = {
         **params,
         "jaxpr": rest,
-        "in_specs": (*stack, *chosen(in_specs, unknown)),
-        "out_specs": tuple(chosen(out_specs, unknown_out)),
+        "in_specs": (*stack, *pick(in_specs, unknown)),
+        "out_specs": tuple(pick(out_specs, unknown_out)),
     }
-    staged = trace.stage(shard_map_p, [*outs[split:], *chosen(args, unknown)], rest_params)
+    staged = trace.stage(shard_map_p, [*outs[split:], *pick(args, unknown)], rest_params)
     return merge(unknown_out, staged, outs[:split])
 
 
@@ -347,16 +347,16 @@ def _shard_map_transpose(cts: Sequence[Any], *args: Any, **params: Any) -> list[
     known_flags = [not flag for flag in linear]
     with _inside(params):
         program, produced = transpose_program(closed, linear, nonzero)
-    known_specs = tuple(chosen(in_specs, known_flags))
-    ct_specs = tuple(chosen(out_specs, nonzero))
-    result_specs = tuple(chosen(chosen(in_specs, linear), produced))
+    known_specs = tuple(pick(in_specs, known_flags))
+    ct_specs = tuple(pick(out_specs, nonzero))
+    result_specs = tuple(pick(pick(in_specs, linear), produced))
     whole = program
     if not params["check_vma"]:
         mesh, manual = params["mesh"], params["manual_axes"]
         whole = program.remember(_shared, known_specs, ct_specs, result_specs, mesh, manual)
     outs = iter(
         _rebind(
-            [*chosen(args, known_flags), *chosen(cts, nonzero)],
+            [*pick(args, known_flags), *pick(cts, nonzero)],
             whole,
             params,
             in_specs=(*known_specs, *ct_specs),
@@ -419,7 +419,7 @@ def _shard_map_batch(
     with _inside(params):
         closed: ClosedJaxpr = params["jaxpr"]
         if entry is not None and params["check_vma"]:
-            closed = raised(closed, frozenset([entry]))
+            closed = vary_arguments(closed, frozenset([entry]))
         program, out_batched = batch_program(closed, local, batched, False)
     moved = [
         arg if dim is None else move_axis(arg, dim, 0) for arg, dim in zip(args, dims, strict=True)
@@ -438,7 +438,7 @@ def _shard_map_batch(
 
 shard_map_p.define(
     effects=_shard_map_effects,
-    evaluate=compiled(shard_map_p),
+    evaluate=evaluate_compiled(shard_map_p),
     partial_eval=_shard_map_partial_eval,
 )
 

@@ -25,16 +25,17 @@ from jxkernel.core.trace import state
 from jxkernel.core.unfolding import Call, Unfolding
 from jxkernel.core.zeros import Zero
 from jxkernel.errors import ReverseModeError
+from jxkernel.higher_order.groups import Flags, Groups, grown_to_fixpoint
 from jxkernel.higher_order.programs import (
-    chosen,
-    compiled,
+    drop_effects,
+    evaluate_compiled,
+    keep_arguments,
+    keep_results,
     merge,
-    permuted,
-    placed,
-    pruned,
-    reading,
-    silent,
-    with_tangents,
+    permute,
+    pick,
+    place_arguments,
+    split_tangents,
 )
 from jxkernel.primitives.elementwise.select import select
 from jxkernel.primitives.reduction.reduce import reduce_or
@@ -45,8 +46,6 @@ from jxkernel.transforms.partial_eval import PartialTrace, partial_eval_program
 from jxkernel.transforms.stage import trace_flat
 
 __all__ = ["bind_while", "while_p"]
-
-Flags = tuple[bool, ...]
 
 while_p = Primitive("while", multiple_results=True).define(sharding=AS_TYPED)
 
@@ -98,13 +97,17 @@ class _Loop:
 
     def split(self, operands: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
         """Return the condition's constants, the body's, and the carry."""
-        first, second = self.condition_count, self.condition_count + self.body_count
-        return tuple(operands[:first]), tuple(operands[first:second]), tuple(operands[second:])
+        count = len(self.body.out_avals)
+        return Groups((self.condition_count, self.body_count, count)).split(operands)
+
+    def split_body(self, operands: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
+        """Return the body's constants, and the carry."""
+        return Groups((self.body_count, len(self.body.out_avals))).split(operands)
 
     @property
     def carry_avals(self) -> list[ShapedArray]:
         """The types of the carry."""
-        return self.body.in_avals[self.body_count :]
+        return list(self.split_body(self.body.in_avals)[1])
 
 
 @while_p.def_abstract_eval
@@ -194,37 +197,33 @@ def _while_jvp(
     carry_nonzero, body = _body_jvp(
         loop, consts_nonzero, tuple([type(t) is not Zero for t in init_t])
     )
-    moved = [instantiate(t) for t in chosen(init_t, carry_nonzero)]
+    moved = [instantiate(t) for t in pick(init_t, carry_nonzero)]
     outs = bind_while(
         _ignoring(loop.condition, [body.in_avals[-len(moved) + i] for i in range(len(moved))]),
         body,
         condition_consts,
-        [*body_consts, *chosen(consts_t, consts_nonzero)],
+        [*body_consts, *pick(consts_t, consts_nonzero)],
         [*init, *moved],
     )
-    return with_tangents(outs, len(init), carry_nonzero, loop.carry_avals)
+    return split_tangents(outs, len(init), carry_nonzero, loop.carry_avals)
 
 
 def _ignoring(condition: ClosedJaxpr, more: Sequence[ShapedArray]) -> ClosedJaxpr:
     """Return the condition of a carry that has further parts at its end."""
     avals = condition.in_avals
-    return placed(condition, tuple(range(len(avals))), [*avals, *more])
+    return place_arguments(condition, tuple(range(len(avals))), [*avals, *more])
 
 
 def _body_jvp(loop: _Loop, consts: Flags, init: Flags) -> tuple[Flags, ClosedJaxpr]:
     """Return which parts of the carry have tangents at some turn, and the body with them."""
-    carry = init
-    while True:
+
+    def step(carry: Flags) -> tuple[Flags, ClosedJaxpr]:
         program, nonzero = jvp_program(loop.body, consts + carry, carry)
-        grown = tuple([a or b for a, b in zip(carry, nonzero, strict=True)])
-        if grown == carry:
-            break
-        carry = grown
-    # (constants, carry, tangents of both) become (constants and tangents, carry and tangents).
-    count, total = len(consts), len(consts) + len(carry)
-    middle, end = total + sum(consts), total + sum(consts) + sum(carry)
-    order = (*range(count), *range(total, middle), *range(count, total), *range(middle, end))
-    return carry, permuted(program, order, None)
+        return nonzero, program
+
+    carry, program = grown_to_fixpoint(init, step)
+    order = Groups.of(consts, carry).interleaved(Groups.marked(consts, carry))
+    return carry, permute(program, order, None)
 
 
 # ---------------------------------------------------------------- partial evaluation
@@ -242,7 +241,7 @@ def _while_partial_eval(
     condition_consts, body_consts, init = loop.split(args)
     condition_unknown, body_unknown, carry_unknown = loop.split(unknown)
     carry_unknown = _unknown_carry(loop, body_unknown, carry_unknown)
-    condition_reads = pruned(loop.condition, (True,))[1]
+    condition_reads = keep_results(loop.condition, (True,))[1]
     hidden = any(condition_unknown) or any(
         read and part
         for read, part in zip(condition_reads, condition_unknown + carry_unknown, strict=True)
@@ -253,15 +252,15 @@ def _while_partial_eval(
     keep = tuple([not part for part in body_unknown])
     body = partial_eval_program(loop.body, body_unknown + carry_unknown, carry_unknown)[0]
     outs = bind_while(
-        reading(loop.condition, (True,) * loop.condition_count + known),
-        pruned(body, _first(known.count(True), len(body.out_avals)))[0],
+        keep_arguments(loop.condition, (True,) * loop.condition_count + known),
+        keep_results(body, _first(known.count(True), len(body.out_avals)))[0],
         condition_consts,
-        chosen(body_consts, keep),
-        chosen(init, known),
+        pick(body_consts, keep),
+        pick(init, known),
     )
-    recorded = {"cond_jaxpr": silent(loop.condition), "body_jaxpr": silent(loop.body)}
+    recorded = {"cond_jaxpr": drop_effects(loop.condition), "body_jaxpr": drop_effects(loop.body)}
     staged = trace.stage(while_p, args, {**params, **recorded})
-    return merge(known, outs, chosen(staged, known, wanted=False))
+    return merge(known, outs, pick(staged, known, wanted=False))
 
 
 def _first(count: int, total: int) -> Flags:
@@ -270,13 +269,11 @@ def _first(count: int, total: int) -> Flags:
 
 def _unknown_carry(loop: _Loop, consts: Flags, init: Flags) -> Flags:
     """Return which parts of the carry are unknown at some turn."""
-    carry = init
-    while True:
-        _, _, unknown, _ = partial_eval_program(loop.body, consts + carry, carry)
-        grown = tuple([a or b for a, b in zip(carry, unknown, strict=True)])
-        if grown == carry:
-            return carry
-        carry = grown
+
+    def step(carry: Flags) -> tuple[Flags, None]:
+        return partial_eval_program(loop.body, consts + carry, carry)[2], None
+
+    return grown_to_fixpoint(init, step)[0]
 
 
 @while_p.def_transpose
@@ -335,13 +332,12 @@ def _check_may_end_apart(effects: frozenset[Any]) -> None:
 
 def _batched_body(loop: _Loop, axis: Axis, consts: Flags, init: Flags) -> tuple[Flags, ClosedJaxpr]:
     """Return which parts of the carry differ between examples at some turn, and the body."""
-    carry = init
-    while True:
+
+    def step(carry: Flags) -> tuple[Flags, ClosedJaxpr]:
         body, has = batch_program(loop.body, axis, consts + carry, carry)
-        grown = tuple([a or b for a, b in zip(carry, has, strict=True)])
-        if grown == carry:
-            return carry, body
-        carry = grown
+        return has, body
+
+    return grown_to_fixpoint(init, step)
 
 
 def _changed(loop: _Loop, has: Flags) -> Flags:
@@ -377,11 +373,10 @@ def _until_all_end(
     carry_has: Flags,
 ) -> tuple[ClosedJaxpr, ClosedJaxpr]:
     """Return the condition and the body of a loop whose carry holds which examples go on."""
-    ends = condition_count, condition_count + body_count
+    operands_of = Groups((condition_count, body_count, 1, len(carry_has)))
 
     def turn(*operands: Any) -> list[Any]:
-        condition_consts, body_consts = operands[: ends[0]], operands[ends[0] : ends[1]]
-        going, *carry = operands[ends[1] :]
+        condition_consts, body_consts, (going,), carry = operands_of.split(operands)
         new = eval_jaxpr(body.jaxpr, body.consts, *body_consts, *carry)
         kept = [
             select(_repeated(going, y), y, x) if flag else x
@@ -409,24 +404,24 @@ def _repeated(flags: Any, like: Any) -> Any:
 def _while_dce(used_outputs: list[bool], eqn: Eqn) -> Eqn:
     """Drop the parts of the carry that neither the results nor the condition depend on."""
     loop = _Loop(**eqn.params)
-    condition_reads = pruned(loop.condition, (True,))[1][loop.condition_count :]
+    condition_reads = keep_results(loop.condition, (True,))[1][loop.condition_count :]
     used = tuple([a or b for a, b in zip(used_outputs, condition_reads, strict=True)])
-    while True:
-        body, reads = pruned(loop.body, used)
-        grown = tuple([a or b for a, b in zip(used, reads[loop.body_count :], strict=True)])
-        if grown == used:
-            break
-        used = grown
-    consts_used = reads[: loop.body_count]
+
+    def step(used: Flags) -> tuple[Flags, tuple[ClosedJaxpr, Flags]]:
+        body, reads = keep_results(loop.body, used)
+        consts_read, carry_read = loop.split_body(reads)
+        return carry_read, (body, consts_read)
+
+    used, (body, consts_used) = grown_to_fixpoint(used, step)
     condition_atoms, body_atoms, init = loop.split(eqn.invars)
-    kept_consts = chosen(body_atoms, consts_used)
+    kept_consts = pick(body_atoms, consts_used)
     return eqn.replace(
-        invars=[*condition_atoms, *kept_consts, *chosen(init, used)],
-        outvars=chosen(eqn.outvars, used),
+        invars=[*condition_atoms, *kept_consts, *pick(init, used)],
+        outvars=pick(eqn.outvars, used),
         params={
-            "cond_jaxpr": reading(loop.condition, (True,) * loop.condition_count + used),
+            "cond_jaxpr": keep_arguments(loop.condition, (True,) * loop.condition_count + used),
             "cond_nconsts": loop.condition_count,
-            "body_jaxpr": reading(body, consts_used + used),
+            "body_jaxpr": keep_arguments(body, consts_used + used),
             "body_nconsts": len(kept_consts),
         },
     )
@@ -450,7 +445,7 @@ def _while_unfold(*args: Any, **params: Any) -> Unfolding:
 
 while_p.define(
     effects=_while_effects,
-    evaluate=compiled(while_p),
+    evaluate=evaluate_compiled(while_p),
     partial_eval=_while_partial_eval,
     dce=_while_dce,
     unfold=_while_unfold,
