@@ -37,7 +37,10 @@ def function_name(fun: Callable[..., Any]) -> str:
     wrapped = getattr(fun, "func", None)
     if name is None and callable(wrapped):
         return function_name(wrapped)
-    return name if name and isinstance(name, str) else type(fun).__name__
+    if not name or not isinstance(name, str):
+        name = type(fun).__name__
+    # A lone surrogate is no text to C++.
+    return name if name.isascii() else name.encode(errors="replace").decode()
 
 
 _KINDS: dict[str, Any] = {

@@ -16,6 +16,8 @@ This module must not know of jaxprs, avals or tracing.
 from __future__ import annotations
 
 import os
+import re
+import stat
 import struct
 import threading
 import time
@@ -58,6 +60,10 @@ _HEADER = struct.Struct(f"<{_DIGEST}s{_DIGEST}sQI")
 """Digest of all that follows it; key; nanoseconds of the compile; length of the name."""
 
 _SUFFIX = ".executable"
+_NAME = re.compile(rf"[0-9a-f]{{{2 * _DIGEST}}}{re.escape(_SUFFIX)}(\..+)?")
+"""The names of entries; with more behind them, of those that are being written."""
+_UNREACHABLE = (OSError, ValueError)
+"""What a path may raise: the second is for paths that no file can have."""
 _ABANDONED_SECONDS = 3600
 _ROOM = 0.9
 """The part of the bound that eviction leaves in use, so that not every store evicts."""
@@ -244,10 +250,8 @@ def load_executable(key: bytes, devices: Sequence[Any], folder: str) -> LoadedEn
     """Return the executable of a key; None if there is none that can be trusted."""
     start = time.perf_counter_ns()
     path = _path(folder, key)
-    try:
-        with open(path, "rb") as file:
-            content = file.read()
-    except OSError:
+    content = _content(path)
+    if content is None:
         _use.add(misses=1)
         return None
     found = _payload(content, key)
@@ -262,6 +266,22 @@ def load_executable(key: bytes, devices: Sequence[Any], folder: str) -> LoadedEn
     took = time.perf_counter_ns() - start
     _use.add(hits=1, bytes_read=len(content), saved_ns=max(0, found[0] - took))
     return LoadedEntry(executable, len(content), found[0], took)
+
+
+def _content(path: str) -> bytes | None:
+    """Return what a file holds; None where there is none, or what is no file: a pipe, a folder.
+
+    To open a pipe would wait for a writer.
+    """
+    try:
+        with open(path, "rb", opener=_without_waiting) as file:
+            return file.read() if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
+    except _UNREACHABLE:
+        return None
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _payload(content: bytes, key: bytes) -> tuple[int, bytes] | None:
@@ -301,11 +321,13 @@ def store_executable(key: bytes, executable: Any, name: str, compile_ns: int, fo
         return 0
     if len(payload) < persistent_cache_min_entry_size_bytes.value:
         return 0
-    encoded = name.encode()
+    encoded = name.encode(errors="replace")
     rest = struct.pack(f"<{_DIGEST}sQI", key, compile_ns, len(encoded)) + encoded + payload
     try:
         return _write(folder, key, b"".join((_MAGIC, _digest(rest), rest)))
-    except OSError as error:
+    except IsADirectoryError:  # a folder has the entry's name: the others can be stored
+        return 0
+    except _UNREACHABLE as error:
         _give_up(folder, error)
         return 0
 
@@ -314,7 +336,8 @@ def _write(folder: str, key: bytes, content: bytes) -> int:
     # Executables are code: nobody else may put any here.
     os.makedirs(folder, mode=0o700, exist_ok=True)
     path = _path(folder, key)
-    temporary = f"{path}.{os.getpid()}.{next(_numbers)}"
+    # In a container a writer may have the number of one that was killed, whose file is there yet.
+    temporary = f"{path}.{os.getpid()}.{next(_numbers)}.{time.time_ns():x}"
     try:
         with open(temporary, "xb") as file:
             file.write(content)
@@ -328,7 +351,7 @@ def _write(folder: str, key: bytes, content: bytes) -> int:
     return len(content)
 
 
-def _give_up(folder: str, error: OSError) -> None:
+def _give_up(folder: str, error: Exception) -> None:
     with _use.lock:
         if folder in _use.problems:
             return
@@ -373,18 +396,26 @@ def _evict(folder: str, added: int) -> None:
 
 
 def _entries(folder: str) -> list[CacheEntry]:
-    """Return the entries of a folder, deleting what writers that died have left there."""
+    """Return the entries of a folder, deleting what writers that died have left there.
+
+    Whatever else lies there is passed over: files of other names, and what is no file.
+    """
     entries: list[CacheEntry] = []
     try:
         files = list(os.scandir(folder))
-    except OSError:
+    except _UNREACHABLE:
         return entries
     for file in files:
+        name = _NAME.fullmatch(file.name)
+        if name is None:
+            continue
         with suppress(OSError):
             status = file.stat()
-            if file.name.endswith(_SUFFIX):
+            if not stat.S_ISREG(status.st_mode):
+                continue
+            if name[1] is None:
                 entries.append(CacheEntry(file.path, status.st_size, status.st_mtime))
-            elif _SUFFIX in file.name and status.st_mtime < time.time() - _ABANDONED_SECONDS:
+            elif status.st_mtime < time.time() - _ABANDONED_SECONDS:
                 os.unlink(file.path)
     return entries
 

@@ -260,9 +260,70 @@ def test_the_least_recently_used_entries_are_evicted(folder):
     assert disk_cache_summary().misses == 5
 
 
+def _put_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _put_folder(path: Path) -> None:
+    path.mkdir()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize(("put", "stored"), [(_put_pipe, 1), (_put_folder, 0)])
+def test_what_is_no_file_is_a_miss_and_does_not_hang(put, stored, folder):
+    compiled()
+    path = only_entry(folder)
+    path.unlink()
+    put(path)
+    np.testing.assert_allclose(compiled()(X), np.sin(X) + X, rtol=1e-6)
+    assert counts() == (0, 2, stored)
+    compiled(lambda x: mul(x, x))
+    assert counts() == (0, 3, stored + 1)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b"], ids=["NUL", "lone surrogate"])
+def test_a_folder_that_can_have_no_such_name_warns_and_compiles(name, folder):
+    config.update("jax_compilation_cache_dir", f"{folder}{name}")
+    with pytest.warns(RuntimeWarning, match="cannot write to"):
+        np.testing.assert_allclose(compiled()(X), np.sin(X) + X, rtol=1e-6)
+    assert counts() == (0, 1, 0)
+
+
+def test_a_function_whose_name_is_no_text_is_stored(folder):
+    def named(x: Any) -> Any:
+        return add(sin(x), x)
+
+    named.__name__ = "a\ud800b"
+    for _ in range(2):
+        np.testing.assert_allclose(jx.jit(named).lower(X).compile()(X), np.sin(X) + X, rtol=1e-6)
+        jx.clear_caches()
+    assert counts() == (1, 1, 1)
+
+
+def test_a_writer_may_have_the_number_of_one_that_died(folder, monkeypatch):
+    compiled()
+    left = Path(f"{only_entry(folder)}.{os.getpid()}.0")
+    left.write_bytes(b"half an entry")
+    clear_disk_cache()
+    monkeypatch.setattr(disk_cache, "_numbers", iter(range(9)))
+    compiled()
+    assert counts() == (0, 1, 1)
+
+
+def test_clearing_leaves_the_files_of_others_alone(folder):
+    compiled()
+    others = [folder / name for name in ("setup.executable", "notes.txt", "ab.executable.bak")]
+    for path in others:
+        path.write_text("not ours")
+        os.utime(path, (1000, 1000))
+    assert clear_disk_cache() == 1
+    assert all(path.exists() for path in others)
+
+
 def test_what_dead_writers_left_is_deleted(folder):
     compiled()
-    old, young = folder / "ab.executable.1.0", folder / "cd.executable.2.0"
+    entry = only_entry(folder)
+    old, young = (Path(f"{entry}.{rest}") for rest in ("1.0", "2.0"))
     for path in (old, young):
         path.write_bytes(b"half an entry")
     os.utime(old, (1000, 1000))
