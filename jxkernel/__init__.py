@@ -4,11 +4,9 @@ This façade re-exports the public names and, once per process, connects the two
 core: what evaluates a primitive when nothing is being transformed, and what operators on arrays
 mean.  IPython is not imported until ``%load_ext jxkernel``.
 
-It raises Python's recursion limit (decision 9): nested functions are traced, transformed and
-lowered by recursion, and 1,000 frames end at about 80 of them.
+It raises Python's recursion limit (decision 10).
 """
 
-import sys
 from typing import TYPE_CHECKING
 
 from jxkernel import _collector
@@ -47,6 +45,7 @@ with _collector.paused():
         numpy_rank_promotion,
         threefry_partitionable,
     )
+    from jxkernel.core.depth import allow_depth
     from jxkernel.core.trace import install_base_trace
     from jxkernel.dtypes import float0
     from jxkernel.guards import (
@@ -311,7 +310,7 @@ __getattr__, __dir__ = lazy_names(
 give_names("jxkernel.numpy", older={"jxkernel._older": "DeviceArray"})
 give_names("jxkernel.sharding", {"jxkernel.api.resharding": "auto_axes explicit_axes reshard"})
 
-sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000))
+allow_depth()
 install_base_trace(EvalTrace())
 install_operators()
 watch_executions()

@@ -20,6 +20,7 @@ from jxkernel.config import (
     traceback_filtering,
     wait_runner,
 )
+from jxkernel.core.depth import restore_depth
 from jxkernel.jupyter.cells.top_level_await import AwaitedMagics
 from jxkernel.jupyter.cluster.answer import stop_cluster
 from jxkernel.jupyter.cluster.magic import ClusterMagics
@@ -188,6 +189,10 @@ class _Loaded:
     def _channel(self) -> None:
         for name, request in REQUESTS.items():
             self.channel.answer(name, partial(request.answer, self.session))
+        kernel = getattr(self.shell, "kernel", None)
+        if kernel is not None:
+            handlers = kernel.shell_handlers
+            self._put(handlers, "comm_open", self.channel.refusing(handlers["comm_open"]))
         self.channel.open()
         self._undo.append(self.channel.close)
 
@@ -259,10 +264,16 @@ def load_ipython_extension(ipython: Any) -> None:
 
 
 def unload_ipython_extension(ipython: Any) -> None:
-    """Takes out all that `load_ipython_extension` put in; each hook is what it was before."""
+    """Takes out all that `load_ipython_extension` put in; each hook is what it was before.
+
+    Python's recursion limit is given back, too. The import hook stays (decision 30): it is the
+    package's, which is still loaded.
+    """
     loaded = _loaded.pop(ipython, None)
     if loaded is not None:
         loaded.unload()
+        if not _loaded:
+            restore_depth()
 
 
 def channel_of(ipython: Any) -> Channel | None:

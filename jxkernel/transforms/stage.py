@@ -14,6 +14,7 @@ import numpy as np
 
 from jxkernel import source
 from jxkernel.core.avals import ShapedArray, abstractify, type_of
+from jxkernel.core.depth import allow_depth
 from jxkernel.core.jaxpr import NO_EFFECTS, Atom, ClosedJaxpr, Eqn, Jaxpr, Literal, Var
 from jxkernel.core.leaks import check_leaks
 from jxkernel.core.primitive import Primitive
@@ -208,6 +209,7 @@ def trace_flat(
       arguments: gives the arguments' names, asked for only by error messages.
       of_user: whether the function is the user's, whose tracers are not to outlive the trace.
     """
+    allow_depth()
     trace = StageTrace(state.trace, name, arguments)
     previous = swap_current(trace)
     try:

@@ -167,6 +167,46 @@ def test_a_front_end_that_closes_the_comm_takes_it_from_no_other(kernel: Kernel)
     assert front.hear("status")["version"] == VERSION
 
 
+@pytest.mark.parametrize("target", [TARGET, "nobody's"])
+def test_a_comm_opened_under_the_channels_name_does_not_take_its_place(
+    kernel: Kernel, target: str
+) -> None:
+    front = Front(kernel)
+    session = kernel.client.session
+    content = {"comm_id": front.id, "target_name": target, "data": {}}
+    kernel.client.shell_channel.send(session.msg("comm_open", content))
+    assert comms(kernel) == [front.id]
+    front.say(Sync())
+    assert front.hear("status")["version"] == VERSION
+
+
+WRONG = [
+    ("clear_caches", {"disk": "/"}, "clear_caches takes true or false as disk, got '/'"),
+    ("clear_caches", {"disk": 1}, "clear_caches takes true or false as disk, got 1"),
+    ("clear_caches", {"folder": "/"}, "clear_caches takes no 'folder'; it takes disk"),
+    ("caches", {"of": 1}, "caches takes no 'of'; it takes nothing"),
+    ("builds", {"token": None}, "builds takes a text as token, got None"),
+    ("program", {"token": "x", "start": True}, "a whole number as start, got True"),
+    ("compare", {"token": "x"}, "compare needs other"),
+    ("free", {"names": "x"}, "free takes a list of texts as names, got 'x'"),
+    ("free", {"names": [1]}, "free takes a list of texts as names, got [1]"),
+    ("explain", {"cell": "a", "number": "b"}, "a whole number or null as number, got 'b'"),
+    ("preview", {"change": [1]}, "preview takes an object as change, got [1]"),
+    ("preview", [1], "preview takes its arguments by name, got [1]"),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "words"), WRONG)
+def test_arguments_of_other_types_are_refused_by_name(
+    kernel: Kernel, name: str, arguments: Any, words: str
+) -> None:
+    front = Front(kernel)
+    front.say(Request(id="13", name=name, arguments=arguments))
+    reply = front.hear("reply")
+    assert (reply["id"], reply["value"]) == ("13", None)
+    assert words in reply["error"]
+
+
 def test_what_was_sent_left_out_and_dropped_is_all_that_happened(kernel: Kernel) -> None:
     kernel.ok(
         "from jxkernel import events\n"
@@ -228,6 +268,17 @@ def test_unloading_closes_the_comm_and_loading_opens_another(kernel: Kernel) -> 
 def test_no_thread_runs_and_nothing_opens_in_a_terminal(notebook: Notebook) -> None:
     notebook.run("y = jx.jit(lambda x: x + 1)(x)")
     assert "jxkernel-front" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_unloading_ends_the_thread_that_a_front_end_began(kernel: Kernel) -> None:
+    front = Front(kernel)
+    front.say(Sync())
+    front.hear("history")
+    names = "{one.name for one in __import__('threading').enumerate()}"
+    assert "jxkernel-front" in kernel.value(names)
+    kernel.ok("%unload_ext jxkernel")
+    assert "jxkernel-" not in kernel.value(names)
+    kernel.ok("%load_ext jxkernel")
 
 
 def test_a_full_outbox_drops_the_oldest_and_counts_them() -> None:

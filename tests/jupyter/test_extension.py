@@ -1,14 +1,18 @@
 """Loading and unloading: every hook in, and every hook back to the very object it was."""
 
 import gc
+import sys
+import threading
 from typing import Any
 
 import pytest
 from IPython.core.magics import execution
 
 import jxkernel
-from jxkernel import events
+from jxkernel import alias, events
+from jxkernel._alias import aliases
 from jxkernel.config import compile_runner, progress_display, wait_runner
+from jxkernel.core.depth import allow_depth, restore_depth
 from jxkernel.jupyter import session_of
 from jxkernel.runtime import ArrayImpl
 from tests.jupyter.conftest import Notebook
@@ -93,6 +97,54 @@ def test_unloading_stops_recording_and_lets_go(plain_notebook: Notebook) -> None
     gc.collect()
     assert events.listening() == listening
     assert session_of(plain_notebook.shell) is None
+
+
+def test_unloading_ends_the_threads_that_loading_and_cells_began(
+    plain_notebook: Notebook,
+) -> None:
+    before = set(threading.enumerate())
+    plain_notebook.run("%load_ext jxkernel")
+    plain_notebook.run("1")
+    names = {thread.name for thread in set(threading.enumerate()) - before}
+    assert names == {"jxkernel-starter"}
+    plain_notebook.run("%unload_ext jxkernel")
+    assert set(threading.enumerate()) <= before
+
+
+def test_unloading_ends_the_aliases_that_the_magic_made(plain_notebook: Notebook) -> None:
+    with alias("fields"):
+        plain_notebook.run("%load_ext jxkernel")
+        plain_notebook.run("%jx alias grids\n%jx alias fields\n%jx alias maps\nimport grids, maps")
+        plain_notebook.run("%jx alias maps off")
+        assert aliases() == ["fields", "grids"]
+        plain_notebook.run("%unload_ext jxkernel")
+        assert aliases() == ["fields"]
+        plain_notebook.fails("import grids", ModuleNotFoundError)
+
+
+def test_unloading_gives_the_recursion_limit_back_until_the_next_trace(
+    plain_notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    restore_depth()
+    before = sys.getrecursionlimit()
+    plain_notebook.run("%load_ext jxkernel\nimport jxkernel as jx\nx = jx.jit(lambda x: x + 1)(1)")
+    assert sys.getrecursionlimit() == 10_000
+    plain_notebook.run("%unload_ext jxkernel")
+    assert sys.getrecursionlimit() == before < 10_000
+    plain_notebook.run("x = jx.jit(lambda x: x + 2)(1)")
+    assert sys.getrecursionlimit() == 10_000
+
+
+def test_unloading_leaves_a_recursion_limit_alone_that_was_set_since(
+    plain_notebook: Notebook,
+) -> None:
+    allow_depth()
+    plain_notebook.run("%load_ext jxkernel\nimport sys\nsys.setrecursionlimit(12_345)")
+    try:
+        plain_notebook.run("%unload_ext jxkernel")
+        assert sys.getrecursionlimit() == 12_345
+    finally:
+        sys.setrecursionlimit(10_000)
 
 
 def test_loading_twice_is_loading_once(plain_notebook: Notebook) -> None:

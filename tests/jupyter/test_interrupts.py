@@ -1,14 +1,16 @@
 """Interrupts: the prompt comes back at once, during compilation and during execution."""
 
+import _thread
 import sys
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
 import pytest
 
+from jxkernel import events
 from jxkernel.config import compile_runner
 from jxkernel.jupyter.session import interrupts
 from jxkernel.jupyter.session.interrupts import run_interruptibly
@@ -116,6 +118,45 @@ def test_a_progress_line_is_written_and_taken_away(
     run_interruptibly(work)
     assert started.is_set()
     assert capsys.readouterr().err.endswith(" \r")
+
+
+def test_a_compilation_behind_an_interrupted_one_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended, seen = threading.Event(), ""
+
+    def note(line: interrupts._ProgressLine, text: str) -> None:
+        nonlocal seen
+        seen += text
+
+    def compiling(fun: str, work: Callable[[], object]) -> None:
+        with events.span(events.Compiled, fun=fun, function_id=0, platform="cpu"):
+            run_interruptibly(work)
+
+    def left() -> None:
+        _thread.interrupt_main()
+        ended.wait()
+
+    def told(text: str) -> Callable[[], None]:
+        def work() -> None:
+            while text not in seen:
+                time.sleep(0.001)
+
+        return work
+
+    monkeypatch.setattr(interrupts, "_SILENT_SECONDS", 0.0)
+    monkeypatch.setattr(interrupts, "_REPORT_SECONDS", 0.0)
+    monkeypatch.setattr(interrupts._ProgressLine, "_write", note)
+    try:
+        with events.listen(lambda event: None):
+            with pytest.raises(KeyboardInterrupt):
+                compiling("long", left)
+            compiling("small", told("compiling small · behind long, interrupted and still compi"))
+            compiling("long", told("compiling long · 0 s"))
+            ended.set()
+            compiling("later", told("compiling later · 0 s"))
+    finally:
+        ended.set()
 
 
 def test_an_interrupt_that_the_collector_drops_comes_again(

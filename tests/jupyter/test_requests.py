@@ -3,12 +3,21 @@
 import json
 from collections.abc import Callable
 from functools import partial
+from inspect import signature
 from typing import Any
 
 import pytest
 
 from jxkernel.jupyter.features import REQUESTS
+from jxkernel.jupyter.front.arguments import wrong_arguments
 from tests.jupyter.conftest import Notebook
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_the_types_of_every_requests_arguments_can_be_told(name: str) -> None:
+    answer = partial(REQUESTS[name].answer, None)
+    strange = dict.fromkeys(signature(answer).parameters, 1j)
+    assert ("got 1j" in wrong_arguments(name, answer, strange)) == bool(strange)
 
 
 class Requests:

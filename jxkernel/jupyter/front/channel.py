@@ -32,6 +32,7 @@ from jxkernel import runtime
 from jxkernel._version import __version__
 from jxkernel.config import config
 from jxkernel.events import ListenerHandle
+from jxkernel.jupyter.front.arguments import wrong_arguments
 from jxkernel.jupyter.front.protocol import (
     TARGET,
     VERSION,
@@ -50,10 +51,13 @@ from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.views.view import capped
 from jxkernel.observe import Record
 
-__all__ = ["UNSENT", "Answer", "Channel", "Outbox", "wire_event"]
+__all__ = ["UNSENT", "Answer", "Channel", "Handler", "Outbox", "wire_event"]
 
 Answer = Callable[..., Any]
 """Answers a request: called with its arguments by name, returns what JSON can say."""
+
+Handler = Callable[[Any, Any, Any], Any]
+"""Handles a message of a kernel: called with its stream, its sender and the message."""
 
 UNSENT = frozenset({"signature"})
 """Fields of events that stay in the kernel: large, and told in words by others."""
@@ -140,9 +144,12 @@ class Channel:
         if not self._is_open:
             return
         self._is_open = False
+        thread = self._thread
         self._ended.set()
         self._wake.set()
         self._deafen()
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
         self._send(Unloaded())
         # As if a front end had closed it: a front end that never knew the comm would complain of
         # the message that the comm sends when we close it.
@@ -155,10 +162,24 @@ class Channel:
 
         Args:
           name: what they ask for.
-          function: called with the arguments of the request by name; what it raises is the reply's
-            error. It may be called in any thread, in the midst of a cell.
+          function: called with the arguments of the request by name, if they are of the types that
+            it says; what it raises is the reply's error. It may be called in any thread, in the
+            midst of a cell.
         """
         self._answers[name] = function
+
+    def refusing(self, opened: Handler) -> Handler:
+        """Returns the kernel's handler of `comm_open`, made to leave this channel's comm alone.
+
+        A comm that was opened under its name would take its place, and close it when it is refused.
+        """
+
+        def handle(stream: Any, ident: Any, message: Any) -> Any:
+            if self._is_open and message["content"].get("comm_id") == self._identity:
+                return None
+            return opened(stream, ident, message)
+
+        return handle
 
     def before_cell(self, info: Any) -> None:
         """Called by IPython before a cell runs: what is under way is looked at while it does."""
@@ -204,8 +225,12 @@ class Channel:
         answer = self._answers.get(name)
         if answer is None:
             return Reply(id=identity, error=f"this kernel's jxkernel knows no request {name!r}")
+        arguments = data.get("arguments", {})
+        wrong = wrong_arguments(name, answer, arguments)
+        if wrong:
+            return Reply(id=identity, error=capped(wrong, _TEXT))
         try:
-            return Reply(id=identity, value=answer(**data.get("arguments", {})))
+            return Reply(id=identity, value=answer(**arguments))
         except Exception as error:  # told to who asked; the kernel goes on
             return Reply(id=identity, error=capped(f"{type(error).__name__}: {error}", _TEXT))
 

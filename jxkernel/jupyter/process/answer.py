@@ -31,6 +31,8 @@ def x64(session: Session, words: str) -> View:
 def alias(session: Session, words: str) -> View:
     """Makes `import NAME` mean jxkernel in this kernel, ends that, or says what is an alias.
 
+    Unloading the extension ends the aliases that were made here.
+
     Raises:
       UsageError: a package of that name is loaded already, or it is no name.
     """
@@ -40,8 +42,10 @@ def alias(session: Session, words: str) -> View:
     try:
         if rest:
             _alias.unalias(name)
-        elif name:
+            session.aliases.discard(name)
+        elif name and name not in _alias.aliases():
             _alias.alias(name)
+            session.aliases.add(name)
     except (ImportError, ValueError) as error:
         raise UsageError(f"%jx alias: {error}") from None
     named = [f"`import {one}` gives jxkernel" for one in _alias.aliases()]

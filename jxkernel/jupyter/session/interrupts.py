@@ -15,6 +15,7 @@ from _thread import interrupt_main
 from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from jxkernel import events
 
@@ -66,16 +67,28 @@ def run_interruptibly(work: Callable[[], Result]) -> Result:
         target=copy_context().run, args=(do,), name="jxkernel-work", daemon=True
     )
     line = _ProgressLine()
-    thread.start()
     try:
+        thread.start()
         while thread.is_alive():
             thread.join(_STEP_SECONDS)
             line.update()
     finally:
         line.clear()
+        if thread.is_alive():
+            _note_left(thread)
     if errors:
         raise errors[0]
     return outcome[0]
+
+
+_left: WeakKeyDictionary[threading.Thread, str] = WeakKeyDictionary()
+"""The threads whose work was interrupted and goes on, and what they compile."""
+
+
+def _note_left(thread: threading.Thread) -> None:
+    stage = stage_under_way()
+    if stage is not None and stage.kind is events.Compiled:
+        _left[thread] = _name_of(stage)
 
 
 def interrupting_again(report: Callable[[Any], object]) -> Callable[[Any], object]:
@@ -101,6 +114,8 @@ def interrupting_again(report: Callable[[Any], object]) -> Callable[[Any], objec
 class StageWatch:
     """Writes the progress line while a cell traces or lowers, from a thread beside it.
 
+    A watch that was closed may start again.
+
     There is a thread for each cell, because where it writes goes by where it was made. Most cells
     end before it is started, which costs more than all else that a cell pays.
     """
@@ -124,6 +139,11 @@ class StageWatch:
     def stop(self) -> None:
         """Ends the watch; a line that is there is taken away."""
         self._ended.set()
+
+    def close(self) -> None:
+        """Ends the watch and the threads."""
+        self.stop()
+        self._starter.close()
 
     def _watch(self, ended: threading.Event) -> None:
         line: _ProgressLine | None = None
@@ -149,27 +169,41 @@ class _Starter:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._given: tuple[threading.Thread, threading.Event] | None = None
-        self._is_running = False
+        self._thread: threading.Thread | None = None
+        self._ended = threading.Event()
 
     def give(self, thread: threading.Thread, ended: threading.Event) -> None:
         """Takes a thread, to be started unless the cell has ended by then."""
         with self._lock:
             self._given = (thread, ended)
-            if self._is_running:
+            if self._thread is not None:
                 return
-            self._is_running = True
-        threading.Thread(target=self._run, name="jxkernel-starter", daemon=True).start()
+            self._ended = threading.Event()
+            self._thread = threading.Thread(
+                target=self._run, args=(self._ended,), name="jxkernel-starter", daemon=True
+            )
+            self._thread.start()
 
-    def _run(self) -> None:
+    def close(self) -> None:
+        """Ends the thread; the next cell begins another."""
+        with self._lock:
+            thread, self._thread, self._given = self._thread, None, None
+            self._ended.set()
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    def _run(self, ended: threading.Event) -> None:
         seen, idle = None, 0
         while idle < _IDLE_LOOKS:
-            time.sleep(_SILENT_SECONDS / 4)
+            if ended.wait(_SILENT_SECONDS / 4):
+                return
             with self._lock:
                 given = self._given
                 idle = idle + 1 if given is None else 0
                 if given is not None and (given is seen or given[1].is_set()):
                     self._given = None
-                self._is_running = idle < _IDLE_LOOKS
+                if idle == _IDLE_LOOKS and not ended.is_set():
+                    self._thread = None
             if given is not None and given is seen and not given[1].is_set():
                 given[0].start()
             seen = given
@@ -219,4 +253,18 @@ def _what_is_open() -> str:
         return "waiting for results"
     count = len(stage.growing.get("eqns", ()))
     equations = f" · {count:,} eqn{'' if count == 1 else 's'}" if count else ""
-    return f"{STAGE_VERBS[stage.kind]} {stage.fields.get('fun', '')}{equations}"
+    behind = _behind(stage) if stage.kind is events.Compiled else ""
+    return f"{STAGE_VERBS[stage.kind]} {_name_of(stage)}{equations}{behind}"
+
+
+def _behind(stage: events.Span) -> str:
+    """What else the compiler is at: programs that an interrupt left there, but for this one."""
+    names = {name for thread, name in list(_left.items()) if thread.is_alive()}
+    names.discard(_name_of(stage))  # it is taken up again
+    if not names:
+        return ""
+    return f" · behind {', '.join(sorted(names))}, interrupted and still compiling"
+
+
+def _name_of(stage: events.Span) -> str:
+    return str(stage.fields.get("fun", ""))

@@ -15,6 +15,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from jxkernel import events
+from jxkernel._alias import unalias
 from jxkernel.events import Reason
 from jxkernel.jupyter.cells.body import CellSource
 from jxkernel.jupyter.cells.cell import Cell, CellOptions, Version
@@ -76,6 +77,7 @@ class Session:
       displayed: the live widgets that cells have displayed.
       maps: what was traced and what was static in the latest traces, oldest first.
       identities: the front end's id of each cell that ran, by label.
+      aliases: the names that `%jx alias` has made mean jxkernel.
     """
 
     def __init__(self, shell: Any) -> None:
@@ -87,6 +89,7 @@ class Session:
         self.profile: Profile | None = None
         self.maps: deque[tuple[str, Provenance]] = deque(maxlen=_REMEMBERED_MAPS)
         self.identities: dict[str, str] = {}
+        self.aliases: set[str] = set()
         self.program: Callable[[], Outline | None] = lambda: None
         self._stale = StaleWatch(shell.user_ns)
         self._stages = StageWatch()
@@ -112,7 +115,9 @@ class Session:
         _sessions.pop(self.shell, None)
         self._stale.stop()
         self.teaching.mode.stop()
-        self._stages.stop()
+        self._stages.close()
+        while self.aliases:
+            unalias(self.aliases.pop())
         while self._running:
             self._running.pop()[1].finish()
         if self.profile is not None and self.profile.is_running:
