@@ -14,7 +14,7 @@ from jxkernel.jupyter.cluster.controller import Cluster
 from jxkernel.jupyter.cluster.folding import ranks_named
 from jxkernel.jupyter.cluster.moving import differing, first_difference, pull, push
 from jxkernel.jupyter.session.session import Session
-from jxkernel.jupyter.views.tables import table_view, text_view
+from jxkernel.jupyter.views.tables import stacked_view, table_view, text_view
 from jxkernel.jupyter.views.view import View
 from jxkernel.observe.explain import format_size
 
@@ -84,20 +84,23 @@ def _options(words: list[str]) -> dict[str, str]:
 
 def _show(session: Session, rest: list[str]) -> View:
     found = cluster_of(session)
+    told = [] if found.is_whole else found.mend()
     rows = [_row(found, rank) for rank in range(found.size)]
     head = ("rank", "host", "process", "devices", "in use", "state")
     title = f"cluster of {found.size}, service at {found.address}"
-    return table_view(title, head, rows, numeric=(0, 4))
+    table = table_view(title, head, rows, numeric=(0, 4))
+    if not told:
+        return table
+    return stacked_view("text", {"ranks": table, "missing": text_view("", "\n".join(told))})
 
 
 def _row(found: Cluster, rank: int) -> tuple[Any, ...]:
     about = found.about[rank]
     state = found.ask(rank, engine.state, timeout=_ANSWER_SECONDS)
-    told = found.lost.get(rank) or ("waits in a collective" if rank in found.stuck else "ready")
     if state is None:
         return rank, about["host"], about["pid"], "", "", found.lost.get(rank, "does not answer")
     devices, held = ", ".join(state["devices"]), format_size(state["bytes"])
-    return rank, about["host"], about["pid"], devices, held, told
+    return rank, about["host"], about["pid"], devices, held, "ready"
 
 
 def _stop(session: Session, rest: list[str]) -> View:

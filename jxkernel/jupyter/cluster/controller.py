@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+import os
+import signal
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from jxkernel._jaxlib import version_text
@@ -12,7 +16,7 @@ from jxkernel.cluster import Service
 from jxkernel.errors import ClusterError
 from jxkernel.jupyter.cluster import rank as engine
 from jxkernel.jupyter.cluster.engines import Engines
-from jxkernel.jupyter.cluster.folding import error_of, ranks_named
+from jxkernel.jupyter.cluster.folding import error_of
 from jxkernel.jupyter.cluster.watch import Limits, Watch
 
 __all__ = ["Cluster"]
@@ -48,6 +52,8 @@ class Cluster:
         self._numbers = itertools.count(1)
         self._has_failed = False
         self._services: list[Service] = []
+        self._cells: list[tuple[str, int]] = []
+        self._agreed: dict[str, str] = {}
         self.engines = Engines(size, profile)
         try:
             self.about = [self._prepare(rank) for rank in range(size)]
@@ -77,12 +83,93 @@ class Cluster:
         """Where the group's service listens."""
         return self._services[-1].address
 
+    def mend(self) -> list[str]:
+        """Form the group anew, with replacements for ranks that are lost.
+
+        Ranks that are left keep their variables. A replacement gets imports and definitions, and
+        the variables that all ranks had alike.
+
+        Returns:
+          what could not be kept or given, in words.
+        """
+        gone = sorted(self.lost)
+        left = [rank for rank in range(self.size) if rank not in self.lost]
+        self._end_lost(gone)
+        self.stuck.clear()
+        told = self._kept(left, gone)
+        if gone:
+            self.engines.replace(gone)
+            for rank in gone:
+                self.about[rank] = self._prepare(rank)
+        self.lost.clear()
+        self.form()
+        if gone and left:
+            told += self._supply(left[0], gone)
+        self._job("put_back", dict.fromkeys(left, ()))
+        return told
+
+    def _end_lost(self, ranks: Sequence[int]) -> None:
+        """End engines that are only frozen: they would go on in a group that is no more."""
+        for rank in ranks:
+            if self.about[rank]["host"] == socket.gethostname():
+                with suppress(ProcessLookupError):
+                    os.kill(self.about[rank]["pid"], signal.SIGKILL)
+
+    def _kept(self, left: Sequence[int], gone: Sequence[int]) -> list[str]:
+        if not left:
+            return []
+        lost = self._job("keep", dict.fromkeys(left, (tuple(gone),)))
+        reasons = {name: why for told in lost.values() for name, why in told.items()}
+        return [f"{name} is lost: {why}" for name, why in sorted(reasons.items())]
+
+    def _supply(self, source: int, gone: Sequence[int]) -> list[str]:
+        """Give replacements what a rank has that all had alike."""
+        told: list[str] = []
+        failed = self._job("define", dict.fromkeys(gone, (self._cells,)))
+        given = self._job("give", {source: (self._agreed,)})[source]
+        refused = self._job("accept", dict.fromkeys(gone, (given,)))
+        for rank in gone:
+            told += [f"rank {rank} could not define {what}" for what in failed[rank]]
+            there = self._job("digests", dict.fromkeys((source, rank), (None,)))
+            absent = sorted({*there[source], *refused[rank]} - there[rank].keys())
+            told += [f"rank {rank} has no {name}: run its cell again" for name in absent]
+        return told
+
+    def run_cell(
+        self,
+        source: str,
+        count: int,
+        *,
+        meanwhile: Callable[[Watch], object] = lambda watch: None,
+        show: Callable[[dict[int, Any]], object] = lambda ended: None,
+    ) -> None:
+        """Run a cell on every rank.
+
+        Args:
+          source: the cell.
+          count: its number in the notebook.
+          meanwhile: called again and again while it runs.
+          show: called with what each rank gave, before an error is raised.
+
+        Raises:
+          ClusterError: a rank is lost or fails.
+        """
+        every = dict.fromkeys(range(self.size), (source, count))
+        ended = self.states("cell", every, meanwhile, show)
+        self._cells.append((source, count))
+        first, *others = (state["value"] for state in ended.values())
+        self._agreed = {
+            name: said
+            for name, said in first.items()
+            if all(other.get(name) == said for other in others)
+        }
+
     def form(self) -> None:
         """Form a group of the engines, on a service of its own."""
         service = Service(self.size, self._host)
         self._services.append(service)
         ranks = range(self.size)
-        self.run("join", {rank: (rank, self.size, service.address) for rank in ranks})
+        self._job("join", {rank: (rank, self.size, service.address) for rank in ranks})
 
     def run(
         self,
@@ -111,8 +198,24 @@ class Cluster:
         show: Callable[[dict[int, Any]], object] = lambda ended: None,
     ) -> dict[int, Any]:
         """Do a job on ranks and return how each has ended; `show` sees it before an error."""
+        if self.stuck and not self.lost:
+            self.mend()
         if not self.is_whole:
             raise self._broken()
+        return self._watched(kind, arguments, meanwhile, show)
+
+    def _job(self, kind: str, arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
+        """Do a job while the group is not whole."""
+        states = self._watched(kind, arguments, lambda watch: None, lambda ended: None)
+        return {rank: state["value"] for rank, state in states.items()}
+
+    def _watched(
+        self,
+        kind: str,
+        arguments: Mapping[int, tuple[Any, ...]],
+        meanwhile: Callable[[Watch], object],
+        show: Callable[[dict[int, Any]], object],
+    ) -> dict[int, Any]:
         number, is_afresh, self._has_failed = next(self._numbers), self._has_failed, True
         watch = Watch(self.engines, number, kind, arguments, self.limits, is_afresh=is_afresh)
         try:
@@ -128,12 +231,10 @@ class Cluster:
         return watch.ended
 
     def _broken(self) -> ClusterError:
-        which = [f"rank {rank} {why}" for rank, why in sorted(self.lost.items())]
-        if self.stuck:
-            which.append(f"{ranks_named(self.stuck)} waited for others and was left behind")
+        which = "; ".join(f"rank {rank} {why}" for rank, why in sorted(self.lost.items()))
         return ClusterError(
-            f"The cluster is not whole: {'; '.join(which)}.",
-            instead="%jx cluster forms the group anew",
+            f"The cluster is not whole: {which}.",
+            instead="%jx cluster forms the group anew, with a replacement",
         )
 
     def ask(self, rank: int, function: Callable[[], Any], *, timeout: float) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -14,6 +15,7 @@ from jxkernel.errors import ClusterError
 __all__ = ["Engines"]
 
 _LOG_ERRORS = 40
+_LOOK_SECONDS = 0.1
 
 
 class Engines:
@@ -57,6 +59,22 @@ class Engines:
         """Whether an error says that the engine is gone, rather than what it raised."""
         name = getattr(error, "ename", type(error).__name__)
         return name in ("EngineError", "NoEnginesRegistered", "IndexError")
+
+    def replace(self, ranks: Sequence[int]) -> None:
+        """Start engines in the place of those of some ranks.
+
+        Raises:
+          ClusterError: they did not start.
+        """
+        before = set(self.client.ids)
+        self._cluster.start_engines_sync(n=len(ranks))
+        deadline = time.monotonic() + self._timeout
+        while len(new := sorted(set(self.client.ids) - before)) < len(ranks):
+            if time.monotonic() > deadline:
+                raise ClusterError(f"{len(ranks)} engines did not start as replacements.")
+            time.sleep(_LOOK_SECONDS)
+        for rank, number in zip(ranks, new, strict=False):
+            self.ids[rank] = number
 
     def stop(self) -> None:
         """End the engines and their controller."""

@@ -85,11 +85,10 @@ def _show(output: Output, prefix: str) -> None:
 
 def error_of(watch: Watch, size: int) -> ClusterError | None:
     """Return the one error that says how a job failed, or None where it did not."""
-    errors = {rank: state["error"] for rank, state in watch.ended.items() if state["error"]}
+    errors = {rank: state["error"] for rank, state in sorted(watch.ended.items()) if state["error"]}
     if watch.lost:
-        return _lost(watch, errors)
-    # Who was interrupted only because another failed has nothing to add.
-    own = {rank: one for rank, one in errors.items() if one["name"] != "KeyboardInterrupt"}
+        return _lost(watch)
+    own = _of_their_own(errors)
     groups = grouped(
         {rank: (one["name"], one["message"].partition("\n\n")[0]) for rank, one in own.items()}
     )
@@ -103,7 +102,14 @@ def error_of(watch: Watch, size: int) -> ClusterError | None:
     return RankError("\n".join(parts), traceback=traceback, details=_left(watch))
 
 
-def _lost(watch: Watch, errors: Mapping[int, Any]) -> ClusterError:
+def _of_their_own(errors: Mapping[int, Any]) -> dict[int, Any]:
+    """Return the errors but those of ranks that only waited for one that failed."""
+    own = {rank: one for rank, one in errors.items() if one["name"] != "KeyboardInterrupt"}
+    causes = {rank: one for rank, one in own.items() if one["name"] != "DesyncError"}
+    return causes or own
+
+
+def _lost(watch: Watch) -> ClusterError:
     which = "; ".join(f"rank {rank} {why}" for rank, why in sorted(watch.lost.items()))
     return ClusterError(
         f"The cell ended: {which}.",

@@ -9,6 +9,7 @@ from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 
 from jxkernel.jupyter.cluster.answer import cluster_of
 from jxkernel.jupyter.cluster.folding import show_outputs
+from jxkernel.jupyter.cluster.progress import Progress
 from jxkernel.jupyter.session.session import Session
 
 __all__ = ["ClusterMagics"]
@@ -34,5 +35,10 @@ class ClusterMagics(Magics):
         if line.strip():
             raise UsageError(f"%%spmd takes no words in its first line, got {line.strip()!r}")
         found = cluster_of(self._session)
-        given = (cell, self._session.shell.execution_count)
-        found.states("cell", dict.fromkeys(range(found.size), given), show=show_outputs)
+        progress = Progress(is_live=hasattr(self._session.shell, "kernel"))
+        try:
+            found.run_cell(
+                cell, self._session.shell.execution_count, meanwhile=progress, show=show_outputs
+            )
+        finally:
+            progress.clear()

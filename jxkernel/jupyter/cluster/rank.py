@@ -19,7 +19,9 @@ from jxkernel import cluster, runtime
 from jxkernel._jaxlib import version_text
 from jxkernel._version import __version__
 from jxkernel.config import launch_hook
+from jxkernel.jupyter.cluster import recovery
 from jxkernel.jupyter.cluster.outputs import JobPublisher, JobStream
+from jxkernel.jupyter.cluster.places import Watcher
 from jxkernel.jupyter.cluster.running import describe_error, place_of, run_cell
 from jxkernel.jupyter.cluster.variables import digests, fetch, receive
 from jxkernel.jupyter.cluster.worker import Job, Worker
@@ -27,6 +29,7 @@ from jxkernel.jupyter.cluster.worker import Job, Worker
 __all__ = ["interrupt", "look", "prepare", "start", "state"]
 
 _worker = Worker()
+_watcher = Watcher()
 
 
 def prepare() -> dict[str, Any]:
@@ -72,7 +75,7 @@ def look(number: int, patience: float) -> dict[str, Any]:
     assert job.number == number
     is_done = job.done.wait(patience)
     if not is_done:
-        return {"done": False}
+        return {"done": False, **_watcher.see(job)}
     error = None if job.error is None else describe_error(get_ipython(), job.error)
     return {"done": True, "outputs": job.outputs, "value": job.value, "error": error}
 
@@ -121,8 +124,10 @@ def _guarded(number: int, kind: str, arguments: tuple[Any, ...], is_afresh: bool
         guard.end()
 
 
-def _run_cell(source: str, count: int) -> None:
-    run_cell(get_ipython(), source, count)
+def _run_cell(source: str, count: int) -> dict[str, str]:
+    shell: Any = get_ipython()
+    run_cell(shell, source, count)
+    return recovery.small_digests(shell)
 
 
 def _on_variables(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -143,5 +148,10 @@ JOBS: dict[str, Callable[..., Any]] = {
     "receive": _on_variables(receive),
     "digests": _on_variables(digests),
     "fetch": _on_variables(fetch),
+    "keep": _on_variables(recovery.keep),
+    "give": _on_variables(recovery.give),
+    "accept": _on_variables(recovery.accept),
+    "define": _on_variables(recovery.define),
+    "put_back": _on_variables(recovery.put_back),
 }
 """What a job may be."""

@@ -25,7 +25,7 @@ class Limits:
       interrupt: for an interrupted rank to come out of what it does.
     """
 
-    silence: float = 8.0
+    silence: float = 7.0
     after_loss: float = 0.5
     after_error: float = 3.0
     interrupt: float = 1.2
@@ -46,6 +46,7 @@ class Watch:
       ended: what each rank gave that came to an end.
       lost: why a rank is lost, by rank.
       stuck: the ranks that wait in C++ and were left behind.
+      places: where each rank was when it was last seen running, see `places.Watcher`.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Watch:
         self.ended: dict[int, dict[str, Any]] = {}
         self.lost: dict[int, str] = {}
         self.stuck: set[int] = set()
+        self.places: dict[int, dict[str, Any]] = {}
         self._engines = engines
         self._number = number
         self._limits = limits
@@ -134,6 +136,7 @@ class Watch:
             del self._asked[rank]
             self.ended[rank] = state
         else:
+            self.places[rank] = state
             self._ask(rank, engine.look, self._number, _PATIENCE_SECONDS)
 
     def _ask(self, rank: int, function: Callable[..., Any], *args: Any) -> None:

@@ -1,0 +1,94 @@
+"""A line that says where the ranks of a cell are, once it takes long."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from IPython.display import DisplayHandle, TextDisplayObject
+
+from jxkernel.jupyter.cluster.folding import ranks_named
+from jxkernel.jupyter.cluster.watch import Watch
+
+__all__ = ["Progress", "places_told"]
+
+_SILENT_SECONDS = 3.0
+_STEP_SECONDS = 1.0
+
+
+class _Text(TextDisplayObject):
+    def __repr__(self) -> str:
+        return str(self.data)
+
+
+class Progress:
+    """Shows, and shows anew, where the ranks are.
+
+    Args:
+      is_live: whether a display can be changed; else each new line is written to stderr.
+    """
+
+    def __init__(self, is_live: bool) -> None:
+        self._started = time.monotonic()
+        self._next = self._started + _SILENT_SECONDS
+        self._handle = DisplayHandle() if is_live else None
+        self._told = ""
+
+    def __call__(self, watch: Watch) -> None:
+        """Look at a watch; shows nothing but once a second."""
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + _STEP_SECONDS
+        self._show(places_told(watch))
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._told and self._handle is not None:
+            self._handle.update(_Text(data=""))
+
+    def _show(self, text: str) -> None:
+        if self._handle is None:
+            if self._what(text) != self._what(self._told):
+                sys.stderr.write(f"{text}\n")
+        elif self._told:
+            self._handle.update(_Text(data=text))
+        else:
+            self._handle.display(_Text(data=text))
+        self._told = text
+
+    @staticmethod
+    def _what(text: str) -> str:
+        """The text without how long it has been so."""
+        return "".join(one for one in text if not one.isdigit())
+
+
+def places_told(watch: Watch) -> str:
+    """Return in words which ranks have ended, which wait for which, and where each is."""
+    lines = []
+    waited_for = {rank for state in watch.places.values() for rank in state["waits_for"]}
+    late = sorted(waited_for & set(watch.running))
+    if late:
+        verb = "has" if len(late) == 1 else "have"
+        name = ranks_named(late)
+        lines.append(f"{name[0].upper()}{name[1:]} {verb} not arrived.")
+    if watch.ended:
+        verb = "has" if len(watch.ended) == 1 else "have"
+        lines.append(f"  {ranks_named(watch.ended)} {verb} ended")
+    for rank, state in sorted(watch.places.items()):
+        if rank in watch.running:
+            lines.append(f"  rank {rank} {_doing(state)}")
+    return "\n".join(lines)
+
+
+def _doing(state: dict[str, Any]) -> str:
+    code = f": {state['code']}" if state["code"] else ""
+    waits = ""
+    if state["waits_for"]:
+        waits = f"waits for {ranks_named(state['waits_for'])} "
+    elif state["in_program"]:
+        waits = "waits in a program "
+    else:
+        waits = "is "
+    return f"{waits}at {state['place']}{code} for {state['seconds']:.0f} s"

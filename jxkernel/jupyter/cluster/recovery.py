@@ -1,0 +1,133 @@
+"""What an engine keeps while its group is formed anew, and what a replacement is given.
+
+A replacement begins empty. Imports and definitions of functions and classes are run again there,
+from the cells that ran before; values come from a survivor, where all ranks had the same.
+"""
+
+from __future__ import annotations
+
+import ast
+import pickle
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from jxkernel.cluster.exchange import digest
+from jxkernel.cluster.keeping import kept, missing_parts, restored
+from jxkernel.jupyter.cluster.running import run_cell
+from jxkernel.jupyter.cluster.variables import own_names
+from jxkernel.runtime import ArrayImpl
+from jxkernel.sharding import Mesh, NamedSharding
+from jxkernel.tree import leaves
+
+__all__ = ["accept", "define", "give", "keep", "put_back", "small_digests"]
+
+_SMALL_BYTES = 1 << 16
+_DEFINITIONS = (
+    ast.Import,
+    ast.ImportFrom,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+)
+
+_keeping: dict[str, Any] = {}
+"""The variables that wait for devices."""
+
+_keeping_told: dict[str, str] = {}
+"""What told those that are small from other ranks'."""
+
+
+def small_digests(shell: Any) -> dict[str, str]:
+    """Return what tells values from other ranks', by name, where it takes microseconds to know."""
+    told = {name: [_told(x) for x in leaves(shell.user_ns[name])] for name in own_names(shell)}
+    return {name: " ".join(map(str, said)) for name, said in told.items() if None not in said}
+
+
+def _told(x: Any) -> str | None:
+    """Return what tells a leaf from those of other ranks; None where it would take long."""
+    if isinstance(x, ArrayImpl) and not x.is_fully_addressable:
+        return f"replicated {x.aval.short()}" if x.is_fully_replicated else None
+    if isinstance(x, ArrayImpl) and (x.is_deleted() or not x.is_ready()):
+        return None
+    if isinstance(x, Mesh | NamedSharding):
+        return repr(x)
+    size = getattr(x, "nbytes", None) or len(x if isinstance(x, str | bytes) else ())
+    return digest(x) if size <= _SMALL_BYTES else None
+
+
+def keep(shell: Any, gone: Sequence[int]) -> dict[str, str]:
+    """Keep the variables on the host, and return which cannot be kept, and why.
+
+    Args:
+      shell: the engine's shell.
+      gone: the ranks that are gone, and with them their parts of arrays.
+    """
+    _keeping.clear()
+    _keeping_told.clear()
+    _keeping_told.update(small_digests(shell))
+    lost = {}
+    for name in own_names(shell):
+        try:
+            value = kept(shell.user_ns[name])
+        except Exception as error:  # a value may be of any class
+            lost[name] = str(error)
+            continue
+        if missing_parts(value, gone):
+            lost[name] = "parts of it are gone"
+        else:
+            _keeping[name] = value
+    for name in lost:
+        del shell.user_ns[name]
+    return lost
+
+
+def give(shell: Any, agreed: Mapping[str, str]) -> dict[str, bytes]:
+    """Return the kept variables that are the same on all ranks, pickled.
+
+    Args:
+      shell: the engine's shell.
+      agreed: what the ranks agreed upon when a cell had ended last, by name.
+    """
+    given = {}
+    for name, value in _keeping.items():
+        if _keeping_told.get(name, "") == agreed.get(name):
+            with suppress(Exception):  # pickling raises what the value's class likes
+                given[name] = pickle.dumps(value)
+    return given
+
+
+def accept(shell: Any, given: Mapping[str, bytes]) -> list[str]:
+    """Set variables that another rank gave; return those that could not be set."""
+    failed = []
+    for name, data in given.items():
+        try:
+            shell.user_ns[name] = restored(pickle.loads(data))
+        except Exception:  # what it refers to may not be defined here
+            failed.append(name)
+    return failed
+
+
+def put_back(shell: Any) -> None:
+    """Give the variables that were kept their values on the new devices."""
+    shell.user_ns.update({name: restored(value) for name, value in _keeping.items()})
+    _keeping.clear()
+
+
+def define(shell: Any, cells: Sequence[tuple[str, int]]) -> list[str]:
+    """Run the imports and definitions of cells again; return what failed.
+
+    Args:
+      shell: the engine's shell.
+      cells: source and number of each.
+    """
+    failed = []
+    for source, count in cells:
+        tree = ast.parse(shell.transform_cell(source))
+        for statement in tree.body:
+            if isinstance(statement, _DEFINITIONS):
+                try:
+                    run_cell(shell, f"{ast.unparse(statement)};", count)
+                except Exception as error:  # a decorator may do anything
+                    failed.append(f"{getattr(statement, 'name', 'import')}: {error}")
+    return failed

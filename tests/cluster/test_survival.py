@@ -1,0 +1,104 @@
+"""Ranks that fail, wait, die or freeze: the cell ends, and work goes on."""
+
+import os
+import signal
+import threading
+import time
+from _thread import interrupt_main
+
+import pytest
+
+from jxkernel.errors import ClusterError
+
+VALUES = """
+import os, signal, time
+whole = jx.NamedSharding(mesh, jx.P())
+weights = jx.device_put(np.arange(3.0), whole)
+rate, local, key = 0.5, jnp.ones(3), jx.random.key(3)
+total = jx.jit(lambda x: x.sum())
+def doubled(x):
+    return jx.jit(lambda x: x * 2)(x)
+float(total(x))
+"""
+
+
+def test_a_rank_that_waits_says_for_which(pair, spmd, monkeypatch):
+    monkeypatch.setattr("jxkernel.jupyter.cluster.progress._SILENT_SECONDS", 0.3)
+    ran = spmd("import time\nif rank: time.sleep(1.5)\nfloat(jx.jit(lambda x: x.max())(x))")
+    assert ran.error is None
+    assert "Rank 1 has not arrived." in ran.printed
+    assert "rank 0 waits for rank 1 at Cell In[" in ran.printed
+    assert "line 2: if rank: time.sleep(1.5)" in ran.printed
+
+
+def test_a_rank_that_fails_ends_the_others(pair, spmd):
+    spmd(VALUES)
+    ran = spmd("if rank: 1 / 0\nfloat(total(x))")
+    assert "ZeroDivisionError on rank 1" in str(ran.error)
+    assert "DesyncError" not in ran.printed
+    # Variables are what they were, on devices of a group formed anew where one was left waiting.
+    ran = spmd("float(total(x)), float(weights.sum()), float(local.sum())")
+    assert ran.shown == [{"text/plain": "(6.0, 3.0, 3.0)"}], ran.printed
+
+
+def interrupted_when(path, pair, cell):
+    """Run a cell, interrupted once it has made a file on every rank."""
+
+    def interrupt():
+        while not all((path / str(rank)).exists() for rank in range(2)):
+            time.sleep(0.01)
+        interrupt_main()
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    ran = pair.attempt(f"%%spmd\nopen(f'{path}/{{rank}}', 'w').close()\n{cell}")
+    thread.join()
+    return ran
+
+
+@pytest.mark.parametrize("cell", ["while True: pass", "import time\nif not rank: float(total(x))"])
+def test_an_interrupt_reaches_all_ranks(pair, spmd, tmp_path, cell):
+    spmd(VALUES)
+    if "total" in cell:
+        cell = f"{cell}\nelse:\n    while True: time.sleep(0.01)"
+    ran = interrupted_when(tmp_path, pair, cell)
+    assert isinstance(ran.error, KeyboardInterrupt)
+    ran = spmd("float(jx.jit(lambda x: x.sum())(x)), rate")
+    assert ran.shown == [{"text/plain": "(6.0, 0.5)"}], ran.printed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [(signal.SIGKILL, "rank 1 has ended"), (signal.SIGSTOP, "rank 1 has not answered for 7 s")],
+)
+def test_a_rank_that_is_gone_is_replaced(pair, spmd, end, told):
+    spmd(SETUP_AGAIN)
+    spmd(VALUES)
+    ran = spmd(f"if rank: os.kill(os.getpid(), {int(end)})\nfloat(total(x))")
+    assert isinstance(ran.error, ClusterError)
+    assert told in str(ran.error)
+    assert f"not whole: {told}" in str(spmd("1").error)
+    shown = pair.run("%jx cluster").value.text
+    assert "x is lost: parts of it are gone" in shown
+    assert "rank 1 has no rank: run its cell again" in shown
+    ran = spmd("rate, float(local.sum()), float(doubled(weights).sum()), jx.random.bits(key)")
+    assert len(ran.shown) == 1, ran.printed
+    assert ran.shown[0]["text/plain"].startswith("(0.5, 3.0, 6.0, ")
+    spmd(SETUP_AGAIN)
+    assert spmd("float(jx.jit(lambda x: x.sum())(x))").shown == [{"text/plain": "6.0"}]
+
+
+SETUP_AGAIN = """
+rank = jx.process_index()
+x = jx.make_array_from_process_local_data(rows, np.arange(2.0) + 2 * rank)
+"""
+
+
+@pytest.mark.slow
+def test_a_rank_that_dies_between_cells_is_told(pair, spmd):
+    shown = pair.run("%jx cluster").value.data
+    os.kill(int(shown["rows"][1][2]), signal.SIGKILL)
+    assert isinstance(spmd("1").error, ClusterError)
+    pair.run("%jx cluster")
+    assert spmd("jx.device_count()").shown == [{"text/plain": "2"}]
