@@ -52,6 +52,7 @@ __all__ = [
     "explain_cache_misses",
     "legacy_prng_key",
     "log_compiles",
+    "long_chains",
     "make_user_context",
     "num_cpu_devices",
     "numpy_dtype_promotion",
@@ -428,6 +429,13 @@ log_compiles = State(
 explain_cache_misses = State(
     "jax_explain_cache_misses", False, BOOLEAN, "Log why a call had to be traced again."
 )
+long_chains = State(
+    "jax_long_chains",
+    "cut",
+    one_of("cut", "whole"),
+    "On CPU, store what several loops would each compute by a long chain, or leave it to XLA.",
+    in_jit_key=True,
+)
 default_device = State(
     "jax_default_device",
     None,
@@ -754,6 +762,7 @@ config = Settings(
     enable_checks,
     log_compiles,
     explain_cache_misses,
+    long_chains,
     default_device,
     traceback_filtering,
     platforms,

@@ -44,6 +44,7 @@ OPTIONS = (
     "jax_check_tracer_leaks",
     "jax_log_compiles",
     "jax_explain_cache_misses",
+    "jax_long_chains",
     "jax_default_device",
     "jax_traceback_filtering",
     "jax_platforms",

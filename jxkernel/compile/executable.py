@@ -36,7 +36,7 @@ from jxkernel.compile.placement import (
     result_shardings,
     whole_on,
 )
-from jxkernel.config import compile_runner, launch_hook, run_hook
+from jxkernel.config import compile_runner, launch_hook, long_chains, run_hook
 from jxkernel.core.effects import TOKEN, effect_names
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.errors import DeletedArrayError
@@ -468,7 +468,8 @@ def executable_for(
       names: a function that returns a name for each argument, for warnings.
     """
     known = closed.remember(Executables)
-    key = (target, donated, keep_unused, compiler_options, trace_context())
+    shape = (donated, keep_unused, compiler_options, long_chains.value)
+    key = (target, *shape, trace_context())
     found = known.made.get(key)
     if found is None:
         if on_further is not None and known.made:
@@ -485,7 +486,7 @@ def executable_for(
                     keep_unused=keep_unused,
                     partitioning=target if type(target) is Placement else None,
                 )
-                span.set(ops=len(closed.eqns))
+                span.set(ops=len(closed.eqns), stored=lowered.stored)
             warn_of_unusable(lowered, closed.in_avals, names)
             compilation = Compilation(lowered, target, compiler_options)
         with known.following(key, compilation):

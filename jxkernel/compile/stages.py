@@ -235,7 +235,6 @@ class Traced(_Stage):
     def _lowered(self, platform: str, target: Any) -> LoweredProgram:
         about = {"fun": self.fun_name, "function_id": self.options.function_id}
         with events.span(events.Lowered, **about) as span:
-            span.set(ops=len(self.jaxpr.eqns))
             lowered = lower_program(
                 self.jaxpr,
                 name=self.fun_name,
@@ -244,6 +243,7 @@ class Traced(_Stage):
                 keep_unused=self.options.keep_unused,
                 partitioning=target if type(target) is Placement else None,
             )
+            span.set(ops=len(self.jaxpr.eqns), stored=lowered.stored)
         warn_of_unusable(lowered, self.jaxpr.in_avals, self.options.names)
         return lowered
 

@@ -71,6 +71,8 @@ class Primitive:
     Args:
       name: the name jaxprs print; the registry knows the newest primitive of a name.
       multiple_results: whether ``bind`` and the rules return sequences.
+      element_work: what an element of a result costs, in additions, to a compiler that computes
+        it in each loop that reads it; 0 where results are stored.
 
     ``axis_names``, of a collective, is a function from its parameters to the named axes it uses;
     a call of programs that binds names gives here those that remain.
@@ -108,7 +110,7 @@ class Primitive:
         "unfold",
     )
 
-    def __init__(self, name: str, *, multiple_results: bool = False) -> None:
+    def __init__(self, name: str, *, multiple_results: bool = False, element_work: int = 0) -> None:
         built_in = not called_by_user()
         taken = Primitive.registry.get(name)
         if taken is not None and (built_in or taken.built_in):
@@ -132,6 +134,7 @@ class Primitive:
         self.reference: Any = None
         self.accepted: tuple[tuple[type, ...], ...] | None = None
         self.axis_names: Callable[[dict[str, Any]], Any] | None = None
+        self.element_work = element_work
         self.varies: Callable[[Any, Any, dict[str, Any]], Any] | None = None
         self._aval_cache: dict[Any, Any] = {}
         self.eager_cache: dict[tuple[Any, ...], Any] = {}

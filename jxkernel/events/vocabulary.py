@@ -188,11 +188,15 @@ class Traced(Event):
 
 @record(kw_only=True)
 class Lowered(Event):
-    """A jaxpr became a StableHLO module of `ops` operations."""
+    """A jaxpr became a StableHLO module of `ops` operations.
+
+    Where long chains are cut, `stored` values are kept in memory.
+    """
 
     fun: str
     function_id: int = 0
     ops: int = 0
+    stored: int = 0
 
 
 @record(kw_only=True)

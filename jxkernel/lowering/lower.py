@@ -15,9 +15,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from jxkernel import hlo
+from jxkernel.config import long_chains
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.effects import TOKEN, has_ordered
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, nesting
+from jxkernel.lowering.chains import stored_values
 from jxkernel.lowering.partitioning import Meshes, Partitioning, partitioned_signature
 from jxkernel.lowering.program import LoweredProgram
 from jxkernel.primitives.sharding.constraints import mesh_cast_p
@@ -31,6 +33,7 @@ _DEEPEST_CALL = 64
 """XLA visits calls by recursion on threads of small stacks: 200 deep ends the process (0.10.2)."""
 
 
+_BARRIER = "stablehlo.optimization_barrier"
 _INDEX = np.dtype(np.int32)
 
 
@@ -54,18 +57,22 @@ class ModuleState:
       axis_indices: in a ``shard_map`` over some axes of its mesh, the device's index along each.
       meshes: the meshes that it declares.
       partitioned: whether it is for the devices of a mesh.
+      cuts_chains: whether long chains are cut.
+      stored: how many values are stored where chains are cut.
     """
 
     __slots__ = (
         "axis_indices",
         "builder",
         "callbacks",
+        "cuts_chains",
         "device_count",
         "functions",
         "manual_mesh",
         "meshes",
         "partitioned",
         "platform",
+        "stored",
     )
 
     def __init__(self, name: str, platform: str) -> None:
@@ -78,6 +85,8 @@ class ModuleState:
         self.meshes = Meshes(self.builder)
         self.device_count = 1
         self.partitioned = False
+        self.cuts_chains = platform == "cpu" and long_chains.value == "cut"
+        self.stored = 0
 
 
 class LoweringContext(hlo.Builder):
@@ -275,6 +284,8 @@ class LoweringContext(hlo.Builder):
         env: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], args, strict=True))
         literals: dict[tuple[Any, Any], Any] = {}
         outer, marks = self.loc, self.marks
+        stored = stored_values(jaxpr) if self.module.cuts_chains else ()
+        self.module.stored += len(stored)
         for eqn in jaxpr.eqns:
             primitive, outvars = eqn.primitive, eqn.outvars
             self.loc = _location(eqn) or outer
@@ -294,6 +305,11 @@ class LoweringContext(hlo.Builder):
                 env.update(zip(outvars, out, strict=True))
             else:
                 env[outvars[0]] = out
+            if stored:
+                for var in outvars:
+                    if var in stored:
+                        value = env[var]
+                        env[var] = self.value(_BARRIER, value.type, (value,))
             if self.module.partitioned and primitive is not mesh_cast_p:
                 self._divide(env, avals, outvars)
         self.loc = outer
@@ -426,6 +442,7 @@ def lower_program(
         tuple([kept[place] - len(jaxpr.constvars) for place in unusable]),
         takes_token=ordered,
         gives_token=effects,
+        stored=state.stored,
     )
 
 

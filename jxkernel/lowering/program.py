@@ -24,6 +24,7 @@ class LoweredProgram:
       unusable: indices of the donated arguments in whose buffers no result fits.
       takes_token: whether ``main`` takes, last, the token of the ordered program before it.
       gives_token: whether ``main`` gives, last, a token that exists when its effects are over.
+      stored: how many values are stored where long chains are cut.
     """
 
     module: Any
@@ -34,6 +35,7 @@ class LoweredProgram:
     unusable: tuple[int, ...] = ()
     takes_token: bool = False
     gives_token: bool = False
+    stored: int = 0
 
     def text(self, *, locations: bool = False) -> str:
         """Return the module as StableHLO text."""

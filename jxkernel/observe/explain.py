@@ -69,6 +69,7 @@ class LedgerRow:
       saved_ns: the time that a disk hit saved.
       site: the user's line that called, `file:line`; empty when unknown.
       slow: why every call enters Python instead of the fast path; empty where none does.
+      stored: how many values are kept in memory where long chains are cut.
       error: what ended it early, or None.
       total_ns: all of these times, of this and all earlier rows.
       storm: a warning when the function keeps being built again; empty otherwise.
@@ -90,6 +91,7 @@ class LedgerRow:
     saved_ns: int = 0
     site: str = ""
     slow: str = ""
+    stored: int = 0
     error: str | None = None
     total_ns: int = 0
     storm: str = ""
@@ -112,6 +114,10 @@ class LedgerRow:
         if self.cache is None:
             return "built outside a call of jit"
         return f"not in the {self.cache} cache"
+
+    def notes(self) -> tuple[str, ...]:
+        """What was chosen for the program."""
+        return (stored_text(self.stored),) if self.stored else ()
 
     def is_avoidable(self) -> bool:
         """Whether it was built for another reason than being the first call."""
@@ -161,6 +167,7 @@ def explain(function: object, recorder: Recorder) -> str:
         lines.append(f"  {row.number}. {_place(row)}{row.sentence()} ({_cost(row)})")
         lines += [f"     fix: {row.fix}"] * bool(row.fix)
         lines += [f"     failed: {_first_line(row.error)}"] * bool(row.error)
+        lines += [f"     note: {note}" for note in row.notes()]
         lines += [f"     warning: {warning}" for warning in row.warnings()]
     lines += _constant_lines(recorder, name)
     lines += _effect_lines(recorder, name)
@@ -178,6 +185,7 @@ def format_ledger(rows: Sequence[LedgerRow]) -> str:
     for row, cells in zip(rows, table[1:], strict=True):
         lines.append(_aligned(cells, widths))
         lines += [f"    fix: {row.fix}"] * bool(row.fix)
+        lines += [f"    note: {note}" for note in row.notes()]
         lines += [f"    warning: {warning}" for warning in row.warnings()]
     lines.append(f"total: {format_duration(rows[-1].total_ns)} in {_count(len(rows), 'build')}")
     return "\n".join(lines)
@@ -186,6 +194,15 @@ def format_ledger(rows: Sequence[LedgerRow]) -> str:
 def slow_text(reason: str) -> str:
     """Says that a program has no fast path, and what would give it one."""
     return f"every call goes through Python, because of {reason}; keep them out of inner loops"
+
+
+def stored_text(count: int) -> str:
+    """Says that long chains were cut, and which setting leaves them whole."""
+    values = "1 value is" if count == 1 else f"{count} values are"
+    return (
+        f"{values} stored, not computed again in each loop that reads the chain behind; "
+        "jax_long_chains='whole' leaves that to XLA"
+    )
 
 
 def function_label(function: object) -> str:
@@ -268,7 +285,8 @@ def _extended(row: LedgerRow, record: Record) -> LedgerRow:
             time_ns = row.trace_ns + record.self_ns
             return replace(row, trace_ns=time_ns, eqns=event.eqns, error=error)
         case Lowered():
-            return replace(row, lower_ns=row.lower_ns + record.self_ns, error=error)
+            time_ns = row.lower_ns + record.self_ns
+            return replace(row, lower_ns=time_ns, stored=event.stored, error=error)
         case Compiled():
             time_ns = row.compile_ns + record.self_ns
             return replace(row, compile_ns=time_ns, from_disk=event.from_disk, error=error)

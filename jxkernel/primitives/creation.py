@@ -26,7 +26,7 @@ __all__ = ["beside_committed", "broadcasted_iota", "empty", "full", "full_like",
 
 # ---------------------------------------------------------------- iota
 
-iota_p = Primitive("iota")
+iota_p = Primitive("iota", element_work=1)
 
 _TOO_MANY = 2**36
 """From so many elements on, XLA's program for the CPU ends the process instead of failing."""

@@ -37,6 +37,7 @@ export interface Lowered extends Event {
   fun: string;
   function_id: number;
   ops: number;
+  stored: number;
 }
 
 /** XLA made an executable, or one was loaded from the disk cache (`from_disk`). */
@@ -464,6 +465,7 @@ export interface LedgerRow {
   saved_ns: number;
   site: string;
   slow: string;
+  stored: number;
   error: string | null;
   total_ns: number;
   storm: string;
@@ -859,8 +861,8 @@ export const SHAPES: Readonly<Record<string, unknown>> = {
   LanePayload: {"name": "string", "kind": "string", "count": "number", "slices": ["SlicePayload"]},
   LedgerAnswer: {"rows": ["LedgerRowPayload"], "left_out": "number", "dropped": "number", "token": "string", "outside": "LedgerTotal", "by_cell": ["LedgerTotal"], "by_site": ["LedgerTotal"], "by_function": ["LedgerTotal"], "cells": {"values": "string"}, "text": "string"},
   LedgerPayload: {"rows": ["LedgerRowPayload"], "left_out": "number", "dropped": "number", "timeline": "BuildTimeline", "token": "string"},
-  LedgerRow: {"number": "number", "when": "number", "cell": {"either": ["string", "null"]}, "fun": "string", "function_id": "number", "cache": {"either": [{"is": ["trace", "memory", "disk"]}, "null"]}, "reasons": ["Reason"], "eqns": {"either": ["number", "null"]}, "trace_ns": "number", "lower_ns": "number", "compile_ns": "number", "from_disk": "boolean", "disk": {"is": ["", "hit", "miss"]}, "saved_ns": "number", "site": "string", "slow": "string", "error": {"either": ["string", "null"]}, "total_ns": "number", "storm": "string"},
-  LedgerRowPayload: {"number": "number", "when": "number", "cell": {"either": ["string", "null"]}, "fun": "string", "function_id": "number", "cache": {"either": [{"is": ["trace", "memory", "disk"]}, "null"]}, "reasons": ["Reason"], "eqns": {"either": ["number", "null"]}, "trace_ns": "number", "lower_ns": "number", "compile_ns": "number", "from_disk": "boolean", "disk": {"is": ["", "hit", "miss"]}, "saved_ns": "number", "site": "string", "slow": "string", "error": {"either": ["string", "null"]}, "total_ns": "number", "storm": "string", "why": "string", "fix": "string", "cost_ns": "number"},
+  LedgerRow: {"number": "number", "when": "number", "cell": {"either": ["string", "null"]}, "fun": "string", "function_id": "number", "cache": {"either": [{"is": ["trace", "memory", "disk"]}, "null"]}, "reasons": ["Reason"], "eqns": {"either": ["number", "null"]}, "trace_ns": "number", "lower_ns": "number", "compile_ns": "number", "from_disk": "boolean", "disk": {"is": ["", "hit", "miss"]}, "saved_ns": "number", "site": "string", "slow": "string", "stored": "number", "error": {"either": ["string", "null"]}, "total_ns": "number", "storm": "string"},
+  LedgerRowPayload: {"number": "number", "when": "number", "cell": {"either": ["string", "null"]}, "fun": "string", "function_id": "number", "cache": {"either": [{"is": ["trace", "memory", "disk"]}, "null"]}, "reasons": ["Reason"], "eqns": {"either": ["number", "null"]}, "trace_ns": "number", "lower_ns": "number", "compile_ns": "number", "from_disk": "boolean", "disk": {"is": ["", "hit", "miss"]}, "saved_ns": "number", "site": "string", "slow": "string", "stored": "number", "error": {"either": ["string", "null"]}, "total_ns": "number", "storm": "string", "why": "string", "fix": "string", "cost_ns": "number"},
   LedgerTotal: {"label": "string", "builds": "number", "traces": "number", "compiles": "number", "from_disk": "number", "avoidable": "number", "cost_ns": "number"},
   Link: {"name": "string", "detail": "string", "line": "number", "code": "string"},
   LiveAnswer: {"rows": ["LiveRow"], "left_out": "number", "left_out_bytes": "number", "count": "number", "bytes": "number", "devices": ["DeviceMemory"], "text": "string"},

@@ -78,6 +78,7 @@ const row: LedgerRowPayload = {
   saved_ns: 0,
   site: '',
   slow: '',
+  stored: 0,
   error: null,
   total_ns: 0,
   storm: '',

@@ -462,3 +462,17 @@ def test_the_default_folder_follows_the_platform(platform, variables, expected, 
 
 def test_the_tests_themselves_leave_the_users_cache_alone():
     assert os.environ["JXKERNEL_COMPILATION_CACHE_DIR"] == ""
+
+
+def test_long_chains_cut_and_whole_are_two_entries():
+    def sums(x):
+        found = []
+        for _ in range(20):
+            x = mul(sin(x), x)
+            found.append(x.sum())
+        return found
+
+    for setting in ("cut", "whole", "cut", "whole"):
+        with config.long_chains(setting):
+            compiled(sums)
+    assert counts() == (2, 2, 2)

@@ -111,6 +111,7 @@ def _why(row: LedgerRow) -> Html:
         lines.append(element("div", "failed: ", escape(row.error, 200), class_="warn"))
     if row.fix:
         lines.append(element("div", "fix: ", escape(row.fix, 200), class_="dim"))
+    lines += [element("div", escape(note, 300), class_="dim") for note in row.notes()]
     for warning in row.warnings():
         lines.append(element("div", "warning: ", escape(warning, 300), class_="warn"))
     return element("div", *lines, class_="why")
@@ -118,4 +119,9 @@ def _why(row: LedgerRow) -> Html:
 
 def row_data(row: LedgerRow) -> dict[str, Any]:
     """Returns a row as data, with what it comes to."""
-    return {**asdict(row), "why": row.sentence(), "fix": row.fix, "cost_ns": row.cost_ns}
+    return {
+        **asdict(row),
+        "why": "; ".join((row.sentence(), *row.notes())),
+        "fix": row.fix,
+        "cost_ns": row.cost_ns,
+    }

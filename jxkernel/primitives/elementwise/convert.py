@@ -40,7 +40,9 @@ __all__ = [
 
 # ---------------------------------------------------------------- convert_element_type
 
-convert_element_type_p = Primitive("convert_element_type").define(sharding=rules.elementwise)
+convert_element_type_p = Primitive("convert_element_type", element_work=1).define(
+    sharding=rules.elementwise
+)
 
 
 def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) -> Any:
@@ -273,7 +275,9 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> An
 
 # ---------------------------------------------------------------- bitcast_convert_type
 
-bitcast_convert_type_p = Primitive("bitcast_convert_type").define(sharding=rules.splitting_bits)
+bitcast_convert_type_p = Primitive("bitcast_convert_type", element_work=1).define(
+    sharding=rules.splitting_bits
+)
 
 
 def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:

@@ -364,7 +364,7 @@ def _pow_jvp_exponent(t: Any, x: Any, y: Any, z: Any) -> Any:
     return mul(t, mul(log(_without_zero(x)), z))
 
 
-pow_p = Primitive("pow").define(sharding=rules.elementwise)
+pow_p = Primitive("pow", element_work=1).define(sharding=rules.elementwise)
 pow_p.reference = np.power
 
 

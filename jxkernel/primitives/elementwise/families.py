@@ -148,6 +148,7 @@ def unary(
     result_dtype: DtypeRule | None = None,
     transpose: Any = None,
     linear: bool = False,
+    work: int = 1,
 ) -> Primitive:
     """Return an elementwise primitive of one operand.
 
@@ -160,6 +161,7 @@ def unary(
       result_dtype: the result's dtype from the operand's, where it is another.
       transpose: the transpose rule, of a linear primitive.
       linear: whether the tangent of the result is the primitive of the tangent.
+      work: what an element costs, in additions.
     """
     return nary(
         name,
@@ -170,6 +172,7 @@ def unary(
         result_dtype=result_dtype,
         transpose=transpose,
         linear=linear,
+        work=work,
     )
 
 
@@ -183,9 +186,10 @@ def nary(
     result_dtype: DtypeRule | None = None,
     transpose: Any = None,
     linear: bool = False,
+    work: int = 1,
 ) -> Primitive:
     """Return an elementwise primitive; arguments are those of ``unary``, one entry per operand."""
-    primitive = Primitive(name)
+    primitive = Primitive(name, element_work=work)
     primitive.reference = reference
     primitive.define(
         abstract_eval=_abstract_eval_rule(name, accepted, result_dtype),

@@ -26,7 +26,7 @@ from jxkernel.primitives.sharding import rules
 
 __all__ = ["select", "select_n", "select_n_p"]
 
-select_n_p = MovingPrimitive("select_n").define(sharding=rules.elementwise)
+select_n_p = MovingPrimitive("select_n", element_work=1).define(sharding=rules.elementwise)
 
 
 def select_n(which: Any, *cases: Any) -> Any:

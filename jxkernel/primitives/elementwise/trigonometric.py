@@ -100,6 +100,7 @@ def _cosine_of_parts(apply: Any, x: Any, y: Any, on_axis: Any) -> tuple[Any, Any
 sin_p = unary(
     "sin",
     INEXACT,
+    work=8,
     lower=_circular_rule("stablehlo.sine", _sine_of_parts),
     reference=np.sin,
     jvp=lambda t, x, y: mul(t, cos(x)),
@@ -127,6 +128,7 @@ def sin(x: Any, *, accuracy: Accuracy = None) -> Any:
 cos_p = unary(
     "cos",
     INEXACT,
+    work=8,
     lower=_circular_rule("stablehlo.cosine", _cosine_of_parts),
     reference=np.cos,
     jvp=lambda t, x, y: neg(mul(t, sin(x))),
@@ -154,6 +156,7 @@ def cos(x: Any, *, accuracy: Accuracy = None) -> Any:
 tan_p = unary(
     "tan",
     INEXACT,
+    work=8,
     lower="stablehlo.tan",
     reference=np.tan,
     jvp=lambda t, x, y: mul(t, add(square(y), 1)),

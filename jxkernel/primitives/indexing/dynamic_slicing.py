@@ -149,7 +149,7 @@ def _lower_starts(context: Any, starts: Sequence[Any], avals: Sequence[ShapedArr
 
 # ---------------------------------------------------------------- dynamic_slice
 
-dynamic_slice_p = MovingPrimitive("dynamic_slice").define(sharding=rules.cutting)
+dynamic_slice_p = MovingPrimitive("dynamic_slice", element_work=1).define(sharding=rules.cutting)
 
 
 def dynamic_slice(

@@ -42,7 +42,7 @@ PaddingConfig = tuple[tuple[int, int, int], ...]
 
 # ---------------------------------------------------------------- slice
 
-slice_p = MovingPrimitive("slice").define(sharding=rules.cutting)
+slice_p = MovingPrimitive("slice", element_work=1).define(sharding=rules.cutting)
 
 
 def slice(
@@ -238,7 +238,7 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
 
 # ---------------------------------------------------------------- pad
 
-pad_p = MovingPrimitive("pad").define(sharding=rules.cutting)
+pad_p = MovingPrimitive("pad", element_work=1).define(sharding=rules.cutting)
 
 
 def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:

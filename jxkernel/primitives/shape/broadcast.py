@@ -38,7 +38,9 @@ __all__ = [
 
 # ---------------------------------------------------------------- broadcast_in_dim
 
-broadcast_in_dim_p = MovingPrimitive("broadcast_in_dim").define(sharding=rules.broadcasting)
+broadcast_in_dim_p = MovingPrimitive("broadcast_in_dim", element_work=1).define(
+    sharding=rules.broadcasting
+)
 
 
 def broadcast_in_dim(
@@ -289,7 +291,7 @@ reduce_sum_p.define(batch=batch_reduction(reduce_sum_p))
 
 # ---------------------------------------------------------------- add_any
 
-add_any_p = Primitive("add_any").define(sharding=rules.elementwise)
+add_any_p = Primitive("add_any", element_work=1).define(sharding=rules.elementwise)
 
 
 def add_any(x: Any, y: Any) -> Any:

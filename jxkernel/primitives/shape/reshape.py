@@ -47,7 +47,7 @@ __all__ = [
 
 # ---------------------------------------------------------------- reshape
 
-reshape_p = MovingPrimitive("reshape").define(sharding=rules.reshaping)
+reshape_p = MovingPrimitive("reshape", element_work=1).define(sharding=rules.reshaping)
 
 
 def reshape(
@@ -151,7 +151,7 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
 
 # ---------------------------------------------------------------- squeeze, expand_dims
 
-squeeze_p = MovingPrimitive("squeeze").define(sharding=rules.squeezing)
+squeeze_p = MovingPrimitive("squeeze", element_work=1).define(sharding=rules.squeezing)
 
 
 def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
@@ -321,7 +321,7 @@ def tile(operand: Any, reps: Sequence[int]) -> Any:
 
 # ---------------------------------------------------------------- rev
 
-rev_p = MovingPrimitive("rev").define(sharding=rules.same)
+rev_p = MovingPrimitive("rev", element_work=1).define(sharding=rules.same)
 
 
 def rev(operand: Any, dimensions: Sequence[int]) -> Any:

@@ -57,7 +57,7 @@ def _last(words: Any, dim: int) -> Any:
 
 # ---------------------------------------------------------------- transpose (of axes)
 
-transpose_p = MovingPrimitive("transpose").define(sharding=rules.permuting)
+transpose_p = MovingPrimitive("transpose", element_work=1).define(sharding=rules.permuting)
 
 
 def transpose(operand: Any, permutation: tuple[int, ...]) -> Any:
