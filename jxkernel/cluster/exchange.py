@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -16,7 +16,27 @@ from jxkernel.records import record
 from jxkernel.runtime import ArrayImpl, devices
 from jxkernel.sharding import Mesh, NamedSharding, PartitionSpec
 
-__all__ = ["broadcast", "digest", "gathered", "is_divided", "one_of_each", "packed", "unpacked"]
+__all__ = [
+    "broadcast",
+    "digest",
+    "dtype_name",
+    "gathered",
+    "is_divided",
+    "is_plain_array",
+    "one_of_each",
+    "packed",
+    "unpacked",
+]
+
+
+def is_plain_array(x: Any) -> TypeGuard[np.ndarray]:
+    """Whether a value is a NumPy array whose bytes are its values."""
+    return isinstance(x, np.ndarray) and x.dtype.fields is None and not x.dtype.hasobject
+
+
+def dtype_name(dtype: Any) -> str:
+    """Return a text of which ``np.dtype`` makes the dtype again."""
+    return dtype.name if dtype.kind == "V" else dtype.str
 
 
 def one_of_each() -> Mesh:
@@ -82,7 +102,7 @@ def digest(value: Any) -> str:
 def _leaf(x: Any) -> str:
     if is_divided(x):
         return f"{x.aval.short()} divided as {x.sharding.spec}"
-    if isinstance(x, ArrayImpl | np.ndarray):
+    if isinstance(x, ArrayImpl) or is_plain_array(x):
         host = np.asarray(x)
         shape = ",".join(map(str, host.shape))
         return f"{host.dtype.name}[{shape}] #{_hash(np.ascontiguousarray(host).tobytes())}"
@@ -113,7 +133,7 @@ def packed(value: Any) -> tuple[bytes, list[np.ndarray]]:
     arrays: list[np.ndarray] = []
 
     def take(x: Any) -> Any:
-        if not isinstance(x, ArrayImpl | np.ndarray):
+        if not (isinstance(x, ArrayImpl) or is_plain_array(x)):
             return x
         arrays.append(np.asarray(x))
         return _Sent(len(arrays) - 1, isinstance(x, ArrayImpl))

@@ -79,7 +79,7 @@ def kept(value: Any) -> Any:
       ValueError: an array is not computed yet or is deleted, or lies on devices that are gone.
     """
     places = _places()
-    return tree.map(lambda x: _kept(x, places), value)
+    return tree.map(lambda x: _kept(x, places), value, is_leaf=lambda x: isinstance(x, KeyArray))
 
 
 def _kept(x: Any, places: dict[Any, tuple[int, int]]) -> Any:

@@ -66,7 +66,7 @@ def test_a_cluster_is_shown_with_its_ranks(pair):
     ("line", "message"),
     [
         ("%jx cluster 3", "2 engines run already; first %jx cluster stop"),
-        ("%jx cluster two", "'two' is neither a number of engines nor one of show, stop"),
+        ("%jx cluster two", "'two' is neither a number of engines nor one of show, stop,"),
         ("%%spmd fast\npass", "takes no words in its first line, got 'fast'"),
     ],
 )

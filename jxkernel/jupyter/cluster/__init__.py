@@ -21,7 +21,7 @@ FEATURE = Feature(
     subcommands={
         "cluster": Subcommand(
             cluster,
-            "[N|stop|push X|pull X|diff|strict on]  engines that form one group, for %%spmd",
+            "[N|stop|push|pull|diff|save|load|strict]  engines that form one group, for %%spmd",
         )
     }
 )

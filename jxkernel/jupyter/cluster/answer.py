@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +13,7 @@ from IPython.core.error import UsageError
 from jxkernel.jupyter.cluster import rank as engine
 from jxkernel.jupyter.cluster.controller import Cluster
 from jxkernel.jupyter.cluster.folding import ranks_named
-from jxkernel.jupyter.cluster.moving import differing, first_difference, pull, push
+from jxkernel.jupyter.cluster.moving import differing, first_difference, load, pull, push, save
 from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.views.tables import stacked_view, table_view, text_view
 from jxkernel.jupyter.views.view import View
@@ -164,6 +165,25 @@ def _strict(session: Session, rest: list[str]) -> View:
     return text_view("", f"The ranks compare their programs before {compared}.")
 
 
+def _save(session: Session, rest: list[str]) -> View:
+    folder, names = _folder("save", rest)
+    name, refused = save(cluster_of(session), folder, names)
+    left = "".join(f"\nnot saved: {one}, {why}" for one, why in sorted(refused.items()))
+    return text_view("", f"{folder}/{name}{left}")
+
+
+def _load(session: Session, rest: list[str]) -> View:
+    folder, names = _folder("load", rest)
+    loaded = load(cluster_of(session), folder, names)
+    return text_view("", f"{', '.join(loaded)}: on all ranks, from {folder}.")
+
+
+def _folder(action: str, words: list[str]) -> tuple[str, list[str] | None]:
+    if not words:
+        raise UsageError(f"%jx cluster {action} FOLDER [NAMES]")
+    return os.path.abspath(words[0]), words[1:] or None
+
+
 _ACTIONS: dict[str, Callable[[Session, list[str]], View]] = {
     "show": _show,
     "stop": _stop,
@@ -171,4 +191,6 @@ _ACTIONS: dict[str, Callable[[Session, list[str]], View]] = {
     "pull": _pull,
     "diff": _diff,
     "strict": _strict,
+    "save": _save,
+    "load": _load,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,11 +10,11 @@ import numpy as np
 from IPython.core.error import UsageError
 
 from jxkernel import tree
-from jxkernel.cluster.exchange import packed, unpacked
+from jxkernel.cluster.exchange import dtype_name, packed, unpacked
 from jxkernel.jupyter.cluster.controller import Cluster
 from jxkernel.jupyter.cluster.folding import grouped, ranks_named
 
-__all__ = ["differing", "first_difference", "pull", "push"]
+__all__ = ["differing", "first_difference", "load", "pull", "push", "save"]
 
 _ABSENT = "absent"
 
@@ -33,9 +34,7 @@ def push(found: Cluster, variables: dict[str, Any], names: Sequence[str]) -> Non
                 f"%jx cluster push: {name} cannot be pickled: {error}. Define it in a %%spmd cell"
             ) from None
     skeleton, arrays = packed(values)
-    layout = [
-        (one.shape, one.dtype.str if one.dtype.isbuiltin else one.dtype.name) for one in arrays
-    ]
+    layout = [(one.shape, dtype_name(one.dtype)) for one in arrays]
     ranks = range(found.size)
     found.run(
         "receive", {rank: (skeleton, layout, arrays if rank == 0 else None, 0) for rank in ranks}
@@ -101,6 +100,41 @@ def first_difference(found: Cluster, name: str, one: int, other: int) -> str:
             count = f"{len(places):,} of {before.size:,}"
             return f"{name}{index}: {before[place]} and {after[place]}; {count} differ"
     return ""
+
+
+def save(found: Cluster, folder: str, names: Sequence[str] | None) -> tuple[str, dict[str, str]]:
+    """Save variables of the ranks, and return the save's name, and which were left out, and why.
+
+    Args:
+      found: the cluster.
+      folder: where; all ranks share it.
+      names: the variables; None for all that can be saved.
+
+    Raises:
+      UsageError: one that is named cannot be saved.
+      ClusterError: the ranks do not share the folder.
+    """
+    every = range(found.size)
+    refused: dict[str, str] = {}
+    for told in found.run("savable", dict.fromkeys(every, (names,))).values():
+        refused |= told
+    if names is not None and refused:
+        name, why = next(iter(refused.items()))
+        raise UsageError(f"%jx cluster save: {name} cannot be saved: {why}")
+    token = uuid.uuid4().hex[:12]
+    found.run("save", {rank: (folder, token, rank, names, tuple(refused)) for rank in every})
+    return found.run("commit", {0: (folder, token, found.size)})[0], refused
+
+
+def load(found: Cluster, folder: str, names: Sequence[str] | None) -> list[str]:
+    """Set variables of the ranks to those of the latest save; return their names.
+
+    Raises:
+      ClusterError: there is no save, of another number of ranks, or without one of the names.
+    """
+    every = range(found.size)
+    given = {rank: (folder, rank, found.size, names) for rank in every}
+    return found.run("load", given)[0]
 
 
 def _known(variables: dict[str, Any], name: str) -> Any:

@@ -18,12 +18,12 @@ from IPython import get_ipython
 from jxkernel import cluster, runtime
 from jxkernel._jaxlib import version_text
 from jxkernel._version import __version__
+from jxkernel.cluster.saving import commit
 from jxkernel.config import launch_hook
-from jxkernel.jupyter.cluster import recovery
+from jxkernel.jupyter.cluster import recovery, variables
 from jxkernel.jupyter.cluster.outputs import JobPublisher, JobStream
 from jxkernel.jupyter.cluster.places import Watcher
 from jxkernel.jupyter.cluster.running import describe_error, place_of, run_cell
-from jxkernel.jupyter.cluster.variables import digests, fetch, receive
 from jxkernel.jupyter.cluster.worker import Job, Worker
 
 __all__ = ["interrupt", "look", "prepare", "start", "state"]
@@ -145,9 +145,13 @@ JOBS: dict[str, Callable[..., Any]] = {
     "guard": _guard,
     "join": _join,
     "leave": cluster.leave,
-    "receive": _on_variables(receive),
-    "digests": _on_variables(digests),
-    "fetch": _on_variables(fetch),
+    "receive": _on_variables(variables.receive),
+    "digests": _on_variables(variables.digests),
+    "fetch": _on_variables(variables.fetch),
+    "savable": _on_variables(variables.refused),
+    "save": _on_variables(variables.save),
+    "commit": commit,
+    "load": _on_variables(variables.load),
     "keep": _on_variables(recovery.keep),
     "give": _on_variables(recovery.give),
     "accept": _on_variables(recovery.accept),

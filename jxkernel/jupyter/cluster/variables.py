@@ -18,8 +18,9 @@ from jxkernel.cluster.exchange import (
     packed,
     unpacked,
 )
+from jxkernel.cluster.saving import load_variables, savable, save_part
 
-__all__ = ["digests", "fetch", "own_names", "receive"]
+__all__ = ["digests", "fetch", "load", "own_names", "receive", "refused", "save"]
 
 Packed = tuple[bytes, list[np.ndarray]]
 
@@ -93,3 +94,35 @@ def fetch(shell: Any, name: str, is_asked: bool, gather: bool) -> Packed | str |
         return packed(value)
     except Exception as error:  # pickling raises what the value's class likes
         return f"cannot be pickled: {error}"
+
+
+def refused(shell: Any, names: Sequence[str] | None) -> dict[str, str]:
+    """Return which variables cannot be saved, and why."""
+    told = {}
+    for name in own_names(shell) if names is None else names:
+        known = name in shell.user_ns
+        why = savable(shell.user_ns[name]) if known else "it is not defined on all ranks"
+        if why:
+            told[name] = why
+    return told
+
+
+def save(
+    shell: Any,
+    folder: str,
+    token: str,
+    rank: int,
+    names: Sequence[str] | None,
+    without: Sequence[str],
+) -> None:
+    """Write this rank's part of a save."""
+    wanted = own_names(shell) if names is None else names
+    values = {name: shell.user_ns[name] for name in wanted if name not in without}
+    save_part(folder, token, rank, values)
+
+
+def load(shell: Any, folder: str, rank: int, size: int, names: Sequence[str] | None) -> list[str]:
+    """Set variables to those of the latest save, and return their names."""
+    values = load_variables(folder, rank, size, names)
+    shell.user_ns.update(values)
+    return sorted(values)
