@@ -13,6 +13,8 @@ from functools import partial
 from typing import Any, NamedTuple
 from weakref import ref
 
+import numpy as np
+
 from jxkernel import events
 from jxkernel._jaxlib import (
     ArrayImpl,
@@ -261,7 +263,6 @@ class Executable:
         if launch_hook.value is not None and launch_hook.value.sees_all:
             return None
         kept = set(self.kept_args)
-        count = len(self.constants) + len(self.kept_args)
         wanted = self.in_shardings
         ins = [const._sharding for const in self.constants]
         ins += [wanted[index] for index in self.kept_args]
@@ -274,7 +275,8 @@ class Executable:
             out_committed=[committed] * len(self.out_avals),
             kept_var_bitvec=[True] * len(self.constants)
             + [index in kept for index in range(len(self.in_avals))],
-            in_device_local_layouts=[None] * count,
+            in_device_local_layouts=[None] * len(self.constants)
+            + [_FROM_HOST if _is_numpy(args[index]) else None for index in self.kept_args],
             const_args=self.constants,
         )
 
@@ -287,6 +289,18 @@ class Executable:
             and not has_sharding(args[index], wanted[index])
             for index in self.kept_args
         )
+
+
+_FROM_HOST = "from the host"
+"""Stands where a layout might: C++ then asks ``shard_argument`` to place the argument.
+
+By itself C++ reads the bytes of a NumPy array whatever their order; its signature of the call does
+not tell one order from the other.
+"""
+
+
+def _is_numpy(arg: Any) -> bool:
+    return isinstance(arg, (np.ndarray, np.generic))
 
 
 def _on_device(value: Any, device: Any) -> Any:
