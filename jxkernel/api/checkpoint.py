@@ -15,6 +15,7 @@ from jxkernel.api.arguments import (
 )
 from jxkernel.api.traced import check_function, leaf_avals, trace_function
 from jxkernel.config import disable_jit
+from jxkernel.core.avals import canonical_value
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import evaluating
 from jxkernel.higher_order.checkpoint import (
@@ -96,8 +97,9 @@ def checkpoint(
                 remember=_is_hashable(key),
             )
             flags = _flags(prevent_cse, call.in_tree)
+            operands = [canonical_value(x, aval) for x, aval in zip(call.flat, avals, strict=True)]
             outs = bind_checkpoint(
-                traced.closed, call.flat, name=name, policy=policy, prevent_cse=flags
+                traced.closed, operands, name=name, policy=policy, prevent_cse=flags
             )
             return traced.out_tree.unflatten(outs)
         except Exception as error:

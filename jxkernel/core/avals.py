@@ -26,6 +26,7 @@ __all__ = [
     "ShapedArray",
     "abstractify",
     "array_of",
+    "canonical_value",
     "pytype_aval_mappings",
     "rank_of",
     "register_abstractifier",
@@ -289,6 +290,16 @@ def abstractify(value: Any) -> ShapedArray:
                 "is not a valid array type: arrays, NumPy arrays and Python numbers are"
             )
     return function(value)
+
+
+def canonical_value(value: Any, aval: ShapedArray) -> Any:
+    """Return a NumPy value in the dtype of its type, 32 bits for 64; anything else as it is.
+
+    A function may return what it is given: a result has the dtype that its type says.
+    """
+    if issubclass(type_of(value), (np.ndarray, np.generic)) and value.dtype != aval.dtype:
+        return value.astype(aval.dtype)
+    return value
 
 
 def array_of(value: Any) -> Any:

@@ -47,7 +47,7 @@ from jxkernel.higher_order.while_loop import while_p
 from jxkernel.primitives.collective.varying import vary
 from jxkernel.primitives.elementwise.bits import bitwise_not
 from jxkernel.primitives.elementwise.compare import eq
-from jxkernel.primitives.elementwise.identity import stop_gradient
+from jxkernel.primitives.elementwise.identity import copy_p, stop_gradient
 from jxkernel.primitives.elementwise.select import select, select_n
 from jxkernel.primitives.indexing.dynamic_slicing import dynamic_index_in_dim
 from jxkernel.primitives.reduction.reduce import argmax, reduce_or
@@ -258,8 +258,7 @@ def _cond_batch(
     axis: Axis, args: Sequence[Any], dims: Sequence[int | None], *, branches: Branches
 ) -> tuple[list[Any], list[int | None]]:
     if dims[0] is not None:
-        outs = _select_among(axis, args, dims, branches)
-        return outs, [0] * len(outs)
+        return _batch_of_choices(axis, args, dims, branches)
     has = tuple([dim is not None for dim in dims[1:]])
     out_has = _union([batch_program(branch, axis, has, False)[1] for branch in branches])
     programs = tuple([batch_program(branch, axis, has, out_has)[0] for branch in branches])
@@ -267,6 +266,30 @@ def _cond_batch(
         arg if dim is None else move_axis(arg, dim, 0) for arg, dim in zip(args, dims, strict=True)
     ]
     return cond_p.bind(*moved, branches=programs), [0 if flag else None for flag in out_has]
+
+
+def _batch_of_choices(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int | None], branches: Branches
+) -> tuple[list[Any], list[int | None]]:
+    """Select for each example among the branches' results; what all pass on stays as it is."""
+    passed = [_passed_on(branches, place) for place in range(len(branches[0].out_avals))]
+    left = tuple([place is None for place in passed])
+    programs = tuple([keep_results(branch, left)[0] for branch in branches])
+    runs = any(left) or _cond_effects(branches=branches)
+    selected = _select_among(axis, args, dims, programs) if runs else []
+    given = [place for place in passed if place is not None]
+    outs = merge(left, selected, [copy_p.bind(args[1 + place]) for place in given])
+    return outs, merge(left, [0] * len(selected), [dims[1 + place] for place in given])
+
+
+def _passed_on(branches: Branches, result: int) -> int | None:
+    """Return the operand that is a result of every branch; None where there is none."""
+    places = {
+        branch.jaxpr.invars.index(atom) if atom in branch.jaxpr.invars else None
+        for branch in branches
+        for atom in (branch.jaxpr.outvars[result],)
+    }
+    return places.pop() if len(places) == 1 else None
 
 
 def _select_among(

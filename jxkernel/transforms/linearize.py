@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, canonical_value
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import state, swap_current
 from jxkernel.core.zeros import Zero
@@ -50,6 +50,7 @@ def linearize_flat(function: Callable[..., Sequence[Any]], primals: Sequence[Any
     """Linearize a function of flat arguments at a point; integer arguments have no tangent."""
     trace = PartialTrace(state.trace)
     avals = [abstractify(primal) for primal in primals]
+    primals = [canonical_value(x, aval) for x, aval in zip(primals, avals, strict=True)]
     tangent_avals = [aval.tangent() for aval in avals]
     active = [t.dtype == a.dtype for t, a in zip(tangent_avals, avals, strict=True)]
     tangents = [

@@ -68,6 +68,20 @@ def test_an_unbatched_condition_stays_a_cond_under_vmap():
     close(jx.grad(lambda x: batched(False, x).sum())(POINTS), -np.sin(POINTS))
 
 
+def test_what_every_branch_passes_on_is_not_batched():
+    def f(flag, x, y):
+        return lax.cond(flag, lambda x, y: (x, y, x), lambda x, y: (x, 2 * y, y), x, y)
+
+    flags, x, y = np.array([True, False]), np.float32(3), np.arange(2, dtype=np.float32)
+    passed, *selected = jx.vmap(f, in_axes=(0, None, 0), out_axes=(None, 0, 0))(flags, x, y)
+    assert (passed.shape, float(passed)) == ((), 3.0)
+    np.testing.assert_array_equal(selected, [[0.0, 2.0], [3.0, 1.0]])
+    every = jx.vmap(lambda flag: lax.cond(flag, lambda a: a, lambda a: a, 2.0), out_axes=None)
+    assert isinstance(every(flags), jx.Array)
+    with pytest.raises(ValueError, match="differs between examples"):
+        jx.vmap(lambda flag: lax.cond(flag, lambda: 1.0, lambda: 1.0), out_axes=None)(flags)
+
+
 def test_a_batched_switch_selects():
     branches = [lambda x: x, lambda x: x * x, jnp.sin]
     index = np.array([2, 0, 1, 7])

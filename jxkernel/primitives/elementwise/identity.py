@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from jxkernel import dtypes, tree
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, canonical_value
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear
@@ -65,8 +65,9 @@ def stop_gradient(x: TreeT) -> TreeT:
 
 
 def _stop_gradient(leaf: Any) -> Any:
-    inexact = dtypes.issubdtype(abstractify(leaf).dtype, np.inexact)
-    return stop_gradient_p.bind(leaf) if inexact else leaf
+    aval = abstractify(leaf)
+    leaf = canonical_value(leaf, aval)
+    return stop_gradient_p.bind(leaf) if dtypes.issubdtype(aval.dtype, np.inexact) else leaf
 
 
 # ---------------------------------------------------------------- copy

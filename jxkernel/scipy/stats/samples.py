@@ -1,5 +1,6 @@
 """Statistics of samples: the most frequent value, ranks, the standard error of the mean."""
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from jxkernel import dtypes
 from jxkernel.api.vectorize import vmap
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, promote_inexact
-from jxkernel.primitives.arguments import canonical_axis
+from jxkernel.primitives.arguments import canonical_axes, canonical_axis, listed
 
 __all__ = ["ModeResult", "mode", "rankdata", "sem"]
 
@@ -156,7 +157,7 @@ def rankdata(
 @fused(static=("axis", "ddof", "nan_policy", "keepdims"), normalized=True)
 def sem(
     a: Any,
-    axis: int | None = 0,
+    axis: int | Sequence[int] | None = 0,
     ddof: int = 1,
     nan_policy: str = "propagate",
     *,
@@ -166,7 +167,7 @@ def sem(
 
     Args:
       a: an array; integers become floating.
-      axis: the axis; None for all.
+      axis: the axis, or several; None for all.
       ddof: what is taken from n in the variance.
       nan_policy: ``"propagate"``, or ``"omit"`` to leave NaN out.
       keepdims: whether the axis stays, with size 1.
@@ -186,5 +187,9 @@ def sem(
         count = (a == a).sum(axis, keepdims=keepdims)
         deviation = jnp.nanstd(a, axis, ddof=ddof, keepdims=keepdims)
         return deviation / jnp.sqrt(count.astype(deviation.dtype))
-    size = a.size if axis is None else a.shape[axis]
+    size = (
+        a.size
+        if axis is None
+        else prod([a.shape[i] for i in canonical_axes("sem", listed(axis), a.ndim)])
+    )
     return jnp.std(a, axis, ddof=ddof, keepdims=keepdims) / size**0.5
