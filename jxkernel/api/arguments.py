@@ -12,6 +12,7 @@ from types import NoneType
 from typing import Any, TypeVar
 
 from jxkernel import dtypes, tree
+from jxkernel._reprs import in_words
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.errors import ArgumentTypeError, ByteOrderError, NonHashableStaticArgumentError
 from jxkernel.records import record
@@ -442,5 +443,5 @@ def _check_leaf(fun: Callable[..., Any], name: str, leaf: Any) -> None:
     except TypeError:
         kind = type(leaf).__name__
         raise ArgumentTypeError(
-            function_name(fun), f"{name}", f"{leaf!r:.100} of type {kind}"
+            function_name(fun), f"{name}", f"{in_words(leaf, 100)} of type {kind}"
         ) from None

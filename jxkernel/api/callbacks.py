@@ -14,7 +14,7 @@ import numpy as np
 from jxkernel import config, dtypes, tree
 from jxkernel.api.arguments import function_name
 from jxkernel.api.traced import check_callable, leaf_avals
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, has_aval
 from jxkernel.core.filtering import filtered
 from jxkernel.primitives.callback import (
     VMAP_METHODS,
@@ -232,9 +232,11 @@ def _arrays_and_others(
 
 
 def _is_array(leaf: Any) -> bool:
+    if not has_aval(type(leaf)):
+        return False
     try:
         abstractify(leaf)
-    except TypeError:
+    except TypeError:  # a NumPy array of strings or objects
         return False
     return True
 

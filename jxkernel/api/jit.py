@@ -17,6 +17,7 @@ from weakref import ref
 
 from jxkernel import events, tree
 from jxkernel._jaxlib import Device, PjitFunction, PjitFunctionCache, trace_context
+from jxkernel._reprs import look_anew
 from jxkernel.api.arguments import (
     Call,
     Parameters,
@@ -259,8 +260,12 @@ class JitState:
             known = [others[0] for others in traces]
             raise incomparable(self.fun, call, known, error) from error
         if entry is None:
-            self._tell_miss(call, avals, len(args), "trace")
-            entry = self._trace(call, avals)
+            try:
+                self._tell_miss(call, avals, len(args), "trace")
+                entry = self._trace(call, avals)
+            finally:
+                if evaluating():
+                    look_anew()
             if not any(isinstance(const, Tracer) for const in entry.closed.consts):
                 traces[key] = entry
         elif events.listening():

@@ -14,6 +14,7 @@ import numpy as np
 from jxkernel import tree
 from jxkernel._jaxlib import ArrayImpl
 from jxkernel._lazy import late_function
+from jxkernel._reprs import guarded_text, seen_in_words
 from jxkernel.config import config
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.trace import Tracer
@@ -109,9 +110,9 @@ def call_signature(
         fun=name,
         function_id=function_number(fun),
         code_location=f"{code.co_filename}:{code.co_firstlineno}" if code else "",
-        structure=str(call.in_tree),
+        structure=guarded_text(str, call.in_tree),
         leaves=tuple(_leaf(path, leaf, aval) for path, leaf, aval in leaves),
-        static=tuple((name, f"{value!r:.{_LENGTH}}") for name, value in static),
+        static=tuple((name, seen_in_words(value, _LENGTH)) for name, value in static),
         keyword_names=tuple(sorted(keywords.union(call.in_tree.unflatten(call.flat)[1]))),
         donated=donated,
         context=(*settings, *options),
@@ -187,10 +188,7 @@ def _fingerprint(value: Any) -> str:
         return f"{value.__name__}()"
     if type(value).__repr__ is object.__repr__:
         return f"a {type(value).__name__}"
-    try:
-        return f"{value!r:.{_LENGTH}}"
-    except Exception:  # foreign code
-        return f"a {type(value).__name__}"
+    return seen_in_words(value, _LENGTH)
 
 
 def _content(array: Any) -> str:
@@ -242,7 +240,7 @@ def _inside(node: Any) -> Iterator[tuple[str, str]]:
         first = next((one for one in tree.leaves(child) if isinstance(one, _Path)), None)
         if first is not None:
             deeper = tree.keystr(tree.flatten_with_path(child)[0][0][0])
-            path = first.removesuffix(deeper).removesuffix(str(key))
+            path = first.removesuffix(deeper).removesuffix(guarded_text(str, key))
             yield path, _container_kind(node, metadata)
             break
     for _, child in children:
@@ -253,4 +251,4 @@ def _container_kind(node: Any, metadata: Any) -> str:
     name = type(node).__name__
     if isinstance(node, tuple | list | dict) or not metadata:
         return name
-    return f"{name} {metadata!r:.{_LENGTH}}"
+    return f"{name} {seen_in_words(metadata, _LENGTH)}"

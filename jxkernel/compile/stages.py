@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from jxkernel import events, tree
 from jxkernel._jaxlib import JaxRuntimeError, computation_of, module_cost
+from jxkernel._reprs import in_words
 from jxkernel.compile.dispatch import cpp_callable, execute
 from jxkernel.compile.donation import warn_of_unusable
 from jxkernel.compile.executable import (
@@ -449,7 +450,7 @@ class Compiled(_Stage):
             try:
                 aval = abstractify(leaf)
             except TypeError:
-                what = f"{leaf!r:.100} of type {type(leaf).__name__}"
+                what = f"{in_words(leaf, 100)} of type {type(leaf).__name__}"
                 name = self._argument_name(index)
                 raise ArgumentTypeError(self._traced.fun_name, name, what) from None
             if (aval.shape, aval.dtype) != (expected.shape, expected.dtype):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel._reprs import in_words
 from jxkernel.core.dimensions import Dimension
 from jxkernel.core.explicit_sharding import entry_text
 from jxkernel.errors import ByteOrderError
@@ -27,6 +28,7 @@ __all__ = [
     "abstractify",
     "array_of",
     "canonical_value",
+    "has_aval",
     "pytype_aval_mappings",
     "rank_of",
     "register_abstractifier",
@@ -276,19 +278,16 @@ def abstractify(value: Any) -> ShapedArray:
     kind = type_of(value)
     function = pytype_aval_mappings.get(kind)
     if function is None:
-        if kind.__name__ == "MaskedArray":
+        if _is_masked(kind):
             raise ValueError(
                 "Arrays have no mask, and a masked array would lose its own: write x.filled(value)."
             )
-        for base in kind.__mro__[1:]:
-            if base in pytype_aval_mappings:
-                function = pytype_aval_mappings[kind] = pytype_aval_mappings[base]
-                break
-        else:
+        if not has_aval(kind):
             raise TypeError(
-                f"Value {value!r:.200} of type {kind.__module__}.{kind.__qualname__} "
+                f"Value {in_words(value, 200)} of type {kind.__module__}.{kind.__qualname__} "
                 "is not a valid array type: arrays, NumPy arrays and Python numbers are"
             )
+        function = pytype_aval_mappings[kind]
     return function(value)
 
 
@@ -300,6 +299,21 @@ def canonical_value(value: Any, aval: ShapedArray) -> Any:
     if issubclass(type_of(value), (np.ndarray, np.generic)) and value.dtype != aval.dtype:
         return value.astype(aval.dtype)
     return value
+
+
+def has_aval(kind: type) -> bool:
+    """Return whether values of a type count as arrays; to ask does not look at any value."""
+    if _is_masked(kind):
+        return True  # one, but a refused one
+    for base in kind.__mro__:
+        if base in pytype_aval_mappings:
+            pytype_aval_mappings[kind] = pytype_aval_mappings[base]
+            return True
+    return False
+
+
+def _is_masked(kind: type) -> bool:
+    return kind.__name__ == "MaskedArray"
 
 
 def array_of(value: Any) -> Any:

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping
 from types import CellType, FrameType, FunctionType, GeneratorType, ModuleType, TracebackType
 from typing import Any, cast
 
+from jxkernel._reprs import in_words
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Trace, Tracer
 from jxkernel.records import record
@@ -278,11 +279,7 @@ def _step(referrer: Any, held: Any) -> str | None:
 
 
 def _key(key: Any) -> str:
-    try:
-        text = repr(key)
-    except Exception:  # a user's __repr__ may raise anything
-        text = f"<{type(key).__name__}>"
-    return text if len(text) <= _KEY_LENGTH else f"{text[:_KEY_LENGTH]}…"
+    return in_words(key, _KEY_LENGTH)
 
 
 def _attributes(one: Any) -> list[str]:

@@ -30,6 +30,7 @@ from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any, Self
 
+from jxkernel._reprs import in_words
 from jxkernel.events.vocabulary import Event
 from jxkernel.records import record
 
@@ -352,7 +353,8 @@ def _call(registration: _Registration, event: Event) -> None:
 
 def _warn_dropped(listener: Listener, error: Exception) -> None:
     message = (
-        f"an event listener raised and was dropped: {listener!r} raised {_describe_error(error)}"
+        f"an event listener raised and was dropped: {in_words(listener, _ERROR_LENGTH)} raised "
+        f"{_describe_error(error)}"
     )
     try:
         warnings.warn(message, RuntimeWarning, stacklevel=2)

@@ -20,6 +20,7 @@ import numpy as np
 
 from jxkernel import tree
 from jxkernel._jaxlib import PjitFunction, PjitFunctionCache, trace_context
+from jxkernel._reprs import in_words
 from jxkernel.api.arguments import Call, Parameters, rebuild, split_call
 from jxkernel.api.jit import jit
 from jxkernel.compile import Dispatch, Lowered, Traced, cpp_callable
@@ -153,7 +154,7 @@ class Fused:
                 raise
             except TypeError:
                 raise TypeError(
-                    f"{self.name} takes arrays and numbers, got {leaf!r:.100} of type "
+                    f"{self.name} takes arrays and numbers, got {in_words(leaf, 100)} of type "
                     f"{type(leaf).__name__}"
                 ) from None
         return tuple(avals)
@@ -200,7 +201,7 @@ def in_program(result: Any) -> Any:
 
 def _brief(arg: Any) -> str:
     """Return the type of an array, or the beginning of how anything else is written."""
-    return abstractify(arg).short() if isinstance(arg, (ArrayImpl, Tracer)) else f"{arg!r:.40}"
+    return abstractify(arg).short() if isinstance(arg, (ArrayImpl, Tracer)) else in_words(arg, 40)
 
 
 def _static_parameters(body: Callable[..., Any], names: tuple[str, ...]) -> Parameters:
@@ -278,7 +279,7 @@ def _normalizing(function: Any, state: Fused) -> Any:
             return tuple(map(_plain, value))
         if type(value).__hash__ is None:
             raise TypeError(
-                f"{state.name} got {value!r:.100} of type {type(value).__name__} for one of "
+                f"{state.name} got {in_words(value, 100)} of type {type(value).__name__} for one of "
                 f"{', '.join(static.names)}"
             ) from None
         return value

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from jxkernel._reprs import in_words
 from jxkernel.events import (
     CacheHit,
     CacheMiss,
@@ -205,9 +206,13 @@ def stored_text(count: int) -> str:
     )
 
 
+_LABEL_LENGTH = 100
+
+
 def function_label(function: object) -> str:
     """The name by which events speak of a function: its `__name__`, or the text given."""
-    return function if isinstance(function, str) else getattr(function, "__name__", repr(function))
+    name = function if isinstance(function, str) else getattr(function, "__name__", None)
+    return name if isinstance(name, str) else in_words(function, _LABEL_LENGTH)
 
 
 def format_duration(nanoseconds: float, digits: int = 3) -> str:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import dis
 import inspect
-import reprlib
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +27,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from jxkernel import source, tree
+from jxkernel._reprs import seen_in_words
 from jxkernel.core.avals import abstractify, shape_text
 from jxkernel.core.jaxpr import Var
 from jxkernel.core.trace import Tracer, state
@@ -43,8 +43,6 @@ its bytecode is read, which takes longer than to compare a few names."""
 _UNMARKED = (ModuleType, FunctionType, BuiltinFunctionType, MethodType, type)
 _PLAIN = (int, float, complex, str, bytes)
 _MUTABLE = (list, dict, set)
-_brief = reprlib.Repr()
-_brief.maxstring = _brief.maxother = _brief.maxlong = _TEXT_LENGTH
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -281,12 +279,12 @@ def _describe(value: Any) -> Value | None:
     if isinstance(value, _UNMARKED):
         return None
     if isinstance(value, _PLAIN):
-        return Value("static", _repr(value))
+        return Value("static", seen_in_words(value, _TEXT_LENGTH))
     leaves = tree.leaves(value)
     tracers = [leaf for leaf in leaves if isinstance(leaf, Tracer)]
     arrays = tuple(leaf for leaf in leaves if _is_array(leaf))
     if not tracers and not arrays:
-        return Value("static", _repr(value))
+        return Value("static", seen_in_words(value, _TEXT_LENGTH))
     return Value(
         "traced" if tracers else "array",
         _type_text(value),
@@ -410,16 +408,11 @@ class _LeafText:
 
 def _leaf_text(leaf: Any) -> str:
     if not isinstance(leaf, Tracer) and not _is_array(leaf):
-        return _repr(leaf)
+        return seen_in_words(leaf, _TEXT_LENGTH)
     try:
         return abstractify(leaf).short(weak=True)
     except TypeError:  # a NumPy array of strings or objects
         return f"{leaf.dtype}{shape_text(leaf.shape)}"
-
-
-def _repr(value: Any) -> str:
-    """Containers are abbreviated before they are printed: a list may be long."""
-    return _capped(_brief.repr(value))
 
 
 def _capped(text: str) -> str:

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jxkernel import tree
+from jxkernel._reprs import in_words
 from jxkernel.api.branching import cond
 from jxkernel.api.callbacks import debug_callback
 from jxkernel.api.looping import fori_loop
@@ -184,7 +185,7 @@ def progress(loop: Any, *, label: str = "", updates: int = 100) -> Any:
         return _over(range(loop), label)
     if isinstance(loop, Iterable):
         return _over(loop, label)
-    name = getattr(loop, "__name__", None) or repr(loop)
+    name = getattr(loop, "__name__", None) or in_words(loop, 60)
     raise TypeError(
         f"progress shows lax.scan, lax.fori_loop, iterables and numbers of turns, not {name:.60}; "
         "of a while_loop no one knows the end: count its turns in a fori_loop or scan"

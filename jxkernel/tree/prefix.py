@@ -11,6 +11,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from jxkernel._reprs import guarded_text
 from jxkernel.records import record
 from jxkernel.tree.nodes import KeyPath, PyTreeDef, keyed_children, registry
 
@@ -33,6 +34,10 @@ def _simple_name(key: Any) -> str:
     return str(key)
 
 
+def _text(key: Any) -> str:
+    return guarded_text(str, key)
+
+
 def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
     """Return a key path as text: ``['a'][1].x``.
 
@@ -51,7 +56,7 @@ def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
     """
     if not isinstance(separator, str):
         raise TypeError(f"keystr got separator={separator!r:.100}: it is text to put between keys")
-    return separator.join(map(_simple_name if simple else str, keys))
+    return separator.join(map(_simple_name if simple else _text, keys))
 
 
 @record()

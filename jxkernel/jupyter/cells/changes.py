@@ -12,6 +12,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from jxkernel import tree
+from jxkernel._reprs import in_words
 from jxkernel.core.trace import Tracer
 from jxkernel.jupyter.code.functions import captured_values, globals_read, is_of_the_user
 
@@ -224,7 +225,7 @@ def _ways(way: str, value: Any) -> list[tuple[str, Any]]:
         case list() | tuple():
             return [(f"{way}[{number}]", part) for number, part in enumerate(value)]
         case dict():
-            return [(f"{way}[{key!r:.40}]", part) for key, part in value.items()]
+            return [(f"{way}[{in_words(key, 40)}]", part) for key, part in value.items()]
         case set():
             return [(way, part) for part in value]
         case _Attributes():

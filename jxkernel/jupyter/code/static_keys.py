@@ -10,7 +10,6 @@ reused.
 from __future__ import annotations
 
 import functools
-import reprlib
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import FunctionType, MethodType, ModuleType
@@ -19,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from jxkernel import tree
+from jxkernel._reprs import seen_in_words
 from jxkernel.api.jit import jit_state
 from jxkernel.compile import ShapeDtypeStruct
-from jxkernel.core.avals import abstractify
+from jxkernel.core.avals import abstractify, has_aval
 from jxkernel.jupyter.code.functions import (
     attributes_read,
     captured_values,
@@ -44,8 +44,7 @@ _NODES = 20_000
 _COMPARED_BYTES = 1 << 18
 _TRACED_NUMBERS = 1_000
 _PLAIN = (type(None), bool, int, str, bytes, range, slice, type, ModuleType, type(...))
-_brief = reprlib.Repr()
-_brief.maxstring = _brief.maxother = 60
+_SHOWN = 60
 
 
 class Static:
@@ -90,6 +89,29 @@ class _Identity:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Identity) and self.value is other.value
+
+
+class _Content:
+    """An object compared by its own equality, as far as that works; else by identity."""
+
+    __slots__ = ("_hash", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self._hash = hash(value)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Content) or type(self.value) is not type(other.value):
+            return False
+        if self.value is other.value:
+            return True
+        try:
+            return bool(self.value == other.value)
+        except Exception:  # foreign code
+            return False
 
 
 class _WeakIdentity:
@@ -137,10 +159,7 @@ def describe_static(value: Any) -> str:
         return f"{value.__name__}()"
     if isinstance(value, ModuleType | type):
         return value.__name__
-    try:
-        return _brief.repr(value)
-    except Exception:  # foreign code
-        return f"a {type(value).__name__}"
+    return seen_in_words(value, _SHOWN)
 
 
 def freeze(value: Any, namespace: Mapping[str, Any]) -> Any:
@@ -222,10 +241,9 @@ class _Freezer:
             return ("jit", state.options, self.freeze(state.fun, depth))
         if type(value).__hash__ not in (None, object.__hash__):
             try:
-                hash(value)
-            except TypeError:  # a tuple-like object that holds something unhashable
+                return _Content(value)
+            except Exception:  # foreign code, or a tuple-like object that holds what has no hash
                 return self._identity(value)
-            return (type(value), value)
         attributes = getattr(value, "__dict__", None)
         if isinstance(attributes, dict) and is_of_the_user(type(value)):
             kind = self.freeze(type(value), depth)
@@ -309,10 +327,10 @@ def _array_key(array: np.ndarray[Any, Any]) -> Any:
 
 
 def _is_numeric(leaf: Any) -> bool:
-    if isinstance(leaf, ShapeDtypeStruct):
+    if isinstance(leaf, ShapeDtypeStruct) or not has_aval(type(leaf)):
         return False
     try:
         abstractify(leaf)
-    except TypeError:
+    except TypeError:  # a NumPy array of strings or objects
         return False
     return True

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from jxkernel import events
 from jxkernel._alias import unalias
+from jxkernel._reprs import look_anew
 from jxkernel.events import Reason
 from jxkernel.jupyter.cells.body import CellSource
 from jxkernel.jupyter.cells.cell import Cell, CellOptions, Version
@@ -152,6 +153,7 @@ class Session:
 
     def before_cell(self, info: Any) -> None:
         """Called by IPython before a cell runs."""
+        look_anew()
         number = self._number() if info.store_history else None
         label = f"In[{number}]" if number is not None else "unnumbered cell"
         identity = getattr(info, "cell_id", None)
@@ -185,6 +187,7 @@ class Session:
 
     def after_cell(self, result: Any) -> None:
         """Called by IPython after a cell ran."""
+        look_anew()
         self._stages.stop()
         self._come_last()
         if self._running:

@@ -1,0 +1,89 @@
+"""Values in words, whatever their own ``__repr__`` does.
+
+Purpose: what is shown of a user's value while a program is watched must not break the program, and
+an object that is slow to say what it is must not slow it down more than once.
+
+Place in the pipeline: below everything.  It must not know what the values are.
+"""
+
+import reprlib
+import weakref
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+__all__ = ["guarded_text", "in_words", "look_anew", "seen_in_words"]
+
+_REMEMBERED = 1_000
+
+
+def guarded_text(text: Callable[[Any], str], value: Any) -> str:
+    """Return ``text(value)``, or ``<Kind object at 0x...>`` where that raises anything."""
+    try:
+        return text(value)
+    except Exception:  # foreign code
+        return object.__repr__(value)
+
+
+class _Brief(reprlib.Repr):
+    """Abbreviates containers before they are written, as one may be long."""
+
+    def __init__(self, own: Callable[[Any], str], limit: int) -> None:
+        super().__init__()
+        self.maxstring = self.maxlong = self.maxother = limit
+        # An element takes three characters at least.
+        self.maxtuple = self.maxlist = self.maxset = self.maxfrozenset = limit // 3 + 1
+        self.maxdeque = self.maxarray = self.maxdict = limit // 3 + 1
+        self._own = own
+
+    def repr_instance(self, x: Any, level: int) -> str:
+        """Return what an object says of itself."""
+        return guarded_text(self._own, x)
+
+
+class _Seen:
+    """What objects have said of themselves since ``look_anew``; it keeps none of them alive."""
+
+    def __init__(self) -> None:
+        self._texts: dict[int, tuple[weakref.ref[Any], str]] = {}
+
+    def clear(self) -> None:
+        """Forget it."""
+        self._texts = {}
+
+    def __call__(self, value: Any) -> str:
+        texts = self._texts
+        known = texts.get(id(value))
+        if known is not None and known[0]() is value:
+            return known[1]
+        text = guarded_text(repr, value)
+        try:
+            reference = weakref.ref(value)
+        except TypeError:  # numbers, tuples and their like, which say what they are at once
+            return text
+        if len(texts) < _REMEMBERED:
+            texts[id(value)] = reference, text
+        return text
+
+
+_seen = _Seen()
+_brief = cache(_Brief)
+
+
+def in_words(value: Any, limit: int) -> str:
+    """Return the repr of a value, cut to a length; one that raises is no failure."""
+    return _cut(guarded_text(_brief(repr, limit).repr, value), limit)
+
+
+def seen_in_words(value: Any, limit: int) -> str:
+    """Return the same for one who watches: an object is asked once until ``look_anew``."""
+    return _cut(guarded_text(_brief(_seen, limit).repr, value), limit)
+
+
+def look_anew() -> None:
+    """Have objects asked again, because they may have changed."""
+    _seen.clear()
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
