@@ -279,8 +279,8 @@ def _normalizing(function: Any, state: Fused) -> Any:
             return tuple(map(_plain, value))
         if type(value).__hash__ is None:
             raise TypeError(
-                f"{state.name} got {in_words(value, 100)} of type {type(value).__name__} for one of "
-                f"{', '.join(static.names)}"
+                f"{state.name} got {in_words(value, 100)} of type {type(value).__name__} for one "
+                f"of {', '.join(static.names)}"
             ) from None
         return value
 
