@@ -9,9 +9,23 @@ it.
 Must not know: notebooks, engines, or how processes are started.
 """
 
+from jxkernel.cluster.communication import LINKS, Collective, Link, communication
 from jxkernel.cluster.group import join, leave
 from jxkernel.cluster.guard import Guard, guard
 from jxkernel.cluster.launchers import METHODS, Found, detect
 from jxkernel.cluster.service import Service
 
-__all__ = ["METHODS", "Found", "Guard", "Service", "detect", "guard", "join", "leave"]
+__all__ = [
+    "LINKS",
+    "METHODS",
+    "Collective",
+    "Found",
+    "Guard",
+    "Link",
+    "Service",
+    "communication",
+    "detect",
+    "guard",
+    "join",
+    "leave",
+]

@@ -13,6 +13,7 @@ works in a thread beside its main one, so that it answers while a cell runs or w
 from __future__ import annotations
 
 from jxkernel.jupyter.cluster.answer import cluster
+from jxkernel.jupyter.cluster.comm import comm
 from jxkernel.jupyter.feature import Feature, Subcommand
 
 __all__ = ["FEATURE"]
@@ -22,6 +23,9 @@ FEATURE = Feature(
         "cluster": Subcommand(
             cluster,
             "[N|stop|push|pull|diff|save|load|strict]  engines that form one group, for %%spmd",
-        )
+        ),
+        "comm": Subcommand(
+            comm, "[--link NAME] F(ARGS)  collectives by line: bytes, mesh axes, time on a link"
+        ),
     }
 )

@@ -1,0 +1,79 @@
+"""What a program sends between devices, told from the program that XLA compiled."""
+
+import numpy as np
+import pytest
+
+import jxkernel as jx
+import jxkernel.numpy as jnp
+from jxkernel import cluster, lax
+
+
+def over(mesh, function):
+    """The function on parts of its argument along both axes."""
+    specs = jx.P(("x", "y"))
+    return jx.jit(
+        jx.shard_map(function, mesh=mesh, in_specs=specs, out_specs=specs, check_vma=False)
+    )
+
+
+SWAP = [(0, 1), (1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("function", "kind", "size", "axes", "devices"),
+    [
+        (lambda x: lax.psum(x, "x"), "all-reduce", 16, ("x",), 4),
+        (lambda x: lax.psum(x, "y"), "all-reduce", 16, ("y",), 2),
+        (lambda x: lax.psum(x, ("x", "y")), "all-reduce", 16, ("x", "y"), 8),
+        (lambda x: lax.all_gather(x, "x"), "all-gather", 64, ("x",), 4),
+        (lambda x: lax.psum_scatter(x, "x", tiled=True), "reduce-scatter", 16, ("x",), 4),
+        (lambda x: lax.all_to_all(x, "y", 0, 0, tiled=True), "all-to-all", 16, ("y",), 2),
+        (lambda x: lax.ppermute(x, "y", SWAP), "collective-permute", 16, ("y",), 2),
+    ],
+)
+def test_collectives_are_found_with_their_axes(mesh, function, kind, size, axes, devices):
+    [found] = cluster.communication(over(mesh, function).trace(jnp.arange(32.0)))
+    assert (found.kind, found.bytes, found.axes, found.devices) == (kind, size, axes, devices)
+    assert not found.in_loop
+    assert found.code.startswith("(lambda x: lax.")
+
+
+def test_what_xla_puts_in_has_the_users_line(mesh):
+    x = jx.device_put(np.ones((8, 4), np.float32), jx.NamedSharding(mesh, jx.P("x")))
+    [found] = cluster.communication(jx.jit(lambda x: x.sum()).trace(x))
+    assert found.kind == "all-reduce"
+    assert "x" in found.axes
+    assert "x.sum()" in found.code
+    assert found.instead.startswith("divide an axis that is not summed over along x")
+
+
+def test_collectives_in_loops_are_told(mesh):
+    looped = over(mesh, lambda x: lax.fori_loop(0, 3, lambda i, x: lax.psum(x, "y") / 2, x))
+    assert [one.in_loop for one in cluster.communication(looped.trace(jnp.arange(32.0)))] == [True]
+
+
+def test_times_are_those_of_rings():
+    link = cluster.Link("wire", 1e9, 1e-3)
+    parts = {"devices": 4, "axes": ("x",), "in_loop": False, "file": "", "line": 0}
+    times = {
+        kind: cluster.Collective(kind=kind, bytes=4_000_000, **parts).seconds(link)
+        for kind in ("all-reduce", "all-gather", "collective-permute")
+    }
+    assert times == pytest.approx(
+        {"all-reduce": 0.012, "all-gather": 0.006, "collective-permute": 0.005}
+    )
+    alone = {**parts, "devices": 1}
+    assert cluster.Collective(kind="all-reduce", bytes=8, **alone).seconds(link) == 0
+
+
+def test_a_call_is_told_in_the_notebook(notebook):
+    assert "sends nothing between devices" in notebook.run("%jx comm x * 2").value.text
+    ran = notebook.attempt("%jx comm --link rope x * 2")
+    assert "there is no link 'rope'; there are loopback, ethernet-10" in ran.printed
+
+
+def test_a_call_on_ranks_is_told_there(spmd):
+    shown = spmd("%jx comm --link nvlink-4 jnp.sum(x)").shown[-1]["text/plain"]
+    assert "over nvlink-4" in shown
+    assert "all-reduce" in shown
+    assert "x (2)" in shown
