@@ -266,7 +266,7 @@ def load_ipython_extension(ipython: Any) -> None:
 def unload_ipython_extension(ipython: Any) -> None:
     """Takes out all that `load_ipython_extension` put in; each hook is what it was before.
 
-    Python's recursion limit is given back, too. The import hook stays (decision 30): it is the
+    Python's recursion limit is given back, too. The import hook stays (decision 32): it is the
     package's, which is still loaded.
     """
     loaded = _loaded.pop(ipython, None)
