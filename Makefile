@@ -35,7 +35,7 @@ python = $(shell for p in python$(1) python3 python \
   $$p -c '$(is_python); print(sys.executable)' 2>/dev/null && break; done)
 
 .PHONY: help lab lab-dev front screenshots demo quick test test-all test-matrix check format surface \
-  libraries bench fuzz scaling chromium clean
+  libraries bench fuzz scaling dist chromium clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
@@ -83,6 +83,7 @@ front: .venv/.dev labextension/node_modules/.installed ## build the lab extensio
 	$(BUILDER) build .
 	cp install.json dist/jxkernel
 	cd .. && .venv/bin/python -m tools.labextension_stamp
+	.venv/bin/python -m tools.sbom
 
 lab-dev: .venv/.dev labextension/node_modules/.installed ## the same, built anew as its sources change
 	@trap 'kill 0' EXIT
@@ -99,6 +100,9 @@ demo: .venv/.demo ## run demos/*.ipynb headless into build/demos/*.html
 	rm -rf build/demos
 	.venv/bin/jupyter nbconvert --to html --execute --output-dir build/demos \
 	  --ExecutePreprocessor.store_widget_state=False demos/*.ipynb
+
+dist: .venv/.dev ## wheel and source distribution: the same bytes twice, tried in a clean environment
+	.venv/bin/python -m tools.dist
 
 check: .venv/.dev ## formatting, linting, types, layers and the fast tests about the code itself
 	@# A cached import graph does not see that a module it could not resolve exists by now.

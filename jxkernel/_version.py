@@ -3,4 +3,4 @@
 Place in the pipeline: below every layer; it imports nothing.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

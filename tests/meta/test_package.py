@@ -1,5 +1,6 @@
 """The wheel: it builds, holds the package and nothing else, and works where it is unpacked."""
 
+import json
 import subprocess
 import sys
 import zipfile
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from jxkernel._version import __version__
+from tools import sbom
 from tools.checkout import PACKAGE, ROOT
 
 
@@ -34,6 +36,25 @@ def test_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     assert {"install.json", "package.json", "static/style.js"} <= built
     assert len([name for name in built if name.startswith("static/remoteEntry.")]) == 1
     assert {name for name in held if "__pycache__" in name or name.endswith(".pyc")} == set()
+
+
+def test_wheel_is_built_to_the_same_bytes_again(wheel: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
+
+
+def test_wheel_says_its_licence_and_what_is_bundled(wheel: Path) -> None:
+    archive, information = zipfile.ZipFile(wheel), f"jxkernel-{__version__}.dist-info"
+    assert "License-Expression: Apache-2.0" in archive.read(f"{information}/METADATA").decode()
+    assert "Apache License" in archive.read(f"{information}/licenses/LICENSE").decode()
+    bill = json.loads(archive.read(f"{information}/sboms/sbom.cdx.json"))
+    assert bill == sbom.bill()
+    assert "@dagrejs/dagre" in {one["name"] for one in bill["components"]}
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def test_wheel_says_what_it_needs(wheel: Path) -> None:

@@ -1,0 +1,67 @@
+"""A release's files: built twice to the same bytes, and the wheel tried in a clean environment.
+
+Run as a program it leaves them in ``dist/``.
+"""
+
+import hashlib
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+DIST = ROOT / "dist"
+
+PROGRAM = """
+import jxkernel as jx, jxkernel.numpy as jnp
+assert jx.__version__ in {wheel!r}, jx.__version__
+assert jx.jit(jx.grad(lambda x: jnp.sum(x**2)))(jnp.arange(3.0)).tolist() == [0.0, 2.0, 4.0]
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_line_magic("load_ext", "jxkernel")
+assert shell.run_cell("%%jit\\nimport jxkernel.numpy as jnp\\ny = jnp.ones(3) * 2").success
+print("tried", jx.__version__)
+"""
+
+
+def build(folder: Path) -> dict[str, str]:
+    """Build wheel and source distribution into a folder; return their hashes by name."""
+    command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    return {
+        file.name: hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in sorted(folder.iterdir())
+    }
+
+
+def try_wheel(wheel: Path) -> None:
+    """Install a wheel into an environment of its own, and run a program and a cell there."""
+    with tempfile.TemporaryDirectory() as folder:
+        venv.create(folder, with_pip=True)
+        python = str(Path(folder) / "bin/python")
+        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*install, str(wheel)], check=True)
+        program = PROGRAM.format(wheel=wheel.name)
+        subprocess.run([python, "-W", "error", "-c", program], check=True, cwd=folder)
+
+
+def main() -> None:
+    """Build, compare, try."""
+    with tempfile.TemporaryDirectory() as once, tempfile.TemporaryDirectory() as again:
+        first, second = build(Path(once)), build(Path(again))
+        if first != second:
+            raise SystemExit(f"two builds differ: {first} and {second}")
+        DIST.mkdir(exist_ok=True)
+        for old in DIST.glob("jxkernel-*"):
+            old.unlink()
+        for name in first:
+            (DIST / name).write_bytes((Path(once) / name).read_bytes())
+    [wheel] = DIST.glob("*.whl")
+    try_wheel(wheel)
+    for name, digest in first.items():
+        sys.stdout.write(f"{digest}  {name}\n")
+
+
+if __name__ == "__main__":
+    main()
