@@ -96,16 +96,19 @@ class Cluster:
         left = [rank for rank in range(self.size) if rank not in self.lost]
         self._end_lost(gone)
         self.stuck.clear()
-        told = self._kept(left, gone)
+        kept = self._job("keep", dict.fromkeys(left, (tuple(gone),)))
         if gone:
             self.engines.replace(gone)
             for rank in gone:
                 self.about[rank] = self._prepare(rank)
         self.lost.clear()
         self.form()
+        told = _lost_variables(kept)
         if gone and left:
-            told += self._supply(left[0], gone)
+            told += self._supply(left, gone, {rank: said for rank, (_, said) in kept.items()})
         self._job("put_back", dict.fromkeys(left, ()))
+        if gone and left:
+            told += self._absent(left[0], gone)
         return told
 
     def _end_lost(self, ranks: Sequence[int]) -> None:
@@ -115,25 +118,37 @@ class Cluster:
                 with suppress(ProcessLookupError):
                     os.kill(self.about[rank]["pid"], signal.SIGKILL)
 
-    def _kept(self, left: Sequence[int], gone: Sequence[int]) -> list[str]:
-        if not left:
-            return []
-        lost = self._job("keep", dict.fromkeys(left, (tuple(gone),)))
-        reasons = {name: why for told in lost.values() for name, why in told.items()}
-        return [f"{name} is lost: {why}" for name, why in sorted(reasons.items())]
+    def _supply(
+        self, left: Sequence[int], gone: Sequence[int], said: Mapping[int, Mapping[str, str]]
+    ) -> list[str]:
+        """Give replacements what all ranks had alike, and others what they lag behind in.
 
-    def _supply(self, source: int, gone: Sequence[int]) -> list[str]:
-        """Give replacements what a rank has that all had alike."""
-        told: list[str] = []
+        Ranks that are left may have come to different places in the cell that failed: what they
+        had alike before it is that of the first of them.
+        """
+        source, *others = left
+        alike = [name for name in self._agreed if name in said[source]]
+        given = self._job("give", {source: (alike,)})[source]
         failed = self._job("define", dict.fromkeys(gone, (self._cells,)))
-        given = self._job("give", {source: (self._agreed,)})[source]
-        refused = self._job("accept", dict.fromkeys(gone, (given,)))
-        for rank in gone:
-            told += [f"rank {rank} could not define {what}" for what in failed[rank]]
-            there = self._job("digests", dict.fromkeys((source, rank), (None,)))
-            absent = sorted({*there[source], *refused[rank]} - there[rank].keys())
-            told += [f"rank {rank} has no {name}: run its cell again" for name in absent]
+        self._job("accept", dict.fromkeys(gone, (given,)))
+        told = [f"rank {rank} could not define {what}" for rank in gone for what in failed[rank]]
+        behind = {
+            rank: [name for name in given if said[rank].get(name) != said[source][name]]
+            for rank in others
+        }
+        taken = {rank: {name: given[name] for name in names} for rank, names in behind.items()}
+        self._job("accept_later", {rank: (values,) for rank, values in taken.items()})
+        for name in sorted({name for names in behind.values() for name in names}):
+            told.append(f"{name} differed between ranks: rank {source}'s is on all")
         return told
+
+    def _absent(self, source: int, gone: Sequence[int]) -> list[str]:
+        held = self._job("digests", dict.fromkeys((source, *gone), (None,)))
+        return [
+            f"rank {rank} has no {name}: run its cell again"
+            for rank in gone
+            for name in sorted(held[source].keys() - held[rank].keys())
+        ]
 
     def run_cell(
         self,
@@ -257,3 +272,8 @@ class Cluster:
         for service in self._services:
             service.stop()
         self._services.clear()
+
+
+def _lost_variables(kept: Mapping[int, tuple[Mapping[str, str], Any]]) -> list[str]:
+    reasons = {name: why for lost, _ in kept.values() for name, why in lost.items()}
+    return [f"{name} is lost: {why}" for name, why in sorted(reasons.items())]

@@ -155,6 +155,7 @@ JOBS: dict[str, Callable[..., Any]] = {
     "keep": _on_variables(recovery.keep),
     "give": _on_variables(recovery.give),
     "accept": _on_variables(recovery.accept),
+    "accept_later": _on_variables(recovery.accept_later),
     "define": _on_variables(recovery.define),
     "put_back": _on_variables(recovery.put_back),
 }

@@ -13,14 +13,14 @@ from contextlib import suppress
 from typing import Any
 
 from jxkernel.cluster.exchange import digest
-from jxkernel.cluster.keeping import kept, missing_parts, restored
+from jxkernel.cluster.keeping import Kept, kept, missing_parts, restored
 from jxkernel.jupyter.cluster.running import run_cell
 from jxkernel.jupyter.cluster.variables import own_names
 from jxkernel.runtime import ArrayImpl
 from jxkernel.sharding import Mesh, NamedSharding
 from jxkernel.tree import leaves
 
-__all__ = ["accept", "define", "give", "keep", "put_back", "small_digests"]
+__all__ = ["accept", "accept_later", "define", "give", "keep", "put_back", "small_digests"]
 
 _SMALL_BYTES = 1 << 16
 _DEFINITIONS = (
@@ -33,9 +33,6 @@ _DEFINITIONS = (
 
 _keeping: dict[str, Any] = {}
 """The variables that wait for devices."""
-
-_keeping_told: dict[str, str] = {}
-"""What told those that are small from other ranks'."""
 
 
 def small_digests(shell: Any) -> dict[str, str]:
@@ -56,17 +53,15 @@ def _told(x: Any) -> str | None:
     return digest(x) if size <= _SMALL_BYTES else None
 
 
-def keep(shell: Any, gone: Sequence[int]) -> dict[str, str]:
-    """Keep the variables on the host, and return which cannot be kept, and why.
+def keep(shell: Any, gone: Sequence[int]) -> tuple[dict[str, str], dict[str, str]]:
+    """Keep the variables on the host; return which cannot be kept, and what tells the others.
 
     Args:
       shell: the engine's shell.
       gone: the ranks that are gone, and with them their parts of arrays.
     """
     _keeping.clear()
-    _keeping_told.clear()
-    _keeping_told.update(small_digests(shell))
-    lost = {}
+    lost, told = {}, small_digests(shell)
     for name in own_names(shell):
         try:
             value = kept(shell.user_ns[name])
@@ -79,21 +74,23 @@ def keep(shell: Any, gone: Sequence[int]) -> dict[str, str]:
             _keeping[name] = value
     for name in lost:
         del shell.user_ns[name]
-    return lost
+        told.pop(name, None)
+    return lost, {name: said + _values(_keeping[name]) for name, said in told.items()}
 
 
-def give(shell: Any, agreed: Mapping[str, str]) -> dict[str, bytes]:
-    """Return the kept variables that are the same on all ranks, pickled.
+def _values(value: Any) -> str:
+    """Return what tells the values of kept arrays over a mesh; nothing where there are none."""
+    arrays = [x.parts[0][1] for x in leaves(value) if isinstance(x, Kept) and x.over is not None]
+    return f" {digest(arrays)}" if arrays else ""
 
-    Args:
-      shell: the engine's shell.
-      agreed: what the ranks agreed upon when a cell had ended last, by name.
-    """
+
+def give(shell: Any, names: Sequence[str]) -> dict[str, bytes]:
+    """Return kept variables pickled; those that cannot be are left out."""
     given = {}
-    for name, value in _keeping.items():
-        if _keeping_told.get(name, "") == agreed.get(name):
+    for name in names:
+        if name in _keeping:
             with suppress(Exception):  # pickling raises what the value's class likes
-                given[name] = pickle.dumps(value)
+                given[name] = pickle.dumps(_keeping[name])
     return given
 
 
@@ -106,6 +103,11 @@ def accept(shell: Any, given: Mapping[str, bytes]) -> list[str]:
         except Exception:  # what it refers to may not be defined here
             failed.append(name)
     return failed
+
+
+def accept_later(shell: Any, given: Mapping[str, bytes]) -> None:
+    """Keep what another rank gave in the place of one's own."""
+    _keeping.update({name: pickle.loads(data) for name, data in given.items()})
 
 
 def put_back(shell: Any) -> None:

@@ -1,0 +1,26 @@
+"""Two ranks that survive a third, and are not where each other is."""
+
+import pytest
+
+from jxkernel.errors import ClusterError
+from jxkernel.jupyter import load_ipython_extension
+from tests.cluster.conftest import SETUP
+
+
+@pytest.mark.slow
+def test_survivors_go_on_from_one_place(plain_notebook):
+    pytest.importorskip("ipyparallel")
+    load_ipython_extension(plain_notebook.shell)
+    plain_notebook.run("%jx cluster 3")
+    plain_notebook.run(f"{SETUP}\nimport os, signal\nstep, mine = 1, rank * 10")
+    ran = plain_notebook.attempt(
+        "%%spmd\nstep = 5 if rank == 0 else 4\n"
+        "if rank == 2: os.kill(os.getpid(), signal.SIGKILL)\nfloat(jnp.sum(x))"
+    )
+    assert isinstance(ran.error, ClusterError)
+    told = plain_notebook.run("%jx cluster").value.text
+    assert "step differed between ranks: rank 0's is on all" in told
+    assert "rank 2 has no mine: run its cell again" in told
+    assert "rank 2 has no rank: run its cell again" in told
+    ran = plain_notebook.run("%%spmd\nprint(step)\nprint(globals().get('mine'))")
+    assert ran.printed == "5\n[rank 0] 0\n[rank 1] 10\n[rank 2] None\n"
