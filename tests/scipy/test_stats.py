@@ -1,5 +1,6 @@
 """Distributions and statistics of samples, against SciPy."""
 
+import inspect
 import warnings
 from typing import Any
 
@@ -383,3 +384,11 @@ def test_functions_of_scipy_need_no_implicit_promotion(function: Any) -> None:
         found = function(x)
     np.testing.assert_array_equal(found, wanted)
     assert (found.dtype, found.weak_type) == (wanted.dtype, wanted.weak_type)
+
+
+def test_a_missing_or_unknown_argument_is_told_by_the_functions_name():
+    with pytest.raises(TypeError, match=r"gamma.pdf: missing a required argument: 'a'"):
+        stats.gamma.pdf(1.0)
+    with pytest.raises(TypeError, match=r"norm.cdf: got an unexpected keyword argument 'sigma'"):
+        stats.norm.cdf(1.0, sigma=2.0)
+    assert [*inspect.signature(stats.gamma.pdf).parameters] == ["x", "a", "loc", "scale"]

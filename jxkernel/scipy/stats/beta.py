@@ -5,13 +5,8 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
-from jxkernel.numpy.fusing import fused
 from jxkernel.scipy.special import betainc, betaln, xlog1py, xlogy
-from jxkernel.scipy.stats.families import (
-    at_standard,
-    density,
-    log_density,
-)
+from jxkernel.scipy.stats.families import Continuous
 
 __all__ = [
     "cdf",
@@ -46,111 +41,24 @@ def _logsf(z: Any, a: Any, b: Any) -> Any:
     return jnp.log(_sf(z, a, b))
 
 
-@fused
-def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the density of the beta distribution.
-
-    Args:
-      x: where to evaluate it.
-      a: the first shape parameter, positive.
-      b: the second.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import beta
-    >>> beta.pdf(0.25, 2.0, 3.0).round(4)
-    Array(1.6875, dtype=float32, weak_type=True)
-    """
-    return density("beta.pdf", _logpdf, x, a, b, loc=loc, scale=scale)
-
-
-@fused
-def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the logarithm of the density of the beta distribution.
-
-    Args:
-      x: where to evaluate it.
-      a: the first shape parameter, positive.
-      b: the second.
-      loc: the shift.
-      scale: the scale, positive.
-
-    -inf outside [loc, loc + scale].
-
-    >>> from jxkernel.scipy.stats import beta
-    >>> beta.logpdf(0.25, 2.0, 3.0).round(4)
-    Array(0.5232, dtype=float32, weak_type=True)
-    """
-    return log_density("beta.logpdf", _logpdf, x, a, b, loc=loc, scale=scale)
-
-
-@fused
-def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the distribution function of the beta distribution.
-
-    Args:
-      x: where to evaluate it.
-      a: the first shape parameter, positive.
-      b: the second.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import beta
-    >>> beta.cdf(0.25, 2.0, 3.0).round(4)
-    Array(0.2617, dtype=float32, weak_type=True)
-    """
-    return at_standard("beta.cdf", _cdf, x, a, b, loc=loc, scale=scale)
-
-
-@fused
-def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the logarithm of the distribution function of the beta distribution.
-
-    Args:
-      x: where to evaluate it.
-      a: the first shape parameter, positive.
-      b: the second.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import beta
-    >>> beta.logcdf(0.25, 2.0, 3.0).round(4)
-    Array(-1.3405, dtype=float32, weak_type=True)
-    """
-    return at_standard("beta.logcdf", _logcdf, x, a, b, loc=loc, scale=scale)
-
-
-@fused
-def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the survival function of the beta distribution.
-
-    Args:
-      x: where to evaluate it.
-      a: the first shape parameter, positive.
-      b: the second.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import beta
-    >>> beta.sf(0.25, 2.0, 3.0).round(4)
-    Array(0.73829997, dtype=float32, weak_type=True)
-    """
-    return at_standard("beta.sf", _sf, x, a, b, loc=loc, scale=scale)
-
-
-@fused
-def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the logarithm of the survival function of the beta distribution.
-
-    Args:
-      x: where to evaluate it.
-      a: the first shape parameter, positive.
-      b: the second.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import beta
-    >>> beta.logsf(0.25, 2.0, 3.0).round(4)
-    Array(-0.30339998, dtype=float32, weak_type=True)
-    """
-    return at_standard("beta.logsf", _logsf, x, a, b, loc=loc, scale=scale)
+_BETA = Continuous(
+    "beta", "the beta distribution", a="the first shape parameter, positive.", b="the second."
+)
+pdf = _BETA(
+    "pdf", _logpdf, at="0.25, 2.0, 3.0", shows="Array(1.6875, dtype=float32, weak_type=True)"
+)
+logpdf = _BETA(
+    "logpdf",
+    _logpdf,
+    at="0.25, 2.0, 3.0",
+    shows="Array(0.5232, dtype=float32, weak_type=True)",
+    note="-inf outside [loc, loc + scale].",
+)
+cdf = _BETA("cdf", _cdf, at="0.25, 2.0, 3.0", shows="Array(0.2617, dtype=float32, weak_type=True)")
+logcdf = _BETA(
+    "logcdf", _logcdf, at="0.25, 2.0, 3.0", shows="Array(-1.3405, dtype=float32, weak_type=True)"
+)
+sf = _BETA("sf", _sf, at="0.25, 2.0, 3.0", shows="Array(0.73829997, dtype=float32, weak_type=True)")
+logsf = _BETA(
+    "logsf", _logsf, at="0.25, 2.0, 3.0", shows="Array(-0.30339998, dtype=float32, weak_type=True)"
+)

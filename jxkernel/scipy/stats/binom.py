@@ -5,13 +5,8 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
-from jxkernel.numpy.fusing import fused
 from jxkernel.scipy.special import betaln, xlog1py, xlogy
-from jxkernel.scipy.stats.families import (
-    probabilities,
-    shifted,
-    whole,
-)
+from jxkernel.scipy.stats.families import Discrete, whole
 
 __all__ = [
     "logpmf",
@@ -27,35 +22,20 @@ def _logpmf(k: Any, n: Any, p: Any) -> Any:
     return jnp.where((n >= 0) & whole(n) & (p >= 0) & (p <= 1), value, np.nan)
 
 
-@fused
-def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
-    """Return the probabilities of the binomial distribution.
-
-    Args:
-      k: where to evaluate it: whole numbers, others have no weight.
-      n: the number of trials.
-      p: the probability of success.
-      loc: the shift.
-
-    >>> from jxkernel.scipy.stats import binom
-    >>> binom.pmf(1.0, 3, 0.5).round(4)
-    Array(0.375, dtype=float32, weak_type=True)
-    """
-    return probabilities("binom.pmf", _logpmf, k, n, p, loc=loc, weakly=True)
-
-
-@fused
-def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
-    """Return the logarithms of the probabilities of the binomial distribution.
-
-    Args:
-      k: where to evaluate it: whole numbers, others have no weight.
-      n: the number of trials.
-      p: the probability of success.
-      loc: the shift.
-
-    >>> from jxkernel.scipy.stats import binom
-    >>> binom.logpmf(1.0, 3, 0.5).round(4)
-    Array(-0.9808, dtype=float32, weak_type=True)
-    """
-    return shifted("binom.logpmf", _logpmf, k, n, p, loc=loc, weakly=True)
+_BINOM = Discrete(
+    "binom", "the binomial distribution", n="the number of trials.", p="the probability of success."
+)
+pmf = _BINOM(
+    "pmf",
+    _logpmf,
+    at="1.0, 3, 0.5",
+    shows="Array(0.375, dtype=float32, weak_type=True)",
+    weakly=True,
+)
+logpmf = _BINOM(
+    "logpmf",
+    _logpmf,
+    at="1.0, 3, 0.5",
+    shows="Array(-0.9808, dtype=float32, weak_type=True)",
+    weakly=True,
+)

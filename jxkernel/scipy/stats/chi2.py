@@ -6,14 +6,8 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
-from jxkernel.numpy.fusing import fused
 from jxkernel.scipy.special import gammainc, gammaincc, gammaln, xlogy
-from jxkernel.scipy.stats.families import (
-    at_standard,
-    between_ends,
-    density,
-    log_density,
-)
+from jxkernel.scipy.stats.families import Continuous, between_ends
 
 __all__ = [
     "cdf",
@@ -48,105 +42,36 @@ def _logsf(z: Any, df: Any) -> Any:
     return jnp.log(_sf(z, df))
 
 
-@fused
-def pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the density of the chi-square distribution.
-
-    Args:
-      x: where to evaluate it.
-      df: the degrees of freedom, positive.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import chi2
-    >>> chi2.pdf(1.0, 2.0).round(4)
-    Array(0.3033, dtype=float32, weak_type=True)
-    """
-    return density("chi2.pdf", _logpdf, x, df, loc=loc, scale=scale)
-
-
-@fused
-def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the logarithm of the density of the chi-square distribution.
-
-    Args:
-      x: where to evaluate it.
-      df: the degrees of freedom, positive.
-      loc: the shift.
-      scale: the scale, positive.
-
-    -inf below ``loc``.
-
-    >>> from jxkernel.scipy.stats import chi2
-    >>> chi2.logpdf(1.0, 2.0).round(4)
-    Array(-1.1931, dtype=float32, weak_type=True)
-    """
-    return log_density("chi2.logpdf", _logpdf, x, df, loc=loc, scale=scale)
-
-
-@fused
-def cdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the distribution function of the chi-square distribution.
-
-    Args:
-      x: where to evaluate it.
-      df: the degrees of freedom, positive.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import chi2
-    >>> chi2.cdf(1.0, 2.0).round(4)
-    Array(0.3935, dtype=float32, weak_type=True)
-    """
-    return at_standard("chi2.cdf", _cdf, x, df, loc=loc, scale=scale, weakly=(0, 2))
-
-
-@fused
-def logcdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the logarithm of the distribution function of the chi-square distribution.
-
-    Args:
-      x: where to evaluate it.
-      df: the degrees of freedom, positive.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import chi2
-    >>> chi2.logcdf(1.0, 2.0).round(4)
-    Array(-0.9328, dtype=float32, weak_type=True)
-    """
-    return at_standard("chi2.logcdf", _logcdf, x, df, loc=loc, scale=scale, weakly=(0, 2))
-
-
-@fused
-def sf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the survival function of the chi-square distribution.
-
-    Args:
-      x: where to evaluate it.
-      df: the degrees of freedom, positive.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import chi2
-    >>> chi2.sf(1.0, 2.0).round(4)
-    Array(0.60649997, dtype=float32, weak_type=True)
-    """
-    return at_standard("chi2.sf", _sf, x, df, loc=loc, scale=scale, weakly=(0, 2))
-
-
-@fused
-def logsf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the logarithm of the survival function of the chi-square distribution.
-
-    Args:
-      x: where to evaluate it.
-      df: the degrees of freedom, positive.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import chi2
-    >>> chi2.logsf(1.0, 2.0).round(4)
-    Array(-0.5, dtype=float32, weak_type=True)
-    """
-    return at_standard("chi2.logsf", _logsf, x, df, loc=loc, scale=scale, weakly=(0, 2))
+_CHI2 = Continuous("chi2", "the chi-square distribution", df="the degrees of freedom, positive.")
+pdf = _CHI2("pdf", _logpdf, at="1.0, 2.0", shows="Array(0.3033, dtype=float32, weak_type=True)")
+logpdf = _CHI2(
+    "logpdf",
+    _logpdf,
+    at="1.0, 2.0",
+    shows="Array(-1.1931, dtype=float32, weak_type=True)",
+    note="-inf below ``loc``.",
+)
+cdf = _CHI2(
+    "cdf", _cdf, at="1.0, 2.0", shows="Array(0.3935, dtype=float32, weak_type=True)", weakly=(0, 2)
+)
+logcdf = _CHI2(
+    "logcdf",
+    _logcdf,
+    at="1.0, 2.0",
+    shows="Array(-0.9328, dtype=float32, weak_type=True)",
+    weakly=(0, 2),
+)
+sf = _CHI2(
+    "sf",
+    _sf,
+    at="1.0, 2.0",
+    shows="Array(0.60649997, dtype=float32, weak_type=True)",
+    weakly=(0, 2),
+)
+logsf = _CHI2(
+    "logsf",
+    _logsf,
+    at="1.0, 2.0",
+    shows="Array(-0.5, dtype=float32, weak_type=True)",
+    weakly=(0, 2),
+)

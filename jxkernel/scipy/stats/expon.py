@@ -5,14 +5,7 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
-from jxkernel.numpy.fusing import fused
-from jxkernel.scipy.stats.families import (
-    at_standard,
-    density,
-    log_density,
-    log_of_rest,
-    quantiles,
-)
+from jxkernel.scipy.stats.families import Continuous, log_of_rest
 
 __all__ = [
     "cdf",
@@ -50,115 +43,30 @@ def _ppf(q: Any) -> Any:
     return -jnp.log1p(-q)
 
 
-@fused
-def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the density of the exponential distribution.
-
-    Args:
-      x: where to evaluate it.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import expon
-    >>> expon.pdf(1.0).round(4)
-    Array(0.36789998, dtype=float32, weak_type=True)
-    """
-    return density("expon.pdf", _logpdf, x, loc=loc, scale=scale, weakly=True)
-
-
-@fused
-def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the logarithm of the density of the exponential distribution.
-
-    Args:
-      x: where to evaluate it.
-      loc: the shift.
-      scale: the scale, positive.
-
-    -inf below ``loc``.
-
-    >>> from jxkernel.scipy.stats import expon
-    >>> expon.logpdf(1.0).round(4)
-    Array(-1., dtype=float32, weak_type=True)
-    """
-    return log_density("expon.logpdf", _logpdf, x, loc=loc, scale=scale, weakly=True)
-
-
-@fused
-def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the distribution function of the exponential distribution.
-
-    Args:
-      x: where to evaluate it.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import expon
-    >>> expon.cdf(1.0).round(4)
-    Array(0.6321, dtype=float32, weak_type=True)
-    """
-    return at_standard("expon.cdf", _cdf, x, loc=loc, scale=scale, weakly=True)
-
-
-@fused
-def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the logarithm of the distribution function of the exponential distribution.
-
-    Args:
-      x: where to evaluate it.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import expon
-    >>> expon.logcdf(1.0).round(4)
-    Array(-0.4587, dtype=float32, weak_type=True)
-    """
-    return at_standard("expon.logcdf", _logcdf, x, loc=loc, scale=scale, weakly=True)
-
-
-@fused
-def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the survival function of the exponential distribution.
-
-    Args:
-      x: where to evaluate it.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import expon
-    >>> expon.sf(1.0).round(4)
-    Array(0.36789998, dtype=float32, weak_type=True)
-    """
-    return at_standard("expon.sf", _sf, x, loc=loc, scale=scale, weakly=True)
-
-
-@fused
-def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the logarithm of the survival function of the exponential distribution.
-
-    Args:
-      x: where to evaluate it.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import expon
-    >>> expon.logsf(1.0).round(4)
-    Array(-1., dtype=float32, weak_type=True)
-    """
-    return at_standard("expon.logsf", _logsf, x, loc=loc, scale=scale, weakly=True)
-
-
-@fused
-def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the quantiles of the exponential distribution.
-
-    Args:
-      q: probabilities; NaN results outside [0, 1].
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import expon
-    >>> expon.ppf(0.25).round(4)
-    Array(0.2877, dtype=float32, weak_type=True)
-    """
-    return quantiles("expon.ppf", _ppf, q, loc=loc, scale=scale, weakly=True)
+_EXPON = Continuous("expon", "the exponential distribution")
+pdf = _EXPON(
+    "pdf", _logpdf, at="1.0", shows="Array(0.36789998, dtype=float32, weak_type=True)", weakly=True
+)
+logpdf = _EXPON(
+    "logpdf",
+    _logpdf,
+    at="1.0",
+    shows="Array(-1., dtype=float32, weak_type=True)",
+    note="-inf below ``loc``.",
+    weakly=True,
+)
+cdf = _EXPON(
+    "cdf", _cdf, at="1.0", shows="Array(0.6321, dtype=float32, weak_type=True)", weakly=True
+)
+logcdf = _EXPON(
+    "logcdf", _logcdf, at="1.0", shows="Array(-0.4587, dtype=float32, weak_type=True)", weakly=True
+)
+sf = _EXPON(
+    "sf", _sf, at="1.0", shows="Array(0.36789998, dtype=float32, weak_type=True)", weakly=True
+)
+logsf = _EXPON(
+    "logsf", _logsf, at="1.0", shows="Array(-1., dtype=float32, weak_type=True)", weakly=True
+)
+ppf = _EXPON(
+    "ppf", _ppf, at="0.25", shows="Array(0.2877, dtype=float32, weak_type=True)", weakly=True
+)

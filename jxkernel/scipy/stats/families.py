@@ -7,27 +7,20 @@ variable is a number, some always, those of `ndtr` and `ndtri` never.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from inspect import Parameter, Signature
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 import jxkernel.numpy as jnp
+from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.ufuncs import named
 from jxkernel.scipy.special.elementwise import computed
 
 Weakness: TypeAlias = bool | tuple[int, ...]
 """The operands that are numbers where a result is weak, among x, loc, scale and the parameters."""
 
-__all__ = [
-    "at_standard",
-    "between_ends",
-    "density",
-    "log_density",
-    "log_of_rest",
-    "probabilities",
-    "quantiles",
-    "shifted",
-    "whole",
-]
+__all__ = ["Continuous", "Discrete", "between_ends", "density", "log_of_rest", "whole"]
 
 
 def _standardized(
@@ -161,3 +154,126 @@ def log_of_rest(log_p: Any) -> Any:
     small = jnp.where(near, log_p, -1)
     large = jnp.where(near, -1, log_p)
     return jnp.where(near, jnp.log(-jnp.expm1(small)), jnp.log1p(-jnp.exp(large)))
+
+
+_UNSHIFTED = {"loc": 0, "scale": 1}
+_EVALUATED = ("x", "where to evaluate it.")
+_COUNTED = ("k", "where to evaluate it: whole numbers, others have no weight.")
+_PROBABILITY = ("q", "probabilities; NaN results outside [0, 1].")
+_DOCUMENTED = {"loc": "the shift.", "scale": "the scale, positive."}
+
+
+class _Distribution:
+    """A distribution, whose formulas in the standard variable become its public functions.
+
+    Args:
+      name: the name of its module.
+      title: what it is called.
+      **parameters: for each parameter, in order, what it is.
+    """
+
+    functions: ClassVar[dict[str, tuple[Callable[..., Any], tuple[str, str], str]]]
+    """Of each function: what makes it of a formula, its variable, and its first sentence."""
+
+    located: tuple[str, ...]
+    """What shifts and scales the variable."""
+
+    def __init__(self, name: str, title: str, **parameters: str) -> None:
+        self.name = name
+        self.title = title
+        self.parameters = parameters
+
+    def __call__(
+        self,
+        function: str,
+        formula: Callable[..., Any],
+        *,
+        at: str,
+        shows: str,
+        note: str = "",
+        weakly: Weakness = (0,),
+        located: tuple[str, ...] | None = None,
+        variable: str = "",
+    ) -> Any:
+        """Return a public function.
+
+        Args:
+          function: its name, such as ``pdf``.
+          formula: what it computes, of the standard variable and the parameters; for a density
+            the logarithm of that.
+          at: the arguments of its example.
+          shows: what an interpreter shows of the example.
+          note: a sentence of its docstring.
+          weakly: see ``Weakness``.
+          located: what shifts and scales the variable, where that is not all.
+          variable: its name, where it is another.
+        """
+        finish, (usual, meaning), summary = self.functions[function]
+        variable = variable or usual
+        located = self.located if located is None else located
+        shifts = {name: _UNSHIFTED[name] for name in self.located}
+        signature = _signature((variable, *self.parameters), located)
+        label = f"{self.name}.{function}"
+
+        def body(*args: Any, **kwargs: Any) -> Any:
+            try:
+                values = signature.bind(*args, **kwargs).arguments
+            except TypeError as error:
+                raise TypeError(f"{label}: {error}") from None
+            given = {name: values.pop(name, shift) for name, shift in shifts.items()}
+            return finish(label, formula, *values.values(), **given, weakly=weakly)
+
+        meanings = {variable: meaning, **self.parameters, **{n: _DOCUMENTED[n] for n in located}}
+        arguments = "\n".join([f"  {name}: {text}" for name, text in meanings.items()])
+        module = f"jxkernel.scipy.stats.{self.name}"
+        example = (
+            f">>> from jxkernel.scipy.stats import {self.name}\n>>> {label}({at}).round(4)\n{shows}"
+        )
+        parts = [summary.format(self.title), f"Args:\n{arguments}", *([note] if note else ())]
+        public = named(body, function, "\n\n".join([*parts, f"{example}\n"]), module)
+        public.__signature__ = signature  # type: ignore[attr-defined]  # functions may have one
+        return fused(public)
+
+
+def _signature(required: tuple[str, ...], located: tuple[str, ...]) -> Signature:
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [Parameter(name, kind, annotation=Any) for name in required]
+    parameters += [
+        Parameter(name, kind, default=_UNSHIFTED[name], annotation=Any) for name in located
+    ]
+    return Signature(parameters, return_annotation=Any)
+
+
+class Continuous(_Distribution):
+    """A distribution of real numbers: formulas of (x - loc)/scale, and quantiles of q."""
+
+    located = ("loc", "scale")
+    functions: ClassVar = {
+        "pdf": (density, _EVALUATED, "Return the density of {}."),
+        "logpdf": (log_density, _EVALUATED, "Return the logarithm of the density of {}."),
+        "cdf": (at_standard, _EVALUATED, "Return the distribution function of {}."),
+        "logcdf": (
+            *(at_standard, _EVALUATED),
+            "Return the logarithm of the distribution function of {}.",
+        ),
+        "sf": (at_standard, _EVALUATED, "Return the survival function of {}."),
+        "logsf": (
+            *(at_standard, _EVALUATED),
+            "Return the logarithm of the survival function of {}.",
+        ),
+        "ppf": (quantiles, _PROBABILITY, "Return the quantiles of {}."),
+        "isf": (quantiles, _PROBABILITY, "Return where the survival function of {} is q."),
+    }
+
+
+class Discrete(_Distribution):
+    """A distribution of whole numbers: formulas of k - loc."""
+
+    located = ("loc",)
+    functions: ClassVar = {
+        "pmf": (probabilities, _COUNTED, "Return the probabilities of {}."),
+        "logpmf": (shifted, _COUNTED, "Return the logarithms of the probabilities of {}."),
+        "cdf": (shifted, _COUNTED, "Return the distribution function of {}."),
+        "sf": (shifted, _COUNTED, "Return the survival function of {}."),
+        "ppf": (shifted, _PROBABILITY, "Return the quantiles of {}."),
+    }

@@ -7,13 +7,8 @@ import numpy as np
 import jxkernel.numpy as jnp
 from jxkernel.api.autodiff import jvp
 from jxkernel.api.custom import custom_jvp
-from jxkernel.numpy.fusing import fused
 from jxkernel.scipy.special import gammaincc, gammaln
-from jxkernel.scipy.stats.families import (
-    at_standard,
-    density,
-    log_density,
-)
+from jxkernel.scipy.stats.families import Continuous
 
 __all__ = [
     "cdf",
@@ -50,46 +45,32 @@ def _cdf_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     return y, by_beta + tangents[0] * jnp.exp(_logpdf(z, beta))
 
 
-@fused
-def pdf(x: Any, beta: Any) -> Any:
-    """Return the density of the generalized normal distribution.
-
-    Args:
-      x: where to evaluate it.
-      beta: the exponent, positive: 2 is normal of variance 1/2, 1 is Laplace.
-
-    >>> from jxkernel.scipy.stats import gennorm
-    >>> gennorm.pdf(1.0, 2.0).round(4)
-    Array(0.2076, dtype=float32, weak_type=True)
-    """
-    return density("gennorm.pdf", _logpdf, x, beta, loc=0, scale=1, weakly=True)
-
-
-@fused
-def logpdf(x: Any, beta: Any) -> Any:
-    """Return the logarithm of the density of the generalized normal distribution.
-
-    Args:
-      x: where to evaluate it.
-      beta: the exponent, positive: 2 is normal of variance 1/2, 1 is Laplace.
-
-    >>> from jxkernel.scipy.stats import gennorm
-    >>> gennorm.logpdf(1.0, 2.0).round(4)
-    Array(-1.5724, dtype=float32, weak_type=True)
-    """
-    return log_density("gennorm.logpdf", _logpdf, x, beta, loc=0, scale=1, weakly=True)
-
-
-@fused
-def cdf(x: Any, beta: Any) -> Any:
-    """Return the distribution function of the generalized normal distribution.
-
-    Args:
-      x: where to evaluate it.
-      beta: the exponent, positive: 2 is normal of variance 1/2, 1 is Laplace.
-
-    >>> from jxkernel.scipy.stats import gennorm
-    >>> gennorm.cdf(1.0, 2.0).round(4)
-    Array(0.92139995, dtype=float32, weak_type=True)
-    """
-    return at_standard("gennorm.cdf", _cdf, x, beta, loc=0, scale=1, weakly=True)
+_GENNORM = Continuous(
+    "gennorm",
+    "the generalized normal distribution",
+    beta="the exponent, positive: 2 is normal of variance 1/2, 1 is Laplace.",
+)
+pdf = _GENNORM(
+    "pdf",
+    _logpdf,
+    at="1.0, 2.0",
+    shows="Array(0.2076, dtype=float32, weak_type=True)",
+    weakly=True,
+    located=(),
+)
+logpdf = _GENNORM(
+    "logpdf",
+    _logpdf,
+    at="1.0, 2.0",
+    shows="Array(-1.5724, dtype=float32, weak_type=True)",
+    weakly=True,
+    located=(),
+)
+cdf = _GENNORM(
+    "cdf",
+    _cdf,
+    at="1.0, 2.0",
+    shows="Array(0.92139995, dtype=float32, weak_type=True)",
+    weakly=True,
+    located=(),
+)

@@ -5,14 +5,7 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
-from jxkernel.numpy.fusing import fused
-from jxkernel.scipy.stats.families import (
-    at_standard,
-    density,
-    log_density,
-    log_of_rest,
-    quantiles,
-)
+from jxkernel.scipy.stats.families import Continuous, log_of_rest
 
 __all__ = [
     "cdf",
@@ -49,113 +42,32 @@ def _ppf(p: Any) -> Any:
     return -jnp.log(-jnp.log(p))
 
 
-@fused
-def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the density of the Gumbel distribution of maxima.
-
-    Args:
-      x: where to evaluate it.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import gumbel_r
-    >>> gumbel_r.pdf(0.25).round(4)
-    Array(0.3574, dtype=float32, weak_type=True)
-    """
-    return density("gumbel_r.pdf", _logpdf, x, loc=loc, scale=scale, weakly=True)
-
-
-@fused
-def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the logarithm of the density of the Gumbel distribution of maxima.
-
-    Args:
-      x: where to evaluate it.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import gumbel_r
-    >>> gumbel_r.logpdf(0.25).round(4)
-    Array(-1.0288, dtype=float32, weak_type=True)
-    """
-    return log_density("gumbel_r.logpdf", _logpdf, x, loc=loc, scale=scale, weakly=True)
-
-
-@fused
-def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the distribution function of the Gumbel distribution of maxima.
-
-    Args:
-      x: where to evaluate it.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import gumbel_r
-    >>> gumbel_r.cdf(0.25).round(4)
-    Array(0.459, dtype=float32, weak_type=True)
-    """
-    return at_standard("gumbel_r.cdf", _cdf, x, loc=loc, scale=scale, weakly=True)
-
-
-@fused
-def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the logarithm of the distribution function of the Gumbel distribution of maxima.
-
-    Args:
-      x: where to evaluate it.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import gumbel_r
-    >>> gumbel_r.logcdf(0.25).round(4)
-    Array(-0.77879995, dtype=float32, weak_type=True)
-    """
-    return at_standard("gumbel_r.logcdf", _logcdf, x, loc=loc, scale=scale, weakly=True)
-
-
-@fused
-def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the survival function of the Gumbel distribution of maxima.
-
-    Args:
-      x: where to evaluate it.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import gumbel_r
-    >>> gumbel_r.sf(0.25).round(4)
-    Array(0.541, dtype=float32, weak_type=True)
-    """
-    return at_standard("gumbel_r.sf", _sf, x, loc=loc, scale=scale)
-
-
-@fused
-def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the logarithm of the survival function of the Gumbel distribution of maxima.
-
-    Args:
-      x: where to evaluate it.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import gumbel_r
-    >>> gumbel_r.logsf(0.25).round(4)
-    Array(-0.6143, dtype=float32, weak_type=True)
-    """
-    return at_standard("gumbel_r.logsf", _logsf, x, loc=loc, scale=scale, weakly=True)
-
-
-@fused
-def ppf(p: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the quantiles of the Gumbel distribution of maxima.
-
-    Args:
-      p: probabilities; NaN results outside [0, 1].
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import gumbel_r
-    >>> gumbel_r.ppf(0.25).round(4)
-    Array(-0.3266, dtype=float32, weak_type=True)
-    """
-    return quantiles("gumbel_r.ppf", _ppf, p, loc=loc, scale=scale, weakly=True)
+_GUMBEL_R = Continuous("gumbel_r", "the Gumbel distribution of maxima")
+pdf = _GUMBEL_R(
+    "pdf", _logpdf, at="0.25", shows="Array(0.3574, dtype=float32, weak_type=True)", weakly=True
+)
+logpdf = _GUMBEL_R(
+    "logpdf", _logpdf, at="0.25", shows="Array(-1.0288, dtype=float32, weak_type=True)", weakly=True
+)
+cdf = _GUMBEL_R(
+    "cdf", _cdf, at="0.25", shows="Array(0.459, dtype=float32, weak_type=True)", weakly=True
+)
+logcdf = _GUMBEL_R(
+    "logcdf",
+    _logcdf,
+    at="0.25",
+    shows="Array(-0.77879995, dtype=float32, weak_type=True)",
+    weakly=True,
+)
+sf = _GUMBEL_R("sf", _sf, at="0.25", shows="Array(0.541, dtype=float32, weak_type=True)")
+logsf = _GUMBEL_R(
+    "logsf", _logsf, at="0.25", shows="Array(-0.6143, dtype=float32, weak_type=True)", weakly=True
+)
+ppf = _GUMBEL_R(
+    "ppf",
+    _ppf,
+    at="0.25",
+    shows="Array(-0.3266, dtype=float32, weak_type=True)",
+    weakly=True,
+    variable="p",
+)

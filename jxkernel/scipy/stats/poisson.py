@@ -9,11 +9,7 @@ import jxkernel.numpy as jnp
 from jxkernel.numpy.fusing import fused
 from jxkernel.scipy.special import gammaincc, gammaln, xlogy
 from jxkernel.scipy.special.elementwise import computed
-from jxkernel.scipy.stats.families import (
-    probabilities,
-    shifted,
-    whole,
-)
+from jxkernel.scipy.stats.families import Discrete, whole
 
 __all__ = [
     "cdf",
@@ -55,52 +51,18 @@ def _entropy(mu: Any) -> Any:
     return jnp.where(mu >= 0, value, np.nan)
 
 
-@fused
-def pmf(k: Any, mu: Any, loc: Any = 0) -> Any:
-    """Return the probabilities of the Poisson distribution.
-
-    Args:
-      k: where to evaluate it: whole numbers, others have no weight.
-      mu: the rate, not negative.
-      loc: the shift.
-
-    >>> from jxkernel.scipy.stats import poisson
-    >>> poisson.pmf(1, 2.0).round(4)
-    Array(0.2707, dtype=float32, weak_type=True)
-    """
-    return probabilities("poisson.pmf", _logpmf, k, mu, loc=loc, weakly=True)
-
-
-@fused
-def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
-    """Return the logarithms of the probabilities of the Poisson distribution.
-
-    Args:
-      k: where to evaluate it: whole numbers, others have no weight.
-      mu: the rate, not negative.
-      loc: the shift.
-
-    >>> from jxkernel.scipy.stats import poisson
-    >>> poisson.logpmf(1, 2.0).round(4)
-    Array(-1.3069, dtype=float32, weak_type=True)
-    """
-    return shifted("poisson.logpmf", _logpmf, k, mu, loc=loc, weakly=True)
-
-
-@fused
-def cdf(k: Any, mu: Any, loc: Any = 0) -> Any:
-    """Return the distribution function of the Poisson distribution.
-
-    Args:
-      k: where to evaluate it: whole numbers, others have no weight.
-      mu: the rate, not negative.
-      loc: the shift.
-
-    >>> from jxkernel.scipy.stats import poisson
-    >>> poisson.cdf(1, 2.0).round(4)
-    Array(0.406, dtype=float32, weak_type=True)
-    """
-    return shifted("poisson.cdf", _cdf, k, mu, loc=loc)
+_POISSON = Discrete("poisson", "the Poisson distribution", mu="the rate, not negative.")
+pmf = _POISSON(
+    "pmf", _logpmf, at="1, 2.0", shows="Array(0.2707, dtype=float32, weak_type=True)", weakly=True
+)
+logpmf = _POISSON(
+    "logpmf",
+    _logpmf,
+    at="1, 2.0",
+    shows="Array(-1.3069, dtype=float32, weak_type=True)",
+    weakly=True,
+)
+cdf = _POISSON("cdf", _cdf, at="1, 2.0", shows="Array(0.406, dtype=float32, weak_type=True)")
 
 
 @fused

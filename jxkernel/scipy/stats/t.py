@@ -3,12 +3,8 @@
 from typing import Any
 
 import jxkernel.numpy as jnp
-from jxkernel.numpy.fusing import fused
 from jxkernel.scipy.special import betaln
-from jxkernel.scipy.stats.families import (
-    density,
-    log_density,
-)
+from jxkernel.scipy.stats.families import Continuous
 
 __all__ = [
     "logpdf",
@@ -22,35 +18,8 @@ def _logpdf(z: Any, df: Any) -> Any:
     return scale - 0.5 * (df + 1) * jnp.log1p(z * z / df)
 
 
-@fused
-def pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the density of Student's t distribution.
-
-    Args:
-      x: where to evaluate it.
-      df: the degrees of freedom, positive.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import t
-    >>> t.pdf(1.0, 3.0).round(4)
-    Array(0.2067, dtype=float32, weak_type=True)
-    """
-    return density("t.pdf", _logpdf, x, df, loc=loc, scale=scale)
-
-
-@fused
-def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the logarithm of the density of Student's t distribution.
-
-    Args:
-      x: where to evaluate it.
-      df: the degrees of freedom, positive.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import t
-    >>> t.logpdf(1.0, 3.0).round(4)
-    Array(-1.5762999, dtype=float32, weak_type=True)
-    """
-    return log_density("t.logpdf", _logpdf, x, df, loc=loc, scale=scale)
+_T = Continuous("t", "Student's t distribution", df="the degrees of freedom, positive.")
+pdf = _T("pdf", _logpdf, at="1.0, 3.0", shows="Array(0.2067, dtype=float32, weak_type=True)")
+logpdf = _T(
+    "logpdf", _logpdf, at="1.0, 3.0", shows="Array(-1.5762999, dtype=float32, weak_type=True)"
+)

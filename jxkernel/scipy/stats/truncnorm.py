@@ -6,14 +6,8 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
-from jxkernel.numpy.fusing import fused
 from jxkernel.scipy.special import log_ndtr
-from jxkernel.scipy.stats.families import (
-    at_standard,
-    density,
-    log_density,
-    log_of_rest,
-)
+from jxkernel.scipy.stats.families import Continuous, log_of_rest
 
 __all__ = [
     "cdf",
@@ -71,111 +65,30 @@ def _sf(z: Any, a: Any, b: Any) -> Any:
     return jnp.exp(_logsf(z, a, b))
 
 
-@fused
-def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the density of the truncated normal distribution.
-
-    Args:
-      x: where to evaluate it.
-      a: the lower bound of the standardized variable.
-      b: the upper bound; where it is not above ``a`` the result is NaN.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import truncnorm
-    >>> truncnorm.pdf(0.5, -1.0, 2.0).round(4)
-    Array(0.4301, dtype=float32)
-    """
-    return density("truncnorm.pdf", _logpdf, x, a, b, loc=loc, scale=scale, weakly=False)
-
-
-@fused
-def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the logarithm of the density of the truncated normal distribution.
-
-    Args:
-      x: where to evaluate it.
-      a: the lower bound of the standardized variable.
-      b: the upper bound; where it is not above ``a`` the result is NaN.
-      loc: the shift.
-      scale: the scale, positive.
-
-    -inf outside the bounds.
-
-    >>> from jxkernel.scipy.stats import truncnorm
-    >>> truncnorm.logpdf(0.5, -1.0, 2.0).round(4)
-    Array(-0.8438, dtype=float32)
-    """
-    return log_density("truncnorm.logpdf", _logpdf, x, a, b, loc=loc, scale=scale, weakly=False)
-
-
-@fused
-def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the distribution function of the truncated normal distribution.
-
-    Args:
-      x: where to evaluate it.
-      a: the lower bound of the standardized variable.
-      b: the upper bound; where it is not above ``a`` the result is NaN.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import truncnorm
-    >>> truncnorm.cdf(0.5, -1.0, 2.0).round(4)
-    Array(0.6509, dtype=float32)
-    """
-    return at_standard("truncnorm.cdf", _cdf, x, a, b, loc=loc, scale=scale, weakly=False)
-
-
-@fused
-def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the logarithm of the distribution function of the truncated normal distribution.
-
-    Args:
-      x: where to evaluate it.
-      a: the lower bound of the standardized variable.
-      b: the upper bound; where it is not above ``a`` the result is NaN.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import truncnorm
-    >>> truncnorm.logcdf(0.5, -1.0, 2.0).round(4)
-    Array(-0.4294, dtype=float32)
-    """
-    return at_standard("truncnorm.logcdf", _logcdf, x, a, b, loc=loc, scale=scale, weakly=False)
-
-
-@fused
-def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the survival function of the truncated normal distribution.
-
-    Args:
-      x: where to evaluate it.
-      a: the lower bound of the standardized variable.
-      b: the upper bound; where it is not above ``a`` the result is NaN.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import truncnorm
-    >>> truncnorm.sf(0.5, -1.0, 2.0).round(4)
-    Array(0.3491, dtype=float32)
-    """
-    return at_standard("truncnorm.sf", _sf, x, a, b, loc=loc, scale=scale, weakly=False)
-
-
-@fused
-def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the logarithm of the survival function of the truncated normal distribution.
-
-    Args:
-      x: where to evaluate it.
-      a: the lower bound of the standardized variable.
-      b: the upper bound; where it is not above ``a`` the result is NaN.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import truncnorm
-    >>> truncnorm.logsf(0.5, -1.0, 2.0).round(4)
-    Array(-1.0523, dtype=float32)
-    """
-    return at_standard("truncnorm.logsf", _logsf, x, a, b, loc=loc, scale=scale, weakly=False)
+_TRUNCNORM = Continuous(
+    "truncnorm",
+    "the truncated normal distribution",
+    a="the lower bound of the standardized variable.",
+    b="the upper bound; where it is not above ``a`` the result is NaN.",
+)
+pdf = _TRUNCNORM(
+    "pdf", _logpdf, at="0.5, -1.0, 2.0", shows="Array(0.4301, dtype=float32)", weakly=False
+)
+logpdf = _TRUNCNORM(
+    "logpdf",
+    _logpdf,
+    at="0.5, -1.0, 2.0",
+    shows="Array(-0.8438, dtype=float32)",
+    note="-inf outside the bounds.",
+    weakly=False,
+)
+cdf = _TRUNCNORM(
+    "cdf", _cdf, at="0.5, -1.0, 2.0", shows="Array(0.6509, dtype=float32)", weakly=False
+)
+logcdf = _TRUNCNORM(
+    "logcdf", _logcdf, at="0.5, -1.0, 2.0", shows="Array(-0.4294, dtype=float32)", weakly=False
+)
+sf = _TRUNCNORM("sf", _sf, at="0.5, -1.0, 2.0", shows="Array(0.3491, dtype=float32)", weakly=False)
+logsf = _TRUNCNORM(
+    "logsf", _logsf, at="0.5, -1.0, 2.0", shows="Array(-1.0523, dtype=float32)", weakly=False
+)

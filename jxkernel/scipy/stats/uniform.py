@@ -5,13 +5,7 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
-from jxkernel.numpy.fusing import fused
-from jxkernel.scipy.stats.families import (
-    at_standard,
-    density,
-    log_density,
-    quantiles,
-)
+from jxkernel.scipy.stats.families import Continuous
 
 __all__ = [
     "cdf",
@@ -33,67 +27,21 @@ def _ppf(q: Any) -> Any:
     return q
 
 
-@fused
-def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the density of the uniform distribution.
-
-    Args:
-      x: where to evaluate it.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import uniform
-    >>> uniform.pdf(0.25).round(4)
-    Array(1., dtype=float32, weak_type=True)
-    """
-    return density("uniform.pdf", _logpdf, x, loc=loc, scale=scale, weakly=True)
-
-
-@fused
-def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the logarithm of the density of the uniform distribution.
-
-    Args:
-      x: where to evaluate it.
-      loc: the shift.
-      scale: the scale, positive.
-
-    -inf outside the interval.
-
-    >>> from jxkernel.scipy.stats import uniform
-    >>> uniform.logpdf(0.25).round(4)
-    Array(0., dtype=float32, weak_type=True)
-    """
-    return log_density("uniform.logpdf", _logpdf, x, loc=loc, scale=scale, weakly=True)
-
-
-@fused
-def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the distribution function of the uniform distribution.
-
-    Args:
-      x: where to evaluate it.
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import uniform
-    >>> uniform.cdf(0.25).round(4)
-    Array(0.25, dtype=float32, weak_type=True)
-    """
-    return at_standard("uniform.cdf", _cdf, x, loc=loc, scale=scale, weakly=True)
-
-
-@fused
-def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the quantiles of the uniform distribution.
-
-    Args:
-      q: probabilities; NaN results outside [0, 1].
-      loc: the shift.
-      scale: the scale, positive.
-
-    >>> from jxkernel.scipy.stats import uniform
-    >>> uniform.ppf(0.25).round(4)
-    Array(0.25, dtype=float32, weak_type=True)
-    """
-    return quantiles("uniform.ppf", _ppf, q, loc=loc, scale=scale, weakly=True)
+_UNIFORM = Continuous("uniform", "the uniform distribution")
+pdf = _UNIFORM(
+    "pdf", _logpdf, at="0.25", shows="Array(1., dtype=float32, weak_type=True)", weakly=True
+)
+logpdf = _UNIFORM(
+    "logpdf",
+    _logpdf,
+    at="0.25",
+    shows="Array(0., dtype=float32, weak_type=True)",
+    note="-inf outside the interval.",
+    weakly=True,
+)
+cdf = _UNIFORM(
+    "cdf", _cdf, at="0.25", shows="Array(0.25, dtype=float32, weak_type=True)", weakly=True
+)
+ppf = _UNIFORM(
+    "ppf", _ppf, at="0.25", shows="Array(0.25, dtype=float32, weak_type=True)", weakly=True
+)

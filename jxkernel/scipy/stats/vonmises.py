@@ -6,12 +6,8 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
-from jxkernel.numpy.fusing import fused
 from jxkernel.scipy.special import i0e
-from jxkernel.scipy.stats.families import (
-    density,
-    log_density,
-)
+from jxkernel.scipy.stats.families import Continuous
 
 __all__ = [
     "logpdf",
@@ -29,31 +25,22 @@ def _logpdf(z: Any, kappa: Any) -> Any:
     return jnp.where(kappa >= 0, value, np.nan)
 
 
-@fused
-def pdf(x: Any, kappa: Any) -> Any:
-    """Return the density of the von Mises distribution.
-
-    Args:
-      x: where to evaluate it.
-      kappa: the concentration κ, positive.
-
-    >>> from jxkernel.scipy.stats import vonmises
-    >>> vonmises.pdf(1.0, 2.0).round(4)
-    Array(0.2057, dtype=float32, weak_type=True)
-    """
-    return density("vonmises.pdf", _logpdf, x, kappa, loc=0, scale=1, weakly=True)
-
-
-@fused
-def logpdf(x: Any, kappa: Any) -> Any:
-    """Return the logarithm of the density of the von Mises distribution.
-
-    Args:
-      x: where to evaluate it.
-      kappa: the concentration κ, positive.
-
-    >>> from jxkernel.scipy.stats import vonmises
-    >>> vonmises.logpdf(1.0, 2.0).round(4)
-    Array(-1.5812999, dtype=float32, weak_type=True)
-    """
-    return log_density("vonmises.logpdf", _logpdf, x, kappa, loc=0, scale=1, weakly=True)
+_VONMISES = Continuous(
+    "vonmises", "the von Mises distribution", kappa="the concentration κ, positive."
+)
+pdf = _VONMISES(
+    "pdf",
+    _logpdf,
+    at="1.0, 2.0",
+    shows="Array(0.2057, dtype=float32, weak_type=True)",
+    weakly=True,
+    located=(),
+)
+logpdf = _VONMISES(
+    "logpdf",
+    _logpdf,
+    at="1.0, 2.0",
+    shows="Array(-1.5812999, dtype=float32, weak_type=True)",
+    weakly=True,
+    located=(),
+)

@@ -6,11 +6,7 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
-from jxkernel.numpy.fusing import fused
-from jxkernel.scipy.stats.families import (
-    density,
-    log_density,
-)
+from jxkernel.scipy.stats.families import Continuous
 
 __all__ = [
     "logpdf",
@@ -26,33 +22,23 @@ def _logpdf(z: Any, c: Any) -> Any:
     return jnp.where((c > 0) & (c < 1), value, np.nan)
 
 
-@fused
-def pdf(x: Any, c: Any) -> Any:
-    """Return the density of the wrapped Cauchy distribution.
-
-    Args:
-      x: where to evaluate it.
-      c: the concentration, between 0 and 1.
-
-    >>> from jxkernel.scipy.stats import wrapcauchy
-    >>> wrapcauchy.pdf(1.0, 0.5).round(4)
-    Array(0.1682, dtype=float32, weak_type=True)
-    """
-    return density("wrapcauchy.pdf", _logpdf, x, c, loc=0, scale=1, weakly=True)
-
-
-@fused
-def logpdf(x: Any, c: Any) -> Any:
-    """Return the logarithm of the density of the wrapped Cauchy distribution.
-
-    Args:
-      x: where to evaluate it.
-      c: the concentration, between 0 and 1.
-
-    -inf outside [0, 2π].
-
-    >>> from jxkernel.scipy.stats import wrapcauchy
-    >>> wrapcauchy.logpdf(1.0, 0.5).round(4)
-    Array(-1.7825999, dtype=float32, weak_type=True)
-    """
-    return log_density("wrapcauchy.logpdf", _logpdf, x, c, loc=0, scale=1, weakly=True)
+_WRAPCAUCHY = Continuous(
+    "wrapcauchy", "the wrapped Cauchy distribution", c="the concentration, between 0 and 1."
+)
+pdf = _WRAPCAUCHY(
+    "pdf",
+    _logpdf,
+    at="1.0, 0.5",
+    shows="Array(0.1682, dtype=float32, weak_type=True)",
+    weakly=True,
+    located=(),
+)
+logpdf = _WRAPCAUCHY(
+    "logpdf",
+    _logpdf,
+    at="1.0, 0.5",
+    shows="Array(-1.7825999, dtype=float32, weak_type=True)",
+    note="-inf outside [0, 2π].",
+    weakly=True,
+    located=(),
+)
