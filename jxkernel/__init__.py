@@ -199,6 +199,7 @@ __all__ = [
     "sharding",
     "smap",
     "stages",
+    "task",
     "test_util",
     "threefry_partitionable",
     "transfer_guard",
@@ -269,6 +270,7 @@ if TYPE_CHECKING:
     from jxkernel.observe.limits import assert_max_traces
     from jxkernel.observe.progress import progress
     from jxkernel.observe.quiz import quiz
+    from jxkernel.observe.tasks import task
 __getattr__, __dir__ = lazy_names(
     __name__,
     modules=(
@@ -294,6 +296,7 @@ __getattr__, __dir__ = lazy_names(
         "jxkernel.observe.limits": "assert_max_traces",
         "jxkernel.observe.progress": "progress",
         "jxkernel.observe.quiz": "quiz",
+        "jxkernel.observe.tasks": "task",
     },
     older={
         # They refuse: libraries ask whether they are there, and use them seldom.

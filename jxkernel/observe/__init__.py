@@ -11,6 +11,7 @@ from jxkernel.observe.backend_states import BackendChange, BackendPreview, Backe
 from jxkernel.observe.backends import BackendSwitch
 from jxkernel.observe.benchmarks import Benchmark, Times, benchmark
 from jxkernel.observe.call_costs import CallCost, OperationCost, cost, cost_of
+from jxkernel.observe.classes import ClassProgress, class_progress, join_class, leave_class
 from jxkernel.observe.comparisons import Comparison, compare
 from jxkernel.observe.differences import ProgramDiff, diff
 from jxkernel.observe.exercises import Exercise, Graded
@@ -41,6 +42,7 @@ from jxkernel.observe.recorder import Record, Recorder, Totals
 from jxkernel.observe.reports import environment, report
 from jxkernel.observe.rooflines import Roofline, roofline
 from jxkernel.observe.stages import Stages, stages
+from jxkernel.observe.tasks import Grade, Task
 from jxkernel.observe.teaching import Lesson, Teaching, TeachingWarning
 from jxkernel.observe.timeline import Lane, Slice, Timeline, Total, Window
 from jxkernel.observe.totals import LedgerTotal, format_totals, ledger_totals
@@ -52,10 +54,12 @@ __all__ = [
     "BackendSwitch",
     "Benchmark",
     "CallCost",
+    "ClassProgress",
     "Comparison",
     "DeviceMemory",
     "Exercise",
     "Freeing",
+    "Grade",
     "Graded",
     "Holding",
     "Lane",
@@ -78,6 +82,7 @@ __all__ = [
     "Roofline",
     "Slice",
     "Stages",
+    "Task",
     "Teaching",
     "TeachingWarning",
     "Timeline",
@@ -88,6 +93,7 @@ __all__ = [
     "Window",
     "assert_max_traces",
     "benchmark",
+    "class_progress",
     "compare",
     "cost",
     "cost_of",
@@ -105,7 +111,9 @@ __all__ = [
     "functions",
     "holding_name",
     "holdings",
+    "join_class",
     "leaks",
+    "leave_class",
     "ledger",
     "ledger_totals",
     "live",

@@ -1,4 +1,4 @@
-"""Teaching: silent mistakes told as lessons, and questions about tracing."""
+"""Teaching: silent mistakes told as lessons, questions about tracing, and graded tasks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from jxkernel.jupyter.feature import Feature, Request, Subcommand
 from jxkernel.jupyter.teaching import requests
 from jxkernel.jupyter.teaching.answer import teach
 from jxkernel.jupyter.teaching.quiz import exercises
+from jxkernel.jupyter.teaching.tasks import class_of, class_view, grade_view
 from jxkernel.jupyter.teaching.view import exercise_view, graded_view, quiz_view
-from jxkernel.observe import Exercise, Graded
+from jxkernel.observe import ClassProgress, Exercise, Grade, Graded
 from jxkernel.observe.quiz import Quiz
 
 __all__ = ["FEATURE"]
@@ -15,8 +16,17 @@ __all__ = ["FEATURE"]
 FEATURE = Feature(
     subcommands={
         "quiz": Subcommand(exercises, "[NAME [GUESS]]  predict what tracing does, and see"),
+        "class": Subcommand(
+            class_of, "FOLDER [as NAME]  how far a class came; keep your grades there"
+        ),
         "teach": Subcommand(teach, "[on|off]  tell silent mistakes as lessons"),
     },
     requests={"teach": Request(requests.teach, requests.TeachAnswer)},
-    views={Exercise: exercise_view, Graded: graded_view, Quiz: quiz_view},
+    views={
+        Exercise: exercise_view,
+        Graded: graded_view,
+        Quiz: quiz_view,
+        Grade: grade_view,
+        ClassProgress: class_view,
+    },
 )
