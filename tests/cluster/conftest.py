@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import pytest
+from jupyter_client import session
 
 from jxkernel.jupyter import load_ipython_extension
 from tests.jupyter.conftest import Notebook, Ran, notebook, opened, plain_notebook
@@ -17,6 +18,14 @@ x = jx.make_array_from_process_local_data(rows, np.arange(2.0) + 2 * rank)
 """
 
 Spmd = Callable[[str], Ran]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def dates() -> Iterator[None]:
+    """Undo what ipyparallel does to jupyter_client in this process: messages lose their dates."""
+    before = session.extract_dates
+    yield
+    session.extract_dates = before
 
 
 @pytest.fixture(scope="module")
