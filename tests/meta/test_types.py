@@ -25,7 +25,7 @@ MOST = {
     "lowering": 21,
     "nn": 64,
     "numpy": 55,
-    "observe": 13,
+    "observe": 14,
     "primitives": 41,
     "random": 65,
     "runtime": 40,
