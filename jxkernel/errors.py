@@ -169,6 +169,24 @@ class JAXIndexError(JXError, IndexError):
     """A traced value was used as an index whose value must be known."""
 
 
+_STATIC = (
+    "or make the argument static, if it takes few values: "
+    "jit(f, static_argnames=...) or %%jit --static NAME"
+)
+_AS_IT_IS = ("leave the conversion out: a traced value computes as an array does",)
+_WITHOUT_VALUE = {
+    "int()": (
+        "a whole number to compute with: x.astype(int)",
+        "a size or a count must be known while tracing",
+    ),
+    **dict.fromkeys(("float()", "complex()", "item()", "tolist()"), _AS_IT_IS),
+}
+_WITHOUT_ANY_VALUE = (
+    "keep the value traced: choose between values with jnp.where, and between computations with "
+    "lax.cond",
+)
+
+
 class ConcretizationTypeError(JAXTypeError):
     """A concrete value was needed where there is only a tracer.
 
@@ -176,19 +194,19 @@ class ConcretizationTypeError(JAXTypeError):
       tracer: the tracer in words, `f32[8] traced by jit of f`.
       needed_by: what needed the value, `float(x)`.
       why: why it cannot be had, where it is not that the value is traced.
+      can_be_static: whether it is made of arguments that are single numbers.
     """
 
     def __init__(
-        self, tracer: str, needed_by: str = "this operation", why: str = "", **parts: Any
+        self,
+        tracer: str,
+        needed_by: str = "this operation",
+        why: str = "",
+        can_be_static: bool = True,
+        **parts: Any,
     ) -> None:
-        parts.setdefault(
-            "instead",
-            (
-                "keep the value traced: jnp.where(condition, a, b) or lax.cond(condition, f, g, x)",
-                "or make the argument static, if it takes few values: "
-                "jit(f, static_argnames=...) or %%jit --static NAME",
-            ),
-        )
+        ideas = _WITHOUT_VALUE.get(needed_by, _WITHOUT_ANY_VALUE)
+        parts.setdefault("instead", (*ideas, _STATIC) if can_be_static else ideas)
         super().__init__(
             why
             or f"{needed_by} needs a concrete value, and {tracer} has none while it is traced: "
@@ -197,6 +215,7 @@ class ConcretizationTypeError(JAXTypeError):
         )
         self.tracer = tracer
         self.needed_by = needed_by
+        self.can_be_static = can_be_static
 
 
 class TracerBoolConversionError(ConcretizationTypeError):
@@ -205,26 +224,23 @@ class TracerBoolConversionError(ConcretizationTypeError):
     Args:
       tracer: the tracer in words.
       needed_by: what needed the truth value.
+      can_be_static: whether it is made of arguments that are single numbers.
     """
 
     def __init__(
         self,
         tracer: str,
         needed_by: str = "a condition (if, while, and, or, not, bool)",
+        can_be_static: bool = True,
         **parts: Any,
     ) -> None:
-        parts.setdefault(
-            "instead",
-            (
-                "choose between values: jnp.where(condition, a, b)",
-                "choose between computations: lax.cond(condition, f, g, x), and lax.while_loop "
-                "for a loop",
-                "combine conditions: & for and, | for or, ~ for not",
-                "or make the argument static, if it takes few values: "
-                "jit(f, static_argnames=...) or %%jit --static NAME",
-            ),
+        ideas = (
+            "choose between values with jnp.where, and between computations with lax.cond",
+            "a loop with a traced condition is a lax.while_loop",
+            "combine conditions: & for and, | for or, ~ for not",
         )
-        super().__init__(tracer, needed_by, **parts)
+        parts.setdefault("instead", (*ideas, _STATIC) if can_be_static else ideas)
+        super().__init__(tracer, needed_by, can_be_static=can_be_static, **parts)
 
 
 class TracerArrayConversionError(JAXTypeError):

@@ -75,7 +75,7 @@ EXAMPLES: list[tuple[JXError, type[Exception], list[str]]] = [
     (
         TracerBoolConversionError(TRACER, "if x > 0"),
         ConcretizationTypeError,
-        ["if x > 0 needs", TRACER, "jnp.where(condition, a, b)", "lax.cond", "~ for not"],
+        ["if x > 0 needs", TRACER, "jnp.where", "lax.cond", "~ for not"],
     ),
     (
         TracerArrayConversionError(TRACER, "np.sin"),

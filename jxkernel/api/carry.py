@@ -130,9 +130,19 @@ def settle_carry(
 
 
 def _type_error(loop: str, path: str, before: ShapedArray, after: ShapedArray) -> CarryTypeError:
-    if before.shape != after.shape:
+    if before.ndim == after.ndim and before.shape != after.shape:
         instead = (
-            f"begin with shape {after.shape}: jnp.broadcast_to(x, {after.shape})",
+            "a carry has one shape in all turns: begin with room for all that it will hold, and "
+            "write a part of it in each turn with .at[i].set(...)",
+            "or return the parts as results of their own: scan stacks them"
+            if loop == "scan"
+            else f"or return shape {before.shape} from the body",
+        )
+    elif before.shape != after.shape:
+        fits = after.shape[len(after.shape) - before.ndim :] == before.shape
+        begin = f": jnp.broadcast_to(x, {after.shape})" if fits else ""
+        instead = (
+            f"begin with shape {after.shape}{begin}",
             f"or return shape {before.shape} from the body",
         )
     elif before.explicit_sharding != after.explicit_sharding and before.dtype == after.dtype:

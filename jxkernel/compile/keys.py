@@ -161,6 +161,22 @@ class SignatureHistory:
                 self._signatures.popitem(last=False)
         return explain_miss(new, earlier, cache)
 
+    def takers(self, kind: str) -> list[tuple[str, str]]:
+        """Function and argument of the calls that took over the memory of arrays of a type.
+
+        Args:
+          kind: the type, `f32[8]`.
+        """
+        with self._lock:
+            recorded = [one for group in self._signatures.values() for one in group]
+        found = {
+            (one.fun, one.leaves[leaf].path): None
+            for one in recorded
+            for leaf in one.donated
+            if describe_leaf(one.leaves[leaf]).replace("*", "") == kind
+        }
+        return list(found)
+
     def clear(self) -> None:
         """Forgets all signatures: every next call is a first call."""
         with self._lock:

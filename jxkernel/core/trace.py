@@ -83,6 +83,10 @@ class Trace:
         """Return a value as this trace takes it, which is as it is: see the module's docstring."""
         return value
 
+    def is_of_numbers(self, tracer: Tracer) -> bool:
+        """Whether a tracer is made of arguments that are single numbers, as far as is known."""
+        return not tracer.aval.shape
+
     def describe(self, tracer: Tracer) -> tuple[str, ...]:
         """Return where a tracer of this trace comes from, as lines for an error message."""
         return ()
@@ -301,14 +305,16 @@ class Tracer:
 
     def _concrete(self, error: Any, wanted: str | None = None) -> Any:
         """Return what a concrete value would give, or raise; traces with values override."""
-        parts = {"origin": self.owner.describe(self), **place_in_source()}
+        parts: dict[str, Any] = {"origin": self.owner.describe(self), **place_in_source()}
+        if issubclass(error, ConcretizationTypeError):
+            parts["can_be_static"] = self.owner.is_of_numbers(self)
         if wanted is None:
             raise error(self.describe_type(), **parts)
         raise error(self.describe_type(), wanted, **parts)
 
     def describe_type(self) -> str:
         """Return the tracer in words, for error messages."""
-        return f"a traced value of type {self.aval.short(weak=True)}"
+        return f"a traced value of type {self.aval.short()}"
 
     def __repr__(self) -> str:
         return f"Traced<{self.aval.short(weak=True)}>"

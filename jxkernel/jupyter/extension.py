@@ -20,7 +20,7 @@ from jxkernel.config import (
     traceback_filtering,
     wait_runner,
 )
-from jxkernel.core.depth import restore_depth
+from jxkernel.core.depth import allow_depth, restore_depth
 from jxkernel.jupyter.cells.top_level_await import AwaitedMagics
 from jxkernel.jupyter.cluster.answer import stop_cluster
 from jxkernel.jupyter.cluster.magic import ClusterMagics
@@ -61,6 +61,7 @@ class _Loaded:
 
     def load(self) -> None:
         """Puts every hook in; a failure takes out those already in."""
+        allow_depth()  # which an unloading may have given back
         try:
             self._settings()
             self._magics()
@@ -211,6 +212,8 @@ class _Loaded:
         before = wait_runner.value
         wait = ReadWait()
         wait_runner.set_global(wait)
+        self.shell.events.register("pre_run_cell", wait.forget)
+        self._undo.append(partial(self.shell.events.unregister, "pre_run_cell", wait.forget))
         self._undo.append(partial(wait_runner.set_global, before))
         for name in ("block_until_ready", "__buffer__"):
             if name in vars(ArrayImpl):  # __buffer__ is there from Python 3.12 on

@@ -139,7 +139,10 @@ class Fused:
         except TypeError:
             if any(isinstance(arg, (list, tuple)) for arg in args):
                 # Again with the values, so that the message shows them and not their tracers.
-                self.body(*args, **kwargs)
+                try:
+                    self.body(*args, **kwargs)
+                except Exception as shown:
+                    raise shown from None
             raise
         return self.dispatch.answer(closed, call.flat, out_tree)
 

@@ -109,6 +109,19 @@ def _range(first: Any, last: Any, distance: Any, size: Any, dtype: Any) -> Any:
     return asarray(np.arange(first, last, distance)[:size], dtype)
 
 
+def _known_instead(argument: str, can_be_static: bool) -> tuple[str, ...]:
+    """Return what to write in place of a range with a traced argument."""
+    ways = [
+        f"the result's length depends on {argument}: make it an argument that is known while "
+        "tracing, jit(f, static_argnames=...)"
+        if can_be_static
+        else f"the result's length depends on {argument}, which must be known while tracing"
+    ]
+    if argument == "start":
+        ways.append("for numbers from a traced one on, add it to a range that begins at 0")
+    return tuple(ways)
+
+
 def _concrete_number(argument: str, x: Any) -> Any:
     """Return a number, or the value of a rank-0 array, as a Python number; None as it is."""
     if x is None or type(x) in (int, float) or is_symbolic(x):
@@ -135,11 +148,8 @@ def _concrete_number(argument: str, x: Any) -> Any:
             where=error.where,
             code=error.code,
             underline=error.underline,
-            instead=(
-                f"the result's length depends on {argument}: make it an argument that is known "
-                "while tracing, jit(f, static_argnames=...)",
-                "for numbers from a traced one on: start + jnp.arange(n)",
-            ),
+            can_be_static=error.can_be_static,
+            instead=_known_instead(argument, error.can_be_static),
         ) from None
 
 

@@ -165,20 +165,33 @@ class StageTrace(Trace):
             return ()
         return _describe_origin(self, tracer.variable)
 
+    def is_of_numbers(self, tracer: Tracer) -> bool:
+        """Whether a tracer is made of arguments that are single numbers."""
+        if not isinstance(tracer, StageTracer) or tracer.aval.shape:
+            return False
+        depends = _made_of(self, tracer.variable)
+        return not any(var.aval.shape for var in self.invars if var in depends)
+
+
+def _made_of(trace: StageTrace, var: Var) -> set[Var]:
+    """The variables that a variable depends on, itself among them."""
+    depends: set[Var] = {var}
+    for eqn in reversed(trace.eqns):
+        if not depends.isdisjoint(eqn.outvars):
+            depends.update(atom for atom in eqn.invars if type(atom) is Var)
+    return depends
+
 
 def _describe_origin(trace: StageTrace, var: Var) -> tuple[str, ...]:
     """Say which equation made a variable and which arguments it depends on."""
     function = f"the function {trace.function_name!r}" if trace.function_name else "a function"
     lines: list[str] = []
-    depends: set[Var] = {var}
-    for eqn in reversed(trace.eqns):
-        if depends.isdisjoint(eqn.outvars):
-            continue
+    depends = _made_of(trace, var)
+    for eqn in trace.eqns:
         if var in eqn.outvars:
             frame = source.user_frame(eqn.source)
             at = f" at {frame}" if frame else ""
             lines.append(f"It was made by the operation {eqn.primitive.name!r}{at}.")
-        depends.update(atom for atom in eqn.invars if type(atom) is Var)
     names = [
         name
         for name, argument in zip(trace.arguments(), trace.invars, strict=False)

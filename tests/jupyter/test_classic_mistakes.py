@@ -27,6 +27,7 @@ def notebook(lasting_notebook: Notebook) -> Notebook:
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda one: one.cell.splitlines()[-1])
 def test_mistake(notebook: Notebook, mistake: Mistake) -> None:
     notebook.run("k = 2; log = ['start']\nclass Model:\n    pass\nmodel = Model()")
+    notebook.run("params = {'w': x, 'b': jnp.ones(5)}")
     ran = notebook.fails(f"%%jit\n{mistake.cell}", mistake.error)
     assert mistake.says
     assert mistake.says in ran.printed

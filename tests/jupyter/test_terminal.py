@@ -62,7 +62,7 @@ def test_a_cell_prints_one_line_and_its_result(terminal: Terminal) -> None:
 def test_an_error_shows_the_line_and_the_rewrite(terminal: Terminal) -> None:
     printed = terminal.run("%%jit", "if x.sum() > 0: y = 1")
     assert "----> 2 if x.sum() > 0: y = 1" in printed
-    assert "jnp.where(condition, a, b)" in printed
+    assert "choose between values with jnp.where" in printed
     assert "run_cell_magic" not in printed
 
 

@@ -106,7 +106,7 @@ _COMPARING = {
     "sorted": "jnp.sort(x)",
     "any": "jnp.any(x)",
     "all": "jnp.all(x)",
-    "filter": "choose between values: jnp.where(condition, x, 0)",
+    "filter": "choose between values with jnp.where",
 }
 
 
@@ -130,7 +130,9 @@ def at_update(code: str) -> str:
     array, index, value = map(ast.unparse, (part.value, part.slice, statement.value))
     if isinstance(part.slice, ast.Tuple):
         index = index.removeprefix("(").removesuffix(")")
-    return f"{array} = {array}.at[{index}].{method}({value})"
+    # What is no variable, nor a part of one, cannot be assigned to: the copy needs a name.
+    named = isinstance(part.value, ast.Name | ast.Attribute | ast.Subscript)
+    return f"{array if named else 'changed'} = {array}.at[{index}].{method}({value})"
 
 
 def in_place_of(code: str) -> str:
@@ -141,7 +143,7 @@ def in_place_of(code: str) -> str:
         `np.abs(x)`, `grad(math.log)(x)`, `while x > 0:`.
     """
     if code.startswith("while "):
-        return "loop while a traced condition holds: lax.while_loop(condition, body, start)"
+        return "a loop with a traced condition is a lax.while_loop"
     named = re.search(r"\b(np|numpy|math)\.(\w+(?:\.\w+)*)", code)
     called = re.match(r"[\w.]+(?=\()", code)
     if named is None:
@@ -191,7 +193,10 @@ def _attribute(name: str) -> Iterable[str]:
 
 def plain_words(message: str) -> str:
     """Returns a message of Python's that calls a traced value what it is to the user."""
-    return re.sub(r"'\w*Tracer'|\b\w*Tracer(?:\.__format__)?\b", "a traced array", message)
+    message = re.sub(r"'\w*Tracer'|\b\w*Tracer(?:\.__format__)?\b", "a traced array", message)
+    return re.sub(
+        r"'(?:jaxlib\._jax\.)?ArrayImpl'|\bjaxlib\._jax\.ArrayImpl\b", "an array", message
+    )
 
 
 def with_static_name(instead: Iterable[str], name: str) -> tuple[str, ...]:

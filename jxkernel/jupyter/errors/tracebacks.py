@@ -17,17 +17,21 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, TypeGuard
 
 import executing
 import IPython
 
 from jxkernel import source
+from jxkernel.api.jit import history
 from jxkernel.errors import (
     ConcretizationTypeError,
+    DeletedArrayError,
     ImmutableArrayError,
     JXError,
+    ShapeMismatchError,
     TracerArrayConversionError,
+    TracerBoolConversionError,
     TracerIntegerConversionError,
 )
 from jxkernel.jupyter.errors.advice import (
@@ -39,6 +43,7 @@ from jxkernel.jupyter.errors.advice import (
     with_argument_name,
     with_static_name,
 )
+from jxkernel.jupyter.errors.rewrites import Names, chosen, in_users_names, operands
 from jxkernel.jupyter.errors.static_arguments import refused_static
 from jxkernel.jupyter.views.html import escape
 from jxkernel.jupyter.views.view import View
@@ -142,18 +147,34 @@ def locate(error: BaseException) -> None:
         error.code = error.code or code
         if error.code == code:
             error.underline = underline
-    _advise_in_users_words(error)
+    frame, offset = _innermost_user_frame(error.__traceback__)
+    node, names = (None, Names({})) if frame is None else (_node_at(frame, offset), Names.of(frame))
+    if isinstance(error, ShapeMismatchError) and not error.details:
+        told = operands(node, names)
+        error.details = (told,) if told else ()
+    if isinstance(error, DeletedArrayError) and not error.details:
+        error.details = tuple(
+            f"{fun} takes over the memory of its argument {argument}, an array of this type "
+            f"(donate_argnums): after a call only what {fun} returns can be used."
+            for fun, argument in history.takers(error.array)
+        )
+    _advise_in_users_words(error, node, names)
+    error.instead = in_users_names(error.instead, names)
 
 
-def _advise_in_users_words(error: JXError) -> None:
+def _advise_in_users_words(error: JXError, node: Any, names: Names) -> None:
     """Puts the rewrite of the user's own line first."""
-    if isinstance(error, ImmutableArrayError):
+    rewritten = chosen(node, names) if isinstance(error, TracerBoolConversionError) else ""
+    if rewritten:
+        static = (line for line in error.instead if "static" in line)
+        error.instead = (rewritten, *static)
+    elif isinstance(error, ImmutableArrayError):
         update = at_update(error.code)
         error.instead = (update,) if update else error.instead
         return
     start, end = error.underline or (0, 0)
     underlined = error.code[start:end]
-    if isinstance(error, ConcretizationTypeError | TracerArrayConversionError):
+    if not rewritten and isinstance(error, ConcretizationTypeError | TracerArrayConversionError):
         line = error.code.strip()
         instead = in_place_of(line if line.startswith("while ") else underlined)
         if instead and instead not in error.instead:
@@ -267,6 +288,8 @@ class Filter:
             evalue = _with_argument(evalue)
             etype = type(evalue)
             locate(evalue)
+            if _names_internals(evalue):
+                _advise(evalue)
             for one in (evalue, *_behind(evalue)):
                 self._name_cells(one)
             self._explain(evalue)
@@ -274,7 +297,9 @@ class Filter:
             return self._original(etype, evalue, etb, *args, **kwargs)
         with _thin_causes(evalue):
             if isinstance(etb, TracebackType):
-                etb = without_machinery(etb, libraries=isinstance(evalue, JXError))
+                etb = without_machinery(
+                    etb, libraries=isinstance(evalue, JXError | KeyboardInterrupt)
+                )
             elif isinstance(evalue, SyntaxError) and self._is_cell(evalue.filename):
                 etb = []  # the frames that led to the cell, of which the user wrote none
             return self._original(etype, evalue, etb, *args, **kwargs)
@@ -291,6 +316,14 @@ class Filter:
             error.where = name_cells(error.where, compiler)
             error.origin = tuple(name_cells(line, compiler) for line in error.origin)
             error.details = tuple(name_cells(line, compiler) for line in error.details)
+
+
+def _names_internals(error: BaseException) -> TypeGuard[Exception]:
+    """Whether an error of Python's calls an array by the name of its class."""
+    if isinstance(error, JXError) or not isinstance(error, _ABOUT_VALUES):
+        return False
+    text = error.args[0] if error.args else ""
+    return isinstance(text, str) and plain_words(text) != text
 
 
 def _entries(traceback: Any) -> list[TracebackType]:

@@ -72,10 +72,12 @@ def run_interruptibly(work: Callable[[], Result]) -> Result:
         while thread.is_alive():
             thread.join(_STEP_SECONDS)
             line.update()
+    except KeyboardInterrupt as error:
+        if thread.is_alive():
+            error.args = (_left_behind(thread),)
+        raise
     finally:
         line.clear()
-        if thread.is_alive():
-            _note_left(thread)
     if errors:
         raise errors[0]
     return outcome[0]
@@ -85,10 +87,13 @@ _left: WeakKeyDictionary[threading.Thread, str] = WeakKeyDictionary()
 """The threads whose work was interrupted and goes on, and what they compile."""
 
 
-def _note_left(thread: threading.Thread) -> None:
+def _left_behind(thread: threading.Thread) -> str:
+    """Notes what an interrupted thread goes on with, and says it."""
     stage = stage_under_way()
-    if stage is not None and stage.kind is events.Compiled:
-        _left[thread] = _name_of(stage)
+    if stage is None or stage.kind is not events.Compiled:
+        return "no longer waited for; what was begun is computed to its end"
+    name = _left[thread] = _name_of(stage)
+    return f"no longer waited for; {name} is compiled to its end, and the next call takes it up"
 
 
 def interrupting_again(report: Callable[[Any], object]) -> Callable[[Any], object]:

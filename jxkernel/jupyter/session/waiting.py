@@ -44,6 +44,10 @@ class ReadWait:
     def __init__(self) -> None:
         self._interrupted_ns = -_SWALLOWED_NS
 
+    def forget(self, info: Any = None) -> None:
+        """Called by IPython before a cell runs: an interrupt ends no wait of a later cell."""
+        self._interrupted_ns = -_SWALLOWED_NS
+
     def __call__(self, arrays: Iterable[Any]) -> None:
         """Waits until the arrays exist.
 

@@ -1,0 +1,216 @@
+"""The user's own code, rewritten for traced values: made from its syntax tree, nothing is run.
+
+What cannot be derived from the code for certain is not rewritten.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import FrameType, ModuleType
+from typing import Any
+
+from jxkernel.core.avals import abstractify
+from jxkernel.core.trace import Tracer
+from jxkernel.runtime import ArrayImpl
+
+__all__ = ["Names", "chosen", "in_users_names", "operands"]
+
+_MODULES = {
+    "jnp": "jxkernel.numpy",
+    "lax": "jxkernel.lax",
+    "jax": "jxkernel",
+    "jx": "jxkernel",
+}
+_MODULE = re.compile(rf"(?<![\w.])({'|'.join(_MODULES)})\.(?=[a-z])")
+_TRUTH = (ast.Compare, ast.BoolOp)
+_NO_VALUES = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Lambda, ast.JoinedStr, ast.Await)
+_UNKNOWN = object()
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the names of a frame are bound to."""
+
+    found: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, frame: FrameType) -> Names:
+        """Returns the names that the code of a frame sees."""
+        return cls({**frame.f_globals, **frame.f_locals})
+
+    def of_module(self, name: str) -> str:
+        """Returns how the user writes a module of this package."""
+        usual = [short for short, full in _MODULES.items() if full == name]
+        others = [one for one in self.found if one not in usual and not one.startswith("_")]
+        for one in (*usual, *others):
+            value = self.found.get(one)
+            if isinstance(value, ModuleType) and value.__name__ == name:
+                return one
+        package, _, below = name.partition(".")
+        return f"{self.of_module(package)}.{below}" if below else package
+
+
+def in_users_names(lines: Iterable[str], names: Names) -> tuple[str, ...]:
+    """Returns advice with modules named as the user has imported them."""
+    return tuple(
+        _MODULE.sub(lambda found: f"{names.of_module(_MODULES[found[1]])}.", line) for line in lines
+    )
+
+
+def chosen(node: Any, names: Names) -> str:
+    """Returns the choice or condition that needs a traced truth value, as it works on arrays.
+
+    Args:
+      node: the expression whose truth was asked for, in the tree of `executing`.
+      names: those of its frame.
+
+    Returns:
+      a statement or expression; empty where none can be derived.
+    """
+    combined = _combined(node)
+    if combined is not None:
+        return ast.unparse(combined)
+    around, where = getattr(node, "parent", None), f"{names.of_module('jxkernel.numpy')}.where"
+    match around:
+        case ast.IfExp(test=test) if test is node:
+            return _where(where, test, around.body, around.orelse)
+        case ast.If(test=test) if test is node:
+            return _of_statement(where, around, names)
+        case ast.UnaryOp(op=ast.Not()) if isinstance(node, ast.Compare):
+            return ast.unparse(ast.UnaryOp(ast.Invert(), node))
+        case _:
+            return ""
+
+
+def _combined(node: Any) -> ast.expr | None:
+    """A condition made of others, with operators that work on arrays."""
+    match node:
+        case ast.BoolOp(op=op, values=values) if all(isinstance(one, _TRUTH) for one in values):
+            sign: ast.operator = ast.BitAnd() if isinstance(op, ast.And) else ast.BitOr()
+            return _joined(sign, [_combined(one) or one for one in values])
+        case ast.Compare(left=left, ops=ops, comparators=[_, _, *_] as rest):
+            ends = [left, *rest]
+            pairs = zip(ends, ops, rest, strict=False)
+            return _joined(ast.BitAnd(), [ast.Compare(a, [op], [b]) for a, op, b in pairs])
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Compare() as operand):
+            return ast.UnaryOp(ast.Invert(), _combined(operand) or operand)
+        case _:
+            return None
+
+
+def _joined(sign: ast.operator, parts: list[ast.expr]) -> ast.expr:
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = ast.BinOp(whole, sign, part)
+    return whole
+
+
+def _of_statement(where: str, statement: ast.If, names: Names) -> str:
+    """An `if` with one statement for either case, which both return or assign one name."""
+    if len(statement.body) != 1 or len(statement.orelse) > 1:
+        return ""
+    first, second = statement.body[0], next(iter(statement.orelse), None)
+    if isinstance(first, ast.Return):
+        second = second or _next(statement)
+        if isinstance(second, ast.Return):
+            return _where(where, statement.test, first.value, second.value, "return ")
+        return ""
+    name, value = _assigned(first)
+    other, otherwise = _assigned(second) if second else (name, ast.Name(name))
+    if name != other or (second is None and name not in names.found):
+        return ""
+    return _where(where, statement.test, value, otherwise, f"{name} = ")
+
+
+def _assigned(statement: ast.stmt) -> tuple[str, ast.expr | None]:
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            return name, value
+        case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
+            return name, ast.BinOp(ast.Name(name), op, value)
+        case _:
+            return "", None
+
+
+def _next(statement: ast.stmt) -> ast.stmt | None:
+    """The statement after another in its block."""
+    around = getattr(statement, "parent", None)
+    for part in ("body", "orelse", "finalbody"):
+        block = getattr(around, part, None)
+        if isinstance(block, list) and statement in block:
+            return next(iter(block[block.index(statement) + 1 :]), None)
+    return None
+
+
+def _where(where: str, test: ast.expr, a: Any, b: Any, before: str = "") -> str:
+    if not (_is_value(a) and _is_value(b)) or _recurs(test, a, b):
+        return ""
+    return f"{before}{where}({', '.join(map(ast.unparse, (test, a, b)))})"
+
+
+def _recurs(node: Any, *values: ast.expr) -> bool:
+    """Whether values call the function that they are in: both would be computed, without end."""
+    around = {node.name for node in _ancestors(node) if isinstance(node, ast.FunctionDef)}
+    called = {one.id for value in values for one in ast.walk(value) if isinstance(one, ast.Name)}
+    return bool(around & called)
+
+
+def _ancestors(node: Any) -> Iterator[Any]:
+    while node is not None:
+        yield node
+        node = getattr(node, "parent", None)
+
+
+def _is_value(node: Any) -> bool:
+    """Whether an expression may be an array or a number, by its form."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, bool | int | float | complex)
+    return isinstance(node, ast.expr) and not isinstance(node, _NO_VALUES)
+
+
+def operands(node: Any, names: Names) -> str:
+    """Returns the arrays that an expression names, with their types; empty where it names none.
+
+    Only names, items and attributes are looked up that are found without running anything.
+    """
+    found: dict[str, str] = {}
+    _collect(node, names, found)
+    types = [f"{name} is {kind}" for name, kind in found.items()]
+    if not types:
+        return ""
+    return f"In it {', '.join(types[:-1])}{' and ' if types[1:] else ''}{types[-1]}."
+
+
+def _collect(node: Any, names: Names, found: dict[str, str]) -> None:
+    if isinstance(node, ast.Lambda) or not isinstance(node, ast.AST):
+        return
+    value = _value(node, names.found.get)
+    if isinstance(value, Tracer | ArrayImpl):
+        found[ast.unparse(node)] = abstractify(value).short()
+        return
+    if value is _UNKNOWN:
+        for child in ast.iter_child_nodes(node):
+            _collect(child, names, found)
+
+
+def _value(node: ast.AST, look_up: Callable[[str, object], Any]) -> Any:
+    """What a name, an item or an attribute of one is, `_UNKNOWN` for other expressions."""
+    match node:
+        case ast.Name(id=name):
+            return look_up(name, _UNKNOWN)
+        case ast.Subscript(value=whole, slice=ast.Constant(value=key)):
+            holder = _value(whole, look_up)
+            if type(holder) not in (dict, list, tuple):
+                return _UNKNOWN
+            try:
+                return holder[key]
+            except (LookupError, TypeError):
+                return _UNKNOWN
+        case ast.Attribute(value=whole, attr=name):
+            kept = getattr(_value(whole, look_up), "__dict__", None)
+            return kept.get(name, _UNKNOWN) if isinstance(kept, dict) else _UNKNOWN
+        case _:
+            return _UNKNOWN
