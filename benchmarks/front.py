@@ -4,7 +4,7 @@ In a real JupyterLab in a real browser: programs that lie in the notebook, and t
 kernel is asked for the rest; keys typed in a marked cell, and in the same cell with the marks off;
 the page while nobody touches it, with the extension and without it.
 
-Run as `python -m benchmarks.front`; needs Chromium and playwright, as tests/front does.
+Run as ``python -m benchmarks.front``; needs Chromium and playwright, as tests/front does.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ TYPE = """async count => {
 
 
 def main() -> None:
-    """Prints the best of three openings for each size, then the costs."""
+    """Print the best of three openings for each size, then the costs."""
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     with running_browser() as browser:
         with session(browser, True) as notebook:

@@ -107,7 +107,7 @@ def _cell(shell: Any, source: str) -> float:
 
 
 def _jit_cell() -> tuple[float, float]:
-    """Return what `%%jit` adds to a cell that hits, while recording, and the plain cell's time."""
+    """Return what ``%%jit`` adds to a recorded cell that hits, and the plain cell's time."""
     shell = _shell()
     shell.run_line_magic("load_ext", "jxkernel")
     shell.run_cell("f = jx.jit(lambda a: jnp.tanh(a * 2).sum())\nf(x);")

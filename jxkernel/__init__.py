@@ -321,7 +321,7 @@ install_import_hook()
 
 
 def load_ipython_extension(ipython: object) -> None:
-    """Load the notebook half into an IPython shell: what `%load_ext jxkernel` calls."""
+    """Load the notebook half into an IPython shell: what ``%load_ext jxkernel`` calls."""
     # The notebook half is the one thing that is imported only when asked for.
     from jxkernel.jupyter import load_ipython_extension as load  # noqa: PLC0415
 
@@ -329,7 +329,7 @@ def load_ipython_extension(ipython: object) -> None:
 
 
 def unload_ipython_extension(ipython: object) -> None:
-    """Take the notebook half out of a shell: what `%unload_ext jxkernel` calls."""
+    """Take the notebook half out of a shell: what ``%unload_ext jxkernel`` calls."""
     from jxkernel.jupyter import unload_ipython_extension as unload  # noqa: PLC0415
 
     unload(ipython)

@@ -1,14 +1,4 @@
-"""Alias mode: ``import jax`` gives jxkernel, so that programs written for JAX run unchanged.
-
-Purpose: an import hook at the head of ``sys.meta_path``.  For a name that was made an alias,
-``import NAME.numpy`` gives the very module ``jxkernel.numpy``, and ``NAME`` itself a module that
-hands on to ``jxkernel`` and says which version of JAX's interface it has.  Without an alias the
-hook lets an installed ``jax`` be found but not be loaded: both would attach their methods to
-jaxlib's one array class.
-
-Place in the pipeline: above the library, used by the façade and the notebook half.  It imports
-modules of jxkernel by name only, and must not know what is in them.
-"""
+"""Alias mode: ``import jax`` gives jxkernel, so that programs written for JAX run unchanged."""
 
 import sys
 import warnings

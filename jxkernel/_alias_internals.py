@@ -1,13 +1,4 @@
-"""Internal names of the reference that released libraries import: what each means here.
-
-Purpose: the alias makes modules (``jax._src.*``, and those of kernels for accelerators) of the rows
-below, and of no others.  A row says
-where the name is here and which libraries need it; a row that none needs is taken out, and a test
-holds the table to that.  Beside the table stands what has no other place in the system.
-
-Place in the pipeline: beside ``_alias``, which imports it when the first such name is asked for.
-See docs/decisions/0021.
-"""
+"""Internal names of the reference that released libraries import: what each means here."""
 
 import inspect
 from collections.abc import Callable, Sequence

@@ -1,12 +1,4 @@
-"""Names of a package, and functions, that are imported at their first use (PEP 562).
-
-Purpose: ``import jxkernel`` stays quick though rarely used parts hang below it.  A package says
-which of its names are loaded late, and from which module; attribute access, ``from`` imports and
-completion then work as if they had been imported.
-
-Place in the pipeline: below everything.  It must not know any package.  All imports by string go
-through it: ``tests/meta/test_layers.py`` checks that none goes upward.
-"""
+"""Names of a package, and functions, that are imported at their first use (PEP 562)."""
 
 import importlib
 import sys

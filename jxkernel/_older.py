@@ -1,10 +1,4 @@
-"""Names that tutorials of earlier years use: they work, and say once what to write today.
-
-Purpose: the packages that had these names ask here for them, when somebody does
-(``_lazy.lazy_names``), and keep what they get: so each name warns once in a process.
-
-Place in the pipeline: below the façades, above the library.  New code must not use it.
-"""
+"""Names that tutorials of earlier years use: they work, and say once what to write today."""
 
 import warnings
 from collections.abc import Callable, Sequence

@@ -1,10 +1,4 @@
-"""Why public names of the interface are not here: said by the failure to find one.
-
-Purpose: a program that asks for such a name learns the reason, and often what to write instead.
-``refusals.json`` has the reasons, module by module; ``docs/api-coverage.md`` is made of it.
-
-Place in the pipeline: below everything; imported by a failure, never before.
-"""
+"""Why public names of the interface are not here: said by the failure to find one."""
 
 import json
 from functools import cache

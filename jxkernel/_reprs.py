@@ -1,10 +1,4 @@
-"""Values in words, whatever their own ``__repr__`` does.
-
-Purpose: what is shown of a user's value while a program is watched must not break the program, and
-an object that is slow to say what it is must not slow it down more than once.
-
-Place in the pipeline: below everything.  It must not know what the values are.
-"""
+"""Values in words, whatever their own ``__repr__`` does."""
 
 import reprlib
 import weakref

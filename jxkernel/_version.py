@@ -1,6 +1,3 @@
-"""The version of jxkernel, in the one place that the package, its caches and its wheel read.
-
-Place in the pipeline: below every layer; it imports nothing.
-"""
+"""The version of jxkernel, in the one place that the package, its caches and its wheel read."""
 
 __version__ = "0.2.0"

@@ -1,6 +1,6 @@
 """Settings: every option by its public name, with a value per process and per thread.
 
-Each option is a :class:`State`: a C++ setting of jaxlib, so the compiled dispatch path reads it
+Each option is a :class:``State``: a C++ setting of jaxlib, so the compiled dispatch path reads it
 without entering Python.  A state says whether its value is part of the key of compiled calls
 (``in_jit_key``) and of the key of traces (``in_trace_context``); the latter is what
 ``trace_context()`` returns.  ``config`` is the object that users see as ``jxkernel.config``.
@@ -620,7 +620,7 @@ def _absl(name: str) -> Any:
 class Settings:
     """All options: ``config.jax_enable_x64`` reads one, ``config.update`` sets it.
 
-    ``config.enable_x64`` (without the prefix) is the :class:`State` itself.
+    ``config.enable_x64`` (without the prefix) is the :class:``State`` itself.
 
     >>> import jxkernel as jx
     >>> jx.config.update("jax_log_compiles", False)
@@ -713,7 +713,7 @@ class Settings:
         return self.state(name).value
 
     def state(self, name: str) -> State:
-        """Return the :class:`State` of the option ``name`` (``jax_...``)."""
+        """Return the :class:``State`` of the option ``name`` (``jax_...``)."""
         state = self._states.get(name)
         if state is None:
             listed = "\n  ".join(sorted(self._states))

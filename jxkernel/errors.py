@@ -1,20 +1,11 @@
 """Every exception class of jxkernel.
 
-Purpose: one place that says which errors exist, which built-in class each one is, and how a
-message is put together: what happened, with which values, where in the user's code, and what to
-write instead.
-
-Place in the pipeline: beside `config` and `source`, below `core`. Raised by every layer above.
-
-Must not know: tracers, arrays, jaxprs or frames. Each class takes plain strings and tuples that
-the raiser made, so that an error may be pickled and shown long after its subject died.
-
 The tree (built-in base in parentheses):
 
     JXError
     ├── JAXTypeError (TypeError)                       a traced value was used as a known one
     │   ├── ConcretizationTypeError                    a concrete value was needed of a tracer
-    │   │   └── TracerBoolConversionError              ... by `if`, `while`, `and`, `bool`
+    │   │   └── TracerBoolConversionError              ... by ``if``, ``while``, ``and``, ``bool``
     │   ├── TracerArrayConversionError                 ... by NumPy
     │   ├── TracerIntegerConversionError               ... as a Python index or count
     │   └── UnexpectedTracerError                      a tracer was used after its trace ended
@@ -34,8 +25,8 @@ The tree (built-in base in parentheses):
     ├── ShardingTypeError (TypeError)                  explicit mesh axes do not decide a result
     ├── CarryTypeError (TypeError)                     a loop's carry changes its type
     ├── ReverseModeError (ValueError)                  a loop of unknown length was run backwards
-    ├── ImmutableArrayError (TypeError)                `x[i] = v` on an array
-    ├── AxisError (ValueError)                         `in_axes`/`out_axes` do not fit
+    ├── ImmutableArrayError (TypeError)                ``x[i] = v`` on an array
+    ├── AxisError (ValueError)                         ``in_axes``/``out_axes`` do not fit
     ├── IncompatibleDevicesError (ValueError)          arguments of one call lie on other devices
     ├── NoMeshError (RuntimeError, ValueError)         a spec is given, and no mesh is set
     ├── UnboundAxisError (NameError)                   a collective names an axis that is not there
@@ -44,17 +35,18 @@ The tree (built-in base in parentheses):
     ├── InconclusiveDimensionOperation (TypeError)     a symbolic dimension cannot be decided
     ├── KeyReuseError (TypeError)                      a random key was used twice
     ├── DeletedArrayError (RuntimeError)               an array was donated or deleted
-    ├── NonFiniteError (FloatingPointError)            NaN or infinity under `debug_nans/infs`
-    ├── CheckError (ValueError)                        a check of `checkify` failed
+    ├── NonFiniteError (FloatingPointError)            NaN or infinity under ``debug_nans/infs``
+    ├── CheckError (ValueError)                        a check of ``checkify`` failed
     ├── ClusterError (RuntimeError)                    a group of processes, or one of its ranks
     │   ├── DesyncError                                ranks are about to run different programs
     │   └── RankError                                  a cell failed on some ranks or all
     └── TraceLimitError (AssertionError)               more traces than the program allows
 
-Every class below `JXError` takes as `**parts` what `JXError` takes besides `what`: `details`,
-`origin`, `where`, `code`, `underline` and `instead`, whose default is the advice of its class.
+Every class below ``JXError`` takes as ``**parts`` what ``JXError`` takes besides ``what``:
+``details``, ``origin``, ``where``, ``code``, ``underline`` and ``instead``, whose default is the
+advice of its class.
 
-Errors of the compiler and runtime themselves are jaxlib's own `JaxRuntimeError` (RuntimeError).
+Errors of the compiler and runtime themselves are jaxlib's own ``JaxRuntimeError`` (RuntimeError).
 """
 
 from __future__ import annotations
@@ -113,17 +105,17 @@ _PART_LENGTH = 2000
 class JXError(Exception):
     """The base of jxkernel's own errors: a message in parts.
 
-    The parts are attributes, and `str(error)` is made of their present values, so a layer above
-    that knows more (the notebook finds the very expression) may fill in `where`, `code` and
-    `underline` of an error that passes through it.
+    The parts are attributes, and ``str(error)`` is made of their present values, so a layer above
+    that knows more (the notebook finds the very expression) may fill in ``where``, ``code`` and
+    ``underline`` of an error that passes through it.
 
     Args:
       what: what happened, with the values concerned, as a sentence.
       details: further sentences.
       origin: the chain from the offending value back to an argument, nearest first.
-      where: the place in the user's code, `cell 3, line 2` or `model.py:40`.
+      where: the place in the user's code, ``cell 3, line 2`` or ``model.py:40``.
       code: the source line there.
-      underline: the columns of `code` to underline, start and end, 0-based.
+      underline: the columns of ``code`` to underline, start and end, 0-based.
       instead: what to write instead, one suggestion per entry.
     """
 
@@ -157,7 +149,7 @@ class JXError(Exception):
         return "\n\n".join(_paragraph(lines) for lines in paragraphs if lines)
 
     def __reduce__(self) -> tuple[Callable[..., JXError], tuple[Any, ...], dict[str, Any]]:
-        """Pickles by state: the constructors of subclasses take other arguments than `args`."""
+        """Pickle by state: the constructors of subclasses take other arguments than ``args``."""
         return (_rebuild, (type(self), self.args), self.__dict__)
 
 
@@ -191,8 +183,8 @@ class ConcretizationTypeError(JAXTypeError):
     """A concrete value was needed where there is only a tracer.
 
     Args:
-      tracer: the tracer in words, `f32[8] traced by jit of f`.
-      needed_by: what needed the value, `float(x)`.
+      tracer: the tracer in words, ``f32[8] traced by jit of f``.
+      needed_by: what needed the value, ``float(x)``.
       why: why it cannot be had, where it is not that the value is traced.
       can_be_static: whether it is made of arguments that are single numbers.
     """
@@ -219,7 +211,7 @@ class ConcretizationTypeError(JAXTypeError):
 
 
 class TracerBoolConversionError(ConcretizationTypeError):
-    """A tracer was asked for its truth value, by `if`, `while`, `and`, `or`, `not` or `bool`.
+    """A tracer was asked for its truth value: by ``if``, ``while``, ``and``, ``or`` or ``bool``.
 
     Args:
       tracer: the tracer in words.
@@ -270,7 +262,7 @@ class TracerArrayConversionError(JAXTypeError):
 
 
 class TracerIntegerConversionError(JAXTypeError):
-    """A tracer was used where Python needs an integer: an index, a count, `range`, a shape.
+    """A tracer was used where Python needs an integer: an index, a count, ``range``, a shape.
 
     Args:
       tracer: the tracer in words.
@@ -328,7 +320,7 @@ class UnexpectedTracerError(JAXTypeError):
     Args:
       tracer: the tracer in words.
       fun: the function whose trace made it.
-      holder: the object that kept it, where known: `the global variable log`.
+      holder: the object that kept it, where known: ``the global variable log``.
     """
 
     def __init__(self, tracer: str, fun: str = "", holder: str = "", **parts: Any) -> None:
@@ -351,7 +343,7 @@ class ClosedOverTracerError(UnexpectedTracerError):
     """A function with a rule of its own is differentiated by a value that the rule cannot know of.
 
     Args:
-      kind: the decorator, `custom_jvp` or `custom_vjp`.
+      kind: the decorator, ``custom_jvp`` or ``custom_vjp``.
       fun: the function.
     """
 
@@ -380,7 +372,7 @@ class NondiffTracerError(UnexpectedTracerError):
 
     Args:
       fun: the function.
-      parameter: its parameter, which is among `nondiff_argnums`.
+      parameter: its parameter, which is among ``nondiff_argnums``.
     """
 
     def __init__(self, fun: str, parameter: str, **parts: Any) -> None:
@@ -443,7 +435,7 @@ class UndefinedRuleError(JXError, NotImplementedError):
 
     Args:
       primitive: the primitive's name.
-      rule: the rule's name, `transpose`.
+      rule: the rule's name, ``transpose``.
       reason: why there is none; empty when nobody wrote one.
     """
 
@@ -460,7 +452,7 @@ class ArgumentTypeError(JXError, TypeError):
 
     Args:
       fun: the function that was called.
-      path: the argument, or the leaf inside it: `params['name']`.
+      path: the argument, or the leaf inside it: ``params['name']``.
       value: its value or type in words.
     """
 
@@ -488,7 +480,7 @@ class ByteOrderError(JXError, TypeError):
     """A NumPy array has its bytes in the order of another kind of machine.
 
     Args:
-      dtype: the dtype, as NumPy writes it with its order, `>f4`.
+      dtype: the dtype, as NumPy writes it with its order, ``>f4``.
     """
 
     def __init__(self, dtype: str, **parts: Any) -> None:
@@ -557,7 +549,7 @@ class KeyTypeError(JXError, TypeError, ValueError):
 
     Args:
       operation: the operation's name.
-      given: the types of its operands, `key<fry>[3], f32[3]`.
+      given: the types of its operands, ``key<fry>[3], f32[3]``.
     """
 
     def __init__(self, operation: str, given: str, **parts: Any) -> None:
@@ -582,7 +574,7 @@ class ShardingTypeError(JXError, TypeError):
 
     Args:
       operation: the operation's name.
-      operands: their types, `f32[8@x,4], f32[4@x,2]`.
+      operands: their types, ``f32[8@x,4], f32[4@x,2]``.
       why: what is not decided, or decided in two ways, as the end of a sentence.
     """
 
@@ -618,9 +610,9 @@ class CarryTypeError(JXError, TypeError):
     """The body of a loop returns a carry of another structure, shape or dtype than it got.
 
     Args:
-      loop: `scan`, `while_loop`, `fori_loop`.
+      loop: ``scan``, ``while_loop``, ``fori_loop``.
       path: the leaf of the carry that differs.
-      before: its type going in, `f32[3]`.
+      before: its type going in, ``f32[3]``.
       after: its type coming out.
     """
 
@@ -640,7 +632,7 @@ class ReverseModeError(JXError, ValueError):
     """A loop whose number of turns is known only while it runs was differentiated backwards.
 
     Args:
-      loop: `while_loop`, or what the user called.
+      loop: ``while_loop``, or what the user called.
     """
 
     def __init__(self, loop: str, **parts: Any) -> None:
@@ -668,7 +660,7 @@ class ImmutableArrayError(JXError, TypeError):
       name: the array's name in the user's code.
       index: the index as the user wrote it.
       value: the value as the user wrote it.
-      operation: the `.at` method that does it, `set` or `add`.
+      operation: the ``.at`` method that does it, ``set`` or ``add``.
     """
 
     def __init__(
@@ -691,7 +683,7 @@ class AxisError(JXError, ValueError):
     """Axes given to a transform do not fit its arguments or results.
 
     Args:
-      parameter: the parameter concerned, `in_axes`.
+      parameter: the parameter concerned, ``in_axes``.
       problem: what is wrong, with the values.
     """
 
@@ -819,7 +811,7 @@ class TypePromotionError(JXError, ValueError):
 
     Args:
       dtypes: the dtype names.
-      mode: the promotion mode in force, `standard` or `strict`.
+      mode: the promotion mode in force, ``standard`` or ``strict``.
     """
 
     def __init__(self, dtypes: Sequence[str], mode: str = "standard", **parts: Any) -> None:
@@ -835,7 +827,7 @@ class InconclusiveDimensionOperation(JXError, TypeError):
     """An operation on a symbolic dimension has no answer that holds for all its values.
 
     Args:
-      operation: the operation, `n == m`.
+      operation: the operation, ``n == m``.
     """
 
     def __init__(self, operation: str, **parts: Any) -> None:
@@ -875,7 +867,7 @@ class DeletedArrayError(JXError, RuntimeError):
     """An array was used after it had been donated or deleted.
 
     Args:
-      array: the array in words, `f32[8]`.
+      array: the array in words, ``f32[8]``.
       donated_to: the function and argument that took its memory; empty when it was deleted.
     """
 
@@ -891,10 +883,10 @@ class DeletedArrayError(JXError, RuntimeError):
 
 
 class NonFiniteError(JXError, FloatingPointError):
-    """An equation gave NaN or infinity while `debug_nans` or `debug_infs` was on.
+    """An equation gave NaN or infinity while ``debug_nans`` or ``debug_infs`` was on.
 
     Args:
-      kind: `nan` or `inf`.
+      kind: ``nan`` or ``inf``.
       equation: the first equation that gave it, printed.
     """
 
@@ -905,7 +897,7 @@ class NonFiniteError(JXError, FloatingPointError):
 
 
 class CheckError(JXError, ValueError):
-    """A check failed: one that the user wrote, or one that `checkify` adds by itself.
+    """A check failed: one that the user wrote, or one that ``checkify`` adds by itself.
 
     Args:
       message: what failed, with its values.

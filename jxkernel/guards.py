@@ -1,13 +1,5 @@
 """Guards: settings that make jaxlib's runtime log or refuse what should not happen.
 
-Purpose: ``transfer_guard`` and its three parts watch copies between the host and devices and
-between devices; ``array_garbage_collection_guard`` watches arrays that only the garbage collector
-frees.  The runtime does the watching: each option sets a field of jaxlib's guard state, for the
-process or for the thread.
-
-Place in the pipeline: directly above ``config``, whose options they are.  It must not know of
-arrays.
-
 On the CPU an array's memory is the host's, so reading one is no transfer.
 """
 

@@ -1,6 +1,6 @@
 """Live widgets for notebooks: devices, programs, what is traced, memory, benchmarks, the ledger.
 
-Façade: it re-exports. It imports ipywidgets and plotly; `import jxkernel` does not import it.
+Façade: it re-exports. It imports ipywidgets and plotly; ``import jxkernel`` does not import it.
 """
 
 from jxkernel.jupyter.benchmarks.widget import Benchmark

@@ -1,9 +1,10 @@
 """The field's public names as a page: which of them jxkernel has, and why it refuses the others.
 
-`make surface` runs this file.  It reads `api_names.json` (the public names of each module, facts
-recorded by hand from the reference implementation), asks jxkernel for each name, and writes
-`docs/api-coverage.md`.  A name that jxkernel lacks needs its reason in `jxkernel/refusals.json`,
-module by module, the reason first; reasons of names that exist by now are dropped there.
+``make surface`` runs this file.  It reads ``api_names.json`` (the public names of each module,
+facts recorded by hand from the reference implementation), asks jxkernel for each name, and writes
+``docs/api-coverage.md``.  A name that jxkernel lacks needs its reason in
+``jxkernel/refusals.json``, module by module, the reason first; reasons of names that exist by now
+are dropped there.
 """
 
 import importlib
@@ -33,13 +34,13 @@ it true. {there} of {total} names are there.
 
 
 def recorded() -> tuple[str, dict[str, list[str]]]:
-    """Return the version that the names are of, and the names of each module (`numpy.fft`)."""
+    """Return the version that the names are of, and the names of each module (``numpy.fft``)."""
     found = json.loads(NAMES.read_text())
     return found["version"], found["modules"]
 
 
 def refusals() -> Refusals:
-    """Return module -> reason -> names; the name `*` stands for all that a module lacks."""
+    """Return module -> reason -> names; the name ``*`` stands for all that a module lacks."""
     return json.loads(REFUSALS.read_text())
 
 

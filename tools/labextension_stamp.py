@@ -1,6 +1,6 @@
 """The stamp of the lab extension's committed build: hashes of its sources, and of what was built.
 
-Run as a program, after a build, it writes the stamp; `test_labextension` compares.
+Run as a program, after a build, it writes the stamp; ``test_labextension`` compares.
 """
 
 import hashlib

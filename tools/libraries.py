@@ -1,8 +1,8 @@
 """The page of libraries that run over the alias, and the numbers of their programs.
 
-`make libraries` runs this file: it runs every program over the alias in `build/libraries`, and
-writes `docs/libraries.md`.  With the interpreter of an environment that has the libraries and real
-``jax`` as its argument, it records the numbers that they are held to.
+``make libraries`` runs this file: it runs every program over the alias in ``build/libraries``, and
+writes ``docs/libraries.md``.  With the interpreter of an environment that has the libraries and
+real ``jax`` as its argument, it records the numbers that they are held to.
 """
 
 import ast

@@ -1,8 +1,8 @@
-"""The public surface of jxkernel as text: one line for each name in each public `__all__`.
+"""The public surface of jxkernel as text: one line for each name in each public ``__all__``.
 
-`make surface` runs this file, which writes `public_surface.txt` and the page of the field's names
-(`api_coverage.py`); the difference then shows, in review, what a change adds to or takes from
-users.
+``make surface`` runs this file, which writes ``public_surface.txt`` and the page of the field's
+names (``api_coverage.py``); the difference then shows, in review, what a change adds to or takes
+from users.
 """
 
 import importlib

@@ -1,9 +1,9 @@
-"""The wire as TypeScript: `labextension/src/protocol.ts`, written from the Python vocabulary.
+"""The wire as TypeScript: ``labextension/src/protocol.ts``, written from the Python vocabulary.
 
 Each record is written twice: as an interface, and as the shape by which data that comes from a file
 or a kernel is looked at before it is taken for one.
 
-Run as a program it writes the file; `test_typescript_protocol` tells when that was forgotten.
+Run as a program it writes the file; ``test_typescript_protocol`` tells when that was forgotten.
 """
 
 import dataclasses
@@ -88,7 +88,7 @@ class Writer:
         return annotation.__name__
 
     def shape(self, annotation: Any) -> Any:
-        """An annotation as data: a name, `[item]`, `{values}`, `{tuple}`, `{is}` or `{either}`."""
+        """An annotation as data: a name, ``[item]``, ``{values}``, ``{tuple}`` and so on."""
         if annotation in SCALARS:
             return SCALARS[annotation]
         origin, arguments = get_origin(annotation), get_args(annotation)
@@ -105,7 +105,7 @@ class Writer:
         return annotation.__name__
 
     def interface(self, kind: type, base: type | None = None) -> None:
-        """Writes the interface of a dataclass or a TypedDict."""
+        """Write the interface of a dataclass or a TypedDict."""
         if kind.__name__ in self.written:
             return
         self.written[kind.__name__] = ""
@@ -126,14 +126,14 @@ class Writer:
         body = "".join(f"  {name}: {self.spelled(hints[name])};\n" for name in told)
         extends = f" extends {base.__name__}" if base else ""
         sentence = re.split(r"(?<=[.])\s|\n\n", inspect.getdoc(kind) or "")[0]
-        note = f"/** {' '.join(sentence.split())} */\n"
+        note = f"/** {' '.join(sentence.split()).replace('``', '`')} */\n"
         self.written[kind.__name__] = (
             f"{note}export interface {kind.__name__}{extends} {{\n{body}}}\n"
         )
 
 
 def event_interfaces(writer: Writer) -> Iterator[str]:
-    """Yields each kind of event, and their union told apart by `kind`."""
+    """Yield each kind of event, and their union told apart by ``kind``."""
     writer.interface(events.Event)
     kinds = [one for one in KINDS if one is not events.Event]
     for one in kinds:

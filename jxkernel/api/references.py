@@ -12,7 +12,7 @@ def _refuse() -> NoReturn:
 
 
 class Ref:
-    """Refuse: mutable references are not here: state is carried explicitly, by `scan` and `.at`.
+    """Refuse: state is carried explicitly, by ``scan`` and ``.at``.
 
     The class is there for ``isinstance``: nothing is an instance.
     """
@@ -22,20 +22,20 @@ class Ref:
 
 
 def new_ref(*_: Any, **__: Any) -> NoReturn:
-    """Refuse: mutable references are not here: state is carried explicitly, by `scan` and `.at`."""
+    """Refuse: state is carried explicitly, by ``scan`` and ``.at``."""
     _refuse()
 
 
 def empty_ref(*_: Any, **__: Any) -> NoReturn:
-    """Refuse: mutable references are not here: state is carried explicitly, by `scan` and `.at`."""
+    """Refuse: state is carried explicitly, by ``scan`` and ``.at``."""
     _refuse()
 
 
 def free_ref(*_: Any, **__: Any) -> NoReturn:
-    """Refuse: mutable references are not here: state is carried explicitly, by `scan` and `.at`."""
+    """Refuse: state is carried explicitly, by ``scan`` and ``.at``."""
     _refuse()
 
 
 def freeze(*_: Any, **__: Any) -> NoReturn:
-    """Refuse: mutable references are not here: state is carried explicitly, by `scan` and `.at`."""
+    """Refuse: state is carried explicitly, by ``scan`` and ``.at``."""
     _refuse()

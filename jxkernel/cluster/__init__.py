@@ -3,8 +3,8 @@
 Purpose: form a group of processes around a coordination service that none of them holds, find out
 what a launcher (Slurm, Open MPI, Kubernetes) says of this process, and leave.
 
-Place in the pipeline: above `api` and `runtime`; `distributed` and `jupyter.cluster` are built on
-it.
+Place in the pipeline: above ``api`` and ``runtime``; ``distributed`` and ``jupyter.cluster`` are
+built on it.
 
 Must not know: notebooks, engines, or how processes are started.
 """

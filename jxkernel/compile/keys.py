@@ -1,13 +1,4 @@
-"""Why a call missed its cache: signatures compared.
-
-Purpose: compare the signature of a call with those of earlier calls, and say in a user's words
-what differs and what would avoid it.
-
-Place in the pipeline: beside the caches of `compile`; used only when someone listens for
-`CacheMiss` or asks for an explanation, never on a hit.
-
-Must not know: tracers, arrays, devices, or the caches themselves. Pure data in, pure data out.
-"""
+"""Why a call missed its cache: signatures compared."""
 
 from __future__ import annotations
 
@@ -61,7 +52,7 @@ _SHORT_DTYPES = (("complex", "c"), ("bfloat", "bf"), ("float", "f"), ("uint", "u
 def diff(
     new: CallSignature, earlier: CallSignature, cache: CacheName = "memory"
 ) -> tuple[Reason, ...]:
-    """Says what differs between two signatures, cheapest fix first; empty when nothing does.
+    """Say what differs between two signatures, cheapest fix first; empty when nothing does.
 
     Args:
       new: the call that missed.
@@ -83,13 +74,13 @@ def diff(
 def closest(
     new: CallSignature, earlier: Iterable[CallSignature], cache: CacheName = "memory"
 ) -> tuple[int, tuple[Reason, ...]] | None:
-    """Finds the earlier signature that differs least; None when there are no earlier ones.
+    """Find the earlier signature that differs least; None when there are no earlier ones.
 
     "Least" counts the differences and weighs each by the cost of its fix; among equals the latest
     call wins, because it is the one that the user remembers.
 
     Returns:
-      Its index, and the differences as `diff` gives them.
+      Its index, and the differences as ``diff`` gives them.
     """
     best: tuple[int, tuple[Reason, ...]] | None = None
     best_distance = 0
@@ -104,7 +95,7 @@ def closest(
 def explain_miss(
     new: CallSignature, earlier: Iterable[CallSignature], cache: CacheName = "memory"
 ) -> tuple[Reason, ...]:
-    """Says why a call missed, given the signatures of earlier misses of the same code.
+    """Say why a call missed, given the signatures of earlier misses of the same code.
 
     An equal earlier signature means that its entry has been evicted since.
     """
@@ -122,7 +113,7 @@ def explain_miss(
 
 
 def miss_text(fun: str, cache: CacheName, site: str, reasons: Sequence[Reason]) -> str:
-    """Says in a few lines why a call missed: what `explain_cache_misses` logs."""
+    """Say in a few lines why a call missed: what ``explain_cache_misses`` logs."""
     what = "traced" if cache == "trace" else "compiled"
     lines = [f"{fun} is {what}{f' for {site}' if site else ''}:"]
     for reason in reasons:
@@ -150,7 +141,7 @@ class SignatureHistory:
         self._lock = threading.Lock()
 
     def record(self, new: CallSignature, cache: CacheName = "memory") -> tuple[Reason, ...]:
-        """Says why `new` missed a cache, given all recorded before, and records it."""
+        """Say why ``new`` missed a cache, given all recorded before, and record it."""
         key = (new.qualified or new.fun, _file_group(new))
         with self._lock:
             recorded = self._signatures.setdefault(key, deque(maxlen=self._per_function))
@@ -165,7 +156,7 @@ class SignatureHistory:
         """Function and argument of the calls that took over the memory of arrays of a type.
 
         Args:
-          kind: the type, `f32[8]`.
+          kind: the type, ``f32[8]``.
         """
         with self._lock:
             recorded = [one for group in self._signatures.values() for one in group]
@@ -178,7 +169,7 @@ class SignatureHistory:
         return list(found)
 
     def clear(self) -> None:
-        """Forgets all signatures: every next call is a first call."""
+        """Forget all signatures: every next call is a first call."""
         with self._lock:
             self._signatures.clear()
 
@@ -197,7 +188,7 @@ def _file_group(signature: CallSignature) -> str:
 
 
 def describe_leaf(leaf: LeafSignature) -> str:
-    """Writes a leaf's type as avals print, `f32[8,3]`; `*` marks a weak type, as in `f32*[]`."""
+    """Write a leaf's type as avals print, ``f32[8,3]``; ``*`` marks a weak type."""
     dims = ",".join(map(str, leaf.shape))
     return f"{_short_dtype(leaf.dtype)}{'*' if leaf.weak_type else ''}[{dims}]"
 
@@ -247,7 +238,7 @@ def _keyword_reason(new: CallSignature, earlier: CallSignature) -> Reason:
 
 
 def _tree_reason(new: CallSignature, earlier: CallSignature) -> Reason:
-    """Names the first leaf that only one of the two structures has, or the changed container."""
+    """Name the first leaf that only one of the two structures has, or the changed container."""
     before = {leaf.path for leaf in earlier.leaves}
     after = {leaf.path for leaf in new.leaves}
     added = next((leaf.path for leaf in new.leaves if leaf.path not in before), "")

@@ -1,11 +1,5 @@
 """What holds an object: the variables, closures, attributes and containers that keep it alive.
 
-Purpose: the collector's referrers, followed until something has a name.
-
-Place in the pipeline: the leak checker and the notebook's memory view ask; both only show words.
-
-Must not know: why anyone asks.
-
 The search goes in breadth, all objects at once: each step is one scan of what the collector knows.
 It looks at objects and changes none.
 """
@@ -237,7 +231,7 @@ def _named(referrer: Any, held: Any) -> str | None:
 
 
 def is_history_name(name: str) -> bool:
-    """Whether a name is one under which IPython keeps results and inputs: `_`, `_3`, `Out`."""
+    """Whether IPython keeps results and inputs under a name: ``_``, ``_3``, ``Out``."""
     return re.fullmatch(_OF_IPYTHON, name) is not None
 
 

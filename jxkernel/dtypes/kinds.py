@@ -73,7 +73,7 @@ class ExtendedDType:
     A subclass is hashable, compares by content, and gives:
 
     Attributes:
-        type: its scalar type, a subclass of :class:`extended`, which ``issubdtype`` judges by.
+        type: its scalar type, a subclass of :class:``extended``, which ``issubdtype`` judges by.
         name: its name in messages and jaxprs, such as ``key<fry>``.
         itemsize: bytes per element.
 
@@ -230,7 +230,7 @@ def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
     """Return whether one dtype or scalar type falls under another, as ``np.issubdtype`` does.
 
     Unlike NumPy's, it places the types of ``ml_dtypes`` (``bfloat16`` is an ``np.floating``) and
-    extended dtypes (under :class:`extended`).
+    extended dtypes (under :class:``extended``).
 
     Raises:
         TypeError: if either is no dtype.

@@ -1,6 +1,6 @@
 """Events: what jxkernel says about its own work, and the bus that carries it.
 
-Purpose: the layers below `observe` emit events here and know nothing of who listens.
+Purpose: the layers below ``observe`` emit events here and know nothing of who listens.
 
 Place in the pipeline: the lowest layer.
 

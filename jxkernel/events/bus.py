@@ -1,16 +1,7 @@
 """The bus: layers emit events here, listeners receive them.
 
-Purpose: let every layer say what it does without knowing who hears it, at the cost of one truth
-test when nobody does.
-
-Place in the pipeline: beside `events.vocabulary`, below everything else. The core wraps its work
-in `with span(Traced, fun=name) as traced:`; `observe.Recorder` and the notebook listen.
-
-Must not know: what is emitted (any `Event` subclass will do) or who listens. Standard library
-only.
-
 Invariants:
-  * `listeners` is an immutable tuple, replaced whole under a lock, so a reader needs no lock.
+  * ``listeners`` is an immutable tuple, replaced whole under a lock, so a reader needs no lock.
   * A listener never breaks the program that emits: one that raises is dropped with a warning.
   * What a listener itself causes (it may compute with arrays) is not reported, so that no
     listener can feed itself.
@@ -71,7 +62,7 @@ class _Registration:
 
 @record(eq=False)
 class _InterestWatch:
-    """Someone who installs a costly hook only while `kind` is listened to."""
+    """Someone who installs a costly hook only while ``kind`` is listened to."""
 
     kind: type[Event]
     callback: Callable[[bool], object]
@@ -92,7 +83,7 @@ def _do_nothing() -> None:
 
 
 class ListenerHandle:
-    """Ends a registration: call `close()`, or use it as a context manager."""
+    """Ends a registration: call ``close()``, or use it as a context manager."""
 
     __slots__ = ("_close",)
 
@@ -100,7 +91,7 @@ class ListenerHandle:
         self._close = close
 
     def close(self) -> None:
-        """Ends the registration and lets go of what was registered; twice does nothing."""
+        """End the registration and let go of what was registered; twice does nothing."""
         close, self._close = self._close, _do_nothing
         close()
 
@@ -127,13 +118,13 @@ def private() -> Generator[None]:
 def listen(
     listener: Listener, kinds: tuple[type[Event], ...] | None = None, *, private: bool = False
 ) -> ListenerHandle:
-    """Calls `listener` with every event from now on, until the handle is closed.
+    """Call ``listener`` with every event from now on, until the handle is closed.
 
     Args:
       listener: called with one event, in the thread that caused it.
       kinds: the kinds wanted (subclasses included); None for all. Asking for few kinds keeps the
-        others free of cost, `Executed` above all.
-      private: whether it hears what happens inside `private()`, and only that.
+        others free of cost, ``Executed`` above all.
+      private: whether it hears what happens inside ``private()``, and only that.
     """
     registration = _Registration(listener, kinds, private)
     _replace_listeners(lambda present: (*present, registration))
@@ -151,10 +142,10 @@ def listening_to(kind: type[Event]) -> bool:
 
 
 def on_interest_change(kind: type[Event], callback: Callable[[bool], object]) -> ListenerHandle:
-    """Calls `callback(wanted)` now, and whenever `listening_to(kind)` changes.
+    """Call ``callback(wanted)`` now, and whenever ``listening_to(kind)`` changes.
 
     For sources that are costly to watch: the hook after each execution is installed only while
-    someone listens to `Executed`. The callback runs under the bus's lock, so calls arrive in
+    someone listens to ``Executed``. The callback runs under the bus's lock, so calls arrive in
     order; it must be short.
     """
     global _interest_watches
@@ -191,22 +182,22 @@ def ancestors(event: Event) -> tuple[Span, ...]:
 
 
 class SpanHandle:
-    """What `with span(...)` gives; this base, used while nobody listens, does nothing."""
+    """What ``with span(...)`` gives; this base, used while nobody listens, does nothing."""
 
     __slots__ = ()
 
     def set(self, **fields: Any) -> None:
-        """Adds fields found during the work; later values replace earlier ones."""
+        """Add fields found during the work; later values replace earlier ones."""
 
     def follow(self, **growing: Sized) -> None:
         """Names containers that grow with the work: how far it is, for a progress display."""
 
     def start(self) -> Self:
-        """Begins the span, for callers with hooks instead of a `with` block."""
+        """Begin the span, for callers with hooks instead of a ``with`` block."""
         return self
 
     def finish(self, error: BaseException | None = None) -> None:
-        """Ends the span and delivers its event; `error` marks it as failed."""
+        """End the span and deliver its event; ``error`` marks it as failed."""
 
     def __enter__(self) -> Self:
         return self
@@ -226,9 +217,9 @@ class Span(SpanHandle):
     Attributes:
       kind: the event class that it becomes.
       fields: the event's fields known so far.
-      number: its `Event.span`.
+      number: its ``Event.span``.
       parent: the number of the span around it, or None.
-      start_ns: `time.perf_counter_ns()` at its start.
+      start_ns: ``time.perf_counter_ns()`` at its start.
       growing: containers whose lengths say how far the work is.
     """
 
@@ -244,7 +235,7 @@ class Span(SpanHandle):
         self._token: Token[int | None] | None = None
 
     def set(self, **fields: Any) -> None:
-        """Adds fields found during the work; later values replace earlier ones."""
+        """Add fields found during the work; later values replace earlier ones."""
         self.fields.update(fields)
 
     def follow(self, **growing: Sized) -> None:
@@ -252,7 +243,7 @@ class Span(SpanHandle):
         self.growing.update(growing)
 
     def start(self) -> Self:
-        """Begins the span: it is the parent of what this context does until `finish`."""
+        """Begin the span: it is the parent of what this context does until ``finish``."""
         self.parent = _current.get()
         self._token = _current.set(self.number)
         with _lock:
@@ -261,7 +252,7 @@ class Span(SpanHandle):
         return self
 
     def finish(self, error: BaseException | None = None) -> None:
-        """Ends the span and delivers its event; finishing twice does nothing."""
+        """End the span and deliver its event; finishing twice does nothing."""
         duration = time.perf_counter_ns() - self.start_ns
         if self._token is None:
             return
@@ -280,7 +271,7 @@ class Span(SpanHandle):
         _deliver(event)
 
     def _restore_parent(self, token: Token[int | None]) -> None:
-        """Makes the parent current again.
+        """Make the parent current again.
 
         A notebook's hooks before and after an asynchronous cell run in different contexts, where
         a token of the one cannot be reset in the other.
@@ -305,9 +296,9 @@ _UNHEARD = SpanHandle()
 
 
 def span(kind: type[Event], /, **fields: Any) -> SpanHandle:
-    """Opens a span that becomes one event of `kind` when its `with` block ends.
+    """Open a span that becomes one event of ``kind`` when its ``with`` block ends.
 
-    Fields of the event that are known only later are given by `.set(...)` inside the block. While
+    Fields of the event that are known only later are given by ``.set(...)`` inside the block. While
     nobody listens to the kind, one shared object that does nothing is returned.
     """
     if not listeners or not listening_to(kind):
@@ -316,7 +307,7 @@ def span(kind: type[Event], /, **fields: Any) -> SpanHandle:
 
 
 def emit(kind: type[Event], /, **fields: Any) -> None:
-    """Delivers an instant of `kind`, at the present time, inside the current span."""
+    """Deliver an instant of ``kind``, at the present time, inside the current span."""
     if not listeners or not listening_to(kind):
         return
     event = kind(
@@ -330,7 +321,7 @@ def emit(kind: type[Event], /, **fields: Any) -> None:
 
 
 def _deliver(event: Event) -> None:
-    """Hands an event to each listener that wants it; drops listeners that raise."""
+    """Hand an event to each listener that wants it; drops listeners that raise."""
     if getattr(_delivery, "active", False):
         return
     _delivery.active = True
@@ -365,7 +356,7 @@ def _warn_dropped(listener: Listener, error: Exception) -> None:
 
 
 def _describe_error(error: BaseException) -> str:
-    """`TypeError: message`, capped, for any exception whatever its `__str__` does."""
+    """``TypeError: message``, capped, for any exception whatever its ``__str__`` does."""
     try:
         text = str(error)
     except Exception:  # a user's __str__ may raise anything
@@ -381,7 +372,7 @@ def _remove(registration: _Registration) -> None:
 def _replace_listeners(
     change: Callable[[tuple[_Registration, ...]], tuple[_Registration, ...]],
 ) -> None:
-    """Swaps the listener tuple and tells those who watch for interest in a kind."""
+    """Swap the listener tuple and tell those who watch for interest in a kind."""
     global listeners
     with _lock:
         before = [listening_to(watch.kind) for watch in _interest_watches]

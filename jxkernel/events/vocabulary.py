@@ -1,17 +1,6 @@
 """The vocabulary of events: what jxkernel can say about its own work.
 
-Purpose: one record (a frozen, slotted dataclass) for each kind of thing that happens while a
-program is traced, lowered, compiled and run, and the pure data that such an event carries (the
-signature of a call, the reasons of a cache miss).
-
-Place in the pipeline: the lowest layer. Every layer above emits these through `events.bus`;
-`observe` and `jupyter` listen.
-
-Must not know: anything above it. The standard library and `records` only; no arrays, no
-tracers, no live objects, so that an event may be kept, sent to a browser or written to a file long
-after its subject died.
-
-Units: times are `time.perf_counter_ns` readings in nanoseconds; sizes are bytes.
+Units: times are ``time.perf_counter_ns`` readings in nanoseconds; sizes are bytes.
 """
 
 from __future__ import annotations
@@ -78,9 +67,9 @@ class LeafSignature:
     """What one array leaf of a call's arguments contributes to the cache key.
 
     Attributes:
-      path: where the leaf sits, as the user would write it: `x`, `params['w'][0]`.
+      path: where the leaf sits, as the user would write it: ``x``, ``params['w'][0]``.
       shape: its shape; a symbolic dimension is not a leaf signature's business.
-      dtype: the short dtype name, `float32`.
+      dtype: the short dtype name, ``float32``.
       weak_type: whether the dtype gives way to others in promotion.
       kind: what the leaf was before abstraction.
       sharding: the sharding in words, or None when it is the default device's.
@@ -105,7 +94,7 @@ class CallSignature:
     Attributes:
       fun: the function's name.
       function_id: a number of the function object, never used twice in a process.
-      code_location: `file:line` of the code object, equal for redefinitions of the same code.
+      code_location: ``file:line`` of the code object, equal for redefinitions of the same code.
       structure: the pytree structure of the dynamic arguments, in words.
       leaves: the dynamic leaves in order.
       static: (name, repr) of each static argument; reprs are capped by the maker.
@@ -152,7 +141,7 @@ class Reason:
     fix: str = ""
 
     def sentence(self) -> str:
-        """Says the difference in one line, `x: f32[8] → f32[16]`."""
+        """Say the difference in one line, ``x: f32[8] → f32[16]``."""
         if not self.before and not self.after:
             return self.what
         return f"{self.what}: {self.before or 'nothing'} → {self.after or 'nothing'}"
@@ -165,9 +154,9 @@ class Event:
     Attributes:
       span: the event's own number, unique in the process.
       parent: the number of the span that was open when this one began, or None.
-      start_ns: `time.perf_counter_ns()` at its beginning.
+      start_ns: ``time.perf_counter_ns()`` at its beginning.
       duration_ns: how long it took; 0 for an instant.
-      error: the exception that ended it, `TypeError: ...`, or None when it succeeded.
+      error: the exception that ended it, ``TypeError: ...``, or None when it succeeded.
     """
 
     span: int
@@ -179,7 +168,7 @@ class Event:
 
 @record(kw_only=True)
 class Traced(Event):
-    """A function was traced to a jaxpr of `eqns` equations."""
+    """A function was traced to a jaxpr of ``eqns`` equations."""
 
     fun: str
     function_id: int = 0
@@ -188,9 +177,9 @@ class Traced(Event):
 
 @record(kw_only=True)
 class Lowered(Event):
-    """A jaxpr became a StableHLO module of `ops` operations.
+    """A jaxpr became a StableHLO module of ``ops`` operations.
 
-    Where long chains are cut, `stored` values are kept in memory.
+    Where long chains are cut, ``stored`` values are kept in memory.
     """
 
     fun: str
@@ -201,7 +190,7 @@ class Lowered(Event):
 
 @record(kw_only=True)
 class Compiled(Event):
-    """XLA made an executable, or one was loaded from the disk cache (`from_disk`)."""
+    """XLA made an executable, or one was loaded from the disk cache (``from_disk``)."""
 
     fun: str
     function_id: int = 0
@@ -228,7 +217,7 @@ class FastPathLost(Event):
 class CacheHit(Event):
     """A cache below the C++ fast path had the answer.
 
-    From disk came `bytes`, and `saved_ns` of compiling were saved, loading already deducted.
+    From disk came ``bytes``, and ``saved_ns`` of compiling were saved, loading already deducted.
     """
 
     fun: str
@@ -240,10 +229,10 @@ class CacheHit(Event):
 
 @record(kw_only=True)
 class CacheMiss(Event):
-    """A cache had no answer; `reasons` compare the call with the closest earlier one.
+    """A cache had no answer; ``reasons`` compare the call with the closest earlier one.
 
-    Where the disk cache had none, `bytes` were stored there for next time. `site` is the user's
-    line that called, `file:line`.
+    Where the disk cache had none, ``bytes`` were stored there for next time. ``site`` is the user's
+    line that called, ``file:line``.
     """
 
     fun: str
@@ -257,7 +246,7 @@ class CacheMiss(Event):
 
 @record(kw_only=True)
 class Executed(Event):
-    """An executable was called; `duration_ns` is the dispatch, not the device's work."""
+    """An executable was called; ``duration_ns`` is the dispatch, not the device's work."""
 
     fun: str
     function_id: int = 0
@@ -267,7 +256,7 @@ class Executed(Event):
 
 @record(kw_only=True)
 class Transferred(Event):
-    """Data moved between memories, named as `host`, `cpu:0`, `gpu:1`."""
+    """Data moved between memories, named as ``host``, ``cpu:0``, ``gpu:1``."""
 
     bytes: int
     source: str
@@ -283,7 +272,7 @@ class Narrowed(Event):
       becomes: what it is on the device.
       shape: its shape.
       lossy: whether numbers changed: none does where all of them fit.
-      site: the user's line, `file:line`.
+      site: the user's line, ``file:line``.
     """
 
     dtype: str
@@ -320,7 +309,7 @@ class TraceTimeEffect(Event):
 
     Attributes:
       fun: the function that was being traced.
-      effect: what was done, in the user's words: `print(x)`, `log.append(...)`.
+      effect: what was done, in the user's words: ``print(x)``, ``log.append(...)``.
       file: the source file, or the file name that IPython gave the cell.
       line: the 1-based line.
     """
@@ -333,7 +322,7 @@ class TraceTimeEffect(Event):
 
 @record(kw_only=True)
 class CellStarted(Event):
-    """A notebook cell began; its `parent` is the span that `CellFinished` will carry."""
+    """A notebook cell began; its ``parent`` is the span that ``CellFinished`` will carry."""
 
     cell: str
     execution_count: int | None = None
@@ -351,11 +340,11 @@ class CellFinished(Event):
 
 @record(kw_only=True)
 class SettingChanged(Event):
-    """An option got another value for the whole process, by `config.update`.
+    """An option got another value for the whole process, by ``config.update``.
 
     Attributes:
-      option: its public name, `jax_enable_x64`.
-      before: the value that it had, as Python writes it; a device as `cpu:0`.
+      option: its public name, ``jax_enable_x64``.
+      before: the value that it had, as Python writes it; a device as ``cpu:0``.
       after: the value that it has.
     """
 

@@ -60,7 +60,7 @@ class _Loaded:
         self._undo: list[Callable[[], object]] = []
 
     def load(self) -> None:
-        """Puts every hook in; a failure takes out those already in."""
+        """Put every hook in; a failure takes out those already in."""
         allow_depth()  # which an unloading may have given back
         try:
             self._settings()
@@ -83,7 +83,7 @@ class _Loaded:
             raise
 
     def unload(self) -> None:
-        """Takes every hook out."""
+        """Take every hook out."""
         self.session.stop()
         while self._undo:
             self._undo.pop()()
@@ -223,7 +223,7 @@ class _Loaded:
         self._set(sys, "unraisablehook", interrupting_again(sys.unraisablehook))
 
     def _put(self, mapping: dict[Any, Any], key: Any, value: Any) -> None:
-        """Sets an entry, to be set back to the very object that it was."""
+        """Set an entry, to be set back to the very object that it was."""
         # Newer IPythons' registry imports what it lacks; nothing is to be imported here.
         before = dict.get(mapping, key, _ABSENT)
         mapping[key] = value
@@ -237,7 +237,7 @@ class _Loaded:
         self._undo.append(undo)
 
     def _set(self, owner: Any, name: str, value: Any) -> None:
-        """Sets an attribute, to be set back, or taken off where it was inherited."""
+        """Set an attribute, to be set back, or taken off where it was inherited."""
         before = vars(owner).get(name, _ABSENT)
         setattr(owner, name, value)
 
@@ -256,7 +256,7 @@ _loaded: WeakKeyDictionary[Any, _Loaded] = WeakKeyDictionary()
 
 
 def load_ipython_extension(ipython: Any) -> None:
-    """Registers magics, displays, timing, completion and recording with an IPython shell.
+    """Register magics, displays, timing, completion and recording with an IPython shell.
 
     Loading twice does nothing the second time.
     """
@@ -267,7 +267,7 @@ def load_ipython_extension(ipython: Any) -> None:
 
 
 def unload_ipython_extension(ipython: Any) -> None:
-    """Takes out all that `load_ipython_extension` put in; each hook is what it was before.
+    """Take out all that ``load_ipython_extension`` put in; each hook is what it was before.
 
     Python's recursion limit is given back, too. The import hook stays (decision 32): it is the
     package's, which is still loaded.
@@ -280,7 +280,7 @@ def unload_ipython_extension(ipython: Any) -> None:
 
 
 def channel_of(ipython: Any) -> Channel | None:
-    """Returns the channel to the lab extension of a shell, or None where it is not loaded."""
+    """Return the channel to the lab extension of a shell, or None where it is not loaded."""
     loaded = _loaded.get(ipython)
     return loaded.channel if loaded is not None else None
 
@@ -292,5 +292,5 @@ def _bundle(
 
 
 def _remove(items: list[Any], item: Any) -> None:
-    """Takes an item out by identity."""
+    """Take an item out by identity."""
     items[:] = [one for one in items if one is not item]

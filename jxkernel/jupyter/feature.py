@@ -16,7 +16,7 @@ MOST_ROWS = 200
 
 
 class Subcommand(NamedTuple):
-    """A subcommand of `%jx`.
+    """A subcommand of ``%jx``.
 
     Attributes:
       answer: called with the session and the words after the name.
@@ -34,7 +34,7 @@ class Request(NamedTuple):
 
     Attributes:
       answer: called with the session, and the request's arguments by name.
-      type: what it answers, as a `TypedDict`.
+      type: what it answers, as a ``TypedDict``.
     """
 
     answer: Callable[..., Mapping[str, Any]]
@@ -46,7 +46,7 @@ class Feature:
     """What a folder adds.
 
     Attributes:
-      subcommands: of `%jx`, by name.
+      subcommands: of ``%jx``, by name.
       requests: of front ends, by name.
       payloads: the data of each kind of view that the lab extension may draw.
       extended: payload or answer -> the dataclass whose fields it has besides its own.

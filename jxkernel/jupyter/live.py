@@ -56,7 +56,7 @@ _OWN_NUMBERS = re.compile(r"jxk[0-9a-f]{6}n\d+")
 
 
 def current_session() -> Session | None:
-    """Returns the session of the running shell; None where the extension is not loaded."""
+    """Return the session of the running shell; None where the extension is not loaded."""
     shell = get_ipython()
     return session_of(shell) if shell is not None else None
 
@@ -77,7 +77,7 @@ class Throttle:
         self._closed = False
 
     def request(self) -> None:
-        """Asks for a call; does nothing when one is due already."""
+        """Ask for a call; does nothing when one is due already."""
         with self._lock:
             if self._timer is None and not self._closed:
                 self._timer = threading.Timer(self._interval, self._run)
@@ -85,7 +85,7 @@ class Throttle:
                 self._timer.start()
 
     def close(self) -> None:
-        """Calls no more."""
+        """Call no more."""
         with self._lock:
             self._closed = True
             if self._timer is not None:
@@ -178,18 +178,18 @@ class LiveView(ipywidgets.VBox):
 
     @abstractmethod
     def view(self) -> View:
-        """Returns what is to be shown now."""
+        """Return what is to be shown now."""
 
     def live_view(self) -> View:
-        """Returns what the widget shows of it; what it draws in another way is left out."""
+        """Return what the widget shows of it; what it draws in another way is left out."""
         return self.view()
 
     def refresh(self) -> None:
-        """Draws anew, now; what goes wrong is shown in the widget."""
+        """Draw anew, now; what goes wrong is shown in the widget."""
         self._guarded("drawing", self._draw)
 
     def update(self, view: View) -> None:
-        """Shows a view."""
+        """Show a view."""
         drawn = _OWN_NUMBERS.sub("", view.html or view.text)
         if drawn != self._drawn:  # else what is unfolded, or scrolled, stays as it is
             self._drawn = drawn
@@ -198,18 +198,18 @@ class LiveView(ipywidgets.VBox):
             self._text.value = view.text
 
     def handle(self, control: Any, act: Callable[[Any], object], name: str = "value") -> None:
-        """Calls an action with the new value whenever the user, or code, sets a control.
+        """Call an action with the new value whenever the user, or code, set a control.
 
         What it raises is shown in the widget.
         """
         control.observe(lambda change: self._acted(lambda: act(change["new"])), name)
 
     def on_click(self, button: ipywidgets.Button, act: Callable[[], object]) -> None:
-        """Calls an action whenever a button is clicked; what it raises is shown in the widget."""
+        """Call an action whenever a button is clicked; what it raises is shown in the widget."""
         button.on_click(lambda _: self._acted(act))
 
     def close(self) -> None:
-        """Stops listening, and leaves the static view in the widget's place."""
+        """Stop listening, and leave the static view in the widget's place."""
         if self._is_closed:
             return
         with self._drawing:
@@ -280,7 +280,7 @@ class LiveView(ipywidgets.VBox):
         return with_cell_names(view, session.shell.compile) if session else view
 
     def _ipython_display_(self) -> None:
-        """Shows the widget, and beside it its static view, for pages where no widget can live."""
+        """Show the widget, and beside it its static view, for pages where no widget can live."""
         with self._drawing:
             if self._is_closed:
                 display(self._static(), raw=True)
@@ -294,7 +294,7 @@ class LiveView(ipywidgets.VBox):
             self._wake()
 
     def _wake(self) -> None:
-        """Draws again, and lets those rest that the cell displayed when it ran before."""
+        """Draw again, and let those rest that the cell displayed when it ran before."""
         session = current_session()
         if session is None:
             return
@@ -308,7 +308,7 @@ class LiveView(ipywidgets.VBox):
             self._draw()
 
     def _rest(self, cell: str, number: int) -> None:
-        """Draws no more, where it was displayed only by an earlier run of a cell."""
+        """Draw no more, where it was displayed only by an earlier run of a cell."""
         if cell and self._displays:
             gone = [one.cell == cell and one.number != number for one in self._displays]
             self._is_resting = self._is_resting or all(gone)
@@ -338,7 +338,7 @@ class LiveView(ipywidgets.VBox):
         return bundle
 
     def _save(self) -> None:
-        """Brings the static view in the notebook's file up to date."""
+        """Bring the static view in the notebook's file up to date."""
         if self._is_closed or self._saved == self._drawn:
             return
         self._saved, self._saved_at = self._drawn, time.monotonic()
@@ -352,13 +352,13 @@ class LiveView(ipywidgets.VBox):
 
 
 def question(heading: object, text: str) -> str:
-    """Returns a text that asks or tells, under a heading; its lines break where they must."""
+    """Return a text that asks or tells, under a heading; its lines break where they must."""
     body = element("div", text, class_="m", style="white-space:pre-wrap")
     return page(element("div", heading, role="status"), *([body] if text else []))
 
 
 def _fit(control: Any) -> None:
-    """Makes a control as wide as its words; a label is never cut short."""
+    """Make a control as wide as its words; a label is never cut short."""
     if "description_width" in control.style.trait_names():
         control.style.description_width = "initial"
     if isinstance(control, ipywidgets.Checkbox) and control.layout.width is None:

@@ -1,8 +1,5 @@
 """Products of matrices whose numbers are narrow and share a scale in blocks.
 
-Place in the pipeline: above ``numpy``.  Everything here is the plain composition, in float32:
-blocks are scaled back, then multiplied.  The kernels that accelerators have for it are not used.
-
 Source: Open Compute Project, "Microscaling Formats (MX) Specification" 1.0, 2023, for formats
 and blocks; B. D. Rouhani et al., "Microscaling data formats for deep learning", 2023.  The scale
 of an MX block is the least power of two for which no element exceeds its format (rounded up, so

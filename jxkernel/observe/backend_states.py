@@ -1,11 +1,4 @@
-"""Changes of the backend as records: what is asked for, what there is, what would come of it.
-
-Purpose: plain data that a widget, a magic and a front end share; each is JSON by `to_data()`.
-
-Place in the pipeline: below `observe.backends`, which fills them in.
-
-Must not know: devices, arrays or settings.
-"""
+"""Changes of the backend as records: what is asked for, what there is, what would come of it."""
 
 from __future__ import annotations
 
@@ -34,12 +27,12 @@ class BackendChange:
     """What to switch; what is None stays as it is.
 
     Attributes:
-      device: the default device, `cpu:1`, or of a platform the first one, `gpu`; `auto` leaves
-        the choice to jxkernel.
+      device: the default device, ``cpu:1``, or of a platform the first one, ``gpu``; ``auto``
+        leaves the choice to jxkernel.
       cpu_devices: how many CPU devices the process has, 1 to 64.
       x64: whether 64-bit dtypes stay 64-bit.
-      precision: of matrix products that name none: one of `backends.PRECISIONS`, or another
-        value of `jax_default_matmul_precision`.
+      precision: of matrix products that name none: one of ``backends.PRECISIONS``, or another
+        value of ``jax_default_matmul_precision``.
       move: whether arrays that variables hold go along, to the default device as it is then: those
         on the default device as it was, and on devices that are no more. Those that were put on
         other devices stay. Where nothing else changes, all that lie on one other device go.
@@ -53,7 +46,7 @@ class BackendChange:
 
     @classmethod
     def of(cls, given: BackendChange | Mapping[str, Any]) -> Self:
-        """Returns a change from its fields, as a front end sends them.
+        """Return a change from its fields, as a front end sends them.
 
         Raises:
           ValueError: there is no such field, or a value is of the wrong type.
@@ -73,7 +66,7 @@ class DeviceState:
     """A device.
 
     Attributes:
-      name: `cpu:0`.
+      name: ``cpu:0``.
       kind: what it calls itself.
       is_default: whether work goes there that nothing places.
       arrays: how many arrays have a part on it.
@@ -98,8 +91,8 @@ class PlatformState:
     """A platform: what runs it, and how it is.
 
     Attributes:
-      name: `cpu`, `cuda`, ...
-      status: `running`, `not started`, or the reason why it did not start.
+      name: ``cpu``, ``cuda``, ...
+      status: ``running``, ``not started``, or the reason why it did not start.
       plugin: the wheel that brings it; empty for the CPU.
       devices: its devices in this process, while it is running.
     """
@@ -115,13 +108,13 @@ class BackendState:
     """What computes now.
 
     Attributes:
-      device: the default device, `cpu:0`.
+      device: the default device, ``cpu:0``.
       is_chosen: whether it was chosen; else jxkernel took the first one.
       cpu_devices: how many CPU devices there are; 0 while the CPU's client has not been made.
       x64: whether 64-bit dtypes stay 64-bit.
-      precision: of matrix products that name none; `default` where none is set.
+      precision: of matrix products that name none; ``default`` where none is set.
       platforms: the platforms, those that run first.
-      group: of processes that run one program, `number of count at address`; empty when alone.
+      group: of processes that run one program, ``number of count at address``; empty when alone.
     """
 
     device: str
@@ -133,12 +126,12 @@ class BackendState:
     group: str = ""
 
     def to_data(self) -> dict[str, Any]:
-        """Returns the fields as JSON data."""
+        """Return the fields as JSON data."""
         return asdict(self)
 
     @property
     def summary(self) -> str:
-        """One line: `cpu:0 · 4 CPU devices · 32-bit · precision default`."""
+        """One line: ``cpu:0 · 4 CPU devices · 32-bit · precision default``."""
         count = f"{self.cpu_devices} CPU device{'' if self.cpu_devices == 1 else 's'}"
         bits = "64-bit dtypes on" if self.x64 else "64-bit dtypes off"
         return " · ".join([self.device, count, bits, f"precision {self.precision}"])
@@ -158,8 +151,8 @@ class Placed:
     """An array that variables hold, and where it lies.
 
     Attributes:
-      names: the variables and the ways from them, `params['w']`.
-      type: its type, `f32[8]`.
+      names: the variables and the ways from them, ``params['w']``.
+      type: its type, ``f32[8]``.
       bytes: its size.
       source: where it lies now.
       target: where it goes; empty for one that stays.
@@ -181,7 +174,7 @@ class BackendPreview:
     Attributes:
       steps: the settings that change.
       moves: the arrays that go along.
-      stays: the arrays that would go along if the change said `move`.
+      stays: the arrays that would go along if the change said ``move``.
       retraced: names of the jitted functions that are traced and compiled again when called.
       notes: sentences about what else comes of it.
       restart: sentences that say why it cannot be done in this process; empty where it can.
@@ -210,7 +203,7 @@ class BackendPreview:
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
-        """Returns all of it in words."""
+        """Return all of it in words."""
         if not self.changes:
             return ["nothing changes"]
         found = [f"{one.what}: {one.before} → {one.after}" for one in self.steps]
@@ -224,7 +217,7 @@ class BackendPreview:
         return [*found, *self.notes]
 
     def to_data(self) -> dict[str, Any]:
-        """Returns the fields as JSON data, with `changes`, `asks` and `text`."""
+        """Return the fields as JSON data, with ``changes``, ``asks`` and ``text``."""
         return {**asdict(self), "changes": self.changes, "asks": self.asks, "text": self.text}
 
     def __str__(self) -> str:

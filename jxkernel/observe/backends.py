@@ -1,15 +1,5 @@
 """What computes, and what a change of it would do: preview, ask, apply.
 
-Purpose: switch the default device, the number of virtual CPU devices, 64-bit dtypes and the
-precision of matrix products, and say before that what moves, what stays behind, what is compiled
-again, and whether the process must be restarted.
-
-Place in the pipeline: above `observe.memory`, over `config` and `runtime`. The widget
-`BackendSelector`, `%jx backend`, `%jx virtual` and `%jx x64` are skins over it, and so is what a
-front end does over a comm.
-
-Must not know: IPython, widgets or comms. Variables are a mapping that it is given.
-
 How to call it, from a widget or over a comm::
 
     switch = BackendSwitch(shell.user_ns)      # one per session; holds no state but the variables
@@ -18,10 +8,10 @@ How to call it, from a widget or over a comm::
     plan.to_data()                             # show plan.text; ask where plan.asks is true
     switch.apply({"cpu_devices": 4, "x64": True}).to_data()
 
-A change is a `BackendChange` or a mapping with its fields; what is left out stays. `preview`
-changes nothing and starts nothing. `apply` does all of a change or nothing. Both raise ValueError
+A change is a ``BackendChange`` or a mapping with its fields; what is left out stays. ``preview``
+changes nothing and starts nothing. ``apply`` does all of a change or nothing. Both raise ValueError
 for a change that makes no sense, with a sentence for the user. Each setting that changed is told
-by an event `SettingChanged`, whoever changed it: listen to that to follow. Any thread may call.
+by an event ``SettingChanged``, whoever changed it: listen to that to follow. Any thread may call.
 """
 
 from __future__ import annotations
@@ -74,7 +64,7 @@ class BackendSwitch:
     """Tells what computes, previews a change of it, and applies one.
 
     Args:
-      namespace: the variables whose arrays may move, those of `__main__` where not given.
+      namespace: the variables whose arrays may move, those of ``__main__`` where not given.
 
     Example:
       >>> import jxkernel as jx
@@ -95,7 +85,7 @@ class BackendSwitch:
         return vars(sys.modules["__main__"]) if self._given is None else self._given
 
     def state(self) -> BackendState:
-        """Returns what computes now, for the whole process: `with` blocks are left out."""
+        """Return what computes now, for the whole process: ``with`` blocks are left out."""
         device = _default_device()
         clients = runtime.backends()
         kinds = {
@@ -138,7 +128,7 @@ class BackendSwitch:
         )
 
     def preview(self, change: BackendChange | Mapping[str, Any]) -> BackendPreview:
-        """Returns what a change would do; nothing is changed, and no platform is started.
+        """Return what a change would do; nothing is changed, and no platform is started.
 
         Raises:
           ValueError: there is no such field, device, count or precision.
@@ -146,7 +136,7 @@ class BackendSwitch:
         return _Plan(BackendChange.of(change), self._namespace).preview()
 
     def apply(self, change: BackendChange | Mapping[str, Any]) -> BackendPreview:
-        """Does a change, all of it or nothing, and returns what was done.
+        """Do a change, all of it or nothing, and return what was done.
 
         Raises:
           ValueError: there is no such field, device, count or precision.
@@ -369,7 +359,7 @@ def _update(option: str, value: Any) -> None:
 
 
 def _global(option: str) -> Any:
-    """The process's value: what `with` blocks of the calling thread say is left out."""
+    """The process's value: what ``with`` blocks of the calling thread say is left out."""
     return config.state(option).get_global()
 
 
@@ -450,7 +440,7 @@ def _group() -> str:
 
 
 def cell_elsewhere() -> str:
-    """Returns the label of the cell that runs now in another thread; empty where none does."""
+    """Return the label of the cell that runs now in another thread; empty where none does."""
     open_cells = {one.number: one for one in events.open_spans() if one.kind is events.CellFinished}
     spans = {one.number: one for one in events.open_spans()}
     own = events.current_span()

@@ -1,11 +1,4 @@
-"""`jx.benchmark`: how long a call takes, what it cost to build, and how near it is to the limit.
-
-Purpose: honest figures for scripts, as `%timeit` has them in a notebook, and more of them.
-
-Place in the pipeline: above `observe.costs` and `observe.rooflines`; the notebook draws what is
-returned here.
-
-Must not know: IPython, or how a result is drawn.
+"""``jx.benchmark``: how long a call takes, what it cost to build, and how near it is to the limit.
 
 A call of a compiled function returns before its result exists. So three times are measured:
 *dispatch*, until the call returns; *latency*, until the result of one call exists; *pipelined*, of
@@ -87,13 +80,13 @@ class Times:
         return self.percentile(75) - self.percentile(25)
 
     def percentile(self, percent: float) -> float:
-        """Returns the time that this share of the runs did not exceed, interpolated."""
+        """Return the time that this share of the runs did not exceed, interpolated."""
         return float(np.percentile(self.seconds, percent))
 
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """What `benchmark` measured; times are in seconds.
+    """What ``benchmark`` measured; times are in seconds.
 
     Attributes:
       name: the function's name.
@@ -109,7 +102,7 @@ class Benchmark:
       from_disk: whether an executable came from the disk cache.
       flops: floating-point operations of a call; None where they are not known.
       bytes: bytes that a call reads and writes; None where they are not known.
-      counted_by: what counted them: `XLA` or `equations`; empty where nothing did.
+      counted_by: what counted them: ``XLA`` or ``equations``; empty where nothing did.
       memory: bytes of arguments, results, temporaries, by name; empty where not known.
       roofline: what the device can do at best; None where there is nothing to compare.
     """
@@ -159,7 +152,7 @@ class Benchmark:
         return self.least_time / self.pipelined.median if self.least_time else None
 
     def summary(self) -> str:
-        """Returns the one line that says most."""
+        """Return the one line that says most."""
         parts = [
             f"{self.name} on {self.device}: {_time(self.latency.median)} per call",
             f"dispatch {_time(self.dispatch.median)}",
@@ -174,7 +167,7 @@ class Benchmark:
         return " · ".join(parts)
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """Returns what was measured as rows: name, figure, what it is."""
+        """Return what was measured as rows: name, figure, what it is."""
         found = [
             ("latency", _time(self.latency.median), f"until the result exists; {self._spread()}"),
             ("dispatch", _time(self.dispatch.median), "until the call returns"),
@@ -189,7 +182,7 @@ class Benchmark:
         return found
 
     def table(self) -> str:
-        """Returns the rows as aligned text, for scripts to print."""
+        """Return the rows as aligned text, for scripts to print."""
         rows = self.rows()
         widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
         return "\n".join(
@@ -198,7 +191,7 @@ class Benchmark:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the figures as plain data, which JSON can hold."""
+        """Return the figures as plain data, which JSON can hold."""
         times = {
             name: {
                 "median": one.median,
@@ -230,7 +223,7 @@ class Benchmark:
         return f"{self.summary()}\n{self.table()}"
 
     def _cached(self) -> str:
-        """Says why bytes move faster than memory can move them."""
+        """Say why bytes move faster than memory can move them."""
         best = self.roofline
         beyond = best is not None and (self.byte_rate or 0.0) > 1.1 * best.bandwidth
         return " (its data stays in a cache)" if beyond else ""
@@ -275,10 +268,10 @@ _LIMITS = {"operations": "matrix-product peak", "memory": "memory bandwidth"}
 
 @filtered
 def benchmark(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Benchmark:
-    """Measures a function: how long calls take, what building it cost, how near it is to the limit.
+    """Measure a function: how long calls take, what building it cost, how near it is to the limit.
 
     A jitted function is traced and compiled anew, apart from what is remembered of it, and timed
-    from then on; a compiled one (`jit(f).lower(x).compile()`) and a plain function are timed as
+    from then on; a compiled one (``jit(f).lower(x).compile()``) and a plain function are timed as
     they are. The function is called at least 7 times, for about a second, side effects
     included. Donated arguments are copied for each call, outside of the times: the arrays given
     here stay alive.
@@ -289,14 +282,14 @@ def benchmark(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Benchmark:
       **kwargs: its keyword arguments.
 
     Returns:
-      the figures: printed, one line and a table; `to_dict()` gives them as data. Operations and
+      the figures: printed, one line and a table; ``to_dict()`` gives them as data. Operations and
       bytes are XLA's estimate for the optimized program, or, where loops run or LAPACK is
       called, which XLA counts once or not at all, operations are the sum over the equations.
       They are compared with a roofline that is measured once in a process
-      (`observe.rooflines`). Of functions that are not compiled as a whole they are not known.
+      (``observe.rooflines``). Of functions that are not compiled as a whole they are not known.
 
     Raises:
-      TypeError: `f` cannot be called, or is a coroutine function; or an argument is traced.
+      TypeError: ``f`` cannot be called, or is a coroutine function; or an argument is traced.
       DeletedArrayError: an argument was donated or deleted before.
 
     Example:

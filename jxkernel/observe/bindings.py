@@ -1,12 +1,5 @@
 """Which assignment of the user's made which equation, read off the source.
 
-Purpose: the names `h` and `loss` for the results of `h = jnp.tanh(x @ w)` and
-`loss, aux = f(h)`, for programs that were not watched while they were traced.
-
-Place in the pipeline: below `observe.programs`.
-
-Must not know: how names are shown. It reads text that `linecache` has; it runs nothing.
-
 An equation knows the span of the user's expression that made it. Where that is the whole right
 side of an assignment, the last equation of that span is what the name was bound to. A derivative
 visits a span again backwards, and rules add equations of their own to it: a name is given only
@@ -45,11 +38,11 @@ class Bindings:
         self._visits: WeakKeyDictionary[Jaxpr, Counter[source.Frame]] = WeakKeyDictionary()
 
     def candidates(self, jaxpr: Jaxpr) -> set[str]:
-        """Returns the names of all assignments that a program visits."""
+        """Return the names of all assignments that a program visits."""
         return {name for frame in self._visits_of(jaxpr) for name in self._names(frame)}
 
     def runs(self, jaxpr: Jaxpr) -> Iterator[tuple[Sequence[Eqn], tuple[str, ...]]]:
-        """Yields a program's equations, place by place, with names for the last one's results."""
+        """Yield a program's equations, place by place, with names for the last one's results."""
         visits = self._visits_of(jaxpr)
         seen: set[source.Frame] = set()
         for frame, group in itertools.groupby(jaxpr.eqns, key=_frame):
@@ -124,7 +117,7 @@ def _bound(node: ast.AST) -> Iterator[tuple[_Span, tuple[str, ...]]]:
 
 
 def _targets(target: ast.expr) -> tuple[str, ...]:
-    """The names of a target; one that is no name, such as `self.x`, is told by its text."""
+    """The names of a target; one that is no name, such as ``self.x``, is told by its text."""
     parts = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
     return tuple(one.id if isinstance(one, ast.Name) else "" for one in parts)
 

@@ -1,13 +1,4 @@
-"""The ledger as a timeline: when each function was traced, lowered and compiled.
-
-Purpose: bars on an axis of time from which idle stretches are taken out, for a session spends
-minutes between builds of milliseconds.
-
-Place in the pipeline: above `observe.explain`; the ledger's drawing and its plotly figure are both
-made of this.
-
-Must not know: how bars are drawn.
-"""
+"""The ledger as a timeline: when each function was traced, lowered and compiled."""
 
 from __future__ import annotations
 
@@ -32,7 +23,7 @@ class Bar:
 
     Attributes:
       row: the number of the ledger's row.
-      lane: the function, or `others`.
+      lane: the function, or ``others``.
       stage: trace, lower or compile.
       start: where it begins on the axis, in seconds of shown time.
       seconds: how long it took.
@@ -69,7 +60,7 @@ class BuildTimeline:
     """Bars by function.
 
     Attributes:
-      lanes: the functions that cost most, in the order of their first build; `others` last.
+      lanes: the functions that cost most, in the order of their first build; ``others`` last.
       bars: the bars, in order.
       breaks: where idle time was taken out.
       start: the wall-clock time of the first build, in seconds since the epoch.
@@ -84,10 +75,10 @@ class BuildTimeline:
 
 
 def build_timeline(rows: Sequence[LedgerRow]) -> BuildTimeline:
-    """Returns the timeline of ledger rows.
+    """Return the timeline of ledger rows.
 
     Args:
-      rows: rows of a ledger, as `observe.ledger` gives them.
+      rows: rows of a ledger, as ``observe.ledger`` gives them.
 
     Example:
       >>> from jxkernel.observe import LedgerRow

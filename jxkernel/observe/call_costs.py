@@ -1,14 +1,7 @@
 """What a call costs: operations and bytes, by XLA's count and by ours, operation by operation.
 
-Purpose: one answer to "what does this call compute, and which lines of it?" before it runs.
-
-Place in the pipeline: above `observe.costs`, which knows single equations. The notebook's
-`%jx cost` is a thin skin over `cost`.
-
-Must not know: notebooks or display.
-
 XLA's figures are of the program that it made: fused, so of fewer bytes, with the body of a loop
-counted once.  Ours are of the program as traced: every turn of a `scan` counts.
+counted once.  Ours are of the program as traced: every turn of a ``scan`` counts.
 """
 
 from __future__ import annotations
@@ -34,7 +27,7 @@ class OperationCost:
 
     Attributes:
       primitive: the primitive's name.
-      spot: the line that made it, `file:line`; empty where unknown.
+      spot: the line that made it, ``file:line``; empty where unknown.
       count: how often it runs.
       cost: what that costs, loops and inner programs counted as often as they run.
     """
@@ -51,13 +44,13 @@ class CallCost:
 
     Attributes:
       flops: floating-point operations of the compiled program, by XLA's count; None where it
-        gives none, as `bytes` and `transcendentals`.
+        gives none, as ``bytes`` and ``transcendentals``.
       bytes: bytes read and written.
-      transcendentals: evaluations of `exp`, `sin` and the like.
+      transcendentals: evaluations of ``exp``, ``sin`` and the like.
       traced: the cost of the program as traced.
       operations: that by primitive and line, the most operations first.
       has_loops: whether there are loops, whose bodies XLA counts once.
-      has_open_loops: whether there are `while` loops, whose turns nobody knows; counted once too.
+      has_open_loops: whether there are ``while`` loops, whose turns nobody knows; counted once too.
     """
 
     flops: float | None
@@ -73,14 +66,14 @@ class CallCost:
         """Operations for each byte, of the compiled program, or where it has loops as traced.
 
         A device is kept busy by computing, not by memory, from some intensity on: the ratio of the
-        two limits that `roofline` measures.
+        two limits that ``roofline`` measures.
         """
         if self.flops is None or not self.bytes or self.has_loops:
             return self.traced.flops / self.traced.bytes if self.traced.bytes else None
         return self.flops / self.bytes
 
     def notes(self) -> tuple[str, ...]:
-        """Says what the figures leave out."""
+        """Say what the figures leave out."""
         notes = ["XLA counts the body of a loop once"] if self.has_loops else []
         notes += ["so does the count as traced, of a while loop"] if self.has_open_loops else []
         return tuple(notes)
@@ -93,7 +86,7 @@ class CallCost:
         return "\n".join([*lines, *self.notes()])
 
     def rows(self) -> tuple[tuple[str, str], ...]:
-        """Returns the totals, each with what it is."""
+        """Return the totals, each with what it is."""
         found = []
         if self.flops is not None:
             found.append(("operations, compiled", format_flops(round(self.flops))))
@@ -109,11 +102,11 @@ class CallCost:
 
 
 def cost(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> CallCost:
-    """Returns what a call would cost, by compiling it; it is not run.
+    """Return what a call would cost, by compiling it; it is not run.
 
     Args:
       fun: a function of arrays, jitted or not.
-      *args: its arguments, or `ShapeDtypeStruct`s that stand for them.
+      *args: its arguments, or ``ShapeDtypeStruct``s that stand for them.
       **kwargs: its arguments by name.
 
     Example:
@@ -128,7 +121,7 @@ def cost(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> CallCost:
 
 
 def cost_of(traced: Any) -> CallCost:
-    """Returns what calls of a `Traced` stage cost, by compiling it."""
+    """Return what calls of a ``Traced`` stage cost, by compiling it."""
     told: Any = traced.lower().compile().cost_analysis()
     counted: Mapping[str, float] = (told[0] if isinstance(told, list) else told) or {}
     groups: dict[tuple[str, str], tuple[int, Cost]] = {}
@@ -155,7 +148,7 @@ def cost_of(traced: Any) -> CallCost:
 
 
 def _walk(jaxpr: Jaxpr, times: int, loops: set[str]) -> Iterator[tuple[Eqn, int]]:
-    """Yields the equations that hold no program, with how often each runs; notes the loops."""
+    """Yield the equations that hold no program, with how often each runs; note the loops."""
     for eqn in jaxpr.eqns:
         programs = list(subjaxprs(eqn.params))
         if not programs:

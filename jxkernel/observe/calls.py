@@ -1,11 +1,4 @@
-"""Calls that are measured: repeated, on arguments that are whole each time.
-
-Purpose: run a function the ways that a benchmark needs, and read the clock around it.
-
-Place in the pipeline: below `observe.benchmarks`.
-
-Must not know: what the figures mean.
-"""
+"""Calls that are measured: repeated, on arguments that are whole each time."""
 
 from __future__ import annotations
 
@@ -38,7 +31,7 @@ class Calls:
       function: the function.
       args: its arguments.
       kwargs: its keyword arguments.
-      hidden: whether it is called inside `events.private()`.
+      hidden: whether it is called inside ``events.private()``.
     """
 
     def __init__(
@@ -64,7 +57,7 @@ class Calls:
         return self._structure.unflatten(leaves)
 
     def first(self) -> Totals:
-        """Calls for the first time, on copies; sees what of them is gone and what was built."""
+        """Call for the first time, on copies; see what of them is gone and what was built."""
         arrays = [i for i, leaf in enumerate(self._leaves) if type(leaf) is ArrayImpl]
         leaves = list(self._leaves)
         for index in arrays:
@@ -76,7 +69,7 @@ class Calls:
         return builds.totals()
 
     def count_programs(self) -> int:
-        """Calls once more, and counts the executables that it runs."""
+        """Call once more, and count the executables that it runs."""
         args, kwargs = self.arguments()
         with self._recorder(Executed) as recorder:
             self._wait(self.function(*args, **kwargs))
@@ -123,7 +116,7 @@ class Calls:
 
 @contextmanager
 def no_collections() -> Iterator[None]:
-    """Keep Python's collector from running inside a measurement, as `timeit` does."""
+    """Keep Python's collector from running inside a measurement, as ``timeit`` does."""
     enabled = gc.isenabled()
     gc.disable()
     try:

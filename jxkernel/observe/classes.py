@@ -1,11 +1,4 @@
-"""Classes: what became of the tasks of many learners, kept in files that a teacher reads.
-
-Purpose: one file a learner, one line a grade; a table of a folder of them.
-
-Place in the pipeline: beside `observe.tasks`, which reports grades here.
-
-Must not know: what a task is, or notebooks.
-"""
+"""Classes: what became of the tasks of many learners, kept in files that a teacher reads."""
 
 from __future__ import annotations
 
@@ -128,7 +121,7 @@ def class_progress(folder: str | Path) -> ClassProgress:
 
 
 def _take(tried: dict[str, Progress], line: str) -> bool:
-    """Adds one line, and says whether it is one of ours."""
+    """Add one line, and say whether it is one of ours."""
     try:
         kept = json.loads(line)
         name, missing = str(kept["task"]), tuple(map(str, kept["missing"]))

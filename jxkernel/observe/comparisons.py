@@ -1,11 +1,4 @@
-"""Several functions and several arguments, each measured: a table of benchmarks.
-
-Purpose: `compare`, and its parts for those who show a comparison while it grows.
-
-Place in the pipeline: above `observe.benchmarks`.
-
-Must not know: IPython, or how a comparison is drawn.
-"""
+"""Several functions and several arguments, each measured: a table of benchmarks."""
 
 from __future__ import annotations
 
@@ -64,7 +57,7 @@ class Measured:
     error: str = ""
 
     def seconds(self, figure: str) -> float | None:
-        """Returns one of `FIGURES` in seconds; None where it was not measured."""
+        """Return one of ``FIGURES`` in seconds; None where it was not measured."""
         found = self.benchmark
         if found is None:
             return None
@@ -73,7 +66,7 @@ class Measured:
         return float(getattr(found, figure).median)
 
     def text(self, figure: str) -> str:
-        """Returns one of `FIGURES` as text; empty where it was not measured."""
+        """Return one of ``FIGURES`` as text; empty where it was not measured."""
         seconds = self.seconds(figure)
         return format_duration(1e9 * seconds) if seconds else ""
 
@@ -99,14 +92,14 @@ class Comparison:
         return tuple(dict.fromkeys(row.label for row in self.rows))
 
     def factor(self, row: Measured, figure: str) -> float | None:
-        """Returns how many times the best of its case a row takes; None where not measured."""
+        """Return how many times the best of its case a row takes; None where not measured."""
         alike = [one.seconds(figure) for one in self.rows if one.label == row.label]
         best = min([one for one in alike if one], default=None)
         own = row.seconds(figure)
         return own / best if own and best else None
 
     def table(self) -> str:
-        """Returns the figures as aligned text."""
+        """Return the figures as aligned text."""
         head = ("function", "arguments", *FIGURES, "")
         body = [
             (row.name, row.label, *(row.text(figure) for figure in FIGURES), _remark(self, row))
@@ -122,7 +115,7 @@ class Comparison:
         )
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """Returns the rows as plain data, which JSON can hold."""
+        """Return the rows as plain data, which JSON can hold."""
         return [
             {
                 "name": row.name,
@@ -145,12 +138,12 @@ def compare(
     make: Callable[[Any], Any] | None = None,
     cases: Mapping[str, Any] | None = None,
 ) -> Comparison:
-    """Measures functions for some arguments, as `benchmark` measures one for one.
+    """Measure functions for some arguments, as ``benchmark`` measures one for one.
 
     Args:
       functions: a function, several, or a mapping from names to functions.
       *args: their arguments, where they are measured for one case only.
-      sizes: sizes to measure for; `make` gives the arguments of each.
+      sizes: sizes to measure for; ``make`` gives the arguments of each.
       make: takes a size and returns the arguments: a tuple of them, or one.
       cases: arguments by the name of the case: a tuple of them, or one.
 
@@ -173,7 +166,7 @@ def compare(
 
 
 def measured(case: Case) -> Measured:
-    """Measures a case; a call that fails is told, not raised."""
+    """Measure a case; a call that fails is told, not raised."""
     try:
         found, error = benchmark(case.function, *case.arguments()), ""
     except Exception as raised:  # whatever a function of the user's raises belongs to its row
@@ -189,7 +182,7 @@ def cases_of(
     make: Callable[[Any], Any] | None = None,
     cases: Mapping[str, Any] | None = None,
 ) -> tuple[Case, ...]:
-    """Returns the calls that `compare` measures, in their order; arguments as it takes them.
+    """Return the calls that ``compare`` measures, in their order; arguments as it takes them.
 
     Raises:
       TypeError: there is no function, or arguments are given in more than one way.
@@ -249,7 +242,7 @@ def _same(value: Any) -> Any:
 
 
 def _types(args: Sequence[Any]) -> str:
-    """The types of arguments, `f32[8], i32[]`; empty where there is none."""
+    """The types of arguments, ``f32[8], i32[]``; empty where there is none."""
     told = []
     for leaf in tree.leaves(list(args)):
         try:

@@ -1,12 +1,5 @@
 """What a program costs, estimated from its types alone.
 
-Purpose: a count of floating-point operations and of bytes for each equation, so that the costly
-ones stand out before anything is compiled.
-
-Place in the pipeline: below `observe.programs`, which shows the figures beside the equations.
-
-Must not know: XLA. It fuses, and then does less; its own estimate is `compiled.cost_analysis()`.
-
 A matrix product counts what its primitive says (two operations for each multiply and add), a
 reduction one for each element read, what only moves data none, a loop its body as often as it
 runs, a branch its costliest, and everything else one for each element of its result. Bytes are
@@ -58,7 +51,7 @@ class Cost:
 
 
 def equation_cost(eqn: Eqn) -> Cost:
-    """Returns the cost of one equation, with what happens inside it."""
+    """Return the cost of one equation, with what happens inside it."""
     programs = list(subjaxprs(eqn.params))
     if programs:
         return _cost_of_programs(eqn, programs)
@@ -67,7 +60,7 @@ def equation_cost(eqn: Eqn) -> Cost:
 
 
 def program_cost(jaxpr: Jaxpr) -> Cost:
-    """Returns the cost of a program: that of its equations together.
+    """Return the cost of a program: that of its equations together.
 
     Example:
       >>> import jxkernel as jx
@@ -80,7 +73,7 @@ def program_cost(jaxpr: Jaxpr) -> Cost:
 
 
 def format_flops(count: int) -> str:
-    """Writes a count of operations in a fitting unit: `1.2 Mflop`."""
+    """Write a count of operations in a fitting unit: ``1.2 Mflop``."""
     for limit, unit, scale in ((1e3, "flop", 1), (1e6, "kflop", 1e3), (1e9, "Mflop", 1e6)):
         if count < 0.9995 * limit:
             return f"{count / scale:.3g} {unit}"

@@ -1,12 +1,5 @@
 """Dataflow over recorded programs: from a value back to the arguments it was computed from.
 
-Purpose: answer "why is this traced?" with a chain of the user's own names.
-
-Place in the pipeline: between the jaxprs that `transforms.stage` records and
-`observe.provenance`.
-
-Must not know: source text, frames, or how the answer is shown.
-
 One pass over a program, each value after what it was computed from, finds for every value at once
 how far the nearest argument is, which value comes next on the way to it, and all arguments that
 it depends on. So asking for one name costs the length of the answer, not of the program.
@@ -81,7 +74,7 @@ class Flow:
         return self._unpacked[bits]
 
     def _follow(self) -> None:
-        """Fills in what is known of each variable, its sources first."""
+        """Fill in what is known of each variable, its sources first."""
         numbers = {name: bit for bit, name in enumerate(dict.fromkeys(self.arguments.values()))}
         for variable, name in self.arguments.items():
             self._steps[variable] = 0

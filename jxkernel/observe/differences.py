@@ -1,12 +1,5 @@
 """Two traces compared: which equations came, went, or changed their types.
 
-Purpose: `diff(before, after)`, for the question what an edit or another kind of argument did to
-a program.
-
-Place in the pipeline: above `observe.programs`; `%jx diff` is a thin skin over it.
-
-Must not know: how it is shown.
-
 Equations are matched by primitive, in order. A pair is the same when its parameters and types are
 and its operands are a pair's results, whatever their names. So another shape shows as changed
 types, not as a program gone and another come.
@@ -37,10 +30,10 @@ class DiffRow:
     """A line of the comparison.
 
     Attributes:
-      sign: `=` the same, `~` changed, `-` only before, `+` only after.
+      sign: ``=`` the same, ``~`` changed, ``-`` only before, ``+`` only after.
       depth: how deep it lies in programs inside others.
-      before: the text before; empty for `+`.
-      after: the text after; empty for `-`.
+      before: the text before; empty for ``+``.
+      after: the text after; empty for ``-``.
       line: the source line after it, else before it; 0 when unknown.
     """
 
@@ -86,10 +79,10 @@ class ProgramDiff:
 
 
 def diff(before: Any, after: Any) -> ProgramDiff:
-    """Returns what differs between two programs.
+    """Return what differs between two programs.
 
     Args:
-      before: a closed jaxpr, a stage such as `jax.jit(f).trace(x)`, or an outline.
+      before: a closed jaxpr, a stage such as ``jax.jit(f).trace(x)``, or an outline.
       after: likewise.
 
     Example:
@@ -195,7 +188,7 @@ def _compared(old: Sequence[_Line], new: Sequence[_Line]) -> Iterator[DiffRow]:
 
 
 def folded(rows: Sequence[DiffRow]) -> Iterator[DiffRow | int]:
-    """Yields rows, with the number of those that are the same in place of a long run of them."""
+    """Yield rows, with the number of those that are the same in place of a long run of them."""
     for same, group in groupby(rows, key=lambda row: row.sign == "="):
         run = list(group)
         if same and len(run) > 2 * CONTEXT + 1:

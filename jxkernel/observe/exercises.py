@@ -1,12 +1,4 @@
-"""Exercises: code whose traces the learner predicts, run and explained by what was recorded.
-
-Purpose: run a few lines for real, say what each of them did, and grade a prediction.
-
-Place in the pipeline: above `observe.explain`; `observe.quiz` has the collection, and the
-notebook draws it.
-
-Must not know: notebooks, widgets, or which exercises there are.
-"""
+"""Exercises: code whose traces the learner predicts, run and explained by what was recorded."""
 
 from __future__ import annotations
 
@@ -122,9 +114,9 @@ class Exercise:
 
     Attributes:
       name: its name.
-      code: the lines; `jx`, `jnp`, `np`, `lax`, `random` and `functools` are imported.
-      asks: `traces`, `compilations`, `prints`, `equations` or `value`.
-      question: the question; by default that of `asks`.
+      code: the lines; ``jx``, ``jnp``, ``np``, ``lax``, ``random`` and ``functools`` are imported.
+      asks: ``traces``, ``compilations``, ``prints``, ``equations`` or ``value``.
+      question: the question; by default that of ``asks``.
       lesson: what there is to learn, told after the answer.
       of: the function whose traces, compilations or equations count; empty for all.
       namespace: the variables that the code may read.
@@ -139,10 +131,10 @@ class Exercise:
     namespace: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Checks what was given.
+        """Check what was given.
 
         Raises:
-          ValueError: `asks` is no measure.
+          ValueError: ``asks`` is no measure.
           SyntaxError: the code is not Python.
         """
         if self.asks not in get_args(Measure):
@@ -263,7 +255,7 @@ class Graded:
             return str(answer) == str(self.guess)
 
     def amount(self) -> str:
-        """The answer with its unit: `2 traces`."""
+        """The answer with its unit: ``2 traces``."""
         return _amount(self.exercise.asks, self.outcome.answer)
 
     def verdict(self) -> str:
@@ -315,7 +307,7 @@ class _Calls:
         self.functions: set[str] = set()
 
     def note(self, event: events.Event) -> None:
-        """Receives an event, on the line that caused it."""
+        """Receive an event, on the line that caused it."""
         frame = current_user_frame()
         if frame is None or frame.file != self._file:
             return
@@ -356,7 +348,7 @@ class _Calls:
 
 
 def _executed(code: str, file: str, namespace: dict[str, Any]) -> Any:
-    """Runs code and gives the value of its last line, if that is an expression."""
+    """Run code and give the value of its last line, if that is an expression."""
     tree = ast.parse(code, file)
     last = tree.body[-1] if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     if last is not None:

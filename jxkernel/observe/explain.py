@@ -1,13 +1,4 @@
-"""Explanations: a function's history as sentences, and the recompilation ledger.
-
-Purpose: turn recorded cache misses and what they cost into rows and lines that a user reads:
-which call, in which cell, what was different, what it cost, and what would avoid it.
-
-Place in the pipeline: above `observe.recorder`. The notebook's `%jx ledger` and `%jx explain` are
-thin skins over `ledger` and `explain`.
-
-Must not know: how anything is traced or compiled, or how a row is displayed.
-"""
+"""Explanations: a function's history as sentences, and the recompilation ledger."""
 
 from __future__ import annotations
 
@@ -58,7 +49,7 @@ class LedgerRow:
       cell: the label of the cell, or None outside cells.
       fun: the function's name.
       function_id: the number of the function object; 0 when unknown.
-      cache: which cache missed; None for work outside calls of jit, such as `.lower()` or an
+      cache: which cache missed; None for work outside calls of jit, such as ``.lower()`` or an
         eager operation.
       reasons: what differed from the closest earlier call, cheapest fix first.
       eqns: equations of the jaxpr; None when it was not traced again.
@@ -66,9 +57,9 @@ class LedgerRow:
       lower_ns: time of lowering.
       compile_ns: time of XLA's compilation, or of loading from disk.
       from_disk: whether the executable came from the disk cache.
-      disk: what the disk cache said, `hit` or `miss`; empty where it was not asked.
+      disk: what the disk cache said, ``hit`` or ``miss``; empty where it was not asked.
       saved_ns: the time that a disk hit saved.
-      site: the user's line that called, `file:line`; empty when unknown.
+      site: the user's line that called, ``file:line``; empty when unknown.
       slow: why every call enters Python instead of the fast path; empty where none does.
       stored: how many values are kept in memory where long chains are cut.
       error: what ended it early, or None.
@@ -108,7 +99,7 @@ class LedgerRow:
         return next((reason.fix for reason in self.reasons if reason.fix), "")
 
     def sentence(self) -> str:
-        """Says in one line why the function was built."""
+        """Say in one line why the function was built."""
         if self.reasons:
             # An argument that changes in several ways says the same of its type each time.
             return "; ".join(dict.fromkeys(reason.sentence() for reason in self.reasons))
@@ -150,7 +141,7 @@ def ledger(
 
 
 def explain(function: object, recorder: Recorder) -> str:
-    """Tells the history of a function: each build, why, what it cost, and what to do.
+    """Tell the history of a function: each build, why, what it cost, and what to do.
 
     Args:
       function: a function, jitted or not, or a function's name.
@@ -176,7 +167,7 @@ def explain(function: object, recorder: Recorder) -> str:
 
 
 def format_ledger(rows: Sequence[LedgerRow]) -> str:
-    """Writes ledger rows as a text table, with fixes and warnings on lines of their own."""
+    """Write ledger rows as a text table, with fixes and warnings on lines of their own."""
     if not rows:
         return "nothing has been traced or compiled since recording began"
     table = [("", "time", "cell", "function", "trace", "lower", "compile", "disk", "why")]
@@ -193,12 +184,12 @@ def format_ledger(rows: Sequence[LedgerRow]) -> str:
 
 
 def slow_text(reason: str) -> str:
-    """Says that a program has no fast path, and what would give it one."""
+    """Say that a program has no fast path, and what would give it one."""
     return f"every call goes through Python, because of {reason}; keep them out of inner loops"
 
 
 def stored_text(count: int) -> str:
-    """Says that long chains were cut, and which setting leaves them whole."""
+    """Say that long chains were cut, and which setting leaves them whole."""
     values = "1 value is" if count == 1 else f"{count} values are"
     return (
         f"{values} stored, not computed again in each loop that reads the chain behind; "
@@ -210,13 +201,13 @@ _LABEL_LENGTH = 100
 
 
 def function_label(function: object) -> str:
-    """The name by which events speak of a function: its `__name__`, or the text given."""
+    """The name by which events speak of a function: its ``__name__``, or the text given."""
     name = function if isinstance(function, str) else getattr(function, "__name__", None)
     return name if isinstance(name, str) else in_words(function, _LABEL_LENGTH)
 
 
 def format_duration(nanoseconds: float, digits: int = 3) -> str:
-    """Writes a time in a fitting unit, with three figures unless told otherwise: `31.4 ms`."""
+    """Write a time in a fitting unit, with three figures unless told otherwise: ``31.4 ms``."""
     for limit, unit in ((1e3, "ns"), (1e6, "µs"), (1e9, "ms")):
         if nanoseconds < (1 - 0.5 * 10.0**-digits) * limit:
             return f"{nanoseconds / (limit / 1e3):.{digits}g} {unit}"
@@ -225,7 +216,7 @@ def format_duration(nanoseconds: float, digits: int = 3) -> str:
 
 
 def format_size(count: int) -> str:
-    """Writes a number of bytes in a fitting unit: `7.84 MB` (1 MB is 10**6 bytes)."""
+    """Write a number of bytes in a fitting unit: ``7.84 MB`` (1 MB is 10**6 bytes)."""
     for limit, unit, scale in ((1e3, "B", 1), (1e6, "KB", 1e3), (1e9, "MB", 1e6)):
         if count < 0.9995 * limit:
             return f"{count / scale:.3g} {unit}"
@@ -233,7 +224,7 @@ def format_size(count: int) -> str:
 
 
 def _rows(records: Iterable[Record]) -> list[LedgerRow]:
-    """Gathers what belongs together: a miss, and the work on the same function after it.
+    """Gather what belongs together: a miss, and the work on the same function after it.
 
     Records come in the order of beginning, so a miss precedes its work whether it is an instant
     or the span around the work.
@@ -310,7 +301,7 @@ def _extended(row: LedgerRow, record: Record) -> LedgerRow:
 
 
 def _with_running_values(rows: Iterable[LedgerRow]) -> Iterable[LedgerRow]:
-    """Fills in the running total and the storm warnings."""
+    """Fill in the running total and the storm warnings."""
     total = 0
     builds: dict[str, list[LedgerRow]] = {}
     for row in rows:
@@ -324,7 +315,7 @@ def _with_running_values(rows: Iterable[LedgerRow]) -> Iterable[LedgerRow]:
 
 
 def _storm(fun: str, builds: Sequence[LedgerRow]) -> str:
-    """Warns at the fifth avoidable build and whenever their number has doubled since.
+    """Warn at the fifth avoidable build and whenever their number has doubled since.
 
     A warning on every row would be noise in the very place where there is too much already.
     """
@@ -395,7 +386,7 @@ def _cells(row: LedgerRow) -> tuple[str, ...]:
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """Pads all but the last cell; the number and the times to the right."""
+    """Pad all but the last cell; the number and the times to the right."""
     padded = [
         cell.rjust(width) if column in (0, 4, 5, 6) else cell.ljust(width)
         for column, (cell, width) in enumerate(zip(cells, widths, strict=False))

@@ -1,12 +1,4 @@
-"""The functions that jit has traced: where each is defined, and what building it has cost.
-
-Purpose: one row for each living function, for lists of them.
-
-Place in the pipeline: above `observe.explain` and jit's memory of traces; the lab extension's panel
-shows it.
-
-Must not know: how anything is traced, or how a row is displayed.
-"""
+"""The functions that jit has traced: where each is defined, and what building it has cost."""
 
 from __future__ import annotations
 
@@ -50,10 +42,10 @@ class TracedFunction:
 
 
 def functions(rows: Sequence[LedgerRow] = ()) -> tuple[TracedFunction, ...]:
-    """Returns the living functions that jit has traced, the costliest first.
+    """Return the living functions that jit has traced, the costliest first.
 
     Args:
-      rows: what `ledger` gave, from which builds and costs are taken.
+      rows: what ``ledger`` gave, from which builds and costs are taken.
 
     Example:
       >>> import jxkernel as jx

@@ -1,11 +1,4 @@
-"""Which variables and outputs hold arrays, and how much: what may be given back by name.
-
-Purpose: turn live arrays, each with the ways to it, into the names that `free` takes.
-
-Place in the pipeline: above `observe.memory`.
-
-Must not know: IPython, widgets or comms.
-"""
+"""Which variables and outputs hold arrays, and how much: what may be given back by name."""
 
 from __future__ import annotations
 
@@ -24,7 +17,7 @@ class Holding:
     """A variable or an output that holds arrays.
 
     Attributes:
-      name: `params`, `Out[3]`.
+      name: ``params``, ``Out[3]``.
       arrays: how many.
       bytes: their size.
     """
@@ -35,10 +28,10 @@ class Holding:
 
 
 def holdings(found: LiveMemory) -> tuple[Holding, ...]:
-    """Returns the variables and outputs that hold arrays, the largest first.
+    """Return the variables and outputs that hold arrays, the largest first.
 
     Args:
-      found: what `live` returned.
+      found: what ``live`` returned.
 
     Example:
       >>> from jxkernel import numpy as jnp
@@ -58,9 +51,9 @@ def holdings(found: LiveMemory) -> tuple[Holding, ...]:
 
 
 def holding_name(way: str) -> str:
-    """Returns the variable that a way begins with: `params` of `params['w']`.
+    """Return the variable that a way begins with: ``params`` of ``params['w']``.
 
-    An output, `Out[3]`, is a whole.
+    An output, ``Out[3]``, is a whole.
 
     Example:
       >>> from jxkernel.observe import holding_name

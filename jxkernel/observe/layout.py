@@ -1,8 +1,5 @@
 """Which device holds which part of an array, drawn: as text, and as HTML.
 
-Purpose: the pieces of an array as cells of a grid, each with the devices that hold it.  One or
-two axes are drawn as they lie; of more, each place along the leading axes gets a grid of its own.
-
 It reads shapes and shardings, never an array's data.
 """
 

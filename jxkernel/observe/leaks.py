@@ -1,12 +1,4 @@
-"""Leaked tracers: values of a trace that is over, what keeps them, and where they were made.
-
-Purpose: look for them at any time, without `checking_leaks` having been on.
-
-Place in the pipeline: `core.leaks` and `core.holders` find them; the notebook's `%jx leaks` is a
-thin skin over `leaks`.
-
-Must not know: notebooks or display.
-"""
+"""Leaked tracers: values of a trace that is over, what keeps them, and where they were made."""
 
 from __future__ import annotations
 
@@ -28,7 +20,7 @@ class LeakedTracer:
     Attributes:
       type: its type, as errors say it.
       fun: the function whose trace made it; empty where unknown.
-      holders: what keeps it: `log[0], a global variable of __main__`.
+      holders: what keeps it: ``log[0], a global variable of __main__``.
       origin: where it was made, nearest first.
     """
 
@@ -44,7 +36,7 @@ class LeakedTracer:
 
 
 def leaks(limit: int = 50) -> tuple[LeakedTracer, ...]:
-    """Returns the tracers that outlived their trace and that something of the user's still holds.
+    """Return the tracers that outlived their trace and that something of the user's still holds.
 
     What only the traceback of an error holds is no leak, nor what IPython keeps under names of its
     own.  Called while a trace is under way, the tracers of that trace are left out.

@@ -1,11 +1,4 @@
-"""A limit on traces, for tests: code that is traced more often than allowed fails, with reasons.
-
-Purpose: `assert_max_traces`.
-
-Place in the pipeline: above `observe.explain`, whose ledger gives the reasons.
-
-Must not know: how anything is traced, or notebooks.
-"""
+"""A limit on traces, for tests: code that is traced more often than allowed fails, with reasons."""
 
 from __future__ import annotations
 
@@ -114,7 +107,7 @@ class _OwnTraces:
     def call(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """Calls the function in a trace; one that fails does not count, nor a second call in it.
+        """Call the function in a trace; one that fails does not count, nor a second call in it.
 
         Raises:
           TraceLimitError: the trace is one too many.

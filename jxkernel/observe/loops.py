@@ -1,10 +1,4 @@
-"""Loops that tracing unrolls, written as `fori_loop`, `scan` or `while_loop`.
-
-Purpose: from the syntax of a Python loop, the code that keeps it a loop in the program.
-
-Place in the pipeline: `observe.provenance` asks it for each loop that was unrolled.
-
-Must not know: tracers, values or notebooks; what it writes is text for the user to look over.
+"""Loops that tracing unrolls, written as ``fori_loop``, ``scan`` or ``while_loop``.
 
 A loop whose body leaves it early, or binds a name that is read later and had no value before, has
 no such form without a change of thought: then there is no text.
@@ -40,10 +34,10 @@ class _Parts:
 def rewritten(
     loop: ast.AST, scope: ast.AST, arguments: Sequence[str], stacked: Callable[[str], str] = str
 ) -> str:
-    """Writes a loop with `lax`; empty where it has no such form.
+    """Write a loop with ``lax``; empty where it has no such form.
 
     Args:
-      loop: a `for` or `while` statement.
+      loop: a ``for`` or ``while`` statement.
       scope: the function or module that it stands in.
       arguments: the names that have a value from the beginning.
       stacked: from an expression that is looped over, the expression of it as one array.

@@ -1,12 +1,4 @@
-"""What provenance says: marks on source text, facts about names, chains, and their words.
-
-Purpose: the pure data that `observe.provenance` makes, and how it reads as text.
-
-Place in the pipeline: below `observe.provenance`; the notebook's map and `%jx why` show it.
-
-Must not know: tracers, jaxprs, frames or syntax trees. Strings and numbers only, so that it may
-be kept and sent after all that it speaks of is gone.
-"""
+"""What provenance says: marks on source text, facts about names, chains, and their words."""
 
 from __future__ import annotations
 
@@ -43,7 +35,7 @@ class Mark:
     Attributes:
       kind: traced, static, constant or effect.
       code: the source text marked.
-      line: its first line, 1-based; `column` is 0-based, in characters.
+      line: its first line, 1-based; ``column`` is 0-based, in characters.
       column: its first column.
       end_line: its last line.
       end_column: the column after its last character.
@@ -86,13 +78,13 @@ class NameFact:
 
     Attributes:
       name: the name.
-      function: the function that it belongs to, or `the cell`.
+      function: the function that it belongs to, or ``the cell``.
       kind: traced, static or constant.
       detail: its type or value.
       line: the line that bound it; 0 for a global or a closed-over name.
       code: the text of that line.
       chain: from the name's value back to the nearest argument; empty unless traced. A long one
-        has a link `…` before the argument in place of what is left out.
+        has a link ``…`` before the argument in place of what is left out.
       depends_on: all arguments that the value depends on.
       bytes: the size of a constant.
       is_argument: whether it is an argument that nothing has assigned anew.
@@ -115,7 +107,7 @@ class Loop:
     """A Python loop that tracing unrolled.
 
     Attributes:
-      line: the line of the `for` or `while`.
+      line: the line of the ``for`` or ``while``.
       code: its text.
       times: how often its body ran.
       equations: how many equations its body recorded, in all rounds together.
@@ -136,14 +128,14 @@ class FunctionMap:
     """One traced function's source with its marks.
 
     Attributes:
-      name: the function's name; `<module>` for a cell.
+      name: the function's name; ``<module>`` for a cell.
       file: its file, or the name that IPython gave the cell.
-      first_line: the line of its `def`.
+      first_line: the line of its ``def``.
       calls: how often it was traced in this watch; the marks show the latest.
       complete: whether the latest trace ran to its end.
       names: one fact per name, in the order of first binding; globals come last.
       marks: every marked place, in the order of the text; empty where the source is gone.
-      effects: the marks of side effects, with `detail` saying what to write instead.
+      effects: the marks of side effects, with ``detail`` saying what to write instead.
       loops: the loops that were unrolled.
     """
 
@@ -171,7 +163,7 @@ class Provenance:
         )
 
     def why(self, name: str) -> str:
-        """Says what a name is to tracing and why, in a few lines."""
+        """Say what a name is to tracing and why, in a few lines."""
         facts = self.find(name)
         if not facts:
             seen = ", ".join(spoken_name(function.name) for function in self.functions)

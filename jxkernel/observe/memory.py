@@ -1,13 +1,5 @@
 """What is held on the devices and by whom, and what a call would take.
 
-Purpose: live arrays with their variables, outputs and other holders; totals by device; an estimate
-of a call's memory before it runs.
-
-Place in the pipeline: above the whole core. The notebook's `%jx live`, `free` and `memory` are thin
-skins over `live`, `free` and `estimate`.
-
-Must not know: notebooks or display: outputs are a mapping from numbers to values.
-
 Nothing is lost by looking: what is returned is text and numbers, and holds no array.
 """
 
@@ -57,11 +49,11 @@ class LiveArray:
     """An array that is alive, in words.
 
     Attributes:
-      type: its type, `f32[8]`.
+      type: its type, ``f32[8]``.
       bytes: its size, of all devices together; 0 where it was deleted.
-      devices: where it lies, `cpu:0`.
-      names: the variables that hold it and the ways from them, `params['w']`.
-      outputs: the numbers of the outputs that hold it, n of `Out[n]`.
+      devices: where it lies, ``cpu:0``.
+      names: the variables that hold it and the ways from them, ``params['w']``.
+      outputs: the numbers of the outputs that hold it, n of ``Out[n]``.
       holders: who else keeps it: closures, attributes, containers, constants of programs.
       deleted: whether its memory has been given back already.
     """
@@ -85,7 +77,7 @@ class DeviceMemory:
     """What a device holds.
 
     Attributes:
-      device: its name, `cpu:0`.
+      device: its name, ``cpu:0``.
       arrays: how many arrays have a part on it.
       array_bytes: the size of those parts.
       in_use: what the device itself says is in use, or None.
@@ -133,7 +125,7 @@ class LiveMemory:
 
 @dataclass(frozen=True, slots=True)
 class Freeing:
-    """What `free` would delete.
+    """What ``free`` would delete.
 
     Attributes:
       arrays: how many arrays.
@@ -178,7 +170,7 @@ class MemoryEstimate:
 
     @property
     def fits(self) -> bool | None:
-        """Whether `needed` is free now; None where that is not known."""
+        """Whether ``needed`` is free now; None where that is not known."""
         return None if self.free is None else self.needed <= self.free
 
     def __str__(self) -> str:
@@ -194,7 +186,7 @@ class MemoryEstimate:
         return "\n".join([*lines, self.verdict()])
 
     def verdict(self) -> str:
-        """Says in a sentence whether it fits."""
+        """Say in a sentence whether it fits."""
         where = (
             self.devices[0] if len(self.devices) == 1 else f"each of {len(self.devices)} devices"
         )
@@ -213,11 +205,11 @@ def live(
     holders: bool = True,
     unnamed_only: bool = False,
 ) -> LiveMemory:
-    """Returns all live arrays, and who holds each.
+    """Return all live arrays, and who holds each.
 
     Args:
-      namespace: the variables to look through, those of `__main__` where not given.
-      outputs: the outputs by number, `Out` of a notebook where there is one.
+      namespace: the variables to look through, those of ``__main__`` where not given.
+      outputs: the outputs by number, ``Out`` of a notebook where there is one.
       holders: whether to ask the collector who else holds the largest arrays, which takes up to a
         second in a large session.
       unnamed_only: whether to ask only about arrays that no variable and no output holds, which
@@ -264,14 +256,14 @@ def free(
     namespace: MutableMapping[str, Any] | None = None,
     outputs: MutableMapping[int, Any] | None = None,
 ) -> int:
-    """Deletes the arrays that variables and outputs hold, and the names; returns the bytes freed.
+    """Delete the arrays that variables and outputs hold, and the names; return the bytes freed.
 
     All or nothing: where one name is wrong, none is touched.
 
     Args:
-      *names: variables, or outputs as `Out[3]`.
-      namespace: the variables, those of `__main__` where not given.
-      outputs: the outputs by number, `Out` of a notebook where there is one.
+      *names: variables, or outputs as ``Out[3]``.
+      namespace: the variables, those of ``__main__`` where not given.
+      outputs: the outputs by number, ``Out`` of a notebook where there is one.
 
     Raises:
       ValueError: there is no such name, or it holds no array.
@@ -300,10 +292,10 @@ def freeing(
     namespace: MutableMapping[str, Any] | None = None,
     outputs: MutableMapping[int, Any] | None = None,
 ) -> Freeing:
-    """Returns what `free` would delete, and who else holds it; nothing is deleted.
+    """Return what ``free`` would delete, and who else holds it; nothing is deleted.
 
     Args:
-      *names: as `free` takes them.
+      *names: as ``free`` takes them.
       namespace: likewise.
       outputs: likewise.
 
@@ -333,11 +325,11 @@ def freeing(
 
 
 def estimate(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> MemoryEstimate:
-    """Returns what a call would take, by compiling it; it is not run.
+    """Return what a call would take, by compiling it; it is not run.
 
     Args:
       fun: a function of arrays, jitted or not.
-      *args: its arguments, or `ShapeDtypeStruct`s that stand for them and take no memory.
+      *args: its arguments, or ``ShapeDtypeStruct``s that stand for them and take no memory.
       **kwargs: its arguments by name.
 
     Raises:
@@ -355,7 +347,7 @@ def estimate(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> MemoryEstima
 
 
 def estimate_of(compiled: Any) -> MemoryEstimate:
-    """Returns what calls of a `Compiled` stage take.
+    """Return what calls of a ``Compiled`` stage take.
 
     Raises:
       ValueError: the platform tells nothing of a program's memory.
@@ -383,7 +375,7 @@ def estimate_of(compiled: Any) -> MemoryEstimate:
 def device_memory(
     arrays: list[Any] | None = None, only: Sequence[Any] | None = None
 ) -> tuple[DeviceMemory, ...]:
-    """Returns what each device of the running platforms holds.
+    """Return what each device of the running platforms holds.
 
     Args:
       arrays: the arrays to count; all live ones where not given.
@@ -427,7 +419,7 @@ def _available() -> int | None:
 
 
 def device_label(device: Any) -> str:
-    """Returns a device's name, `cpu:0`; of one that the process has no more, `cpu:0 of before`."""
+    """Return a device's name, ``cpu:0``; ``cpu:0 of before``, where it is gone."""
     name = f"{device.platform}:{device.id}"
     return name if runtime.is_current(device) else f"{name} of before"
 
@@ -457,7 +449,7 @@ def _ways(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def ways_in(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yields the arrays that variables hold, with the way to each: `params['w']`."""
+    """Yield the arrays that variables hold, with the way to each: ``params['w']``."""
     for name, value in list(namespace.items()):
         if not is_history_name(name):
             for way, array in _ways(value):
@@ -482,7 +474,7 @@ def _outputs_of(outputs: Mapping[int, Any]) -> dict[int, list[int]]:
 
 
 def _add_unlisted(arrays: list[Any], namespace: Mapping[str, Any]) -> None:
-    """Adds what variables hold and no platform lists: deleted ones, and those on lost devices."""
+    """Add what variables hold and no platform lists: deleted ones, and those on lost devices."""
     known = {id(one) for one in arrays}
     for _, one in ways_in(namespace):
         if id(one) not in known:
@@ -557,7 +549,7 @@ def _places(
 def _place(
     name: str, variables: MutableMapping[str, Any], results: MutableMapping[int, Any]
 ) -> tuple[MutableMapping[Any, Any], Any]:
-    """Returns the mapping that holds what a name means, and the key.
+    """Return the mapping that holds what a name means, and the key.
 
     Raises:
       ValueError: there is no such name.

@@ -1,12 +1,4 @@
-"""Who made what is held in memory: the runtime's pprof profile, by line of the user's.
-
-Purpose: write the profile to a file for `pprof`, and sum it up.
-
-Place in the pipeline: above `runtime.profiling`. The notebook's `%jx trace memory` is a thin skin
-over `memory_profile`.
-
-Must not know: notebooks or display.
-"""
+"""Who made what is held in memory: the runtime's pprof profile, by line of the user's."""
 
 from __future__ import annotations
 
@@ -29,9 +21,9 @@ class MemoryRow:
     """Memory that one line of the user's holds.
 
     Attributes:
-      place: the line that made it, `file:line`; empty where none is known.
+      place: the line that made it, ``file:line``; empty where none is known.
       function: the function that the line is in.
-      kind: what it is: `buffer` or `executable`.
+      kind: what it is: ``buffer`` or ``executable``.
       device: where it lies; empty for programs.
       count: how many there are.
       bytes: their size.
@@ -71,10 +63,10 @@ class MemoryProfile:
 
 
 def memory_profile(file: Folder | None = None, backend: str | None = None) -> MemoryProfile:
-    """Returns what is held on a platform's devices, by the line that made it.
+    """Return what is held on a platform's devices, by the line that made it.
 
     Args:
-      file: where to write the whole profile, for `pprof`; not written where None.
+      file: where to write the whole profile, for ``pprof``; not written where None.
       backend: the platform; the default one where not given.
 
     Example:
@@ -91,7 +83,7 @@ def memory_profile(file: Folder | None = None, backend: str | None = None) -> Me
 
 
 def _memory_rows(data: dict[str, Any]) -> tuple[MemoryRow, ...]:
-    """Adds pprof's samples up by the innermost line of the user's."""
+    """Add pprof's samples up by the innermost line of the user's."""
     texts = data["stringTable"]
     functions = {one["id"]: one for one in data.get("function", [])}
     places = {}

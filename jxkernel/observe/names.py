@@ -1,15 +1,7 @@
 """Watching names: what the user's variables hold while a function is traced.
 
-Purpose: note, line by line, which local and global names of the user's functions are bound to
-traced values, to concrete arrays or to plain Python values. Only running code knows this: the
-same name may be traced in one call and static in the next.
-
-Place in the pipeline: `observe.provenance` joins these notes with the jaxpr and the source text.
-
-Must not know: source text or syntax trees, notebooks, or what the notes are for.
-
-How: `sys.settrace` for the length of a `with` block, with line events in the user's frames only,
-and only while a trace is current. A debugger or coverage tool that uses the same hook is
+How: ``sys.settrace`` for the length of a ``with`` block, with line events in the user's frames
+only, and only while a trace is current. A debugger or coverage tool that uses the same hook is
 suspended inside the block and restored after it.
 """
 
@@ -50,9 +42,10 @@ class Value:
     """What a name held.
 
     Attributes:
-      kind: `traced` when any leaf is a tracer, `array` when any is a concrete array, else
-        `static`.
-      text: its type (`f32[8]`, or `{'b': f32[4], 'w': f32[8,4]}`), or the value of a static one.
+      kind: ``traced`` when any leaf is a tracer, ``array`` when any is a concrete array, else
+        ``static``.
+      text: its type (``f32[8]``, or ``{'b': f32[4], 'w': f32[8,4]}``), or the value of a static
+        one.
       variables: the jaxpr variables of its traced leaves.
       arrays: its concrete array leaves.
       traces: the traces of its traced leaves.
@@ -65,7 +58,7 @@ class Value:
     traces: tuple[Any, ...] = ()
 
     def __eq__(self, other: object) -> bool:
-        """Compares what is shown and the variables; arrays do not compare to one truth value."""
+        """Compare what is shown and the variables; arrays do not compare to one truth value."""
         if not isinstance(other, Value):
             return NotImplemented
         return (self.kind, self.text, self.variables) == (other.kind, other.text, other.variables)
@@ -128,10 +121,10 @@ class _NamesByLine:
 
 
 class NameWatch:
-    """Notes what names hold in every user function that is traced inside the `with` block.
+    """Notes what names hold in every user function that is traced inside the ``with`` block.
 
-    After the block, `codes` has the notes, `traces` the traces that were seen, and
-    `names_of` the first name that each jaxpr variable was bound to: the name, the code that it is
+    After the block, ``codes`` has the notes, ``traces`` the traces that were seen, and
+    ``names_of`` the first name that each jaxpr variable was bound to: the name, the code that it is
     a name of, and the line. Functions of installed libraries are passed over.
     """
 
@@ -153,7 +146,7 @@ class NameWatch:
         self._previous = None
 
     def add_trace(self, trace: Any) -> None:
-        """Remembers a trace, and those that it runs in, if they record programs."""
+        """Remember a trace, and those that it runs in, if they record programs."""
         while trace is not None:
             if isinstance(trace, StageTrace) and all(trace is not seen for seen in self.traces):
                 self.traces.append(trace)
@@ -207,7 +200,7 @@ class _Call:
         self._compare(frame)
 
     def on_event(self, frame: FrameType, event: str, argument: Any) -> Any:
-        """Receives the interpreter's line, return and exception events."""
+        """Receive the interpreter's line, return and exception events."""
         notes = self._notes
         if event == "line":
             self._raised = False
@@ -262,7 +255,7 @@ class _Call:
 
 
 def describe(value: Any) -> Value | None:
-    """Says what a value is to tracing; None for functions, classes and modules.
+    """Say what a value is to tracing; None for functions, classes and modules.
 
     Looking must not break the user's program, whatever the value's own methods do.
     """
@@ -316,7 +309,7 @@ def _has_own_locals(code: CodeType) -> bool:
 
 
 def _local_names(code: CodeType) -> tuple[str, ...]:
-    """The names that a frame's `f_locals` are searched for.
+    """The names that a frame's ``f_locals`` are searched for.
 
     A namespace may be large; of it the names that the code mentions are enough.
     """
@@ -360,7 +353,7 @@ def _bound_inside(code: CodeType) -> set[str]:
 
 
 def _global_values(code: CodeType, frame: FrameType) -> Iterator[tuple[str, Value]]:
-    """The globals that code mentions; `co_names` holds attribute names too, which may mislead."""
+    """The globals that code mentions; ``co_names`` holds attribute names too, which may mislead."""
     if not _has_own_locals(code):
         return
     for name in code.co_names:

@@ -1,12 +1,4 @@
-"""The first NaN or infinity of a call: which equation made it, of which operands, on which line.
-
-Purpose: look at one call without switching anything on, and without its side effects on arguments.
-
-Place in the pipeline: `compile.nonfinite` searches; here a call of the user's is made ready for it.
-The notebook's `%jx nan` is a thin skin over `find_nonfinite`.
-
-Must not know: notebooks or display.
-"""
+"""The first NaN or infinity of a call: which equation made it, of which operands, on which line."""
 
 from __future__ import annotations
 
@@ -22,24 +14,24 @@ __all__ = ["find_nonfinite"]
 
 
 def find_nonfinite(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> NonFiniteError | None:
-    """Returns what first made a result of `fun(*args, **kwargs)` NaN or infinite, or None.
+    """Return what first made a result of ``fun(*args, **kwargs)`` NaN or infinite, or None.
 
     The call is traced and run; if a result is bad it runs again equation by equation, into loops,
     branches and the backward pass.  The equation found is the one from which the bad value leads to
-    the result: what a `where` drops is not blamed.  Arguments that the function donates are kept;
+    the result: what a ``where`` drops is not blamed.  Arguments that the function donates are kept;
     callbacks run again.  A NaN is looked for first, then an infinity.
 
     Args:
-      fun: a function of arrays, jitted or not; `grad(f)` to look at a backward pass.
+      fun: a function of arrays, jitted or not; ``grad(f)`` to look at a backward pass.
       *args: its arguments.
       **kwargs: its arguments by name.
 
     Returns:
-      the error that `debug_nans` would raise, not raised: its attributes `kind`, `equation`,
-      `details`, `where`, `code` and `underline`, and its text, say what was found.
+      the error that ``debug_nans`` would raise, not raised: its attributes ``kind``, ``equation``,
+      ``details``, ``where``, ``code`` and ``underline``, and its text, say what was found.
 
     Raises:
-      ConcretizationTypeError: `fun` cannot be traced for these arguments.
+      ConcretizationTypeError: ``fun`` cannot be traced for these arguments.
 
     Example:
       >>> from jxkernel import numpy as jnp

@@ -1,12 +1,4 @@
-"""The programs that outlines were made of, for as long as anyone else has them.
-
-Purpose: give the rest of a program of which a notebook shows the beginning.
-
-Place in the pipeline: below `observe.programs`, which keeps what it outlines; the notebook asks
-here by the outline's token.
-
-Must not know: how programs are listed.
-"""
+"""The programs that outlines were made of, for as long as anyone else has them."""
 
 from __future__ import annotations
 
@@ -26,12 +18,12 @@ _Walk = Callable[[ClosedJaxpr], Iterator[Any]]
 
 
 def keep(closed: ClosedJaxpr, title: str, walk: _Walk) -> str:
-    """Keeps a program's title and how to walk through it, and returns its token."""
+    """Keep a program's title and how to walk through it, and return its token."""
     return _kept.keep(closed, title, walk)
 
 
 def walk_kept(token: str) -> Iterator[Any]:
-    """Walks through all of a program of which an outline lists the beginning.
+    """Walk through all of a program of which an outline lists the beginning.
 
     Nothing is made before it is asked for, so the beginning of a program of any length comes soon.
 
@@ -50,7 +42,7 @@ def walk_kept(token: str) -> Iterator[Any]:
 
 
 def kept_program(token: str) -> tuple[str, ClosedJaxpr]:
-    """Returns the title of an outline, and the program that it is of.
+    """Return the title of an outline, and the program that it is of.
 
     Args:
       token: that of the outline.
@@ -63,7 +55,7 @@ def kept_program(token: str) -> tuple[str, ClosedJaxpr]:
 
 
 def clear_outlines() -> None:
-    """Forgets which programs outlines were made of."""
+    """Forget which programs outlines were made of."""
     _kept.clear()
 
 

@@ -1,13 +1,4 @@
-"""Recording a timeline: the profiler and the recorder, started and stopped together.
-
-Purpose: one call that profiles a block, keeps what was compiled meanwhile, writes the files and
-gives the timeline.
-
-Place in the pipeline: above `runtime.profiling` and `observe.timeline`. The notebook's `%jx trace`
-is a thin skin over `Profile`.
-
-Must not know: notebooks or display.
-"""
+"""Recording a timeline: the profiler and the recorder, started and stopped together."""
 
 from __future__ import annotations
 
@@ -41,10 +32,10 @@ Folder = str | os.PathLike[str]
 
 
 class Profile:
-    """A profile of a block: use it in a `with` statement, or `start()` and `stop()` it.
+    """A profile of a block: use it in a ``with`` statement, or ``start()`` and ``stop()`` it.
 
     Args:
-      folder: where to write the XPlane, the profiler's Chrome trace and `timeline.json`, which
+      folder: where to write the XPlane, the profiler's Chrome trace and ``timeline.json``, which
         tells cells and source lines too; nothing is written where it is None.
       python: whether to record the calls of Python functions too, which slows them.
 
@@ -78,7 +69,7 @@ class Profile:
         return self._session.is_running
 
     def start(self) -> Self:
-        """Starts recording.
+        """Start recording.
 
         Raises:
           RuntimeError: a profile is running already.
@@ -91,7 +82,7 @@ class Profile:
         return self
 
     def stop(self) -> Timeline:
-        """Waits for the work under way, stops recording, writes the files, returns the timeline.
+        """Wait for the work under way, stops recording, write the files, return the timeline.
 
         Raises:
           RuntimeError: it is not running.
@@ -145,7 +136,7 @@ class _Programs:
         }
 
     def find(self, name: str, number: int, operations: Collection[str]) -> Program | None:
-        """Returns the program that events of this name, number and operations belong to."""
+        """Return the program that events of this name, number and operations belong to."""
         found = self._profiled.find(name, number, operations)
         if found is None or name not in self._lowered:
             return found
@@ -153,7 +144,7 @@ class _Programs:
 
 
 def _wait_for_all(outputs: list[Any]) -> None:
-    """Waits for every array; a computation that fails shows where its result is used."""
+    """Wait for every array; a computation that fails shows where its result is used."""
     living = [one for platform in runtime.backends() for one in runtime.live_arrays(platform)]
     for array in (*outputs, *living):
         if not array.is_deleted():

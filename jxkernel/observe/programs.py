@@ -1,14 +1,4 @@
-"""Programs as people read them: an outline of plain data, in the names of the user's code.
-
-Purpose: from a jaxpr the nested list of its equations, each with the user's names for its
-results where they are known, types, an estimated cost and the source line that made it.
-
-Place in the pipeline: above `observe.costs` and `observe.bindings`; the notebook's explorer, its
-graph and `observe.diff` are made of this.
-
-Must not know: how it is shown. An outline holds strings and numbers only, so it may be kept and
-sent after the program is gone.
-"""
+"""Programs as people read them: an outline of plain data, in the names of the user's code."""
 
 from __future__ import annotations
 
@@ -53,7 +43,7 @@ _WIDTH = 80
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable: its name, and its type as jaxprs print it, `f32[8]`."""
+    """A variable: its name, and its type as jaxprs print it, ``f32[8]``."""
 
     name: str
     type: str
@@ -69,7 +59,7 @@ class Equation:
     Attributes:
       number: its number in the whole outline, from 1, in the order of tracing.
       primitive: the primitive's name.
-      parameters: its parameters without programs, `[axes=(0,)]`; empty where there are none.
+      parameters: its parameters without programs, ``[axes=(0,)]``; empty where there are none.
       operands: names of variables, and literals with their types.
       results: the variables that it defines.
       is_named: whether a result bears a name of the user's code.
@@ -101,7 +91,7 @@ class Equation:
 
     @property
     def text(self) -> str:
-        """The equation on one line: `h:f32[8] = tanh a`; a long one is cut."""
+        """The equation on one line: ``h:f32[8] = tanh a``; a long one is cut."""
         text = f"{' '.join(map(str, self.results)) or '_'} = {self.right_side}"
         return text if len(text) <= 2 * _TEXT else f"{text[: 2 * _TEXT]}…"
 
@@ -111,7 +101,7 @@ class Program:
     """A program of the outline: the whole one, or one inside an equation.
 
     Attributes:
-      label: what it is to its equation: `jaxpr`, `branches[0]`; empty for the whole program.
+      label: what it is to its equation: ``jaxpr``, ``branches[0]``; empty for the whole program.
       constants: the variables of captured arrays.
       inputs: the variables of its arguments.
       equations: its equations, in order.
@@ -128,13 +118,13 @@ class Program:
 
     @property
     def head(self) -> str:
-        """Constants and arguments as jaxprs print them: `c:f32[3]; x:f32[8] y:f32[]`."""
+        """Constants and arguments as jaxprs print them: ``c:f32[3]; x:f32[8] y:f32[]``."""
         inputs = " ".join(map(str, self.inputs))
         return f"{' '.join(map(str, self.constants))};{' ' if inputs else ''}{inputs}"
 
     @property
     def tail(self) -> str:
-        """The results as jaxprs print them: `(loss,)`."""
+        """The results as jaxprs print them: ``(loss,)``."""
         return f"({', '.join(self.results)}{',' if len(self.results) == 1 else ''})"
 
 
@@ -147,7 +137,7 @@ class Placed:
       equation: the number of the equation that it lies in; 0 for the whole program.
       depth: how many programs it lies in.
       first: the number of its first equation.
-      end: the number after that of the last equation in it; `first` where it has none.
+      end: the number after that of the last equation in it; ``first`` where it has none.
       is_whole: whether its results are known: they are named after its equations.
     """
 
@@ -182,7 +172,7 @@ class Outline:
       cost: its estimated cost.
       source: the lines of the user's code from the first to the last that made an equation, file
         by file.
-      token: what `walk_kept` and `kept_program` know the program by; empty where nobody does.
+      token: what ``walk_kept`` and ``kept_program`` know the program by; empty where nobody does.
     """
 
     title: str
@@ -223,17 +213,17 @@ def outline(
     names: Mapping[Any, str] | None = None,
     limit: int = EQUATIONS,
 ) -> Outline:
-    """Returns a program as plain data, in the names of the user's code where they are known.
+    """Return a program as plain data, in the names of the user's code where they are known.
 
     A result is named where an equation is the last one that an assignment's right side made, and
     its place leaves no doubt; other variables get letters.
 
     Args:
-      program: a closed jaxpr, or a stage such as `jax.jit(f).trace(x)`.
+      program: a closed jaxpr, or a stage such as ``jax.jit(f).trace(x)``.
       title: what to call it.
       function: the function of which the program is the trace: its transforms are the stack, and
-        where `program` is a stage its parameters name the arguments.
-      stack: the function and the transforms applied to it, as `transforms_of` gives them.
+        where ``program`` is a stage its parameters name the arguments.
+      stack: the function and the transforms applied to it, as ``transforms_of`` gives them.
       arguments: names for the program's arguments.
       names: names for its variables, where they were watched while it was traced.
       limit: how many equations to list; the rest are counted.
@@ -274,12 +264,12 @@ def _walk(
 
 
 def count_equations(jaxpr: Jaxpr) -> int:
-    """Returns the number of equations, those of inner programs included."""
+    """Return the number of equations, those of inner programs included."""
     return sum(1 + _count_inside(eqn) for eqn in jaxpr.eqns)
 
 
 def transforms_of(function: Any) -> tuple[str, ...]:
-    """Returns a function's name and the transforms applied to it, innermost first.
+    """Return a function's name and the transforms applied to it, innermost first.
 
     Example:
       >>> import jxkernel as jx
@@ -305,7 +295,7 @@ def transforms_of(function: Any) -> tuple[str, ...]:
 
 
 def _argument_names(function: Any, program: Any) -> Sequence[str]:
-    """Names for the leaves of the arguments, `x` or `params['w']`, where the stage knows them."""
+    """Names for the leaves of the arguments, ``x`` or ``params['w']``, where known."""
     if isinstance(program, ClosedJaxpr):
         return ()
     state = jit_state(function)
@@ -333,7 +323,7 @@ class _UserNames:
         self._numbers = itertools.count()
 
     def give(self, var: Var, name: str) -> None:
-        """Gives a variable a name, numbered where another one has it already."""
+        """Give a variable a name, numbered where another one has it already."""
         if var not in self._given and name:
             count = self._taken[name] = self._taken.get(name, 0) + 1
             self._given[var] = name if count == 1 else f"{name}·{count}"
@@ -484,7 +474,7 @@ def _lines(
 
 
 def line_of(file: str, line: int) -> str:
-    """Returns a line of source, without its end; empty where there is none."""
+    """Return a line of source, without its end; empty where there is none."""
     try:
         return linecache.getline(file, line).rstrip("\r\n")
     except ValueError:  # no file can have such a name
@@ -520,7 +510,7 @@ def _placed(program: Program, equation: int, depth: int, first: int) -> Iterator
 
 
 def _end(program: Program, first: int) -> int:
-    """The number after that of the last equation in a program; `first` where it has none."""
+    """The number after that of the last equation in a program; ``first`` where it has none."""
     if not program.equations:
         return first
     last = program.equations[-1]

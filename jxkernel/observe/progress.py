@@ -1,17 +1,9 @@
 """Progress bars, also from inside compiled loops.
 
-Purpose: `progress(lax.scan)(f, init, xs)` runs the scan and shows how far it is; so do
-`progress(lax.fori_loop)` and a Python loop over `progress(items)`.
-
-Place in the pipeline: above `api`; the notebook half gives bars another look through
-`config.progress_display`.
-
-Must not know: IPython, or where a bar is shown.
-
 A compiled loop reports through a debug callback, in a hundred turns of all, so that short turns
 are not slowed down; the bar is drawn at most ten times a second. Results are untouched: the
-callback gives nothing back. Under `vmap` the turns are those of the whole batch; under `grad` the
-forward pass reports and the backward pass does not.
+callback gives nothing back. Under ``vmap`` the turns are those of the whole batch; under ``grad``
+the forward pass reports and the backward pass does not.
 """
 
 from __future__ import annotations
@@ -105,7 +97,7 @@ class Bar:
         self._show: Callable[[Progress], object] = _TextLine()
 
     def reach(self, done: Any, total: Any = None) -> None:
-        """Notes that turn `done`, counted from 1, has begun, and draws if it is time to."""
+        """Note that turn ``done``, counted from 1, has begun, and draw if it is time to."""
         with self._lock:
             if total is None or done <= total:
                 self._reach(int(done), None if total is None else int(total))
@@ -154,11 +146,12 @@ class _TextLine:
 
 
 def progress(loop: Any, *, label: str = "", updates: int = 100) -> Any:
-    """Shows a progress bar for a loop: in Python, or inside a compiled program.
+    """Show a progress bar for a loop: in Python, or inside a compiled program.
 
     Args:
-      loop: `lax.scan` or `lax.fori_loop`, to get a function of the same arguments that shows a
-        bar while it runs; or an iterable, or a number `n` for `range(n)`, to loop over in Python.
+      loop: ``lax.scan`` or ``lax.fori_loop``, to get a function of the same arguments that shows a
+        bar while it runs; or an iterable, or a number ``n`` for ``range(n)``, to loop over in
+        Python.
       label: what to write before the bar.
       updates: how often a compiled loop reports, in all: each report costs some 50 µs.
 
@@ -166,7 +159,7 @@ def progress(loop: Any, *, label: str = "", updates: int = 100) -> Any:
       the loop with a bar, or an iterator over the items.
 
     Raises:
-      TypeError: `loop` is none of these.
+      TypeError: ``loop`` is none of these.
 
     A bar counts turns that have begun. Results, derivatives and batching are those of the loop
     itself; the backward pass of a derivative shows nothing.
@@ -208,7 +201,7 @@ class _Reporter:
         self._updates = max(updates, 1)
 
     def report(self, turn: Any, total: Any) -> None:
-        """Reports a turn, counted from 0, if it is one of those that are reported."""
+        """Report a turn, counted from 0, if it is one of those that are reported."""
         step = maximum(total // self._updates, 1)
         wanted = (turn % step == 0) | (turn == total - 1)
 

@@ -1,14 +1,5 @@
 """Provenance: what in the user's source is traced, static, or baked in, and why.
 
-Purpose: mark every name and expression of a traced function as traced (T), static (S), constant
-baked in (C) or trace-time side effect (!), and answer "why is this traced?" with the chain of
-names back to an argument.
-
-Place in the pipeline: the top of `observe`; joins what `observe.names` saw at trace time, the
-dataflow of the recorded jaxprs (`observe.dataflow`) and the source text (`observe.syntax`).
-
-Must not know: notebooks or display. A cell is a file like another.
-
 Use:
 
     with watch() as watching:
@@ -61,7 +52,7 @@ _LINKS = 20
 
 
 class Watching:
-    """A watch under way or over; `provenance()` gives what it saw.
+    """A watch under way or over; ``provenance()`` gives what it saw.
 
     Args:
       names: the notes.
@@ -73,7 +64,7 @@ class Watching:
         self._returned = returned
 
     def provenance(self, told_of: str = "") -> Provenance:
-        """Puts together what was seen so far.
+        """Put together what was seen so far.
 
         Args:
           told_of: the function by whose name events tell of side effects and constants; without
@@ -98,10 +89,10 @@ class Watching:
 
 @contextmanager
 def watch() -> Iterator[Watching]:
-    """Watches the user's functions that are traced inside the block.
+    """Watch the user's functions that are traced inside the block.
 
-    At the end of the block a `TraceTimeEffect` and a `ConstantCaptured` event is emitted for each
-    side effect and constant, if someone listens.
+    At the end of the block a ``TraceTimeEffect`` and a ``ConstantCaptured`` event is emitted for
+    each side effect and constant, if someone listens.
     """
     names = NameWatch()
     watching = Watching(names)
@@ -117,15 +108,15 @@ def provenance(
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Sequence[str] | None = None,
 ) -> Callable[..., Provenance]:
-    """Returns a function of the same arguments that gives the provenance of `function`'s names.
+    """Return a function of the same arguments that gives the provenance of ``function``'s names.
 
     The function is traced anew, and neither compiled nor run; its side effects at trace time
     happen again. Jitted functions that it calls show their names only if they trace anew too.
 
     Args:
       function: a function, jitted or not; a jitted one brings its own static arguments.
-      static_argnums: positions of static arguments, as for `jit`.
-      static_argnames: names of static arguments, as for `jit`.
+      static_argnums: positions of static arguments, as for ``jit``.
+      static_argnames: names of static arguments, as for ``jit``.
     """
     state = jit_state(function)
     if state is not None:
@@ -180,7 +171,7 @@ class _Builder:
         return Provenance(tuple(self._function(one) for one in self._names.codes.values()))
 
     def emit(self, function: str = "") -> None:
-        """Emits an event for each side effect and each constant, of each function or of one."""
+        """Emit an event for each side effect and each constant, of each function or of one."""
         for notes in self._names.codes.values():
             name, file = function or notes.code.co_name, notes.code.co_filename
             for mark in self._effects(notes):
@@ -393,8 +384,8 @@ class _History:
     def value_at(self, occurrence: Occurrence) -> Value | None:
         """What a name held where it stands; what it was bound to, where it is bound.
 
-        A change noted at step `n` was seen when line `n` had run, so a use in that line still had
-        the value before it.
+        A change noted at step ``n`` was seen when line ``n`` had run, so a use in that line still
+        had the value before it.
         """
         changes = self._changes.get(occurrence.name)
         if changes is None:

@@ -1,11 +1,4 @@
-"""The quiz: exercises that ask what tracing will do, and grade themselves from the ledger.
-
-Purpose: a handful of exercises for workshops, and one function to ask and to answer.
-
-Place in the pipeline: above `observe.exercises`.
-
-Must not know: how an exercise is run or drawn.
-"""
+"""The quiz: exercises that ask what tracing will do, and grade themselves from the ledger."""
 
 from __future__ import annotations
 

@@ -1,13 +1,4 @@
-"""The recorder: a bounded memory of what happened, with running totals.
-
-Purpose: keep the latest events with the cell and the wall-clock time of each, and totals per cell
-and per function that stay right after old events have been dropped.
-
-Place in the pipeline: the first listener above `events`; `observe.explain` and the notebook read
-it.
-
-Must not know: how anything is traced or compiled, or that notebooks exist: a cell is a label.
-"""
+"""The recorder: a bounded memory of what happened, with running totals."""
 
 from __future__ import annotations
 
@@ -152,12 +143,12 @@ def _add(sums: _Sums, record: Record) -> None:
 
 
 class Recorder:
-    """Records events while it is started, or inside its `with` block; safe with threads.
+    """Records events while it is started, or inside its ``with`` block; safe with threads.
 
     Args:
       capacity: how many events are kept; older ones are dropped and counted, and stay in the
         totals.
-      kinds: the kinds recorded; by default all but `Executed`.
+      kinds: the kinds recorded; by default all but ``Executed``.
       groups: how many cells and how many functions the totals tell apart; those that come after
         are merged under the label None.
       private: whether it hears what happens inside ``events.private()``, and only that.
@@ -187,14 +178,14 @@ class Recorder:
         self._epoch_ns = time.time_ns() - time.perf_counter_ns()
 
     def start(self) -> Self:
-        """Begins to record; does nothing when it records already."""
+        """Begin to record; does nothing when it records already."""
         with self._lock:
             if self._handle is None:
                 self._handle = listen(self._receive, self._kinds, private=self._private)
         return self
 
     def stop(self) -> None:
-        """Ends recording; what was recorded stays."""
+        """End recording; what was recorded stays."""
         with self._lock:
             handle, self._handle = self._handle, None
             self._inside_ns.clear()
@@ -208,7 +199,7 @@ class Recorder:
         self.stop()
 
     def follow(self, follower: Callable[[Record], object]) -> ListenerHandle:
-        """Calls `follower` with each record as it is made, until the handle is closed.
+        """Call ``follower`` with each record as it is made, until the handle is closed.
 
         Args:
           follower: called in the thread that caused the event, in the midst of what it does, so it
@@ -239,7 +230,7 @@ class Recorder:
         return self._dropped
 
     def clear(self) -> None:
-        """Forgets all records, totals and the count of dropped events."""
+        """Forget all records, totals and the count of dropped events."""
         with self._lock:
             self._records.clear()
             self._dropped = 0
@@ -282,7 +273,7 @@ class Recorder:
         """Totals of everything recorded, or of one cell, or of the functions of one name.
 
         Raises:
-          ValueError: if both `cell` and `fun` are given.
+          ValueError: if both ``cell`` and ``fun`` are given.
         """
         if cell is not None and fun is not None:
             raise ValueError("totals are kept by cell or by function: give one of cell= and fun=")

@@ -1,12 +1,5 @@
 """A report of a session: the environment and everything that was seen, as plain data.
 
-Purpose: what to attach to a question or a bug report.
-
-Place in the pipeline: the top of `observe`: it asks the others. The notebook adds its cells, draws
-it, and writes it as JSON or as one page (`%jx report`).
-
-Must not know: notebooks or display: a cell is data that a caller gives.
-
 It holds no secrets that it could know of: of the environment's variables those that steer XLA and
 jxkernel, and none whose name speaks of a secret. It holds text and numbers, and its size is bounded
 whatever the session did.
@@ -56,7 +49,7 @@ def report(
     warnings: Sequence[str] = (),
     packages: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Returns everything that is known of a session, as data that JSON can hold.
+    """Return everything that is known of a session, as data that JSON can hold.
 
     Args:
       recorder: what recorded the session.
@@ -94,7 +87,7 @@ def report(
 
 
 def environment() -> dict[str, str]:
-    """Returns versions, the machine and its devices, by name."""
+    """Return versions, the machine and its devices, by name."""
     runtime.default_device()
     devices = [
         f"{device.platform}:{device.id} {device.device_kind}"
@@ -115,7 +108,7 @@ def environment() -> dict[str, str]:
 
 
 def variables_set() -> dict[str, str]:
-    """Returns the environment's variables that steer XLA and jxkernel, without secrets."""
+    """Return the environment's variables that steer XLA and jxkernel, without secrets."""
     return {
         name: _cut(value)
         for name, value in sorted(os.environ.items())
@@ -124,7 +117,7 @@ def variables_set() -> dict[str, str]:
 
 
 def options_set() -> dict[str, str]:
-    """Returns the options whose value is not the default."""
+    """Return the options whose value is not the default."""
     return {
         name: _cut(str(value))
         for name, value in config.values.items()
@@ -133,7 +126,7 @@ def options_set() -> dict[str, str]:
 
 
 def masked(source: str) -> str:
-    """Returns source text with the strings left out that are assigned to names of secrets.
+    """Return source text with the strings left out that are assigned to names of secrets.
 
     Example:
       >>> masked("api_key = 'abc'; n = 3")

@@ -1,11 +1,5 @@
 """What this machine can do at best, measured: memory bandwidth, and operations of a matrix product.
 
-Purpose: the scale on which the rates of a benchmark mean something.
-
-Place in the pipeline: below `observe.benchmarks`.
-
-Must not know: what is compared with it.
-
 The two limits of the roofline model (Williams, Waterman and Patterson, 2009): a program that does
 f operations on b bytes takes at least max(f / operations per second, b / bytes per second).
 Both are measured with XLA's own code on the device, so they are what a compiled program can reach
@@ -39,7 +33,7 @@ class Roofline:
     """What a device can do at best.
 
     Attributes:
-      device: its name, `cpu:0`.
+      device: its name, ``cpu:0``.
       dtype: the type of the matrices' elements.
       bandwidth: bytes per second, read and written.
       flops: floating-point operations per second of a matrix product.
@@ -51,16 +45,16 @@ class Roofline:
     flops: float
 
     def least_seconds(self, flops: float, moved: float) -> float:
-        """Returns the shortest time in which so many operations on so many bytes can be done."""
+        """Return the shortest time in which so many operations on so many bytes can be done."""
         return max(flops / self.flops, moved / self.bandwidth)
 
     def limit(self, flops: float, moved: float) -> str:
-        """Returns which of the two sets that time: `operations` or `memory`."""
+        """Return which of the two sets that time: ``operations`` or ``memory``."""
         return "operations" if flops / self.flops > moved / self.bandwidth else "memory"
 
 
 def roofline(dtype: Any = np.float32, device: Any = None, *, again: bool = False) -> Roofline:
-    """Measures what a device can do at best; once for a process, in about a second.
+    """Measure what a device can do at best; once for a process, in about a second.
 
     Args:
       dtype: a floating-point type, for the matrix product.
@@ -92,7 +86,7 @@ _known: dict[tuple[np.dtype[Any], Any], Roofline] = {}
 
 
 def forget_rooflines() -> None:
-    """Forgets what was measured: the next roofline is measured again."""
+    """Forget what was measured: the next roofline is measured again."""
     _known.clear()
 
 
@@ -116,7 +110,7 @@ def _measured(dtype: np.dtype[Any], device: Any) -> Roofline:
 
 
 def _halve_and_add(x: Any, y: Any) -> Any:
-    """Two reads and one write, in place of `y`: without new memory."""
+    """Two reads and one write, in place of ``y``: without new memory."""
     return y * np.float32(0.5) + x
 
 

@@ -1,12 +1,4 @@
-"""The four stages of a program, linked by source line: source, jaxpr, StableHLO, optimized HLO.
-
-Purpose: say for each line of a module's text which line of the user's it came from.
-
-Place in the pipeline: above `observe.programs`; `%jx stages` shows it.
-
-Must not know: how a program is lowered or compiled, or how it is shown. It reads what the texts
-say of themselves: MLIR's `loc(...)`, and XLA's `metadata={...}` with its table of stack frames.
-"""
+"""The four stages of a program, linked by source line: source, jaxpr, StableHLO, optimized HLO."""
 
 from __future__ import annotations
 
@@ -82,10 +74,10 @@ class Stages:
 
 
 def stages(program: Any, *, function: Callable[..., Any] | None = None) -> Stages:
-    """Lowers and compiles a traced program, and returns its stages linked by source line.
+    """Lower and compiles a traced program, and return its stages linked by source line.
 
     Args:
-      program: a stage such as `jax.jit(f).trace(x)`.
+      program: a stage such as ``jax.jit(f).trace(x)``.
       function: the function that was traced, for the names of its arguments.
 
     Example:
@@ -107,7 +99,7 @@ def stages(program: Any, *, function: Callable[..., Any] | None = None) -> Stage
 
 
 def of_texts(program: Outline, stablehlo: str, optimized: str) -> Stages:
-    """Returns the stages of a program whose modules were made before.
+    """Return the stages of a program whose modules were made before.
 
     Args:
       program: its outline.
@@ -120,7 +112,7 @@ def of_texts(program: Outline, stablehlo: str, optimized: str) -> Stages:
 
 
 def stablehlo_lines(text: str) -> Iterator[StageLine]:
-    """Yields the lines of an MLIR module, locations resolved and taken off."""
+    """Yield the lines of an MLIR module, locations resolved and taken off."""
     lines = text.splitlines()
     aliases = {found[1]: found[2] for line in lines if (found := _DEFINITION.match(line))}
     for line in lines:
@@ -146,7 +138,7 @@ def _resolved(location: str, aliases: Mapping[str, str]) -> _Place:
 
 
 def optimized_lines(text: str) -> Iterator[StageLine]:
-    """Yields the lines of an HLO module, the entry computation first, metadata taken off."""
+    """Yield the lines of an HLO module, the entry computation first, metadata taken off."""
     frames = _frames(text)
     computations: list[list[StageLine]] = [[]]
     in_table = False

@@ -1,12 +1,6 @@
 """Source text of traced functions: where names stand, what has side effects, what loops.
 
-Purpose: what can be read from a function's syntax tree alone.
-
-Place in the pipeline: `observe.provenance` joins it with what `observe.names` saw.
-
-Must not know: tracers, jaxprs, or notebooks; a cell is a file whose lines `linecache` knows.
-
-Lines are 1-based and columns are 0-based characters, not the UTF-8 bytes of `ast`.
+Lines are 1-based and columns are 0-based characters, not the UTF-8 bytes of ``ast``.
 """
 
 from __future__ import annotations
@@ -168,7 +162,7 @@ class FunctionSyntax:
                     yield span, self.text_of(one)
 
     def loops(self) -> Iterator[LoopSyntax]:
-        """Every `for` and `while` statement."""
+        """Every ``for`` and ``while`` statement."""
         for one in self._nodes:
             if isinstance(one, ast.For | ast.AsyncFor | ast.While):
                 end = one.body[-1].end_lineno or one.lineno
@@ -267,7 +261,7 @@ class FunctionSyntax:
         return self.span(node.lineno, node.col_offset, end_line, end_offset)
 
     def span(self, line: int, offset: int, end_line: int, end_offset: int) -> Span:
-        """A place given with columns in UTF-8 bytes, as `ast` and code objects count them."""
+        """A place given with columns in UTF-8 bytes, as ``ast`` and code objects count them."""
         return Span(line, self._column(line, offset), end_line, self._column(end_line, end_offset))
 
     def _column(self, line: int, offset: int) -> int:
@@ -379,9 +373,9 @@ def _root_name(node: ast.expr) -> str | None:
 
 
 def _module_of(node: ast.expr, namespace: dict[str, Any]) -> str | None:
-    """The module that an expression like `np.random` or `datetime` stands for, or None.
+    """The module that an expression like ``np.random`` or ``datetime`` stands for, or None.
 
-    A class stands for the module it comes from, for `datetime.now()` after a `from` import.
+    A class stands for the module it comes from, for ``datetime.now()`` after a ``from`` import.
     """
     if isinstance(node, ast.Name):
         value = namespace.get(node.id)

@@ -1,11 +1,4 @@
-"""Tasks: code that a learner writes, graded by what it gives and by how it was traced.
-
-Purpose: `task`, which says what is missing and never how it is done.
-
-Place in the pipeline: above `observe.explain`; `observe.classes` keeps what it finds.
-
-Must not know: notebooks, or which tasks there are.
-"""
+"""Tasks: code that a learner writes, graded by what it gives and by how it was traced."""
 
 from __future__ import annotations
 
@@ -98,7 +91,7 @@ class Grade:
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """What a learner's answer must do; call it with the answer. See `task`."""
+    """What a learner's answer must do; call it with the answer. See ``task``."""
 
     name: str
     check: Check | Sequence[Case]
@@ -108,10 +101,10 @@ class Task:
     tolerance: float = 1e-4
 
     def __post_init__(self) -> None:
-        """Checks what was given.
+        """Check what was given.
 
         Raises:
-          TypeError: `check` is neither a function nor a list of cases.
+          TypeError: ``check`` is neither a function nor a list of cases.
           ValueError: derivatives or equations are asked for, and no case says where.
         """
         if callable(self.check):
@@ -200,7 +193,8 @@ def task(
     """Return a task: called with a learner's answer, it grades it.
 
     The grade says what is missing, not how it is done. It is true where nothing is missing, and
-    its `require()` fails otherwise, as nbgrader wants it. `%jx class` gathers the grades of many.
+    its ``require()`` fails otherwise, as nbgrader wants it. ``%jx class`` gathers the grades of
+    many.
 
     Args:
       name: the task's name, as the teacher's table shows it.
@@ -213,7 +207,7 @@ def task(
       tolerance: how far values may be off, relative and absolute.
 
     Raises:
-      TypeError: `check` is neither a function nor a list of cases.
+      TypeError: ``check`` is neither a function nor a list of cases.
       ValueError: derivatives or equations are asked for, and no case says where.
 
     >>> import jxkernel as jx

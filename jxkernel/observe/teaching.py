@@ -1,13 +1,5 @@
 """Teaching mode: silent mistakes with arrays become lessons that say what to write.
 
-Purpose: while it is on, tell of indices out of bounds, random keys used again, NumPy values that
-lose half of their bits, and side effects of traced functions; each with the line, and what to
-write instead.
-
-Place in the pipeline: the top of `observe`; the notebook adds what only it can see.
-
-Must not know: notebooks, or how a lesson is shown.
-
 It costs speed: no call has a fast path while it is on, and programs with indices that are
 computed run twice. Nothing of it stays when it is off.
 """
@@ -58,7 +50,7 @@ class Lesson:
       subject: what it is about: index, key, dtype, effect, update, view.
       what: what happens, as a sentence.
       instead: what to write instead, one suggestion per entry.
-      site: the user's line, `file:line`; empty when unknown.
+      site: the user's line, ``file:line``; empty when unknown.
       code: the text of that line.
     """
 
@@ -84,12 +76,12 @@ class Lesson:
 
 
 class Teaching:
-    """Teaching mode, on from `start` to `stop` or inside its `with` block, for the whole process.
+    """Teaching mode of the process, on from ``start`` to ``stop`` or inside its ``with`` block.
 
     Args:
-      tell: receives each lesson; by default it becomes a `TeachingWarning`.
+      tell: receives each lesson; by default it becomes a ``TeachingWarning``.
 
-    Out-of-bounds positions that are known when a line runs or is traced raise an `IndexError`
+    Out-of-bounds positions that are known when a line runs or is traced raise an ``IndexError``
     where they would be read; all others become lessons, once for each line and fact.
 
     >>> import jxkernel as jx
@@ -114,7 +106,7 @@ class Teaching:
         return bool(self._undo)
 
     def start(self) -> Self:
-        """Begins; does nothing when it is on."""
+        """Begin; does nothing when it is on."""
         if not self._undo:
             for option, value in (
                 (check_static_indices, True),
@@ -131,13 +123,13 @@ class Teaching:
         return self
 
     def stop(self) -> None:
-        """Ends it, and sets everything back to what it was before."""
+        """End it, and sets everything back to what it was before."""
         while self._undo:
             self._undo.pop()()
         self._told.clear()
 
     def forget(self) -> None:
-        """Forgets what was told, so that it is told again: a new cell begins."""
+        """Forget what was told, so that it is told again: a new cell begins."""
         self._told.clear()
 
     def __enter__(self) -> Self:
@@ -147,7 +139,7 @@ class Teaching:
         self.stop()
 
     def tell(self, lesson: Lesson) -> None:
-        """Tells a lesson, unless it was told already."""
+        """Tell a lesson, unless it was told already."""
         key = (lesson.subject, lesson.site, lesson.what)
         if key not in self._told:
             self._told.add(key)
@@ -159,7 +151,7 @@ class Teaching:
         self._undo.append(lambda: option.set_global(before))
 
     def _before_run(self, closed: ClosedJaxpr, args: Sequence[Any], name: str) -> None:
-        """Looks whether an index of a program that is about to run is out of bounds."""
+        """Look whether an index of a program that is about to run is out of bounds."""
         if getattr(self._checking, "now", False):
             return
         self._checking.now = True
@@ -184,7 +176,7 @@ class Teaching:
         self.tell(Lesson.at("key", _place(current_user_frame()), what, error.instead))
 
     def _traced(self, event: events.Event) -> None:
-        """Looks for side effects in the text of a function that was traced."""
+        """Look for side effects in the text of a function that was traced."""
         number = getattr(event, "function_id", 0)
         found = (fun for fun, _ in traced_functions(empty=True) if function_number(fun) == number)
         function = next(found, None)

@@ -1,13 +1,4 @@
-"""A timeline: what ran when, on the host and the devices, by cell, operation and source line.
-
-Purpose: put the profiler's events, the recorder's events and the programs' source lines on one
-clock, and add them up.
-
-Place in the pipeline: above `observe.xspace` and `observe.recorder`; `observe.profiling` makes one
-when a profile ends, and the notebook draws it.
-
-Must not know: notebooks or display: a cell is a label.
-"""
+"""A timeline: what ran when, on the host and the devices, by cell, operation and source line."""
 
 from __future__ import annotations
 
@@ -42,9 +33,9 @@ class Slice:
       start_ns: when it began, from the beginning of the profile.
       duration_ns: how long it took.
       self_ns: that without the slices inside it.
-      program: the program that an operation belongs to, `jit_f`; else empty.
-      origin: the operation's name in the traced program: `scan/sin`.
-      spots: the source lines that it computes, as `file:line`, its own first.
+      program: the program that an operation belongs to, ``jit_f``; else empty.
+      origin: the operation's name in the traced program: ``scan/sin``.
+      spots: the source lines that it computes, as ``file:line``, its own first.
       number: the number of the program, as the profiler gives it.
       run: the number of the execution that it belongs to; 0 where unknown.
       cell: the cell that started it; empty where that is not known.
@@ -72,8 +63,8 @@ class Lane:
     """What one device, thread or layer did.
 
     Attributes:
-      name: `cpu:0`, `gpu:0 Stream #13`, `jxkernel`, `annotations`.
-      kind: what its slices are: `device`, `stage` or `annotation`.
+      name: ``cpu:0``, ``gpu:0 Stream #13``, ``jxkernel``, ``annotations``.
+      kind: what its slices are: ``device``, ``stage`` or ``annotation``.
       slices: in the order of beginning.
     """
 
@@ -87,7 +78,7 @@ class Window:
     """A cell, or the whole of a profile outside cells.
 
     Attributes:
-      name: `In[3]`.
+      name: ``In[3]``.
       start_ns: when it began.
       end_ns: when it ended, or when the last work that it began on a device ended.
     """
@@ -147,11 +138,11 @@ class Timeline:
         return (lane for lane in self.lanes if lane.kind == "device")
 
     def by_operation(self) -> tuple[Total, ...]:
-        """Returns the time of each operation of each program, the longest first."""
+        """Return the time of each operation of each program, the longest first."""
         return self._totals(lambda one: (one.program, one.name))
 
     def by_line(self) -> tuple[Total, ...]:
-        """Returns the time of each source line, the longest first.
+        """Return the time of each source line, the longest first.
 
         An operation that computes several lines counts for its own, the last of them.
         """
@@ -159,7 +150,7 @@ class Timeline:
         return tuple([replace(one, name=one.spots[0] if one.spots else "") for one in totals])
 
     def by_cell(self) -> tuple[Total, ...]:
-        """Returns the devices' time in each cell, in order.
+        """Return the devices' time in each cell, in order.
 
         Work counts for the cell that started it, though it may run after the cell has ended.
         """
@@ -172,7 +163,7 @@ class Timeline:
         return tuple(found)
 
     def by_window(self) -> tuple[tuple[Lane, ...], ...]:
-        """Returns, for each cell, the lanes that have something in it, with that alone.
+        """Return, for each cell, the lanes that have something in it, with that alone.
 
         Where it is not known which cell started something, it is the one that began last before.
         """
@@ -209,7 +200,7 @@ class Timeline:
         return tuple(sorted(totals, key=lambda total: -total.total_ns))
 
     def chrome_trace(self) -> dict[str, Any]:
-        """Returns the timeline in the Chrome trace format, which Perfetto opens too.
+        """Return the timeline in the Chrome trace format, which Perfetto opens too.
 
         Times are microseconds, as the format asks ("Trace Event Format", Google, 2016).
         """
@@ -248,10 +239,10 @@ def timeline_of(
     *,
     files: Sequence[str] = (),
 ) -> Timeline:
-    """Returns the timeline of a profile.
+    """Return the timeline of a profile.
 
     Args:
-      data: the profile, a `ProfileData`.
+      data: the profile, a ``ProfileData``.
       find: finds the program that operations belong to.
       records: what the recorder saw meanwhile: stages of compiling, and cells.
       executions: the executions that were seen, in order.
@@ -340,7 +331,7 @@ def _device_lanes(data: Any, find: FindProgram) -> tuple[list[Lane], int]:
 
 
 def _started_by(lanes: Sequence[Lane], executions: Sequence[Record]) -> list[Lane]:
-    """Tells operations the cells that started them.
+    """Tell operations the cells that started them.
 
     The runs of a program and the calls of its function are told one by one in the same order; where
     there are not as many of the one as of the other, the latest are paired, for a profile may begin
@@ -402,7 +393,7 @@ def _placed(one: Slice, programs: dict[tuple[str, int], Program | None]) -> Slic
 
 
 def _with_self_times(slices: list[Slice]) -> list[Slice]:
-    """Takes the time of slices that ran inside others off those, as a loop's body off the loop."""
+    """Take the time of slices that ran inside others off those, as a loop's body off the loop."""
     own = {id(one): one.duration_ns for one in slices}
     around: list[Slice] = []
     for one in sorted(slices, key=lambda one: (one.start_ns, -one.duration_ns)):

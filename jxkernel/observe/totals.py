@@ -1,11 +1,4 @@
-"""Totals of the ledger: what was built and what it cost, by cell, by line or by function.
-
-Purpose: say where the time of tracing and compiling goes.
-
-Place in the pipeline: above `observe.explain`; the notebook's `%jx ledger by cell` shows it.
-
-Must not know: how rows came about or how totals are displayed.
-"""
+"""Totals of the ledger: what was built and what it cost, by cell, by line or by function."""
 
 from __future__ import annotations
 
@@ -32,7 +25,7 @@ class LedgerTotal:
     """The rows of one cell, line or function added up.
 
     Attributes:
-      label: the cell's label, the line as `file:line`, or the function's name.
+      label: the cell's label, the line as ``file:line``, or the function's name.
       builds: how many rows.
       traces: how many of them traced.
       compiles: how many of them compiled, or loaded from disk.
@@ -51,14 +44,14 @@ class LedgerTotal:
 
 
 def ledger_totals(rows: Iterable[LedgerRow], by: Group = "cell") -> tuple[LedgerTotal, ...]:
-    """Adds up the rows of a ledger, the costliest group first.
+    """Add up the rows of a ledger, the costliest group first.
 
     Args:
-      rows: what `ledger` gave.
-      by: `cell`, `site` (the user's line that called) or `function`.
+      rows: what ``ledger`` gave.
+      by: ``cell``, ``site`` (the user's line that called) or ``function``.
 
     Raises:
-      ValueError: `by` is none of these.
+      ValueError: ``by`` is none of these.
 
     >>> import jxkernel as jx
     >>> from jxkernel.observe import Recorder, ledger, ledger_totals
@@ -91,7 +84,7 @@ def _with_row(total: LedgerTotal, row: LedgerRow) -> LedgerTotal:
 
 
 def format_totals(totals: Sequence[LedgerTotal], by: Group = "cell") -> str:
-    """Writes totals as a text table."""
+    """Write totals as a text table."""
     head = (by, "builds", "avoidable", "traces", "compiles", "from disk", "cost")
     table = [head, *(_cells(total) for total in totals)]
     widths = [max(len(row[column]) for row in table) for column in range(len(head))]

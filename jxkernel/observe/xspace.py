@@ -1,16 +1,9 @@
 """The programs in a profile: which source lines each operation of a compiled program came from.
 
-Purpose: read, of the profiler's XSpace, the part that jaxlib's own reader leaves out: the HLO
-modules that ran, each operation with its name in the program and its places in the source.
-
-Place in the pipeline: below `observe.timeline`.
-
-Must not know: how a profile is recorded or shown.
-
 XSpace and HLO are protocol buffers, and few of their fields are wanted, so the wire format is read
 directly (https://protobuf.dev/programming-guides/encoding): a message is a sequence of fields, each
 a number, a type, and a varint, fixed or length-delimited value.  Field numbers are those of the
-published `xplane.proto` and `hlo.proto`.
+published ``xplane.proto`` and ``hlo.proto``.
 """
 
 from __future__ import annotations
@@ -41,8 +34,8 @@ class Operation:
     """An operation of a compiled program.
 
     Attributes:
-      opcode: what it is: `fusion`, `dot`.
-      name: its name in the traced program: `scan/sin`; empty where XLA made it.
+      opcode: what it is: ``fusion``, ``dot``.
+      name: its name in the traced program: ``scan/sin``; empty where XLA made it.
       frames: the numbers of the source lines that it computes, its own first.
     """
 
@@ -56,7 +49,7 @@ class Program:
     """A compiled program that was profiled.
 
     Attributes:
-      name: its name, `jit_f`.
+      name: its name, ``jit_f``.
       operations: its operations by their names in the profile.
       spots: its source lines by number.
     """
@@ -66,13 +59,13 @@ class Program:
     spots: dict[int, Spot]
 
     def places(self, operation: str) -> tuple[str, ...]:
-        """Returns the source lines that an operation computes, as `file:line`."""
+        """Return the source lines that an operation computes, as ``file:line``."""
         frames = self.operations[operation].frames
         spots = [str(self.spots[frame]) for frame in frames if frame in self.spots]
         return tuple(dict.fromkeys(spots))[:_SPOTS]
 
     def relocated(self, lowered: Program) -> Program:
-        """Returns the program with the source lines of what it was lowered from in this process.
+        """Return the program with the source lines of what it was lowered from in this process.
 
         What comes from the disk cache has the lines of the process that compiled it.  The two agree
         in the names of operations, and lines that moved kept their order.
@@ -88,7 +81,7 @@ class Program:
         return replace(self, spots=spots)
 
     def lines_by_name(self) -> dict[str, list[Spot]]:
-        """Returns the source lines, in order, of the operations of each name."""
+        """Return the source lines, in order, of the operations of each name."""
         found: dict[str, set[Spot]] = {}
         for one in self.operations.values():
             if one.frames and one.frames[0] in self.spots:
@@ -97,7 +90,7 @@ class Program:
 
 
 def fields_of(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
-    """Yields the number and value of each field of a serialized message.
+    """Yield the number and value of each field of a serialized message.
 
     Raises:
       ValueError: it is not one.
@@ -191,13 +184,13 @@ class ProfiledPrograms:
                     named.append((_program_number(entry), module))
 
     def find(self, name: str, number: int, operations: Collection[str]) -> Program | None:
-        """Returns the program that events belong to.
+        """Return the program that events belong to.
 
         The number that they give is another one than the program's where it was loaded from a
         cache, so the program is known by its name and by the operations that it has.
 
         Args:
-          name: its name, `jit_f`.
+          name: its name, ``jit_f``.
           number: the number that the events give.
           operations: the operations that they tell.
         """
@@ -217,7 +210,7 @@ class ProfiledPrograms:
 
 
 def _program_number(entry: memoryview) -> int:
-    """The number of a program, which its name ends in: `jit_f(3)`."""
+    """The number of a program, which its name ends in: ``jit_f(3)``."""
     names = [_text(metadata, 2) for metadata in _messages(entry, 2)]
     number = names[0].rpartition("(")[2].removesuffix(")") if names else ""
     return int(number) if number.isdigit() else _number(entry, 1)
@@ -245,7 +238,7 @@ class _Module:
         }
 
     def program(self) -> Program:
-        """Returns the module's operations."""
+        """Return the module's operations."""
         operations = {
             _text(one, 1): self._operation(one)
             for instructions in self._instructions.values()
@@ -277,7 +270,7 @@ def _origin(instruction: memoryview) -> tuple[str, int]:
 
 
 def program_in(module: bytes) -> Program:
-    """Returns the program of a serialized HLO module.
+    """Return the program of a serialized HLO module.
 
     Raises:
       ValueError: it is not one.

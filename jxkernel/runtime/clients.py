@@ -157,7 +157,7 @@ def backends() -> dict[str, Any]:
 
 
 def is_current(device: Any) -> bool:
-    """Return whether a device is of a client that is running: not one made before `clear_backends`.
+    """Return whether a device is of a running client: none made before ``clear_backends``.
 
     Arrays on other devices can be read, and used with one another.
     """

@@ -1,11 +1,5 @@
 """Waiting for arrays, and the exact time at which they existed.
 
-Purpose: what every measurement of asynchronous work needs: which arrays there are, which are
-under way, and when they existed.
-
-Place in the pipeline: above `runtime.arrays`; the benchmarks of `observe` and the notebook's
-timing stand on it.
-
 It must not know what computes the arrays, or why somebody waits.
 
 ``block_until_ready`` waits in C++, where no signal handler runs.  Short waits ask instead of

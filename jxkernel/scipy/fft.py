@@ -1,7 +1,5 @@
 """Cosine transforms of the second type, and their inverses, over one axis or several.
 
-Place in the pipeline: above ``numpy`` and its Fourier transforms.
-
 Source: N. Ahmed, T. Natarajan and K. R. Rao, "Discrete cosine transform", 1974; by one Fourier
 transform of the same length: J. Makhoul, "A fast cosine transform in one and two dimensions",
 1980.  With v the elements at even places followed by those at odd places in reverse, V its

@@ -1,7 +1,4 @@
-"""Integration of sampled functions.
-
-Place in the pipeline: above ``numpy``.
-"""
+"""Integration of sampled functions."""
 
 from typing import Any
 

@@ -1,7 +1,4 @@
-"""Interpolation of values on a grid.
-
-Place in the pipeline: above ``numpy``.
-"""
+"""Interpolation of values on a grid."""
 
 from itertools import product
 from typing import Any

@@ -1,7 +1,4 @@
-"""Sampling of arrays between their elements.
-
-Place in the pipeline: above ``numpy``.
-"""
+"""Sampling of arrays between their elements."""
 
 from collections.abc import Sequence
 from itertools import product

@@ -1,8 +1,4 @@
-"""Minimization of functions of a vector.
-
-Place in the pipeline: above ``numpy``.  Everything is traced, so a minimization may stand inside
-``jit`` and ``vmap``.  Source: J. Nocedal and S. Wright, "Numerical optimization", 2006.
-"""
+"""Minimization of functions of a vector."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

@@ -292,7 +292,7 @@ def register_dataclass(
     Args:
         nodetype: a dataclass, or a class whose constructor takes its fields by keyword.
         data_fields: the fields that are children.  When both lists are left out, every field
-            that the constructor takes is one, save those declared with :func:`static`.
+            that the constructor takes is one, save those declared with :func:``static``.
         meta_fields: the fields that are part of the structure, hashable and comparable.
         drop_fields: fields of the constructor that are neither, and get their default.
 

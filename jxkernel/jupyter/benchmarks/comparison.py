@@ -18,11 +18,11 @@ _NOTES = {
 
 
 def comparison_view(found: Comparison, figure: str = "latency", note: str = "") -> View:
-    """Returns the view of a comparison.
+    """Return the view of a comparison.
 
     Args:
       found: what was measured.
-      figure: which of `FIGURES` the bars show.
+      figure: which of ``FIGURES`` the bars show.
       note: a line to add, such as how far it has come.
     """
     count = len(found.rows)

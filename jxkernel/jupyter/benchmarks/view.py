@@ -1,4 +1,4 @@
-"""What `jx.benchmark` measured: one line, the times as bars and as a histogram, and the table."""
+"""What ``jx.benchmark`` measured: one line, the times as bars and as a histogram, and the table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BIN_WIDTH, _HEIGHT = 7, 48
 
 
 def benchmark_view(measured: Benchmark) -> View:
-    """Returns the view of a benchmark."""
+    """Return the view of a benchmark."""
     html = page(
         details(
             measured.summary(),

@@ -27,13 +27,13 @@ _PATTERNS = ("", "/", "x", ".", "-", "+")
 class Benchmark(LiveView):
     """Measures functions, one or several, for arguments, one kind or several, when asked to.
 
-    It measures at a click on `run`, or with ``run=True`` as it is made; never by itself. What had
+    It measures at a click on ``run``, or with ``run=True`` as it is made; never by itself. What had
     to be traced and compiled is told apart. Interrupt the kernel to stop: what was measured stays.
 
     Args:
       functions: a function, several, or a mapping from names to functions.
       *args: their arguments, where they are measured for one case only.
-      sizes: sizes to measure for; `make` gives the arguments of each.
+      sizes: sizes to measure for; ``make`` gives the arguments of each.
       make: takes a size and returns the arguments: a tuple of them, or one.
       cases: arguments by the name of the case: a tuple of them, or one.
       run: whether to measure now.
@@ -80,7 +80,7 @@ class Benchmark(LiveView):
             self.run()
 
     def run(self) -> None:
-        """Measures all cases anew, and shows each as soon as it is measured.
+        """Measure all cases anew, and show each as soon as it is measured.
 
         Raises:
           RuntimeError: it is measuring already, or a cell runs meanwhile and would spoil the
@@ -118,11 +118,11 @@ class Benchmark(LiveView):
             self.found = Comparison(())
 
     def view(self) -> View:
-        """Returns the table of what has been measured."""
+        """Return the table of what has been measured."""
         return comparison_view(self.found, str(self.figure.value), self._note)
 
     def update(self, view: View) -> None:
-        """Shows the table and the chart."""
+        """Show the table and the chart."""
         drawn = (self.found, self.figure.value)
         if drawn != self._charted:
             self._charted = drawn
@@ -133,13 +133,13 @@ class Benchmark(LiveView):
 
 
 def comparison_figure(found: Comparison, figure: str) -> go.Figure:
-    """Returns a comparison as a plotly figure: lines over sizes, bars over other cases.
+    """Return a comparison as a plotly figure: lines over sizes, bars over other cases.
 
     Functions differ in colour, and in dashes and marks, or in patterns.
 
     Args:
       found: what was measured.
-      figure: which of `FIGURES` to draw.
+      figure: which of ``FIGURES`` to draw.
 
     Example:
       >>> from jxkernel.jupyter.benchmarks.widget import comparison_figure

@@ -1,4 +1,4 @@
-"""`%jx cache`: what is remembered, here and on disk."""
+"""``%jx cache``: what is remembered, here and on disk."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["cache"]
 
 
 def cache(session: Session, words: str) -> View:
-    """Returns what is remembered, on disk and of the session's cells; `clear` forgets it.
+    """Return what is remembered, on disk and of the session's cells; ``clear`` forgets it.
 
-    `clear` forgets every trace and executable and empties the disk cache; `clear memory` and
-    `clear disk` do one of the two.
+    ``clear`` forgets every trace and executable and empties the disk cache; ``clear memory`` and
+    ``clear disk`` do one of the two.
 
     Raises:
       UsageError: the words are none of these.

@@ -41,7 +41,7 @@ def caches(session: Session) -> dict[str, Any]:
 
 
 def clear_caches(session: Session, disk: bool = False) -> dict[str, Any]:
-    """Forgets every trace and executable, and returns what was forgotten.
+    """Forget every trace and executable, and return what was forgotten.
 
     Args:
       session: the session that is asked.

@@ -1,1 +1,1 @@
-"""Cells under `%%jit`: their bodies, their versions, what an edit changed."""
+"""Cells under ``%%jit``: their bodies, their versions, what an edit changed."""

@@ -1,8 +1,8 @@
 """The body of a cell as a Python function: its reads are parameters, its locals are results.
 
-The code object bears the name `<module>`, as the cell's own would: tracebacks and
-`observe.provenance` then treat the whole cell as its source. `global` inside the cell's functions
-becomes `nonlocal`, because the cell's names are this function's locals.
+The code object bears the name ``<module>``, as the cell's own would: tracebacks and
+``observe.provenance`` then treat the whole cell as its source. ``global`` inside the cell's
+functions becomes ``nonlocal``, because the cell's names are this function's locals.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Statement:
     _code: CodeType | None = None
 
     def run(self, namespace: dict[str, Any], compiler: Callable[..., CodeType], file: str) -> None:
-        """Runs the statement among the notebook's variables."""
+        """Run the statement among the notebook's variables."""
         if self._code is None:
             self._code = compiler(ast.Module([self.node], []), file, "exec")
         exec(self._code, namespace)
@@ -71,13 +71,13 @@ def make_function(
     namespace: dict[str, Any],
     compiler: Callable[..., CodeType],
 ) -> Callable[..., tuple[Any, dict[str, Any]]]:
-    """Returns the cell's function, of keyword arguments, giving (last expression, its locals).
+    """Return the cell's function, of keyword arguments, giving (last expression, its locals).
 
     Args:
       source: the cell.
-      parameters: the names that come as arguments; all others are looked up in `namespace`.
+      parameters: the names that come as arguments; all others are looked up in ``namespace``.
       namespace: the notebook's variables.
-      compiler: compiles a syntax tree: `compiler(tree, file, "exec")`.
+      compiler: compiles a syntax tree: ``compiler(tree, file, "exec")``.
 
     Raises:
       SyntaxError: the cell cannot be compiled as a function.
@@ -100,7 +100,7 @@ def make_function(
 
 
 def statements(source: CellSource) -> list[Statement]:
-    """Returns the statements that can be run again in the notebook's own namespace.
+    """Return the statements that can be run again in the notebook's own namespace.
 
     They are definitions and imports, and plain assignments, one of which may have made a
     function: its closure must hold notebook variables, not what the trace had in their place.
@@ -115,7 +115,7 @@ def statements(source: CellSource) -> list[Statement]:
 
 
 def place_of_change(source: CellSource, name: str) -> tuple[str, str, tuple[int, int] | None]:
-    """Returns where a cell binds a name or changes what it holds: the place, code and underline."""
+    """Return where a cell binds a name or change what it holds: the place, code and underline."""
     for node in ast.walk(source.tree):
         match node:
             case ast.Name(id=found, ctx=ast.Store()):
@@ -182,7 +182,7 @@ def _inner_code(code: CodeType) -> CodeType:
 
 
 class _GlobalsToNonlocals(ast.NodeTransformer):
-    """Drops `global` at the cell's top level and makes it `nonlocal` inside functions."""
+    """Drops ``global`` at the cell's top level and makes it ``nonlocal`` inside functions."""
 
     def __init__(self, shared: frozenset[str]) -> None:
         self._shared = shared

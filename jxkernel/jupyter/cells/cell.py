@@ -1,6 +1,6 @@
-"""Cells under `%%jit`: traced as functions of what they read, run, and written back whole.
+"""Cells under ``%%jit``: traced as functions of what they read, run, and written back whole.
 
-A cell's function returns one pytree, `CellResult`: its children are the arrays, its metadata all
+A cell's function returns one pytree, ``CellResult``: its children are the arrays, its metadata all
 that is known when the trace ends (strings, shapes, functions). So a hit on the compiled path
 brings back the metadata of the very trace that it runs.
 """
@@ -44,7 +44,7 @@ __all__ = ["Cell", "CellOptions", "CellResult", "Inputs", "TraceInfo", "Version"
 
 @dataclass(frozen=True, slots=True)
 class CellOptions:
-    """What a `%%jit` line asks of a body cell.
+    """What a ``%%jit`` line asks of a body cell.
 
     Attributes:
       static: names to keep static although they hold numbers or arrays.
@@ -71,15 +71,15 @@ class TraceInfo:
 
     Attributes:
       structure: of (last expression, bound names), with all leaves.
-      leaves: the static leaves; `_ARRAY` stands for an array.
+      leaves: the static leaves; ``_ARRAY`` stands for an array.
       deleted: names that the cell deleted.
       changed: traced inputs that the cell changed in place.
       rebuilt: names whose statements are to be run in the notebook itself: functions.
-      entry: the trace as `jit` keeps it; filled in after the call that made it.
+      entry: the trace as ``jit`` keeps it; filled in after the call that made it.
       function: the cell's name in events.
       watching: what was seen of the names while it ran, or None.
       rendered: what was drawn of it, so that a hit draws nothing again.
-      names: the cell's names for variables of the program, as far as `provenance` saw them.
+      names: the cell's names for variables of the program, as far as ``provenance`` saw them.
       texts: names whose texts were made of traced values, and tell their types only.
     """
 
@@ -146,7 +146,7 @@ class Inputs:
 
 
 class CellFunction:
-    """What `jit` sees of a cell: a callable with the code, name and parameters of the cell.
+    """What ``jit`` sees of a cell: a callable with the code, name and parameters of the cell.
 
     Args:
       version: the cell's version.
@@ -265,7 +265,7 @@ class Version:
         self._attributes = attribute_chains(source.tree)
 
     async def run_first(self) -> None:
-        """Runs what stands above the traced part, because it awaits, among the notebook's names."""
+        """Run what stands above the traced part, because it awaits, among the notebook's names."""
         statements, file = list(self.source.first), self.source.file
         await run_awaiting(statements, file, self._compiler.flags, self.namespace)
 
@@ -277,7 +277,7 @@ class Version:
         return self._functions[key]
 
     def inputs(self) -> Inputs:
-        """Sorts the names that the cell reads into traced and static inputs."""
+        """Sort the names that the cell reads into traced and static inputs."""
         traced: dict[str, Any] = {}
         static: dict[str, Static] = {}
         for name in self.source.names.reads:
@@ -337,7 +337,7 @@ class Version:
         return tuple(path[1].key in self.options.donate for path in paths)
 
     def count_trace(self) -> None:
-        """Counts a trace that begins.
+        """Count a trace that begins.
 
         Raises:
           TraceLimitError: it is one more than the options allow.
@@ -353,7 +353,7 @@ class Version:
         self.traces += 1
 
     def pack(self, value: Any, names: Mapping[str, Any], inputs: TracedInputs) -> CellResult:
-        """Splits what the cell's function gave into arrays and metadata.
+        """Split what the cell's function gave into arrays and metadata.
 
         Args:
           value: the value of the last expression.
@@ -391,10 +391,10 @@ class Version:
         return binding.is_definition or (callable(value) and not _is_array(value))
 
     def check_leaks(self, leaks: Sequence[tuple[str, str]]) -> None:
-        """Refuses to leave traced values in objects.
+        """Refuse to leave traced values in objects.
 
         Args:
-          leaks: what is left, and what would hold it: `log[0]`, or a name of the cell.
+          leaks: what is left, and what would hold it: ``log[0]``, or a name of the cell.
 
         Raises:
           LeakError: something is; it names the cell's line that put it there.
@@ -418,7 +418,7 @@ class Version:
         )
 
     def write_back(self, result: CellResult) -> Any:
-        """Assigns what the cell bound to the notebook's names, and gives its last expression.
+        """Assign what the cell bound to the notebook's names, and give its last expression.
 
         All or nothing: if a definition fails, the notebook is as it was.
         """
@@ -450,7 +450,7 @@ class Version:
 
 
 def restore(namespace: dict[str, Any], names: set[str], before: Mapping[str, Any]) -> None:
-    """Gives names the values that they had before, or none."""
+    """Give names the values that they had before, or none."""
     for name in names:
         if name in before:
             namespace[name] = before[name]
@@ -483,7 +483,7 @@ def newest_entry(function: Any) -> TraceEntry | None:
 
 
 def _root(holder: str) -> str:
-    """The name at which a holder begins: `log` of `log[0]`."""
+    """The name at which a holder begins: ``log`` of ``log[0]``."""
     found = re.match(r"the name (\w+)|(\w+)", holder)
     return (found.group(1) or found.group(2)) if found else ""
 

@@ -1,7 +1,7 @@
 """In-place changes that a cell makes: to traced inputs, kept; to static objects, undone on failure.
 
 An array's place in a container is the same before and after when the very tracer stands there;
-such a leaf is `Kept`: the notebook's own object stays, be it an array or a number.
+such a leaf is ``Kept``: the notebook's own object stays, be it an array or a number.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Change:
     """What became of a traced input that the cell changed in place.
 
     Attributes:
-      value: the changed pytree, with `Kept` for each leaf that was left alone.
+      value: the changed pytree, with ``Kept`` for each leaf that was left alone.
       places: the paths of the containers that are still the same objects.
     """
 
@@ -60,7 +60,7 @@ class TracedInputs:
         self._containers = {name: dict(_containers(one)) for name, one in self._inputs.items()}
 
     def changes(self, names: Mapping[str, Any], whole: Iterable[str] = ()) -> dict[str, Change]:
-        """Returns the inputs that were changed and are still bound to their names.
+        """Return the inputs that were changed and are still bound to their names.
 
         Args:
           names: what the cell's names hold at its end.
@@ -83,7 +83,7 @@ class TracedInputs:
 
 
 def apply_change(value: Any, change: Change) -> Any:
-    """Changes the notebook's object as the cell changed its traced copy, and returns it."""
+    """Change the notebook's object as the cell changed its traced copy, and return it."""
     return _merged(value, change.value, (), change.places, tree.leaves(value))
 
 
@@ -186,7 +186,7 @@ class HeldObjects:
         return found
 
     def restore(self) -> None:
-        """Puts everything back as it was."""
+        """Put everything back as it was."""
         for way, value, before in self._held:
             if _same(_ways(way, before), _ways(way, _content(value))):
                 continue

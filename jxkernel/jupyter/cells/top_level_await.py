@@ -1,4 +1,4 @@
-"""Cells that await: what stands above the last `await` runs first, as it stands.
+"""Cells that await: what stands above the last ``await`` runs first, as it stands.
 
 A magic is an ordinary function, which cannot await in the loop that it is called from. So the call
 that IPython makes of a cell magic is written anew, as the await of a coroutine.
@@ -28,9 +28,9 @@ class AwaitedMagics:
     """An input transformer: awaits the magics of a class where their cells await.
 
     Args:
-      session: the session; what runs inside a running cell, as `%%time` does, cannot await.
+      session: the session; what runs inside a running cell, as ``%%time`` does, cannot await.
       registered: the name of the class among the shell's magics; it has a coroutine function
-        `run_cell_magic(name, line, cell)`.
+        ``run_cell_magic(name, line, cell)``.
       names: its magics.
     """
 
@@ -42,7 +42,7 @@ class AwaitedMagics:
         self._names = frozenset(names)
 
     def __call__(self, lines: list[str]) -> list[str]:
-        """Returns the lines of a translated cell, changed if they call such a magic."""
+        """Return the lines of a translated cell, changed if they call such a magic."""
         text = "".join(lines)
         if not text.startswith(_CALL) or self._session.is_running:
             return lines
@@ -63,7 +63,7 @@ class AwaitedMagics:
 
 
 def divide(tree: ast.Module) -> tuple[list[ast.stmt], list[ast.stmt]]:
-    """Returns the statements down to the last that awaits, and those below it."""
+    """Return the statements down to the last that awaits, and those below it."""
     count = 0
     for number, statement in enumerate(tree.body, start=1):
         if analyse(ast.Module([statement], [])).awaits:
@@ -74,12 +74,12 @@ def divide(tree: ast.Module) -> tuple[list[ast.stmt], list[ast.stmt]]:
 async def run_awaiting(
     statements: list[ast.stmt], file: str, flags: int, names: dict[str, Any]
 ) -> None:
-    """Runs statements that await among some names.
+    """Run statements that await among some names.
 
     Args:
       statements: at least one awaits.
       file: the file that they are of.
-      flags: the compiler's, with those of `__future__` imports.
+      flags: the compiler's, with those of ``__future__`` imports.
       names: the notebook's variables.
     """
     module = ast.Module(statements, [])

@@ -1,8 +1,8 @@
 """Many machines from a notebook: engines of ipyparallel that form one group, and cells on them.
 
-Purpose: `%jx cluster` starts engines and forms their group; `%%spmd` runs a cell on every rank.
+Purpose: ``%jx cluster`` starts engines and forms their group; ``%%spmd`` runs a cell on every rank.
 
-Place in the pipeline: a feature of `jxkernel.jupyter`, on `jxkernel.cluster`.
+Place in the pipeline: a feature of ``jxkernel.jupyter``, on ``jxkernel.cluster``.
 
 Must not know: how engines are started on a machine, or how programs find each other's devices.
 

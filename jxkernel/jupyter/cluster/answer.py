@@ -1,4 +1,4 @@
-"""`%jx cluster`: start engines, show them, end them."""
+"""``%jx cluster``: start engines, show them, end them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _clusters: WeakKeyDictionary[Session, Cluster] = WeakKeyDictionary()
 
 
 def cluster(session: Session, words: str) -> View:
-    """Start, show or end the cluster, by the words after `%jx cluster`.
+    """Start, show or end the cluster, by the words after ``%jx cluster``.
 
     Raises:
       UsageError: the words are not understood, or there is no cluster.

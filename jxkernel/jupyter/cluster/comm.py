@@ -1,4 +1,4 @@
-"""`%jx comm`: what a call would send between devices."""
+"""``%jx comm``: what a call would send between devices."""
 
 from __future__ import annotations
 

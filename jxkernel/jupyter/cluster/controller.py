@@ -195,7 +195,7 @@ class Cluster:
         """Do a job on ranks and return what each gave.
 
         Args:
-          kind: what the job is, see `rank.JOBS`.
+          kind: what the job is, see ``rank.JOBS``.
           arguments: what it is done with, by rank.
           meanwhile: called again and again while it runs.
 
@@ -212,7 +212,7 @@ class Cluster:
         meanwhile: Callable[[Watch], object] = lambda watch: None,
         show: Callable[[dict[int, Any]], object] = lambda ended: None,
     ) -> dict[int, Any]:
-        """Do a job on ranks and return how each has ended; `show` sees it before an error."""
+        """Do a job on ranks and return how each has ended; ``show`` sees it before an error."""
         if self.stuck and not self.lost:
             self.mend()
         if not self.is_whole:

@@ -17,7 +17,7 @@ Output = dict[str, Any]
 
 
 def ranks_named(ranks: Collection[int]) -> str:
-    """Return ranks in words: `rank 2`, `ranks 0-3, 5`."""
+    """Return ranks in words: ``rank 2``, ``ranks 0-3, 5``."""
     runs: list[list[int]] = []
     for rank in sorted(ranks):
         if runs and rank == runs[-1][-1] + 1:

@@ -1,4 +1,4 @@
-"""`%%spmd`: a cell on every rank."""
+"""``%%spmd``: a cell on every rank."""
 
 from __future__ import annotations
 

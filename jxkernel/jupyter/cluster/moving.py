@@ -1,4 +1,4 @@
-"""`%jx cluster push`, `pull` and `diff`: variables between the notebook and the ranks."""
+"""``%jx cluster push``, ``pull`` and ``diff``: variables between the notebook and the ranks."""
 
 from __future__ import annotations
 

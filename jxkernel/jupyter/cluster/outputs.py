@@ -26,7 +26,7 @@ class JobStream:
     """A standard stream whose text goes to the job that writes it; otherwise as before.
 
     Args:
-      name: `stdout` or `stderr`.
+      name: ``stdout`` or ``stderr``.
       original: the stream before.
       current: the job of the calling thread.
     """

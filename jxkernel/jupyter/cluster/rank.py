@@ -54,7 +54,7 @@ def start(
 
     Args:
       number: the job's number.
-      kind: what to do, a key of `JOBS`.
+      kind: what to do, a key of ``JOBS``.
       arguments: what it is done with.
       is_afresh: whether the job before failed on some rank.
       patience: how many seconds to wait for the end.

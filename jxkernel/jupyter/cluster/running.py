@@ -60,5 +60,5 @@ def _users(traceback: TracebackType | None) -> TracebackType | None:
 
 
 def place_of(shell: Any, file: str, line: int) -> str:
-    """Return a line of a file in words: `Cell In[3], line 4` or `model.py:40`."""
+    """Return a line of a file in words: ``Cell In[3], line 4`` or ``model.py:40``."""
     return name_cells(f"{file}:{line}", shell.compile)

@@ -37,7 +37,7 @@ class Watch:
     Args:
       engines: the engines.
       number: the job's number.
-      kind: what the job is, see `rank.JOBS`.
+      kind: what the job is, see ``rank.JOBS``.
       arguments: what it is done with, by rank.
       limits: how long to wait.
       is_afresh: whether the job before failed on some rank.
@@ -46,7 +46,7 @@ class Watch:
       ended: what each rank gave that came to an end.
       lost: why a rank is lost, by rank.
       stuck: the ranks that wait in C++ and were left behind.
-      places: where each rank was when it was last seen running, see `places.Watcher`.
+      places: where each rank was when it was last seen running, see ``places.Watcher``.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Watch:
             self._ask(rank, engine.start, number, kind, given, is_afresh, _PATIENCE_SECONDS)
 
     def run(self, meanwhile: Callable[[Watch], object] = lambda watch: None) -> None:
-        """Wait for the ranks, calling `meanwhile` in between; an interrupt ends the job first."""
+        """Wait for the ranks, calling ``meanwhile`` in between; an interrupt ends the job first."""
         try:
             while self._asked:
                 self._step()

@@ -97,7 +97,7 @@ class Worker:
         return self.job if self.job is not None and not self.job.done.is_set() else None
 
     def interrupt(self) -> None:
-        """Raise `KeyboardInterrupt` in the job as soon as it is in Python again."""
+        """Raise ``KeyboardInterrupt`` in the job as soon as it is in Python again."""
         job = self.job
         if job is not None and not job.done.is_set():
             ctypes.pythonapi.PyThreadState_SetAsyncExc(

@@ -2,7 +2,7 @@
 
 A loop's body is taken to run at least once when what follows it is judged: otherwise a name that
 only the loop binds would count as read, and the second run of the cell, when the name exists,
-would be traced anew. A loop that did not run is a `NameError` on the line that reads the name.
+would be traced anew. A loop that did not run is a ``NameError`` on the line that reads the name.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class CellNames:
     Attributes:
       reads: names that may be used before the cell binds them, in order, with the line of the
         first use.
-      assigned: names that the cell binds, in order; those of a nested `global` included.
+      assigned: names that the cell binds, in order; those of a nested ``global`` included.
       deleted: names that the cell deletes.
-      shared: names that functions of the cell declare `global`.
-      star_imports: lines of `from module import *`.
-      awaits: lines of top-level `await`, `async for` and `async with`.
+      shared: names that functions of the cell declare ``global``.
+      star_imports: lines of ``from module import *``.
+      awaits: lines of top-level ``await``, ``async for`` and ``async with``.
     """
 
     reads: dict[str, int]
@@ -51,7 +51,7 @@ class CellNames:
 
 
 def analyse(tree: ast.Module) -> CellNames:
-    """Returns the names that a cell's top level reads, binds and deletes."""
+    """Return the names that a cell's top level reads, binds and deletes."""
     flow = _Flow()
     bound = flow.block(tree.body, _NOTHING)
     for name, line in flow.deferred:
@@ -69,7 +69,7 @@ def analyse(tree: ast.Module) -> CellNames:
 def attribute_chains(tree: ast.Module) -> dict[str, tuple[tuple[str, ...], ...]]:
     """The attributes that a cell looks up, by the name that they begin with.
 
-    Of `settings.model.rate` it gives ("settings", "model", "rate") and each start of it.
+    Of ``settings.model.rate`` it gives ("settings", "model", "rate") and each start of it.
     """
     found: dict[str, dict[tuple[str, ...], None]] = {}
     for node in ast.walk(tree):
@@ -106,7 +106,7 @@ def definitions(tree: ast.Module) -> list[ast.stmt]:
 
 
 def names_bound_by(statement: ast.stmt) -> tuple[str, ...]:
-    """The names that one statement binds; a function's `global` names are bound by its calls."""
+    """The names that one statement binds; a function's ``global`` names are bound by its calls."""
     if isinstance(statement, FUNCTIONS):
         return (statement.name,)
     flow = _Flow()
@@ -212,7 +212,7 @@ class _Flow:
         self.awaits: list[int] = []
 
     def read(self, name: str, line: int, bound: _Bound) -> None:
-        """Notes a use, unless the name is bound already."""
+        """Note a use, unless the name is bound already."""
         if name not in bound:
             self.reads.setdefault(name, line)
 
@@ -223,7 +223,7 @@ class _Flow:
         return bound.union(names)
 
     def block(self, statements: Sequence[ast.stmt], bound: _Bound) -> _Bound:
-        """Follows statements and returns what is bound after them."""
+        """Follow statements and return what is bound after them."""
         for statement in statements:
             bound = self._statement(statement, bound)
         return bound
@@ -371,7 +371,7 @@ class _Flow:
         return bound
 
     def target(self, node: ast.expr, bound: _Bound) -> _Bound:
-        """Follows the target of an assignment."""
+        """Follow the target of an assignment."""
         match node:
             case ast.Name(id=name):
                 return self.bind([name], bound)
@@ -385,7 +385,7 @@ class _Flow:
                 return self.expression(node, bound)
 
     def expression(self, node: ast.AST, bound: _Bound) -> _Bound:
-        """Follows an expression in the order of evaluation; `:=` binds."""
+        """Follow an expression in the order of evaluation; ``:=`` binds."""
         match node:
             case ast.Name(id=name, ctx=ast.Load()):
                 self.read(name, node.lineno, bound)

@@ -44,7 +44,7 @@ def attributes_read(code: CodeType) -> tuple[tuple[str, ...], ...]:
     """The attributes of globals that code and the functions inside it look up.
 
     Returns:
-      for `settings.model.rate` the names ("settings", "model", "rate"), and likewise each start
+      for ``settings.model.rate`` the names ("settings", "model", "rate"), and likewise each start
       of it; modules are followed so far, and what is read of them is a value like a global.
     """
     found = list(_attribute_chains(code))

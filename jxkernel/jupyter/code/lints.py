@@ -1,6 +1,6 @@
 """Silent mistakes that a cell's text shows: updates that are dropped, random keys used twice.
 
-Side effects at trace time and unrolled loops are found by `observe.provenance`, which saw them
+Side effects at trace time and unrolled loops are found by ``observe.provenance``, which saw them
 happen; these two are found in the text, so what is found may be in a branch that does not run.
 """
 
@@ -22,7 +22,7 @@ _Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def lint(tree: ast.Module, namespace: Mapping[str, Any]) -> list[str]:
-    """Returns a sentence for each mistake, in the order of the lines.
+    """Return a sentence for each mistake, in the order of the lines.
 
     Args:
       tree: the cell.
@@ -45,7 +45,7 @@ def lint(tree: ast.Module, namespace: Mapping[str, Any]) -> list[str]:
 
 
 def dropped_updates(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
-    """Yields line, code and array of updates such as `x.at[0].set(1)` whose result nothing takes.
+    """Yield line, code and array of updates such as ``x.at[0].set(1)`` whose result nothing takes.
 
     The last line of a cell is shown, so it is taken.
     """
@@ -73,7 +73,7 @@ class _Keys:
         self._is_again = False
 
     def block(self, statements: list[ast.stmt]) -> None:
-        """Follows statements in order."""
+        """Follow statements in order."""
         for statement in statements:
             if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 self._statement(statement)

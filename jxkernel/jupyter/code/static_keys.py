@@ -52,7 +52,7 @@ class Static:
 
     Attributes:
       value: the value.
-      key: what `freeze` made of it.
+      key: what ``freeze`` made of it.
       label: what tells it from other values of the same name, for explanations.
     """
 
@@ -154,7 +154,7 @@ def is_traceable(value: Any) -> bool:
 
 
 def describe_static(value: Any) -> str:
-    """Writes a static value briefly; looking must not fail whatever its `__repr__` does."""
+    """Write a static value briefly; looking must not fail whatever its ``__repr__`` does."""
     if isinstance(value, FunctionType | MethodType):
         return f"{value.__name__}()"
     if isinstance(value, ModuleType | type):
@@ -163,7 +163,7 @@ def describe_static(value: Any) -> str:
 
 
 def freeze(value: Any, namespace: Mapping[str, Any]) -> Any:
-    """Returns the key of a value.
+    """Return the key of a value.
 
     Args:
       value: any value.
@@ -173,7 +173,7 @@ def freeze(value: Any, namespace: Mapping[str, Any]) -> Any:
 
 
 def fingerprint(value: Any, namespace: Mapping[str, Any]) -> Any:
-    """Returns a key that keeps no large value alive: to see later whether it is another.
+    """Return a key that keeps no large value alive: to see later whether it is another.
 
     Args:
       value: any value.
@@ -278,7 +278,7 @@ def _is_class_of_the_user(value: Any) -> bool:
 def module_attributes(
     chains: Iterable[tuple[str, ...]], namespace: Mapping[str, Any]
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Gives what names like `settings.rate` stand for where all before the last are modules.
+    """Give what names like ``settings.rate`` stand for where all before the last are modules.
 
     Args:
       chains: each name in its parts, ("settings", "rate").
@@ -298,7 +298,7 @@ def module_attributes(
 def freeze_module(
     module: ModuleType, chains: Iterable[tuple[str, ...]], namespace: Mapping[str, Any]
 ) -> tuple[Any, str]:
-    """Returns the key of a module, with what a cell reads of it, and the module in words.
+    """Return the key of a module, with what a cell reads of it, and the module in words.
 
     Args:
       module: the module.

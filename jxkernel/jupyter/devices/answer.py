@@ -1,4 +1,4 @@
-"""`%jx devices`, `backend` and `virtual`: what computes, and how much memory it has."""
+"""``%jx devices``, ``backend`` and ``virtual``: what computes, and how much memory it has."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["backend", "devices", "virtual"]
 
 
 def devices(session: Session, words: str = "") -> View:
-    """Returns the devices of the running platforms, with their memory where it is known.
+    """Return the devices of the running platforms, with their memory where it is known.
 
     Installed plugins that are not running follow, with the reason.
     """
@@ -38,7 +38,7 @@ def devices(session: Session, words: str = "") -> View:
 
 
 def backend(session: Session, words: str) -> View:
-    """Chooses the default device, `cpu` or `cpu:1`, and returns the devices.
+    """Choose the default device, ``cpu`` or ``cpu:1``, and return the devices.
 
     Raises:
       UsageError: there is no such platform or device.
@@ -52,7 +52,7 @@ def backend(session: Session, words: str) -> View:
 
 
 def virtual(session: Session, words: str) -> View:
-    """Gives this process that many CPU devices, and returns the devices.
+    """Give this process that many CPU devices, and return the devices.
 
     What is compiled is forgotten.  Arrays on the devices before stay alive and usable there; with
     ``move`` those that variables hold go to the first of the new devices.

@@ -69,7 +69,7 @@ def preview(session: Session, change: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def apply(session: Session, change: Mapping[str, Any]) -> dict[str, Any]:
-    """Does a change of the backend, and returns what was done.
+    """Do a change of the backend, and return what was done.
 
     Raises:
       ValueError: it makes no sense.

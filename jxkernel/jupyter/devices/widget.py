@@ -22,9 +22,9 @@ _SETTINGS = ("device", "cpu_devices", "x64", "precision")
 
 
 class BackendSelector(LiveView):
-    """Shows what computes, and changes it: first what would move, then, at `apply`, the change.
+    """Shows what computes, and changes it: first what would move, then, at ``apply``, the change.
 
-    What is set elsewhere, by `%jx backend` or `jax.config`, shows here at once; what was chosen
+    What is set elsewhere, by ``%jx backend`` or ``jax.config``, shows here at once; what was chosen
     here and not applied yet stays chosen.
 
     Args:
@@ -83,7 +83,7 @@ class BackendSelector(LiveView):
         self.on_click(self.undo_button, self.undo)
 
     def view(self) -> View:
-        """Returns the settings and the devices."""
+        """Return the settings and the devices."""
         state = self._switch.state()
         rows = [
             (
@@ -107,13 +107,13 @@ class BackendSelector(LiveView):
         return table_view(title, head, rows, numeric=(3, 4, 5))
 
     def update(self, view: View) -> None:
-        """Shows what is set now, and what is chosen and not applied."""
+        """Show what is set now, and what is chosen and not applied."""
         self._follow(self._switch.state())
         self._ask()
         super().update(view)
 
     def apply(self) -> None:
-        """Does what is chosen.
+        """Do what is chosen.
 
         Raises:
           RuntimeError: it needs a restart, or a platform does not start; nothing has changed.
@@ -124,7 +124,7 @@ class BackendSelector(LiveView):
             self._forget()
 
     def undo(self) -> None:
-        """Forgets what is chosen and not applied."""
+        """Forget what is chosen and not applied."""
         with self._drawing:
             self._done = ""
             self._forget()
@@ -150,7 +150,7 @@ class BackendSelector(LiveView):
         self._draw()
 
     def _follow(self, state: BackendState) -> None:
-        """Lets the controls show what is set, but for what is chosen and not applied."""
+        """Let the controls show what is set, but for what is chosen and not applied."""
         now = {
             "device": state.device if state.is_chosen else "auto",
             "cpu_devices": state.cpu_devices,
@@ -177,7 +177,7 @@ class BackendSelector(LiveView):
             self._is_following = False
 
     def _ask(self) -> None:
-        """Shows what the change would do, and offers to do it."""
+        """Show what the change would do, and offers to do it."""
         self.preview = self._switch.preview(self._change())
         self.undo_button.disabled = not self.preview.changes and not self._done
         self.apply_button.disabled = not self.preview.changes or bool(self.preview.restart)

@@ -1,4 +1,4 @@
-"""`%jx diff`: two programs side by side."""
+"""``%jx diff``: two programs side by side."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["difference", "trace_title"]
 
 
 def difference(session: Session, words: str) -> View:
-    """Returns what differs between two programs.
+    """Return what differs between two programs.
 
-    `f(x), f(y)` traces both; the name of a jitted function or of a cell, `cell_3`, means its latest
-    two traces, and nothing those of the cell traced last.
+    ``f(x), f(y)`` traces both; the name of a jitted function or of a cell, ``cell_3``, means its
+    latest two traces, and nothing those of the cell traced last.
 
     Raises:
       UsageError: there are not two traces.

@@ -17,7 +17,7 @@ _CLASSES = {"=": "m", "~": "m hot", "-": "m gone", "+": "m new"}
 
 
 def diff_view(found: ProgramDiff) -> View:
-    """Returns two programs side by side, runs of equal equations folded."""
+    """Return two programs side by side, runs of equal equations folded."""
     rows = list(folded(found.rows))
     shown = rows[:_ROWS]
     left = len(rows) - len(shown)

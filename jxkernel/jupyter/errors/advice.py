@@ -111,10 +111,10 @@ _COMPARING = {
 
 
 def at_update(code: str) -> str:
-    """Returns an assignment to a part of an array as the update to write; empty where it is none.
+    """Return an assignment to a part of an array as the update to write; empty where it is none.
 
     Args:
-      code: the statement: `u[50] = 1.0`.
+      code: the statement: ``u[50] = 1.0``.
     """
     try:
         (statement,) = ast.parse(code.strip()).body
@@ -136,11 +136,11 @@ def at_update(code: str) -> str:
 
 
 def in_place_of(code: str) -> str:
-    """Returns what to write in place of a loop or call of Python's or NumPy's; else nothing.
+    """Return what to write in place of a loop or call of Python's or NumPy's; else nothing.
 
     Args:
-      code: what needed a traced value's data, a call or the head of a loop: `min(x, 1.0)`,
-        `np.abs(x)`, `grad(math.log)(x)`, `while x > 0:`.
+      code: what needed a traced value's data, a call or the head of a loop: ``min(x, 1.0)``,
+        ``np.abs(x)``, ``grad(math.log)(x)``, ``while x > 0:``.
     """
     if code.startswith("while "):
         return "a loop with a traced condition is a lax.while_loop"
@@ -159,19 +159,19 @@ def in_place_of(code: str) -> str:
 
 
 def for_loops_first(instead: Iterable[str]) -> tuple[str, ...]:
-    """Returns advice on an integer that a loop needs, the loop's own first."""
+    """Return advice on an integer that a loop needs, the loop's own first."""
     return tuple(sorted(instead, key=lambda line: not line.startswith("to loop")))
 
 
 def with_argument_name(instead: Iterable[str], name: str) -> tuple[str, ...]:
-    """Returns advice that names a function's argument to keep static."""
+    """Return advice that names a function's argument to keep static."""
     return tuple(
         line.replace("static_argnames=...", f"static_argnames={name!r}") for line in instead
     )
 
 
 def advice(error: Exception) -> tuple[str, ...]:
-    """Returns what to write instead, one suggestion per entry; none where nothing is known."""
+    """Return what to write instead, one suggestion per entry; none where nothing is known."""
     message = str(error)
     if isinstance(error, AttributeError):
         found = re.search(rf"{_TRACER} object has no attribute '(\w+)'", message)
@@ -192,7 +192,7 @@ def _attribute(name: str) -> Iterable[str]:
 
 
 def plain_words(message: str) -> str:
-    """Returns a message of Python's that calls a traced value what it is to the user."""
+    """Return a message of Python's that calls a traced value what it is to the user."""
     message = re.sub(r"'\w*Tracer'|\b\w*Tracer(?:\.__format__)?\b", "a traced array", message)
     return re.sub(
         r"'(?:jaxlib\._jax\.)?ArrayImpl'|\bjaxlib\._jax\.ArrayImpl\b", "an array", message
@@ -200,7 +200,7 @@ def plain_words(message: str) -> str:
 
 
 def with_static_name(instead: Iterable[str], name: str) -> tuple[str, ...]:
-    """Returns advice that names the input to keep static, as a cell's flag.
+    """Return advice that names the input to keep static, as a cell's flag.
 
     Args:
       instead: the advice of an error.

@@ -12,7 +12,7 @@ _CODE = 500
 
 
 def finding_view(error: JXError, subject: str) -> View:
-    """Returns the view of a finding.
+    """Return the view of a finding.
 
     Args:
       error: what was found, in the parts of an error.

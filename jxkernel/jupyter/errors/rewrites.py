@@ -38,11 +38,11 @@ class Names:
 
     @classmethod
     def of(cls, frame: FrameType) -> Names:
-        """Returns the names that the code of a frame sees."""
+        """Return the names that the code of a frame sees."""
         return cls({**frame.f_globals, **frame.f_locals})
 
     def of_module(self, name: str) -> str:
-        """Returns how the user writes a module of this package."""
+        """Return how the user writes a module of this package."""
         usual = [short for short, full in _MODULES.items() if full == name]
         others = [one for one in self.found if one not in usual and not one.startswith("_")]
         for one in (*usual, *others):
@@ -54,17 +54,17 @@ class Names:
 
 
 def in_users_names(lines: Iterable[str], names: Names) -> tuple[str, ...]:
-    """Returns advice with modules named as the user has imported them."""
+    """Return advice with modules named as the user has imported them."""
     return tuple(
         _MODULE.sub(lambda found: f"{names.of_module(_MODULES[found[1]])}.", line) for line in lines
     )
 
 
 def chosen(node: Any, names: Names) -> str:
-    """Returns the choice or condition that needs a traced truth value, as it works on arrays.
+    """Return the choice or condition that needs a traced truth value, as it works on arrays.
 
     Args:
-      node: the expression whose truth was asked for, in the tree of `executing`.
+      node: the expression whose truth was asked for, in the tree of ``executing``.
       names: those of its frame.
 
     Returns:
@@ -109,7 +109,7 @@ def _joined(sign: ast.operator, parts: list[ast.expr]) -> ast.expr:
 
 
 def _of_statement(where: str, statement: ast.If, names: Names) -> str:
-    """An `if` with one statement for either case, which both return or assign one name."""
+    """An ``if`` with one statement for either case, which both return or assign one name."""
     if len(statement.body) != 1 or len(statement.orelse) > 1:
         return ""
     first, second = statement.body[0], next(iter(statement.orelse), None)
@@ -172,7 +172,7 @@ def _is_value(node: Any) -> bool:
 
 
 def operands(node: Any, names: Names) -> str:
-    """Returns the arrays that an expression names, with their types; empty where it names none.
+    """Return the arrays that an expression names, with their types; empty where it names none.
 
     Only names, items and attributes are looked up that are found without running anything.
     """
@@ -197,7 +197,7 @@ def _collect(node: Any, names: Names, found: dict[str, str]) -> None:
 
 
 def _value(node: ast.AST, look_up: Callable[[str, object], Any]) -> Any:
-    """What a name, an item or an attribute of one is, `_UNKNOWN` for other expressions."""
+    """What a name, an item or an attribute of one is, ``_UNKNOWN`` for other expressions."""
     match node:
         case ast.Name(id=name):
             return look_up(name, _UNKNOWN)

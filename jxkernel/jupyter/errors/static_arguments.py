@@ -67,7 +67,7 @@ class _Called:
 def refused_static(
     error: ValueError, call: ast.expr | None, frame: FrameType
 ) -> NonHashableStaticArgumentError | None:
-    """Returns the error that names the static argument which C++ refused.
+    """Return the error that names the static argument which C++ refused.
 
     Args:
       error: what C++ raised.
@@ -161,7 +161,7 @@ def _kind(node: ast.expr | None, frame: FrameType) -> str | None:
 
 
 def _value(node: ast.expr | None, frame: FrameType) -> Any:
-    """What a name, or an attribute of one, is bound to; `_UNKNOWN` for other expressions."""
+    """What a name, or an attribute of one, is bound to; ``_UNKNOWN`` for other expressions."""
     if isinstance(node, ast.Attribute):
         return getattr(_value(node.value, frame), node.attr, _UNKNOWN)
     if isinstance(node, ast.Name):

@@ -1,8 +1,8 @@
 """Errors as the user should see them: their own lines, the expression, the way back, the rewrite.
 
 The core fills in where an error of its own happened and what to underline. Here a multi-line
-expression gets its underline too, found by `executing`, and file names become cell names.
-`%xmode Verbose` and `%config JX.tracebacks = 'all'` show every frame.
+expression gets its underline too, found by ``executing``, and file names become cell names.
+``%xmode Verbose`` and ``%config JX.tracebacks = 'all'`` show every frame.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ _UNBOUND = re.compile(r"cannot access (?:local|free) variable '(\w+)' where")
 
 
 def tidy(error: BaseException) -> BaseException:
-    """Returns what a traced cell raised as if the cell had run by itself.
+    """Return what a traced cell raised as if the cell had run by itself.
 
-    Its names are locals of a function only while it is traced: an unbound one is a `NameError`.
+    Its names are locals of a function only while it is traced: an unbound one is a ``NameError``.
     An error of Python's about a traced value is told in the user's words, with what to write.
     """
     source.hide_internal_frames(error)
@@ -99,13 +99,13 @@ def is_placed(error: BaseException) -> bool:
 
 
 def _is_raised_by_user(error: BaseException) -> bool:
-    """Whether a `raise` of the user's own is the source of an error."""
+    """Whether a ``raise`` of the user's own is the source of an error."""
     frame, offset = _innermost_user_frame(error.__traceback__)
     return frame is not None and dis.opname[frame.f_code.co_code[offset]] == "RAISE_VARARGS"
 
 
 def _name_inputs(error: JXError) -> None:
-    """Says inputs of the cell by name, and flags for them."""
+    """Say inputs of the cell by name, and flags for them."""
     error.origin = tuple(_FUNCTION.sub("of the cell", line) for line in error.origin)
     named = [found.group(1) for line in error.origin if (found := _ARGUMENT.search(line))]
     if named:
@@ -113,7 +113,7 @@ def _name_inputs(error: JXError) -> None:
 
 
 def _advise(error: Exception) -> None:
-    """Adds the expression and a rewrite to an error that is not jxkernel's own."""
+    """Add the expression and a rewrite to an error that is not jxkernel's own."""
     if not isinstance(error, _ABOUT_VALUES) or _is_raised_by_user(error):
         return
     instead = advice(error)
@@ -132,7 +132,7 @@ def _advise(error: Exception) -> None:
 
 
 def locate(error: BaseException) -> None:
-    """Fills in the code and underline of an error of jxkernel's, and the rewrite of that code."""
+    """Fill in the code and underline of an error of jxkernel's, and the rewrite of that code."""
     if not isinstance(error, JXError):
         return
     place = _place(error) if error.underline is None else None
@@ -163,7 +163,7 @@ def locate(error: BaseException) -> None:
 
 
 def _advise_in_users_words(error: JXError, node: Any, names: Names) -> None:
-    """Puts the rewrite of the user's own line first."""
+    """Put the rewrite of the user's own line first."""
     rewritten = chosen(node, names) if isinstance(error, TracerBoolConversionError) else ""
     if rewritten:
         static = (line for line in error.instead if "static" in line)
@@ -204,7 +204,7 @@ def _place(error: BaseException) -> tuple[str, str, tuple[int, int]] | None:
 
 
 def name_cells(text: str, compiler: Any) -> str:
-    """Returns a text with file names of cells replaced by the names of the cells."""
+    """Return a text with file names of cells replaced by the names of the cells."""
     for file, cell in _cells_in(text, compiler):
         text = re.sub(
             re.escape(file) + r":(\d+)(?::\d+)?(, in <module>| \(<module>\))?",
@@ -216,7 +216,7 @@ def name_cells(text: str, compiler: Any) -> str:
 
 
 def with_cell_names(view: View, compiler: Any) -> View:
-    """Returns a view that names cells instead of their files."""
+    """Return a view that names cells instead of their files."""
     shown = view.html
     for file, cell in _cells_in(shown, compiler, written=escape):
         shown = shown.replace(escape(file), escape(cell))
@@ -251,7 +251,7 @@ def _cells_in(
 
 
 class Filter:
-    """Stands before a traceback printer's `structured_traceback` and thins what it is given.
+    """Stands before a traceback printer's ``structured_traceback`` and thins what it is given.
 
     Args:
       original: the printer's own method.
@@ -275,7 +275,7 @@ class Filter:
     def __call__(
         self, etype: Any, evalue: Any = None, etb: Any = None, *args: Any, **kwargs: Any
     ) -> Any:
-        """Does what the printer's `structured_traceback` does, on a thinned traceback.
+        """Do what the printer's ``structured_traceback`` does, on a thinned traceback.
 
         Where a host callback made a result fail, what it raised is shown, below the user's line
         that waited for the result.
@@ -335,7 +335,7 @@ def _entries(traceback: Any) -> list[TracebackType]:
 
 
 def _joined(outer: Any, inner: TracebackType | None) -> TracebackType | None:
-    """Returns a traceback that leads on into another."""
+    """Return a traceback that leads on into another."""
     for one in reversed(_entries(outer)):
         inner = TracebackType(inner, one.tb_frame, one.tb_lasti, one.tb_lineno)
     return inner
@@ -353,7 +353,7 @@ def _behind(error: BaseException | None) -> Iterator[BaseException]:
 
 @contextmanager
 def _thin_causes(error: BaseException | None) -> Generator[None]:
-    """Leaves this package's frames out of the errors behind an error, inside the block."""
+    """Leave this package's frames out of the errors behind an error, inside the block."""
     behind = [(one, one.__traceback__) for one in _behind(error)]
     for one, _ in behind:
         source.hide_internal_frames(one)
@@ -365,7 +365,7 @@ def _thin_causes(error: BaseException | None) -> Generator[None]:
 
 
 def without_machinery(traceback: TracebackType, *, libraries: bool = False) -> TracebackType:
-    """Returns a traceback without the frames of this package and those between cell and magic.
+    """Return a traceback without the frames of this package and those between cell and magic.
 
     The first entry is IPython's own, which its printer drops; it stays.
 

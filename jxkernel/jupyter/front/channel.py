@@ -1,13 +1,13 @@
 """The channel to the lab extension: one comm, on which any number of front ends listen.
 
 But for one word when it is loaded, nothing is sent, and no thread runs, until a front end says
-`sync`: a terminal, a notebook that runs headless and a front end without the extension pay nothing.
-A front end may come back after a reload or a lost connection, a second one may join; each syncs.
-Events wait in a bounded queue and go out a batch at a time; where they come faster than that the
-oldest are dropped, and counted: those that a front end was sent, those left out of the history and
-those dropped since then are all that there were.
+``sync``: a terminal, a notebook that runs headless and a front end without the extension pay
+nothing. A front end may come back after a reload or a lost connection, a second one may join; each
+syncs. Events wait in a bounded queue and go out a batch at a time; where they come faster than that
+the oldest are dropped, and counted: those that a front end was sent, those left out of the history
+and those dropped since then are all that there were.
 
-The comm is never announced by `comm_open`: a front end without the extension would complain of it
+The comm is never announced by ``comm_open``: a front end without the extension would complain of it
 and close it for all. Ours know it by its name; should another close it, it is taken up again.
 
 Messages come in the main thread between cells, or, depending on the versions of ipykernel and
@@ -86,18 +86,18 @@ class Outbox:
         self.dropped = 0
 
     def put(self, item: Any) -> None:
-        """Adds an item."""
+        """Add an item."""
         with self._lock:
             self.dropped += len(self._items) == self._items.maxlen
             self._items.append(item)
 
     def take(self, limit: int) -> list[Any]:
-        """Takes the oldest items out."""
+        """Take the oldest items out."""
         with self._lock:
             return [self._items.popleft() for _ in range(min(limit, len(self._items)))]
 
     def clear(self) -> None:
-        """Empties it; nothing counts as dropped any more."""
+        """Empty it; nothing counts as dropped any more."""
         with self._lock:
             self._items.clear()
             self.dropped = 0
@@ -129,7 +129,7 @@ class Channel:
         self._is_open = False
 
     def open(self) -> None:
-        """Opens the comm and says so; in a kernel only, and not in an engine of a cluster."""
+        """Open the comm and says so; in a kernel only, and not in an engine of a cluster."""
         kernel = getattr(self._session.shell, "kernel", None)
         # An engine has no front end of its own: the notebook's would take it for its kernel.
         if kernel is None or type(kernel).__module__.startswith("ipyparallel"):
@@ -140,7 +140,7 @@ class Channel:
         self._send(Loaded())
 
     def close(self) -> None:
-        """Closes the comm and ends the thread."""
+        """Close the comm and end the thread."""
         if not self._is_open:
             return
         self._is_open = False
@@ -158,7 +158,7 @@ class Channel:
         manager.comm_close(None, "", message)
 
     def answer(self, name: str, function: Answer) -> None:
-        """Lets front ends ask for something.
+        """Let front ends ask for something.
 
         Args:
           name: what they ask for.
@@ -169,7 +169,7 @@ class Channel:
         self._answers[name] = function
 
     def refusing(self, opened: Handler) -> Handler:
-        """Returns the kernel's handler of `comm_open`, made to leave this channel's comm alone.
+        """Return the kernel's handler of ``comm_open``, made to leave this channel's comm alone.
 
         A comm that was opened under its name would take its place, and close it when it is refused.
         """
@@ -190,7 +190,7 @@ class Channel:
         self._wake.set()
 
     def _take_up(self, closed: Any = None) -> None:
-        """Registers the comm under its name; again when a front end has closed it."""
+        """Register the comm under its name; again when a front end has closed it."""
         if not self._is_open:
             return
         self._comm = comm.create_comm(target_name=TARGET, comm_id=self._identity, primary=False)
@@ -235,7 +235,7 @@ class Channel:
             return Reply(id=identity, error=capped(f"{type(error).__name__}: {error}", _TEXT))
 
     def _sync(self) -> None:
-        """Tells one that joins how things are, and begins to tell all of what happens."""
+        """Tell one that joins how things are, and begin to tell all of what happens."""
         self._start()
         recorder = self._session.recorder
         with self._lock:  # or a batch sent meanwhile would be lost under the history
@@ -260,7 +260,7 @@ class Channel:
             self._thread.start()
 
     def _deafen(self) -> None:
-        """Ends following the recorder; the next sync begins again."""
+        """End following the recorder; the next sync begins again."""
         with self._lock:
             if self._handle is not None:
                 self._handle.close()
@@ -272,7 +272,7 @@ class Channel:
             self._wake.set()
 
     def _run(self) -> None:
-        """Sends what there is, a few times a second; sleeps while no cell runs."""
+        """Send what there is, a few times a second; sleeps while no cell runs."""
         while True:
             self._wake.wait(_INTERVAL if self._session.is_running else None)
             self._wake.clear()
@@ -348,7 +348,7 @@ def _work() -> Work | None:
 
 
 def wire_event(record: Record) -> dict[str, Any]:
-    """Returns a recorded event as JSON knows it, with its kind, cell and time."""
+    """Return a recorded event as JSON knows it, with its kind, cell and time."""
     event = record.event
     told = {
         one.name: _plain(getattr(event, one.name))

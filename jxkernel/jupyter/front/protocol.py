@@ -43,7 +43,7 @@ class Sync:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """From a front end: asks for what `Channel.answer` was given under a name.
+    """From a front end: asks for what ``Channel.answer`` was given under a name.
 
     Attributes:
       id: unique among all front ends; the reply bears it.
@@ -80,7 +80,7 @@ class Device:
     """A device of a platform that is running.
 
     Attributes:
-      name: `cpu:0`.
+      name: ``cpu:0``.
       kind: what it is in its maker's words.
     """
 
@@ -110,12 +110,12 @@ class Status:
 
     Attributes:
       package: the version of jxkernel.
-      platform: the default one, `cpu`; empty until a platform is running.
-      device: the default one, `cpu:0`; empty likewise.
+      platform: the default one, ``cpu``; empty until a platform is running.
+      device: the default one, ``cpu:0``; empty likewise.
       devices: those of all running platforms.
       x64: whether 64-bit dtypes are on.
       recording: whether events are recorded.
-      precision: of matrix products that name none; `default` where none is set.
+      precision: of matrix products that name none; ``default`` where none is set.
       teaching: whether silent mistakes are told as lessons.
     """
 
@@ -136,7 +136,7 @@ class Work:
     """A stage that has been under way for a while.
 
     Attributes:
-      stage: `tracing`, `lowering` or `compiling`.
+      stage: ``tracing``, ``lowering`` or ``compiling``.
       fun: the function.
       eqns: how many equations there are so far; 0 when unknown.
       elapsed_ns: for how long.
@@ -162,7 +162,7 @@ class Batch:
     """Events as they were recorded.
 
     Attributes:
-      events: each with its `kind`, its fields, `cell`, `when` and `self_ns`.
+      events: each with its ``kind``, its fields, ``cell``, ``when`` and ``self_ns``.
       dropped: how many were not sent since the history, for there were too many at once.
     """
 

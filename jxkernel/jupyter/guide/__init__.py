@@ -1,4 +1,4 @@
-"""`%jx`, its completion, and the tour."""
+"""``%jx``, its completion, and the tour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`%jx` alone and `%jx tour`: what there is to ask."""
+"""``%jx`` alone and ``%jx tour``: what there is to ask."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["help_view", "tour"]
 
 
 def help_view(commands: Mapping[str, str]) -> View:
-    """Returns the list of subcommands."""
+    """Return the list of subcommands."""
     rows = [(f"%jx {name}", *line.partition("  ")[::2]) for name, line in commands.items()]
     rows = [(f"{name} {words}" if text else name, text or words) for name, words, text in rows]
     return table_view("%jx: what jxkernel does", ("command", "what it shows or sets"), rows)
 
 
 def tour(session: Session, words: str = "") -> View:
-    """Returns the steps of a first visit, to be typed one after the other."""
+    """Return the steps of a first visit, to be typed one after the other."""
     return table_view("a tour: run these in turn", ("cell", "what it shows"), _TOUR)
 
 

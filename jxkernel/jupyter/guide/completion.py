@@ -35,11 +35,11 @@ _CELL_LINES = 500
 def make_matcher(
     flags: Mapping[str, Sequence[str]], words: Iterable[str], namespace: Mapping[str, Any]
 ) -> Callable[[Any], Any]:
-    """Returns a matcher for IPython's completer.
+    """Return a matcher for IPython's completer.
 
     Args:
       flags: the flags of each cell magic, by its name with the signs.
-      words: the subcommands of `%jx`.
+      words: the subcommands of ``%jx``.
       namespace: the notebook's variables.
     """
     subcommands = sorted(words)
@@ -121,11 +121,11 @@ class _Names:
         self._cell = analyse(tree) if tree.body else None
 
     def assigned(self) -> list[str]:
-        """Names that the cell assigns."""
+        """Name that the cell assigns."""
         return sorted(self._cell.assigned) if self._cell else _variables(self._namespace)
 
     def read(self) -> list[str]:
-        """Names that the cell reads and that may be traced or static."""
+        """Name that the cell reads and that may be traced or static."""
         return [
             name
             for name in (self._cell.reads if self._cell else _variables(self._namespace))
@@ -133,7 +133,7 @@ class _Names:
         ]
 
     def traced(self) -> list[str]:
-        """Names that the cell reads and that hold arrays or numbers."""
+        """Name that the cell reads and that hold arrays or numbers."""
         return [name for name in self.read() if is_traceable(self._namespace[name])]
 
     def axes(self, name: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""`%jx` and `%jaxpr`: what jxkernel knows, by subcommand."""
+"""``%jx`` and ``%jaxpr``: what jxkernel knows, by subcommand."""
 
 from __future__ import annotations
 

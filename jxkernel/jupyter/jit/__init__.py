@@ -1,4 +1,4 @@
-"""`%%jit` and its kin: a cell traced, compiled and run, and the view of it."""
+"""``%%jit`` and its kin: a cell traced, compiled and run, and the view of it."""
 
 from __future__ import annotations
 

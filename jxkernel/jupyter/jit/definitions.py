@@ -1,4 +1,4 @@
-"""Cells of definitions under `%%jit`: each top-level function gets `jit`.
+"""Cells of definitions under ``%%jit``: each top-level function gets ``jit``.
 
 A function that is defined again unchanged, with everything it refers to unchanged, keeps its
 compiled form, so running the cell again traces nothing.
@@ -28,7 +28,7 @@ __all__ = ["define"]
 
 
 def define(session: Session, version: Version, options: CellOptions) -> RunReport:
-    """Runs a cell of definitions and compiles its functions.
+    """Run a cell of definitions and compiles its functions.
 
     Raises:
       UsageError: a flag names a parameter that no function of the cell has, or none of them can
@@ -118,7 +118,7 @@ def _jitted(function: Callable[..., Any], options: CellOptions) -> Any:
 
 
 def _check_flags(functions: dict[str, Any], options: CellOptions) -> None:
-    """Checks that each named parameter exists.
+    """Check that each named parameter exists.
 
     Raises:
       UsageError: no function has it; the message names the flag.

@@ -1,4 +1,4 @@
-"""`%%jit` and its short forms: trace a cell, compile it, run it, and show what happened."""
+"""``%%jit`` and its short forms: trace a cell, compile it, run it, and show what happened."""
 
 from __future__ import annotations
 
@@ -128,9 +128,9 @@ class JitMagics(Magics):
         return self._run("jaxpr", line, cell)
 
     async def run_cell_magic(self, name: str, line: str, cell: str) -> Any:
-        """Runs a magic of this class on a cell that awaits; IPython awaits it.
+        """Run a magic of this class on a cell that awaits; IPython awaits it.
 
-        What stands above the last `await` runs first; all or nothing of the cell is kept.
+        What stands above the last ``await`` runs first; all or nothing of the cell is kept.
         """
         try:
             version, request = self._version(name, line, cell)
@@ -283,10 +283,10 @@ def _error_of_flags(error: BaseException, request: Request, inputs: Inputs) -> E
 
 
 def _check_source(version: Version) -> None:
-    """Refuses what a traced cell cannot hold.
+    """Refuse what a traced cell cannot hold.
 
     Raises:
-      UsageError: the cell holds `import *`.
+      UsageError: the cell holds ``import *``.
     """
     names = version.source.names
     if names.star_imports:
@@ -297,7 +297,7 @@ def _check_source(version: Version) -> None:
 
 
 def _check_awaiting(version: Version, request: Request) -> None:
-    """Refuses a cell that awaits and has nothing to trace, or is not to be run.
+    """Refuse a cell that awaits and has nothing to trace, or is not to be run.
 
     Raises:
       UsageError: it is one.
@@ -316,7 +316,7 @@ def _check_awaiting(version: Version, request: Request) -> None:
 
 
 def _check_defined(version: Version) -> None:
-    """Refuses flags for names that the cell reads and the notebook does not have.
+    """Refuse flags for names that the cell reads and the notebook does not have.
 
     Raises:
       UsageError: there is one.
@@ -337,7 +337,7 @@ def _check_defined(version: Version) -> None:
 
 
 def _check_request(version: Version, inputs: Inputs) -> None:
-    """Checks the flags that name inputs and results against the cell.
+    """Check the flags that name inputs and results against the cell.
 
     Raises:
       UsageError: one names something that the cell does not read or assign.

@@ -1,4 +1,4 @@
-"""The flags of `%%jit` and its short forms, parsed and checked."""
+"""The flags of ``%%jit`` and its short forms, parsed and checked."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Request:
 
 
 def names_type(text: str) -> tuple[str, ...]:
-    """Reads `a,b,c`, for argparse."""
+    """Read ``a,b,c``, for argparse."""
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     for name in names:
         if not name.isidentifier():
@@ -55,7 +55,7 @@ def names_type(text: str) -> tuple[str, ...]:
 
 
 def axes_type(text: str) -> tuple[tuple[str, int], ...]:
-    """Reads `x:0,y:1`, for argparse."""
+    """Read ``x:0,y:1``, for argparse."""
     pairs = []
     for part in text.split(","):
         name, colon, axis = part.strip().partition(":")
@@ -154,7 +154,7 @@ _ARGUMENTS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
 
 
 def cell_arguments(*without: str) -> Callable[[_Function], _Function]:
-    """Returns a decorator that gives a magic the flags of `%%jit`, without those named."""
+    """Return a decorator that gives a magic the flags of ``%%jit``, without those named."""
 
     def decorate(function: _Function) -> _Function:
         for flags, keywords in reversed(_ARGUMENTS):
@@ -166,10 +166,10 @@ def cell_arguments(*without: str) -> Callable[[_Function], _Function]:
 
 
 def parse(magic: Any, line: str, backend: str = "") -> Request:
-    """Parses a magic's line.
+    """Parse a magic's line.
 
     Args:
-      magic: the magic, decorated with `cell_arguments`.
+      magic: the magic, decorated with ``cell_arguments``.
       line: the rest of its first line.
       backend: the platform when the line names none.
 
@@ -228,7 +228,7 @@ def _device(backend: str, number: int | None) -> Any:
 
 
 def check_names(flag: str, wanted: Sequence[str], known: Sequence[str], does: str) -> None:
-    """Checks the names given to a flag.
+    """Check the names given to a flag.
 
     Args:
       flag: the flag.

@@ -1,4 +1,4 @@
-"""What the view of a `%%jit` cell sends."""
+"""What the view of a ``%%jit`` cell sends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["JitPayload", "SectionPayload", "TimesPayload"]
 
 
 class TimesPayload(TypedDict):
-    """The stages' times in nanoseconds; `run` is None where a cell was not run."""
+    """The stages' times in nanoseconds; ``run`` is None where a cell was not run."""
 
     trace: int
     lower: int
@@ -20,7 +20,7 @@ class TimesPayload(TypedDict):
 
 
 class SectionPayload(TypedDict):
-    """A text of a `%%jit` cell; some have more fields, those of the view of their name."""
+    """A text of a ``%%jit`` cell; some have more fields, those of the view of their name."""
 
     name: str
     title: str
@@ -28,7 +28,7 @@ class SectionPayload(TypedDict):
 
 
 class JitPayload(TypedDict):
-    """What happened in a `%%jit` cell."""
+    """What happened in a ``%%jit`` cell."""
 
     cell: str
     function: str

@@ -39,7 +39,7 @@ def report_of(
     steps: Recorder,
     elapsed_ns: int | None,
 ) -> RunReport:
-    """Returns the report of one run.
+    """Return the report of one run.
 
     Args:
       session: the session.
@@ -87,7 +87,7 @@ def report_of(
 def sections_of(
     version: Version, info: TraceInfo, wanted: frozenset[str], report: RunReport
 ) -> tuple[Section, ...]:
-    """Returns the texts that `--show` asks for, compiling where that is needed."""
+    """Return the texts that ``--show`` asks for, compiling where that is needed."""
     found = []
     if wanted & {"stages", "hlo", "optimized", "cost", "memory"} and info.entry is not None:
         executable = _executable(version, info)

@@ -1,4 +1,4 @@
-"""What `%%jit` shows: one line that says what happened, and the details folded under it."""
+"""What ``%%jit`` shows: one line that says what happened, and the details folded under it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Section:
     """A text to show under the summary: an HLO module, a cost table.
 
     Attributes:
-      name: what `--show` calls it.
+      name: what ``--show`` calls it.
       title: its heading.
       text: the text.
       html: how it is shown, where not as the text.
@@ -54,10 +54,10 @@ class Section:
 
 @dataclass(slots=True)
 class RunReport:
-    """What happened when a cell ran under `%%jit`.
+    """What happened when a cell ran under ``%%jit``.
 
     Attributes:
-      cell: the label of this execution, `In[3]`.
+      cell: the label of this execution, ``In[3]``.
       function: the cell's name in events and programs.
       version: the number of the cell's version.
       changed: what the edit that made the version changed.
@@ -67,11 +67,11 @@ class RunReport:
       stack: the cell and the transforms applied to it, innermost first.
       arguments: names for the program's arguments.
       names: names of the cell's for the program's variables.
-      trace_ns: the time of tracing; `lower_ns`, `compile_ns` and `run_ns` likewise.
+      trace_ns: the time of tracing; ``lower_ns``, ``compile_ns`` and ``run_ns`` likewise.
       lower_ns: the time of lowering.
       compile_ns: the time of compiling.
       run_ns: from the call to the results' existence, without the above; None when not run.
-      device: where it ran, `cpu:0`.
+      device: where it ran, ``cpu:0``.
       traced: the traced inputs with their types.
       static: the static inputs in words.
       assigned: names written back.
@@ -169,7 +169,7 @@ class RunReport:
 
 
 def run_view(report: RunReport) -> View:
-    """Returns the view of one run."""
+    """Return the view of one run."""
     summary = report.summary()
     text = "\n".join([summary, *_text_lines(report)])
     warnings = [_warning_html(warning) for warning in report.warnings]

@@ -1,4 +1,4 @@
-"""`%jx ledger`, `explain` and `events`: what was traced and compiled, and why."""
+"""``%jx ledger``, ``explain`` and ``events``: what was traced and compiled, and why."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["chosen_rows", "events", "explain_function", "is_eager", "ledger_rows
 
 
 def explain_function(session: Session, words: str) -> View:
-    """Returns the history of a function, given by an expression or its name."""
+    """Return the history of a function, given by an expression or its name."""
     if not words:
         raise UsageError("%jx explain: name a function")
     try:
@@ -32,10 +32,10 @@ def explain_function(session: Session, words: str) -> View:
 
 
 def ledger_rows(session: Session, words: str) -> View:
-    """Returns the recompilation ledger: of one function if one is named, or of `all`.
+    """Return the recompilation ledger: of one function if one is named, or of ``all``.
 
     Operations that run by themselves are compiled too, once for each kind of arguments; they are
-    counted, and listed only with `all`. `by cell`, `by site` and `by function` add it up.
+    counted, and listed only with ``all``. ``by cell``, ``by site`` and ``by function`` add it up.
 
     Raises:
       UsageError: the ledger is not kept by that.
@@ -54,7 +54,7 @@ def ledger_rows(session: Session, words: str) -> View:
 def chosen_rows(
     session: Session, words: str
 ) -> tuple[tuple[LedgerRow, ...], tuple[LedgerRow, ...]]:
-    """Returns the rows of one function, of `all`, or of functions; and the eager operations."""
+    """Return the rows of one function, of ``all``, or of functions; and the eager operations."""
     rows = session.ledger(fun=None if words == "all" else words or None)
     eager = tuple(row for row in rows if is_eager(row))
     if not words:
@@ -98,7 +98,7 @@ def _counted_anew(rows: Iterable[LedgerRow]) -> tuple[LedgerRow, ...]:
 
 
 def events(session: Session, words: str) -> View:
-    """Returns the latest events, 40 unless a number is given."""
+    """Return the latest events, 40 unless a number is given."""
     if words and not words.isdigit():
         raise UsageError(f"%jx events: {words!r} is not a count")
     records = session.recorder.records()[-int(words or 40) :]

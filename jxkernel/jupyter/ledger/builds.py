@@ -29,7 +29,7 @@ _SHAPES = {"trace": (3.0, 16.0, "bt"), "lower": (8.0, 6.0, "bl"), "compile": (3.
 
 
 def timeline_svg(found: BuildTimeline) -> Html:
-    """Returns the drawing; empty where nothing was built."""
+    """Return the drawing; empty where nothing was built."""
     if not found.bars:
         return Html("")
     height = _TOP + _LANE * len(found.lanes) + 4
@@ -57,7 +57,7 @@ def timeline_svg(found: BuildTimeline) -> Html:
 
 
 def timeline_data(found: BuildTimeline) -> dict[str, Any]:
-    """Returns the timeline as data."""
+    """Return the timeline as data."""
     return asdict(found)
 
 

@@ -10,7 +10,7 @@ __all__ = ["LedgerPayload", "LedgerRowPayload"]
 
 
 class LedgerRowPayload(TypedDict):
-    """One build of a program: the fields of `observe.LedgerRow`, and what they come to."""
+    """One build of a program: the fields of ``observe.LedgerRow``, and what they come to."""
 
     why: str
     fix: str
@@ -20,7 +20,7 @@ class LedgerRowPayload(TypedDict):
 class LedgerPayload(TypedDict):
     """The recompilation ledger; the timeline is of the latest rows, where there are many.
 
-    `token` is what the request `builds` knows it by; empty where it cannot be asked for.
+    ``token`` is what the request ``builds`` knows it by; empty where it cannot be asked for.
     """
 
     rows: list[LedgerRowPayload]

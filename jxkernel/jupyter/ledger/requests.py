@@ -31,9 +31,9 @@ __all__ = [
 
 
 class LedgerAnswer(TypedDict):
-    """The ledger for the panel: builds of functions, newest first; `cells` are ids by label.
+    """The ledger for the panel: builds of functions, newest first; ``cells`` are ids by label.
 
-    `token` is what `builds` knows it by.
+    ``token`` is what ``builds`` knows it by.
     """
 
     rows: list[LedgerRowPayload]

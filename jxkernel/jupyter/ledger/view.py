@@ -28,7 +28,7 @@ def ledger_view(
     with_timeline: bool = True,
     token: str = "",
 ) -> View:
-    """Returns the ledger.
+    """Return the ledger.
 
     Args:
       rows: the rows, in order.
@@ -49,7 +49,7 @@ def ledger_view(
 def ledger_data(
     rows: Sequence[LedgerRow], dropped: int, token: str, most: int | None = None
 ) -> dict[str, Any]:
-    """Returns the ledger as data: the latest `most` rows, or all; the timeline is of the latest."""
+    """Return the ledger as data: the latest ``most`` rows, or all."""
     shown = rows[-most:] if most else rows
     return {
         "rows": [row_data(row) for row in shown],
@@ -118,7 +118,7 @@ def _why(row: LedgerRow) -> Html:
 
 
 def row_data(row: LedgerRow) -> dict[str, Any]:
-    """Returns a row as data, with what it comes to."""
+    """Return a row as data, with what it comes to."""
     return {
         **asdict(row),
         "why": "; ".join((row.sentence(), *row.notes())),

@@ -76,11 +76,11 @@ class Ledger(LiveView):
         )
 
     def view(self) -> View:
-        """Returns the ledger's static view, with the timeline drawn as SVG."""
+        """Return the ledger's static view, with the timeline drawn as SVG."""
         return self._view(self.rows(), with_timeline=True)
 
     def live_view(self) -> View:
-        """Returns the view without the drawing, in whose place stands the figure."""
+        """Return the view without the drawing, in whose place stands the figure."""
         self._found = self.rows()
         return self._view(self._found, with_timeline=False)
 
@@ -100,7 +100,7 @@ class Ledger(LiveView):
         ]
 
     def update(self, view: View) -> None:
-        """Shows the rows, and the timeline as a figure."""
+        """Show the rows, and the timeline as a figure."""
         if self._found != self._charted:
             rows = self._charted = self._found
             figure = timeline_figure(build_timeline(rows[-ROWS:]))
@@ -108,14 +108,14 @@ class Ledger(LiveView):
         super().update(view)
 
     def close(self) -> None:
-        """Stops listening, and takes the widget off the page."""
+        """Stop listening, and take the widget off the page."""
         if not self._is_closed and self._is_own:
             self._recorder.stop()
         super().close()
 
 
 def timeline_figure(found: BuildTimeline) -> go.Figure:
-    """Returns the timeline as a plotly figure: bars with patterns, a lane for each function.
+    """Return the timeline as a plotly figure: bars with patterns, a lane for each function.
 
     Args:
       found: the timeline.

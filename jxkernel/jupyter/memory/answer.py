@@ -1,4 +1,4 @@
-"""`%jx live`, `memory`, `free` and `leaks`: what is held on the devices, and by whom."""
+"""``%jx live``, ``memory``, ``free`` and ``leaks``: what is held on the devices, and by whom."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["free", "leaks", "live", "memory"]
 
 
 def live(session: Session, words: str = "") -> View:
-    """Returns the live arrays, largest first: by variable, output and other holder."""
+    """Return the live arrays, largest first: by variable, output and other holder."""
     return memory_view(observe.live(session.shell.user_ns))
 
 
 def memory(session: Session, words: str) -> View:
-    """Returns what a call would take, without running it; without a call, the live arrays.
+    """Return what a call would take, without running it; without a call, the live arrays.
 
     Raises:
       UsageError: the platform tells nothing of a program's memory.
@@ -38,7 +38,7 @@ def memory(session: Session, words: str) -> View:
 
 
 def free(session: Session, words: str) -> View:
-    """Deletes the arrays that variables and outputs hold, and the names.
+    """Delete the arrays that variables and outputs hold, and the names.
 
     Raises:
       UsageError: nothing is named, or a name does not exist or holds no array.
@@ -54,7 +54,7 @@ def free(session: Session, words: str) -> View:
 
 
 def leaks(session: Session, words: str = "") -> View:
-    """Returns the tracers that outlived their trace: what holds each, and where it was made."""
+    """Return the tracers that outlived their trace: what holds each, and where it was made."""
     found = observe.leaks()
     if not found:
         return text_view("", "no tracer has outlived its trace")

@@ -65,7 +65,7 @@ def live(session: Session, holders: bool = False) -> dict[str, Any]:
 
 
 def freeing(session: Session, names: Sequence[str]) -> dict[str, Any]:
-    """Return what `free` would delete.
+    """Return what ``free`` would delete.
 
     Raises:
       ValueError: there is no such name, or it holds no array.
@@ -75,7 +75,7 @@ def freeing(session: Session, names: Sequence[str]) -> dict[str, Any]:
 
 
 def free(session: Session, names: Sequence[str]) -> dict[str, Any]:
-    """Deletes the arrays that variables and outputs hold, and the names.
+    """Delete the arrays that variables and outputs hold, and the names.
 
     Raises:
       ValueError: there is no such name, or it holds no array.

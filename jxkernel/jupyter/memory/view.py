@@ -15,7 +15,7 @@ _SHOWN_HOLDERS = 4
 
 
 def memory_view(found: LiveMemory, most: int = ROWS) -> View:
-    """Returns the view of what is held on the devices.
+    """Return the view of what is held on the devices.
 
     Args:
       found: the arrays and devices.
@@ -59,7 +59,7 @@ def memory_view(found: LiveMemory, most: int = ROWS) -> View:
 
 
 def estimate_view(call: str, found: MemoryEstimate) -> View:
-    """Returns the view of what a call would take."""
+    """Return the view of what a call would take."""
     rows = [
         ("arguments", format_size(found.arguments)),
         ("results", format_size(found.results)),

@@ -41,13 +41,13 @@ _TOLD = 6
 class MemoryPanel(LiveView):
     """Live arrays by variable, output and other holder; releases them; estimates calls.
 
-    It is drawn anew after each cell. `release` shows what would be deleted, and who else holds it;
-    only `delete`, which then appears, deletes. Other holders than variables and outputs are looked
-    for where an array has neither. An estimate compiles the call and does not run it.
+    It is drawn anew after each cell. ``release`` shows what would be deleted, and who else holds
+    it; only ``delete``, which then appears, deletes. Other holders than variables and outputs are
+    looked for where an array has neither. An estimate compiles the call and does not run it.
 
     Args:
-      function: a function whose call to estimate; without it, a call such as `f(x)` is typed.
-      *args: its arguments, or `ShapeDtypeStruct`s in their place.
+      function: a function whose call to estimate; without it, a call such as ``f(x)`` is typed.
+      *args: its arguments, or ``ShapeDtypeStruct``s in their place.
       interval: seconds between two redrawings at the least.
       **kwargs: its arguments by name.
 
@@ -125,7 +125,7 @@ class MemoryPanel(LiveView):
         self.on_click(self.keep_button, self.keep)
 
     def view(self) -> View:
-        """Returns the live arrays that fit the search, the devices, and the estimate."""
+        """Return the live arrays that fit the search, the devices, and the estimate."""
         self._found = live(self._namespace, unnamed_only=True)
         words = self.search.value.strip().lower()
         fitting = [
@@ -147,7 +147,7 @@ class MemoryPanel(LiveView):
         return stacked_view("memory", {"estimate": estimate_view(call, now), "live": shown})
 
     def update(self, view: View) -> None:
-        """Shows the arrays, and offers what holds them."""
+        """Show the arrays, and offers what holds them."""
         options = [(_offer(one), one.name) for one in holdings(self._found)[:_OFFERED]]
         if list(self.held.options) != options:
             names = {name for _, name in options}
@@ -158,7 +158,7 @@ class MemoryPanel(LiveView):
         super().update(view)
 
     def ask(self, *names: str) -> None:
-        """Shows what deleting the arrays of variables and outputs would do.
+        """Show what deleting the arrays of variables and outputs would do.
 
         Raises:
           ValueError: nothing is chosen, or one holds no device array.
@@ -187,7 +187,7 @@ class MemoryPanel(LiveView):
         return told + listed * bool(also)
 
     def delete(self) -> None:
-        """Deletes what was asked about.
+        """Delete what was asked about.
 
         Raises:
           ValueError: nothing was asked about, or it has changed since; nothing is deleted.
@@ -209,13 +209,13 @@ class MemoryPanel(LiveView):
                 self._draw()
 
     def keep(self) -> None:
-        """Deletes nothing of what was asked about."""
+        """Delete nothing of what was asked about."""
         with self._drawing:
             self._asked, self._done = None, ""
             self._ask()
 
     def _ask(self) -> None:
-        """Shows the question, or what was done; the buttons only where there is a question."""
+        """Show the question, or what was done; the buttons only where there is a question."""
         heading, told = Html("Done:"), self._done
         if self._asked is not None:
             heading = join(["Nothing is deleted yet; ", element("b", "delete"), " deletes:"])

@@ -1,4 +1,4 @@
-"""`%jx nan`: the equation that first made a NaN or an infinity, in a cell or a call."""
+"""``%jx nan``: the equation that first made a NaN or an infinity, in a cell or a call."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _CELL = re.compile(r"(?:In)?\s*\[?\s*(\d+)\s*\]?")
 
 
 def nan(session: Session, words: str) -> View:
-    """Returns what first made a NaN or an infinity in a traced cell, or in a call.
+    """Return what first made a NaN or an infinity in a traced cell, or in a call.
 
-    A cell is named by its number or label (`3`, `In[3]`), by default the one traced last that is
-    still there; it runs again on what the names that it reads hold now, and writes nothing back.
+    A cell is named by its number or label (``3``, ``In[3]``), by default the one traced last that
+    is still there; it runs again on what the names that it reads hold now, and writes nothing back.
 
     Raises:
-      UsageError: the cell did not run under `%%jit`, or the words are no expression.
+      UsageError: the cell did not run under ``%%jit``, or the words are no expression.
     """
     found = _CELL.fullmatch(words)
     if words and not found and words not in {cell.name for cell in session.cells.values()}:
@@ -58,7 +58,7 @@ def _shown(session: Session, error: Any, what: str) -> View:
 
 
 def _cell(session: Session, wanted: int | str) -> tuple[str, Version]:
-    """Finds a version of a cell by its execution number, its name, or as the latest.
+    """Find a version of a cell by its execution number, its name, or as the latest.
 
     Raises:
       UsageError: there is none.

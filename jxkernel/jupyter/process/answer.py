@@ -1,4 +1,4 @@
-"""`%jx x64` and `alias`: what is switched for the whole process."""
+"""``%jx x64`` and ``alias``: what is switched for the whole process."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["alias", "x64"]
 
 
 def x64(session: Session, words: str) -> View:
-    """Switches 64-bit dtypes on or off, or says which it is.
+    """Switch 64-bit dtypes on or off, or say which it is.
 
     Raises:
-      UsageError: the word is neither `on` nor `off`.
+      UsageError: the word is neither ``on`` nor ``off``.
     """
     wanted = switch("x64", words)
     if wanted is not None:
@@ -29,7 +29,7 @@ def x64(session: Session, words: str) -> View:
 
 
 def alias(session: Session, words: str) -> View:
-    """Makes `import NAME` mean jxkernel in this kernel, ends that, or says what is an alias.
+    """Make ``import NAME`` mean jxkernel in this kernel, end that, or say what is an alias.
 
     Unloading the extension ends the aliases that were made here.
 

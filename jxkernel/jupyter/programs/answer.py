@@ -1,4 +1,4 @@
-"""`%jaxpr`, `%jx hlo` and `stages`: what a program is made of."""
+"""``%jaxpr``, ``%jx hlo`` and ``stages``: what a program is made of."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["all_stages", "hlo", "jaxpr"]
 
 
 def jaxpr(session: Session, words: str) -> View:
-    """Returns the explorer of an expression's jaxpr.
+    """Return the explorer of an expression's jaxpr.
 
     Raises:
       UsageError: no expression is given.
@@ -23,7 +23,7 @@ def jaxpr(session: Session, words: str) -> View:
 
 
 def hlo(session: Session, words: str) -> View:
-    """Returns the StableHLO module of an expression and the HLO that XLA made of it."""
+    """Return the StableHLO module of an expression and the HLO that XLA made of it."""
     lowered = traced(session, words, "%jx hlo").lower()
     text = lowered.as_text()
     optimized = lowered.compile().as_text()
@@ -31,6 +31,6 @@ def hlo(session: Session, words: str) -> View:
 
 
 def all_stages(session: Session, words: str) -> View:
-    """Returns an expression as source, jaxpr, StableHLO and optimized HLO, line by line."""
+    """Return an expression as source, jaxpr, StableHLO and optimized HLO, line by line."""
     function, args, kwargs = call_of(session, words, "%jx stages")
     return stages_view(stages(function.trace(*args, **kwargs), function=function), words)

@@ -1,4 +1,4 @@
-"""`%jx cost`: what a call costs, in all and by operation and line."""
+"""``%jx cost``: what a call costs, in all and by operation and line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["cost"]
 
 
 def cost(session: Session, words: str) -> View:
-    """Returns what a call costs: operations, bytes, intensity; by operation and line."""
+    """Return what a call costs: operations, bytes, intensity; by operation and line."""
     found = cost_of(traced(session, words, "%jx cost"))
     whole = found.traced.flops or 1
     compiler = session.shell.compile

@@ -33,8 +33,8 @@ class Node:
     """A node to draw.
 
     Attributes:
-      label: its name, `h = tanh`.
-      note: a smaller second line, `f32[8]`.
+      label: its name, ``h = tanh``.
+      note: a smaller second line, ``f32[8]``.
       kind: an argument, an operation, one that holds programs, or a result.
       mark: a class by which it lights up with what else has it. (JupyterLab fails on links in SVG.)
       title: what pointing at it tells.
@@ -77,7 +77,7 @@ class _Place:
 
 
 def graph_svg(nodes: Sequence[Node], edges: Iterable[tuple[int, int]], label: str) -> Html:
-    """Returns the drawing of a graph without cycles.
+    """Return the drawing of a graph without cycles.
 
     Args:
       nodes: the nodes; each comes after those that it is fed by.
@@ -133,7 +133,7 @@ def _routed(start: _Place, stop: _Place, rows: list[list[_Place]]) -> list[_Plac
 
 
 def _order(rows: list[list[_Place]]) -> None:
-    """Sorts each layer by where its neighbours are, downwards and upwards in turn."""
+    """Sort each layer by where its neighbours are, downwards and upwards in turn."""
     for row in rows:
         _number(row)
     for sweep in range(_SWEEPS):
@@ -155,7 +155,7 @@ def _mean(neighbours: Sequence[_Place], otherwise: float) -> float:
 
 
 def _place(rows: list[list[_Place]]) -> None:
-    """Gives each place its x: near its neighbours, in the order of its layer, none overlapping."""
+    """Give each place its x: near its neighbours, in the order of its layer, none overlapping."""
     for row in rows:
         _pack(row, [0.0] * len(row))
     for sweep in range(_SWEEPS):

@@ -17,7 +17,7 @@ __all__ = [
 
 
 class EquationPayload(TypedDict):
-    """An equation: a row of the list, at its depth; `number` is its place in it, from 1."""
+    """An equation: a row of the list, at its depth; ``number`` is its place in it, from 1."""
 
     number: int
     depth: int
@@ -35,8 +35,8 @@ class EquationPayload(TypedDict):
 class ProgramPayload(TypedDict):
     """A program of the list: the whole one, or one inside an equation.
 
-    Its listed equations, with those inside them, have the numbers from `first` to before `end`.
-    `equation` is the number of the equation that it lies in, 0 for the whole program.
+    Its listed equations, with those inside them, have the numbers from ``first`` to before ``end``.
+    ``equation`` is the number of the equation that it lies in, 0 for the whole program.
     """
 
     label: str
@@ -62,9 +62,9 @@ class SourceLinePayload(TypedDict):
 
 
 class JaxprPayload(TypedDict):
-    """A program, `application/vnd.jxkernel.jaxpr+json`; `count` counts all, listed or not.
+    """A program, ``application/vnd.jxkernel.jaxpr+json``; ``count`` counts all, listed or not.
 
-    `token` is what the kernel that made it knows it by, for as long as it has it.
+    ``token`` is what the kernel that made it knows it by, for as long as it has it.
     """
 
     title: str
@@ -81,7 +81,7 @@ class JaxprPayload(TypedDict):
 
 
 class ProgramPart(TypedDict):
-    """The answer to the request `program`: some equations, and the programs that begin or end.
+    """The answer to the request ``program``: some equations, and the programs that begin or end.
 
     A program comes as it begins, without its tail and results, and again when it is whole.
     """
@@ -92,7 +92,7 @@ class ProgramPart(TypedDict):
 
 
 class StagesPayload(TypedDict):
-    """A program at four stages; `left_out` counts the lines that are not listed."""
+    """A program at four stages; ``left_out`` counts the lines that are not listed."""
 
     jaxpr: JaxprPayload
     stablehlo: list[StageLine]

@@ -33,14 +33,14 @@ _GUTTER = 5
 
 
 def stages_view(found: Stages, title: str) -> View:
-    """Returns a program at four stages."""
+    """Return a program at four stages."""
     body = details(f"stages of {title}", stages_html(found), is_open=True)
     style = linking_style(line_class(one.file, one.line) for one in found.program.source)
     return View("stages", str(found), page(body, style=style), stages_data(found))
 
 
 def stages_html(found: Stages) -> Html:
-    """Returns the four columns."""
+    """Return the four columns."""
     program = found.program
     jaxpr = [
         StageLine(f"{'  ' * depth}{one.text}", one.file, one.line) for depth, one in program.walk()
@@ -62,7 +62,7 @@ def stages_html(found: Stages) -> Html:
 
 
 def stages_data(found: Stages) -> dict[str, Any]:
-    """Returns the stages as data."""
+    """Return the stages as data."""
     return {
         "jaxpr": outline_data(found.program),
         "stablehlo": [asdict(one) for one in found.stablehlo],

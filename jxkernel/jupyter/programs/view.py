@@ -50,12 +50,12 @@ Place = tuple[str, int]
 
 
 def jaxpr_view(closed: ClosedJaxpr, title: str = "jaxpr") -> View:
-    """Returns the explorer of a program."""
+    """Return the explorer of a program."""
     return outline_view(outline(closed, title=title))
 
 
 def outline_view(program: Outline, *, is_open: bool = False, current: int = 0) -> View:
-    """Returns the explorer of a program's outline.
+    """Return the explorer of a program's outline.
 
     Args:
       program: what to show.
@@ -81,7 +81,7 @@ def _lit(program: Outline, current: int) -> str:
 
 
 def outline_html(program: Outline, *, linked: Collection[Place] | None = None) -> Html:
-    """Returns the inside of the explorer.
+    """Return the inside of the explorer.
 
     Args:
       program: what to show.
@@ -104,7 +104,7 @@ def outline_html(program: Outline, *, linked: Collection[Place] | None = None) -
 
 
 def outline_data(program: Outline) -> dict[str, Any]:
-    """Returns a program as data: its equations as rows, with depth and place."""
+    """Return a program as data: its equations as rows, with depth and place."""
     return {
         "title": program.title,
         "token": program.token,
@@ -130,7 +130,7 @@ def outline_data(program: Outline) -> dict[str, Any]:
 
 
 def equation_data(depth: int, one: Equation) -> dict[str, Any]:
-    """Returns an equation of an outline as data."""
+    """Return an equation of an outline as data."""
     return {
         "number": one.number,
         "depth": depth,
@@ -147,7 +147,7 @@ def equation_data(depth: int, one: Equation) -> dict[str, Any]:
 
 
 def program_data(placed: Placed) -> dict[str, Any]:
-    """Returns a program of an outline as data, without its equations."""
+    """Return a program of an outline as data, without its equations."""
     program = placed.program
     return {
         "label": program.label,
@@ -164,7 +164,7 @@ def program_data(placed: Placed) -> dict[str, Any]:
 
 
 def stack_html(stack: Sequence[str]) -> Html:
-    """Returns a function and the transforms applied to it as a row of names."""
+    """Return a function and the transforms applied to it as a row of names."""
     names = [element("span", escape(name, 80), class_="chip m") for name in stack]
     return element(
         "div", join(names, " → "), role="group", aria_label="transforms, innermost first"
@@ -172,7 +172,7 @@ def stack_html(stack: Sequence[str]) -> Html:
 
 
 def source_html(lines: Sequence[SourceLine], program: Outline | None = None) -> Html:
-    """Returns source lines, each linked to the first equation that it made."""
+    """Return source lines, each linked to the first equation that it made."""
     first: dict[tuple[str, int], int] = {}
     for _, one in program.walk() if program else ():
         first.setdefault((one.file, one.line), one.number)

@@ -26,7 +26,7 @@ class JaxprExplorer(LiveView):
     Args:
       program: a jitted function, of which it follows the latest trace; or with arguments any
         function, which is traced now; or a jaxpr, a stage or an outline. Without it, the cell
-        traced last under `%%jit` is followed.
+        traced last under ``%%jit`` is followed.
       *args: arguments to trace the function for.
       interval: seconds between two redrawings at the least.
       **kwargs: likewise by name.
@@ -70,21 +70,21 @@ class JaxprExplorer(LiveView):
         self.on_click(self.forward, lambda: self._go(1))
 
     def view(self) -> View:
-        """Returns the explorer of what is shown now: searched, folded, up to a step."""
+        """Return the explorer of what is shown now: searched, folded, up to a step."""
         if self._outline is None:
             return text_view("", "nothing was traced yet")
         shown, self.found = self._chosen(self._outline)
         return outline_view(shown, is_open=True, current=self._current(self._outline))
 
     def live_view(self) -> View:
-        """Returns the same, made anew only where something else is to be shown."""
+        """Return the same, made anew only where something else is to be shown."""
         key = (self._outline, self.search.value, self.folded.value, self.step.value)
         if self._made is None or any(a is not b for a, b in zip(self._made[0], key, strict=True)):
             self._made = key, self.view()
         return self._made[1]
 
     def _draw(self) -> None:
-        """Looks for the latest trace, and draws anew."""
+        """Look for the latest trace, and draws anew."""
         with self._drawing:
             latest = self._latest()
             if latest is not None and latest is not self._outline and latest != self._outline:
@@ -96,12 +96,12 @@ class JaxprExplorer(LiveView):
         self.step.value = min(max(self.step.value + steps, 0), self.step.max)
 
     def update(self, view: View) -> None:
-        """Shows the equations, and how many fit the search."""
+        """Show the equations, and how many fit the search."""
         self._count.value = self.found
         super().update(view)
 
     def close(self) -> None:
-        """Stops listening, and takes the widget off the page."""
+        """Stop listening, and take the widget off the page."""
         if not self._is_closed:
             for link in self._links:
                 link.close()

@@ -1,4 +1,4 @@
-"""`%jx why` and `map`: what was traced in a cell, and what was static."""
+"""``%jx why`` and ``map``: what was traced in a cell, and what was static."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["source_map", "why"]
 
 
 def why(session: Session, words: str) -> View:
-    """Returns what a name of a traced cell is and why, in the latest trace that has it.
+    """Return what a name of a traced cell is and why, in the latest trace that has it.
 
     Raises:
       UsageError: no name is given, or no cell was traced.
@@ -30,7 +30,7 @@ def why(session: Session, words: str) -> View:
 
 
 def source_map(session: Session, words: str = "") -> View:
-    """Returns the traced/static map of the cell traced last.
+    """Return the traced/static map of the cell traced last.
 
     Raises:
       UsageError: no cell was traced.

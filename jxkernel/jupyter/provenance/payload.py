@@ -10,7 +10,7 @@ __all__ = ["FunctionMapPayload", "ProvenancePayload"]
 
 
 class FunctionMapPayload(TypedDict):
-    """A traced function's source, from `source_line` on, and what its names are."""
+    """A traced function's source, from ``source_line`` on, and what its names are."""
 
     name: str
     file: str

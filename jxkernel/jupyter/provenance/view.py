@@ -42,14 +42,14 @@ _FUNCTIONS = 40
 
 
 def map_view(provenance: Provenance) -> View:
-    """Returns the map of everything that was traced."""
+    """Return the map of everything that was traced."""
     return View(
         "provenance", map_text(provenance), page(map_html(provenance)), map_data(provenance)
     )
 
 
 def map_data(provenance: Provenance) -> dict[str, Any]:
-    """Returns the map as data: for each function its names, marks and loops."""
+    """Return the map as data: for each function its names, marks and loops."""
     functions = []
     left = _MARK_CHARACTERS
     for one in provenance.functions[:_FUNCTIONS]:
@@ -99,7 +99,7 @@ def _characters(mark: Mark) -> int:
 
 
 def map_text(provenance: Provenance) -> str:
-    """Returns the map as text: under each line of source the letters of its names."""
+    """Return the map as text: under each line of source the letters of its names."""
     if not provenance.functions:
         return str(provenance)
     blocks = ["\n".join(_text_lines(one)) for one in provenance.functions[:_FUNCTIONS]]
@@ -107,7 +107,7 @@ def map_text(provenance: Provenance) -> str:
 
 
 def map_html(provenance: Provenance) -> Html:
-    """Returns the map as HTML; the first function is open, the others folded."""
+    """Return the map as HTML; the first function is open, the others folded."""
     if not provenance.functions:
         return element("div", str(provenance), class_="dim")
     parts: list[object] = [element("div", LEGEND, class_="dim")]
@@ -120,7 +120,7 @@ def map_html(provenance: Provenance) -> Html:
 
 
 def shown_places(provenance: Provenance) -> frozenset[tuple[str, int]]:
-    """Returns the file and number of each line that the map shows."""
+    """Return the file and number of each line that the map shows."""
     return frozenset(
         (one.file, number) for one in provenance.functions[:_FUNCTIONS] for number, _ in _lines(one)
     )

@@ -19,11 +19,11 @@ _LATEST = "latest"
 class SourceMap(LiveView):
     """What is traced (T), static (S), a constant (C) or a side effect (!), on a cell's own source.
 
-    It follows the cell traced last under `%%jit` unless a cell is chosen; a name typed into its
+    It follows the cell traced last under ``%%jit`` unless a cell is chosen; a name typed into its
     field is led back to the argument that it comes from.
 
     Args:
-      provenance: a map to show instead, as `jxkernel.observe.provenance(f)(x)` gives one.
+      provenance: a map to show instead, as ``jxkernel.observe.provenance(f)(x)`` gives one.
       interval: seconds between two redrawings at the least.
 
     Example:
@@ -48,7 +48,7 @@ class SourceMap(LiveView):
             self.handle(control, lambda _: self._draw())
 
     def view(self) -> View:
-        """Returns the map, and above it why the name is what it is."""
+        """Return the map, and above it why the name is what it is."""
         provenance = self._chosen()
         if provenance is None:
             return text_view("", "no cell was traced yet; run one under %%jit")
@@ -61,7 +61,7 @@ class SourceMap(LiveView):
         )
 
     def update(self, view: View) -> None:
-        """Shows the map, and offers the cells that there are."""
+        """Show the map, and offers the cells that there are."""
         labels = dict.fromkeys(label for label, _ in reversed(self._maps()))
         options = (_LATEST, *labels)
         if tuple(self._cell.options) != options:

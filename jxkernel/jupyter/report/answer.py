@@ -1,4 +1,4 @@
-"""`%jx report`: the session in one page, to read or to send."""
+"""``%jx report``: the session in one page, to read or to send."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["report"]
 
 
 def report(session: Session, words: str) -> View:
-    """Returns the session in one view; with a file name, writes it as HTML or JSON.
+    """Return the session in one view; with a file name, write it as HTML or JSON.
 
     Raises:
-      UsageError: the file is neither `.html` nor `.json`, or cannot be written.
+      UsageError: the file is neither ``.html`` nor ``.json``, or cannot be written.
     """
     file = Path(words)
     if words and file.suffix not in (".html", ".json"):

@@ -30,7 +30,7 @@ _PAGE = 4_000_000
 
 
 def overview(session: Session) -> View:
-    """Returns the view of a session: environment, cells, times, ledger, warnings, memory."""
+    """Return the view of a session: environment, cells, times, ledger, warnings, memory."""
     rows = session.ledger()
     memory = observe.live(session.shell.user_ns)
     data = observe.report(
@@ -64,7 +64,7 @@ def overview(session: Session) -> View:
 
 
 def page_of(view: View, *, as_json: bool) -> str:
-    """Returns a view as the content of a file: JSON, or a page that needs no other file."""
+    """Return a view as the content of a file: JSON, or a page that needs no other file."""
     if as_json:
         return json.dumps(view.data, indent=1, ensure_ascii=False)
     body = view.html if len(view.html) <= _PAGE else page(pre(view.text))
@@ -142,7 +142,7 @@ def _times(data: Mapping[str, Any]) -> list[tuple[object, ...]]:
 
 
 def _cells_view(cells: list[dict[str, Any]]) -> View:
-    """The cells under `%%jit` with the source of each version, folded but the latest."""
+    """The cells under ``%%jit`` with the source of each version, folded but the latest."""
     blocks = []
     lines = []
     for cell in cells:

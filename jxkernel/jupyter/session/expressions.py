@@ -22,7 +22,7 @@ __all__ = ["call_of", "evaluate", "outlined", "pair_of", "traced"]
 
 
 def evaluate(session: Session, text: str) -> Any:
-    """Returns the value of an expression in the notebook."""
+    """Return the value of an expression in the notebook."""
     return eval(_compiled(text), session.shell.user_ns)
 
 
@@ -34,7 +34,7 @@ def _compiled(text: str) -> CodeType:
 
 
 def traced(session: Session, words: str, magic: str) -> Any:
-    """Traces an expression of the user's and returns the stage.
+    """Trace an expression of the user's and return the stage.
 
     Raises:
       UsageError: there is no expression.
@@ -44,7 +44,7 @@ def traced(session: Session, words: str, magic: str) -> Any:
 
 
 def outlined(session: Session, words: str, magic: str) -> Outline:
-    """Traces an expression of the user's and returns its program as plain data.
+    """Trace an expression of the user's and return its program as plain data.
 
     Raises:
       UsageError: there is no expression.
@@ -56,7 +56,7 @@ def outlined(session: Session, words: str, magic: str) -> Outline:
 
 
 def pair_of(words: str, magic: str) -> tuple[str, str]:
-    """Splits `f(x), f(y)` into its two expressions.
+    """Split ``f(x), f(y)`` into its two expressions.
 
     Raises:
       UsageError: there are not two.
@@ -72,7 +72,7 @@ def pair_of(words: str, magic: str) -> tuple[str, str]:
 
 
 def call_of(session: Session, words: str, magic: str) -> tuple[Any, list[Any], dict[str, Any]]:
-    """Returns an expression as a call of a jitted function, with its arguments.
+    """Return an expression as a call of a jitted function, with its arguments.
 
     Of a call whose arguments are all traceable, the function itself; of anything else a function of
     the names that it reads and that hold arrays or numbers.

@@ -1,6 +1,6 @@
 """A cell that forks the kernel: told once, because the child's copy of jxkernel cannot compute.
 
-Forks that only start another program (shell commands, `subprocess`) are no danger and not told.
+Forks that only start another program (shell commands, ``subprocess``) are no danger and not told.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _stack(frame: FrameType | None) -> Iterator[FrameType]:
 
 @functools.cache
 def fork_watch() -> ForkWatch:
-    """Returns the watch of this process; Python has no way to take a fork hook out again."""
+    """Return the watch of this process; Python has no way to take a fork hook out again."""
     watch = ForkWatch()
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=watch.before_fork)

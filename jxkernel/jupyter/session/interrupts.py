@@ -45,7 +45,7 @@ Result = TypeVar("Result")
 
 
 def run_interruptibly(work: Callable[[], Result]) -> Result:
-    """Returns what `work` returns, or raises what it raises; an interrupt comes through.
+    """Return what ``work`` returns, or raise what it raises; an interrupt comes through.
 
     In other threads than the main one, which no interrupt reaches, the work is simply done.
 
@@ -88,7 +88,7 @@ _left: WeakKeyDictionary[threading.Thread, str] = WeakKeyDictionary()
 
 
 def _left_behind(thread: threading.Thread) -> str:
-    """Notes what an interrupted thread goes on with, and says it."""
+    """Note what an interrupted thread goes on with, and say it."""
     stage = stage_under_way()
     if stage is None or stage.kind is not events.Compiled:
         return "no longer waited for; what was begun is computed to its end"
@@ -97,7 +97,7 @@ def _left_behind(thread: threading.Thread) -> str:
 
 
 def interrupting_again(report: Callable[[Any], object]) -> Callable[[Any], object]:
-    """Returns an `unraisablehook` that sends an interrupt again which Python could not raise.
+    """Return an ``unraisablehook`` that sends an interrupt again which Python could not raise.
 
     The collector runs in the midst of any work, and what is raised in the callbacks and finalizers
     that it calls is reported and dropped, an interrupt too: Ctrl-C would seem not to have come.
@@ -130,7 +130,7 @@ class StageWatch:
         self._starter = _Starter()
 
     def start(self) -> None:
-        """Begins to watch, once the cell has run for a while."""
+        """Begin to watch, once the cell has run for a while."""
         self.stop()
         self._ended = threading.Event()
         thread = threading.Thread(
@@ -142,11 +142,11 @@ class StageWatch:
         self._starter.give(thread, self._ended)
 
     def stop(self) -> None:
-        """Ends the watch; a line that is there is taken away."""
+        """End the watch; a line that is there is taken away."""
         self._ended.set()
 
     def close(self) -> None:
-        """Ends the watch and the threads."""
+        """End the watch and the threads."""
         self.stop()
         self._starter.close()
 
@@ -178,7 +178,7 @@ class _Starter:
         self._ended = threading.Event()
 
     def give(self, thread: threading.Thread, ended: threading.Event) -> None:
-        """Takes a thread, to be started unless the cell has ended by then."""
+        """Take a thread, to be started unless the cell has ended by then."""
         with self._lock:
             self._given = (thread, ended)
             if self._thread is not None:
@@ -190,7 +190,7 @@ class _Starter:
             self._thread.start()
 
     def close(self) -> None:
-        """Ends the thread; the next cell begins another."""
+        """End the thread; the next cell begins another."""
         with self._lock:
             thread, self._thread, self._given = self._thread, None, None
             self._ended.set()
@@ -224,7 +224,7 @@ class _ProgressLine:
         self._width = 0
 
     def update(self) -> None:
-        """Shows what is under way and for how long, twice a second."""
+        """Show what is under way and for how long, twice a second."""
         now = time.perf_counter()
         if now < self._next:
             return
@@ -234,7 +234,7 @@ class _ProgressLine:
         self._width = len(text)
 
     def clear(self) -> None:
-        """Takes the line away."""
+        """Take the line away."""
         if self._width:
             self._write(" " * self._width)
             sys.stderr.write("\r")

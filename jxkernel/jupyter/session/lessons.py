@@ -29,7 +29,7 @@ class CellTeaching:
         self.mode = Teaching(self._tell)
 
     def before_cell(self, label: str, text: str) -> None:
-        """Tells what the text of a cell shows, before it runs."""
+        """Tell what the text of a cell shows, before it runs."""
         if not self.mode.on:
             return
         self.mode.forget()
@@ -47,7 +47,7 @@ class CellTeaching:
             self.mode.tell(Lesson("update", what, (f"{array} = {code}",), site, shown))
 
     def explain(self, error: BaseException) -> None:
-        """Adds to an error of NumPy's about a view of a device array what to write instead."""
+        """Add to an error of NumPy's about a view of a device array what to write instead."""
         if not self.mode.on or not isinstance(error, ValueError):
             return
         if not any(words in str(error) for words in _READ_ONLY):

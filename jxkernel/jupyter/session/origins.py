@@ -31,7 +31,7 @@ class Origins:
         self._cells: dict[int, str] = {}
 
     def after_cell(self, label: str) -> None:
-        """Notes the functions that the cell which has ended has made."""
+        """Note the functions that the cell which has ended has made."""
         for value in list(self._namespace.values()):
             if type(value) in _NO_FUNCTIONS:  # most variables: IPython keeps each cell's text
                 continue

@@ -51,7 +51,7 @@ class RunningCell:
     """The cell that the shell runs now.
 
     Attributes:
-      label: how the notebook names it, `In[3]`.
+      label: how the notebook names it, ``In[3]``.
       identity: the front end's cell id, or None in a terminal.
       text: the whole text as typed.
       number: the execution count.
@@ -68,17 +68,17 @@ class Session:
 
     Attributes:
       shell: the IPython shell.
-      settings: what `%config JX` sets.
-      recorder: records while `settings.record` is on.
+      settings: what ``%config JX`` sets.
+      recorder: records while ``settings.record`` is on.
       token: tells it from the sessions of other kernels, whose outputs a notebook may hold.
-      cells: the cells that ran under `%%jit`, by front-end id or text.
-      profile: the profile that `%jx trace start` began, or None.
+      cells: the cells that ran under ``%%jit``, by front-end id or text.
+      profile: the profile that ``%jx trace start`` began, or None.
       program: gives the outline of the cell traced last.
-      teaching: teaching mode, on while `settings.teach` is.
+      teaching: teaching mode, on while ``settings.teach`` is.
       displayed: the live widgets that cells have displayed.
       maps: what was traced and what was static in the latest traces, oldest first.
       identities: the front end's id of each cell that ran, by label.
-      aliases: the names that `%jx alias` has made mean jxkernel.
+      aliases: the names that ``%jx alias`` has made mean jxkernel.
     """
 
     def __init__(self, shell: Any) -> None:
@@ -103,7 +103,7 @@ class Session:
         self.settings.observe(self._teach_or_not, "teach")
 
     def start(self) -> None:
-        """Begins to watch, and to record if the settings say so."""
+        """Begin to watch, and to record if the settings say so."""
         _sessions[self.shell] = self
         self._stale.start()
         if self.settings.teach:
@@ -112,7 +112,7 @@ class Session:
             self.recorder.start()
 
     def stop(self) -> None:
-        """Ends recording and everything that runs."""
+        """End recording and everything that runs."""
         _sessions.pop(self.shell, None)
         self._stale.stop()
         self.teaching.mode.stop()
@@ -170,7 +170,7 @@ class Session:
         self.teaching.before_cell(label, running.text)
 
     def _come_last(self) -> None:
-        """Lets what other extensions do before a cell, such as reloading, come before us."""
+        """Let what other extensions do before a cell, such as reloading, come before us."""
         hooks = self.shell.events.callbacks["pre_run_cell"]
         if self.before_cell in hooks and hooks[-1] != self.before_cell:
             hooks.remove(self.before_cell)
@@ -255,7 +255,7 @@ class Session:
         return cell
 
     def parse(self, magic: str, line: str, body: str) -> CellSource:
-        """Parses a cell under its own file name, with the line numbers that it has on screen.
+        """Parse a cell under its own file name, with the line numbers that it has on screen.
 
         Raises:
           SyntaxError: the cell is not Python.
@@ -291,7 +291,7 @@ class Session:
         return isinstance(tree.body[-1], ast.Expr)
 
     def _show_again(self, source: CellSource, running: RunningCell) -> None:
-        """Lets tracebacks name a cell by its latest execution, and show its own lines.
+        """Let tracebacks name a cell by its latest execution, and show its own lines.
 
         Where file names go by a cell's text, IPython has just put its translation of the whole
         cell, with the magic as a call, under the same name.
@@ -303,7 +303,7 @@ class Session:
             numbers[source.file] = running.number
 
     def remember(self, provenance: Provenance | None) -> None:
-        """Keeps a map for `%jx why`."""
+        """Keep a map for ``%jx why``."""
         if provenance is not None and provenance.functions:
             self.maps.append((self.running.label, provenance))
 
@@ -330,7 +330,7 @@ class Session:
 
 
 def _parsed(compiler: Any, text: str, file: str) -> ast.Module:
-    """Parses a cell; of an unfinished one, says what was not finished."""
+    """Parse a cell; of an unfinished one, say what was not finished."""
     try:
         return compiler.ast_parse(text, file)
     except SyntaxError:
@@ -340,7 +340,7 @@ def _parsed(compiler: Any, text: str, file: str) -> ast.Module:
 
 
 def _forget_oldest(remembered: dict[Any, Any], limit: int) -> None:
-    """Keeps a long session from keeping every program that it ever compiled."""
+    """Keep a long session from keeping every program that it ever compiled."""
     while len(remembered) > limit:
         del remembered[next(iter(remembered))]
 
@@ -377,7 +377,7 @@ def _common(old: Sequence[str], new: Sequence[str]) -> int:
 
 
 def _changes(before: Version | None, source: CellSource, options: CellOptions) -> str:
-    """Says in words what an edit changed; empty for a first version."""
+    """Say in words what an edit changed; empty for a first version."""
     if before is None:
         return ""
     old, new = before.source.text.splitlines()[1:], source.text.splitlines()[1:]

@@ -1,4 +1,4 @@
-"""The notebook half's settings, as `%config JX` lists and sets them."""
+"""The notebook half's settings, as ``%config JX`` lists and sets them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Compiled functions that still hold what something was when they were traced.
 
-Body cells under `%%jit` need no warning: what they read is part of their key. A function made by
-`jit` goes by its arguments alone. What it read is noted when its trace ends, so that a variable
+Body cells under ``%%jit`` need no warning: what they read is part of their key. A function made by
+``jit`` goes by its arguments alone. What it read is noted when its trace ends, so that a variable
 rebound later in the same cell is seen too. Which functions a cell calls is read off its text and
 the text of the functions it names: calls that hit the compiled path cannot be watched for free.
 """
@@ -38,7 +38,7 @@ class _Held:
 
     Attributes:
       look: gives what it is now, of the living function.
-      key: what `freeze` made of it then.
+      key: what ``freeze`` made of it then.
       text: what it was then, in words.
       is_static: whether it is a static argument.
     """
@@ -76,11 +76,11 @@ class StaleWatch:
         self._handle: events.ListenerHandle | None = None
 
     def start(self) -> None:
-        """Begins to note what functions hold when their traces end."""
+        """Begin to note what functions hold when their traces end."""
         self._handle = events.listen(self._on_traced, (events.Traced,))
 
     def stop(self) -> None:
-        """Ends that, and forgets everything."""
+        """End that, and forgets everything."""
         if self._handle is not None:
             self._handle.close()
         self._traced.clear()
@@ -127,7 +127,7 @@ class StaleWatch:
             self._told = {told for told in self._told if told[0] not in numbers}
 
     def before_cell(self, text: str) -> list[str]:
-        """Returns a warning for each stale function that the cell calls, once for each value."""
+        """Return a warning for each stale function that the cell calls, once for each value."""
         return [*self._warnings(text, after=False)]
 
     def _warnings(self, text: str, *, after: bool) -> Iterator[str]:
@@ -271,7 +271,7 @@ class _Changes(ast.NodeVisitor):
 
 
 def _weakly(function: Any) -> Callable[[], Any]:
-    """Returns what gives a function as long as it lives."""
+    """Return what gives a function as long as it lives."""
     if isinstance(function, MethodType):
         return WeakMethod(function)
     try:
@@ -306,7 +306,7 @@ def _looks(function: Any, namespace: Mapping[str, Any]) -> Iterator[tuple[str, A
 
 
 def _plain(function: Any) -> Any:
-    """Returns the function of a method, or of a partial application."""
+    """Return the function of a method, or of a partial application."""
     function = function.__func__ if isinstance(function, MethodType) else function
     return getattr(function, "func", function)
 

@@ -8,7 +8,7 @@ __all__ = ["switch"]
 
 
 def switch(subcommand: str, words: str) -> bool | None:
-    """Returns True for `on`, False for `off`, and None where only the state is asked for.
+    """Return True for ``on``, False for ``off``, and None where only the state is asked for.
 
     Raises:
       UsageError: the word is neither.

@@ -18,10 +18,10 @@ _SWALLOWED_NS = 20_000_000
 def interruptible(
     original: Callable[..., Any], wait: Callable[[list[Any]], object]
 ) -> Callable[..., Any]:
-    """Returns a method of arrays that waits in C++, made to wait here first.
+    """Return a method of arrays that waits in C++, made to wait here first.
 
     Args:
-      original: `block_until_ready`, or `__buffer__`, through which NumPy reads an array.
+      original: ``block_until_ready``, or ``__buffer__``, through which NumPy reads an array.
       wait: waits for arrays.
     """
 
@@ -37,7 +37,7 @@ def interruptible(
 class ReadWait:
     """Waits for arrays that are read, where NumPy may swallow the interrupt.
 
-    NumPy takes any exception of an array's buffer for "no buffer" and asks for `__array__` next;
+    NumPy takes any exception of an array's buffer for "no buffer" and asks for ``__array__`` next;
     so an interrupt that ended the first wait ends the second, which follows at once, too.
     """
 
@@ -49,7 +49,7 @@ class ReadWait:
         self._interrupted_ns = -_SWALLOWED_NS
 
     def __call__(self, arrays: Iterable[Any]) -> None:
-        """Waits until the arrays exist.
+        """Wait until the arrays exist.
 
         Raises:
           KeyboardInterrupt: the user interrupted this wait, or one that has just ended.
@@ -65,7 +65,7 @@ class ReadWait:
 
 
 def failures_of_callbacks() -> list[BaseException]:
-    """Waits for the programs with callbacks under way, and returns what nobody has met yet.
+    """Wait for the programs with callbacks under way, and return what nobody has met yet.
 
     An interrupt ends the wait; what is still under way is told after a later cell.
     """
@@ -79,7 +79,7 @@ def failures_of_callbacks() -> list[BaseException]:
 
 
 def wait_for_variables(namespace: Mapping[str, Any]) -> None:
-    """Waits for the arrays that variables hold; a failed computation shows where it is used."""
+    """Wait for the arrays that variables hold; a failed computation shows where it is used."""
     for value in list(namespace.values()):
         for array in runtime.arrays_in(value):
             try:

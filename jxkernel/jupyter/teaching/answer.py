@@ -1,4 +1,4 @@
-"""`%jx teach`: teaching mode on and off."""
+"""``%jx teach``: teaching mode on and off."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _LESSONS = (
 
 
 def teach(session: Session, words: str) -> View:
-    """Switches teaching mode on or off, or says which it is.
+    """Switch teaching mode on or off, or say which it is.
 
     Raises:
-      UsageError: the word is neither `on` nor `off`.
+      UsageError: the word is neither ``on`` nor ``off``.
     """
     wanted = switch("teach", words)
     if wanted is not None:

@@ -1,4 +1,4 @@
-"""`%jx quiz`: exercises that ask what tracing will do."""
+"""``%jx quiz``: exercises that ask what tracing will do."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["exercises", "view_of"]
 
 
 def exercises(session: Session, words: str) -> View:
-    """Lists the exercises, shows one, or grades a guess: `[NAME [GUESS]]`.
+    """List the exercises, show one, or grades a guess: ``[NAME [GUESS]]``.
 
-    Besides the built-in ones a name may be a variable: a function, or an `Exercise`.
+    Besides the built-in ones a name may be a variable: a function, or an ``Exercise``.
 
     Raises:
       UsageError: there is no such exercise, or the guess is no number.
@@ -38,7 +38,7 @@ def exercises(session: Session, words: str) -> View:
 
 
 def view_of(shown: Quiz | Exercise | Graded) -> View:
-    """Returns the view of what `quiz` gave."""
+    """Return the view of what ``quiz`` gave."""
     if isinstance(shown, Quiz):
         return quiz_view(shown)
     return graded_view(shown) if isinstance(shown, Graded) else exercise_view(shown)

@@ -16,6 +16,6 @@ class TeachAnswer(TypedDict):
 
 
 def teach(session: Session, on: bool) -> dict[str, Any]:
-    """Switches teaching mode on or off."""
+    """Switch teaching mode on or off."""
     session.settings.teach = bool(on)
     return {"on": session.settings.teach}

@@ -1,4 +1,4 @@
-"""`%jx class`, and grades as views."""
+"""``%jx class``, and grades as views."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["class_of", "class_view", "grade_view"]
 
 
 def class_of(session: Session, words: str) -> View:
-    """Shows how far a class came, or joins it: `FOLDER [as NAME]`.
+    """Show how far a class came, or join it: ``FOLDER [as NAME]``.
 
     Raises:
       UsageError: there is no folder, or the name cannot be that of a file.
@@ -32,7 +32,7 @@ def class_of(session: Session, words: str) -> View:
 
 
 def class_view(progress: ClassProgress) -> View:
-    """Returns one row a learner, one column a task: ✓, or the number of tries."""
+    """Return one row a learner, one column a task: ✓, or the number of tries."""
     tasks = progress.tasks
     rows: list[list[object]] = [
         [learner, *(_mark(tried, task) for task in tasks)]
@@ -44,7 +44,7 @@ def class_view(progress: ClassProgress) -> View:
 
 
 def grade_view(grade: Grade) -> View:
-    """Returns what was looked at, and what is missing."""
+    """Return what was looked at, and what is missing."""
     rows = [("✗" if one.missing else "✓", one.what, one.missing) for one in grade.findings]
     title = element("b", str(grade).partition("\n")[0])
     html = page(element("div", title), table(("", "looked at", "missing"), rows))

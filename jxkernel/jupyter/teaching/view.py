@@ -14,7 +14,7 @@ __all__ = ["exercise_view", "graded_view", "quiz_view"]
 
 
 def exercise_view(exercise: Exercise) -> View:
-    """Returns the question, the code, and the answer folded away; the code is run for it."""
+    """Return the question, the code, and the answer folded away; the code is run for it."""
     outcome = exercise.run()
     code = element("code", exercise.call("YOUR GUESS"))
     answer = Graded(exercise, outcome.answer, outcome)
@@ -28,7 +28,7 @@ def exercise_view(exercise: Exercise) -> View:
 
 
 def graded_view(graded: Graded) -> View:
-    """Returns the verdict, and what each line did."""
+    """Return the verdict, and what each line did."""
     verdict = element("b", f"{'✓' if graded.correct else '✗'} {graded.verdict()}")
     html = page(element("div", verdict), *_story(graded))
     data = {
@@ -40,7 +40,7 @@ def graded_view(graded: Graded) -> View:
 
 
 def quiz_view(quiz: Quiz) -> View:
-    """Returns the list of exercises."""
+    """Return the list of exercises."""
     marks = {True: "✓", False: "✗", None: ""}
     rows = [
         (marks[quiz.solved.get(name)], element("code", f"jx.quiz({name!r})"), exercise.question)

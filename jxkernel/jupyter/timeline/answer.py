@@ -1,4 +1,4 @@
-"""`%jx trace`: what ran when, recorded over cells, and who made what is held in memory."""
+"""``%jx trace``: what ran when, recorded over cells, and who made what is held in memory."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ MEMORY_FILE = "jx-memory.prof"
 
 
 def trace(session: Session, words: str) -> View:
-    """Starts a profile, stops it and shows the timeline, or profiles memory.
+    """Start a profile, stop it and show the timeline, or profiles memory.
 
-    `start [FOLDER] [--python]` writes to the folder `jx-trace` where none is named; `stop`;
-    `memory [FILE]` writes a pprof profile.
+    ``start [FOLDER] [--python]`` writes to the folder ``jx-trace`` where none is named; ``stop``;
+    ``memory [FILE]`` writes a pprof profile.
 
     Raises:
       UsageError: the words are none of these, or a profile is running already, or none is.
@@ -86,7 +86,7 @@ def _memory(session: Session, file: str) -> View:
 
 
 def memory_profile_view(session: Session, found: MemoryProfile) -> View:
-    """Returns the view of what is held in memory, by the line that made it."""
+    """Return the view of what is held in memory, by the line that made it."""
     compiler = session.shell.compile
     rows = [
         (

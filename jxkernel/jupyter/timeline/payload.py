@@ -19,7 +19,7 @@ class SlicePayload(TypedDict):
 
 
 class LanePayload(TypedDict):
-    """A lane of a timeline; `count` counts its slices, sent or not."""
+    """A lane of a timeline; ``count`` counts its slices, sent or not."""
 
     name: str
     kind: str

@@ -54,11 +54,11 @@ class _Drawn:
 
 
 def timeline_view(timeline: Timeline, label: Callable[[str], str] = str) -> View:
-    """Returns the view of a timeline.
+    """Return the view of a timeline.
 
     Args:
       timeline: the timeline.
-      label: what a source line, `file:line`, is called.
+      label: what a source line, ``file:line``, is called.
     """
     lines = timeline.by_line()[:_LINES]
     numbers = {one.name: number for number, one in enumerate(lines) if one.name}
@@ -152,7 +152,7 @@ def _text_at(x: float, y: float, text: str, **attributes: str) -> Html:
 def _placed(
     slices: Sequence[Slice], start: float, scale: float, most: int
 ) -> tuple[list[_Drawn], int]:
-    """Sets stretches in rows so that none covers another; leaves out what cannot be seen."""
+    """Set stretches in rows so that none covers another; leaves out what cannot be seen."""
     chosen = sorted(slices, key=lambda one: -one.duration_ns)[:most]
     ends = [float("-inf")] * _ROWS
     drawn = []

@@ -1,1 +1,1 @@
-"""`%timeit` and `%time` of asynchronous calls."""
+"""``%timeit`` and ``%time`` of asynchronous calls."""

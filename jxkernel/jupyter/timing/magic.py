@@ -1,4 +1,4 @@
-"""`%timeit`, `%time` and `%prun` that wait for results, around IPython's own."""
+"""``%timeit``, ``%time`` and ``%prun`` that wait for results, around IPython's own."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class TimingMagics(Magics):
         return with_waits(self._shell.transform_cell(code), _WAITER)
 
     def _tell(self, words: _Words, measurement: Measurement, result: Any) -> None:
-        """Prints the figures, and adds them to the results that `-o` and `-v` give."""
+        """Print the figures, and add them to the results that ``-o`` and ``-v`` give."""
         flags, _ = self.parse_options(
             words.line, _TIMEIT_FLAGS, posix=False, strict=False, preserve_non_opts=True
         )
@@ -177,7 +177,7 @@ class TimingMagics(Magics):
 
     @contextmanager
     def _waiting(self) -> Iterator[None]:
-        """Puts a waiter where the timed code finds it, once nothing else is under way."""
+        """Put a waiter where the timed code finds it, once nothing else is under way."""
         settle()
         namespace = self._shell.user_ns
         # Code that is timed may be timing code.
@@ -218,7 +218,7 @@ _VALUE = re.compile(r"""\s*("[^"]*"|'[^']*'|\S+)""")
 
 
 def _split(line: str, valued: str) -> _Words:
-    """Takes a line apart, `--no-sync` out of its flags.
+    """Take a line apart, ``--no-sync`` out of its flags.
 
     Args:
       line: what follows the magic's name.
@@ -254,7 +254,7 @@ def _tell_builds(recorder: Recorder) -> None:
 
 
 def _say(text: str) -> None:
-    """Prints a line; signs that the terminal cannot show are written in ASCII."""
+    """Print a line; signs that the terminal cannot show are written in ASCII."""
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except (UnicodeEncodeError, LookupError):
@@ -263,7 +263,7 @@ def _say(text: str) -> None:
 
 
 def _annotate(result: Any, measurement: Measurement) -> None:
-    """Adds the figures, in seconds, to a result that `-o` gives or `-v` keeps."""
+    """Add the figures, in seconds, to a result that ``-o`` gives or ``-v`` keeps."""
     result.dispatch = measurement.dispatch_ns / 1e9
     result.pipelined = measurement.pipelined_ns / 1e9
     result.latency = measurement.latency_ns / 1e9

@@ -20,14 +20,14 @@ RESULT = "__jx_result_{}__"
 
 
 class Rewriter(ast.NodeTransformer):
-    """The base: rewrites statements outside functions and classes, until it is `done`."""
+    """The base: rewrites statements outside functions and classes, until it is ``done``."""
 
     def __init__(self) -> None:
         self.done = False
         self._numbers = itertools.count()
 
     def visit(self, node: ast.AST) -> Any:
-        """Rewrites a tree, or passes it on once this is done."""
+        """Rewrite a tree, or pass it on once this is done."""
         return node if self.done else super().visit(node)
 
     def _unchanged(self, node: ast.AST) -> ast.AST:
@@ -37,14 +37,14 @@ class Rewriter(ast.NodeTransformer):
 
 
 class KeepResults(Rewriter):
-    """Binds what statements give to locals, so that the clock finds it: for `%timeit`."""
+    """Binds what statements give to locals, so that the clock finds it: for ``%timeit``."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt:
-        """Binds the value of an expression."""
+        """Bind the value of an expression."""
         return node if _is_plain(node.value) else _at(node, ast.Assign([self._name()], node.value))
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
-        """Binds what is put into an attribute or an item as well."""
+        """Bind what is put into an attribute or an item as well."""
         if not any(isinstance(one, ast.Attribute | ast.Subscript) for one in node.targets):
             return node
         return _at(node, ast.Assign([self._name(), *node.targets], node.value))
@@ -54,10 +54,10 @@ class KeepResults(Rewriter):
 
 
 class WaitAtEnd(Rewriter):
-    """Keeps what expressions give until the end, and waits there: for `%time`.
+    """Keeps what expressions give until the end, and waits there: for ``%time``.
 
     Args:
-      name: the name under which the code finds its `Waiter`.
+      name: the name under which the code finds its ``Waiter``.
     """
 
     def __init__(self, name: str) -> None:
@@ -65,7 +65,7 @@ class WaitAtEnd(Rewriter):
         self._name = name
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
-        """Rewrites one piece of code, the only one: IPython transforms it as a whole."""
+        """Rewrite one piece of code, the only one: IPython transforms it as a whole."""
         last = node.body[-1] if node.body else None
         if isinstance(last, ast.Expr):
             node.body[:-1] = [self.visit(statement) for statement in node.body[:-1]]
@@ -79,7 +79,7 @@ class WaitAtEnd(Rewriter):
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt:
-        """Passes the value of an expression through the waiter."""
+        """Pass the value of an expression through the waiter."""
         if _is_plain(node.value):
             return node
         number = ast.Constant(next(self._numbers))
@@ -92,7 +92,7 @@ class WaitAtEnd(Rewriter):
 
 
 def with_waits(text: str, name: str) -> str:
-    """Returns code as `WaitAtEnd` would have it, as text with the same lines: for `%prun`.
+    """Return code as ``WaitAtEnd`` would have it, as text with the same lines: for ``%prun``.
 
     Raises:
       SyntaxError: it is not plain Python.
@@ -122,7 +122,7 @@ class _Expressions(Rewriter):
         self.nodes: list[ast.Expr] = []
 
     def visit_Expr(self, node: ast.Expr) -> ast.Expr:
-        """Takes note of one."""
+        """Take note of one."""
         if not _is_plain(node.value):
             self.nodes.append(node)
         return node
@@ -135,12 +135,12 @@ class Waiter:
         self._kept: dict[int, Any] = {}
 
     def keep(self, number: int, value: Any) -> Any:
-        """Keeps the latest value of a statement, and returns it."""
+        """Keep the latest value of a statement, and return it."""
         self._kept[number] = value
         return value
 
     def finish(self, value: Any = None) -> Any:
-        """Waits until everything exists, and returns `value`."""
+        """Wait until everything exists, and returns ``value``."""
         try:
             arrays = under_way()
             if arrays:

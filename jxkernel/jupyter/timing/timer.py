@@ -1,11 +1,11 @@
 """True times for asynchronous work: a timer that waits, and measures dispatch apart.
 
-`SyncTimer` takes the place of the `Timer` that IPython's `%timeit` resolves. Without a
-`Measurement` in the context it is IPython's own. With one, its clock waits for what the timed code
-left under way before it reads the time, so a run of n loops gives the pipelined time of a loop,
-and runs of one loop give the dispatch and the latency. Nothing is called inside the loop: results
-reach the clock as locals of the timed frame, and what is held elsewhere (a model's attributes, a
-global) is found among the arrays alive.
+``SyncTimer`` takes the place of the ``Timer`` that IPython's ``%timeit`` resolves. Without a
+``Measurement`` in the context it is IPython's own. With one, its clock waits for what the timed
+code left under way before it reads the time, so a run of n loops gives the pipelined time of a
+loop, and runs of one loop give the dispatch and the latency. Nothing is called inside the loop:
+results reach the clock as locals of the timed frame, and what is held elsewhere (a model's
+attributes, a global) is found among the arrays alive.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _LARGE = 10_000
 
 @dataclass(slots=True)
 class Measurement:
-    """What one `%timeit` saw besides its own figures.
+    """What one ``%timeit`` saw besides its own figures.
 
     Attributes:
       rewriter: what rewrote the timed code, done once the code runs; None where the code seems to
@@ -79,7 +79,7 @@ class Measurement:
         """The line that is printed under IPython's own.
 
         Args:
-          digits: how many figures of each time to write, as `-p` asks.
+          digits: how many figures of each time to write, as ``-p`` asks.
         """
         told = self._builds(digits)
         if not self.measures_time:
@@ -109,7 +109,7 @@ _measurement: ContextVar[Measurement | None] = ContextVar("jxkernel_measurement"
 
 @contextmanager
 def measuring(rewriter: Rewriter | None = None) -> Iterator[Measurement]:
-    """Lets the timers made inside the block wait for results."""
+    """Let the timers made inside the block wait for results."""
     measurement = Measurement(rewriter)
     token = _measurement.set(measurement)
     try:
@@ -120,10 +120,10 @@ def measuring(rewriter: Rewriter | None = None) -> Iterator[Measurement]:
 
 
 class SyncTimer(StockTimer):
-    """IPython's timer, which under a `Measurement` waits for results."""
+    """IPython's timer, which under a ``Measurement`` waits for results."""
 
     def timeit(self, number: int = 1_000_000) -> float:
-        """Times `number` loops; before the first time, what must be compiled is compiled."""
+        """Times ``number`` loops; before the first time, what must be compiled is compiled."""
         measurement = _measurement.get()
         if measurement is None:
             return super().timeit(number)
@@ -146,7 +146,7 @@ class SyncTimer(StockTimer):
             self.timer = clock
 
     def _first(self, number: int, measurement: Measurement) -> float | None:
-        """Runs the code for the first time; gives its time where no more need be done.
+        """Run the code for the first time; give its time where no more need be done.
 
         Code that may use jxkernel runs once, to be traced and compiled. Other code runs exactly as
         often as without jxkernel, unless it turns out to have used it after all.
@@ -164,7 +164,7 @@ class SyncTimer(StockTimer):
         return None if measurement.active else elapsed
 
     def repeat(self, repeat: int = 5, number: int = 1_000_000) -> list[float]:
-        """Times `number` loops `repeat` times, and then single loops."""
+        """Times ``number`` loops ``repeat`` times, and then single loops."""
         measurement = _measurement.get()
         if measurement is None:
             return super().repeat(repeat, number)
@@ -179,7 +179,7 @@ class SyncTimer(StockTimer):
         return runs
 
     def _measure_singles(self, measurement: Measurement) -> None:
-        """Runs single loops until there are enough; runs of one loop each are such already."""
+        """Run single loops until there are enough; runs of one loop each are such already."""
         singles = measurement.singles
         least = 0 if singles else _LEAST_SINGLES
         end = time.perf_counter() + _SINGLE_SECONDS - sum(latency for _, latency in singles)

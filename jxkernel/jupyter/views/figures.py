@@ -27,7 +27,7 @@ PLAIN_AXIS: dict[str, Any] = {
 
 
 def figure_output(figure: go.Figure, text: str) -> dict[str, Any]:
-    """Returns a figure as an output.
+    """Return a figure as an output.
 
     Args:
       figure: the figure.
@@ -41,7 +41,7 @@ def figure_output(figure: go.Figure, text: str) -> dict[str, Any]:
 
 
 def plain(text: str) -> str:
-    """Returns a text that plotly, which reads a few elements of HTML, takes as it stands."""
+    """Return a text that plotly, which reads a few elements of HTML, takes as it stands."""
     cut = text if len(text) <= 60 else f"{text[:59]}…"
     shown = "".join(one if one.isprintable() else "\ufffd" for one in cut)
     return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,8 +1,8 @@
 """Small HTML: escaped, self-contained, readable in light and dark, without scripts.
 
-Every text goes through `escape`; only `Html` is put in as it stands. Colours are mixed with the
+Every text goes through ``escape``; only ``Html`` is put in as it stands. Colours are mixed with the
 text's own colour, so a view fits a light and a dark page without knowing which it is on. Nothing
-is loaded, and nothing runs: folding is `<details>`, and linked lines light up by CSS.
+is loaded, and nothing runs: folding is ``<details>``, and linked lines light up by CSS.
 """
 
 from __future__ import annotations
@@ -93,19 +93,19 @@ class Html(str):
 
 
 def escape(text: object, limit: int = 20_000) -> Html:
-    """Returns a text as HTML: special characters escaped, control characters removed, capped."""
+    """Return a text as HTML: special characters escaped, control characters removed, capped."""
     if isinstance(text, Html):
         return text
     return Html(html.escape(capped(str(text), limit), quote=True))
 
 
 def join(parts: Iterable[object], between: str = "") -> Html:
-    """Returns parts one after the other, each escaped unless it is HTML."""
+    """Return parts one after the other, each escaped unless it is HTML."""
     return Html(escape(between).join(escape(part) for part in parts))
 
 
 def element(tag: str, *content: object, **attributes: str) -> Html:
-    """Returns an element; `class_` and `for_` lose their underscore, content is escaped."""
+    """Return an element; ``class_`` and ``for_`` lose their underscore, content is escaped."""
     written = "".join(
         f' {name.rstrip("_").replace("_", "-")}="{escape(value)}"'
         for name, value in attributes.items()
@@ -115,7 +115,7 @@ def element(tag: str, *content: object, **attributes: str) -> Html:
 
 
 def anchor(name: str) -> Html:
-    """Returns the id of a place within the view, or after a `#` the link to it.
+    """Return the id of a place within the view, or after a ``#`` the link to it.
 
     Args:
       name: letters and digits.
@@ -125,7 +125,7 @@ def anchor(name: str) -> Html:
 
 
 def line_class(file: str, line: int) -> str:
-    """Returns the class of everything that belongs to a line of source."""
+    """Return the class of everything that belongs to a line of source."""
     return f"l{line}x{zlib.crc32(file.encode('utf-8', 'surrogatepass')):x}"
 
 
@@ -139,12 +139,12 @@ def linking_style(classes: Iterable[str]) -> str:
 
 
 def pre(text: object, *, limit: int = 60_000) -> Html:
-    """Returns preformatted text, which one click selects whole; long ones are cut."""
+    """Return preformatted text, which one click selects whole; long ones are cut."""
     return element("pre", escape(text, limit), class_="copy")
 
 
 def details(title: object, *content: object, is_open: bool = False) -> Html:
-    """Returns content folded under a title."""
+    """Return content folded under a title."""
     summary = element("summary", title)
     inner = element("div", *content, class_="in")
     return Html(f"<details{' open' if is_open else ''}>{summary}{inner}</details>")
@@ -153,7 +153,7 @@ def details(title: object, *content: object, is_open: bool = False) -> Html:
 def table(
     head: Sequence[object], rows: Iterable[Sequence[object]], numeric: Iterable[int] = ()
 ) -> Html:
-    """Returns a table; `numeric` columns are set to the right."""
+    """Return a table; ``numeric`` columns are set to the right."""
     right = frozenset(numeric)
 
     def cells(tag: str, row: Sequence[object]) -> Html:
@@ -169,11 +169,11 @@ def table(
 
 
 def page(*content: object, style: str = "") -> str:
-    """Returns a whole view: its content in a box of its own, with the style it needs.
+    """Return a whole view: its content in a box of its own, with the style it needs.
 
     Args:
       *content: the parts.
-      style: further rules; `%s` in it stands for the box's own id.
+      style: further rules; ``%s`` in it stands for the box's own id.
     """
     identity = f"jxk{_process}n{next(_numbers)}"
     rules = _STYLE + (style.replace("%s", f"#{identity}") if style else "")

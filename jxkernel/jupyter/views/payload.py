@@ -8,7 +8,7 @@ __all__ = ["TablePayload"]
 
 
 class TablePayload(TypedDict):
-    """A table of texts; `count` counts its rows, shown or not."""
+    """A table of texts; ``count`` counts its rows, shown or not."""
 
     title: str
     head: list[str]

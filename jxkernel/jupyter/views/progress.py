@@ -20,7 +20,7 @@ class NotebookBar:
         self._handle: Any = None
 
     def __call__(self, state: Progress) -> None:
-        """Draws the bar, in place of what it showed before."""
+        """Draw the bar, in place of what it showed before."""
         view = progress_view(state)
         if self._handle is None:
             self._handle = display(view, display_id=True)
@@ -29,7 +29,7 @@ class NotebookBar:
 
 
 def progress_view(state: Progress) -> View:
-    """Returns the view of a bar."""
+    """Return the view of a bar."""
     text = str(state)
     data = {
         "label": state.label,

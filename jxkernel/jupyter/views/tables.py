@@ -15,7 +15,7 @@ ROWS = 500
 def table_view(
     title: str, head: Sequence[str], rows: Sequence[Sequence[object]], numeric: Sequence[int] = ()
 ) -> View:
-    """Returns a table; of a long one the beginning.
+    """Return a table; of a long one the beginning.
 
     Args:
       title: the heading.
@@ -41,13 +41,13 @@ def table_view(
 
 
 def stacked_view(kind: str, parts: Mapping[str, View]) -> View:
-    """Returns views one below the other; the data of each is found under its name."""
+    """Return views one below the other; the data of each is found under its name."""
     text = "\n\n".join(part.text for part in parts.values())
     html = page(join([element("div", Html(part.html)) for part in parts.values()]))
     return View(kind, text, html, {name: dict(part.data) for name, part in parts.items()})
 
 
 def text_view(title: str, text: str, *, is_open: bool = True) -> View:
-    """Returns a text under a heading that folds it."""
+    """Return a text under a heading that folds it."""
     html = page(details(title, pre(text), is_open=is_open) if title else pre(text))
     return View("text", f"{title}\n{text}" if title else text, html, {"title": title})

@@ -1,8 +1,8 @@
 """A view: one thing to show, as text, as self-contained HTML, and as data.
 
-`text/plain` serves terminals, `text/html` a notebook without kernel or JavaScript, and the data,
-under `application/vnd.jxkernel.<kind>+json`, the lab extension. Each is capped: a view is kept in
-the notebook's file.
+``text/plain`` serves terminals, ``text/html`` a notebook without kernel or JavaScript, and the
+data, under ``application/vnd.jxkernel.<kind>+json``, the lab extension. Each is capped: a view is
+kept in the notebook's file.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Tidied(dict[str, Any]):
 
 
 def tidied(data: Mapping[str, Any]) -> Tidied:
-    """Returns data as JSON knows it, its texts clean and cut to a length."""
+    """Return data as JSON knows it, its texts clean and cut to a length."""
     return Tidied({key: _plain(value) for key, value in data.items()})
 
 
@@ -85,7 +85,7 @@ def _plain(data: Any) -> Any:
 
 
 def clean(text: str) -> str:
-    """Returns text without control characters, which could write over a terminal's lines."""
+    """Return text without control characters, which could write over a terminal's lines."""
     if text.isprintable():
         return text
     return "".join(one if _is_clean(one) else "\ufffd" for one in text)
@@ -97,7 +97,7 @@ def _is_clean(one: str) -> bool:
 
 
 def capped(text: str, limit: int) -> str:
-    """Returns text cut to a length and cleaned, with a mark where it was cut.
+    """Return text cut to a length and cleaned, with a mark where it was cut.
 
     It is cut first: a text may be of any length, and cleaning looks at each character.
     """

@@ -2,8 +2,8 @@
 
 A distribution is a few private functions of the standardized variable (x - loc) / scale; these
 give them their public form.  A scale that is not positive gives NaN, and so does a NaN variable.
-Results of weakly typed operands are weakly typed as `weakly` says (see `computed`): most where the
-variable is a number, some always, those of `ndtr` and `ndtri` never.
+Results of weakly typed operands are weakly typed as ``weakly`` says (see ``computed``): most where
+the variable is a number, some always, those of ``ndtr`` and ``ndtri`` never.
 """
 
 from collections.abc import Callable
