@@ -1,11 +1,15 @@
 """Interrupts: the prompt comes back at once, during compilation and during execution."""
 
 import _thread
+import os
+import queue
+import signal
 import sys
 import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -35,6 +39,8 @@ NEVER_SEEN = 1 + time.time() % 1
 @pytest.fixture(scope="module")
 def kernel() -> Iterator[Kernel]:
     with running_kernel() as kernel:
+        kernel.ok(f"import faulthandler, signal; stacks = open({stacks_of(kernel)!r}, 'w')")
+        kernel.ok("faulthandler.register(signal.SIGUSR1, file=stacks)")
         kernel.ok("from jxkernel import lax\nfrom jxkernel.jupyter.session import interrupts")
         kernel.ok("interrupts._SILENT_SECONDS = 0.2; kept = jnp.arange(3.0)")
         yield kernel
@@ -44,11 +50,28 @@ def interrupted(kernel: Kernel, request: str, message: str) -> str:
     """Interrupts a request once it has printed a message; returns the error's name."""
     seen = ""
     while message not in seen:
-        sent = kernel.client.get_iopub_msg(timeout=120)
-        if sent["msg_type"] == "stream" and sent["parent_header"]["msg_id"] == request:
-            seen += sent["content"]["text"]
+        try:
+            sent = kernel.client.get_iopub_msg(timeout=120)
+        except queue.Empty:
+            raise AssertionError(f"silent after {seen!r}:\n{where_it_is(kernel)}") from None
+        content = sent["content"]
+        if sent["parent_header"].get("msg_id") == request:
+            seen += content.get("text", "") + "".join(content.get("traceback", []))
+            assert content.get("execution_state") != "idle", f"ended after {seen!r}"
     kernel.manager.interrupt_kernel()
     return kernel.receive(request).error["ename"]
+
+
+def where_it_is(kernel: Kernel) -> str:
+    """The stacks of a kernel that does not answer."""
+    os.kill(kernel.manager.provisioner.pid, signal.SIGUSR1)
+    time.sleep(1.0)
+    return Path(stacks_of(kernel)).read_text()
+
+
+def stacks_of(kernel: Kernel) -> str:
+    """The file that a kernel writes its stacks to when it is asked."""
+    return f"{kernel.manager.connection_file}.stacks"
 
 
 def test_a_long_compilation_can_be_left_and_shows_that_it_goes_on(kernel: Kernel) -> None:
@@ -64,7 +87,7 @@ def test_a_long_execution_can_be_left(kernel: Kernel) -> None:
     kernel.ok("kept = jnp.arange(3.0)\nmatrix = jnp.ones((600, 600))")
     body = "lambda i, a: (a @ a) * 1e-3"
     request = kernel.send(
-        f"%%jit\nprint('tracing', flush=True)\nresult = lax.fori_loop(0, 300, {body}, matrix)"
+        f"%%jit\nprint('tracing', flush=True)\nresult = lax.fori_loop(0, 2000, {body}, matrix)"
     )
     assert interrupted(kernel, request, "waiting for results · ") == "KeyboardInterrupt"
     assert kernel.value("'result' in globals()") == "False"

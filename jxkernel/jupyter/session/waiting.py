@@ -38,7 +38,8 @@ class ReadWait:
     """Waits for arrays that are read, where NumPy may swallow the interrupt.
 
     NumPy takes any exception of an array's buffer for "no buffer" and asks for ``__array__`` next;
-    so an interrupt that ended the first wait ends the second, which follows at once, too.
+    so an interrupt that ended the first wait ends the second, which follows at once, too. "At once"
+    is told by this thread's own time: on a loaded machine others may run in between.
     """
 
     def __init__(self) -> None:
@@ -54,13 +55,13 @@ class ReadWait:
         Raises:
           KeyboardInterrupt: the user interrupted this wait, or one that has just ended.
         """
-        if time.perf_counter_ns() - self._interrupted_ns < _SWALLOWED_NS:
+        if time.thread_time_ns() - self._interrupted_ns < _SWALLOWED_NS:
             self._interrupted_ns = -_SWALLOWED_NS
             raise KeyboardInterrupt
         try:
             runtime.wait(arrays)
         except KeyboardInterrupt:
-            self._interrupted_ns = time.perf_counter_ns()
+            self._interrupted_ns = time.thread_time_ns()
             raise
 
 
