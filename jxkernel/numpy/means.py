@@ -8,7 +8,6 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.core.dimensions import is_symbolic
-from jxkernel.numpy.creation import user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import truth
 from jxkernel.numpy.promotion import (
@@ -16,10 +15,8 @@ from jxkernel.numpy.promotion import (
     cast,
     dtype_of,
     inexact_dtype,
-    refuse_out,
-    static_axes,
 )
-from jxkernel.numpy.reductions import Axis, finished, masked, reduced_axes
+from jxkernel.numpy.reductions import Along, Axis, along, finished, masked, reduced_axes
 from jxkernel.primitives.arguments import is_array
 from jxkernel.primitives.elementwise import arithmetic as ops
 from jxkernel.primitives.elementwise.compare import gt
@@ -65,28 +62,20 @@ def mean_function(name: str, counted: Callable[..., Any] = lambda a, where: wher
     ``counted`` makes the mask of the elements that count from the array and the caller's mask.
     """
 
-    @fused(static=("axis", "dtype", "keepdims"), name=name)
-    def averaged(a: Any, where: Any, axis: Axis, dtype: Any, keepdims: bool) -> Any:
-        axes = reduced_axes(name, a, axis)
-        if dtype is None:
-            dtype = _own_dtype(a)
+    @fused(static=("how",), name=name)
+    def averaged(a: Any, where: Any, how: Along) -> Any:
+        axes = reduced_axes(name, a, how.axis)
+        dtype = _own_dtype(a) if how.dtype is None else how.dtype
         mask = counted(a, where)
         x = cast(a, computation_dtype(dtype))
-        if keepdims or mask is not None:
+        if how.keepdims or mask is not None:
             result = _mean_of(x, mask, axes)
-            result = result if keepdims or not axes else reshape(result, _remaining(x, axes))
+            result = result if how.keepdims or not axes else reshape(result, _remaining(x, axes))
         else:
             result = ops.div(reduce_sum(x, axes), _count(np.shape(x), None, axes, dtype_of(x)))
         return cast(result, dtype)
 
-    def run(a: Any, axis: Axis, dtype: Any, out: None, keepdims: bool, where: Any) -> Any:
-        if out is not None:
-            refuse_out(name, out)
-        if dtype is not None:
-            dtype = user_dtype(dtype, name, a)
-        return averaged(a, where, static_axes(name, axis), dtype, keepdims)
-
-    return run
+    return averaged
 
 
 _mean = mean_function("mean")
@@ -120,7 +109,7 @@ def mean(
     >>> jnp.mean(jnp.array([[1, 2], [3, 6]]), axis=0)
     Array([2., 4.], dtype=float32)
     """
-    return _mean(a, axis, dtype, out, keepdims, where)
+    return _mean(a, where, along("mean", axis, keepdims, out, dtype, a))
 
 
 def squared_modulus(x: Any) -> Any:
@@ -138,42 +127,31 @@ def spread_function(
     ``counted`` is as for a mean; ``root`` makes it the deviation.
     """
 
-    @fused(static=("axis", "dtype", "ddof", "keepdims"), name=name)
-    def spread(
-        a: Any, where: Any, center: Any, axis: Axis, dtype: Any, ddof: float, keepdims: bool
-    ) -> Any:
-        axes = reduced_axes(name, a, axis)
-        own = _own_dtype(a) if dtype is None else dtype
-        result = _variance(a, counted(a, where), center, axes, own, ddof, keepdims)
+    @fused(static=("how", "ddof"), name=name)
+    def spread(a: Any, where: Any, center: Any, how: Along, ddof: float) -> Any:
+        axes = reduced_axes(name, a, how.axis)
+        own = _own_dtype(a) if how.dtype is None else how.dtype
+        if own not in dtypes.INEXACT:
+            raise ValueError(f"{name} is computed in a floating dtype, got dtype={own.name}")
+        result = _variance(a, counted(a, where), center, axes, own, ddof, how.keepdims)
         result = sqrt(result) if root else result
-        return cast(result, dtypes.to_floating_dtype(own) if dtype is None else dtype)
+        return cast(result, dtypes.to_floating_dtype(own) if how.dtype is None else own)
 
-    def run(
-        a: Any,
-        axis: Axis,
-        dtype: Any,
-        out: None,
-        ddof: float,
-        keepdims: bool,
-        where: Any,
-        center: Any,
-        correction: Any = None,
-    ) -> Any:
-        if out is not None:
-            refuse_out(name, out)
-        if correction is not None:
-            if not (isinstance(ddof, int) and ddof == 0):
-                raise ValueError(f"{name} takes ddof or correction, which mean the same, not both")
-            ddof = correction
-        if dtype is not None:
-            dtype = user_dtype(dtype, name)
-            if dtype not in dtypes.INEXACT:
-                raise ValueError(f"{name} is computed in a floating dtype, got dtype={dtype.name}")
+    def run(a: Any, where: Any, center: Any, how: Along, ddof: float) -> Any:
         # A number that is data, and may be traced, is no parameter of a program.
         computed = spread.__wrapped__ if is_array(ddof) else spread
-        return computed(a, where, center, static_axes(name, axis), dtype, ddof, keepdims)
+        return computed(a, where, center, how, ddof)
 
     return run
+
+
+def _degrees(name: str, ddof: float, correction: float | None) -> float:
+    """Return what is subtracted from the number of elements, by the one of its two names given."""
+    if correction is None:
+        return ddof
+    if not (isinstance(ddof, int) and ddof == 0):
+        raise ValueError(f"{name} takes ddof or correction, which mean the same, not both")
+    return correction
 
 
 def _variance(
@@ -250,7 +228,8 @@ def var(
     >>> jnp.var(jnp.array([1.0, 5.0])), jnp.var(jnp.array([1.0, 5.0]), ddof=1)
     (Array(4., dtype=float32), Array(8., dtype=float32))
     """
-    return _var(a, axis, dtype, out, ddof, keepdims, where, mean, correction)
+    how = along("var", axis, keepdims, out, dtype)
+    return _var(a, where, mean, how, _degrees("var", ddof, correction))
 
 
 def std(
@@ -272,4 +251,5 @@ def std(
     >>> jnp.std(jnp.array([1.0, 5.0]))
     Array(2., dtype=float32)
     """
-    return _std(a, axis, dtype, out, ddof, keepdims, where, mean, correction)
+    how = along("std", axis, keepdims, out, dtype)
+    return _std(a, where, mean, how, _degrees("std", ddof, correction))

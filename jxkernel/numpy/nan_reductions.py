@@ -15,6 +15,7 @@ from jxkernel.numpy.reductions import (
     LEAST,
     Axis,
     accumulation,
+    along,
     extreme,
     masked,
 )
@@ -72,7 +73,7 @@ def nansum(
     >>> jnp.nansum(jnp.array([[2.0, jnp.nan], [3.0, 1.0]]), axis=0)
     Array([5., 1.], dtype=float32)
     """
-    return _nansum(a, axis, dtype, out, keepdims, initial, where, True)
+    return _nansum(a, initial, where, along("nansum", axis, keepdims, out, dtype, a), True)
 
 
 def nanprod(
@@ -89,7 +90,7 @@ def nanprod(
     >>> jnp.nanprod(jnp.array([2.0, jnp.nan, 3.0]))
     Array(6., dtype=float32)
     """
-    return _nanprod(a, axis, dtype, out, keepdims, initial, where, True)
+    return _nanprod(a, initial, where, along("nanprod", axis, keepdims, out, dtype, a), True)
 
 
 def nanmax(
@@ -105,7 +106,7 @@ def nanmax(
     >>> jnp.nanmax(jnp.array([1.0, jnp.nan, 3.0]))
     Array(3., dtype=float32)
     """
-    return _nanmax(a, axis, out, keepdims, initial, where)
+    return _nanmax(a, initial, where, along("nanmax", axis, keepdims, out))
 
 
 def nanmin(
@@ -121,7 +122,7 @@ def nanmin(
     >>> jnp.nanmin(jnp.array([1.0, jnp.nan, 3.0]))
     Array(1., dtype=float32)
     """
-    return _nanmin(a, axis, out, keepdims, initial, where)
+    return _nanmin(a, initial, where, along("nanmin", axis, keepdims, out))
 
 
 def nanargmax(
@@ -167,7 +168,7 @@ def nanmean(
     >>> jnp.nanmean(jnp.array([1.0, jnp.nan, 3.0]))
     Array(2., dtype=float32)
     """
-    return _nanmean(a, axis, dtype, out, keepdims, where)
+    return _nanmean(a, where, along("nanmean", axis, keepdims, out, dtype, a))
 
 
 def nanvar(
@@ -185,7 +186,7 @@ def nanvar(
     >>> jnp.nanvar(jnp.array([1.0, jnp.nan, 5.0]))
     Array(4., dtype=float32)
     """
-    return _nanvar(a, axis, dtype, out, ddof, keepdims, where, mean)
+    return _nanvar(a, where, mean, along("nanvar", axis, keepdims, out, dtype), ddof)
 
 
 def nanstd(
@@ -205,4 +206,4 @@ def nanstd(
     >>> jnp.nanstd(jnp.array([1.0, jnp.nan, 5.0]))
     Array(2., dtype=float32)
     """
-    return _nanstd(a, axis, dtype, out, ddof, keepdims, where, mean)
+    return _nanstd(a, where, mean, along("nanstd", axis, keepdims, out, dtype), ddof)

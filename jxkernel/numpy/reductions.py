@@ -6,7 +6,7 @@ the elements that count.  Results are strongly typed.  Each is one fused program
 
 from collections.abc import Callable, Sequence
 from math import prod as product_of
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,6 +44,44 @@ __all__ = [
 ]
 
 Axis = int | Sequence[int] | None
+
+
+class Along(NamedTuple):
+    """How a reduction is done, one static value.
+
+    Attributes:
+      axis: the axes as they were given, whole numbers; None for all.
+      keepdims: whether they stay, with size 1.
+      dtype: the canonical dtype asked for, or None.
+    """
+
+    axis: Any
+    keepdims: bool
+    dtype: Any
+
+
+def along(
+    name: str, axis: Axis, keepdims: bool, out: None, dtype: Any = None, *converted: Any
+) -> Along:
+    """Return what a user said of a reduction beside its arrays.
+
+    Args:
+      name: the function, for messages.
+      axis: one or several axes, or None.
+      keepdims: whether they stay.
+      out: must be None.
+      dtype: a dtype or None.
+      *converted: what is converted to it.
+
+    Raises:
+      NotImplementedError: there is an ``out``.
+      TypeError: an axis is no whole number, or the dtype is none.
+    """
+    if out is not None:
+        refuse_out(name, out)
+    if dtype is not None:
+        dtype = user_dtype(dtype, name, *converted)
+    return Along(static_axes(name, axis), keepdims, dtype)
 
 
 def reduced_axes(name: str, a: Any, axis: Axis) -> tuple[int, ...]:
@@ -115,51 +153,24 @@ def accumulation(
     ``before`` is done to the array first, and ``combine`` joins ``initial`` to the result.
     """
 
-    @fused(static=("axis", "dtype", "keepdims", "promote_integers"), name=name)
-    def accumulated(
-        a: Any,
-        initial: Any,
-        where: Any,
-        axis: Axis,
-        dtype: Any,
-        keepdims: bool,
-        promote_integers: bool,
-    ) -> Any:
-        axes = reduced_axes(name, a, axis)
+    @fused(static=("how", "promote_integers"), name=name)
+    def accumulated(a: Any, initial: Any, where: Any, how: Along, promote_integers: bool) -> Any:
+        axes = reduced_axes(name, a, how.axis)
+        dtype = how.dtype
         if dtype is None:
             dtype = accumulated_dtype(dtype_of(a), promote_integers)
+        # Truth values are counted, and any number but 0 is true again.
+        counts = dtype in dtypes.BOOLEAN
         x = cast(before(a), dtype)
-        if dtype in dtypes.BOOLEAN:
-            # Truth values are counted, and any number but 0 is true again.
+        if counts:
             dtype = dtypes.default_int_dtype()
-            counted = totalled(cast(x, dtype), initial, where, axes, dtype, keepdims)
-            return counted != 0
-        return totalled(x, initial, where, axes, dtype, keepdims)
+            x = cast(x, dtype)
+        result = finished(operation(masked(x, where, identity), axes), axes, how.keepdims)
+        if initial is not None:
+            result = combine(result, _first_value(name, initial, dtype))
+        return result != 0 if counts else result
 
-    def totalled(
-        x: Any, initial: Any, where: Any, axes: tuple[int, ...], dtype: Any, keepdims: bool
-    ) -> Any:
-        result = finished(operation(masked(x, where, identity), axes), axes, keepdims)
-        return result if initial is None else combine(result, _first_value(name, initial, dtype))
-
-    def run(
-        a: Any,
-        axis: Axis,
-        dtype: Any,
-        out: None,
-        keepdims: bool,
-        initial: Any,
-        where: Any,
-        promote_integers: bool,
-    ) -> Any:
-        if out is not None:
-            refuse_out(name, out)
-        if dtype is not None:
-            dtype = user_dtype(dtype, name, a)
-        axis = static_axes(name, axis)
-        return accumulated(a, initial, where, axis, dtype, keepdims, promote_integers)
-
-    return run
+    return accumulated
 
 
 _sum = accumulation("sum", reduce_sum, ops.add, 0)
@@ -199,7 +210,8 @@ def sum(
     >>> jnp.sum(jnp.arange(6.).reshape(2, 3), axis=0)
     Array([3., 5., 7.], dtype=float32)
     """
-    return _sum(a, axis, dtype, out, keepdims, initial, where, promote_integers)
+    how = along("sum", axis, keepdims, out, dtype, a)
+    return _sum(a, initial, where, how, promote_integers)
 
 
 def prod(
@@ -219,7 +231,8 @@ def prod(
     >>> jnp.prod(jnp.array([2, 3, 4]))
     Array(24, dtype=int32)
     """
-    return _prod(a, axis, dtype, out, keepdims, initial, where, promote_integers)
+    how = along("prod", axis, keepdims, out, dtype, a)
+    return _prod(a, initial, where, how, promote_integers)
 
 
 # ---------------------------------------------------------------- extremes
@@ -243,9 +256,9 @@ def extreme(name: str, of: tuple[Any, Any, Any], skip_nan: bool = False) -> Any:
     """
     operation, combine, neutral = of
 
-    @fused(static=("axis", "keepdims"), name=name)
-    def found(a: Any, initial: Any, where: Any, axis: Axis, keepdims: bool) -> Any:
-        axes = reduced_axes(name, a, axis)
+    @fused(static=("how",), name=name)
+    def found(a: Any, initial: Any, where: Any, how: Along) -> Any:
+        axes = reduced_axes(name, a, how.axis)
         dtype = dtype_of(a)
         x = cast(a, dtype)
         missing = isnan(x) if skip_nan and dtype in dtypes.INEXACT else None
@@ -260,14 +273,9 @@ def extreme(name: str, of: tuple[Any, Any, Any], skip_nan: bool = False) -> Any:
             result = combine(result, _first_value(name, initial, dtype))
         elif missing is not None:
             result = select(reduce.reduce_and(missing, axes), dtype.type(np.nan), result)
-        return finished(result, axes, keepdims)
+        return finished(result, axes, how.keepdims)
 
-    def run(a: Any, axis: Axis, out: None, keepdims: bool, initial: Any, where: Any) -> Any:
-        if out is not None:
-            refuse_out(name, out)
-        return found(a, initial, where, static_axes(name, axis), keepdims)
-
-    return run
+    return found
 
 
 GREATEST = (reduce.reduce_max, ops.max, reduce.least)
@@ -303,7 +311,7 @@ def max(
     >>> jnp.max(jnp.array([3, 8]), where=jnp.array([True, False]), initial=0)
     Array(3, dtype=int32)
     """
-    return _max(a, axis, out, keepdims, initial, where)
+    return _max(a, initial, where, along("max", axis, keepdims, out))
 
 
 def min(
@@ -319,7 +327,7 @@ def min(
     >>> jnp.min(jnp.array([[1, 7], [5, 2]]), axis=0)
     Array([1, 2], dtype=int32)
     """
-    return _min(a, axis, out, keepdims, initial, where)
+    return _min(a, initial, where, along("min", axis, keepdims, out))
 
 
 amax, amin = max, min
@@ -331,28 +339,27 @@ def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> 
     >>> jnp.ptp(jnp.array([4, 9, 1]))
     Array(8, dtype=int32)
     """
-    if out is not None:
-        refuse_out("ptp", out)
-    return _spread(a, static_axes("ptp", axis), keepdims)
+    return _spread(a, along("ptp", axis, keepdims, out))
 
 
-@fused(static=("axis", "keepdims"), name="ptp")
-def _spread(a: Any, axis: Axis, keepdims: bool) -> Any:
-    axes = reduced_axes("ptp", a, axis)
+@fused(static=("how",), name="ptp")
+def _spread(a: Any, how: Along) -> Any:
+    axes = reduced_axes("ptp", a, how.axis)
     _check_elements("ptp", np.shape(a), axes, None)
     a = cast(a, dtype_of(a))
-    return finished(ops.sub(reduce.reduce_max(a, axes), reduce.reduce_min(a, axes)), axes, keepdims)
+    spread = ops.sub(reduce.reduce_max(a, axes), reduce.reduce_min(a, axes))
+    return finished(spread, axes, how.keepdims)
 
 
 # ---------------------------------------------------------------- truth
 
 
 def _truth(name: str, operation: Any, identity: bool) -> Any:
-    @fused(static=("axis", "keepdims"), name=name)
-    def truth_along(a: Any, where: Any, axis: Axis, keepdims: bool) -> Any:
-        axes = reduced_axes(name, a, axis)
+    @fused(static=("how",), name=name)
+    def truth_along(a: Any, where: Any, how: Along) -> Any:
+        axes = reduced_axes(name, a, how.axis)
         x = masked(cast(truth(a), np.dtype(bool)), where, np.bool_(identity))
-        return finished(operation(x, axes), axes, keepdims)
+        return finished(operation(x, axes), axes, how.keepdims)
 
     return truth_along
 
@@ -376,9 +383,7 @@ def all(
     >>> jnp.all(jnp.array([[1, 0], [2, 3]]), axis=1)
     Array([False,  True], dtype=bool)
     """
-    if out is not None:
-        refuse_out("all", out)
-    return _all(a, where, static_axes("all", axis), keepdims)
+    return _all(a, where, along("all", axis, keepdims, out))
 
 
 def any(
@@ -389,16 +394,14 @@ def any(
     >>> jnp.any(jnp.array([[0, 0], [2, 0]]), axis=1)
     Array([False,  True], dtype=bool)
     """
-    if out is not None:
-        refuse_out("any", out)
-    return _any(a, where, static_axes("any", axis), keepdims)
+    return _any(a, where, along("any", axis, keepdims, out))
 
 
-@fused(static=("axis", "keepdims"), name="count_nonzero")
-def _nonzeros(a: Any, axis: Axis, keepdims: bool) -> Any:
-    axes = reduced_axes("count_nonzero", a, axis)
+@fused(static=("how",), name="count_nonzero")
+def _nonzeros(a: Any, how: Along) -> Any:
+    axes = reduced_axes("count_nonzero", a, how.axis)
     counted = cast(cast(truth(a), np.dtype(bool)), dtypes.default_int_dtype())
-    return finished(reduce_sum(counted, axes), axes, keepdims)
+    return finished(reduce_sum(counted, axes), axes, how.keepdims)
 
 
 def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
@@ -407,4 +410,4 @@ def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     >>> jnp.count_nonzero(jnp.array([[0, 1], [2, 3]]), axis=1)
     Array([1, 2], dtype=int32)
     """
-    return _nonzeros(a, static_axes("count_nonzero", axis), keepdims)
+    return _nonzeros(a, along("count_nonzero", axis, keepdims, None))

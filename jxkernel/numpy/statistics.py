@@ -26,7 +26,7 @@ from jxkernel.numpy.promotion import (
     refuse_complex,
     result_dtype,
 )
-from jxkernel.numpy.reductions import reduced_axes
+from jxkernel.numpy.reductions import along, reduced_axes
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import broadcast_to, expand_dims, reshape, transpose
 from jxkernel.numpy.sorting import searchsorted
@@ -68,7 +68,7 @@ def average(
     Array(2., dtype=float32)
     """
     if weights is None and not returned:
-        return _plain_average(a, axis, None, None, keepdims, None)
+        return _plain_average(a, None, along("average", axis, keepdims, None))
     check_arguments("average", a, *(() if weights is None else (weights,)))
     axes = reduced_axes("average", a, axis)
     if weights is None:
