@@ -3,16 +3,14 @@
 They are functions of the NumPy API, found at their first use.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from jxkernel._lazy import lazy_names
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
 
-segment_max: Any
-segment_min: Any
-segment_prod: Any
-segment_sum: Any
+if TYPE_CHECKING:
+    from jxkernel.numpy.segments import segment_max, segment_min, segment_prod, segment_sum
 
 __getattr__, __dir__ = lazy_names(
     __name__,

@@ -3,7 +3,7 @@
 A façade: it re-exports.
 """
 
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 from jxkernel._lazy import lazy_names
 from jxkernel.api.callbacks import io_callback
@@ -24,17 +24,20 @@ __all__ = [
 ]
 
 # Rarely used: imported at their first use.
-array_serialization: ModuleType
-checkify: ModuleType
-colocated_python: ModuleType
-hijax: ModuleType
-layout: ModuleType
-mesh_utils: ModuleType
-multihost_utils: ModuleType
-ode: ModuleType
-pallas: ModuleType
-sparse: ModuleType
-xla_metadata: ModuleType
+if TYPE_CHECKING:
+    from jxkernel.experimental import (
+        array_serialization,
+        checkify,
+        colocated_python,
+        hijax,
+        layout,
+        mesh_utils,
+        multihost_utils,
+        ode,
+        pallas,
+        sparse,
+        xla_metadata,
+    )
 __getattr__, __dir__ = lazy_names(
     __name__,
     modules=(

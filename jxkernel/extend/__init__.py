@@ -3,7 +3,7 @@
 A façade: it re-exports and holds nothing of its own.
 """
 
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 from jxkernel._lazy import lazy_names
 from jxkernel.extend import core, linear_util, source_info_util
@@ -11,7 +11,10 @@ from jxkernel.extend import core, linear_util, source_info_util
 __all__ = ["backend", "core", "ifrt_programs", "linear_util", "random", "source_info_util"]
 
 # Rarely used: imported at their first use.
-backend: ModuleType
-ifrt_programs: ModuleType
-random: ModuleType
+if TYPE_CHECKING:
+    from jxkernel.extend import (
+        backend,
+        ifrt_programs,
+        random,
+    )
 __getattr__, __dir__ = lazy_names(__name__, modules="backend ifrt_programs random")

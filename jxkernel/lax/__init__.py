@@ -2,124 +2,33 @@
 
 Operations take arrays of one dtype and shape (a scalar may stand beside any) and do not promote;
 ``jxkernel.numpy`` does.  Names and signatures are those of ``jax.lax``.  This module only
-re-exports.
+re-exports, and all that it imports is public: of a module given whole, its ``__all__`` says what.
 """
 
-from jxkernel.api.branching import (
-    cond,
-    switch,
-)
-from jxkernel.api.composite import (
-    composite,
-)
-from jxkernel.api.implicit import (
-    custom_linear_solve,
-    custom_root,
-)
-from jxkernel.api.looping import (
-    fori_loop,
-    while_loop,
-)
-from jxkernel.api.platforms import (
-    platform_dependent,
-)
-from jxkernel.api.reductions import (
-    reduce,
-    reduce_window,
-    scatter_apply,
-)
-from jxkernel.api.scanning import (
-    associative_scan,
-    map,
-    scan,
-)
-from jxkernel.api.shardings import (
-    with_sharding_constraint,
-)
+from jxkernel.api.branching import cond, switch
+from jxkernel.api.composite import composite
+from jxkernel.api.implicit import custom_linear_solve, custom_root
+from jxkernel.api.looping import fori_loop, while_loop
+from jxkernel.api.platforms import platform_dependent
+from jxkernel.api.reductions import *
+from jxkernel.api.scanning import associative_scan, map, scan
+from jxkernel.api.shardings import with_sharding_constraint
 from jxkernel.dtypes import dtype
-from jxkernel.higher_order.cond import (
-    cond_p,
-)
-from jxkernel.higher_order.linear_solve import (
-    linear_solve_p,
-)
-from jxkernel.higher_order.reductions import (
-    reduce_p,
-    reduce_window_p,
-)
-from jxkernel.higher_order.scan import (
-    scan_p,
-)
-from jxkernel.higher_order.while_loop import (
-    while_p,
-)
-from jxkernel.lax import (
-    linalg,
-)
-from jxkernel.primitives.collective.all_gather import (
-    all_gather,
-    all_gather_p,
-    psum_scatter,
-    reduce_scatter_p,
-)
-from jxkernel.primitives.collective.all_to_all import (
-    all_to_all,
-    all_to_all_p,
-    ppermute,
-    ppermute_p,
-    pshuffle,
-    pswapaxes,
-)
-from jxkernel.primitives.collective.psum import (
-    axis_index,
-    axis_index_p,
-    axis_size,
-    pbroadcast,
-    pcast,
-    pmax,
-    pmax_p,
-    pmean,
-    pmin,
-    pmin_p,
-    psum,
-    psum_p,
-)
+from jxkernel.higher_order.cond import cond_p
+from jxkernel.higher_order.linear_solve import linear_solve_p
+from jxkernel.higher_order.reductions import reduce_p, reduce_window_p
+from jxkernel.higher_order.scan import scan_p
+from jxkernel.higher_order.while_loop import while_p
+from jxkernel.lax import linalg
+from jxkernel.primitives.collective.all_gather import *
+from jxkernel.primitives.collective.all_to_all import *
+from jxkernel.primitives.collective.psum import *
 from jxkernel.primitives.collective.ragged_all_to_all import ragged_all_to_all
-from jxkernel.primitives.contraction.dot_general import (
-    DotDimensionNumbers,
-    batch_matmul,
-    dot,
-    dot_general,
-    dot_general_p,
-)
-from jxkernel.primitives.contraction.precision import (
-    DotAlgorithm,
-    DotAlgorithmPreset,
-    Precision,
-    PrecisionLike,
-)
-from jxkernel.primitives.contraction.ragged_dot import (
-    RaggedDotDimensionNumbers,
-    ragged_dot,
-    ragged_dot_general,
-    scaled_dot,
-)
-from jxkernel.primitives.conv.conv import (
-    conv,
-    conv_general_dilated,
-    conv_general_dilated_p,
-    conv_with_general_padding,
-)
-from jxkernel.primitives.conv.conv_numbers import (
-    ConvDimensionNumbers,
-    ConvGeneralDilatedDimensionNumbers,
-    conv_dimension_numbers,
-    conv_general_permutations,
-    conv_general_shape_tuple,
-    conv_shape_tuple,
-    conv_transpose_shape_tuple,
-    padtype_to_pads,
-)
+from jxkernel.primitives.contraction.dot_general import *
+from jxkernel.primitives.contraction.precision import *
+from jxkernel.primitives.contraction.ragged_dot import *
+from jxkernel.primitives.conv.conv import *
+from jxkernel.primitives.conv.conv_numbers import *
 from jxkernel.primitives.conv.reduce_window import (
     reduce_window_max_p,
     reduce_window_min_p,
@@ -128,23 +37,9 @@ from jxkernel.primitives.conv.reduce_window import (
     select_and_gather_add_p,
     select_and_scatter_add_p,
 )
-from jxkernel.primitives.conv.variants import (
-    conv_general_dilated_local,
-    conv_general_dilated_patches,
-    conv_transpose,
-)
-from jxkernel.primitives.creation import (
-    broadcasted_iota,
-    empty,
-    full,
-    full_like,
-    iota,
-    iota_p,
-)
-from jxkernel.primitives.elementwise.accuracy import (
-    AccuracyMode,
-    Tolerance,
-)
+from jxkernel.primitives.conv.variants import *
+from jxkernel.primitives.creation import broadcasted_iota, empty, full, full_like, iota, iota_p
+from jxkernel.primitives.elementwise.accuracy import AccuracyMode, Tolerance
 from jxkernel.primitives.elementwise.arithmetic import (
     add,
     add_p,
@@ -175,26 +70,7 @@ from jxkernel.primitives.elementwise.arithmetic import (
     sub,
     sub_p,
 )
-from jxkernel.primitives.elementwise.bits import (
-    and_p,
-    bitwise_and,
-    bitwise_not,
-    bitwise_or,
-    bitwise_xor,
-    clz,
-    clz_p,
-    not_p,
-    or_p,
-    population_count,
-    population_count_p,
-    shift_left,
-    shift_left_p,
-    shift_right_arithmetic,
-    shift_right_arithmetic_p,
-    shift_right_logical,
-    shift_right_logical_p,
-    xor_p,
-)
+from jxkernel.primitives.elementwise.bits import *
 from jxkernel.primitives.elementwise.compare import (
     eq,
     eq_p,
@@ -235,30 +111,7 @@ from jxkernel.primitives.elementwise.convert import (
     reduce_precision_p,
     stage,
 )
-from jxkernel.primitives.elementwise.exponential import (
-    cbrt,
-    cbrt_p,
-    exp,
-    exp2,
-    exp2_p,
-    exp_p,
-    expm1,
-    expm1_p,
-    log,
-    log1p,
-    log1p_p,
-    log2,
-    log2_p,
-    log_p,
-    logistic,
-    logistic_p,
-    pow,
-    pow_p,
-    rsqrt,
-    rsqrt_p,
-    sqrt,
-    sqrt_p,
-)
+from jxkernel.primitives.elementwise.exponential import *
 from jxkernel.primitives.elementwise.identity import (
     copy_p,
     optimization_barrier,
@@ -266,109 +119,14 @@ from jxkernel.primitives.elementwise.identity import (
     stop_gradient,
     stop_gradient_p,
 )
-from jxkernel.primitives.elementwise.incomplete import (
-    betainc,
-    igamma,
-    igamma_grad_a,
-    igamma_grad_a_p,
-    igamma_p,
-    igammac,
-    igammac_p,
-    random_gamma_grad,
-    random_gamma_grad_p,
-    regularized_incomplete_beta_p,
-)
-from jxkernel.primitives.elementwise.rounding import (
-    RoundingMethod,
-    ceil,
-    ceil_p,
-    floor,
-    floor_p,
-    is_finite,
-    is_finite_p,
-    nextafter,
-    nextafter_p,
-    round,
-    round_p,
-)
-from jxkernel.primitives.elementwise.select import (
-    select,
-    select_n,
-    select_n_p,
-)
-from jxkernel.primitives.elementwise.special import (
-    bessel_i0e,
-    bessel_i0e_p,
-    bessel_i1e,
-    bessel_i1e_p,
-    digamma,
-    digamma_p,
-    erf,
-    erf_inv,
-    erf_inv_p,
-    erf_p,
-    erfc,
-    erfc_p,
-    lgamma,
-    lgamma_p,
-    polygamma,
-    polygamma_p,
-    zeta,
-    zeta_p,
-)
-from jxkernel.primitives.elementwise.trigonometric import (
-    acos,
-    acos_p,
-    acosh,
-    acosh_p,
-    asin,
-    asin_p,
-    asinh,
-    asinh_p,
-    atan,
-    atan2,
-    atan2_p,
-    atan_p,
-    atanh,
-    atanh_p,
-    cos,
-    cos_p,
-    cosh,
-    cosh_p,
-    sin,
-    sin_p,
-    sinh,
-    sinh_p,
-    tan,
-    tan_p,
-    tanh,
-    tanh_p,
-)
-from jxkernel.primitives.fft import (
-    FftType,
-    fft,
-    fft_p,
-)
-from jxkernel.primitives.indexing.concatenate import (
-    concatenate,
-    concatenate_p,
-    split,
-    split_p,
-    stack,
-    stack_p,
-    unstack,
-)
-from jxkernel.primitives.indexing.dynamic_slicing import (
-    dynamic_index_in_dim,
-    dynamic_slice,
-    dynamic_slice_in_dim,
-    dynamic_slice_p,
-    dynamic_update_index_in_dim,
-    dynamic_update_slice,
-    dynamic_update_slice_in_dim,
-    dynamic_update_slice_p,
-    index_take,
-)
+from jxkernel.primitives.elementwise.incomplete import *
+from jxkernel.primitives.elementwise.rounding import *
+from jxkernel.primitives.elementwise.select import *
+from jxkernel.primitives.elementwise.special import *
+from jxkernel.primitives.elementwise.trigonometric import *
+from jxkernel.primitives.fft import *
+from jxkernel.primitives.indexing.concatenate import *
+from jxkernel.primitives.indexing.dynamic_slicing import *
 from jxkernel.primitives.indexing.gather import (
     gather,
     gather_p,
@@ -384,22 +142,8 @@ from jxkernel.primitives.indexing.gather_numbers import (
     GatherScatterMode,
     ScatterDimensionNumbers,
 )
-from jxkernel.primitives.indexing.scatter import (
-    scatter_max,
-    scatter_max_p,
-    scatter_min,
-    scatter_min_p,
-    scatter_mul,
-    scatter_mul_p,
-)
-from jxkernel.primitives.indexing.slicing import (
-    index_in_dim,
-    pad,
-    pad_p,
-    slice,
-    slice_in_dim,
-    slice_p,
-)
+from jxkernel.primitives.indexing.scatter import *
+from jxkernel.primitives.indexing.slicing import *
 from jxkernel.primitives.random_bits import (
     RandomAlgorithm,
     rng_bit_generator,
@@ -407,18 +151,7 @@ from jxkernel.primitives.random_bits import (
     rng_uniform,
     rng_uniform_p,
 )
-from jxkernel.primitives.reduction.cumulative import (
-    cumlogsumexp,
-    cumlogsumexp_p,
-    cummax,
-    cummax_p,
-    cummin,
-    cummin_p,
-    cumprod,
-    cumprod_p,
-    cumsum,
-    cumsum_p,
-)
+from jxkernel.primitives.reduction.cumulative import *
 from jxkernel.primitives.reduction.reduce import (
     argmax,
     argmax_p,
@@ -437,15 +170,7 @@ from jxkernel.primitives.reduction.reduce import (
     reduce_xor,
     reduce_xor_p,
 )
-from jxkernel.primitives.reduction.sort import (
-    approx_max_k,
-    approx_min_k,
-    sort,
-    sort_key_val,
-    sort_p,
-    top_k,
-    top_k_p,
-)
+from jxkernel.primitives.reduction.sort import *
 from jxkernel.primitives.shape.broadcast import (
     broadcast_in_dim,
     broadcast_in_dim_p,
@@ -453,389 +178,8 @@ from jxkernel.primitives.shape.broadcast import (
     reduce_sum,
     reduce_sum_p,
 )
-from jxkernel.primitives.shape.reshape import (
-    broadcast,
-    broadcast_shapes,
-    broadcast_to_rank,
-    collapse,
-    expand_dims,
-    reshape,
-    reshape_p,
-    rev,
-    rev_p,
-    shape_as_value,
-    squeeze,
-    squeeze_p,
-    tile,
-)
+from jxkernel.primitives.shape.reshape import *
 from jxkernel.primitives.shape.transpose import transpose, transpose_p
-from jxkernel.primitives.sharding.constraints import (
-    sharding_constraint_p,
-)
+from jxkernel.primitives.sharding.constraints import sharding_constraint_p
 
-__all__ = [
-    "AccuracyMode",
-    "ConvDimensionNumbers",
-    "ConvGeneralDilatedDimensionNumbers",
-    "DotAlgorithm",
-    "DotAlgorithmPreset",
-    "DotDimensionNumbers",
-    "FftType",
-    "GatherDimensionNumbers",
-    "GatherScatterMode",
-    "Precision",
-    "PrecisionLike",
-    "RaggedDotDimensionNumbers",
-    "RandomAlgorithm",
-    "RoundingMethod",
-    "ScatterDimensionNumbers",
-    "Tolerance",
-    "abs",
-    "abs_p",
-    "acos",
-    "acos_p",
-    "acosh",
-    "acosh_p",
-    "add",
-    "add_p",
-    "all_gather",
-    "all_gather_p",
-    "all_to_all",
-    "all_to_all_p",
-    "and_p",
-    "approx_max_k",
-    "approx_min_k",
-    "argmax",
-    "argmax_p",
-    "argmin",
-    "argmin_p",
-    "asin",
-    "asin_p",
-    "asinh",
-    "asinh_p",
-    "associative_scan",
-    "atan",
-    "atan2",
-    "atan2_p",
-    "atan_p",
-    "atanh",
-    "atanh_p",
-    "axis_index",
-    "axis_index_p",
-    "axis_size",
-    "batch_matmul",
-    "bessel_i0e",
-    "bessel_i0e_p",
-    "bessel_i1e",
-    "bessel_i1e_p",
-    "betainc",
-    "bitcast_convert_type",
-    "bitcast_convert_type_p",
-    "bitwise_and",
-    "bitwise_not",
-    "bitwise_or",
-    "bitwise_xor",
-    "broadcast",
-    "broadcast_in_dim",
-    "broadcast_in_dim_p",
-    "broadcast_like",
-    "broadcast_shapes",
-    "broadcast_to_rank",
-    "broadcasted_iota",
-    "cbrt",
-    "cbrt_p",
-    "ceil",
-    "ceil_p",
-    "clamp",
-    "clamp_p",
-    "clz",
-    "clz_p",
-    "collapse",
-    "complex",
-    "complex_p",
-    "composite",
-    "concatenate",
-    "concatenate_p",
-    "cond",
-    "cond_p",
-    "conj",
-    "conj_p",
-    "conv",
-    "conv_dimension_numbers",
-    "conv_general_dilated",
-    "conv_general_dilated_local",
-    "conv_general_dilated_p",
-    "conv_general_dilated_patches",
-    "conv_general_permutations",
-    "conv_general_shape_tuple",
-    "conv_shape_tuple",
-    "conv_transpose",
-    "conv_transpose_shape_tuple",
-    "conv_with_general_padding",
-    "convert_element_type",
-    "convert_element_type_p",
-    "copy_p",
-    "cos",
-    "cos_p",
-    "cosh",
-    "cosh_p",
-    "cumlogsumexp",
-    "cumlogsumexp_p",
-    "cummax",
-    "cummax_p",
-    "cummin",
-    "cummin_p",
-    "cumprod",
-    "cumprod_p",
-    "cumsum",
-    "cumsum_p",
-    "custom_linear_solve",
-    "custom_root",
-    "digamma",
-    "digamma_p",
-    "div",
-    "div_p",
-    "dot",
-    "dot_general",
-    "dot_general_p",
-    "dtype",
-    "dynamic_index_in_dim",
-    "dynamic_slice",
-    "dynamic_slice_in_dim",
-    "dynamic_slice_p",
-    "dynamic_update_index_in_dim",
-    "dynamic_update_slice",
-    "dynamic_update_slice_in_dim",
-    "dynamic_update_slice_p",
-    "empty",
-    "eq",
-    "eq_p",
-    "eq_to_p",
-    "erf",
-    "erf_inv",
-    "erf_inv_p",
-    "erf_p",
-    "erfc",
-    "erfc_p",
-    "exp",
-    "exp2",
-    "exp2_p",
-    "exp_p",
-    "expand_dims",
-    "expm1",
-    "expm1_p",
-    "fft",
-    "fft_p",
-    "floor",
-    "floor_p",
-    "fori_loop",
-    "full",
-    "full_like",
-    "gather",
-    "gather_p",
-    "ge",
-    "ge_p",
-    "gt",
-    "gt_p",
-    "igamma",
-    "igamma_grad_a",
-    "igamma_grad_a_p",
-    "igamma_p",
-    "igammac",
-    "igammac_p",
-    "imag",
-    "imag_p",
-    "index_in_dim",
-    "index_take",
-    "integer_pow",
-    "integer_pow_p",
-    "iota",
-    "iota_p",
-    "is_finite",
-    "is_finite_p",
-    "le",
-    "le_p",
-    "le_to_p",
-    "lgamma",
-    "lgamma_p",
-    "linalg",
-    "linear_solve_p",
-    "log",
-    "log1p",
-    "log1p_p",
-    "log2",
-    "log2_p",
-    "log_p",
-    "logistic",
-    "logistic_p",
-    "lt",
-    "lt_p",
-    "lt_to_p",
-    "map",
-    "max",
-    "max_p",
-    "min",
-    "min_p",
-    "mul",
-    "mul_p",
-    "mulhi",
-    "mulhi_p",
-    "ne",
-    "ne_p",
-    "neg",
-    "neg_p",
-    "nextafter",
-    "nextafter_p",
-    "not_p",
-    "one_minus_square",
-    "one_minus_square_p",
-    "optimization_barrier",
-    "optimization_barrier_p",
-    "or_p",
-    "pad",
-    "pad_p",
-    "padtype_to_pads",
-    "pbroadcast",
-    "pcast",
-    "platform_dependent",
-    "pmax",
-    "pmax_p",
-    "pmean",
-    "pmin",
-    "pmin_p",
-    "polygamma",
-    "polygamma_p",
-    "polynomial",
-    "population_count",
-    "population_count_p",
-    "pow",
-    "pow_p",
-    "ppermute",
-    "ppermute_p",
-    "pshuffle",
-    "psum",
-    "psum_p",
-    "psum_scatter",
-    "pswapaxes",
-    "ragged_all_to_all",
-    "ragged_dot",
-    "ragged_dot_general",
-    "random_gamma_grad",
-    "random_gamma_grad_p",
-    "real",
-    "real_p",
-    "reciprocal",
-    "reduce",
-    "reduce_and",
-    "reduce_and_p",
-    "reduce_max",
-    "reduce_max_p",
-    "reduce_min",
-    "reduce_min_p",
-    "reduce_or",
-    "reduce_or_p",
-    "reduce_p",
-    "reduce_precision",
-    "reduce_precision_p",
-    "reduce_prod",
-    "reduce_prod_p",
-    "reduce_scatter_p",
-    "reduce_sum",
-    "reduce_sum_p",
-    "reduce_window",
-    "reduce_window_max_p",
-    "reduce_window_min_p",
-    "reduce_window_p",
-    "reduce_window_shape_tuple",
-    "reduce_window_sum_p",
-    "reduce_xor",
-    "reduce_xor_p",
-    "regularized_incomplete_beta_p",
-    "rem",
-    "rem_p",
-    "reshape",
-    "reshape_p",
-    "rev",
-    "rev_p",
-    "rng_bit_generator",
-    "rng_bit_generator_p",
-    "rng_uniform",
-    "rng_uniform_p",
-    "round",
-    "round_p",
-    "rsqrt",
-    "rsqrt_p",
-    "scaled_dot",
-    "scan",
-    "scan_p",
-    "scatter",
-    "scatter_add",
-    "scatter_add_p",
-    "scatter_apply",
-    "scatter_max",
-    "scatter_max_p",
-    "scatter_min",
-    "scatter_min_p",
-    "scatter_mul",
-    "scatter_mul_p",
-    "scatter_p",
-    "scatter_sub",
-    "scatter_sub_p",
-    "select",
-    "select_and_gather_add_p",
-    "select_and_scatter_add_p",
-    "select_n",
-    "select_n_p",
-    "shape_as_value",
-    "sharding_constraint_p",
-    "shift_left",
-    "shift_left_p",
-    "shift_right_arithmetic",
-    "shift_right_arithmetic_p",
-    "shift_right_logical",
-    "shift_right_logical_p",
-    "sign",
-    "sign_p",
-    "sin",
-    "sin_p",
-    "sinh",
-    "sinh_p",
-    "slice",
-    "slice_in_dim",
-    "slice_p",
-    "sort",
-    "sort_key_val",
-    "sort_p",
-    "split",
-    "split_p",
-    "sqrt",
-    "sqrt_p",
-    "square",
-    "square_p",
-    "squeeze",
-    "squeeze_p",
-    "stack",
-    "stack_p",
-    "stage",
-    "stop_gradient",
-    "stop_gradient_p",
-    "sub",
-    "sub_p",
-    "switch",
-    "tan",
-    "tan_p",
-    "tanh",
-    "tanh_p",
-    "tile",
-    "top_k",
-    "top_k_p",
-    "transpose",
-    "transpose_p",
-    "unstack",
-    "while_loop",
-    "while_p",
-    "with_sharding_constraint",
-    "xor_p",
-    "zeta",
-    "zeta_p",
-]
+__all__ = [name for name in dir() if not name.startswith("_")]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -1,6 +1,6 @@
 """Linear algebra: the names of ``lax.linalg``, gathered from the modules of each family."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from jxkernel._lazy import lazy_names
 from jxkernel.primitives.linalg.cholesky import (
@@ -81,5 +81,6 @@ __all__ = [
 ]
 
 # Made of functions of the NumPy API: imported at its first use.
-qdwh: Any
+if TYPE_CHECKING:
+    from jxkernel.numpy.linalg.polar import qdwh
 __getattr__, __dir__ = lazy_names(__name__, names={"jxkernel.numpy.linalg.polar": "qdwh"})

@@ -4,7 +4,7 @@ Place in the pipeline: above ``numpy``, ``random`` and ``nn``.  Submodules are i
 are first used, by attribute or by ``import``; ``import jxkernel`` loads none.
 """
 
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 from jxkernel._lazy import lazy_names
 
@@ -23,16 +23,19 @@ __all__: list[str] = [
     "stats",
 ]
 
-cluster: ModuleType
-fft: ModuleType
-integrate: ModuleType
-interpolate: ModuleType
-linalg: ModuleType
-ndimage: ModuleType
-optimize: ModuleType
-signal: ModuleType
-sparse: ModuleType
-spatial: ModuleType
-special: ModuleType
-stats: ModuleType
+if TYPE_CHECKING:
+    from jxkernel.scipy import (
+        cluster,
+        fft,
+        integrate,
+        interpolate,
+        linalg,
+        ndimage,
+        optimize,
+        signal,
+        sparse,
+        spatial,
+        special,
+        stats,
+    )
 __getattr__, __dir__ = lazy_names(__name__, modules=" ".join(__all__))

@@ -3,11 +3,14 @@
 Place in the pipeline: a part of ``scipy``; imported at its first use.
 """
 
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 from jxkernel._lazy import lazy_names
 
 __all__ = ["linalg"]
 
-linalg: ModuleType
+if TYPE_CHECKING:
+    from jxkernel.scipy.sparse import (
+        linalg,
+    )
 __getattr__, __dir__ = lazy_names(__name__, modules="linalg")
