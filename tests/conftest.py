@@ -5,6 +5,7 @@ inherited by the kernels and other processes that tests start.
 """
 
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,6 +38,10 @@ _home = tempfile.TemporaryDirectory(prefix="jxkernel-tests-")
 for _variable in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
     os.environ[_variable] = os.path.join(_home.name, _variable.lower())
 os.environ["JUPYTER_PLATFORM_DIRS"] = "1"
+
+# A shell that starts the suite in the background has it ignore interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A first example compiles, so time per example says nothing; the same examples in every run.
 hypothesis.settings.register_profile("jxkernel", deadline=None, derandomize=True, database=None)

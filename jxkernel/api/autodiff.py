@@ -17,7 +17,7 @@ from jxkernel.core.trace import evaluating
 from jxkernel.core.zeros import UndefinedPrimal, Zero, scalar_like
 from jxkernel.primitives.elementwise.convert import convert_element_type_p
 from jxkernel.primitives.shape.broadcast import instantiate
-from jxkernel.runtime import ArrayImpl, as_device_array
+from jxkernel.runtime import ArrayImpl, as_device_array, own_result
 from jxkernel.transforms.jvp import jvp_flat
 from jxkernel.transforms.linearize import Linearized, linearize_flat, vjp_flat
 from jxkernel.transforms.transpose import backward
@@ -283,12 +283,14 @@ class _FlatFunction:
 
     def value(self, outs: Sequence[Any]) -> Any:
         """Return the value's tree of leaves from all results."""
-        return self.value_tree.unflatten(outs[: self.count])
+        return self.value_tree.unflatten(map(own_result, outs[: self.count]))
 
     def tangent(self, avals: Sequence[ShapedArray], tangents: Sequence[Any]) -> Any:
         """Return the tree of the value's tangent from the types of all results and theirs."""
         leaves = derivatives(tangents[: self.count])
-        return per_key(self.value_tree, avals[: self.count], self.value_tree.unflatten(leaves))
+        return per_key(
+            self.value_tree, avals[: self.count], self.value_tree.unflatten(map(own_result, leaves))
+        )
 
     def aux(self, outs: Sequence[Any]) -> Any:
         """Return the auxiliary tree from all results."""

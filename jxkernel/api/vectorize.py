@@ -17,6 +17,7 @@ from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.key_data import key_data_axes
 from jxkernel.core.trace import place_in_source
 from jxkernel.errors import AxisError, ShardingTypeError
+from jxkernel.runtime import own_result
 from jxkernel.transforms.batching import batch_flat, to_dim
 
 __all__ = ["vmap"]
@@ -122,7 +123,7 @@ def _apply(
         _place(*each, mapped)
         for each in zip(outs, out_dims, wanted, key_data_axes(out_tree), strict=True)
     ]
-    return out_tree.unflatten(results)
+    return out_tree.unflatten(map(own_result, results))
 
 
 def _explicit_entry(flat: Sequence[Any], dims: Sequence[int | None]) -> tuple[Any, Any]:

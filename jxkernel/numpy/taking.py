@@ -428,7 +428,8 @@ def compress(
     if size is None:
         _refuse_beyond(condition, length)
     (places,) = positions_of("compress", condition, size, (length,) if size is not None else None)
-    return cast(take(a, places, axis, fill_value=fill_value), a.dtype)
+    kind = argument_aval("compress", a)
+    return cast(take(a, places, axis, fill_value=fill_value), kind.dtype, kind.weak_type)
 
 
 # ---------------------------------------------------------------- repeat and roll

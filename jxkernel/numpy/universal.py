@@ -303,7 +303,8 @@ class ufunc(metaclass=_Universal):
 
         Args:
           a: an array.
-          indices: a vector of integers; an index not below the next stands for its element alone.
+          indices: a vector of integers; an index not below the next stands for its element alone,
+            and one outside of the axis for NaN, or the least integer.
           axis: the axis.
           dtype: the dtype to compute in.
           out: must be None.
@@ -333,7 +334,7 @@ class ufunc(metaclass=_Universal):
                 found = self._call(carry, element).astype(carry.dtype)
                 return chosen((start < position) & (position < stop), found, carry), None
 
-            first = lines[start]
+            first = lines.at[start].get(mode="fill")
             first = first.astype(self._call(first, first).dtype)
             return scan(step, first, (arange(lines.shape[0]), lines))[0]
 

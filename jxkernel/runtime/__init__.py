@@ -16,6 +16,7 @@ from jxkernel.runtime.arrays import (
     moved_to,
     note_narrowing,
     own_array,
+    own_result,
     value_of,
     wait_for,
 )
@@ -115,6 +116,7 @@ __all__ = [
     "moved_to",
     "note_narrowing",
     "own_array",
+    "own_result",
     "place",
     "platform_of",
     "plugin_states",

@@ -44,6 +44,7 @@ __all__ = [
     "device_put_single",
     "note_narrowing",
     "own_array",
+    "own_result",
     "rebuild",
     "value_of",
     "wait_for",
@@ -152,6 +153,14 @@ def own_array(value: Any) -> Any:
     """
     numbers = type(value) is np.ndarray and value.dtype.kind in "biufcV"
     return as_device_array(value) if numbers else value
+
+
+def own_result(value: Any) -> Any:
+    """Return a result with NumPy's arrays and scalars as arrays of ours, of a canonical dtype.
+
+    A function that a transform runs may give its argument back, or what NumPy made of constants.
+    """
+    return own_array(np.asarray(value) if isinstance(value, np.generic) else value)
 
 
 def owned(value: Any, aval: ShapedArray) -> Any:

@@ -42,6 +42,8 @@ def test_places_of_the_least_are_of_32_bits():
         (lambda x: jnp.pad(x[None], 1, constant_values=(1, 2)), True),
         (lambda x: jnp.tril(x[None, None]), True),
         (jnp.unwrap, False),
+        (lambda x: jnp.compress(np.array([1]), x), True),
+        (lambda x: jnp.extract(np.array([1]), x), True),
     ],
 )
 def test_weakness_of_results(function, weak):

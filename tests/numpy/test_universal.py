@@ -105,6 +105,12 @@ def test_reduceat_of_no_indices_is_nothing():
     assert jnp.add.reduceat(np.arange(6.0).reshape(2, 3), none, axis=1).shape == (2, 0)
 
 
+def test_reduceat_outside_of_the_axis_is_no_element():
+    found = jnp.add.reduceat(np.array([1.0, 2.0, 3.0]), jnp.array([1, 5, -7]))
+    np.testing.assert_array_equal(found, [5.0, np.nan, np.nan])
+    assert int(jnp.add.reduceat(np.array([1, 2]), jnp.array([2]))[0]) == np.iinfo(np.int32).min
+
+
 def test_reduce_of_nothing_is_the_identity():
     same(made("add").reduce(X[:0]), np.zeros(4))
     assert made("add").accumulate(X[:0]).shape == (0, 4)

@@ -25,6 +25,26 @@ def test_what_is_passed_on_has_the_dtype_of_arrays(passing, value):
     np.testing.assert_array_equal(found, value)
 
 
+BY_TRANSFORMS = {
+    "vjp": PASSING["vjp"],
+    "linearize": PASSING["linearize"],
+    "jvp": lambda x: jx.jvp(lambda v: v, (x,), (np.zeros_like(x),))[0],
+    "tangent": lambda x: jx.jvp(lambda v: v, (np.zeros_like(x),), (x,))[1],
+    "vmap": lambda x: jx.vmap(lambda v: v)(x),
+    "vmap of a copy": lambda x: jx.vmap(jx.numpy.array)(x),
+    "vmap of what does nothing": lambda x: jx.vmap(jx.nn.identity)(x),
+}
+
+
+@pytest.mark.parametrize("passing", BY_TRANSFORMS.values(), ids=BY_TRANSFORMS)
+def test_what_a_transform_gives_is_an_array_of_its_own(passing):
+    value = np.arange(3.0)
+    found = passing(value)
+    value[0] = 7.0
+    assert isinstance(found, jx.Array)
+    assert (found.dtype, found.tolist()) == (np.float32, [0.0, 1.0, 2.0])
+
+
 def test_rules_see_the_dtype_of_arrays():
     seen = []
 
