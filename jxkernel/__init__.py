@@ -90,6 +90,7 @@ __all__ = [
     "Device",
     "NamedSharding",
     "P",
+    "Ref",
     "ShapeDtypeStruct",
     "Shard",
     "__version__",
@@ -130,6 +131,7 @@ __all__ = [
     "distributed",
     "dlpack",
     "effects_barrier",
+    "empty_ref",
     "enable_checks",
     "enable_custom_prng",
     "enable_x64",
@@ -144,6 +146,8 @@ __all__ = [
     "ffi",
     "flatten_util",
     "float0",
+    "free_ref",
+    "freeze",
     "fwd_and_bwd",
     "get_abstract_mesh",
     "get_mesh",
@@ -176,6 +180,7 @@ __all__ = [
     "monitoring",
     "named_call",
     "named_scope",
+    "new_ref",
     "nn",
     "numpy",
     "numpy_dtype_promotion",
@@ -191,6 +196,7 @@ __all__ = [
     "pure_callback",
     "quiz",
     "random",
+    "ref",
     "remat",
     "reshard",
     "scipy",
@@ -243,6 +249,7 @@ if TYPE_CHECKING:
         observe,
         profiler,
         random,
+        ref,
         scipy,
         stages,
         test_util,
@@ -264,6 +271,7 @@ if TYPE_CHECKING:
     )
     from jxkernel.api.jacobian import hessian, jacfwd, jacobian, jacrev, linear_transpose
     from jxkernel.api.naming import ensure_compile_time_eval, named_call, named_scope, typeof
+    from jxkernel.api.references import Ref, empty_ref, free_ref, freeze, new_ref
     from jxkernel.api.resharding import reshard, smap
     from jxkernel.api.shard_map import pmap, shard_map
     from jxkernel.observe.benchmarks import benchmark
@@ -276,7 +284,7 @@ __getattr__, __dir__ = lazy_names(
     modules=(
         "ad_checkpoint api_util cluster custom_batching custom_derivatives debug distributed "
         "dlpack example_libraries experimental export extend ffi flatten_util image interpreters "
-        "lax monitoring nn observe ops profiler random scipy stages test_util tree_util typing "
+        "lax monitoring nn observe ops profiler random ref scipy stages test_util tree_util typing "
         "version widgets"
     ),
     names={
@@ -290,6 +298,7 @@ __getattr__, __dir__ = lazy_names(
         ),
         "jxkernel.api.jacobian": "hessian jacfwd jacobian jacrev linear_transpose",
         "jxkernel.api.naming": "ensure_compile_time_eval named_call named_scope typeof",
+        "jxkernel.api.references": "Ref empty_ref free_ref freeze new_ref",
         "jxkernel.api.resharding": "reshard smap",
         "jxkernel.api.shard_map": "pmap shard_map",
         "jxkernel.observe.benchmarks": "benchmark",
@@ -299,8 +308,6 @@ __getattr__, __dir__ = lazy_names(
         "jxkernel.observe.tasks": "task",
     },
     older={
-        # They refuse: libraries ask whether they are there, and use them seldom.
-        "jxkernel.api.references": "Ref empty_ref free_ref freeze new_ref",
         "jxkernel._older": (
             "device_put_replicated device_put_sharded DeviceArray tree_all tree_flatten "
             "tree_leaves tree_map tree_multimap tree_reduce tree_structure tree_transpose "

@@ -137,10 +137,6 @@ class TypedLiteral:
     """A Python number with a dtype: none here has one, so nothing is an instance."""
 
 
-class AbstractRef:
-    """The type of a mutable reference: nothing here has it."""
-
-
 class EArray:
     """An array of an extended dtype that another package defines: nothing here is one."""
 
@@ -224,7 +220,7 @@ ROWS: dict[str, dict[str, Row]] = {
     },
     "_src.nn.functions": {"glu": Row("nn", "glu", "sbijax")},
     "_src.pjit": {"jit_p": Row("extend.core.primitives", "jit_p", "quax")},
-    "_src.state.types": {"AbstractRef": Row(_HERE, "AbstractRef", "flax")},
+    "_src.state.types": {"AbstractRef": Row("ref", "AbstractRef", "flax")},
     "_src.traceback_util": {
         "_exclude_paths": Row(_HERE, "exclude_paths", "flax"),
         "api_boundary": Row(_HERE, "api_boundary", "flax"),

@@ -1,6 +1,4 @@
-"""Every exception class of jxkernel.
-
-The tree (built-in base in parentheses):
+"""Every exception class of jxkernel, with its built-in base in parentheses.
 
     JXError
     ├── JAXTypeError (TypeError)                       a traced value was used as a known one
@@ -24,6 +22,7 @@ The tree (built-in base in parentheses):
     ├── KeyTypeError (TypeError, ValueError)           random keys where numbers are needed
     ├── ShardingTypeError (TypeError)                  explicit mesh axes do not decide a result
     ├── CarryTypeError (TypeError)                     a loop's carry changes its type
+    ├── RefError (ValueError)                          a reference is used as it cannot be
     ├── ReverseModeError (ValueError)                  a loop of unknown length was run backwards
     ├── ImmutableArrayError (TypeError)                ``x[i] = v`` on an array
     ├── AxisError (ValueError)                         ``in_axes``/``out_axes`` do not fit
@@ -42,11 +41,9 @@ The tree (built-in base in parentheses):
     │   └── RankError                                  a cell failed on some ranks or all
     └── TraceLimitError (AssertionError)               more traces than the program allows
 
-Every class below ``JXError`` takes as ``**parts`` what ``JXError`` takes besides ``what``:
-``details``, ``origin``, ``where``, ``code``, ``underline`` and ``instead``, whose default is the
-advice of its class.
-
-Errors of the compiler and runtime themselves are jaxlib's own ``JaxRuntimeError`` (RuntimeError).
+Every class below ``JXError`` takes as ``**parts`` what ``JXError`` takes besides ``what``; without
+``instead`` it is the advice of its class.  Errors of the compiler and runtime themselves are
+jaxlib's own ``JaxRuntimeError`` (RuntimeError).
 """
 
 from __future__ import annotations
@@ -85,6 +82,7 @@ __all__ = [
     "NonHashableStaticArgumentError",
     "NondiffTracerError",
     "RankError",
+    "RefError",
     "ReverseModeError",
     "ShapeError",
     "ShapeMismatchError",
@@ -626,6 +624,10 @@ class CarryTypeError(JXError, TypeError):
         self.path = path
         self.before = before
         self.after = after
+
+
+class RefError(JXError, ValueError):
+    """A reference is used in a way that would lose what is written, or read what is not there."""
 
 
 class ReverseModeError(JXError, ValueError):

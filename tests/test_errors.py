@@ -37,6 +37,7 @@ from jxkernel.errors import (
     NonFiniteError,
     NonHashableStaticArgumentError,
     RankError,
+    RefError,
     ReverseModeError,
     ShapeError,
     ShapeMismatchError,
@@ -164,6 +165,11 @@ EXAMPLES: list[tuple[JXError, type[Exception], list[str]]] = [
         CarryTypeError("scan", "carry[0]", "i32[]", "f32[]"),
         TypeError,
         ["body of scan", "carry[0] goes in as i32[] and comes out as f32[]"],
+    ),
+    (
+        RefError("a reference of type Ref{f32[3]} was used after it was frozen or freed."),
+        ValueError,
+        ["after it was frozen"],
     ),
     (
         ReverseModeError("while_loop"),

@@ -1,6 +1,7 @@
 """Choosing between computations while they run: ``cond`` and ``switch``."""
 
 from collections.abc import Callable, Sequence
+from functools import partial, wraps
 from operator import index as as_index
 from typing import Any
 
@@ -15,6 +16,7 @@ from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import Tracer
 from jxkernel.higher_order.cond import bind_cond
+from jxkernel.higher_order.references import CapturedReferences, Ref, Taken
 from jxkernel.primitives.elementwise.arithmetic import clamp
 from jxkernel.primitives.elementwise.compare import ne
 from jxkernel.primitives.elementwise.convert import convert_element_type
@@ -190,6 +192,53 @@ def apply_chosen(
     Raises:
       TypeError: an operand is no tree of arrays, or the results' types differ.
     """
+    if any(type(leaf) is Ref for leaf in tree.leaves(operands)):
+        branches, operands = _closing_over(branches, operands)
+    try:
+        return _apply(name, index, branches, operands, names)
+    except CapturedReferences as found:
+        taken = Taken(found)
+    taking = [_taking(taken, branch) for branch in branches]
+    result, values = apply_chosen(name, index, taking, (taken.values(), operands), names)
+    taken.write(values)
+    return result
+
+
+def _closing_over(
+    branches: Sequence[Callable[..., Any]], operands: tuple[Any, ...]
+) -> tuple[list[Callable[..., Any]], tuple[Any, ...]]:
+    """Return branches that close over the references among their operands, and the others."""
+    flat, structure = tree.flatten(operands)
+    refs = {i: leaf for i, leaf in enumerate(flat) if type(leaf) is Ref}
+
+    def closing(branch: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(branch)
+        def run(*rest: Any) -> Any:
+            others = iter(rest)
+            leaves = [refs[i] if i in refs else next(others) for i in range(len(flat))]
+            return branch(*structure.unflatten(leaves))
+
+        return run
+
+    rest = tuple(leaf for i, leaf in enumerate(flat) if i not in refs)
+    return [closing(branch) for branch in branches], rest
+
+
+def _taking(taken: Taken, branch: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(branch)
+    def run(values: Sequence[Any], operands: Sequence[Any]) -> Any:
+        return taken.run(values, partial(branch, *operands))
+
+    return run
+
+
+def _apply(
+    name: str,
+    index: Any,
+    branches: Sequence[Callable[..., Any]],
+    operands: tuple[Any, ...],
+    names: Sequence[str],
+) -> Any:
     flat, in_tree = tree.flatten(operands)
     avals = leaf_avals(name, "operands", flat, in_tree)
     traced = [trace_function(name, branch, branch, in_tree, avals) for branch in branches]

@@ -1,7 +1,7 @@
 """``checkpoint`` (also ``remat``): time spent to save memory on the way back, and policies."""
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 from jxkernel import tree
@@ -25,9 +25,12 @@ from jxkernel.higher_order.checkpoint import (
     bind_checkpoint,
     name_p,
 )
+from jxkernel.higher_order.references import CapturedReferences, Taken
 from jxkernel.primitives.contraction.dot_general import dot_general_p
 
 __all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies", "remat"]
+
+_VALUES = "the values of references"
 
 
 def checkpoint(
@@ -66,13 +69,14 @@ def checkpoint(
     >>> jx.grad(f)(0.0).item()
     1.0
     """
+    options: dict[str, Any] = {
+        "prevent_cse": prevent_cse,
+        "policy": policy,
+        "static_argnums": static_argnums,
+        "static_argnames": static_argnames,
+    }
     if fun is None:
-        return _of_one_to_come(
-            prevent_cse=prevent_cse,
-            policy=policy,
-            static_argnums=static_argnums,
-            static_argnames=static_argnames,
-        )
+        return _of_one_to_come(**options)
     check_function("checkpoint", fun)
     static = Parameters.of(fun, static_argnums, static_argnames, "static")
     name = function_name(fun)
@@ -96,17 +100,37 @@ def checkpoint(
                 key=key,
                 remember=_is_hashable(key),
             )
-            flags = _flags(prevent_cse, call.in_tree)
             operands = [canonical_value(x, aval) for x, aval in zip(call.flat, avals, strict=True)]
-            outs = bind_checkpoint(
-                traced.closed, operands, name=name, policy=policy, prevent_cse=flags
-            )
+            how = {"policy": policy, "prevent_cse": _flags(prevent_cse, call.in_tree)}
+            outs = bind_checkpoint(traced.closed, operands, name=name, **how)
             return traced.out_tree.unflatten(outs)
+        except CapturedReferences as found:
+            taken = Taken(found)
         except Exception as error:
             hide_internal_frames(error)
             raise
 
+        return _take_along(taken, fun, partial(checkpoint, **options), args, kwargs)
+
     return named_like(checkpointed, fun)
+
+
+def _take_along(
+    taken: Taken,
+    fun: Callable[..., Any],
+    again: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """Call a function that takes the values of references along, made a checkpointed one."""
+
+    @wraps(fun)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return taken.run(kwargs.pop(_VALUES), partial(fun, *args, **kwargs))
+
+    result, values = again(run)(*args, **kwargs, **{_VALUES: taken.values()})
+    taken.write(values)
+    return result
 
 
 def _of_one_to_come(**options: Any) -> Callable[..., Any]:

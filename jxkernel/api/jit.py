@@ -63,8 +63,10 @@ from jxkernel.core.filtering import filtered, hide_internal_frames
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.primitive import clear_primitive_caches
 from jxkernel.core.trace import Tracer, evaluating, state
+from jxkernel.errors import RefError
 from jxkernel.events.vocabulary import CacheName
 from jxkernel.higher_order.jit import call as call_program
+from jxkernel.higher_order.references import CapturedReferences, Ref, bind, staging
 from jxkernel.records import record
 from jxkernel.runtime import (
     drop_stale_cpu,
@@ -164,13 +166,14 @@ class JitState:
       options: what ``jit`` was asked for.
     """
 
-    __slots__ = ("__weakref__", "_own_traces", "fun", "name", "options")
+    __slots__ = ("__weakref__", "_own_traces", "_taking", "fun", "name", "options")
 
     def __init__(self, fun: Callable[..., Any], options: JitOptions) -> None:
         self.fun = fun
         self.name = function_name(fun)
         self.options = options
         self._own_traces: dict[Any, TraceEntry] = {}
+        self._taking: TakingReferences | None = None
 
     @property
     def traces(self) -> dict[Any, TraceEntry]:
@@ -189,7 +192,12 @@ class JitState:
             raise
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool]:
-        call, entry = self.trace_call(args, kwargs)
+        if self._taking is not None:
+            return self._taking.run(args, kwargs), None, False
+        try:
+            call, entry = self.trace_call(args, kwargs)
+        except CapturedReferences as found:
+            return self._take_references(found, args, kwargs), None, False
         donated = self.donated(entry, args)
         closed = entry.closed
         shardings, results = self.shardings(call, entry)
@@ -216,6 +224,14 @@ class JitState:
             names=partial(leaf_names, self.fun, call),
         )
         return dispatch.answer(closed, call.flat, entry.out_tree)
+
+    def _take_references(
+        self, found: CapturedReferences, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        if found.outside is not staging():
+            raise found
+        self._taking = TakingReferences(self)
+        return self._taking.run(args, kwargs)
 
     def shardings(self, call: Call, entry: TraceEntry) -> tuple[list[Any] | None, list[Any] | None]:
         """Return the shardings given for the arguments' and results' leaves, None for none."""
@@ -247,6 +263,9 @@ class JitState:
           computes: whether the arguments are values; else descriptions may stand for them.
         """
         call = split_call(args, kwargs, self.options.static)
+        refs = [leaf for leaf in call.flat if type(leaf) is Ref]
+        if refs:
+            raise CapturedReferences(self.name, refs, [True] * len(refs), staging())
         if not computes:
             call = call.standing(standing)
         if call.static:
@@ -377,6 +396,98 @@ class JitState:
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """Return the result's shapes and dtypes without computing it."""
         return self.trace(*args, **kwargs).out_info
+
+
+class TakingReferences:
+    """A jitted function that uses references, as arguments or of outside: their values go along.
+
+    Args:
+      state: the function's Python side.
+    """
+
+    def __init__(self, state: JitState) -> None:
+        self._state = state
+        self._captured: list[Ref] = []
+        self._functions: dict[Any, Any] = {}
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the function, and write what it wrote.
+
+        Raises:
+          CapturedReferences: a function inside, which takes none along, uses references.
+          RefError: a reference is given twice, or given and closed over.
+        """
+        call = split_call(args, kwargs, self._state.options.static)
+        given = {i: leaf for i, leaf in enumerate(call.flat) if type(leaf) is Ref}
+        self._check_distinct(call, given)
+        while True:
+            refs = [*given.values(), *self._captured]
+            flat = [given[i].read() if i in given else leaf for i, leaf in enumerate(call.flat)]
+            there, named = rebuild(call.in_tree, call.static, flat)
+            values = [one.read() for one in self._captured]
+            try:
+                result, written = self._function(tuple(given))(*there, **named, **{_VALUES: values})
+            except CapturedReferences as more:
+                if more.outside is not staging():
+                    raise
+                self._captured += more.refs
+                self._check_distinct(call, given)
+                continue
+            for position, value in written.items():
+                refs[position].write(value)
+            return result
+
+    def _check_distinct(self, call: Call, given: dict[int, Ref]) -> None:
+        names = leaf_names(self._state.fun, call)
+        seen: dict[int, str] = {id(one): "a variable that is closed over" for one in self._captured}
+        for position, one in given.items():
+            if id(one) in seen:
+                raise RefError(
+                    f"{self._state.name} got one reference of type {one.aval} twice: as "
+                    f"{names[position]} and as {seen[id(one)]}.",
+                    instead=("pass it once",),
+                )
+            seen[id(one)] = names[position]
+
+    def _function(self, positions: tuple[int, ...]) -> Any:
+        """Return the function that takes values of references for them, jitted."""
+        key = (positions, len(self._captured))
+        found = self._functions.get(key)
+        if found is None:
+            run = self._taking(positions, list(self._captured))
+            found = self._functions[key] = _make(_TakenAlong(run, self._state.options))
+        return found
+
+    def _taking(self, positions: tuple[int, ...], captured: list[Ref]) -> Callable[..., Any]:
+        state = self._state
+
+        @wraps(state.fun)
+        def run(*args: Any, **kwargs: Any) -> tuple[Any, dict[int, Any]]:
+            bind(captured, kwargs.pop(_VALUES))
+            call = split_call(args, kwargs, state.options.static)
+            leaves = [Ref(x) if i in positions else x for i, x in enumerate(call.flat)]
+            given, named = rebuild(call.in_tree, call.static, leaves)
+            result = state.fun(*given, **named)
+            refs = [*(leaves[i] for i in positions), *captured]
+            bindings = [one.binding() for one in refs]
+            written = {i: one.value for i, one in enumerate(bindings) if one.is_written}
+            return result, written
+
+        return run
+
+
+class _TakenAlong(JitState):
+    """A function that has the values of references as arguments; of others it only tells."""
+
+    __slots__ = ()
+
+    def _take_references(
+        self, found: CapturedReferences, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        raise found
+
+
+_VALUES = "the values of references"
 
 
 def check_result(name: str, out_tree: Any, index: int, leaf: Any) -> None:

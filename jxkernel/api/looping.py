@@ -1,6 +1,7 @@
 """Loops by number or by condition, traced once: ``fori_loop`` and ``while_loop``."""
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from operator import index as as_index
 from typing import Any
 
@@ -15,6 +16,7 @@ from jxkernel.config import disable_jit
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import Tracer
+from jxkernel.higher_order.references import CapturedReferences, Taken
 from jxkernel.higher_order.while_loop import bind_while
 from jxkernel.primitives.elementwise.arithmetic import add
 from jxkernel.primitives.elementwise.compare import lt
@@ -77,6 +79,17 @@ def fori_loop(
         )
         body = LoopBody("fori_loop", "val", body_fun, _turn_of_range(body_fun), skipped=1)
         return _run_while(body, _within_range, (start, end, init_val))[2]
+    except CapturedReferences as found:
+        taken = Taken(found)
+
+        @wraps(body_fun)
+        def turn(number: Any, carry: tuple[Any, Any]) -> Any:
+            return taken.run(carry[1], lambda: body_fun(number, carry[0]))
+
+        carry = (init_val, taken.values())
+        last, values = fori_loop(lower, upper, turn, carry, unroll=unroll)
+        taken.write(values)
+        return last
     except Exception as error:
         hide_internal_frames(error)
         raise
@@ -194,9 +207,29 @@ def while_loop(
         check_callable("while_loop", "cond_fun", cond_fun)
         check_callable("while_loop", "body_fun", body_fun)
         return _run_while(LoopBody("while_loop", "val", body_fun, body_fun), cond_fun, init_val)
+    except CapturedReferences as found:
+        return _while_taking(Taken(found), cond_fun, body_fun, init_val)
     except Exception as error:
         hide_internal_frames(error)
         raise
+
+
+def _while_taking(
+    taken: Taken, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
+) -> Any:
+    """Run a loop with the references that it writes beside its value."""
+
+    @wraps(cond_fun)
+    def goes_on(carry: tuple[Any, Any]) -> Any:
+        return taken.look(carry[1], lambda: cond_fun(carry[0]))
+
+    @wraps(body_fun)
+    def turn(carry: tuple[Any, Any]) -> Any:
+        return taken.run(carry[1], lambda: body_fun(carry[0]))
+
+    last, values = while_loop(goes_on, turn, (init_val, taken.values()))
+    taken.write(values)
+    return last
 
 
 def _run_while(body: LoopBody, cond_fun: Callable[[Any], Any], init: Any) -> Any:

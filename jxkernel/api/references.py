@@ -1,41 +1,129 @@
-"""Mutable references: names that libraries ask for, whose work is refused."""
+"""Mutable references: made, read, written, and taken along by what stages functions."""
 
-from typing import Any, NoReturn
+from typing import Any
 
-__all__ = ["Ref", "empty_ref", "free_ref", "freeze", "new_ref"]
+from jxkernel.core.avals import abstractify
+from jxkernel.core.filtering import filtered
+from jxkernel.higher_order.references import AbstractRef, Ref, held
+from jxkernel.primitives.creation import empty
 
-_WHY = "mutable references are not here: state is carried explicitly, by `scan` and `.at`"
+__all__ = [
+    "AbstractRef",
+    "Ref",
+    "addupdate",
+    "empty_ref",
+    "free_ref",
+    "freeze",
+    "get",
+    "new_ref",
+    "put",
+    "swap",
+]
 
 
-def _refuse() -> NoReturn:
-    raise NotImplementedError(_WHY)
+@filtered
+def new_ref(init_val: object, *, memory_space: None = None, kind: None = None) -> Ref:
+    """Return a reference to an array, which can be written.
 
+    Args:
+      init_val: an array or number, which the reference holds first; it is not changed itself.
+      memory_space: must be None.
+      kind: must be None.
 
-class Ref:
-    """Refuse: state is carried explicitly, by ``scan`` and ``.at``.
+    Returns:
+      the reference: ``ref[...]`` reads it, ``ref[...] = x``, ``ref[i] = x`` and ``ref[i] += x``
+      write it.  Values written have its dtype, and the shape of the part.
 
-    The class is there for ``isinstance``: nothing is an instance.
+    Raises:
+      TypeError: ``init_val`` is no array and no number.
+
+    A function that makes references and writes to them is differentiated, vectorized and compiled
+    as one that does not.  ``jit``, ``scan``, ``while_loop``, ``fori_loop``, ``cond``, ``switch``
+    and ``checkpoint`` take references of outside along, closed over or (``jit``, ``vmap``) as
+    arguments.  What would lose a derivative or a batch axis is refused.
+
+    >>> import jxkernel as jx
+    >>> from jxkernel import lax, numpy as jnp
+    >>> total = jx.new_ref(jnp.zeros(2))
+    >>> @jx.jit
+    ... def add(i):
+    ...     total[i] += 2.5
+    >>> add(0), add(0), add(1)
+    (None, None, None)
+    >>> total[...].tolist()
+    [5.0, 2.5]
     """
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        _refuse()
-
-
-def new_ref(*_: Any, **__: Any) -> NoReturn:
-    """Refuse: state is carried explicitly, by ``scan`` and ``.at``."""
-    _refuse()
+    if isinstance(init_val, Ref):
+        raise TypeError("new_ref takes an array or a number, got a reference: give it ref[...]")
+    if memory_space is not None or kind is not None:
+        raise NotImplementedError("references lie where their arrays lie: give no memory_space")
+    return Ref(held(init_val, abstractify(init_val).dtype))
 
 
-def empty_ref(*_: Any, **__: Any) -> NoReturn:
-    """Refuse: state is carried explicitly, by ``scan`` and ``.at``."""
-    _refuse()
+@filtered
+def empty_ref(ty: Any, *, memory_space: None = None) -> Ref:
+    """Return a reference to an array whose elements are not specified.
+
+    Args:
+      ty: the array's shape and dtype, such as a ``ShapeDtypeStruct``.
+      memory_space: must be None.
+
+    >>> import jxkernel as jx
+    >>> jx.empty_ref(jx.ShapeDtypeStruct((2, 3), "float32")).shape
+    (2, 3)
+    """
+    return new_ref(empty(ty.shape, ty.dtype), memory_space=memory_space)
 
 
-def free_ref(*_: Any, **__: Any) -> NoReturn:
-    """Refuse: state is carried explicitly, by ``scan`` and ``.at``."""
-    _refuse()
+@filtered
+def freeze(ref: Ref) -> Any:
+    """Return the array that a reference holds; the reference cannot be used any more.
+
+    Raises:
+      RefError: it was frozen or freed before.
+
+    >>> import jxkernel as jx
+    >>> ref = jx.new_ref(1.5)
+    >>> ref[...] += 1.0
+    >>> jx.freeze(ref).item()
+    2.5
+    """
+    return ref.end()
 
 
-def freeze(*_: Any, **__: Any) -> NoReturn:
-    """Refuse: state is carried explicitly, by ``scan`` and ``.at``."""
-    _refuse()
+@filtered
+def free_ref(ref: Ref) -> None:
+    """Let go of the array that a reference holds; the reference cannot be used any more.
+
+    Raises:
+      RefError: it was frozen or freed before.
+
+    >>> import jxkernel as jx
+    >>> ref = jx.new_ref(1.5)
+    >>> jx.free_ref(ref)
+    """
+    ref.end()
+
+
+@filtered
+def get(ref: Ref, idx: object = ...) -> Any:
+    """Return a part of what a reference holds: ``ref[idx]``."""
+    return ref.get(idx)
+
+
+@filtered
+def put(ref: Ref, idx: object, value: object) -> None:
+    """Put a value in the place of a part of what a reference holds: ``ref[idx] = value``."""
+    ref.set(value, idx)
+
+
+@filtered
+def swap(ref: Ref, idx: object, value: object) -> Any:
+    """Put a value in the place of a part of what a reference holds, and return the part before."""
+    return ref.swap(value, idx)
+
+
+@filtered
+def addupdate(ref: Ref, idx: object, x: object) -> None:
+    """Add to a part of what a reference holds; an element that is named twice gets both."""
+    ref.addupdate(x, idx)

@@ -1,6 +1,7 @@
 """Loops over arrays, traced once: ``scan``, ``map`` and ``associative_scan``."""
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from operator import index as as_index
 from typing import Any
 
@@ -17,6 +18,7 @@ from jxkernel.core.filtering import filtered, hide_internal_frames
 from jxkernel.core.key_data import key_data_axes
 from jxkernel.core.trace import Tracer, place_in_source
 from jxkernel.errors import ShardingTypeError
+from jxkernel.higher_order.references import CapturedReferences, Taken
 from jxkernel.higher_order.scan import bind_scan
 from jxkernel.primitives.arguments import canonical_axis
 from jxkernel.primitives.elementwise.convert import convert_element_type
@@ -71,9 +73,26 @@ def scan(
     try:
         check_callable("scan", "f", f)
         return run_scan(LoopBody("scan", "carry", f, f), init, xs, length, reverse, unroll)
+    except CapturedReferences as found:
+        return _scan_taking(Taken(found), f, init, xs, length, reverse, unroll)
     except Exception as error:
         hide_internal_frames(error)
         raise
+
+
+def _scan_taking(taken: Taken, f: Callable[..., Any], init: Any, *how: Any) -> tuple[Any, Any]:
+    """Run a scan with the references that it writes in its carry."""
+
+    @wraps(f)
+    def turn(carry: tuple[Any, Any], x: Any) -> Any:
+        result, values = taken.run(carry[1], lambda: f(carry[0], x))
+        if not isinstance(result, tuple | list) or len(result) != 2:
+            return result
+        return (result[0], values), result[1]
+
+    (last, values), ys = scan(turn, (init, taken.values()), *how)
+    taken.write(values)
+    return last, ys
 
 
 def run_scan(

@@ -1,7 +1,7 @@
 """``vmap``: a function of one example as a function of many."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.key_data import key_data_axes
 from jxkernel.core.trace import place_in_source
 from jxkernel.errors import AxisError, ShardingTypeError
+from jxkernel.higher_order.references import Ref
 from jxkernel.runtime import own_result
 from jxkernel.transforms.batching import batch_flat, to_dim
 
@@ -103,6 +104,9 @@ def _apply(
     make_axis: Callable[..., Axis],
     axis_size: int | None,
 ) -> Any:
+    leaves, structure = tree.flatten((args, kwargs))
+    if any(type(leaf) is Ref for leaf in leaves):
+        return _apply_taking(fun, leaves, structure, in_axes, out_axes, make_axis, axis_size)
     flat, in_tree, dims, size = input_axes("vmap", fun, args, kwargs, in_axes, axis_size)
     out_tree: Any = None
 
@@ -124,6 +128,37 @@ def _apply(
         for each in zip(outs, out_dims, wanted, key_data_axes(out_tree), strict=True)
     ]
     return out_tree.unflatten(map(own_result, results))
+
+
+def _apply_taking(
+    fun: Callable[..., Any],
+    leaves: Sequence[Any],
+    structure: Any,
+    in_axes: Any,
+    out_axes: Any,
+    make_axis: Callable[..., Axis],
+    axis_size: int | None,
+) -> Any:
+    """Apply a function with references among its arguments: their values go in and come out."""
+    refs = {i: leaf for i, leaf in enumerate(leaves) if type(leaf) is Ref}
+    values = [leaf.read() if i in refs else leaf for i, leaf in enumerate(leaves)]
+    args, kwargs = structure.unflatten(values)
+    dims = input_axes("vmap", fun, args, kwargs, in_axes, axis_size)[2]
+    inside: dict[int, Ref] = {}
+
+    @wraps(fun)
+    def run(*args: Any, **kwargs: Any) -> tuple[Any, list[Any]]:
+        flat = tree.leaves((args, kwargs))
+        inside.update({i: Ref(flat[i]) for i in refs})
+        given, named = structure.unflatten([inside.get(i, leaf) for i, leaf in enumerate(flat)])
+        return fun(*given, **named), [inside[i].read() for i in refs]
+
+    wanted = (out_axes, [dims[i] for i in refs])
+    result, after = _apply(run, args, kwargs, in_axes, wanted, make_axis, axis_size)
+    for i, value in zip(refs, after, strict=True):
+        if inside[i].binding().is_written:
+            refs[i].write(value)
+    return result
 
 
 def _explicit_entry(flat: Sequence[Any], dims: Sequence[int | None]) -> tuple[Any, Any]:

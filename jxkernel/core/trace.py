@@ -63,6 +63,8 @@ class Trace:
 
     parent: Trace
     function_name = ""
+    stages = False
+    """Whether it records all of a function, which then runs elsewhere and at another time."""
 
     @property
     def main(self) -> Trace:

@@ -24,6 +24,7 @@ class PartialTrace(StageTrace):
     """Records equations that read an unknown; known ones go to the trace below."""
 
     __slots__ = ()
+    stages = False
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Record an equation with unknowns; evaluate any other in the trace below."""

@@ -58,7 +58,10 @@ class StageTrace(Trace):
         "function_name",
         "invars",
         "open",
+        "references",
     )
+
+    stages = True
 
     def __init__(
         self,
@@ -75,6 +78,7 @@ class StageTrace(Trace):
         self.const_values: list[Any] = []
         self.effects: frozenset[Any] = NO_EFFECTS
         self.open = True
+        self.references: Any = None
 
     def argument(self, aval: ShapedArray) -> StageTracer:
         """Add an argument of the given type and return its tracer."""
@@ -230,6 +234,8 @@ def trace_flat(
     finally:
         trace.open = False
         swap_current(previous)
+    if trace.references is not None:
+        trace.references.check(name)
     if of_user:
         check_leaks(trace, name)
     return closed

@@ -1,0 +1,429 @@
+"""References: boxes that hold an array, which reading gives and writing replaces.
+
+No reference is ever part of a program.  While a function is staged, a reference that was made in
+that trace is a Python object whose value is a tracer; one that was made outside must be *bound* to
+a value of the trace first.  Reading or writing one that is not bound is noted, and when the trace
+ends ``CapturedReferences`` is raised: what staged the function stages it again with the values as
+further arguments and results, or lets the error through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from jxkernel import tree
+from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
+from jxkernel.core.key_data import ExtendedArray
+from jxkernel.core.trace import Trace, Tracer, base_trace, place_in_source, state
+from jxkernel.errors import RefError
+from jxkernel.primitives.elementwise.convert import convert_element_type
+
+__all__ = [
+    "AbstractRef",
+    "CapturedReferences",
+    "Ref",
+    "Taken",
+    "bind",
+    "held",
+    "part",
+    "replace",
+    "staging",
+]
+
+
+class AbstractRef:
+    """The type of a reference: that of the arrays it holds.
+
+    Args:
+      inner_aval: the type of the arrays.
+    """
+
+    def __init__(self, inner_aval: ShapedArray) -> None:
+        self.inner_aval = inner_aval
+        self.shape, self.dtype = inner_aval.shape, inner_aval.dtype
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AbstractRef) and self.inner_aval == other.inner_aval
+
+    def __hash__(self) -> int:
+        return hash((AbstractRef, self.inner_aval))
+
+    def __repr__(self) -> str:
+        return f"Ref{{{self.inner_aval.short()}}}"
+
+
+class CapturedReferences(RefError):
+    """A staged function uses references that were made outside of it.
+
+    Args:
+      name: the function.
+      refs: the references.
+      written: for each, whether it is written.
+      outside: the trace of the function around it, if that is staged too.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        refs: Sequence[Any],
+        written: Sequence[bool],
+        outside: Trace | None,
+        **parts: Any,
+    ) -> None:
+        super().__init__(
+            f"{name or 'a function'} uses a reference of type {refs[0].aval} that was made outside "
+            "of it, where none is taken along.",
+            **{
+                "instead": (
+                    "read it before, pass the value in and the new one out, and write it after",
+                    "make the reference inside, with new_ref",
+                ),
+                **parts,
+            },
+        )
+        self.refs = list(refs)
+        self.written = list(written)
+        self.outside = outside
+
+
+class Binding:
+    """The value of a reference in one trace.
+
+    Attributes:
+      value: the array or tracer.
+      trace: the trace that was current when the reference was made or bound there.
+      is_written: whether the value was replaced since.
+    """
+
+    __slots__ = ("is_written", "trace", "value")
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+        self.trace = state.trace
+        self.is_written = False
+
+
+class References:
+    """The references of outside that a staged function uses.
+
+    Attributes:
+      bound: the reference and its binding, by the reference's ``id``.
+      captured: the ids of those that were used before anything was bound to them.
+    """
+
+    __slots__ = ("bound", "captured")
+
+    def __init__(self) -> None:
+        self.bound: dict[int, tuple[Ref, Binding]] = {}
+        self.captured: list[int] = []
+
+    def check(self, name: str) -> None:
+        """Check, at the end of a trace, that nothing was captured.
+
+        Raises:
+          CapturedReferences: something was; the trace is of no use.
+        """
+        if self.captured:
+            used = [self.bound[key] for key in self.captured]
+            raise CapturedReferences(
+                name,
+                [ref for ref, _ in used],
+                [binding.is_written for _, binding in used],
+                staging(),
+                **place_in_source(),
+            )
+
+
+class Ref:
+    """A reference to an array, which can be replaced as a whole or in parts; see ``new_ref``.
+
+    ``ref[...]`` is the array, ``ref[i]`` a part of it, ``ref[i] = value`` and ``ref[i] += value``
+    put another in its place; they take the indices that arrays take.  A reference is no array: an
+    operation takes ``ref[...]``.  It is known by identity.
+
+    Attributes:
+      aval: its type, ``Ref{f32[3]}``.
+    """
+
+    __slots__ = ("__weakref__", "_home", "_own", "_parts", "aval")
+
+    def __init__(self, value: object) -> None:
+        self._home = staging()
+        self._own: Binding | None = Binding(value)
+        leaves, structure = tree.flatten(value)  # a random key is a tree of its words
+        self._parts = structure, [abstractify(leaf) for leaf in leaves]
+        self.aval = AbstractRef(abstractify(value))
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """The shape of the array."""
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the array."""
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The rank of the array."""
+        return len(self.aval.shape)
+
+    @property
+    def size(self) -> Any:
+        """How many elements the array has."""
+        return self.aval.inner_aval.size
+
+    @property
+    def sharding(self) -> Any:
+        """The array's sharding."""
+        return self.read().sharding
+
+    def binding(self) -> Binding:
+        """Return where the value is, for the trace at hand.
+
+        Raises:
+          RefError: the reference was frozen or freed.
+        """
+        if self._own is None:
+            raise RefError(
+                f"a reference of type {self.aval} was used after it was frozen or freed."
+            )
+        trace = staging()
+        if trace is self._home or trace is None:
+            return self._own
+        known = trace.references = trace.references or References()
+        found = known.bound.get(id(self))
+        if found is None:
+            # What stands for the value need only have its type: the trace is thrown away.
+            structure, avals = self._parts
+            unknown = structure.unflatten([trace.argument(aval) for aval in avals])
+            found = known.bound[id(self)] = (self, Binding(unknown))
+            known.captured.append(id(self))
+        return found[1]
+
+    def read(self) -> Any:
+        """Return the array."""
+        return self.binding().value
+
+    def write(self, value: object) -> None:
+        """Put another array of the same type in the place of the one that is there.
+
+        Raises:
+          RefError: the reference does not know of a transform that the array is a part of.
+        """
+        binding = self.binding()
+        owners = {leaf.owner for leaf in tree.leaves(value) if isinstance(leaf, Tracer)}
+        if not owners.issubset(_chain(binding.trace)):
+            raise RefError(
+                f"a reference of type {self.aval} that was made outside of a transform was given a "
+                f"value of inside, {abstractify(value).short()}: its batch axis or its derivative "
+                "would be lost.",
+                instead=(
+                    "make the reference inside, with new_ref",
+                    "under vmap, pass it as an argument, with an axis of its own in in_axes",
+                    "under grad, write lax.stop_gradient(value)",
+                ),
+                **place_in_source(),
+            )
+        binding.value = value
+        binding.is_written = True
+
+    def end(self) -> Any:
+        """Return the array for the last time: the reference cannot be used again."""
+        value = self.read()
+        self._own = None
+        return value
+
+    def get(self, idx: object = ...) -> Any:
+        """Return a part of the array: ``ref[idx]``."""
+        return part(self, idx)
+
+    def set(self, value: object, idx: object = ...) -> None:
+        """Put a value in the place of a part: ``ref[idx] = value``."""
+        replace(self, idx, value)
+
+    def swap(self, value: object, idx: object = ...) -> Any:
+        """Put a value in the place of a part, and return the part before."""
+        before = part(self, idx)
+        replace(self, idx, value)
+        return before
+
+    def addupdate(self, value: object, idx: object = ...) -> None:
+        """Add to a part; an element that is named twice gets both."""
+        replace(self, idx, value, adding=True)
+
+    def __getitem__(self, index: object) -> Any:
+        return part(self, index)
+
+    def __setitem__(self, index: object, value: object) -> None:
+        replace(self, index, value)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a reference to a scalar has no length")
+        return self.shape[0]
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError(_NO_ARRAY.format(self.aval))
+
+    def __repr__(self) -> str:
+        if self._own is None:
+            return f"Ref(<frozen {self.aval}>)"
+        return f"Ref({repr(self._own.value).removeprefix('Array(').removesuffix(')')})"
+
+
+_NO_ARRAY = "a reference of type {} is no array: read its value with ref[...]"
+
+
+def part(ref: Ref, index: object) -> Any:
+    """Return a part of what a reference holds, or all of it.
+
+    Raises:
+      IndexError: an integer is out of bounds.
+    """
+    if index is Ellipsis or (isinstance(index, tuple) and not index):
+        return ref.read()
+    _check_bounds(ref, index)
+    return ref.read()[index]
+
+
+def replace(ref: Ref, index: object, value: object, *, adding: bool = False) -> None:
+    """Put a value in the place of a part, or add it to the part.
+
+    Raises:
+      IndexError: an integer is out of bounds.
+      RefError: the value has not the part's shape, or not its dtype.
+    """
+    before = ref.read()
+    place = part(ref, index)
+    _check_fit(ref, value, place)
+    if place is before:
+        after = before + value if adding else held(value, ref.dtype)
+    elif adding:
+        after = before.at[index].add(value)
+    else:
+        after = before.at[index].set(value)
+    ref.write(after)
+
+
+def held(value: object, dtype: object) -> Any:
+    """Return an array or number as an array of a dtype, which is strong."""
+    return value if isinstance(value, ExtendedArray) else convert_element_type(value, dtype)
+
+
+def _check_fit(ref: Ref, value: object, place: object) -> None:
+    given, wanted = abstractify(value), abstractify(place)
+    yields = given.weak_type and given.dtype.kind == wanted.dtype.kind
+    if given.dtype != wanted.dtype and not yields:
+        raise RefError(
+            f"a reference of type {ref.aval} was given a value of dtype {given.dtype.name}.",
+            instead=(f"convert it: value.astype({wanted.dtype.name!r})",),
+            **place_in_source(),
+        )
+    if given.shape != wanted.shape:
+        raise RefError(
+            f"a part of shape {wanted.shape} of a reference of type {ref.aval} was given a value "
+            f"of shape {given.shape}.",
+            instead=(f"give it that shape: jnp.broadcast_to(value, {wanted.shape})",),
+            **place_in_source(),
+        )
+
+
+def _check_bounds(ref: Ref, index: object) -> None:
+    """Check the integers of an index, which arrays clamp."""
+    entries = index if isinstance(index, tuple) else (index,)
+    if any(entry is None or entry is Ellipsis for entry in entries):
+        return
+    for entry, size in zip(entries, ref.shape, strict=False):
+        if type(entry) is int and not -size <= entry < size:
+            raise IndexError(f"index {entry} is out of bounds for an axis of size {size}")
+
+
+class Taken:
+    """References of outside that a function is staged with, once it is known which it uses.
+
+    Args:
+      found: what the trace that is thrown away said.
+
+    Attributes:
+      written: the references that the function writes; others are only read.
+
+    Raises:
+      CapturedReferences: it was another function, inside, that takes none along.
+    """
+
+    def __init__(self, found: CapturedReferences) -> None:
+        if found.outside is not staging():
+            raise found
+        pairs = list(zip(found.refs, found.written, strict=True))
+        self.written = [ref for ref, is_written in pairs if is_written]
+        self._read = [ref for ref, is_written in pairs if not is_written]
+        self._constants = [ref.read() for ref in self._read]
+
+    def values(self) -> list[Any]:
+        """Return the values to begin with of the references that are written."""
+        return [ref.read() for ref in self.written]
+
+    def run(self, values: Sequence[Any], call: Callable[[], Any]) -> tuple[Any, list[Any]]:
+        """Call a function that is being staged, and return its result and the values after it."""
+        self._bind(values)
+        result = call()
+        self._check_only_read(self._read)
+        return result, self.values()
+
+    def look(self, values: Sequence[Any], call: Callable[[], Any]) -> Any:
+        """Call a function that is being staged and may only read, and return its result."""
+        self._bind(values)
+        result = call()
+        self._check_only_read([*self.written, *self._read])
+        return result
+
+    def write(self, values: Iterable[Any]) -> None:
+        """Write what the staged function wrote."""
+        for ref, value in zip(self.written, values, strict=True):
+            ref.write(value)
+
+    def _bind(self, values: Sequence[Any]) -> None:
+        bind([*self.written, *self._read], [*values, *self._constants])
+
+    def _check_only_read(self, refs: Sequence[Ref]) -> None:
+        for ref in refs:
+            if ref.binding().is_written:
+                raise RefError(
+                    f"a reference of type {ref.aval} is written where it can only be read, in the "
+                    "condition of a loop or in one trace of several.",
+                    instead=("write it in the body of the loop",),
+                    **place_in_source(),
+                )
+
+
+def bind(refs: Sequence[Ref], values: Iterable[Any]) -> None:
+    """Bind references of outside to values, in the function that is being staged."""
+    trace = staging()
+    assert trace is not None, "a function is being staged"
+    known = trace.references = trace.references or References()
+    for ref, value in zip(refs, values, strict=True):
+        known.bound[id(ref)] = (ref, Binding(value))
+
+
+def staging() -> Any:
+    """Return the trace of the function that is being staged, or None."""
+    return next((trace for trace in _chain(state.trace) if trace.stages), None)
+
+
+def _chain(trace: Trace) -> Iterator[Trace]:
+    """Yield a trace, and those below it in turn."""
+    base = base_trace()
+    while trace is not base:
+        yield trace
+        trace = trace.parent
+    yield base
+
+
+def _refused(ref: Ref) -> Any:
+    raise TypeError(_NO_ARRAY.format(ref.aval))
+
+
+register_abstractifier(Ref, _refused)

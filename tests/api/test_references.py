@@ -1,0 +1,349 @@
+"""References: written in place, and worth the same as the program without them."""
+
+import copy
+import threading
+
+import numpy as np
+import pytest
+
+import jxkernel as jx
+import jxkernel.numpy as jnp
+from jxkernel import lax
+from jxkernel.errors import RefError
+from jxkernel.higher_order.references import CapturedReferences
+
+X = np.float32([0.5, -1.0, 2.0])
+
+
+def by_parts(x):
+    """x² + x, with x₀ + 3 in front, by way of a reference."""
+    ref = jx.new_ref(x)
+    ref[...] = ref[...] * x
+    ref.addupdate(x)
+    ref[0] += 3.0
+    return jx.freeze(ref)
+
+
+def by_scan(x):
+    ref = jx.new_ref(jnp.zeros(()))
+
+    def turn(carry, element):
+        ref[...] = ref[...] * 2.0 + element
+        return carry + 1, ref[...]
+
+    count, rows = lax.scan(turn, 0, x)
+    return rows * count + ref[...]
+
+
+def by_scan_purely(x):
+    def turn(carry, element):
+        total = carry[1] * 2.0 + element
+        return (carry[0] + 1, total), total
+
+    (count, total), rows = lax.scan(turn, (0, jnp.zeros(())), x)
+    return rows * count + total
+
+
+def by_range(x):
+    ref = jx.new_ref(x)
+    lax.fori_loop(0, 3, lambda i, val: (ref.__setitem__(i, ref[i] * ref[i - 1]), val)[1], 0)
+    return ref[...]
+
+
+def by_branches(x):
+    ref = jx.new_ref(x)
+
+    def double(factor):
+        ref[1] = ref[1] * factor
+
+    lax.cond(x[0] > 0, double, lambda factor: None, x[2])
+    lax.switch(1, [lambda: None, lambda: ref.addupdate(2.0, 2), lambda: None])
+    return ref[...]
+
+
+def by_checkpoint(x):
+    ref = jx.new_ref(x)
+
+    @jx.checkpoint
+    def inner(y, *, scale):
+        ref[...] = jnp.sin(ref[...]) * y
+        return scale * y
+
+    return inner(x, scale=x[0]) + ref[...]
+
+
+def by_nested_jits(x):
+    ref = jx.new_ref(x)
+
+    @jx.jit
+    def outer(factor):
+        @jx.jit
+        def inner():
+            ref[...] = ref[...] * factor
+
+        inner()
+        lax.fori_loop(0, 2, lambda i, _: ref.addupdate(factor, i), None)
+
+    outer(x[2])
+    return ref[...]
+
+
+TWINS = {
+    "parts": (by_parts, lambda x: (x * x + x).at[0].add(3.0)),
+    "scan": (by_scan, by_scan_purely),
+    "range": (
+        by_range,
+        lambda x: jnp.stack([x[0] * x[2], x[1] * x[0] * x[2], x[2] * x[1] * x[0] * x[2]]),
+    ),
+    "branches": (
+        by_branches,
+        lambda x: jnp.stack([x[0], jnp.where(x[0] > 0, x[1] * x[2], x[1]), x[2] + 2.0]),
+    ),
+    "checkpoint": (by_checkpoint, lambda x: x[0] * x + jnp.sin(x) * x),
+    "nested jits": (by_nested_jits, lambda x: (x * x[2]).at[:2].add(x[2])),
+}
+TRANSFORMS = {
+    "eagerly": lambda f: f(jnp.asarray(X)),
+    "jit": lambda f: jx.jit(f)(X),
+    "vmap": lambda f: jx.vmap(f)(jnp.stack([X, -X, 2 * X])),
+    "jvp": lambda f: jx.jvp(f, (X,), (X[::-1].copy(),)),
+    "jacrev": lambda f: jx.jacrev(f)(X),
+    "jacfwd of jacrev": lambda f: jx.jacfwd(jx.jacrev(f))(X),
+    "jit of grad of vmap": lambda f: jx.jit(jx.grad(lambda x: jx.vmap(f)(x).sum()))(
+        jnp.stack([X, -X])
+    ),
+    "linearize": lambda f: jx.linearize(f, X)[1](X),
+    "scan": lambda f: lax.scan(lambda c, x: (f(c), f(x)), X, jnp.stack([X, -X])),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
+@pytest.mark.parametrize(("function", "twin"), TWINS.values(), ids=TWINS)
+def test_functions_that_write_are_worth_their_pure_twins(transform, function, twin):
+    for found, expected in zip(
+        jx.tree.leaves(transform(function)), jx.tree.leaves(transform(twin)), strict=True
+    ):
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+INDICES = [..., (), 1, -1, slice(1, None), slice(None, None, 2), None, np.array([2, 0])]
+
+
+@pytest.mark.parametrize("index", INDICES, ids=repr)
+def test_parts_are_those_of_arrays(index):
+    ref, values = jx.new_ref(X), X.copy()
+    np.testing.assert_array_equal(ref[index], values[index])
+    ref[index] = jnp.asarray(values[index] * 3)
+    values[index] = values[index] * 3
+    ref[index] += jnp.ones(np.shape(values[index]))
+    values[index] += 1
+    np.testing.assert_array_equal(ref[...], values)
+
+
+def test_the_functions_of_the_module_are_the_methods():
+    ref = jx.ref.new_ref(jnp.zeros(3))
+    jx.ref.set(ref, slice(0, 2), jnp.ones(2))
+    assert jx.ref.swap(ref, 0, 5.0).item() == 1.0
+    jx.ref.addupdate(ref, np.array([2, 2]), jnp.ones(2))
+    assert jx.ref.get(ref).tolist() == [5.0, 1.0, 2.0]
+    assert (ref.shape, ref.dtype, ref.ndim, ref.size, len(ref)) == ((3,), np.float32, 1, 3, 3)
+    assert repr(ref) == "Ref([5., 1., 2.], dtype=float32)"
+    assert repr(ref.aval) == "Ref{f32[3]}"
+    assert isinstance(ref, jx.Ref)
+    assert [x.item() for x in ref] == [5.0, 1.0, 2.0]
+
+
+def test_what_a_reference_was_made_of_stays_as_it_is():
+    ours, theirs = jnp.zeros(2), np.zeros(2, np.float32)
+    for first in (ours, theirs):
+        ref = jx.new_ref(first)
+        ref[0] = 5.0
+        assert first.tolist() == [0.0, 0.0]
+    theirs[1] = 7.0
+    assert ref[...].tolist() == [5.0, 0.0]
+
+
+def test_a_jitted_function_writes_to_the_references_it_is_given():
+    traces = []
+
+    @jx.jit
+    def step(state, x, *, scale):
+        traces.append(x)
+        state["w"][...] = state["w"][...] + x * scale
+        return state["b"][0] * x
+
+    for count in range(3):
+        state = {"w": jx.new_ref(jnp.zeros(())), "b": jx.new_ref(jnp.full(2, count, float))}
+        assert step(state, 2.0, scale=3.0).item() == 2.0 * count
+        assert step(state, 1.0, scale=3.0).item() == count
+        assert state["w"][...].item() == 9.0
+        assert state["b"][...].tolist() == [count, count]
+    assert len(traces) == 1
+
+
+def test_a_jitted_function_reads_what_a_reference_of_outside_holds_now():
+    factor, calls = jx.new_ref(2.0), jx.new_ref(0)
+
+    @jx.jit
+    def scaled(x):
+        calls[...] += 1
+        return x * factor[...]
+
+    assert scaled(3.0).item() == 6.0
+    factor[...] = 5.0
+    assert scaled(3.0).item() == 15.0
+    assert calls[...].item() == 2
+
+
+def test_static_and_donated_arguments_go_beside_references():
+    @jx.jit(static_argnums=1, donate_argnums=2)
+    def add(ref, times, x):
+        for _ in range(times):
+            ref.addupdate(x)
+
+    ref, x = jx.new_ref(jnp.zeros(2)), jnp.ones(2)
+    add(ref, 3, x)
+    assert ref[...].tolist() == [3.0, 3.0]
+    assert x.is_deleted()
+
+
+def test_vmap_maps_over_the_references_it_is_given():
+    rows, shared = jx.new_ref(jnp.zeros((2, 3))), jx.new_ref(jnp.ones(3))
+
+    def add(row, shared, x):
+        row[...] += shared[...] * x
+        return row[0]
+
+    found = jx.vmap(add, in_axes=(0, None, 0))(rows, shared, jnp.array([1.0, 2.0]))
+    assert found.tolist() == [1.0, 2.0]
+    assert rows[...].tolist() == [[1.0] * 3, [2.0] * 3]
+    assert shared[...].tolist() == [1.0] * 3
+    columns = jx.new_ref(jnp.zeros((3, 2)))
+    jx.jit(jx.vmap(add, in_axes=(1, None, 0)))(columns, shared, jnp.array([1.0, 2.0]))
+    assert columns[...].tolist() == [[1.0, 2.0]] * 3
+
+
+def test_the_condition_of_a_loop_reads():
+    ref = jx.new_ref(1.0)
+
+    def double(count):
+        ref[...] *= 2.0
+        return count + 1
+
+    assert lax.while_loop(lambda _: ref[...] < 100.0, double, 0).item() == 7
+    assert ref[...].item() == 128.0
+
+
+def test_a_branch_takes_references_as_operands():
+    ref = jx.new_ref(jnp.zeros(2))
+    write = lambda ref, x: ref.addupdate(x, 0)  # noqa: E731
+    for condition in (True, jnp.array(False)):
+        lax.cond(condition, write, lambda ref, x: ref.addupdate(x, 1), ref, 3.0)
+    assert ref[...].tolist() == [3.0, 3.0]
+
+
+def test_another_thread_sees_what_was_written():
+    ref = jx.new_ref(0.0)
+    thread = threading.Thread(target=lambda: ref.set(4.0))
+    thread.start()
+    thread.join()
+    assert jx.jit(lambda: ref[...] + 1)().item() == 5.0
+
+
+def test_random_keys_are_held_too():
+    ref = jx.new_ref(jx.random.key(0))
+
+    @jx.jit
+    def draw():
+        ref[...], key = jx.random.split(ref[...])
+        return jx.random.uniform(key)
+
+    assert draw().item() != draw().item()
+
+
+def _written_in_condition():
+    ref = jx.new_ref(0.0)
+    lax.while_loop(lambda i: (ref.set(1.0), i < 3)[1], lambda i: i + 1, 0)
+
+
+def _frozen():
+    ref = jx.new_ref(0.0)
+    jx.freeze(ref)
+    return ref
+
+
+OUTSIDE = jx.new_ref(jnp.zeros(3))
+
+
+@jx.custom_jvp
+def _custom(x):
+    return x * OUTSIDE[0]
+
+
+_custom.defjvp(lambda primals, tangents: (_custom(*primals), tangents[0]))
+
+WRONG = {
+    "dtype": (lambda: OUTSIDE.set(jnp.zeros(3, int)), RefError, r"value of dtype int32(.|\n)*ast"),
+    "shape": (lambda: OUTSIDE.set(1.0), RefError, r"part of shape \(3,\) .* of shape \(\)"),
+    "bounds": (lambda: OUTSIDE[3], IndexError, "index 3 is out of bounds for an axis of size 3"),
+    "twice": (
+        lambda: jx.jit(lambda a, b: a[0] + b[0])(OUTSIDE, OUTSIDE),
+        RefError,
+        r"got one reference of type Ref\{f32\[3\]\} twice: as b and as a",
+    ),
+    "given and closed over": (
+        lambda: jx.jit(lambda a: a[0] + OUTSIDE[0])(OUTSIDE),
+        RefError,
+        "twice: as a and as a variable that is closed over",
+    ),
+    "returned": (lambda: jx.jit(lambda a: a)(OUTSIDE), TypeError, "value of type Ref at result"),
+    "carried": (
+        lambda: lax.scan(lambda c, _: (c, None), OUTSIDE, None, length=2),
+        TypeError,
+        "scan was given Ref",
+    ),
+    "derivative": (
+        lambda: jx.grad(lambda x: (OUTSIDE.set(x, 0), x)[1])(1.0),
+        RefError,
+        r"its derivative would be lost(.|\n)*stop_gradient",
+    ),
+    "derivative in jit": (
+        lambda: jx.grad(lambda x: jx.jit(lambda y: (OUTSIDE.set(y, 0), y)[1])(x))(1.0),
+        RefError,
+        "its derivative would be lost",
+    ),
+    "batch": (
+        lambda: jx.vmap(lambda x: OUTSIDE.set(x, 0))(jnp.zeros(2)),
+        RefError,
+        r"batch axis(.|\n)*in_axes",
+    ),
+    "condition": (_written_in_condition, RefError, "can only be read, in the condition"),
+    "frozen": (lambda: _frozen()[...], RefError, "after it was frozen"),
+    "frozen twice": (lambda: jx.freeze(_frozen()), RefError, "after it was frozen"),
+    "custom rule": (
+        lambda: jx.jit(lambda: lax.scan(lambda c, _: (_custom(c), 0), 1.0, None, 2))(),
+        CapturedReferences,
+        r"uses a reference of type Ref\{f32\[3\]\} that was made outside of it",
+    ),
+    "operand": (lambda: jnp.sin(OUTSIDE), TypeError, "Ref"),
+    "NumPy": (lambda: np.sin(OUTSIDE), TypeError, r"read its value with ref\[\.\.\.\]"),
+    "of a reference": (lambda: jx.new_ref(OUTSIDE), TypeError, r"got a reference: give it ref"),
+    "gradient by": (lambda: jx.grad(lambda r: r[0])(OUTSIDE), TypeError, "was given Ref"),
+}
+
+
+@pytest.mark.parametrize(("call", "error", "words"), WRONG.values(), ids=WRONG)
+def test_what_would_lose_something_is_refused(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+    assert OUTSIDE[...].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_a_reference_is_known_by_identity():
+    ref = jx.new_ref(0.0)
+    assert ref in {ref}
+    assert ref != jx.new_ref(0.0)
+    assert jx.tree.leaves({"a": ref}) == [ref]
+    assert copy.copy([ref]) == [ref]
+    assert ref.aval == jx.new_ref(1.0).aval
