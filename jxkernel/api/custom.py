@@ -21,6 +21,7 @@ from jxkernel.core.zeros import Zero
 from jxkernel.errors import NondiffTracerError
 from jxkernel.higher_order.custom_jvp import JvpRule, bind_custom_jvp, has_tangent
 from jxkernel.higher_order.custom_vjp import Forward, Pull, VjpRule, bind_custom_vjp
+from jxkernel.higher_order.references import Ref
 from jxkernel.higher_order.remat_opt import optimized_forward
 from jxkernel.primitives.elementwise.convert import convert_element_type, stage
 from jxkernel.primitives.shape.broadcast import add_tangents, instantiate
@@ -325,6 +326,21 @@ def _fitting(
     )
 
 
+def _is_of_references(arg: Any) -> bool:
+    """Whether an argument is a reference, or a tree of them.
+
+    Raises:
+      TypeError: it is a tree of references and other things.
+    """
+    are = {type(leaf) is Ref for leaf in tree.leaves(arg)}
+    if len(are) > 1:
+        raise TypeError(
+            "an argument of a custom_vjp function is a tree of references and of other values: "
+            "pass the references as an argument of their own"
+        )
+    return True in are
+
+
 class custom_vjp(_Custom):
     """Decorate a function with a backward derivative of its own.
 
@@ -397,6 +413,56 @@ class custom_vjp(_Custom):
         self.bwd = bwd
         self.symbolic_zeros = symbolic_zeros
         self.optimize_remat = optimize_remat
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function; references among the arguments are closed over.
+
+        ``bwd`` may write to them, or to those that it gets as residuals, and returns None for them.
+        """
+        has_rule = None not in self._rules()
+        if has_rule and any(type(leaf) is Ref for leaf in tree.leaves((args, kwargs))):
+            return self._closing_over(positional_arguments(self.kind, self.fun, args, kwargs))
+        return super().__call__(*args, **kwargs)
+
+    def _closing_over(self, given: Sequence[Any]) -> Any:
+        """Call the function that closes over the references among its arguments."""
+        assert self.fwd is not None, "given together"
+        assert self.bwd is not None, "given together"
+        own_fwd, own_bwd, count = self.fwd, self.bwd, len(given)
+        refs = {i: arg for i, arg in enumerate(given) if _is_of_references(arg)}
+        rest = [i for i in range(count) if i not in refs]
+        static = sorted(self.nondiff.positions(count))
+        held: list[Any] = []
+
+        def full(args: Sequence[Any]) -> list[Any]:
+            others = iter(args)
+            return [refs[i] if i in refs else next(others) for i in range(count)]
+
+        def fun(*args: Any) -> Any:
+            return self.fun(*full(args))
+
+        def fwd(*args: Any) -> tuple[Any, list[Any]]:
+            result, residuals = own_fwd(*full(args))
+            leaves, structure = tree.flatten(residuals)
+            held[:] = structure, [leaf if type(leaf) is Ref else None for leaf in leaves]
+            return result, [leaf for leaf in leaves if type(leaf) is not Ref]
+
+        def bwd(*args: Any) -> Any:
+            *nondiff, kept, cotangent = args
+            structure, known = held
+            others, statics = iter(kept), iter(nondiff)
+            residuals = structure.unflatten([next(others) if x is None else x for x in known])
+            first = [refs[i] if i in refs else next(statics) for i in static]
+            pulled = own_bwd(*first, residuals, cotangent)
+            places = [i for i in range(count) if i not in static]
+            if not isinstance(pulled, tuple | list) or len(pulled) != len(places):
+                return pulled
+            return tuple(ct for i, ct in zip(places, pulled, strict=True) if i not in refs)
+
+        fun.__name__ = self.name
+        closing = custom_vjp(fun, [rest.index(i) for i in static if i in rest])
+        closing.defvjp(fwd, bwd, self.symbolic_zeros, self.optimize_remat)
+        return closing(*(given[i] for i in rest))
 
     def _rules(self) -> tuple[Any, ...]:
         return (self.fwd, self.bwd)

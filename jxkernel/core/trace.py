@@ -65,6 +65,8 @@ class Trace:
     function_name = ""
     stages = False
     """Whether it records all of a function, which then runs elsewhere and at another time."""
+    maps = False
+    """Whether what is done once stands for what is done for each of many examples."""
 
     @property
     def main(self) -> Trace:

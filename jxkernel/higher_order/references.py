@@ -215,7 +215,8 @@ class Ref:
         """
         binding = self.binding()
         owners = {leaf.owner for leaf in tree.leaves(value) if isinstance(leaf, Tracer)}
-        if not owners.issubset(_chain(binding.trace)):
+        around = set(_chain(binding.trace))
+        if not owners <= around or any(t.maps and t not in around for t in _chain(state.trace)):
             raise RefError(
                 f"a reference of type {self.aval} that was made outside of a transform was given a "
                 f"value of inside, {abstractify(value).short()}: its batch axis or its derivative "

@@ -69,6 +69,7 @@ class BatchTrace(Trace):
     """Processes primitives on values with a batch dimension."""
 
     __slots__ = ("axis",)
+    maps = True
 
     def __init__(self, parent: Trace, axis: Axis) -> None:
         self.parent = parent

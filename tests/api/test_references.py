@@ -251,6 +251,42 @@ def test_another_thread_sees_what_was_written():
     assert jx.jit(lambda: ref[...] + 1)().item() == 5.0
 
 
+def _accumulated():
+    """A function whose cotangent is added to a reference that it gets, and its own reference."""
+
+    @jx.custom_vjp
+    def watched(name, ref, x):
+        return x * 1.0
+
+    def bwd(name, residuals, cotangent):
+        assert name == "x"
+        residuals["ref"][...] += cotangent
+        return None, cotangent * residuals["one"]
+
+    watched = jx.custom_vjp(watched.fun, nondiff_argnums=0)
+    watched.defvjp(lambda name, ref, x: (x * 1.0, {"ref": ref, "one": jnp.ones_like(x)}), bwd)
+    return watched, jx.new_ref(0.0)
+
+
+@pytest.mark.parametrize(
+    "derivative",
+    [
+        jx.grad,
+        lambda f: jx.jit(jx.grad(f)),
+        lambda f: lambda x: jx.vjp(f, x)[1](1.0)[0],
+        lambda f: jx.grad(lambda x: f(x) + 0.0),
+    ],
+)
+def test_a_way_back_adds_to_a_reference_that_the_function_got(derivative):
+    watched, ref = _accumulated()
+    f = derivative(lambda x: 3.0 * watched("x", ref, x))
+    assert (f(2.0).item(), ref[...].item()) == (3.0, 3.0)
+    assert (f(5.0).item(), ref[...].item()) == (3.0, 6.0)
+    assert watched("x", ref, 2.0) == 2.0
+    with pytest.raises(TypeError, match="a tree of references and of other values"):
+        watched("x", [ref, 1.0], 2.0)
+
+
 def test_random_keys_are_held_too():
     ref = jx.new_ref(jx.random.key(0))
 
@@ -315,6 +351,11 @@ WRONG = {
     ),
     "batch": (
         lambda: jx.vmap(lambda x: OUTSIDE.set(x, 0))(jnp.zeros(2)),
+        RefError,
+        r"batch axis(.|\n)*in_axes",
+    ),
+    "batch of what is alike": (
+        lambda: jx.vmap(lambda x: (OUTSIDE.addupdate(1.0, 0), x)[1])(jnp.zeros(2)),
         RefError,
         r"batch axis(.|\n)*in_axes",
     ),
