@@ -34,7 +34,7 @@ python = $(shell for p in python$(1) python3 python \
   $${PYENV_ROOT:-$$HOME/.pyenv}/versions/$(1).*/bin/python; do \
   $$p -c '$(is_python); print(sys.executable)' 2>/dev/null && break; done)
 
-.PHONY: help lab lab-dev front screenshots demo quick test test-all test-matrix check format surface \
+.PHONY: help lab lab-dev front screenshots demo workshop quick test test-all test-matrix check format surface \
   libraries bench fuzz scaling dist chromium clean
 
 help: ## list the targets
@@ -100,6 +100,9 @@ demo: .venv/.demo ## run demos/*.ipynb headless into build/demos/*.html
 	rm -rf build/demos
 	.venv/bin/jupyter nbconvert --to html --execute --output-dir build/demos \
 	  --ExecutePreprocessor.store_widget_state=False demos/*.ipynb
+
+workshop: .venv/.dev ## write the notebooks of demos/workshop/ from their sources, in each language
+	.venv/bin/python -m tools.workshop
 
 dist: .venv/.dev ## wheel and source distribution: the same bytes twice, tried in a clean environment
 	.venv/bin/python -m tools.dist

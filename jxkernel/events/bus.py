@@ -124,9 +124,10 @@ def listen(
       listener: called with one event, in the thread that caused it.
       kinds: the kinds wanted (subclasses included); None for all. Asking for few kinds keeps the
         others free of cost, ``Executed`` above all.
-      private: whether it hears what happens inside ``private()``, and only that.
+      private: whether it hears what happens inside ``private()``, and only that. A listener that
+        begins there does.
     """
-    registration = _Registration(listener, kinds, private)
+    registration = _Registration(listener, kinds, private or _private.get())
     _replace_listeners(lambda present: (*present, registration))
     return ListenerHandle(lambda: _remove(registration))
 

@@ -77,6 +77,18 @@ def test_a_teacher_s_function_checks_anything():
     assert task((4, 1)).missing == ("the check does not hold",)
 
 
+def test_a_teacher_s_function_may_limit_traces():
+    def check(answer):
+        with jx.assert_max_traces(1):
+            return answer(jnp.ones(2)) is not answer(jnp.ones(3))
+
+    task = jx.task("once", check=check)
+    assert task(jx.jit(lambda x: x + 1)).missing == (
+        "the block was traced 2 times; at most 1 allowed.",
+    )
+    assert task(lambda x: x + 1)
+
+
 def test_require_fails_as_a_grader_wants():
     task = jx.task("square", check=CASES)
     task(lambda x: x**2 + 1).require()

@@ -1,0 +1,94 @@
+"""The workshop: as given its exercises fail in the grader's words; with the solutions all pass."""
+
+from collections.abc import Iterator
+
+import nbformat
+import pytest
+
+from tests.conftest import SHARED_CACHE
+from tests.jupyter.kernels import Kernel, Reply, running_kernel
+from tools import workshop
+
+SOURCES = workshop.sources()
+GRADE = "application/vnd.jxkernel.task+json"
+FILES = list(workshop.notebooks())
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[Kernel]:
+    """One kernel for all notebooks, which share what is compiled."""
+    with pytest.MonkeyPatch.context() as patch, running_kernel() as kernel:
+        patch.chdir(workshop.FOLDER)
+        kernel.run(f"import os; os.chdir({str(workshop.FOLDER)!r})")
+        kernel.run("%load_ext jxkernel")
+        kernel.run("import jxkernel as jx")
+        kernel.ok(f"jx.config.update('jax_compilation_cache_dir', {SHARED_CACHE!r})")
+        yield kernel
+
+
+def exercises(cells: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+    return [cell for cell in cells if workshop.tagged(cell, "exercise")]
+
+
+def run(kernel: Kernel, cells: list[nbformat.NotebookNode]) -> list[Reply]:
+    """Run code cells from a clean start; give the replies of the exercises."""
+    kernel.ok("%reset -f")
+    kernel.ok("import jxkernel; jxkernel.config.update('jax_num_cpu_devices', -1)")
+    graded = []
+    for cell in cells:
+        reply = kernel.ok(cell.source)
+        if workshop.tagged(cell, "exercise"):
+            graded.append(reply)
+    return graded
+
+
+def with_solutions(cells: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+    """Put each solution in the place of its exercise."""
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    solved = []
+    for cell in code:
+        if workshop.tagged(cell, "solution"):
+            solved[-1] = nbformat.v4.new_code_cell(cell.source, metadata=solved[-1].metadata)
+        else:
+            solved.append(cell)
+    return solved
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_exercises_fail_as_given_and_pass_with_the_solutions(kernel: Kernel, source) -> None:
+    cells = workshop.cells_of(source)
+    given = [
+        cell for cell in cells if cell.cell_type == "code" and not workshop.tagged(cell, "solution")
+    ]
+    for reply in run(kernel, given):
+        assert reply.result[GRADE]["passed"] is False
+        assert all(one["missing"] for one in reply.result[GRADE]["findings"][-1:])
+    for reply in run(kernel, with_solutions(cells)):
+        assert reply.result[GRADE]["passed"], reply.result["text/plain"]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_each_exercise_has_a_task_and_a_solution(source) -> None:
+    kinds = [
+        tag
+        for cell in workshop.cells_of(source)
+        for tag in cell.metadata.get("tags", ())
+        if tag in ("task", "exercise", "solution")
+    ]
+    assert 3 <= kinds.count("exercise") <= 6
+    assert kinds == ["task", "exercise", "solution"] * kinds.count("exercise")
+
+
+@pytest.mark.parametrize(
+    ("file", "source", "language"), FILES, ids=lambda value: getattr(value, "stem", value)
+)
+def test_notebooks_are_what_their_sources_say(file, source, language) -> None:
+    written = workshop.written(workshop.build(source, language))
+    assert file.read_text(encoding="utf-8") == written, "run `make workshop`"
+
+
+def test_solutions_can_be_read_from_a_notebook() -> None:
+    cells = workshop.cells_of(SOURCES[0])
+    solutions = [cell.source for cell in cells if workshop.tagged(cell, "solution")]
+    texts = [cell.source for cell in workshop.build(SOURCES[0]).cells]
+    assert [code for text in texts if (code := workshop.solution_of(text))] == solutions
