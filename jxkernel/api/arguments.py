@@ -260,7 +260,7 @@ class Call:
         leaves = list(map(stand_in, self.flat))
         if all(new is old for new, old in zip(leaves, self.flat, strict=True)):
             return self
-        flat, in_tree = tree.registry.flatten(self.in_tree.unflatten(leaves))
+        flat, in_tree = tree.flatten(self.in_tree.unflatten(leaves))
         return Call(flat, in_tree, self.static)
 
     def static_key(self) -> tuple[Any, ...]:
@@ -285,14 +285,14 @@ def rebuild(
 def split_call(args: tuple[Any, ...], kwargs: dict[str, Any], chosen: Parameters) -> Call:
     """Set static arguments aside and flatten the rest."""
     if not chosen.numbers and not chosen.names:
-        flat, in_tree = tree.registry.flatten((args, kwargs))
+        flat, in_tree = tree.flatten((args, kwargs))
         return Call(flat, in_tree, ())
     positions = chosen.positions(len(args))
     static: list[tuple[Any, Any]] = [(i, args[i]) for i in sorted(positions)]
     static += [(name, kwargs[name]) for name in sorted(kwargs) if name in chosen.names]
     dynamic = tuple([arg for i, arg in enumerate(args) if i not in positions])
     named = {name: value for name, value in kwargs.items() if name not in chosen.names}
-    flat, in_tree = tree.registry.flatten((dynamic, named))
+    flat, in_tree = tree.flatten((dynamic, named))
     return Call(flat, in_tree, tuple(static))
 
 

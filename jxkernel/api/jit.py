@@ -331,7 +331,7 @@ class JitState:
             if isinstance(state.trace, StageTrace):
                 span.follow(eqns=state.trace.eqns)
             args, kwargs = rebuild(in_tree, static, leaves)
-            result, out_tree = tree.registry.flatten(fun(*args, **kwargs))
+            result, out_tree = tree.flatten(fun(*args, **kwargs))
             for index, leaf in enumerate(result):
                 if not isinstance(leaf, Tracer):
                     check_result(self.name, out_tree, index, leaf)

@@ -265,7 +265,12 @@ def _from_host(value: Any, dtype: Any) -> Any:
 
 def _from_sequence(value: Any, dtype: Any) -> Any:
     value = [array_of(item) for item in value]
-    kinds = _leaf_kinds(value)
+    try:
+        kinds = _leaf_kinds(value)
+    except RecursionError:
+        raise ValueError(
+            "array got a list that contains itself, or is nested more deeply than an array has axes"
+        ) from None
     if kinds <= _PYTHON_SCALARS:
         if dtype is None:
             widest = max(kinds, key=_KIND_ORDER.index, default=float)

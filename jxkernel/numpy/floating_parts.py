@@ -91,8 +91,16 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
     (x,) = promote_inexact("ldexp", x1)
     refuse_complex("ldexp", dtype_of(x))
     shape = broadcast_shapes(np.shape(x), exponent.shape)
-    n = cast(x2, np.dtype(np.int32))
+    n = _exponent(x2, exponent.dtype, _layout(dtype_of(x))[2])
     return _scaled(broadcast_to_shape(x, shape), broadcast_to_shape(n, shape))
+
+
+def _exponent(n: Any, dtype: Any, bias: int) -> Any:
+    """Return an exponent in 32 bits: one that they do not hold is as good as the nearest."""
+    if dtypes.itemsize_bits(dtype) < 32:
+        return cast(n, np.dtype(np.int32))
+    low = -4 * bias if dtype.kind == "i" else 0
+    return cast(clamp(dtype.type(low), cast(n, dtype), dtype.type(4 * bias)), np.dtype(np.int32))
 
 
 def _spacing(x: Any) -> Any:

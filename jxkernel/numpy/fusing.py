@@ -177,7 +177,7 @@ class Fused:
         def flat_body(*leaves: Any) -> list[Any]:
             nonlocal out_tree
             args, kwargs = rebuild(call.in_tree, call.static, leaves)
-            result, out_tree = tree.registry.flatten(self.body(*args, **kwargs))
+            result, out_tree = tree.flatten(self.body(*args, **kwargs))
             return result
 
         closed = trace_flat(flat_body, avals, name=self.name)

@@ -303,7 +303,8 @@ def ravel_multi_index(
     Args:
       multi_index: an array of integers for each axis.
       dims: the array's shape.
-      mode: out of bounds: ``"clip"``, ``"wrap"``, or ``"raise"``, which needs values known now.
+      mode: out of bounds: ``"clip"``, ``"wrap"``, ``"raise"``, which needs values known now, or
+        ``"ignore"``: as if they were not.
       order: ``"C"`` or ``"F"``.
       dtype: the result's dtype; the default integer one where not given.
 
@@ -317,7 +318,7 @@ def ravel_multi_index(
     parts = [asarray(part) for part in multi_index]
     if len(parts) != len(sizes):
         raise ValueError(f"ravel_multi_index got {len(parts)} positions for {len(sizes)} axes")
-    if mode not in ("raise", "clip", "wrap") or order not in ("C", "F"):
+    if mode not in ("raise", "clip", "wrap", "ignore") or order not in ("C", "F"):
         raise ValueError(f"ravel_multi_index got mode {mode!r} and order {order!r}")
     strides = [prod(sizes[i + 1 :]) if order == "C" else prod(sizes[:i]) for i in range(len(sizes))]
     result: Any = asarray(0, user_dtype(dtype, "ravel_multi_index") or dtypes.default_int_dtype())
@@ -327,6 +328,8 @@ def ravel_multi_index(
 
 
 def _within(part: Any, size: int, mode: str) -> Any:
+    if mode == "ignore":
+        return part
     if mode != "raise":
         return within(part, size, mode)
     if is_unknown(part):

@@ -1,5 +1,6 @@
 """Polynomials as vectors of coefficients, the highest power first."""
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -212,6 +213,8 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 def polyval(p: Any, x: Any, *, unroll: int | None = None) -> Any:
     """Return the values of a polynomial, by Horner's rule.
 
+    A polynomial of one coefficient is this coefficient, at infinities and NaN too.
+
     Args:
       p: coefficients along the first axis, the highest power first; further axes broadcast with
         those of ``x``.
@@ -226,9 +229,8 @@ def polyval(p: Any, x: Any, *, unroll: int | None = None) -> Any:
         raise ValueError("polyval takes a vector of coefficients, got shape ()")
     shape = broadcast_shapes(np.shape(p)[1:], np.shape(x))
     x = broadcast_to_shape(x, shape)
-    result = broadcast_in_dim(dtypes.dtype(p).type(0), shape, ())
-    for place in range(np.shape(p)[0]):
-        result = add(
-            mul(result, x), broadcast_to_shape(index_in_dim(p, place, 0, keepdims=False), shape)
-        )
-    return result
+    parts = [index_in_dim(p, place, 0, keepdims=False) for place in range(np.shape(p)[0])]
+    parts = [broadcast_to_shape(part, shape) for part in parts]
+    if not parts:
+        return broadcast_in_dim(dtypes.dtype(p).type(0), shape, ())
+    return reduce(lambda result, part: add(mul(result, x), part), parts)

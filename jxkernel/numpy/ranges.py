@@ -18,7 +18,7 @@ from jxkernel.numpy.promotion import (
     check_arguments,
     inexact_dtype,
     joint_shape,
-    promote_dtypes,
+    result_dtype,
 )
 from jxkernel.numpy.shapes import moveaxis
 from jxkernel.primitives.arguments import whole_number
@@ -167,19 +167,22 @@ def _spaced(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: i
 def _spacing(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any) -> Any:
     start, stop, inner = _ends(start, stop, dtype)
     intervals = num - 1 if endpoint else num
-    return (asarray(stop, inner) - start) / intervals if intervals > 0 else asarray(np.nan, inner)
+    return (asarray(stop) - start) / intervals if intervals > 0 else asarray(np.nan, inner)
 
 
 def _ends(start: Any, stop: Any, dtype: Any) -> tuple[Any, Any, Any]:
-    """Return the ends, and the dtype to compute in."""
-    start, stop = promote_dtypes("linspace", start, stop)
-    computed = inexact_dtype(dtypes.dtype(start))
-    return start, stop, dtype if dtype in dtypes.INEXACT else computed
+    """Return the ends in the dtype to compute in, and this dtype.
+
+    A number that the integers beside it cannot hold is converted from its value.
+    """
+    computed = inexact_dtype(result_dtype("linspace", (start, stop))[0])
+    inner = dtype if dtype in dtypes.INEXACT else computed
+    return cast(start, inner), cast(stop, inner), inner
 
 
 def _line(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> Any:
     shape = joint_shape("linspace", [np.shape(start), np.shape(stop)])
-    first, last = (broadcast_to_shape(cast(x, dtype), shape) for x in (start, stop))
+    first, last = (broadcast_to_shape(x, shape) for x in (start, stop))
     intervals = num - 1 if endpoint else num
     if num <= 1:
         line = broadcast_in_dim(first, (num, *shape), tuple(range(1, len(shape) + 1)))
@@ -282,8 +285,7 @@ def geomspace(
     >>> jnp.geomspace(1, 8, 4).round()
     Array([1., 2., 4., 8.], dtype=float32)
     """
-    start, stop = promote_dtypes("geomspace", start, stop)
-    kind = inexact_dtype(dtypes.dtype(start))
+    kind = inexact_dtype(result_dtype("geomspace", (start, stop))[0])
     first, last = asarray(start, kind), asarray(stop, kind)
     sign = first / abs(first)
     exponents = linspace(log(first / sign), log(last / sign), num, endpoint)

@@ -51,7 +51,8 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], PyTreeDe
 
     Raises:
         TypeError: if ``is_leaf`` is no function.
-        ValueError: if the keys of a dict cannot be sorted.
+        ValueError: if the keys of a dict cannot be sorted, or the tree contains itself or is
+            nested too deeply.
 
     >>> from jxkernel import tree
     >>> leaves, treedef = tree.flatten({"b": 2, "a": (1, None)})
@@ -63,6 +64,18 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], PyTreeDe
     except (ValueError, TypeError):
         _explain_refusal(tree, is_leaf)
         raise
+    except (SystemError, RecursionError) as error:
+        _explain_depth(error)
+        raise
+
+
+def _explain_depth(error: BaseException) -> None:
+    """Raise a clear error where C++ gave up because a tree has no end that it could reach."""
+    if isinstance(error, RecursionError) or isinstance(error.__cause__, RecursionError):
+        raise ValueError(
+            "A tree contains itself, or is nested more deeply than can be followed: what is "
+            "flattened are finite containers, such as lists and dicts of arrays."
+        ) from None
 
 
 def _explain_refusal(tree: Any, is_leaf: IsLeaf) -> None:
@@ -174,6 +187,9 @@ def tree_flatten_with_path(
     except (ValueError, TypeError):
         check_predicate(is_leaf)
         _explain_refusal(tree, None if is_leaf_takes_path else is_leaf)
+        raise
+    except (SystemError, RecursionError) as error:
+        _explain_depth(error)
         raise
 
 

@@ -30,7 +30,7 @@ def shown(answer: Answer) -> str:
 
 def _nudged(source: str) -> str:
     """Return a program whose arguments are moved by a rounding."""
-    head, call = source.rsplit("\nresult = ", 1)
+    head, _, call = source.rpartition("result = ")
     moved = [f"{n} = nudged({n})" for n in ("x", "y") if f"\n{n} = " in f"\n{head}"]
     return "\n".join([head, *moved, f"result = {call}"])
 

@@ -180,3 +180,57 @@ def test_spacing_of_numbers_whose_distances_are_subnormal(dtype):
     x = np.array([0, -0.0, step, -step, 2 * info.tiny, -info.tiny / 2, info.tiny / info.eps], dtype)
     with jx.enable_x64(True):
         np.testing.assert_array_equal(jnp.spacing(x), np.spacing(x))
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda: jnp.linspace(jnp.int8(0), 300, 3), [0.0, 150.0, 300.0]),
+        (lambda: jnp.linspace(jnp.int8(0), 300, 3, retstep=True)[1], 150.0),
+        (lambda: jnp.geomspace(jnp.int8(3), 300, 3), [3.0, 30.0, 300.0]),
+        (lambda: jnp.logspace(jnp.int8(0), 2, 3, base=300), [1.0, 300.0, 9e4]),
+    ],
+)
+def test_ends_that_an_integer_dtype_cannot_hold_are_converted_from_their_values(function, expected):
+    np.testing.assert_allclose(function(), expected, rtol=1e-5)
+
+
+def test_ends_of_64_bits_are_converted_from_their_values():
+    with jx.enable_x64(True):
+        spaced = jnp.linspace(jnp.int32(0), 2**63 - 1, 3)
+    assert spaced.dtype == np.float32
+    np.testing.assert_array_equal(spaced, np.array([0.0, 2.0**62, 2.0**63], np.float32))
+
+
+@pytest.mark.parametrize(
+    ("exponent", "expected"),
+    [(np.uint32(2**31), np.inf), (np.int8(-3), 0.125), (True, 2.0), (np.uint8(255), np.inf)],
+)
+def test_exponents_of_any_width_scale(exponent, expected):
+    assert float(jnp.ldexp(jnp.float32(1), exponent)) == expected
+
+
+@pytest.mark.parametrize(("exponent", "expected"), [(2**31, np.inf), (-(2**40), 0.0)])
+def test_exponents_beyond_32_bits_overflow_and_vanish(exponent, expected):
+    with jx.enable_x64(True):
+        assert float(jnp.ldexp(jnp.float32(1), exponent)) == expected
+        assert float(jnp.ldexp(jnp.float64(1), jnp.int64(exponent))) == expected
+
+
+def test_positions_out_of_bounds_may_be_ignored():
+    places = (jnp.array([1]), jnp.array([7]))
+    assert jnp.ravel_multi_index(places, (3, 3), mode="ignore").tolist() == [10]
+
+
+@pytest.mark.parametrize(
+    ("p", "x", "expected"), [([1.0], np.inf, 1.0), ([1.0, 2.0], np.inf, np.inf), ([], np.nan, 0.0)]
+)
+def test_a_polynomial_begins_with_its_highest_coefficient(p, x, expected):
+    assert float(jnp.polyval(jnp.array(p), x)) == expected
+
+
+def test_a_list_without_an_end_is_no_array():
+    endless: list[object] = []
+    endless.append(endless)
+    with pytest.raises(ValueError, match="contains itself"):
+        jnp.array(endless)

@@ -9,6 +9,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
+import jxkernel
 from jxkernel import tree, tree_util
 from jxkernel.tree import DictKey, GetAttrKey, SequenceKey
 
@@ -381,6 +382,41 @@ def test_structures_can_be_taken_apart_and_joined() -> None:
 def test_structures_that_are_leaves(value: Any, is_leaf: bool, is_strict: bool) -> None:
     assert tree.treedef_is_leaf(tree.structure(value)) is is_leaf
     assert tree.treedef_is_strict_leaf(tree.structure(value)) is is_strict
+
+
+def _endless() -> list[Any]:
+    own: list[Any] = []
+    own.append(own)
+    return own
+
+
+def _deep() -> list[Any]:
+    found: list[Any] = []
+    for _ in range(100_000):
+        found = [found]
+    return found
+
+
+WAYS_IN = {
+    "leaves": tree.leaves,
+    "leaves with paths": tree.leaves_with_path,
+    "map": lambda x: tree.map(lambda leaf: leaf, x),
+    "jit": jxkernel.jit(lambda x: x),
+    "a result of jit": lambda x: jxkernel.jit(lambda: x)(),
+    "grad": jxkernel.grad(lambda x: 0.0),
+    "vmap": jxkernel.vmap(lambda x: x),
+    "device_put": jxkernel.device_put,
+}
+
+
+@pytest.mark.parametrize("make", [_endless, _deep])
+@pytest.mark.parametrize("way", WAYS_IN.values(), ids=WAYS_IN)
+def test_trees_without_an_end_in_reach_are_refused(way: Any, make: Any) -> None:
+    value = make()
+    with pytest.raises(ValueError, match="contains itself, or is nested more deeply"):
+        way(value)
+    while value and value[0] is not value:
+        value = value[0]  # taken apart from the outside: Python frees deep lists by recursion
 
 
 # ---------------------------------------------------------------------------- any tree
