@@ -126,15 +126,20 @@ class NameWatch:
     After the block, ``codes`` has the notes, ``traces`` the traces that were seen, and
     ``names_of`` the first name that each jaxpr variable was bound to: the name, the code that it is
     a name of, and the line. Functions of installed libraries are passed over.
+
+    Args:
+      most_calls: after how many calls of functions, the user's and others, nothing more is noted;
+        None for no such limit.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most_calls: int | None = None) -> None:
         self.codes: dict[int, CodeNotes] = {}
         self.traces: list[StageTrace] = []
         self.names_of: dict[Var, tuple[str, CodeType, int]] = {}
         self._user_code: dict[int, tuple[CodeType, bool]] = {}
         self._by_line: dict[int, _NamesByLine] = {}
         self._previous: Any = None
+        self._calls_left = sys.maxsize if most_calls is None else most_calls
 
     def __enter__(self) -> Self:
         self._previous = sys.gettrace()
@@ -142,7 +147,9 @@ class NameWatch:
         return self
 
     def __exit__(self, *_: object) -> None:
-        sys.settrace(self._previous)
+        # A debugger that came meanwhile stays.
+        if sys.gettrace() == self._on_call:
+            sys.settrace(self._previous)
         self._previous = None
 
     def add_trace(self, trace: Any) -> None:
@@ -163,6 +170,10 @@ class NameWatch:
 
     def _on_call(self, frame: FrameType, event: str, argument: Any) -> Any:
         code = frame.f_code
+        self._calls_left -= 1
+        if self._calls_left < 0:
+            sys.settrace(self._previous)
+            return None
         known = self._user_code.get(id(code))
         if known is None:
             # The code object is kept, so that its id cannot come to mean another one.

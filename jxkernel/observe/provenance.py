@@ -294,10 +294,8 @@ class _Builder:
 
     def _expression_marks(self, notes: CodeNotes, syntax: FunctionSyntax) -> Iterator[Mark]:
         """Expressions whose evaluation recorded equations, with the type of the last result."""
-        types = {
-            syntax.span(*position): _result_text(equation)
-            for equation, position in self._places[id(notes.code)]
-        }
+        last = {position: equation for equation, position in self._places[id(notes.code)]}
+        types = {syntax.span(*position): _result_text(one) for position, one in last.items()}
         for span, text in syntax.expressions(types):
             yield _mark("traced", text, span, types[span], is_name=False)
 

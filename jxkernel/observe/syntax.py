@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import inspect
 import linecache
 from collections.abc import Collection, Container, Iterator
@@ -281,7 +282,7 @@ class SourceFiles:
         """The syntax tree of a code object; None where the source is gone or was edited."""
         file = code.co_filename
         if file not in self._files:
-            self._files[file] = _parsed(file)
+            self._files[file] = _parsed(tuple(linecache.getlines(file)))
         found = self._files[file]
         if found is None:
             return None
@@ -301,8 +302,10 @@ class _File:
     scopes: dict[int, list[_Scope]]
 
 
-def _parsed(file: str) -> _File | None:
-    lines = [line.rstrip("\n") for line in linecache.getlines(file)]
+@functools.lru_cache(maxsize=32)
+def _parsed(lines: tuple[str, ...]) -> _File | None:
+    """The file of these lines; kept, since a function may be traced again and again."""
+    lines = tuple(line.rstrip("\n") for line in lines)
     try:
         tree = ast.parse("\n".join(lines))
     except (SyntaxError, ValueError):
@@ -311,7 +314,7 @@ def _parsed(file: str) -> _File | None:
     for node in ast.walk(tree):
         if isinstance(node, _Scope):
             scopes.setdefault(_first_line(node), []).append(node)
-    return _File(lines, tree, scopes)
+    return _File(list(lines), tree, scopes)
 
 
 def _first_line(node: _Scope) -> int:

@@ -190,6 +190,7 @@ export interface Status {
   recording: boolean;
   precision: string;
   teaching: boolean;
+  marked: number;
   type: 'status';
   version: number;
 }
@@ -560,6 +561,19 @@ export interface ProgramPart {
   is_last: boolean;
 }
 
+/** Functions that were traced since one asked, each in the place of an earlier map of its. */
+export interface MarksPayload {
+  maps: MarkedPayload[];
+}
+
+/** A function whose cell shows no map. */
+export interface MarkedPayload {
+  number: number;
+  count: number;
+  cell: string;
+  function: FunctionMapPayload;
+}
+
 /** The titles of programs that one can be compared with, those of its function first. */
 export interface OthersAnswer {
   titles: string[];
@@ -808,6 +822,7 @@ export interface Payloads {
 /** The answer to each request. */
 export interface Answers {
   program: ProgramPart;
+  marks: MarksPayload;
   others: OthersAnswer;
   compare: CompareAnswer;
   ledger: LedgerAnswer;
@@ -871,6 +886,8 @@ export const SHAPES: Readonly<Record<string, unknown>> = {
   Loaded: {"type": {"is": ["loaded"]}, "version": "number"},
   Loop: {"line": "number", "code": "string", "times": "number", "equations": "number", "instead": "string", "rewrite": "string"},
   Mark: {"kind": {"is": ["traced", "static", "constant", "effect"]}, "code": "string", "line": "number", "column": "number", "end_line": "number", "end_column": "number", "detail": "string", "bytes": "number", "is_name": "boolean"},
+  MarkedPayload: {"number": "number", "count": "number", "cell": "string", "function": "FunctionMapPayload"},
+  MarksPayload: {"maps": ["MarkedPayload"]},
   MemoryPayload: {"arrays": "TablePayload", "devices": "TablePayload"},
   NameFact: {"name": "string", "function": "string", "kind": {"is": ["traced", "static", "constant", "effect"]}, "detail": "string", "line": "number", "code": "string", "chain": ["Link"], "depends_on": ["string"], "bytes": "number", "is_argument": "boolean"},
   NamedTimePayload: {"name": "string", "device_ns": "number"},
@@ -891,7 +908,7 @@ export const SHAPES: Readonly<Record<string, unknown>> = {
   SourceLinePayload: {"file": "string", "line": "number", "text": "string", "equations": "number", "flops": "number"},
   StageLine: {"text": "string", "file": "string", "line": "number"},
   StagesPayload: {"jaxpr": "JaxprPayload", "stablehlo": ["StageLine"], "optimized": ["StageLine"], "left_out": "number"},
-  Status: {"package": "string", "platform": "string", "device": "string", "devices": ["Device"], "x64": "boolean", "recording": "boolean", "precision": "string", "teaching": "boolean", "type": {"is": ["status"]}, "version": "number"},
+  Status: {"package": "string", "platform": "string", "device": "string", "devices": ["Device"], "x64": "boolean", "recording": "boolean", "precision": "string", "teaching": "boolean", "marked": "number", "type": {"is": ["status"]}, "version": "number"},
   TablePayload: {"title": "string", "head": ["string"], "rows": [["string"]], "count": "number"},
   TeachAnswer: {"on": "boolean"},
   TimelinePayload: {"duration_ns": "number", "device_ns": "number", "cells": ["NamedTimePayload"], "lanes": ["LanePayload"], "lines": ["ShareLinePayload"], "files": ["string"]},

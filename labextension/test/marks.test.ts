@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { aligned } from '../src/shared/align.ts';
+import { ofFile } from '../src/marks/files.ts';
 import { assigned } from '../src/marks/notebook.ts';
 import type { IPlacedMark } from '../src/shared/marks.ts';
 import { afterEdit, marksAt, place, sourcesOf } from '../src/shared/marks.ts';
@@ -201,4 +202,48 @@ test('marks of the latest run stand', () => {
   ];
   const files = assigned(cells).get('body')?.map(one => one.file);
   assert.deepEqual(files, ['<other>']);
+});
+
+const F = ['@jax.jit', 'def f(x):', '    h = x * w', '    return h'];
+const G = ['', 'def g(x):', '    k = x + 1', '    return k'];
+const told = (name: string, source: string[], first: number, more: object = {}) => ({
+  number: 1,
+  count: 2,
+  cell: 'a',
+  ...more,
+  function: map({
+    name,
+    file: '<one>',
+    first_line: first,
+    source_line: first,
+    source,
+    marks: [mark('traced', source[2]?.trim()[0] ?? '', first + 2, 4)]
+  })
+});
+
+test('functions that the kernel tells of are marked in the cell that they stand in', () => {
+  const cells = [
+    { id: 'a', text: [...F, ...G].join('\n'), outputs: [], executionCount: 1 },
+    { id: 'b', text: 'f(x)', outputs: [], executionCount: 2 }
+  ];
+  const found = assigned(cells, [told('f', F, 1), told('g', G, 5, { count: 3 })]);
+  assert.deepEqual([...found.keys()], ['a']);
+  const text = cells[0]?.text ?? '';
+  assert.deepEqual(texts(place(found.get('a') ?? [], text).marks, text), ['hT', 'kT']);
+});
+
+test('functions of a cell that is not in the notebook are looked for by their lines', () => {
+  const cells = [{ id: 'z', text: F.join('\n'), outputs: [], executionCount: null }];
+  assert.deepEqual([...assigned(cells, [told('f', F, 1)]).keys()], ['z']);
+  assert.deepEqual([...assigned(cells, [told('other', ['q = 1'], 1)]).keys()], []);
+});
+
+test('a file that is open has the functions that were traced of it, and no others', () => {
+  const one = { ...told('f', F, 3), cell: '' };
+  const of = (file: string) => [{ ...one, function: { ...one.function, file } }];
+  const text = ['import jax', '', ...F].join('\n');
+  assert.equal(ofFile('work/model.py', text, of('/home/me/work/model.py')).length, 1);
+  assert.equal(ofFile('RTC:work/model.py', text, of('/home/me/work/model.py')).length, 1);
+  assert.equal(ofFile('model.py', text, of('/home/me/other_model.py')).length, 0);
+  assert.equal(ofFile('model.py', 'x = 1', of('/home/me/model.py')).length, 0);
 });

@@ -15,7 +15,8 @@ const status: Status = {
   x64: false,
   recording: true,
   precision: 'default',
-  teaching: false
+  teaching: false,
+  marked: 0
 };
 const session = { status, work: null, isNewer: false, dropped: 0 };
 

@@ -122,3 +122,51 @@ def test_a_saved_notebook_is_marked_in_notebook_7_without_a_kernel(
         assert ["x", "T"] in marks(second, 2)
         assert [one for one in second.errors if one != OF_NOTEBOOK] == []
         second.close()
+
+
+DEFINING = """\
+import jxkernel as jx
+from layers_of_mine import scaled
+@jx.jit
+def step(v):
+    h = scaled(v) * w
+    for i in range(3):
+        h = h + i
+    return h"""
+IMPORTED = "def scaled(v):\n    doubled = v * 2\n    return doubled\n"
+FAILING = "%%jit\nc = x + 1\nif c.sum() > 0:\n    d = c"
+
+IN_FILE = """() => [...document.querySelectorAll('.jp-FileEditor .jp-jxk-mark')]
+  .map(one => [one.textContent, one.dataset.jxk])"""
+
+
+def test_jitted_functions_are_marked_where_they_are_defined(
+    lab: Server, opened: Callable[..., Notebook]
+) -> None:
+    (lab.folder / "layers_of_mine.py").write_text(IMPORTED)
+    plain = SETUP.replace("w = jnp.ones((100, 8))", "w = 2.0")
+    lab.write("jitted.ipynb", plain, DEFINING, "y = step(x)", FAILING)
+    notebook = opened(lab, "jitted.ipynb")
+    for index in range(3):
+        notebook.run(index)
+    wait_for_marks(notebook, 1)
+    found = marks(notebook, 1)
+    assert ["h", "T"] in found
+    assert ["w", "S"] in found
+    assert ["for", "↻"] in found
+    assert marks(notebook, 2) == []
+
+    notebook.run(3)
+    wait_for_marks(notebook, 3)
+    assert marks(notebook, 3)[:2] == [["c", "T"], ["x", "T"]]
+
+    notebook.open()  # the page anew, the kernel as it was
+    wait_for_marks(notebook, 1)
+    assert marks(notebook, 1) == found
+
+    notebook.command("docmanager:open", path="layers_of_mine.py")
+    notebook.page.locator(".jp-FileEditor .jp-jxk-mark").first.wait_for()
+    assert ["doubled", "T"] in notebook.page.evaluate(IN_FILE)
+    notebook.page.evaluate("() => { jupyterapp.shell.currentWidget.close() }")
+    notebook.page.wait_for_function("() => !!jupyterapp.shell.currentWidget?.sessionContext")
+    assert notebook.errors == []

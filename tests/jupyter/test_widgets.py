@@ -202,7 +202,7 @@ def test_a_widget_of_an_earlier_run_of_its_cell_rests(notebook: Notebook) -> Non
     second = notebook.names["seen"]
     notebook.run("%%jit\nz = jnp.sin(x)", cell_id="b")
     assert "jnp.sin" in shown(second)
-    assert "no cell was traced yet" in shown(first)
+    assert "nothing was traced yet" in shown(first)
     notebook.names["first"] = first
     notebook.run("first", cell_id="c")
     assert "jnp.sin" in shown(first)

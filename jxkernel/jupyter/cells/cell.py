@@ -196,10 +196,12 @@ class CellFunction:
             value, bound = self._function(**traced, **static)
             return version.pack(value, bound, inputs)
         names = NameWatch()
+        version.watching = Watching(names)
         with names:
             value, bound = self._function(**traced, **static)
         result = version.pack(value, bound, inputs)
         result.info.watching = Watching(names, result.info.changed)
+        version.watching = None
         return result
 
 
@@ -235,6 +237,7 @@ class Version:
       changed: in words, what an edit changed; empty for the first version.
       traces: how often it was traced.
       watch_names: whether the next trace notes what the cell's names hold.
+      watching: what was seen of a trace that has not ended well, or None.
       namespace: the notebook's variables.
     """
 
@@ -255,6 +258,7 @@ class Version:
         self.changed = changed
         self.traces = 0
         self.watch_names = True
+        self.watching: Watching | None = None
         self.namespace = namespace
         self._compiler = compiler
         self._functions: dict[tuple[str, ...], Any] = {}

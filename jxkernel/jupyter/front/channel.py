@@ -324,6 +324,7 @@ class Channel:
             recording=self._session.recorder.recording,
             precision=config.jax_default_matmul_precision or "default",
             teaching=self._session.settings.teach,
+            marked=self._session.marks,
         )
 
 

@@ -117,6 +117,8 @@ class Status:
       recording: whether events are recorded.
       precision: of matrix products that name none; ``default`` where none is set.
       teaching: whether silent mistakes are told as lessons.
+      marked: how many functions were traced whose cells do not show it: front ends ask for their
+        marks.
     """
 
     package: str
@@ -127,6 +129,7 @@ class Status:
     recording: bool
     precision: str = "default"
     teaching: bool = False
+    marked: int = 0
     type: Literal["status"] = "status"
     version: int = VERSION
 

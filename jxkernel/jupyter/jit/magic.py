@@ -204,6 +204,7 @@ class JitMagics(Magics):
             raise self._limit_error(error) from None
         except BaseException as error:
             version.traces = traces
+            self._remember_failed(version)
             told = _error_of_flags(error, request, inputs)
             if told is not None:
                 raise told from None
@@ -215,12 +216,18 @@ class JitMagics(Magics):
             info = _traced_info(function)
         if version.traces > traces:
             info.entry = newest_entry(function)
-            self._session.remember(info.provenance)
+            self._session.remember(info.provenance, is_shown=True)
         report = report_of(self._session, version, inputs, info, steps, run_ns)
         if version.traces > traces:
             self._session.program = report.outline
         self._show(report, request, version, info)
         return value
+
+    def _remember_failed(self, version: Version) -> None:
+        """Keep what was seen of a trace up to its failure: no output will hold it."""
+        watching, version.watching = version.watching, None
+        if watching is not None:
+            self._session.remember(watching.provenance())
 
     def _limit_error(self, error: TraceLimitError) -> TraceLimitError:
         """The error with what the ledger knows of the cell's traces."""

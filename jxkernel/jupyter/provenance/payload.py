@@ -6,7 +6,7 @@ from typing import TypedDict
 
 from jxkernel.observe.marks import Loop, Mark, NameFact
 
-__all__ = ["FunctionMapPayload", "ProvenancePayload"]
+__all__ = ["FunctionMapPayload", "MarkedPayload", "MarksPayload", "ProvenancePayload"]
 
 
 class FunctionMapPayload(TypedDict):
@@ -27,3 +27,22 @@ class ProvenancePayload(TypedDict):
 
     legend: str
     functions: list[FunctionMapPayload]
+
+
+class MarkedPayload(TypedDict):
+    """A function whose cell shows no map.
+
+    ``number`` counts the traces, ``count`` is the execution count of the cell in which it was
+    traced, and ``cell`` the front end's id of the cell that it stands in, or empty.
+    """
+
+    number: int
+    count: int
+    cell: str
+    function: FunctionMapPayload
+
+
+class MarksPayload(TypedDict):
+    """Functions that were traced since one asked, each in the place of an earlier map of its."""
+
+    maps: list[MarkedPayload]

@@ -6,7 +6,7 @@ colour and underline only repeat it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -27,7 +27,15 @@ from jxkernel.observe.explain import format_size
 from jxkernel.observe.marks import LETTERS, FunctionMap, Mark, NameFact, Provenance
 from jxkernel.observe.programs import line_of
 
-__all__ = ["LEGEND", "map_data", "map_html", "map_text", "map_view", "shown_places"]
+__all__ = [
+    "LEGEND",
+    "function_data",
+    "map_data",
+    "map_html",
+    "map_text",
+    "map_view",
+    "shown_places",
+]
 
 LEGEND = "T traced · S static · C constant baked in · ! side effect while tracing"
 
@@ -55,20 +63,27 @@ def map_data(provenance: Provenance) -> dict[str, Any]:
     for one in provenance.functions[:_FUNCTIONS]:
         marks = list(_first_marks(one, left))
         left -= sum(map(_characters, marks))
-        lines = _lines(one)
-        functions.append(
-            {
-                "name": one.name,
-                "file": one.file,
-                "first_line": one.first_line,
-                "source_line": lines[0][0] if lines else one.first_line,
-                "source": [text for _, text in lines],
-                "names": _first_names(one),
-                "marks": [asdict(mark) for mark in marks],
-                "loops": [asdict(loop) for loop in one.loops],
-            }
-        )
+        functions.append(_data(one, marks))
     return {"legend": LEGEND, "functions": functions}
+
+
+def function_data(function: FunctionMap) -> dict[str, Any]:
+    """Return the map of one function as data."""
+    return _data(function, _first_marks(function, _MARK_CHARACTERS))
+
+
+def _data(function: FunctionMap, marks: Iterable[Mark]) -> dict[str, Any]:
+    lines = _lines(function)
+    return {
+        "name": function.name,
+        "file": function.file,
+        "first_line": function.first_line,
+        "source_line": lines[0][0] if lines else function.first_line,
+        "source": [text for _, text in lines],
+        "names": _first_names(function),
+        "marks": [asdict(mark) for mark in marks],
+        "loops": [asdict(loop) for loop in function.loops],
+    }
 
 
 def _first_names(function: FunctionMap) -> list[dict[str, Any]]:

@@ -51,7 +51,9 @@ class SourceMap(LiveView):
         """Return the map, and above it why the name is what it is."""
         provenance = self._chosen()
         if provenance is None:
-            return text_view("", "no cell was traced yet; run one under %%jit")
+            return text_view(
+                "", "nothing was traced yet; call a jitted function, or run a cell under %%jit"
+            )
         shown = map_view(provenance)
         name = self._why.value.strip()
         if not name:

@@ -29,14 +29,17 @@ from jxkernel.jupyter.session.origins import Origins
 from jxkernel.jupyter.session.reloading import ReloadWatch
 from jxkernel.jupyter.session.settings import JX
 from jxkernel.jupyter.session.stale import StaleWatch
+from jxkernel.jupyter.session.watching import TraceWatch
 from jxkernel.observe import LedgerRow, Outline, Profile, Provenance, Recorder, ledger
+from jxkernel.observe.marks import FunctionMap
 
-__all__ = ["RunningCell", "Session", "session_of"]
+__all__ = ["MarkedFunction", "RunningCell", "Session", "session_of"]
 
 _REMEMBERED_MAPS = 50
 _REMEMBERED_CELLS = 1_000
 _REMEMBERED_VERSIONS = 50
 _REMEMBERED_LABELS = 10_000
+_REMEMBERED_FUNCTIONS = 300
 
 _sessions: WeakKeyDictionary[Any, Session] = WeakKeyDictionary()
 
@@ -63,6 +66,21 @@ class RunningCell:
     number: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class MarkedFunction:
+    """The map of a function that no output holds: front ends ask for it to mark its source.
+
+    Attributes:
+      number: counted from 1 in the order of tracing.
+      count: the execution count of the cell in which it was traced; 0 where there is none.
+      function: the map.
+    """
+
+    number: int
+    count: int
+    function: FunctionMap
+
+
 class Session:
     """What the extension knows of one shell.
 
@@ -77,6 +95,8 @@ class Session:
       teaching: teaching mode, on while ``settings.teach`` is.
       displayed: the live widgets that cells have displayed.
       maps: what was traced and what was static in the latest traces, oldest first.
+      marked: the latest map of each function whose cell shows none, the oldest first.
+      marks: how many of them there have been.
       identities: the front end's id of each cell that ran, by label.
       aliases: the names that ``%jx alias`` has made mean jxkernel.
     """
@@ -89,6 +109,7 @@ class Session:
         self.cells: dict[Any, Cell] = {}
         self.profile: Profile | None = None
         self.maps: deque[tuple[str, Provenance]] = deque(maxlen=_REMEMBERED_MAPS)
+        self.marked: dict[Any, MarkedFunction] = {}
         self.identities: dict[str, str] = {}
         self.aliases: set[str] = set()
         self.program: Callable[[], Outline | None] = lambda: None
@@ -96,6 +117,8 @@ class Session:
         self._stages = StageWatch()
         self._reloads = ReloadWatch(shell.user_ns)
         self._origins = Origins(shell.user_ns)
+        self._traces = TraceWatch(lambda: self.settings.names, self.remember)
+        self.marks = 0
         self._running: list[tuple[RunningCell, events.SpanHandle]] = []
         self.teaching = CellTeaching(shell)
         self.displayed: WeakSet[Any] = WeakSet()
@@ -106,6 +129,7 @@ class Session:
         """Begin to watch, and to record if the settings say so."""
         _sessions[self.shell] = self
         self._stale.start()
+        self._traces.start()
         if self.settings.teach:
             self.teaching.mode.start()
         if self.settings.record:
@@ -115,6 +139,7 @@ class Session:
         """End recording and everything that runs."""
         _sessions.pop(self.shell, None)
         self._stale.stop()
+        self._traces.stop()
         self.teaching.mode.stop()
         self._stages.close()
         while self.aliases:
@@ -188,6 +213,7 @@ class Session:
     def after_cell(self, result: Any) -> None:
         """Called by IPython after a cell ran."""
         look_anew()
+        self._traces.forget()
         self._stages.stop()
         self._come_last()
         if self._running:
@@ -302,10 +328,28 @@ class Session:
         if source.file in numbers and running.number is not None:
             numbers[source.file] = running.number
 
-    def remember(self, provenance: Provenance | None) -> None:
-        """Keep a map for ``%jx why``."""
-        if provenance is not None and provenance.functions:
-            self.maps.append((self.running.label, provenance))
+    def remember(self, provenance: Provenance | None, *, is_shown: bool = False) -> None:
+        """Keep a map for ``%jx why``, and for the marks in editors.
+
+        Args:
+          provenance: the map; None for none.
+          is_shown: whether the cell's output holds it, from which front ends have their marks.
+        """
+        if provenance is None or not provenance.functions:
+            return
+        running = self.running
+        self.maps.append((running.label, provenance))
+        for function in () if is_shown else provenance.functions:
+            self.marks += 1
+            key = (function.file, function.first_line, function.name)
+            self.marked.pop(key, None)
+            self.marked[key] = MarkedFunction(self.marks, running.number or 0, function)
+        _forget_oldest(self.marked, _REMEMBERED_FUNCTIONS)
+
+    def identity_of(self, file: str) -> str:
+        """The front end's id of the cell that a file is of; empty where it is none's."""
+        number = getattr(self.shell.compile, "_filename_map", {}).get(file)
+        return self.identities.get(f"In[{number}]", "")
 
     def ledger(
         self, *, fun: str | None = None, cell: str | None = None, latest: int | None = None

@@ -19,7 +19,7 @@ class JX(Configurable):
     )
     names = Bool(
         True,
-        help="Note at each trace of a cell what its names hold, for the traced/static map. "
+        help="Note at each trace of a cell or a function what its names hold, for marks and maps. "
         "Tracing takes longer while it is on.",
     ).tag(config=True)
     summary = Bool(True, help="Show the summary line of each %%jit cell.").tag(config=True)

@@ -2,7 +2,12 @@
  * Which sources each cell of a notebook has run: read from the outputs, saved or new.
  */
 
-import type { FunctionMapPayload, JitPayload, ProvenancePayload } from '../protocol.ts';
+import type {
+  FunctionMapPayload,
+  JitPayload,
+  MarkedPayload,
+  ProvenancePayload
+} from '../protocol.ts';
 import { FORMAT, mimeType } from '../protocol.ts';
 import { likeness, startsLike } from '../shared/align.ts';
 import type { IMarkedSource } from '../shared/marks.ts';
@@ -23,31 +28,78 @@ const PROVENANCE = mimeType('provenance');
 /** A function of another cell is looked for where this much of it stands. */
 const ENOUGH = 0.6;
 
-/** For each cell, by id, what of it ran: the latest of each file. */
-export function assigned(cells: readonly ICellSource[]): Map<string, IMarkedSource[]> {
-  const found = new Map<string, Map<string, IMarkedSource>>();
-  const add = (id: string, source: IMarkedSource): void => {
-    const of = found.get(id) ?? new Map<string, IMarkedSource>();
-    found.set(id, of.set(source.file, source));
-  };
-  const ran = cells
-    .map((cell, place) => ({ cell, place }))
-    .sort((one, other) => (one.cell.executionCount ?? 0) - (other.cell.executionCount ?? 0));
-  for (const { cell, place } of ran) {
-    for (const output of cell.outputs) {
-      const own = known<JitPayload>(output[JIT])?.provenance?.functions;
-      const shown = known<ProvenancePayload>(output[PROVENANCE])?.functions;
-      const functions = own ?? shown ?? [];
-      const file = own?.find(one => one.name === '<module>')?.file ?? own?.[0]?.file;
-      for (const source of sourcesOf(functions.filter(isWhole))) {
-        const id = own && source.file === file ? cell.id : home(source, cells, place);
-        if (id !== null) {
-          add(id, source);
-        }
+/** A function that ran, and the cell that it stands in. */
+interface IRan {
+  readonly count: number;
+  readonly functions: readonly FunctionMapPayload[];
+  /** The cell of a source, or null where it is in none. */
+  home(source: IMarkedSource): string | null;
+}
+
+/**
+ * For each cell, by id, what of it ran: the latest of each file.
+ *
+ * @param told - functions that no output shows, as the kernel tells of them.
+ */
+export function assigned(
+  cells: readonly ICellSource[],
+  told: readonly MarkedPayload[] = []
+): Map<string, IMarkedSource[]> {
+  const found = new Map<string, Map<string, FunctionMapPayload[]>>();
+  const ran = [
+    ...told.map(one => ofKernel(one, cells)),
+    ...cells.flatMap((cell, place) => cell.outputs.map(one => ofOutput(one, cell, cells, place)))
+  ].sort((one, other) => one.count - other.count);
+  for (const { functions, home } of ran) {
+    for (const source of sourcesOf(functions.filter(isWhole))) {
+      const id = home(source);
+      if (id !== null) {
+        const files = found.get(id) ?? new Map<string, FunctionMapPayload[]>();
+        const known = files.get(source.file) ?? [];
+        files.delete(source.file); // what ran last comes last
+        files.set(source.file, [
+          ...known,
+          ...functions.filter(one => isWhole(one) && one.file === source.file)
+        ]);
+        found.set(id, files);
       }
     }
   }
-  return new Map([...found].map(([id, files]) => [id, newest([...files.values()])]));
+  return new Map(
+    [...found].map(([id, files]) => [id, newest([...files.values()].flatMap(latest))])
+  );
+}
+
+/** The sources of functions of one file: of each function what ran last. */
+function latest(functions: readonly FunctionMapPayload[]): IMarkedSource[] {
+  return sourcesOf([
+    ...new Map(functions.map(one => [`${one.first_line}:${one.name}`, one])).values()
+  ]);
+}
+
+function ofKernel(one: MarkedPayload, cells: readonly ICellSource[]): IRan {
+  const isHere = cells.some(cell => cell.id === one.cell);
+  return {
+    count: one.count,
+    functions: [one.function],
+    home: source => (isHere ? one.cell : home(source, cells, cells.length - 1))
+  };
+}
+
+function ofOutput(
+  output: Readonly<Record<string, unknown>>,
+  cell: ICellSource,
+  cells: readonly ICellSource[],
+  place: number
+): IRan {
+  const own = known<JitPayload>(output[JIT])?.provenance?.functions;
+  const shown = known<ProvenancePayload>(output[PROVENANCE])?.functions;
+  const file = own?.find(one => one.name === '<module>')?.file ?? own?.[0]?.file;
+  return {
+    count: cell.executionCount ?? 0,
+    functions: own ?? shown ?? [],
+    home: source => (own && source.file === file ? cell.id : home(source, cells, place))
+  };
 }
 
 /** Data of a format that this code knows. */
@@ -57,7 +109,7 @@ function known<T>(data: unknown): T | null {
 }
 
 /** Whether a map has all that is read here: the file of a notebook may hold anything. */
-function isWhole(one: FunctionMapPayload): boolean {
+export function isWhole(one: FunctionMapPayload): boolean {
   return (
     Number.isInteger(one.source_line) &&
     [one.source, one.marks, one.names, one.loops].every(Array.isArray)

@@ -3,16 +3,20 @@
  */
 
 import type { Cell, ICellModel, ICodeCellModel } from '@jupyterlab/cells';
+import type { CodeEditor } from '@jupyterlab/codeeditor';
 import { CodeMirrorEditor } from '@jupyterlab/codemirror';
+import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel, INotebookTracker } from '@jupyterlab/notebook';
 import type { ISignal } from '@lumino/signaling';
 import { Signal } from '@lumino/signaling';
 
-import type { IMarks, IPlace, IPlaces } from '../tokens';
+import type { IMarks, IPlace, IPlaces, ISession, ISessions } from '../tokens';
 import type { IMarkedCell } from './extension';
 import { explainAtCursor } from './extension';
+import { ofFile } from './files';
 import type { ICellSource } from './notebook';
 import { assigned } from './notebook';
+import { Told } from './told';
 import type { IMarkedSource } from '../shared/marks.ts';
 
 /** Outputs come in bursts: they are read once for each. */
@@ -58,7 +62,10 @@ class CellMarks implements IMarkedCell {
 
 /** The marks of all cells, and whether they are shown. */
 export class Marks implements IMarks {
-  constructor(readonly places: IPlaces | null) {
+  constructor(
+    readonly places: IPlaces | null,
+    private readonly _sessions: ISessions | null
+  ) {
     places?.changed.connect(this._redraw, this);
   }
 
@@ -94,11 +101,38 @@ export class Marks implements IMarks {
     tracker.widgetAdded.connect((_, panel) => {
       void panel.context.ready.then(() => {
         if (!panel.isDisposed && panel.model) {
-          const followed = new NotebookMarks(panel.model, this);
+          const session = this._sessions?.of(panel.sessionContext) ?? null;
+          const followed = new NotebookMarks(panel.model, this, session && this._toldBy(session));
           panel.disposed.connect(() => followed.dispose());
         }
       });
     });
+  }
+
+  /** Follows a file in an editor; what of it ran is marked. */
+  followFile(model: CodeEditor.IModel, context: DocumentRegistry.Context): void {
+    const show = (): void => {
+      const told = [...this._told.values()].flatMap(one => one.functions);
+      const found = ofFile(context.path, model.sharedModel.getSource(), told);
+      const shown = this.of(model);
+      if (JSON.stringify(found) !== JSON.stringify(shown.sources)) {
+        shown.show(found);
+      }
+    };
+    this._toldAnew.connect(show);
+    context.disposed.connect(() => this._toldAnew.disconnect(show));
+    void context.ready.then(show);
+  }
+
+  private _toldBy(session: ISession): Told {
+    let told = this._told.get(session);
+    if (!told) {
+      told = new Told(session);
+      told.changed.connect(() => this._toldAnew.emit());
+      this._told.set(session, told);
+      session.disposed.connect(() => void this._told.delete(session));
+    }
+    return told;
   }
 
   explain(editor: Cell['editor']): boolean {
@@ -117,17 +151,21 @@ export class Marks implements IMarks {
   }
 
   private readonly _changed = new Signal<this, void>(this);
+  private readonly _toldAnew = new Signal<this, void>(this);
+  private readonly _told = new Map<ISession, Told>();
   private readonly _cells = new WeakMap<object, CellMarks>();
   private readonly _all = new Set<WeakRef<CellMarks>>();
   private _isOn = true;
 }
 
-/** Reads the outputs of a notebook's cells. */
+/** Reads the outputs of a notebook's cells, and what its kernel tells. */
 class NotebookMarks {
   constructor(
     private readonly _model: INotebookModel,
-    private readonly _marks: Marks
+    private readonly _marks: Marks,
+    private readonly _told: Told | null
   ) {
+    _told?.changed.connect(this._onOutputs, this);
     _model.cells.changed.connect(this._onCells, this);
     this._onCells();
   }
@@ -135,6 +173,7 @@ class NotebookMarks {
   dispose(): void {
     this._isDisposed = true;
     window.clearTimeout(this._timer);
+    this._told?.changed.disconnect(this._onOutputs, this);
     this._watched.forEach((model, outputs) => this._forget(outputs, model));
   }
 
@@ -171,7 +210,7 @@ class NotebookMarks {
       return;
     }
     const cells = [...this._model.cells].filter(isCode);
-    const sources = assigned(cells.map(cellSource));
+    const sources = assigned(cells.map(cellSource), this._told?.functions);
     for (const cell of cells) {
       const found = sources.get(cell.id) ?? NONE;
       const shown = this._marks.of(cell);
