@@ -3,12 +3,13 @@
 from collections.abc import Callable, Generator
 from contextlib import ContextDecorator, contextmanager
 from functools import wraps
-from typing import Any
+from typing import Any, overload
 
 from jxkernel.api.arguments import function_name
 from jxkernel.api.traced import check_callable
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.trace import set_current, state
+from jxkernel.higher_order.references import AbstractRef, Ref
 from jxkernel.transforms.known import KnownTrace
 
 __all__ = ["ensure_compile_time_eval", "named_call", "named_scope", "typeof"]
@@ -93,11 +94,15 @@ def ensure_compile_time_eval() -> Generator[None]:
         yield
 
 
-def typeof(x: Any) -> ShapedArray:
+@overload
+def typeof(x: Ref) -> AbstractRef: ...  # type: ignore[overload-overlap]  # no array's type
+@overload
+def typeof(x: Any) -> ShapedArray: ...
+def typeof(x: Any) -> ShapedArray | AbstractRef:
     """Return the type that tracing sees of an array or number: shape, dtype and weakness.
 
     Args:
-      x: an array, a number, or a traced value.
+      x: an array, a number, a traced value, or a reference, whose type is ``Ref{f32[3]}``.
 
     Raises:
       TypeError: it is no array and no number.
@@ -106,4 +111,4 @@ def typeof(x: Any) -> ShapedArray:
     >>> print(jx.typeof(jnp.ones((2, 3))))
     float32[2,3]
     """
-    return abstractify(x)
+    return x.aval if isinstance(x, Ref) else abstractify(x)

@@ -18,9 +18,10 @@ from jxkernel.core.filtering import filtered, hide_internal_frames
 from jxkernel.core.key_data import key_data_axes
 from jxkernel.core.trace import Tracer, place_in_source
 from jxkernel.errors import ShardingTypeError
-from jxkernel.higher_order.references import CapturedReferences, Taken
+from jxkernel.higher_order.references import CapturedReferences, Ref, Taken
 from jxkernel.higher_order.scan import bind_scan
 from jxkernel.primitives.arguments import canonical_axis
+from jxkernel.primitives.creation import iota
 from jxkernel.primitives.elementwise.convert import convert_element_type
 from jxkernel.primitives.indexing.concatenate import concatenate, stack
 from jxkernel.primitives.indexing.slicing import index_in_dim, slice_in_dim
@@ -49,7 +50,8 @@ def scan(
       f: the function of one turn.
       init: the first carry: a tree of arrays whose structure, shapes and dtypes ``f`` keeps.  A
         Python number takes the dtype that ``f`` makes of it.
-      xs: a tree of arrays with one leading size, whose elements ``f`` gets; None for none.
+      xs: a tree of arrays with one leading size, whose elements ``f`` gets; None for none.  Of a
+        reference it gets references to its elements.
       length: the number of turns; needed where ``xs`` has no array.
       reverse: whether to begin with the last element (the ``y`` still stand beside their ``x``).
       unroll: how many turns one turn of the compiled loop makes; True or 0 for all.
@@ -72,6 +74,7 @@ def scan(
     """
     try:
         check_callable("scan", "f", f)
+        f, xs = _with_rows(f, xs, 1)
         return run_scan(LoopBody("scan", "carry", f, f), init, xs, length, reverse, unroll)
     except CapturedReferences as found:
         return _scan_taking(Taken(found), f, init, xs, length, reverse, unroll)
@@ -93,6 +96,29 @@ def _scan_taking(taken: Taken, f: Callable[..., Any], init: Any, *how: Any) -> t
     (last, values), ys = scan(turn, (init, taken.values()), *how)
     taken.write(values)
     return last, ys
+
+
+def _with_rows(f: Callable[..., Any], xs: Any, before: int) -> tuple[Callable[..., Any], Any]:
+    """Return a body and arrays to scan, with positions in place of references to scan over.
+
+    Args:
+      f: the body; its last argument is an element of ``xs``.
+      xs: what is scanned.
+      before: how many arguments there are before it.
+    """
+    flat, structure = tree.flatten(xs)
+    refs = {i: leaf for i, leaf in enumerate(flat) if isinstance(leaf, Ref)}
+    if not refs:
+        return f, xs
+
+    @wraps(f)
+    def turn(*args: Any) -> Any:
+        element = structure.flatten_up_to(args[before])
+        given = [refs[i].at[x] if i in refs else x for i, x in enumerate(element)]
+        return f(*args[:before], structure.unflatten(given))
+
+    places = [iota(np.int32, len(leaf)) if i in refs else leaf for i, leaf in enumerate(flat)]
+    return turn, structure.unflatten(places)
 
 
 def run_scan(
@@ -263,8 +289,12 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
         check_callable("map", "f", f)
         if batch_size is not None:
             return _map_in_batches(f, xs, batch_size)
+        f, xs = _with_rows(f, xs, 0)
         body = LoopBody("map", "carry", f, lambda carry, x: (carry, f(x)))
         return run_scan(body, (), xs, None, False, 1)[1]
+    except CapturedReferences as found:
+        again = wraps(f)(lambda carry, x: (carry, f(x)))
+        return _scan_taking(Taken(found), again, (), xs, None, False, 1)[1]
     except Exception as error:
         hide_internal_frames(error)
         raise

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from jxkernel.core.axes import extend_axes, inside_shard_map
 from jxkernel.core.explicit_sharding import explicit_axes_of
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.errors import AxisError
+from jxkernel.higher_order.references import Ref
 from jxkernel.higher_order.shard_map import (
     bind_shard_map,
     check_divides,
@@ -69,7 +70,8 @@ def shard_map(
         are checked against them.
 
     Returns:
-      a function of whole arrays.
+      a function of whole arrays.  A reference among them is divided by its spec too, and what is
+      written to its pieces is written to it.
 
     Raises:
       ValueError: a size does not divide, a spec is too long or names no axis of the mesh, there
@@ -111,13 +113,44 @@ def shard_map(
     def mapped(*args: Any) -> Any:
         try:
             names = tuple(axis_names)
-            return _apply(f, args, _mesh(mesh), in_specs, out_specs, names, check_vma)
+            how = (_mesh(mesh), in_specs, out_specs, names, check_vma)
+            if any(isinstance(leaf, Ref) for leaf in tree.leaves(args)):
+                return _apply_taking(f, args, *how)
+            return _apply(f, args, *how)
         except Exception as error:
             hide_internal_frames(error)
             raise
 
     named_like(mapped, f)
     return mapped
+
+
+def _apply_taking(
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    mesh: Any,
+    in_specs: Any,
+    out_specs: Any,
+    *how: Any,
+) -> Any:
+    """Run a function with references among its arguments: pieces go in, and come out."""
+    leaves, structure = tree.flatten(args)
+    refs = {i: leaf for i, leaf in enumerate(leaves) if isinstance(leaf, Ref)}
+    values = [leaf.read() if i in refs else leaf for i, leaf in enumerate(leaves)]
+    if in_specs is _INFER:
+        raise TypeError("shard_map needs in_specs=(...) where an argument is a reference")
+    specs = _flat_specs(in_specs, structure, "in_specs")
+
+    @wraps(f)
+    def run(*pieces: Any) -> tuple[Any, list[Any]]:
+        inside = [Ref(x) if i in refs else x for i, x in enumerate(structure.flatten_up_to(pieces))]
+        return f(*structure.unflatten(inside)), [inside[i].read() for i in refs]
+
+    wanted = (out_specs, [specs[i] for i in refs])
+    result, after = _apply(run, structure.unflatten(values), mesh, in_specs, wanted, *how)
+    for ref, value in zip(refs.values(), after, strict=True):
+        ref.write(value)
+    return result
 
 
 def _mesh(given: Any) -> Any:

@@ -14,6 +14,7 @@ __all__ = [
     "colocated_python",
     "hijax",
     "io_callback",
+    "jet",
     "layout",
     "mesh_utils",
     "multihost_utils",
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         checkify,
         colocated_python,
         hijax,
+        jet,
         layout,
         mesh_utils,
         multihost_utils,
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy_names(
     __name__,
     modules=(
-        "array_serialization checkify colocated_python hijax layout mesh_utils multihost_utils "
-        "ode pallas pjit shard_map sparse xla_metadata"
+        "array_serialization checkify colocated_python hijax jet layout mesh_utils "
+        "multihost_utils ode pallas pjit shard_map sparse xla_metadata"
     ),
 )

@@ -30,6 +30,7 @@ from jxkernel.higher_order.programs import (
     merge,
     pick,
     split_tangents,
+    transposed,
     typed_by_programs,
 )
 from jxkernel.primitives.elementwise.families import ANY, transpose_of_terms, unary
@@ -40,7 +41,6 @@ from jxkernel.transforms.dce import dce_jaxpr
 from jxkernel.transforms.jvp import jvp_program
 from jxkernel.transforms.partial_eval import PartialTrace, partial_eval_program
 from jxkernel.transforms.stage import trace_flat
-from jxkernel.transforms.transpose import transpose_program
 
 __all__ = [
     "Offloadable",
@@ -266,13 +266,20 @@ def _checkpoint_transpose(
 ) -> list[Any]:
     linear = tuple([is_linear(arg) for arg in args])
     nonzero = tuple([type(ct) is not Zero for ct in cts])
-    program, produced = transpose_program(jaxpr, linear, nonzero)
-    given = pick(cts, nonzero)
-    operands = [*pick(args, linear, wanted=False), *given]
+    [(program, produced)], refs = transposed([jaxpr], linear, nonzero)
+    given, values = pick(cts, nonzero), refs.values()
+    operands = [*values, *pick(args, linear, wanted=False), *given]
     params = _with_flags(
-        params, lambda flags: [*pick(flags, linear, wanted=False), *[True] * len(given)]
+        params,
+        lambda flags: [
+            *[True] * len(values),
+            *pick(flags, linear, wanted=False),
+            *[True] * len(given),
+        ],
     )
     outs = checkpoint_p.bind(*operands, jaxpr=program, **params)
+    refs.write(outs[: len(values)])
+    outs = outs[len(values) :]
     avals = [arg.aval.tangent() for arg in pick(args, linear)]
     zeros = [Zero(aval) for aval in pick(avals, produced, wanted=False)]
     pulled = iter(merge(produced, outs, zeros))

@@ -41,6 +41,7 @@ from jxkernel.higher_order.programs import (
     pick,
     place_arguments,
     split_tangents,
+    transposed,
     vary_arguments,
 )
 from jxkernel.higher_order.while_loop import while_p
@@ -57,7 +58,6 @@ from jxkernel.transforms.batching import batch_program
 from jxkernel.transforms.jvp import jvp_program
 from jxkernel.transforms.partial_eval import PartialTrace, partial_eval_program
 from jxkernel.transforms.stage import trace_flat
-from jxkernel.transforms.transpose import transpose_program
 
 __all__ = ["bind_cond", "cond_p", "shared_slots"]
 
@@ -237,14 +237,22 @@ def _cond_transpose(
 ) -> list[Any]:
     linear = tuple([is_linear(operand) for operand in operands])
     nonzero = tuple([type(ct) is not Zero for ct in cts])
-    parts = [transpose_program(branch, linear, nonzero) for branch in branches]
+    parts, refs = transposed(branches, linear, nonzero)
     produced = _union([part for _, part in parts])
     avals = [operand.aval.tangent() for operand in pick(operands, linear)]
+    values = refs.values()
     outs: list[Any] = []
-    if any(produced):
-        programs = [add_zero_results(program, part, produced, avals) for program, part in parts]
-        known = pick(operands, linear, wanted=False)
+    if any(produced) or values:
+        after = (True,) * len(values)
+        every = [*refs.avals, *avals]
+        programs = [
+            add_zero_results(program, after + part, after + produced, every)
+            for program, part in parts
+        ]
+        known = [*values, *pick(operands, linear, wanted=False)]
         outs = cond_p.bind(index, *known, *pick(cts, nonzero), branches=tuple(programs))
+        refs.write(outs[: len(values)])
+        outs = outs[len(values) :]
     zeros = [Zero(aval) for aval in pick(avals, produced, wanted=False)]
     pulled = iter(merge(produced, outs, zeros))
     return [None, *[next(pulled) if flag else None for flag in linear]]

@@ -18,13 +18,12 @@ from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero, is_linear
-from jxkernel.higher_order.programs import typed_by_programs
+from jxkernel.higher_order.programs import transposed, typed_by_programs
 from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.transforms.batching import batch_program
 from jxkernel.transforms.dce import dce_jaxpr
 from jxkernel.transforms.jvp import jvp_program
 from jxkernel.transforms.partial_eval import PartialTrace, partial_eval_program
-from jxkernel.transforms.transpose import transpose_program
 
 __all__ = ["call", "jit_p", "transpose_call"]
 
@@ -144,11 +143,13 @@ def transpose_call(
     """Call the transpose of a program; as a rule of ``jit_p``, and for other calls of programs."""
     linear = tuple([is_linear(arg) for arg in args])
     nonzero = tuple([type(ct) is not Zero for ct in cts])
-    program, produced = transpose_program(jaxpr, linear, nonzero)
+    [(program, produced)], refs = transposed([jaxpr], linear, nonzero)
     known = [arg for arg, lin in zip(args, linear, strict=True) if not lin]
     given = [ct for ct in cts if type(ct) is not Zero]
-    outs = iter(_rebind([*known, *given], program, f"transpose({name})"))
-    flags = iter(produced)
+    values = refs.values()
+    pulled = _rebind([*values, *known, *given], program, f"transpose({name})")
+    refs.write(pulled[: len(values)])
+    outs, flags = iter(pulled[len(values) :]), iter(produced)
     return [
         (next(outs) if next(flags) else Zero(arg.aval.tangent())) if lin else None
         for arg, lin in zip(args, linear, strict=True)

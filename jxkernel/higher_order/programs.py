@@ -14,9 +14,11 @@ from jxkernel.core.avals import ShapedArray
 from jxkernel.core.jaxpr import NO_EFFECTS, ClosedJaxpr, Eqn, Var, eval_jaxpr, subjaxprs
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero
+from jxkernel.higher_order.references import CapturedReferences, Carried
 from jxkernel.primitives.shape.broadcast import instantiate
 from jxkernel.transforms.dce import dce_jaxpr
 from jxkernel.transforms.stage import trace_flat
+from jxkernel.transforms.transpose import transpose_program
 
 __all__ = [
     "add_zero_results",
@@ -32,6 +34,7 @@ __all__ = [
     "pick",
     "place_arguments",
     "split_tangents",
+    "transposed",
     "typed_by_programs",
     "vary_arguments",
 ]
@@ -297,3 +300,29 @@ def _silent_parameter(value: Any) -> Any:
             [drop_effects(item) if isinstance(item, ClosedJaxpr) else item for item in value]
         )
     return value
+
+
+def transposed(
+    programs: Sequence[ClosedJaxpr], linear: tuple[bool, ...], nonzero_cts: tuple[bool, ...]
+) -> tuple[list[tuple[ClosedJaxpr, tuple[bool, ...]]], Carried]:
+    """Return the transposes of programs, and the references that custom rules in them use.
+
+    Each takes the values of these references before its other arguments, and gives back those after
+    it before its other results; see ``transpose_program``.
+    """
+    known = programs[0].remember(_references, linear, nonzero_cts)
+    while True:
+        carried = known[-1]
+        try:
+            return [
+                transpose_program(program, linear, nonzero_cts, carried) for program in programs
+            ], carried
+        except CapturedReferences as found:
+            known.append(carried.with_captured(found))
+
+
+def _references(
+    program: ClosedJaxpr, linear: tuple[bool, ...], nonzero_cts: tuple[bool, ...]
+) -> list[Carried]:
+    """Return where the references are kept that the transpose of a program uses."""
+    return [Carried()]

@@ -22,8 +22,10 @@ from jxkernel.primitives.elementwise.convert import convert_element_type
 __all__ = [
     "AbstractRef",
     "CapturedReferences",
+    "Carried",
     "Ref",
     "Taken",
+    "View",
     "bind",
     "held",
     "part",
@@ -156,6 +158,15 @@ class Ref:
         self.aval = AbstractRef(abstractify(value))
 
     @property
+    def leaf_avals(self) -> list[ShapedArray]:
+        """The types of the arrays that the value is made of: a random key is made of words."""
+        return self._parts[1]
+
+    def whole(self, leaves: Sequence[Any]) -> Any:
+        """Return the value that is made of such arrays."""
+        return self._parts[0].unflatten(leaves)
+
+    @property
     def shape(self) -> tuple[Any, ...]:
         """The shape of the array."""
         return self.aval.shape
@@ -197,8 +208,7 @@ class Ref:
         found = known.bound.get(id(self))
         if found is None:
             # What stands for the value need only have its type: the trace is thrown away.
-            structure, avals = self._parts
-            unknown = structure.unflatten([trace.argument(aval) for aval in avals])
+            unknown = self.whole([trace.argument(aval) for aval in self.leaf_avals])
             found = known.bound[id(self)] = (self, Binding(unknown))
             known.captured.append(id(self))
         return found[1]
@@ -237,6 +247,11 @@ class Ref:
         self._own = None
         return value
 
+    @property
+    def at(self) -> Views:
+        """References to parts: ``ref.at[idx]`` reads and writes ``ref[idx]``."""
+        return Views(self)
+
     def get(self, idx: object = ...) -> Any:
         """Return a part of the array: ``ref[idx]``."""
         return part(self, idx)
@@ -273,6 +288,53 @@ class Ref:
         if self._own is None:
             return f"Ref(<frozen {self.aval}>)"
         return f"Ref({repr(self._own.value).removeprefix('Array(').removesuffix(')')})"
+
+
+class Views:
+    """What ``ref.at`` is: the index between the brackets makes a reference to a part."""
+
+    __slots__ = ("_ref",)
+
+    def __init__(self, ref: Ref) -> None:
+        self._ref = ref
+
+    def __getitem__(self, index: object) -> View:
+        return View(self._ref, index)
+
+
+class View(Ref):
+    """A reference to a part of another: what is written to it is written there.
+
+    Args:
+      ref: the other.
+      index: the part, as arrays take it.
+    """
+
+    __slots__ = ("_index", "_ref")
+
+    def __init__(self, ref: Ref, index: object) -> None:
+        self._ref = ref
+        self._index = index
+        self.aval = AbstractRef(abstractify(part(ref, index)))
+
+    def read(self) -> Any:
+        """Return the part."""
+        return part(self._ref, self._index)
+
+    def write(self, value: object) -> None:
+        """Put another array in the place of the part."""
+        replace(self._ref, self._index, value)
+
+    def end(self) -> Any:
+        """Refuse to end a reference whose array goes on.
+
+        Raises:
+          RefError: always.
+        """
+        raise RefError(f"a part, {self.aval}, of a reference cannot be frozen or freed alone.")
+
+    def __repr__(self) -> str:
+        return f"{self._ref!r}.at[{self._index!r}]"
 
 
 _NO_ARRAY = "a reference of type {} is no array: read its value with ref[...]"
@@ -400,6 +462,60 @@ class Taken:
                 )
 
 
+class Carried:
+    """References whose values a staged program takes first, and gives back first.
+
+    Two of the same references are equal, so that what is made with them is found again.
+
+    Args:
+      refs: the references.
+    """
+
+    def __init__(self, refs: Iterable[Ref] = ()) -> None:
+        self.refs = tuple(refs)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Carried) and self.refs == other.refs
+
+    def __hash__(self) -> int:
+        return hash(self.refs)
+
+    @property
+    def avals(self) -> list[ShapedArray]:
+        """The types of the values."""
+        return [aval for ref in self.refs for aval in ref.leaf_avals]
+
+    def values(self) -> list[Any]:
+        """Return the values, as they are in the trace at hand."""
+        return [leaf for ref in self.refs for leaf in tree.leaves(ref.read())]
+
+    def run(self, values: Sequence[Any], call: Callable[[], Any]) -> tuple[Any, list[Any]]:
+        """Call a function that is being staged, and return its result and the values after it."""
+        if not self.refs:
+            return call(), []
+        bind(self.refs, self._whole(values))
+        return call(), self.values()
+
+    def write(self, values: Sequence[Any]) -> None:
+        """Write what the staged program gave back."""
+        for ref, value in zip(self.refs, self._whole(values), strict=True):
+            ref.write(value)
+
+    def _whole(self, values: Sequence[Any]) -> list[Any]:
+        given = iter(values)
+        return [ref.whole([next(given) for _ in ref.leaf_avals]) for ref in self.refs]
+
+    def with_captured(self, found: CapturedReferences) -> Carried:
+        """Return these references and those that were found to be used besides.
+
+        Raises:
+          CapturedReferences: it was another function, inside, that takes none along.
+        """
+        if found.outside is not staging():
+            raise found
+        return Carried([*self.refs, *found.refs])
+
+
 def bind(refs: Sequence[Ref], values: Iterable[Any]) -> None:
     """Bind references of outside to values, in the function that is being staged."""
     trace = staging()
@@ -427,4 +543,5 @@ def _refused(ref: Ref) -> Any:
     raise TypeError(_NO_ARRAY.format(ref.aval))
 
 
-register_abstractifier(Ref, _refused)
+for _kind in (Ref, View):
+    register_abstractifier(_kind, _refused)

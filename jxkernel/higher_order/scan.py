@@ -33,8 +33,10 @@ from jxkernel.higher_order.programs import (
     permute,
     pick,
     split_tangents,
+    transposed,
     typed_by_programs,
 )
+from jxkernel.higher_order.references import Carried
 from jxkernel.higher_order.scan_lowering import lower_scan
 from jxkernel.primitives.indexing.dynamic_slicing import dynamic_index_in_dim
 from jxkernel.primitives.shape.broadcast import add_any, batch_to_front, instantiate
@@ -45,7 +47,6 @@ from jxkernel.transforms.batching import batch_program, batched_aval
 from jxkernel.transforms.jvp import jvp_program
 from jxkernel.transforms.partial_eval import PartialTrace, partial_eval_program
 from jxkernel.transforms.stage import trace_flat
-from jxkernel.transforms.transpose import transpose_program
 
 __all__ = ["bind_scan", "scan_p", "stacked"]
 
@@ -372,9 +373,10 @@ class _Backward:
     """The body of a transposed scan.
 
     Attributes:
-      body: from known constants; sums of constants' cotangents and cotangents of the carry; known
-        scanned operands and cotangents of results; to the next sums and cotangents of the carry,
-        and cotangents of scanned operands.
+      body: from known constants; values of references, sums of constants' cotangents and cotangents
+        of the carry; known scanned operands and cotangents of results; to the next values, sums and
+        cotangents of the carry, and cotangents of scanned operands.
+      refs: the references that custom rules of the body use.
       sums: the types of the sums.
       consts: for each linear constant, whether it gets a cotangent.
       carry: for each part of the carry, whether its cotangent is nonzero at some turn.
@@ -382,6 +384,7 @@ class _Backward:
     """
 
     body: ClosedJaxpr
+    refs: Carried
     sums: list[ShapedArray]
     consts: Flags
     carry: Flags
@@ -396,18 +399,21 @@ def _transpose_linear(scan: _Scan, cts: Sequence[Any], args: Sequence[Any]) -> l
     carry_nonzero, ys_nonzero = scan.split_out(nonzero)
     back = scan.jaxpr.remember(_make_backward, consts_linear, xs_linear, carry_nonzero, ys_nonzero)
     cts_carry, cts_ys = scan.split_out(cts)
+    values = back.refs.values()
     outs = scan.bind(
         back.body,
         pick(consts, consts_linear, wanted=False),
         [
+            *values,
             *[instantiate(Zero(aval)) for aval in back.sums],
             *[instantiate(ct) for ct in pick(cts_carry, back.carry)],
         ],
         [*pick(xs, xs_linear, wanted=False), *[ct for ct in cts_ys if type(ct) is not Zero]],
         backwards=True,
     )
+    back.refs.write(outs[: len(values)])
     linear = consts_linear + (True,) * len(init) + xs_linear
-    given = iter(outs)
+    given = iter(outs[len(values) :])
     pulled = iter(
         [
             next(given) if has else Zero(arg.aval.tangent()) if is_linear(arg) else None
@@ -427,38 +433,38 @@ def _make_backward(
     _, ys_avals = Groups.of(carry, ys).split(scanned.out_avals)
     pulled_back = Groups.marked(consts_linear, whole, xs_linear)
 
-    def step(carry: Flags) -> tuple[Flags, tuple[ClosedJaxpr, tuple[Flags, ...]]]:
+    def step(carry: Flags) -> tuple[Flags, tuple[ClosedJaxpr, Carried, tuple[Flags, ...]]]:
         linear = consts_linear + whole + xs_linear
-        program, produced = transpose_program(scanned, linear, carry + ys)
+        [(program, produced)], refs = transposed([scanned], linear, carry + ys)
         parts = pulled_back.split(produced)
-        return parts[1], (program, parts)
+        return parts[1], (program, refs, parts)
 
-    carry, (program, (consts_out, carry_out, xs_out)) = grown_to_fixpoint(carry, step)
+    carry, (program, refs, (consts_out, carry_out, xs_out)) = grown_to_fixpoint(carry, step)
     sums = [aval.tangent() for aval in pick(pick(consts, consts_linear), consts_out)]
     cts_carry = [aval.tangent() for aval in pick(carry_avals, carry)]
     cts_ys = [aval.tangent() for aval in pick(ys_avals, ys)]
     known = pick(consts, consts_linear, wanted=False)
     known_xs = pick(xs, xs_linear, wanted=False)
-    operands_of = Groups.of(known, sums, cts_carry, known_xs, cts_ys)
+    operands_of = Groups.of(known, refs.avals, sums, cts_carry, known_xs, cts_ys)
 
     def turn(*operands: Any) -> list[Any]:
-        known, sums, cts_carry, known_xs, cts_ys = operands_of.split(operands)
-        outs = iter(
-            eval_jaxpr(program.jaxpr, program.consts, *known, *known_xs, *cts_carry, *cts_ys)
-        )
+        known, values, sums, cts_carry, known_xs, cts_ys = operands_of.split(operands)
+        given = [*values, *known, *known_xs, *cts_carry, *cts_ys]
+        outs = iter(eval_jaxpr(program.jaxpr, program.consts, *given))
+        after = [next(outs) for _ in values]
         added = [add_any(total, next(outs)) for total in sums]
         pulled = [
             next(outs) if has else Zero(aval.tangent())
             for has, aval in zip(carry_out, carry_avals, strict=True)
         ]
-        return [*added, *[instantiate(ct) for ct in pick(pulled, carry)], *outs]
+        return [*after, *added, *[instantiate(ct) for ct in pick(pulled, carry)], *outs]
 
     body = trace_flat(
         turn,
-        [*known, *sums, *cts_carry, *known_xs, *cts_ys],
+        [*known, *refs.avals, *sums, *cts_carry, *known_xs, *cts_ys],
         name=f"transpose_{scanned.jaxpr.name}",
     )
-    return _Backward(body, sums, consts_out, carry, xs_out)
+    return _Backward(body, refs, sums, consts_out, carry, xs_out)
 
 
 # ---------------------------------------------------------------- batching

@@ -9,10 +9,11 @@ it comes from there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Protocol
 
-from jxkernel.core.avals import abstractify
+from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, Var, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import state
@@ -172,8 +173,27 @@ def _accumulate(cts: dict[Var, Any], var: Var, ct: Any) -> None:
     cts[var] = ct if found is None else add_tangents(found, ct)
 
 
+class Carries(Protocol):
+    """State that a transposed program reads and writes: its values go in first and come out first.
+
+    It is hashable.
+    """
+
+    @property
+    def avals(self) -> list[ShapedArray]:
+        """The types of the values."""
+        ...
+
+    def run(self, values: Sequence[Any], call: Callable[[], Any]) -> tuple[Any, list[Any]]:
+        """Call a function with these values, and return its result and the values after it."""
+        ...
+
+
 def transpose_program(
-    closed: ClosedJaxpr, linear: tuple[bool, ...], nonzero_cts: tuple[bool, ...]
+    closed: ClosedJaxpr,
+    linear: tuple[bool, ...],
+    nonzero_cts: tuple[bool, ...],
+    carried: Carries | None = None,
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
     """Return the program from (known arguments, nonzero cotangents) to argument cotangents.
 
@@ -181,35 +201,45 @@ def transpose_program(
       closed: a program linear in the arguments marked ``linear``.
       linear: for each argument, whether to transpose with respect to it.
       nonzero_cts: for each result, whether a cotangent is given.
+      carried: state that rules of the program read and write.
 
     Returns:
       the program, and for each linear argument whether it gets a cotangent.
     """
-    return closed.remember(_make_transpose, linear, nonzero_cts)
+    return closed.remember(_make_transpose, linear, nonzero_cts, carried)
 
 
 def _make_transpose(
-    closed: ClosedJaxpr, linear: tuple[bool, ...], nonzero_cts: tuple[bool, ...]
+    closed: ClosedJaxpr,
+    linear: tuple[bool, ...],
+    nonzero_cts: tuple[bool, ...],
+    carried: Carries | None,
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
     jaxpr = closed.jaxpr
     known_avals = [v.aval for v, lin in zip(jaxpr.invars, linear, strict=True) if not lin]
     ct_avals = [
         atom.aval.tangent() for atom, given in zip(jaxpr.outvars, nonzero_cts, strict=True) if given
     ]
+    state_avals = carried.avals if carried else []
     produced: list[bool] = []
 
     def run(*flat: Any) -> list[Any]:
+        state, given = flat[: len(state_avals)], flat[len(state_avals) :]
+        pulled, after = carried.run(state, partial(pull, *given)) if carried else (pull(*given), [])
+        produced[:] = [type(ct) is not Zero for ct in pulled]
+        return [*after, *[instantiate(ct) for ct in pulled if type(ct) is not Zero]]
+
+    def pull(*flat: Any) -> list[Any]:
         values = iter(flat)
         known = [next(values) for _ in known_avals]
         cts = [
             next(values) if given else Zero(atom.aval.tangent())
             for atom, given in zip(jaxpr.outvars, nonzero_cts, strict=True)
         ]
-        pulled = pull_back(closed, linear, known, cts)
-        produced[:] = [type(ct) is not Zero for ct in pulled]
-        return [instantiate(ct) for ct in pulled if type(ct) is not Zero]
+        return pull_back(closed, linear, known, cts)
 
-    program = trace_flat(run, [*known_avals, *ct_avals], name=f"transpose_{jaxpr.name}")
+    avals = [*state_avals, *known_avals, *ct_avals]
+    program = trace_flat(run, avals, name=f"transpose_{jaxpr.name}")
     return program, tuple(produced)
 
 
