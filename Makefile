@@ -3,6 +3,7 @@
 #   build/matrix/   one environment for each interpreter of `make test-matrix`
 #   build/peer/     real jax, as the peer of `make bench`; nothing else ever sees it
 #   build/libraries/  libraries written for jax, without it, for tests/libraries
+#   build/suites/   real jax and the same libraries, to compare their own tests with
 # Stamp files make a second run start at once; a changed pyproject.toml installs again.
 
 SHELL := bash
@@ -35,7 +36,7 @@ python = $(shell for p in python$(1) python3 python \
   $$p -c '$(is_python); print(sys.executable)' 2>/dev/null && break; done)
 
 .PHONY: help lab lab-dev front screenshots demo workshop quick test test-all test-matrix check format surface \
-  libraries bench fuzz scaling dist chromium clean
+  libraries suites bench fuzz scaling dist chromium clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
@@ -154,6 +155,24 @@ build/libraries/.all: build/libraries/.fast tests/libraries/all.txt
 
 libraries: build/libraries/.all ## programs of 40 libraries over the alias, to docs/libraries.md
 	.venv/bin/python -m tools.libraries
+
+# The libraries are those of build/libraries, so both sides run the same files.
+site_packages := -c 'import site; print(site.getsitepackages()[0])'
+
+build/suites/.installed: build/libraries/.all tests/libraries/suites.txt
+	@rm -rf $(@D)
+	build/libraries/bin/python $(PIP) --no-deps --requirement tests/libraries/suites.txt
+	build/libraries/bin/python -m venv $(@D)
+	jaxlib=$$(build/libraries/bin/python -c 'import jaxlib.version; print(jaxlib.version.__version__)')
+	$(@D)/bin/python $(PIP) jax "jaxlib==$$jaxlib"
+	build/libraries/bin/python $(site_packages) > "$$($(@D)/bin/python $(site_packages))/libraries.pth"
+	touch $@
+
+# Names of libraries; all of the table where it is empty.
+SUITES ?=
+
+suites: build/suites/.installed .venv/.dev ## the libraries' own tests over the alias, to docs/suites.md
+	.venv/bin/python -m tools.suites $(SUITES)
 
 test: check chromium build/libraries/.fast ## everything that a change must pass; .ci/run is exactly this
 	$(PYTEST) --ignore=tests/meta -m 'not slow' $(PYTEST_ARGS)

@@ -1,0 +1,40 @@
+"""Test suites of libraries that are run over the alias: where each is, and how much of it is taken.
+
+They come with the libraries' source distributions; nothing of them is part of this package.
+``make suites`` runs them and writes `docs/suites.md`.
+"""
+
+from typing import NamedTuple
+
+__all__ = ["SUITES", "WITHOUT", "Suite"]
+
+
+class Suite(NamedTuple):
+    """The test suite of a library.
+
+    Attributes:
+      paths: the files and folders of it in the source distribution.
+      every: one test of so many is taken, by a checksum of its name.
+      ignored: files that need what is not installed: other frameworks, data sets.
+      missing: what the tests that fail here need, in words; empty where none fails.
+    """
+
+    paths: tuple[str, ...]
+    every: int = 1
+    ignored: tuple[str, ...] = ()
+    missing: str = ""
+
+
+SUITES: dict[str, Suite] = {
+    "chex": Suite(("chex",)),
+    "distrax": Suite(("distrax",), every=20),
+    "dm-haiku": Suite(("haiku",), every=5),
+    "einops": Suite(("einops/tests",)),
+    "flax": Suite(("tests",), every=2),
+    "jraph": Suite(("jraph/_src", "jraph/experimental")),
+    "numpyro": Suite(("test",), every=10),
+    "optax": Suite(("optax",), every=10),
+}
+
+WITHOUT = ("diffrax", "equinox", "jaxopt", "lineax", "optimistix")
+"""Libraries whose source distributions have no tests."""
