@@ -25,9 +25,12 @@ from jxkernel.primitives.elementwise.families import (
     elementwise_batch,
     joint_shape,
     jvp_of_terms,
+    lower_by_name,
     unary,
 )
+from jxkernel.primitives.elementwise.formula import evaluate
 from jxkernel.primitives.elementwise.select import select
+from jxkernel.primitives.elementwise.vectorized import cube_root, gains, power, vectorized
 from jxkernel.primitives.sharding import rules
 
 __all__ = [
@@ -309,7 +312,7 @@ def rsqrt(x: Any, *, accuracy: Accuracy = None) -> Any:
 cbrt_p = unary(
     "cbrt",
     FLOATING,
-    lower="stablehlo.cbrt",
+    lower=vectorized(cube_root, lower_by_name("stablehlo.cbrt")),
     reference=np.cbrt,
     jvp=lambda t, x, y: mul(t, mul(integer_pow(y, -2), 1 / 3)),
 )
@@ -389,6 +392,8 @@ def _pow_lower(context: Any, *values: Any) -> Any:
     x, y = broadcast_values(context, values)
     if context.avals_in[1].dtype != context.avals_in[0].dtype:
         y = context.value("stablehlo.convert", context.out_type, (y,))
+    if gains(context):
+        return evaluate(context, power, (x, y))
     return context.value("stablehlo.power", context.out_type, (x, y))
 
 

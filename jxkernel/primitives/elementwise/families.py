@@ -47,6 +47,7 @@ __all__ = [
     "elementwise_batch",
     "joint_shape",
     "jvp_of_terms",
+    "lower_by_name",
     "nary",
     "number_like",
     "transpose_of_terms",
@@ -193,7 +194,7 @@ def nary(
     primitive.reference = reference
     primitive.define(
         abstract_eval=_abstract_eval_rule(name, accepted, result_dtype),
-        lower=_lower_rule(lower) if isinstance(lower, str) else lower,
+        lower=lower_by_name(lower) if isinstance(lower, str) else lower,
         jvp=_linear_jvp(primitive) if linear else _jvp_rule(primitive, jvp),
         transpose=transpose or Undefined("it is not linear in any operand"),
         batch=elementwise_batch(primitive),
@@ -263,7 +264,9 @@ def _wider(size: int, other: int) -> int:
     return other if size == 1 else size
 
 
-def _lower_rule(operation: str) -> Callable[..., Any]:
+def lower_by_name(operation: str) -> Callable[..., Any]:
+    """Return the lowering rule of an operation that StableHLO or CHLO has itself."""
+
     def lower(context: Any, *values: Any, accuracy: Accuracy = None, **params: Any) -> Any:
         operands = broadcast_values(context, values)
         return context.value(operation, context.out_type, operands, accuracy_attributes(accuracy))

@@ -14,9 +14,11 @@ import numpy as np
 from jxkernel import dtypes, hlo
 from jxkernel.primitives.elementwise.families import broadcast_values
 
-__all__ = ["Formula", "Scope", "epsilon", "formula_rule"]
+__all__ = ["Formula", "Scope", "epsilon", "evaluate", "formula_rule"]
 
 _BOOL = np.dtype(np.bool_)
+_PAIRS = ((np.float32, np.int32), (np.float64, np.int64))
+_OF_BITS = {np.dtype(a): np.dtype(b) for pair in _PAIRS for a, b in (pair, pair[::-1])}
 _Operand: TypeAlias = "Formula | float"
 
 
@@ -37,7 +39,8 @@ class Formula:
     def _compare(self, direction: str, other: _Operand) -> "Formula":
         right = self.scope.lift(other, self.dtype)
         shape = self.scope.shape
-        value = self.scope.builder.compare(self.value, right.value, direction, shape, "FLOAT")
+        kind = "SIGNED" if self.dtype.kind == "i" else "FLOAT"
+        value = self.scope.builder.compare(self.value, right.value, direction, shape, kind)
         return Formula(self.scope, value, _BOOL)
 
     def __add__(self, other: _Operand) -> "Formula":
@@ -69,11 +72,17 @@ class Formula:
         """Return the absolute value."""
         return self.scope.apply("stablehlo.abs", (self,), self.dtype)
 
-    def __and__(self, other: "Formula") -> "Formula":
-        return self.scope.apply("stablehlo.and", (self, other), _BOOL)
+    def __and__(self, other: _Operand) -> "Formula":
+        return self._binary("stablehlo.and", self, other)
 
-    def __or__(self, other: "Formula") -> "Formula":
-        return self.scope.apply("stablehlo.or", (self, other), _BOOL)
+    def __or__(self, other: _Operand) -> "Formula":
+        return self._binary("stablehlo.or", self, other)
+
+    def __lshift__(self, count: int) -> "Formula":
+        return self._binary("stablehlo.shift_left", self, count)
+
+    def __rshift__(self, count: int) -> "Formula":
+        return self._binary("stablehlo.shift_right_arithmetic", self, count)
 
     def __invert__(self) -> "Formula":
         return self.scope.apply("stablehlo.not", (self,), _BOOL)
@@ -97,6 +106,26 @@ class Formula:
     def is_nan(self) -> "Formula":
         """Return where the value is NaN."""
         return self._compare("NE", self)
+
+    def is_negative(self) -> "Formula":
+        """Return where the sign is negative, -0 included."""
+        return self.bits() < 0
+
+    def convert(self, dtype: Any) -> "Formula":
+        """Return the value in another dtype."""
+        return self.scope.apply("stablehlo.convert", (self,), dtype)
+
+    def bits(self) -> "Formula":
+        """Return a float's bits as an integer of its width, or the float that an integer's are."""
+        return self.scope.apply("stablehlo.bitcast_convert", (self,), _OF_BITS[self.dtype])
+
+    def round_even(self) -> "Formula":
+        """Return the nearest whole number, the even one of two."""
+        return self.scope.apply("stablehlo.round_nearest_even", (self,), self.dtype)
+
+    def floor(self) -> "Formula":
+        """Return the greatest whole number that is not above the value."""
+        return self.scope.apply("stablehlo.floor", (self,), self.dtype)
 
     def exp(self) -> "Formula":
         """Return the exponential."""
@@ -236,21 +265,24 @@ def formula_rule(function: _Function) -> Callable[..., Any]:
     """Return the lowering rule that evaluates a function of formulas, one per operand."""
 
     def lower(context: Any, *values: Any, **params: Any) -> Any:
-        aval = context.avals_out[0]
-        narrow = aval.dtype.itemsize < 4
-        wide = np.dtype(np.float32) if narrow else aval.dtype
-        scope = Scope(context, aval.shape)
-        operands = [
-            Formula(scope, value, aval.dtype) for value in broadcast_values(context, values)
-        ]
-        if narrow:
-            operands = [scope.apply("stablehlo.convert", (x,), wide) for x in operands]
-        result = function(*operands)
-        if narrow:
-            result = scope.apply("stablehlo.convert", (result,), aval.dtype)
-        return result.value
+        return evaluate(context, function, broadcast_values(context, values))
 
     return lower
+
+
+def evaluate(context: Any, function: _Function, values: Sequence[Any]) -> Any:
+    """Append a function of formulas, one per operand, all of the result's shape and dtype."""
+    aval = context.avals_out[0]
+    narrow = aval.dtype.itemsize < 4
+    wide = np.dtype(np.float32) if narrow else aval.dtype
+    scope = Scope(context, aval.shape)
+    operands = [Formula(scope, value, aval.dtype) for value in values]
+    if narrow:
+        operands = [scope.apply("stablehlo.convert", (x,), wide) for x in operands]
+    result = function(*operands)
+    if narrow:
+        result = scope.apply("stablehlo.convert", (result,), aval.dtype)
+    return result.value
 
 
 def epsilon(dtype: Any) -> float:

@@ -24,8 +24,23 @@ from jxkernel.primitives.elementwise.arithmetic import (
 )
 from jxkernel.primitives.elementwise.complex import abs, component_dtype
 from jxkernel.primitives.elementwise.exponential import rsqrt
-from jxkernel.primitives.elementwise.families import INEXACT, bind_binary, nary, unary
+from jxkernel.primitives.elementwise.families import (
+    INEXACT,
+    bind_binary,
+    lower_by_name,
+    nary,
+    unary,
+)
 from jxkernel.primitives.elementwise.identity import stop_gradient
+from jxkernel.primitives.elementwise.vectorized import (
+    cosine,
+    inverse_cosine,
+    inverse_sine,
+    point_angle,
+    sine,
+    tangent,
+    vectorized,
+)
 from jxkernel.primitives.reference import untyped_numpy
 
 __all__ = [
@@ -101,7 +116,7 @@ sin_p = unary(
     "sin",
     INEXACT,
     work=8,
-    lower=_circular_rule("stablehlo.sine", _sine_of_parts),
+    lower=vectorized(sine, _circular_rule("stablehlo.sine", _sine_of_parts)),
     reference=np.sin,
     jvp=lambda t, x, y: mul(t, cos(x)),
 )
@@ -129,7 +144,7 @@ cos_p = unary(
     "cos",
     INEXACT,
     work=8,
-    lower=_circular_rule("stablehlo.cosine", _cosine_of_parts),
+    lower=vectorized(cosine, _circular_rule("stablehlo.cosine", _cosine_of_parts)),
     reference=np.cos,
     jvp=lambda t, x, y: neg(mul(t, sin(x))),
 )
@@ -157,7 +172,7 @@ tan_p = unary(
     "tan",
     INEXACT,
     work=8,
-    lower="stablehlo.tan",
+    lower=vectorized(tangent, lower_by_name("stablehlo.tan")),
     reference=np.tan,
     jvp=lambda t, x, y: mul(t, add(square(y), 1)),
 )
@@ -186,7 +201,7 @@ def tan(x: Any, *, accuracy: Accuracy = None) -> Any:
 asin_p = unary(
     "asin",
     INEXACT,
-    lower="chlo.asin",
+    lower=vectorized(inverse_sine, lower_by_name("chlo.asin")),
     reference=np.arcsin,
     jvp=lambda t, x, y: mul(t, rsqrt(one_minus_square(x))),
 )
@@ -214,7 +229,7 @@ def asin(x: Any) -> Any:
 acos_p = unary(
     "acos",
     INEXACT,
-    lower="chlo.acos",
+    lower=vectorized(inverse_cosine, lower_by_name("chlo.acos")),
     reference=np.arccos,
     jvp=lambda t, x, y: neg(mul(t, rsqrt(one_minus_square(x)))),
 )
@@ -274,7 +289,7 @@ def _atan2_reference(x: Any, y: Any) -> Any:
 atan2_p = nary(
     "atan2",
     (INEXACT, INEXACT),
-    lower="stablehlo.atan2",
+    lower=vectorized(point_angle, lower_by_name("stablehlo.atan2")),
     reference=_atan2_reference,
     jvp=(
         lambda t, x, y, z: mul(t, div(y, add(square(x), square(y)))),

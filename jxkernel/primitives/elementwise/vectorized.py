@@ -1,0 +1,329 @@
+"""Functions for which XLA's CPU compiler calls the C library, one element after another.
+
+Here they are formulas that it turns into vector instructions: float32 is computed in float64, with
+short polynomials and without branches, so that one rounding at the end is nearly the only error.
+The polynomials are minimax: those nearest to the function on their interval in the sense of
+Chebyshev, relative errors below 1e-10. Small arrays, other dtypes and other platforms keep XLA's
+own operation, which is one line of a program and quick to compile.
+"""
+
+from collections.abc import Callable
+from math import inf, nan, pi, prod, tan
+from typing import Any
+
+import numpy as np
+
+from jxkernel.core.dimensions import is_symbolic
+from jxkernel.primitives.elementwise.families import broadcast_values
+from jxkernel.primitives.elementwise.formula import Formula, evaluate
+
+__all__ = [
+    "cosine",
+    "cube_root",
+    "gains",
+    "inverse_cosine",
+    "inverse_sine",
+    "point_angle",
+    "power",
+    "sine",
+    "tangent",
+    "vectorized",
+]
+
+LEAST_SIZE = 1 << 14
+"""The number of elements from which a formula gains more in running than it costs to compile."""
+
+_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
+_I32, _I64 = np.dtype(np.int32), np.dtype(np.int64)
+_SIGN, _MAGNITUDE, _INFINITY = -(2**31), 0x7FFFFFFF, 0x7F800000
+_LEAST_NORMAL, _ONE, _HALF_ROOT_2 = 0x00800000, 0x3F800000, 0x3F3504F3
+"""Bits of float32 numbers, as integers."""
+
+_NARROW = (_F32.name, "bfloat16", "float16")
+
+
+def vectorized(
+    function: Callable[..., Formula], otherwise: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Return the lowering rule of a formula where it is the faster one, and another elsewhere.
+
+    Args:
+      function: the formula, of float32 operands.
+      otherwise: the rule for other platforms, dtypes and sizes, and where an accuracy is asked for.
+    """
+
+    def lower(context: Any, *values: Any, **params: Any) -> Any:
+        if params or not gains(context):
+            return otherwise(context, *values, **params)
+        return evaluate(context, function, broadcast_values(context, values))
+
+    return lower
+
+
+def gains(context: Any) -> bool:
+    """Return whether a formula is the faster way to lower an operation."""
+    aval = context.avals_out[0]
+    if context.module.platform != "cpu" or aval.dtype.name not in _NARROW:
+        return False
+    return not any(map(is_symbolic, aval.shape)) and prod(aval.shape) >= LEAST_SIZE
+
+
+# ---------------------------------------------------------------- sin, cos, tan
+
+_TURN_BITS = 0x28BE60DB9391054A7F09D5F47D4D377036D8A5664F10E4107F9458EAF7AEF158
+"""The first 256 bits after the point of 1 / 2π."""
+
+
+def _turn_part(first: int, count: int) -> float:
+    """Return a run of bits of 1 / 2π, the first of them worth 2 to the power -first."""
+    bits = _TURN_BITS >> (257 - first - count) & ((1 << count) - 1)
+    return bits * 2.0 ** (1 - first - count)
+
+
+# A float32 has 24 bits and a float64 53: products with 29 bits are exact.
+_TURN_PARTS = [_turn_part(3 + 29 * index, 29) for index in range(5)]
+_TURN_REST = _turn_part(3 + 29 * 5, 53)
+
+_SINE = (
+    0.9999999999952237,
+    -0.16666666628707263,
+    0.008333328504816048,
+    -0.0001983911904440681,
+    2.7165829831679245e-06,
+)
+_COSINE = (
+    0.9999999999999374,
+    -0.49999999999283723,
+    0.04166666653381845,
+    -0.0013888879875497797,
+    2.4798821815145448e-05,
+    -2.7165801746588516e-07,
+)
+
+
+def _quarter_turns(x: Formula) -> tuple[Formula, Formula]:
+    """Return a whole number k and an angle r with x = k π/2 + r modulo 2π and |r| <= π/4.
+
+    The fraction of x / 2π is the sum of the fractions of x times each part of 1 / 2π.  Those
+    products are exact, so the whole turns leave nothing behind: this is Payne and Hanek's method
+    without its table.  At most three fractions of one x are not zero, and the sums of the first
+    two are exact as well, so r is accurate to 2^-24 times 2^-29 of itself at every float32.
+    """
+    wide = x.convert(_F64)
+    parts: list[Formula] = []
+    for factor in _TURN_PARTS:
+        turns = wide * factor
+        parts.append(turns - turns.round_even())
+    parts.append(wide * _TURN_REST)
+    total = parts[-1]
+    for part in reversed(parts[:-1]):
+        total = total + part
+    quarters = (total * 4.0).round_even()
+    rest = parts[0] - quarters * 0.25
+    for part in parts[1:]:
+        rest = rest + part
+    return quarters - (quarters * 0.25).round_even() * 4.0, rest * (2 * pi)
+
+
+def _sine_and_cosine(r: Formula) -> tuple[Formula, Formula]:
+    square = r * r
+    return r * square.polynomial(_SINE), square.polynomial(_COSINE)
+
+
+def sine(x: Formula) -> Formula:
+    """Return sin x: x itself where that is the nearest float32, -0 and denormals included."""
+    quarters, r = _quarter_turns(x)
+    s, c = _sine_and_cosine(r)
+    value = quarters.magnitude().equals(1.0).where(c, s, s)
+    negative = quarters.equals(-1.0) | quarters.magnitude().equals(2.0)
+    value = negative.where(-value, value, value).convert(_F32)
+    return _tiny(x).where(x, value, x)
+
+
+def cosine(x: Formula) -> Formula:
+    """Return cos x."""
+    quarters, r = _quarter_turns(x)
+    s, c = _sine_and_cosine(r)
+    value = quarters.magnitude().equals(1.0).where(s, c, s)
+    negative = quarters.equals(1.0) | quarters.magnitude().equals(2.0)
+    return negative.where(-value, value, value).convert(_F32)
+
+
+def tangent(x: Formula) -> Formula:
+    """Return tan x: x itself where that is the nearest float32."""
+    quarters, r = _quarter_turns(x)
+    s, c = _sine_and_cosine(r)
+    odd = quarters.magnitude().equals(1.0)
+    value = odd.where(-c, s, s) / odd.where(s, c, s)
+    return _tiny(x).where(x, value.convert(_F32), x)
+
+
+def _tiny(x: Formula) -> Formula:
+    """Return where f(x) = x + O(x³) rounds to x."""
+    return x.magnitude() < 2.0**-13
+
+
+# ---------------------------------------------------------------- asin, acos, atan2
+
+_ARCSINE = (
+    0.9999999999863537,
+    0.16666667364186447,
+    0.07499941908754719,
+    0.04466113930866896,
+    0.03010250689966149,
+    0.024650862660604088,
+    0.0074010072390753795,
+    0.0347484248080839,
+)
+_ARCTANGENT = (
+    0.9999999999991867,
+    -0.333333332731826,
+    0.19999992665921415,
+    -0.14285371651162623,
+    0.11103186527390912,
+    -0.08990053537948567,
+    0.06962813941835967,
+    -0.037452523047021444,
+)
+
+
+def _arcsine_near_zero(a: Formula) -> tuple[Formula, Formula]:
+    """Return where a > 1/2, and asin a; there asin √((1 - a) / 2), half of acos a.  For a >= 0."""
+    far = a > 0.5
+    square = far.where(0.5 - 0.5 * a, a * a, a)
+    root = far.where(square.sqrt(), a, a)
+    return far, root * square.polynomial(_ARCSINE)
+
+
+def inverse_sine(x: Formula) -> Formula:
+    """Return asin x, NaN outside [-1, 1]."""
+    far, angle = _arcsine_near_zero(x.convert(_F64).magnitude())
+    value = far.where(pi / 2 - 2.0 * angle, angle, angle).convert(_F32)
+    return _tiny(x).where(x, _with_sign(value, x), x)
+
+
+def inverse_cosine(x: Formula) -> Formula:
+    """Return acos x, NaN outside [-1, 1]."""
+    wide = x.convert(_F64)
+    far, angle = _arcsine_near_zero(wide.magnitude())
+    negative = wide < 0.0
+    near = pi / 2 - negative.where(-angle, angle, angle)
+    double = 2.0 * angle
+    return far.where(negative.where(pi - double, double, double), near, near).convert(_F32)
+
+
+def point_angle(y: Formula, x: Formula) -> Formula:
+    """Return atan2(y, x), signs of zero and infinities as IEEE 754 has them.
+
+    From the quotient of the smaller coordinate and the larger; if that is above tan π/8, from the
+    tangent of the angle less π/4.
+    """
+    across, along = _wide_magnitude(y), _wide_magnitude(x)
+    steep = across > along
+    larger, smaller = steep.where(across, along, along), steep.where(along, across, along)
+    endless = larger.equals(inf)
+    smaller = endless.where(smaller.equals(inf).where(1.0, 0.0, smaller), smaller, smaller)
+    larger = (endless | larger.equals(0.0)).where(1.0, larger, larger)
+    scale = (larger < 2.0**-40).where(2.0**100, 1.0, larger)
+    scale = (larger > 2.0**40).where(2.0**-70, scale, scale)
+    larger, smaller = larger * scale, smaller * scale
+    middle = (smaller > larger * tan(pi / 8)).where(1.0, 0.0, larger)
+    slope = (smaller - middle * larger) * _reciprocal(larger + middle * smaller)
+    angle = slope * (slope * slope).polynomial(_ARCTANGENT) + middle * (pi / 4)
+    angle = steep.where(pi / 2 - angle, angle, angle)
+    angle = x.is_negative().where(pi - angle, angle, angle)
+    total = across + along
+    angle = total.is_nan().where(total, angle, angle)
+    return _with_sign(angle.convert(_F32), y)
+
+
+def _wide_magnitude(x: Formula) -> Formula:
+    """Return |x| in float64, also of denormal numbers, which XLA takes as 0."""
+    bits = x.bits() & _MAGNITUDE
+    wide = bits.bits().convert(_F64)
+    return (bits < _LEAST_NORMAL).where(bits.convert(_F64) * 2.0**-149, wide, wide)
+
+
+def _reciprocal(x: Formula) -> Formula:
+    """Return 1 / x to 46 bits, for float64 numbers from 2^-60 to 2^60.
+
+    By one step of Newton's from that of a float32, which takes a fourth of the time of a division.
+    """
+    near = (1.0 / x.convert(_F32)).convert(_F64)
+    return near * (2.0 - x * near)
+
+
+def _with_sign(x: Formula, sign: Formula) -> Formula:
+    """Return x >= 0 with the sign of another float32, zeros included."""
+    return (x.bits() | (sign.bits() & _SIGN)).bits()
+
+
+# ---------------------------------------------------------------- powers
+
+_LOG2 = (
+    2.8853900817906104,
+    0.9617966726067577,
+    0.5770837376230704,
+    0.411662924771117,
+    0.3409216364458894,
+)
+_EXP2 = (
+    0.9999999999595618,
+    0.6931471805568324,
+    0.24022651213498092,
+    0.055504109063258665,
+    0.009618025613318034,
+    0.0013333478473685416,
+    0.00015469729214118296,
+    1.5303700711365693e-05,
+)
+
+
+def _binary_logarithm(bits: Formula) -> Formula:
+    """Return log2 x in float64, from the bits of a float32 x >= 0: x = 2^e m, √½ <= m < √2."""
+    denormal = bits < _LEAST_NORMAL
+    normal = denormal.where(bits.convert(_F32).bits(), bits, bits)
+    whole = (normal - _HALF_ROOT_2) >> 23
+    fraction = (normal - (whole << 23)).bits().convert(_F64)
+    slope = (fraction - 1.0) * _reciprocal(fraction + 1.0)
+    exponent = denormal.where(whole - 149, whole, whole).convert(_F32)
+    exponent = bits.equals(0).where(-inf, exponent, exponent)
+    exponent = (bits < _INFINITY).where(exponent, bits.bits(), exponent)
+    return exponent.convert(_F64) + slope * (slope * slope).polynomial(_LOG2)
+
+
+def _binary_exponential(x: Formula) -> Formula:
+    """Return 2^x of a float64, as if |x| were at most 300."""
+    x = (x > 300.0).where(300.0, x, x)
+    x = (x < -300.0).where(-300.0, x, x)
+    whole = x.round_even()
+    scaled = (x - whole).polynomial(_EXP2)
+    # The low bits of this sum are those of the whole number; those of NaN are 0.
+    exponent = (whole + 3 * 2.0**51).bits() << 52
+    return (scaled.bits() + exponent).bits()
+
+
+def power(x: Formula, y: Formula) -> Formula:
+    """Return x^y as C has it: 1 for y = 0 and x = 1, even beside NaN.
+
+    XLA computes with denormal numbers as if they were 0.  Those of x are read from their bits, and
+    in place of those of y stands the least normal number, of which each power is the same.
+    """
+    base, exponent = x.bits(), y.bits()
+    size, height = base & _MAGNITUDE, exponent & _MAGNITUDE
+    normal = (height < _LEAST_NORMAL).where(exponent | _LEAST_NORMAL, exponent, exponent).bits()
+    none = height.equals(0)
+    product = normal.convert(_F64) * _binary_logarithm(size)
+    product = (size.equals(_ONE) | none).where(0.0, product, product)
+    value = _binary_exponential(product).convert(_F32)
+    half = normal * 0.5
+    whole, odd = normal.floor().equals(normal) | none, half.floor() < half
+    value = (value.bits() | (whole & odd).where(base & _SIGN, 0, base)).bits()
+    below = (base < _INFINITY + _SIGN) & (base > _SIGN)
+    return (below & ~whole).where(nan, value, value)
+
+
+def cube_root(x: Formula) -> Formula:
+    """Return the real cube root."""
+    logarithm = _binary_logarithm(x.bits() & _MAGNITUDE)
+    return _with_sign(_binary_exponential(logarithm * (1 / 3)).convert(_F32), x)

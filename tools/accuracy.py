@@ -1,0 +1,238 @@
+"""Compare the formulas of ``elementwise/vectorized.py`` with exact values, over all float32.
+
+``python -m tools.accuracy`` writes ``docs/numerics.md``.  The reference is NumPy's function in
+float64.  An error is a distance from it, not from a rounded result, in units in the last place
+of float32 there: so it is right to about 1e-8, wherever the exact value lies between two float32.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import jxkernel as jx
+from jxkernel import numpy as jnp
+from jxkernel.primitives.elementwise import vectorized
+
+__all__ = ["FUNCTIONS", "Function", "Tally", "differences", "every_float", "pairs", "ulps"]
+
+OUTPUT = Path(__file__).resolve().parent.parent / "docs" / "numerics.md"
+CHUNK = 1 << 22
+LEAST_NORMAL = 2.0**-126
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of float32 numbers and its reference.
+
+    Attributes:
+      name: its name in ``jax.numpy``.
+      reference: NumPy's function.
+      operands: how many it takes.
+      rising: whether it rises or falls everywhere; 0 where it does neither.
+    """
+
+    name: str
+    reference: Callable[..., Any]
+    operands: int = 1
+    rising: int = 0
+
+    def on_cpu(self, *, formula: bool) -> Callable[..., Any]:
+        """Return the jitted function: by its formula, or as XLA has it."""
+        function = getattr(jnp, self.name)
+        compiled = jx.jit(lambda *operands: function(*operands))
+
+        def call(*operands: Any) -> Any:
+            least = vectorized.LEAST_SIZE
+            vectorized.LEAST_SIZE = 1 if formula else sys.maxsize
+            try:
+                return np.asarray(compiled(*operands))
+            finally:
+                vectorized.LEAST_SIZE = least
+
+        return call
+
+    def exact(self, *operands: Any) -> Any:
+        """Return the reference, in float64."""
+        with np.errstate(all="ignore"):
+            return self.reference(*[operand.astype(np.float64) for operand in operands])
+
+
+FUNCTIONS = (
+    Function("sin", np.sin),
+    Function("cos", np.cos),
+    Function("tan", np.tan),
+    Function("arcsin", np.arcsin, rising=1),
+    Function("arccos", np.arccos, rising=-1),
+    Function("cbrt", np.cbrt, rising=1),
+    Function("arctan2", np.arctan2, operands=2),
+    Function("power", np.power, operands=2),
+)
+
+
+def ulps(result: Any, exact: Any) -> Any:
+    """Return the error of float32 results in units in the last place.
+
+    Both NaN is no error, one alone is infinite.  Where the exact value rounds to infinity or is
+    denormal, that result (or zero) is exact: XLA's arithmetic on CPU has no denormal numbers.
+    """
+    with np.errstate(all="ignore"):
+        magnitude = np.abs(exact)
+        unit = np.exp2(np.floor(np.log2(np.clip(magnitude, LEAST_NORMAL, 2.0**127))) - 23)
+        error = np.abs(result.astype(np.float64) - exact) / unit
+        rounded = exact.astype(np.float32)
+    error[(result == rounded) | (np.isnan(result) & np.isnan(exact))] = 0.0
+    error[(result == 0) & (magnitude < LEAST_NORMAL)] = 0.0
+    error[np.isnan(result) != np.isnan(exact)] = inf
+    error[np.isinf(result) & (magnitude < 3.4028234e38)] = inf
+    return np.where(np.isnan(error), inf, error)
+
+
+def differences(result: Any, exact: Any) -> Any:
+    """Return where the sign of a zero is wrong."""
+    zero = (exact == 0) & (result == 0)
+    return zero & (np.signbit(result) != np.signbit(exact))
+
+
+def every_float(chunk: int = CHUNK) -> Iterator[tuple[Any]]:
+    """Yield all float32 numbers from -inf to inf in order, and the NaNs, a chunk at a time."""
+    for first in range(0, 1 << 32, chunk):
+        order = np.arange(first, first + chunk, dtype=np.int64) - (1 << 31)
+        bits = np.where(order < 0, -order - 1 + (1 << 31), order)
+        yield (bits.astype(np.uint32).view(np.float32),)
+
+
+def pairs(count: int, seed: int = 0, chunk: int = CHUNK) -> Iterator[tuple[Any, Any]]:
+    """Yield random pairs: a third of any bits, a third of near sizes, a third from -16 to 16."""
+    for index in range(-(-count // chunk)):
+        draw = np.random.default_rng((seed, index))
+        x, y = draw.integers(0, 1 << 32, (2, chunk), dtype=np.uint32).view(np.float32)
+        third = chunk // 3
+        with np.errstate(all="ignore"):
+            x[:third] = y[:third] * draw.normal(1, 0.7, third).astype(np.float32)
+        x[third : 2 * third], y[third : 2 * third] = draw.uniform(-16, 16, (2, third))
+        yield x, y
+
+
+@dataclass
+class Tally:
+    """What was found of one function.
+
+    Attributes:
+      inputs: how many were compared.
+      worst: the greatest error, in units in the last place; 0.5 where all are the nearest float32.
+      where: its operands.
+      signs: how many zeros have the wrong sign.
+      turns: how many neighbours are in the wrong order.
+      last: the last result of the chunk before.
+    """
+
+    inputs: int = 0
+    worst: float = 0.5
+    where: tuple[float, ...] = ()
+    signs: int = 0
+    turns: int = 0
+    last: Any = field(default_factory=lambda: np.zeros(0, np.float32))
+
+    def add(self, function: Function, operands: tuple[Any, ...], result: Any, exact: Any) -> None:
+        """Compare one chunk of results."""
+        self.inputs += len(result)
+        with np.errstate(all="ignore"):
+            rounded = exact.astype(np.float32)
+        # Integers compare zeros of either sign and all NaNs as different.
+        places: Any = np.flatnonzero(result.view(np.int32) != rounded.view(np.int32))
+        if len(places):
+            error = ulps(result[places], exact[places])
+            self._worst(float(error.max()), operands, places[error.argmax()])
+            self.signs += int(differences(result[places], exact[places]).sum())
+        if function.rising:
+            line = np.concatenate([self.last, result])
+            self.turns += int((np.diff(line) * function.rising < 0).sum())
+            self.last = result[-1:]
+
+    def _worst(self, error: float, operands: tuple[Any, ...], place: int) -> None:
+        if error > self.worst:
+            self.worst = error
+            self.where = tuple([float(operand[place]) for operand in operands])
+
+
+def measure(function: Function, count: int) -> tuple[Tally, Tally]:
+    """Return what is found of a formula and of XLA's own operation."""
+    chunks = every_float() if function.operands == 1 else pairs(count)
+    kinds = [(function.on_cpu(formula=formula), Tally()) for formula in (True, False)]
+    for operands in chunks:
+        exact = function.exact(*operands)
+        for call, tally in kinds:
+            tally.add(function, operands, call(*operands), exact)
+    return kinds[0][1], kinds[1][1]
+
+
+HEAD = """\
+# Numerics
+
+<!-- Written by `python -m tools.accuracy`; changes by hand are lost. -->
+
+On CPU, XLA calls the C library for the functions below, one element after another. For arrays of
+{least:,} elements and more they are lowered as formulas that become vector instructions, computed
+in float64 for float32 and narrower results. The jaxpr still has `sin`, derivatives go through `sin`
+and `cos`, and other platforms are lowered as before; the
+[decision](decisions/0035-formulas-that-become-vector-instructions.md) says why.
+
+Each function of one operand was compared at all 2^32 float32 numbers, each of two at random pairs:
+a third of any bits, a third of nearly equal sizes, a third between -16 and 16. The reference is
+NumPy's function in float64. An error is the distance of the float32 result from it, in units in
+the last place (ulp) of float32, so no midpoint between two results has to be decided: 0.5 is the
+error of correct rounding, and the reference adds less than 1e-7. NaN where the reference has a
+number, or the reverse, and an early infinity would count as infinite. XLA's arithmetic takes
+denormal numbers as 0; a denormal result counts as right if it is 0, and denormal operands count in
+full, where the C library under XLA's mode loses them.
+
+| function | inputs | greatest error, formula | at | zeros of the wrong sign | \
+wrong order | XLA's own | at |
+| --- | ---: | ---: | --- | ---: | ---: | ---: | --- |
+"""
+
+
+def _line(function: Function, ours: Tally, theirs: Tally) -> str:
+    def at(tally: Tally) -> str:
+        return ", ".join([f"`{value:.9g}`" for value in tally.where])
+
+    turns = str(ours.turns) if function.rising else "–"
+    cells = [
+        f"`{function.name}`",
+        f"{ours.inputs:,}",
+        f"**{ours.worst:.4f}**",
+        at(ours),
+        str(ours.signs),
+        turns,
+        f"{theirs.worst:.4g}",
+        at(theirs),
+    ]
+    return f"| {' | '.join(cells)} |\n"
+
+
+def main() -> None:
+    """Compare all functions and write the page."""
+    parser = argparse.ArgumentParser(prog="python -m tools.accuracy", description=__doc__)
+    parser.add_argument("--pairs", type=int, default=1 << 28, help="of functions of two operands")
+    parser.add_argument("--only", nargs="+", help="these functions alone, to the terminal")
+    options = parser.parse_args()
+    text = ""
+    for function in FUNCTIONS:
+        if options.only is None or function.name in options.only:
+            line = _line(function, *measure(function, options.pairs))
+            sys.stderr.write(line)
+            text += line
+    if options.only is None:
+        OUTPUT.write_text(HEAD.format(least=vectorized.LEAST_SIZE) + text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
