@@ -35,8 +35,8 @@ python = $(shell for p in python$(1) python3 python \
   $${PYENV_ROOT:-$$HOME/.pyenv}/versions/$(1).*/bin/python; do \
   $$p -c '$(is_python); print(sys.executable)' 2>/dev/null && break; done)
 
-.PHONY: help lab lab-dev front screenshots demo workshop quick test test-all test-matrix check format surface \
-  libraries suites bench fuzz scaling dist chromium clean
+.PHONY: help lab lab-dev front screenshots demo save-demos workshop book quick test test-all test-matrix check \
+  format surface libraries suites bench fuzz scaling dist changelog chromium clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
@@ -101,6 +101,9 @@ demo: .venv/.demo ## run demos/*.ipynb headless into build/demos/*.html
 	rm -rf build/demos
 	.venv/bin/jupyter nbconvert --to html --execute --output-dir build/demos \
 	  --ExecutePreprocessor.store_widget_state=False demos/*.ipynb
+
+save-demos: .venv/.dev ## run demos/*.ipynb and save their outputs in them, as text
+	.venv/bin/python -m tools.demos
 
 workshop: .venv/.dev ## write the notebooks of demos/workshop/ from their sources, in each language
 	.venv/bin/python -m tools.workshop

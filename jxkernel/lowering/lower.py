@@ -304,7 +304,8 @@ class LoweringContext(hlo.Builder):
             if primitive.multiple_results:
                 env.update(zip(outvars, out, strict=True))
             else:
-                env[outvars[0]] = out
+                # `lower_fun` gives lists, whatever the primitive.
+                env[outvars[0]] = out[0] if isinstance(out, list) else out
             if stored:
                 for var in outvars:
                     if var in stored:

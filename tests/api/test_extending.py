@@ -109,6 +109,11 @@ def test_deflinear_and_defvectorized(named):
     np.testing.assert_array_equal(per_example(jnp.arange(2.0)), [0, 18])
 
 
+def test_lower_fun_is_a_rule_of_primitives_with_one_result(named):
+    named.def_lower(mlir.lower_fun(lambda x: x + 1, multiple_results=False))
+    assert jx.jit(lambda x: named.bind(x) * 2)(1.0) == named.bind(1.0) * 2 == 4.0
+
+
 def test_defbilinear_and_defbroadcasting(named):
     mlir.register_lowering(named, mlir.lower_fun(lambda x, y: x * y, multiple_results=False))
     ad.defbilinear(named, lambda ct, x, y: named.bind(ct, y), lambda ct, x, y: named.bind(x, ct))

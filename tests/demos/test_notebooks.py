@@ -2,24 +2,20 @@
 
 import re
 from functools import cache
-from pathlib import Path
 
-import nbclient
 import nbformat
 import pytest
 
-DEMOS = Path(__file__).parents[2] / "demos"
-NOTEBOOKS = sorted(path.name for path in DEMOS.glob("*.ipynb"))
+from tools import demos
+
+DEMOS = demos.FOLDER
+NOTEBOOKS = [path.name for path in demos.notebooks()]
 
 
 @cache
 def executed(name: str) -> nbformat.NotebookNode:
     """Run a notebook once and return it with its outputs; an error in a cell raises."""
-    notebook = nbformat.read(DEMOS / name, 4)
-    client = nbclient.NotebookClient(
-        notebook, timeout=300, kernel_name="python3", store_widget_state=False
-    )
-    return client.execute(cwd=str(DEMOS))
+    return demos.executed(DEMOS / name)
 
 
 def text_after(name: str, source: str) -> list[str]:
@@ -39,13 +35,20 @@ def test_there_are_notebooks():
         "01_first_steps.ipynb",
         "02_why_did_it_recompile.ipynb",
         "03_looking_inside.ipynb",
+        "04_errors.ipynb",
+        "05_panel_and_stepper.ipynb",
     ]
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_notebooks_are_committed_without_outputs(name):
-    cells = nbformat.read(DEMOS / name, 4).cells
-    assert all(not cell.get("outputs") for cell in cells)
+def test_notebooks_are_saved_with_the_texts_of_their_outputs(name):
+    saved = nbformat.read(DEMOS / name, 4).cells
+    for cell, run in zip(saved, executed(name).cells, strict=True):
+        if cell.cell_type == "code":
+            assert cell.outputs == demos.texts(cell.outputs)
+            assert cell.execution_count is None
+            assert bool(cell.outputs) is bool(demos.texts(run.outputs)), "run `make save-demos`"
+    assert len((DEMOS / name).read_bytes()) < 40_000
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
@@ -56,7 +59,7 @@ def test_notebooks_run_and_every_view_has_text_and_html(name):
         for output in cell.get("outputs", [])
         if any("vnd.jxkernel" in kind for kind in output.get("data", {}))
     ]
-    assert len(views) >= 5
+    assert len(views) >= 3
     for view in views:
         assert view["text/plain"]
         assert "<script" not in view["text/html"]
@@ -103,3 +106,27 @@ def test_looking_inside_finds_the_first_bad_operation_and_grades_the_guess():
     assert "you said 3, and it is 2 traces" in graded
     (bar,) = text_after(name, "jax.progress")
     assert "100%" in bar
+
+
+def test_errors_name_the_line_and_the_remedy():
+    failed = {
+        output.ename: output.evalue
+        for cell in executed("04_errors.ipynb").cells
+        for output in cell.get("outputs", [])
+        if output.output_type == "error"
+    }
+    assert (
+        "prices = jnp.where(mean > 5, prices / mean, prices)" in failed["TracerBoolConversionError"]
+    )
+    assert "prices = prices.at[0].set(4.0)" in failed["ImmutableArrayError"]
+    assert len(failed) == 5
+    told = "\n".join(text_after("04_errors.ipynb", "noise = "))
+    for lesson in ("update dropped", "random key used again", "index out of bounds"):
+        assert lesson in told
+
+
+def test_the_stepper_goes_one_equation_at_a_time():
+    (at,) = text_after("05_panel_and_stepper.ipynb", "jax.debug.step(jax.grad(loss))")
+    assert re.search(r"line 2 · .* = dot_general", at)
+    (later,) = text_after("05_panel_and_stepper.ipynb", "at = at.over()")
+    assert later.count("line ") == 3

@@ -15,13 +15,10 @@ FILES = list(workshop.notebooks())
 
 
 @pytest.fixture(scope="module")
-def kernel() -> Iterator[Kernel]:
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
     """One kernel for all notebooks, which share what is compiled."""
-    with pytest.MonkeyPatch.context() as patch, running_kernel() as kernel:
-        patch.chdir(workshop.FOLDER)
-        kernel.run(f"import os; os.chdir({str(workshop.FOLDER)!r})")
-        kernel.run("%load_ext jxkernel")
-        kernel.run("import jxkernel as jx")
+    with running_kernel() as kernel:
+        kernel.ok(f"%cd -q {tmp_path_factory.mktemp('workshop')}")
         kernel.ok(f"jx.config.update('jax_compilation_cache_dir', {SHARED_CACHE!r})")
         yield kernel
 
