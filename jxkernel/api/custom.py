@@ -14,7 +14,7 @@ from jxkernel.api.memo import Carrier
 from jxkernel.api.perturbations import CustomVJPPrimal
 from jxkernel.api.traced import check_callable
 from jxkernel.core.avals import ShapedArray, abstractify
-from jxkernel.core.filtering import hide_internal_frames
+from jxkernel.core.filtering import filtered, hide_internal_frames
 from jxkernel.core.key_data import key_data_axes
 from jxkernel.core.trace import evaluating, place_in_source
 from jxkernel.core.zeros import Zero
@@ -414,6 +414,7 @@ class custom_vjp(_Custom):
         self.symbolic_zeros = symbolic_zeros
         self.optimize_remat = optimize_remat
 
+    @filtered
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function; references among the arguments are closed over.
 

@@ -42,6 +42,9 @@ _COMBINED: dict[str, Callable[[Any, Any], Any]] = {
     "add": ops.add,
     "subtract": ops.sub,
     "multiply": ops.mul,
+    # Of ones, which then divide the array or are its exponents.
+    "divide": ops.mul,
+    "power": ops.mul,
     "min": ops.min,
     "max": ops.max,
 }
@@ -50,6 +53,8 @@ _SCATTERED: dict[str, Callable[..., Any]] = {
     "add": scatter_add,
     "subtract": scatter_sub,
     "multiply": scatter_mul,
+    "divide": scatter_mul,
+    "power": scatter_mul,
     "min": scatter_min,
     "max": scatter_max,
 }
@@ -139,12 +144,12 @@ class IndexedUpdate:
 
     def divide(self, values: Any, **how: Any) -> Any:
         """Return a copy with the part divided by ``values``; integers become floating."""
-        factors = updated(_ones_like(self.array), self.index, values, "multiply", **how)
+        factors = updated(_ones_like(self.array), self.index, values, "divide", **how)
         return self.array / factors
 
     def power(self, values: Any, **how: Any) -> Any:
         """Return a copy with the part raised to the power of ``values``."""
-        exponents = updated(_ones_like(self.array), self.index, values, "multiply", **how)
+        exponents = updated(_ones_like(self.array), self.index, values, "power", **how)
         return self.array**exponents
 
     def min(self, values: Any, **how: Any) -> Any:
@@ -217,7 +222,7 @@ def updated(
       x: an array.
       index: as for reading.
       values: a number, or an array or a list that broadcasts to the part.
-      operation: ``set add subtract multiply min max``.
+      operation: ``set add subtract multiply divide power min max``.
       mode: what happens out of bounds; see ``IndexedUpdate``.
       indices_are_sorted: the caller's promise about index arrays.
       unique_indices: the caller's promise about index arrays.

@@ -71,10 +71,18 @@ registry.__name__ = "registry"
 def is_tree_node(typ: type) -> bool:
     """Return whether instances of the type are nodes.
 
+    Raises:
+      TypeError: ``typ`` is no type.
+
     >>> from jxkernel import tree
     >>> tree.is_tree_node(dict), tree.is_tree_node(int)
     (True, False)
     """
+    if not isinstance(typ, type):
+        raise TypeError(
+            f"is_tree_node takes a type, got {typ!r:.100} of type {type(typ).__name__}: write "
+            "is_tree_node(type(x))"
+        )
     return registry.is_node(typ)
 
 

@@ -13,7 +13,7 @@ WAYS = {
     "jit": "jax.jit(f)({args})",
 }
 X64 = "jax.config.update('jax_enable_x64', True)\n"
-NESTED = (*nesting.ANY_ORDER, nesting.WHILE, nesting.OWN_VJP)
+NESTED = (*nesting.ANY_ORDER, nesting.WHILE, nesting.OWN_VJP, *nesting.BOXED)
 
 
 def generate(seed: str, way: str) -> str:

@@ -48,7 +48,10 @@ LAYOUTS = (
     "np.repeat({new}, 2, axis=-1)[..., ::2]",
     "np.flip({new}).copy()[::-1]",
     "np.broadcast_to({new}, {shape})",
+    "unaligned({new})",
+    "np.array({new}.tolist(), {new}.dtype)[...].T.copy().T",
 )
+SCALARS = ("{new}", "{new}[()]")
 
 
 def _array(random: Random, text: str, shape: Shape, dtype: str) -> str:
@@ -56,7 +59,7 @@ def _array(random: Random, text: str, shape: Shape, dtype: str) -> str:
     if dtype == "bfloat16" or random.randint(0, 2):
         return f"jnp.array({text}, '{dtype}')"
     new = f"np.array({text}, '{dtype}')"
-    return random.choice(LAYOUTS if shape else LAYOUTS[:1]).format(new=new, shape=shape)
+    return random.choice(LAYOUTS if shape else SCALARS).format(new=new, shape=shape)
 
 
 def argument(

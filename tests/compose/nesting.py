@@ -154,6 +154,20 @@ WHILE = _repeated(
     "lax.while_loop(lambda n: n[0] < 2.0, lambda n: (n[0] + 0.7, (lambda c: {step})(n[1])), "
     "(jnp.sin(total({a})), {a}))[1]"
 )
+BOXED = (
+    *(
+        _repeated(f"{name}(lambda c: {{step}}, {{a}})")
+        for name in (
+            "boxed",
+            "boxed_in_a_loop",
+            "boxed_in_a_scan",
+            "boxed_in_a_call",
+            "boxed_in_a_branch",
+        )
+    ),
+    _repeated("boxed_in_parts(lambda c: {step}, jnp.atleast_1d({a})).reshape(jnp.shape({a}))"),
+)
+"""Steps by way of references."""
 OWN_VJP = _called_with("own_vjp({g})({a})", closed=True)
 
 ANY_ORDER = (*BOTH, *FORWARD, *REVERSE)

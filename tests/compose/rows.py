@@ -453,7 +453,73 @@ LINEAR_ALGEBRA: list[Row] = [
     *_each("fft2 ifftn rfftn", "jnp.fft.NAME({a})"),
 ]
 
+IMAGE = "jnp.broadcast_to({a}[None, None], (1, 2, *jnp.shape({a})))"
+KERNEL = "jnp.broadcast_to({a}[:1, :2], (2, GROUP, *jnp.shape({a}[:1, :2])))"
+CONVOLUTIONS: list[Row] = [
+    *[
+        (
+            f"lax.conv_general_dilated({IMAGE}, {KERNEL.replace('GROUP', inner)}, {how})",
+            "np.broadcast_to({a}[:1, :1], (1, 2, 1, 1))",
+            "f",
+        )
+        for inner, how in (
+            ("2", "(1, {k}), 'SAME'"),
+            ("2", "(1, 1), 'VALID', lhs_dilation=(1, {k})"),
+            ("2", "(1, 1), 'SAME', rhs_dilation=({k}, {k})"),
+            ("1", "(1, 1), [(0, 1), ({k}, 0)], feature_group_count=2"),
+            ("2", "(1, 1), [(-1, 1), (0, 0)]"),
+        )
+    ],
+    (
+        f"lax.conv_transpose({IMAGE}, {KERNEL.replace('GROUP', '2')}, (1, {{k}}), 'SAME',"
+        " dimension_numbers=('NCHW', 'OIHW', 'NCHW'))",
+        "np.broadcast_to({a}[:1, :1], (1, 2, 1, 1))",
+        "f",
+    ),
+]
+
+KEY = "jax.random.key(3)"
+DRAWS: list[Row] = [
+    *_each(
+        "normal uniform exponential gumbel laplace logistic cauchy rademacher bernoulli",
+        f"jnp.sin({{a}}) + jax.random.NAME({KEY}, shape=jnp.shape({{a}}))",
+        FLOAT,
+        "f",
+    ),
+    (f"{{a}} + jax.random.randint({KEY}, jnp.shape({{a}}), -3, 5)", SAME, "if"),
+    (f"jax.random.permutation({KEY}, {{a}}, axis={{axis}})", SAME),
+    (f"jax.random.choice({KEY}, {{a}}, (2,), replace={{yes}})", "{a}[:2]"),
+    (f"jax.random.categorical({KEY}, {{a}}, axis={{axis}})", "np.argmax({a}, {axis})", "f"),
+    (f"jax.random.bits(jax.random.fold_in({KEY}, {{k}}), jnp.shape({{a}})) % 7", "{a} % 7", "u"),
+    (f"jax.random.key_data(jax.random.split({KEY}, {{k}}))", "np.ones(({k}, 2), np.uint32)"),
+]
+
+DENSITIES: list[Row] = [
+    *_each(
+        "norm.logpdf norm.cdf norm.sf cauchy.logpdf laplace.logpdf logistic.logpdf expon.logpdf"
+        " uniform.logpdf gumbel_r.logpdf",
+        "jax.scipy.stats.NAME({a}, {b})",
+        "np.sin({a} + {b})",
+        "if",
+    ),
+    *_each(
+        "beta.logpdf gamma.logpdf t.logpdf pareto.logpdf",
+        "jax.scipy.stats.NAME({a}, {b}, 1.5)",
+        "np.sin({a} + {b})",
+        "if",
+    ),
+    *_each(
+        "poisson.logpmf geom.logpmf bernoulli.logpmf chi2.logpdf",
+        "jax.scipy.stats.NAME({a}, {b})",
+        "np.sin({a} + {b})",
+        "if",
+    ),
+]
+
 ROWS: list[Row] = [
+    *CONVOLUTIONS,
+    *DRAWS,
+    *DENSITIES,
     *ELEMENTWISE,
     *BINARY,
     *CONVERSIONS,

@@ -72,6 +72,87 @@ def root(jax: Any, a: Any) -> Any:
     )
 
 
+def boxed(jax: Any, step: Function, x: Any) -> Any:
+    """Return what a step makes of an array, by a reference that holds it."""
+    ref = jax.new_ref(x)
+    ref[...] = step(ref[...])
+    return jax.freeze(ref)
+
+
+def boxed_in_a_loop(jax: Any, step: Function, x: Any) -> Any:
+    """Return what two steps make of an array, by a reference that a loop writes to."""
+    ref = jax.new_ref(x)
+
+    def turn(*_: Any) -> None:
+        ref[...] = step(ref[...])
+
+    jax.lax.fori_loop(0, 2, turn, None)
+    return ref[...]
+
+
+def boxed_in_a_scan(jax: Any, step: Function, x: Any) -> Any:
+    """Return the sum of what three steps make of an array, by a reference that is read between."""
+    ref = jax.new_ref(x)
+
+    def turn(total: Any, _: Any) -> Any:
+        before = ref[...]
+        ref[...] = step(before)
+        return total + ref[...] - before, None
+
+    total, _ = jax.lax.scan(turn, jax.numpy.zeros_like(x), None, length=3)
+    return total + ref[...]
+
+
+def boxed_in_a_call(jax: Any, step: Function, x: Any) -> Any:
+    """Return what two calls of one jitted function make of an array, by a reference."""
+    ref = jax.new_ref(x)
+
+    def call(scale: Any) -> Any:
+        ref[...] = step(ref[...])
+        return ref[...] * scale
+
+    called = jax.jit(call)
+    return called(0.5) + called(2) * ref[...]
+
+
+def boxed_in_a_branch(jax: Any, step: Function, x: Any) -> Any:
+    """Return what a branch makes of an array, by a reference that one of two writes to."""
+    ref = jax.new_ref(x)
+
+    def write() -> None:
+        ref[...] = step(ref[...])
+
+    jax.lax.cond(total(jax, x) < 1.0, write, lambda: None)
+    return ref[...]
+
+
+def boxed_in_parts(jax: Any, step: Function, x: Any) -> Any:
+    """Return an array that a reference changed part by part."""
+    ref = jax.new_ref(x)
+    ref[..., :1] = step(ref[...])[..., -1:]
+    ref[..., -1:] += ref[..., :1]
+    jax.ref.addupdate(ref, ..., step(x))
+    return ref[...] + jax.ref.swap(ref, ..., x)
+
+
+BOXED = (
+    boxed,
+    boxed_in_a_loop,
+    boxed_in_a_scan,
+    boxed_in_a_call,
+    boxed_in_a_branch,
+    boxed_in_parts,
+)
+"""Functions that go by way of a reference; what they do is smooth, and keeps the array's type."""
+
+
+def unaligned(jax: Any, x: Any) -> Any:
+    """Return a NumPy array whose data begins at an odd address, and which is read only."""
+    del jax
+    data = np.frombuffer(b"\0" + x.tobytes(), np.uint8)[1:]
+    return data.view(x.dtype).reshape(x.shape)
+
+
 def swapped(jax: Any, x: Any) -> Any:
     """Return an array with its bytes in the other order, which ``jax`` itself refuses."""
     return x if jax.__name__ == "jax" else np.asarray(x, np.asarray(x).dtype.newbyteorder(">"))
@@ -87,7 +168,19 @@ def nudged(jax: Any, x: Any) -> Any:
     return (x * step).astype(x.dtype)
 
 
-OWN = (nudged, own_jvp, own_transpose, own_vjp, own_vmap, root, solved, swapped, total)
+OWN = (
+    *BOXED,
+    unaligned,
+    nudged,
+    own_jvp,
+    own_transpose,
+    own_vjp,
+    own_vmap,
+    root,
+    solved,
+    swapped,
+    total,
+)
 PARTS = ("custom_batching", "custom_derivatives", "scipy.linalg", "scipy.special", "scipy.stats")
 
 

@@ -38,6 +38,13 @@ def failing(*args):
     raise ValueError("mine")
 
 
+def with_a_rule(f):
+    """Return a function with a rule that its call does not need."""
+    function = jx.custom_vjp(f)
+    function.defvjp(failing, failing)
+    return function
+
+
 def with_rules(*, fwd=lambda x: (x, None), bwd=lambda _, ct: (ct,)):
     function = jx.custom_vjp(lambda x: x)
     function.defvjp(fwd, bwd)
@@ -57,6 +64,7 @@ RUN_USER_CODE = {
     "checkify": lambda: checkify.checkify(failing)(ONE),
     "closure_convert": lambda: jx.closure_convert(failing, ONE),
     "eval_shape": lambda: jx.eval_shape(failing, ONE),
+    "function with a rule": lambda: with_a_rule(failing)(ONE),
     "export": lambda: export.export(jx.jit(failing))(ONE),
     "forward rule": lambda: jx.grad(with_rules(fwd=failing))(ONE),
     "fromfunction": lambda: jnp.fromfunction(failing, (3,)),

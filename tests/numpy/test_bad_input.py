@@ -496,6 +496,8 @@ NOT_WHOLE = [
     ("from_dlpack got device='cpu'", lambda: jnp.from_dlpack(V, device="cpu")),
     ("device_put, x['a']: Value 'b'", lambda: jx.device_put({"a": "b"})),
     ("device_put, x[1]: Value 'b'", lambda: jx.device_put((V, "b"), jx.devices()[0])),
+    ("at[...].divide: unknown indexing mode", lambda: X.at[0].divide(1, mode="no")),
+    ("at[...].power: unknown indexing mode", lambda: X.at[0].power(1, mode="no")),
     ("at[...].add: unknown indexing mode ['clip']", lambda: X.at[0].add(1, mode=["clip"])),
     ("segment_sum: unknown", lambda: jx.ops.segment_sum(V, jnp.arange(3), mode="no")),
     ("einsum got out_sharding=3", lambda: jnp.einsum("i->", V, out_sharding=3)),

@@ -234,3 +234,9 @@ def test_static_type_is_structure_without_leaves() -> None:
     assert treedef == tree.structure([Name("a"), 2])
     assert treedef != tree.structure([Name("b"), 2])
     assert tree.unflatten(treedef, [5]) == ["a", 5]
+
+
+@pytest.mark.parametrize("value", [None, [1], 3])
+def test_a_value_is_not_taken_for_a_type_of_nodes(value: Any) -> None:
+    with pytest.raises(TypeError, match=r"write is_tree_node\(type\(x\)\)"):
+        tree.is_tree_node(value)
