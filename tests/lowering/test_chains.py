@@ -168,3 +168,48 @@ def test_the_ledger_tells_that_values_are_stored():
     note = f"note: {row.stored} values are stored, not computed again in each loop"
     assert note in format_ledger([row])
     assert note in explain(chain, recorder)
+
+
+def normalized(x):
+    x = x - jnp.mean(x, axis=-1, keepdims=True)
+    return x / jnp.sqrt(jnp.mean(x * x, axis=-1, keepdims=True) + 0.1)
+
+
+def residual(count, layer=normalized):
+    def loss(ps, x):
+        for index in range(count):
+            x = x + jnp.tanh(layer(x) @ ps[index])
+        return jnp.sum(x)
+
+    return jx.value_and_grad(loss), (np.full((count, 4, 4), 0.1, np.float32), np.ones((3, 4), "f"))
+
+
+def test_what_products_of_matrices_read_is_stored_for_the_other_loops():
+    fun, args = residual(4)
+    assert lowered(fun, args).stored >= 3
+    args = np.ones((3, 4), np.float32), np.ones((4, 2), np.float32)
+
+    def formula(x):
+        return jnp.polyval(np.arange(8, dtype=np.float32), x, unroll=8)
+
+    assert lowered(lambda x, w: (formula(x) @ w, formula(x) + 1), args).stored == 0
+    assert lowered(lambda x, w: ((y := formula(x)) @ w, y + 1), args).stored == 1
+    assert lowered(lambda x, w: ((y := x + 1) @ w, y + 1), args).stored == 0
+
+
+def test_reductions_alone_store_nothing():
+    def both(x):
+        y = jnp.sin(x) * x + x * x
+        return jnp.sum(y), jnp.max(y), y[::2], jnp.concatenate([y, y])
+
+    assert lowered(both, (X,)).stored == 0
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_results_of_residual_layers_are_the_same_to_rounding(count):
+    fun, args = residual(count)
+    cut = jx.jit(fun)(*args)
+    with config.long_chains("whole"):
+        whole = jx.jit(fun)(*args)
+    for one, other in zip(jx.tree.leaves(cut), jx.tree.leaves(whole), strict=True):
+        np.testing.assert_allclose(one, other, rtol=2e-6, atol=1e-6)
