@@ -6,6 +6,7 @@ inherited by the kernels and other processes that tests start.
 
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,6 +39,11 @@ _home = tempfile.TemporaryDirectory(prefix="jxkernel-tests-")
 for _variable in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
     os.environ[_variable] = os.path.join(_home.name, _variable.lower())
 os.environ["JUPYTER_PLATFORM_DIRS"] = "1"
+
+# Compiled sources are kept, whatever the shell says: there are hundreds of processes to start, and
+# each takes twice as long where it compiles the package again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # A shell that starts the suite in the background has it ignore interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
