@@ -95,6 +95,7 @@ __all__ = [
     "Shard",
     "__version__",
     "__version_info__",
+    "ad",
     "ad_checkpoint",
     "alias",
     "array_garbage_collection_guard",
@@ -228,6 +229,7 @@ __all__ = [
 # Not needed by every program: imported at their first use.
 if TYPE_CHECKING:
     from jxkernel import (
+        ad,
         ad_checkpoint,
         cluster,
         custom_batching,
@@ -282,7 +284,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy_names(
     __name__,
     modules=(
-        "ad_checkpoint api_util cluster custom_batching custom_derivatives debug distributed "
+        "ad ad_checkpoint api_util cluster custom_batching custom_derivatives debug distributed "
         "dlpack example_libraries experimental export extend ffi flatten_util image interpreters "
         "lax monitoring nn observe ops profiler random ref scipy stages test_util tree_util typing "
         "version widgets"

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, tree
+from jxkernel.api import pullback as pullbacks
 from jxkernel.api.arguments import argument_positions, checked_argnums, function_name, named_like
 from jxkernel.api.jit import check_result, jit
 from jxkernel.api.key_tangents import per_key, per_word, refuse_keys
@@ -321,7 +322,9 @@ def vjp(
       (value, pullback), and the auxiliary result if there is one.  The pullback takes a
       cotangent of the structure, shapes and dtypes of the value and returns a tuple of
       cotangents of the arguments (``float0`` for integers).  It is a pytree whose leaves are what
-      is kept for the way back, so ``jit`` may return it or take it.
+      is kept for the way back, so ``jit`` may return it or take it; ``args_res`` has the arguments
+      among these, ``opaque_residuals`` the others.  ``pullback.with_refs(...)`` adds gradients to
+      references.
 
     Raises:
       TypeError: ``fun`` is not callable; later, the cotangent does not fit the value.
@@ -337,7 +340,7 @@ def vjp(
     flat_fun = _FlatFunction(fun, in_tree, has_aux)
     linear = linearize_flat(flat_fun, flat)
     way = _Pullback(function_name(fun), linear, in_tree, flat_fun.value_tree, flat_fun.count)
-    pullback = tree.Partial(way, *linear.program.consts)
+    pullback = pullbacks.made(way, flat, in_tree, flat_fun.value_tree, linear.program.consts)
     value = flat_fun.value(linear.outs)
     return (value, pullback, flat_fun.aux(linear.outs)) if has_aux else (value, pullback)
 

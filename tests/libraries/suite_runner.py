@@ -84,8 +84,9 @@ def main():
     if options.alias:
         importlib.import_module("jxkernel").alias("jax")
     plugin = Outcomes(options.out, options.every, options.seconds)
-    quiet = ["-p", "no:cacheprovider", "--continue-on-collection-errors", "-q"]
-    return pytest.main([*quiet, *rest], plugins=[plugin])
+    how = ["--rootdir=.", "--import-mode=importlib", "--continue-on-collection-errors"]
+    quiet = ["-p", "no:cacheprovider", "-q"]
+    return pytest.main([*how, *quiet, *rest], plugins=[plugin])
 
 
 if __name__ == "__main__":

@@ -27,12 +27,12 @@ class Suite(NamedTuple):
 
 SUITES: dict[str, Suite] = {
     "chex": Suite(("chex",)),
-    "distrax": Suite(("distrax",), every=20),
-    "dm-haiku": Suite(("haiku",), every=5),
+    "distrax": Suite(("distrax",), every=60),
+    "dm-haiku": Suite(("haiku",), every=20),
     "einops": Suite(("einops/tests",)),
-    "flax": Suite(("tests",), every=2),
+    "flax": Suite(("tests",), every=8),
     "jraph": Suite(("jraph/_src", "jraph/experimental")),
-    "numpyro": Suite(("test",), every=10),
+    "numpyro": Suite(("test",), every=30),
     "optax": Suite(("optax",), every=10),
 }
 

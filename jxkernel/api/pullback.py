@@ -1,0 +1,199 @@
+"""What ``vjp`` returns: the way back, with what it keeps, as values or into references."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jxkernel import tree
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.filtering import filtered
+from jxkernel.core.key_data import ExtendedArray
+from jxkernel.higher_order.references import AbstractRef, Ref
+
+__all__ = ["VJP", "DidntWant", "DontWant", "GradRef", "GradValue", "NotNeeded", "made"]
+
+
+class _Mark:
+    """A mark in a tree, equal to others of its class."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class GradValue(_Mark):
+    """For ``with_refs``: return this argument's gradient as a value."""
+
+
+class DontWant(_Mark):
+    """For ``with_refs``: leave this argument's gradient out."""
+
+
+class GradRef(_Mark):
+    """In a result: the gradient was added to a reference."""
+
+
+class DidntWant(_Mark):
+    """In a result: the gradient was left out."""
+
+
+@tree.register_static
+class NotNeeded(_Mark):
+    """In ``args_res``: the way back does not read this argument."""
+
+
+class VJP:
+    """The way back through a function at a point: a function of a cotangent of its value.
+
+    It is a pytree whose leaves are what is kept, so ``jit`` may return it or take it.
+
+    Args:
+      fun: the way back as a function of all that is kept, in order, and the cotangent.
+      in_tree: the structure of the arguments.
+      out_tree: the structure of the value.
+      places: for each thing that is kept, which leaf of the arguments it is, or None.
+      args_res: for each argument a tree like it, with the leaves that are kept.
+      opaque_residuals: what is kept besides.
+
+    Attributes:
+      args_res: may be changed, such as to let go of an argument and put it back later.
+      opaque_residuals: likewise.
+    """
+
+    __slots__ = ("args_res", "fun", "in_tree", "opaque_residuals", "out_tree", "places")
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        in_tree: Any,
+        out_tree: Any,
+        places: tuple[int | None, ...],
+        args_res: Sequence[Any],
+        opaque_residuals: Sequence[Any],
+    ) -> None:
+        self.fun = fun
+        self.in_tree = in_tree
+        self.out_tree = out_tree
+        self.places = places
+        self.args_res = list(args_res)
+        self.opaque_residuals = list(opaque_residuals)
+
+    @filtered
+    def __call__(self, *cotangent: Any) -> Any:
+        """Return the cotangents of the arguments, as a tuple, for a cotangent of the value.
+
+        Raises:
+          TypeError: not one cotangent is given.
+          ValueError: the cotangent does not fit, or an argument that was let go of is needed.
+        """
+        return self.fun(*self._residuals(), *cotangent)
+
+    def with_refs(self, *wanted: Any) -> Callable[[Any], Any]:
+        """Return a way back that adds gradients to references.
+
+        Args:
+          *wanted: a tree like each argument, with a reference, whose array is of the type of the
+            gradient, a ``GradValue()`` or a ``DontWant()`` for each leaf.
+
+        Returns:
+          a function like this one, which has ``GradRef()`` and ``DidntWant()`` in its result in
+          place of gradients that are not returned.
+
+        Raises:
+          ValueError: the trees are not like the arguments, or a reference is of another type.
+          TypeError: a leaf is none of these.
+
+        >>> import jxkernel as jx
+        >>> total = jx.new_ref(0.0)
+        >>> _, pullback = jx.vjp(lambda x, y: x * y, 2.0, 5.0)
+        >>> pullback.with_refs(total, jx.ad.DontWant())(1.0)
+        (GradRef(), DidntWant())
+        >>> float(total[...])
+        5.0
+        """
+        flat, structure = tree.flatten(wanted)
+        # A random key is one argument, and a tree of its words in `in_tree`.
+        example = self.in_tree.unflatten([0] * self.in_tree.num_leaves)
+        like = tree.structure(example, is_leaf=lambda node: isinstance(node, ExtendedArray))
+        if structure != like:
+            raise ValueError(
+                f"with_refs of {self.fun} takes trees like the arguments, {like}, and got "
+                f"{structure}: one reference, GradValue() or DontWant() for each array (None is an "
+                "empty tree)"
+            )
+        for leaf in flat:
+            if not isinstance(leaf, (Ref, GradValue, DontWant)):
+                raise TypeError(
+                    f"with_refs of {self.fun} got a {type(leaf).__name__}: it takes references, "
+                    "jax.ad.GradValue() and jax.ad.DontWant()"
+                )
+
+        def pulled(*cotangent: Any) -> Any:
+            gradients = structure.flatten_up_to(self(*cotangent))
+            return structure.unflatten(map(_accumulated, flat, gradients))
+
+        return filtered(pulled)
+
+    def _residuals(self) -> list[Any]:
+        own, others = self.in_tree.flatten_up_to(tuple(self.args_res)), iter(self.opaque_residuals)
+        kept = [next(others) if place is None else own[place] for place in self.places]
+        if any(residual is None for residual in kept):
+            raise ValueError(
+                f"{self.fun} needs an argument whose place in args_res is None: put it back first"
+            )
+        return kept
+
+    def __repr__(self) -> str:
+        return f"VJP({self.fun})"
+
+
+def _accumulated(wanted: Any, gradient: Any) -> Any:
+    """Return what stands for a gradient in the result, which is added to a reference if asked."""
+    if isinstance(wanted, GradValue):
+        return gradient
+    if isinstance(wanted, DontWant):
+        return DidntWant()
+    own = AbstractRef(ShapedArray(gradient.shape, gradient.dtype))
+    if wanted.aval != own:
+        raise ValueError(
+            f"with_refs got a reference of type {wanted.aval} for a gradient of type {own}"
+        )
+    wanted.addupdate(gradient)
+    return GradRef()
+
+
+def made(
+    fun: Callable[..., Any],
+    args: Sequence[Any],
+    in_tree: Any,
+    out_tree: Any,
+    consts: Sequence[Any],
+) -> VJP:
+    """Return a way back, whose residuals that are arguments can be told from the others.
+
+    Args:
+      fun: the way back as a function of residuals and a cotangent.
+      args: the leaves of the arguments.
+      in_tree: their structure.
+      out_tree: the structure of the value.
+      consts: the residuals.
+    """
+    known = {id(arg): place for place, arg in enumerate(args)}
+    places = tuple([known.get(id(const)) for const in consts])
+    kept = [arg if place in places else NotNeeded() for place, arg in enumerate(args)]
+    opaque = [const for const, place in zip(consts, places, strict=True) if place is None]
+    return VJP(fun, in_tree, out_tree, places, in_tree.unflatten(kept), opaque)
+
+
+tree.register_pytree_node(
+    VJP,
+    lambda pullback: (
+        (pullback.args_res, pullback.opaque_residuals),
+        (pullback.fun, pullback.in_tree, pullback.out_tree, pullback.places),
+    ),
+    lambda fixed, children: VJP(*fixed, *children),
+)
