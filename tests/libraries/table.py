@@ -39,7 +39,7 @@ LIBRARIES: dict[str, Library] = {
     "flax": Library(NETWORKS),
     "flax-nnx": Library(
         NETWORKS,
-        part="variables that are mutable references or have types above arrays",
+        part="variables that have types above arrays (`hijax=True`)",
     ),
     "jraph": Library(NETWORKS, fast=True),
     "keras": Library(NETWORKS),
