@@ -25,6 +25,11 @@ _BOTH = (
 )
 
 
+_NEWER = (
+    f"It has the names of JAX {INTERFACE_VERSION}: what is written for a later one, such as a "
+    "library, runs here in its release for this one."
+)
+
 _VERSION = {
     "__version__": INTERFACE_VERSION,
     "__version_info__": tuple(int(part) for part in INTERFACE_VERSION.split(".")),
@@ -138,7 +143,9 @@ class _Front(ModuleType):
             return getattr(sys.modules[_OWN], name)
         except AttributeError:
             called = f"{self.__name__!r} (an alias of {_OWN})"
-            raise AttributeError(missing(_OWN, name, called)) from None
+            known = late_module(f"{_OWN}._refusals").reason("", name)
+            said = missing(_OWN, name, called)
+            raise AttributeError(said if known else f"{said}. {_NEWER}") from None
 
     def __setattr__(self, name: str, value: Any) -> None:
         # The import system hangs a module below its package; a name of jxkernel's own goes before
@@ -248,6 +255,8 @@ class _Hook:
         if reason is None and module == "experimental":
             there = late_module(f"{_OWN}.experimental").__all__
             reason = f"Of what is experimental there are {', '.join(there)}."
+        if reason is None and not module:
+            reason = _NEWER
         if reason is not None:
             raise ModuleNotFoundError(f"{_OWN} has no {fullname!r}. {reason}")
 

@@ -6,7 +6,12 @@ It must not know of user functions' arguments: those are ``api``'s.
 
 from __future__ import annotations
 
-from jxkernel.compile.disk_cache import CacheSummary, clear_disk_cache, disk_cache_summary
+from jxkernel.compile.disk_cache import (
+    CacheSummary,
+    clear_disk_cache,
+    disk_cache_summary,
+    reset_disk_cache,
+)
 from jxkernel.compile.dispatch import Dispatch, cpp_callable, execute, make_callable
 from jxkernel.compile.eager import EvalTrace, eager_callable
 from jxkernel.compile.executable import (
@@ -58,6 +63,7 @@ __all__ = [
     "make_callable",
     "nonfinite_error",
     "program_shardings",
+    "reset_disk_cache",
     "standing",
     "target_device",
     "watch_executions",

@@ -49,6 +49,7 @@ __all__ = [
     "disk_cache_summary",
     "load_executable",
     "load_or_compile",
+    "reset_disk_cache",
     "store_executable",
 ]
 
@@ -458,6 +459,11 @@ def clear_disk_cache() -> int:
     for entry in entries:
         with suppress(OSError):
             os.unlink(entry.path)
+    reset_disk_cache()
+    return len(entries)
+
+
+def reset_disk_cache() -> None:
+    """Forget the counters, and that a folder could not be used: it is tried again."""
     with _use.lock:
         _use.clear()
-    return len(entries)

@@ -12,6 +12,7 @@ __all__ = [
     "array_serialization",
     "checkify",
     "colocated_python",
+    "compilation_cache",
     "hijax",
     "io_callback",
     "jet",
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         array_serialization,
         checkify,
         colocated_python,
+        compilation_cache,
         hijax,
         jet,
         layout,
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy_names(
     __name__,
     modules=(
-        "array_serialization checkify colocated_python hijax jet layout mesh_utils "
-        "multihost_utils ode pallas pjit shard_map sparse xla_metadata"
+        "array_serialization checkify colocated_python compilation_cache hijax jet layout "
+        "mesh_utils multihost_utils ode pallas pjit shard_map sparse xla_metadata"
     ),
 )

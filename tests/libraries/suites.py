@@ -26,14 +26,14 @@ class Suite(NamedTuple):
 
 
 SUITES: dict[str, Suite] = {
-    "chex": Suite(("chex",)),
-    "distrax": Suite(("distrax",), every=60),
+    "chex": Suite(("chex",), every=4),
+    "distrax": Suite(("distrax",), every=100),
     "dm-haiku": Suite(("haiku",), every=20),
     "einops": Suite(("einops/tests",)),
-    "flax": Suite(("tests",), every=8),
+    "flax": Suite(("tests",), every=12),
     "jraph": Suite(("jraph/_src", "jraph/experimental")),
-    "numpyro": Suite(("test",), every=30),
-    "optax": Suite(("optax",), every=10),
+    "numpyro": Suite(("test",), every=60),
+    "optax": Suite(("optax",), every=20),
 }
 
 WITHOUT = ("diffrax", "equinox", "jaxopt", "lineax", "optimistix")
