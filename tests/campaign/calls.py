@@ -39,6 +39,7 @@ EFFECTS_TOO = (
     "enable",
     "disable",
     "get_include",
+    "guard",
     "info",
 )
 
@@ -131,6 +132,7 @@ def _callable(module: str, name: str) -> Callable[..., Any] | None:
     except (ImportError, AttributeError):
         return None
     left_out = name.startswith(EFFECTS) or any(word in name for word in EFFECTS_TOO)
+    left_out = left_out or (isinstance(value, type) and issubclass(value, BaseException))
     # What C++ makes without a word of ours between.
     left_out = left_out or name.endswith(("Key", "Sharding"))
     return value if callable(value) and not left_out else None

@@ -60,6 +60,13 @@ def _leaf(ours: Leaf, theirs: Leaf) -> str:
     return "" if _close(array(ours), array(theirs), FACTOR) else "value"
 
 
+def only_not_a_number(ours: Answer, theirs: Answer) -> bool:
+    """Say whether values differ only where the other library has none."""
+    pairs = zip(ours.leaves, theirs.leaves, strict=True)
+    arrays = [(array(a), array(b)) for a, b in pairs if a.data is not None and b.data is not None]
+    return all(_close(np.where(np.isnan(widened(b)), b, a), b, FACTOR) for a, b in arrays)
+
+
 def difference(ours: Answer, theirs: Answer) -> str:
     """Return in what two answers differ: one word, empty where they agree."""
     if ours.error or theirs.error:

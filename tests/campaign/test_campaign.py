@@ -8,8 +8,9 @@ import pytest
 from jxkernel import config
 from tests.campaign import findings, reference, stored
 from tests.campaign.answers import Answer, Leaf
-from tests.campaign.compare import difference, unclean
+from tests.campaign.compare import difference, only_not_a_number, unclean
 from tests.campaign.generate import WAYS, generate
+from tests.campaign.meant import meant
 from tests.campaign.processes import DIED, Worker
 from tests.campaign.shrink import shrunk
 from tests.campaign.worker import run
@@ -132,6 +133,20 @@ RAISED = Answer(error=("TypeError", "Exception"), message="add got 3")
 )
 def test_answers_are_compared_in_every_aspect(ours, theirs, expected):
     assert difference(ours, theirs) == expected
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "expected"),
+    [
+        ([1.0, 2.0], [1.0, np.nan], True),
+        ([1.0, 2.0], [1.5, np.nan], False),
+        ([np.nan, 2.0], [1.0, 2.0], False),
+    ],
+)
+def test_a_value_that_the_other_library_lacks_is_told_from_another_value(ours, theirs, expected):
+    assert only_not_a_number(leaf(ours), leaf(theirs)) == expected
+    program = "result = jax.scipy.special.poch(x, y)"
+    assert bool(meant("value", program, leaf(ours), leaf(theirs))) == expected
 
 
 @pytest.mark.parametrize(
