@@ -444,16 +444,16 @@ class Executables:
 
     @contextmanager
     def following(self, key: Any, compilation: Compilation) -> Iterator[None]:
-        """Remember a compilation until it has ended."""
+        """Remember a compilation until it has ended, in the first thread that follows it."""
         self.under_way[key] = compilation
         try:
             yield
         except KeyboardInterrupt:
             raise
         except BaseException:
-            del self.under_way[key]
+            self.under_way.pop(key, None)
             raise
-        del self.under_way[key]
+        self.under_way.pop(key, None)
 
 
 def executable_for(
