@@ -253,13 +253,19 @@ def _dict_array(entries: Sequence[dict[str, Any]]) -> Any:
 @lru_cache(maxsize=8192)
 def file_location(file: str, line: int, column: int, name: str) -> Any:
     """Return the location ``name`` at a place in a source file."""
-    return ir.Location.name(name, ir.Location.file(file, line, column, context), context)
+    place = ir.Location.file(_utf8(file), line, column, context)
+    return ir.Location.name(_utf8(name), place, context)
 
 
 @lru_cache(maxsize=1024)
 def name_location(name: str) -> Any:
     """Return a location that has a name only."""
-    return ir.Location.name(name, unknown_location, context)
+    return ir.Location.name(_utf8(name), unknown_location, context)
+
+
+def _utf8(text: str) -> str:
+    """Return a text without lone surrogates, which names of files and of scopes may hold."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def known_integer(value: Any) -> int | None:

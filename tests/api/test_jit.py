@@ -10,7 +10,6 @@ import pytest
 
 import jxkernel as jx
 from jxkernel import config, events
-from jxkernel.config import compile_runner
 from jxkernel.errors import (
     ArgumentTypeError,
     DeletedArrayError,
@@ -370,27 +369,6 @@ def test_threads_may_trace_at_once():
     for thread in threads:
         thread.join()
     assert not failures
-
-
-def test_threads_that_compile_one_function_at_once_all_get_its_result():
-    double = jx.jit(lambda x: sin(x) * 2 + 5)
-    double.trace(0.0)
-    found, both = [], threading.Barrier(2)
-
-    def once_both_are_here(work):
-        both.wait()
-        return work()
-
-    def call():
-        compile_runner.set_local(once_both_are_here)
-        found.append(float(double(0.0)))
-
-    threads = [threading.Thread(target=call) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [5.0, 5.0]
 
 
 def test_recursion_through_a_jitted_function_works():

@@ -146,3 +146,11 @@ def test_the_sharding_of_a_traced_value_is_refused_with_what_to_ask_instead():
         with pytest.raises(AttributeError, match=r"no 'sharding'.*typeof\(x\)\.sharding"):
             transform(lambda x: x.sharding)(np.ones(3, np.float32))
     assert not jx.jit(lambda x: hasattr(x, "sharding"))(1.0)
+
+
+def test_names_and_files_that_are_no_text_are_compiled():
+    source = "def f(x):\n    with jx.named_scope('of \\ud800'):\n        return jnp.sin(x)\n"
+    scope = {"jx": jx, "jnp": jnp}
+    exec(compile(source, "folder/\udcff.py", "exec"), scope)
+    assert float(jx.jit(scope["f"])(0.0)) == 0.0
+    assert "of ?" in jx.jit(scope["f"]).lower(0.0).as_text(debug_info=True)

@@ -9,6 +9,7 @@ import pytest
 import jxkernel as jx
 from jxkernel import events
 from jxkernel import numpy as jnp
+from jxkernel.compile.executable import Executables
 from jxkernel.config import compile_runner
 from jxkernel.observe import Recorder
 
@@ -69,3 +70,23 @@ def test_one_that_fails_is_made_anew(leaving: list[threading.Thread]) -> None:
     for _ in range(2):
         with pytest.raises(jx.errors.JaxRuntimeError, match="xla_no_such_option"):
             f(1.0)
+
+
+def test_the_first_of_two_threads_that_ends_forgets_the_compilation() -> None:
+    known: Any = Executables(jx.make_jaxpr(jnp.sin)(1.0))
+    with known.following("key", None):
+        with known.following("key", None):
+            assert known.under_way == {"key": None}
+        assert known.under_way == {}
+
+
+def test_of_two_threads_that_fail_both_say_why() -> None:
+    known: Any = Executables(jx.make_jaxpr(jnp.sin)(1.0))
+
+    def fail() -> None:
+        with known.following("key", None):
+            known.under_way.clear()  # as the other thread did
+            raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine"):
+        fail()
