@@ -98,6 +98,7 @@ class Executable:
       sharding: of arguments and results on one device; of what is whole on several.
       in_avals: the types of all arguments, constants not included.
       out_avals: the types of the results.
+      from_disk: whether it was loaded from the disk cache.
     """
 
     __slots__ = (
@@ -107,6 +108,7 @@ class Executable:
         "_program",
         "constants",
         "device",
+        "from_disk",
         "in_avals",
         "kept_args",
         "lowered",
@@ -119,6 +121,7 @@ class Executable:
 
     def __init__(self, xla: Any, lowered: LoweredProgram, closed: ClosedJaxpr, target: Any) -> None:
         self.name = lowered.name
+        self.from_disk = False
         self.xla = xla
         self.lowered = lowered
         # The program remembers this one: held both ways, its constants would outlive its last use.
@@ -342,7 +345,7 @@ def compile_lowered(
     ):
         span.follow(eqns=closed.eqns)
         if lowered.callbacks:  # objects of this process
-            xla = compilation()
+            xla, from_disk = compilation(), False
         else:
             options = compile_options(target, lowered.gives_token)
             xla, from_disk = load_or_compile(
@@ -361,6 +364,7 @@ def compile_lowered(
             )
         target = settled
     executable = Executable(xla, lowered, closed, target)
+    executable.from_disk = from_disk
     if executable.needs_python and events.listening():
         names = effect_names(closed.effects)
         why = f"callbacks with effects ({names})" if names else "callbacks"

@@ -18,6 +18,7 @@ from jxkernel.compile.executable import (
     Executable,
     FastpathData,
     compile_lowered,
+    executable_for,
 )
 from jxkernel.compile.nonfinite import checking_results, report_nonfinite
 from jxkernel.compile.placement import Placement, devices_of, target_device
@@ -41,6 +42,7 @@ __all__ = [
     "Lowered",
     "Traced",
     "Wrapped",
+    "as_called",
     "checked_platforms",
 ]
 
@@ -360,6 +362,24 @@ class Lowered(_Stage):
         return f"Lowered({self._traced.fun_name}, platform={', '.join(self._programs)!r})"
 
 
+def as_called(traced: Traced) -> tuple[Lowered, Compiled]:
+    """Return the stages that a call goes through; what calls have made is not made again."""
+    target = traced._target()
+    options = traced.options
+    executable = executable_for(
+        traced.jaxpr,
+        target,
+        name=traced.fun_name,
+        donated=options.donated,
+        keep_unused=options.keep_unused,
+        compiler_options=options.compiler_options,
+        function_id=options.function_id,
+        names=options.names,
+    )
+    programs = {platform_of(devices_of(target)[0]): executable.lowered}
+    return Lowered(traced, programs, target), Compiled(traced, executable)
+
+
 def _checked_dialect(dialect: str | None) -> str:
     if dialect not in (None, "stablehlo", "hlo"):
         raise ValueError(f"unknown dialect {dialect!r}: there are 'stablehlo' and 'hlo'")
@@ -392,6 +412,11 @@ class Compiled(_Stage):
         self._callable = cpp_callable(traced.fun_name, self._run, self._cache_miss)
         # Who watches executions reads it.
         self._callable.__name__ = traced.fun_name
+
+    @property
+    def from_disk(self) -> bool:
+        """Whether it was loaded from the disk cache."""
+        return self._executable.from_disk
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on arguments of the types and structure compiled for (static ones left out).

@@ -64,7 +64,8 @@ def atom_text(atom: Atom, names: Callable[[Var], str]) -> str:
 
 
 def _number(value: Any) -> str:
-    return str(value.item() if hasattr(value, "item") else value)
+    """The shortest text that names a number of its own dtype: 1.01, not what it is in float64."""
+    return str(value)
 
 
 def parameter_text(value: Any) -> str:

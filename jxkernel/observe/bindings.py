@@ -104,6 +104,13 @@ def _assignments(file: str) -> dict[_Span, tuple[str, ...]]:
 
 def _bound(node: ast.AST) -> Iterator[tuple[_Span, tuple[str, ...]]]:
     match node:
+        case ast.Assign(
+            targets=[ast.Tuple(elts=parts) | ast.List(elts=parts), *_],
+            value=ast.Tuple(elts=values) | ast.List(elts=values),
+        ) if len(parts) == len(values):
+            yield from (
+                (_span(one), _targets(part)) for part, one in zip(parts, values, strict=True)
+            )
         case ast.Assign(targets=[target, *_], value=value):
             yield _span(value), _targets(target)
         case ast.AnnAssign(target=target, value=ast.expr() as value):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jxkernel.api.jit import jit, jit_state
+from jxkernel.compile.stages import as_called
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, subjaxprs
 from jxkernel.observe.costs import Cost, equation_cost, format_flops
 from jxkernel.observe.explain import format_size
@@ -121,8 +122,8 @@ def cost(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> CallCost:
 
 
 def cost_of(traced: Any) -> CallCost:
-    """Return what calls of a ``Traced`` stage cost, by compiling it."""
-    told: Any = traced.lower().compile().cost_analysis()
+    """Return what calls of a ``Traced`` stage cost, by compiling it, unless it is."""
+    told: Any = as_called(traced)[1].cost_analysis()
     counted: Mapping[str, float] = (told[0] if isinstance(told, list) else told) or {}
     groups: dict[tuple[str, str], tuple[int, Cost]] = {}
     total = Cost()

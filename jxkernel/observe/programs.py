@@ -211,6 +211,7 @@ def outline(
     stack: Sequence[str] = (),
     arguments: Sequence[str] = (),
     names: Mapping[Any, str] | None = None,
+    reserved: Collection[str] = (),
     limit: int = EQUATIONS,
 ) -> Outline:
     """Return a program as plain data, in the names of the user's code where they are known.
@@ -226,6 +227,7 @@ def outline(
       stack: the function and the transforms applied to it, as ``transforms_of`` gives them.
       arguments: names for the program's arguments.
       names: names for its variables, where they were watched while it was traced.
+      reserved: names that no letter may equal: those of the user's variables.
       limit: how many equations to list; the rest are counted.
 
     Example:
@@ -243,11 +245,19 @@ def outline(
         stack = stack or transforms_of(function)
         arguments = arguments or _argument_names(function, program)
     bindings = Bindings()
-    builder = _Builder(names or {}, bindings, limit)
+    taken = frozenset(reserved)
+    builder = _Builder(names or {}, bindings, limit, taken)
     listed = builder.program(closed.jaxpr, "", arguments)
     lines, cost = builder.source_lines(closed.jaxpr)
     count = count_equations(closed.jaxpr)
-    walk = partial(_walk, arguments=arguments, names=names or {}, bindings=bindings, count=count)
+    walk = partial(
+        _walk,
+        arguments=arguments,
+        names=names or {},
+        bindings=bindings,
+        count=count,
+        reserved=taken,
+    )
     token = keep(closed, title, walk)
     return Outline(title, tuple(stack), listed, count, cost, lines, token)
 
@@ -258,8 +268,9 @@ def _walk(
     names: Mapping[Any, str],
     bindings: Bindings,
     count: int,
+    reserved: frozenset[str],
 ) -> Iterator[Placed | tuple[int, Equation]]:
-    builder = _Builder(names, bindings, sys.maxsize)
+    builder = _Builder(names, bindings, sys.maxsize, reserved)
     return builder.walk(closed.jaxpr, count, arguments=arguments)
 
 
@@ -346,7 +357,14 @@ class _UserNames:
 class _Builder:
     """Makes the parts of one outline."""
 
-    def __init__(self, names: Mapping[Any, str], bindings: Bindings, limit: int) -> None:
+    def __init__(
+        self,
+        names: Mapping[Any, str],
+        bindings: Bindings,
+        limit: int,
+        reserved: frozenset[str] = frozenset(),
+    ) -> None:
+        self._reserved = reserved
         self._watched = names
         self._watched_names = frozenset(names.values())
         self._left = limit
@@ -399,7 +417,7 @@ class _Builder:
 
     def _names(self, jaxpr: Jaxpr, arguments: Sequence[str]) -> _UserNames:
         candidates = self._watched_names or self._bindings.candidates(jaxpr)
-        names = _UserNames(candidates)
+        names = _UserNames(self._reserved.union(candidates))
         given = [*arguments, *[""] * len(jaxpr.invars)]
         for var, name in zip(jaxpr.invars, given, strict=False):
             names.give(var, name or self._watched.get(var, ""))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from jxkernel.compile.stages import as_called
 from jxkernel.config import enable_compilation_cache
 from jxkernel.observe.programs import Outline, outline
 
@@ -14,7 +15,7 @@ __all__ = ["StageLine", "Stages", "of_texts", "optimized_lines", "stablehlo_line
 
 _LINES = 250
 _EQUATIONS = 200
-_TEXT = 160
+_TEXT = 400
 
 _Place = tuple[str, int]
 _NOWHERE: _Place = ("", 0)
@@ -63,22 +64,31 @@ class Stages:
 
     def __str__(self) -> str:
         source = "\n".join(f"{one.line:4} {one.text}" for one in self.program.source)
-        return "\n\n".join(
-            [
-                f"-- source\n{source}",
-                f"-- jaxpr\n{self.program}",
-                f"-- StableHLO\n{_text(self.stablehlo)}",
-                f"-- optimized HLO\n{_text(self.optimized)}",
-            ]
-        )
+        parts = [
+            f"-- source\n{source}",
+            f"-- jaxpr\n{self.program}",
+            f"-- StableHLO\n{_text(self.stablehlo)}",
+            f"-- optimized HLO\n{_text(self.optimized)}",
+        ]
+        more = [f"… {self.left_out:,} more lines"] * bool(self.left_out)
+        return "\n\n".join([*parts, *more])
 
 
-def stages(program: Any, *, function: Callable[..., Any] | None = None) -> Stages:
-    """Lower and compiles a traced program, and return its stages linked by source line.
+def stages(
+    program: Any,
+    *,
+    function: Callable[..., Any] | None = None,
+    reserved: Collection[str] = (),
+) -> Stages:
+    """Return the stages of a traced program, linked by source line.
+
+    What a call has lowered and compiled already is not made again, unless it came from the disk
+    cache: that bears the lines of the program that was compiled first.
 
     Args:
       program: a stage such as ``jax.jit(f).trace(x)``.
       function: the function that was traced, for the names of its arguments.
+      reserved: names that no letter may equal.
 
     Example:
       >>> import jxkernel as jx
@@ -88,14 +98,14 @@ def stages(program: Any, *, function: Callable[..., Any] | None = None) -> Stage
       >>> [one.text.split()[2] for one in found.stablehlo if one.line]
       ['stablehlo.sine', 'stablehlo.constant', 'stablehlo.multiply']
     """
-    lowered = program.lower()
+    lowered, compiled = as_called(program)
     text = lowered.as_text(debug_info=True)
     title = getattr(program, "fun_name", "jaxpr")
-    listed = outline(program, title=title, function=function, limit=_EQUATIONS)
-    # What comes from disk bears the lines of the program that was compiled first.
-    with enable_compilation_cache(False):
-        optimized = lowered.compile().as_text()
-    return of_texts(listed, text, optimized)
+    listed = outline(program, title=title, function=function, reserved=reserved, limit=_EQUATIONS)
+    if compiled.from_disk:
+        with enable_compilation_cache(False):
+            compiled = lowered.compile()
+    return of_texts(listed, text, compiled.as_text())
 
 
 def of_texts(program: Outline, stablehlo: str, optimized: str) -> Stages:
@@ -189,7 +199,8 @@ def _frames(text: str) -> dict[str, _Place]:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _TEXT else f"{text[:_TEXT]}…"
+    left_out = len(text) - _TEXT
+    return text if left_out <= 0 else f"{text[:_TEXT]} … {left_out:,} more characters"
 
 
 def _text(lines: tuple[StageLine, ...]) -> str:

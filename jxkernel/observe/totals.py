@@ -14,7 +14,7 @@ Group = Literal["cell", "site", "function"]
 
 GROUPS: dict[Group, str] = {
     "cell": "outside cells",
-    "site": "unknown line",
+    "site": "not from a call",
     "function": "no function",
 }
 """What a ledger can be added up by, and what those without one are called."""
@@ -85,7 +85,7 @@ def _with_row(total: LedgerTotal, row: LedgerRow) -> LedgerTotal:
 
 def format_totals(totals: Sequence[LedgerTotal], by: Group = "cell") -> str:
     """Write totals as a text table."""
-    head = (by, "builds", "avoidable", "traces", "compiles", "from disk", "cost")
+    head = (by, "builds", "again", "traces", "compiles", "from disk", "cost")
     table = [head, *(_cells(total) for total in totals)]
     widths = [max(len(row[column]) for row in table) for column in range(len(head))]
     return "\n".join(

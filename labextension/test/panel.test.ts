@@ -130,7 +130,7 @@ test('cells are found in texts, and files are not taken for cells', () => {
 
 test('the ledger is summed up, and storms are told with their fix', () => {
   const by_function = [total('f', 7, 6), total('g', 2, 1)];
-  assert.equal(ledgerSummary({ by_function }), '9 builds · 9 ms · 7 avoidable');
+  assert.equal(ledgerSummary({ by_function }), '9 builds · 9 ms · 7 again');
   assert.deepEqual(
     storms({ by_function, rows: [row] }, 5).map(one => [one.fun, one.fix]),
     [['f', 'pad it']]
@@ -148,7 +148,7 @@ test('functions and arrays are told in lines', () => {
   );
   assert.equal(
     functionLine({ ...known, kept: 2, builds: 3, avoidable: 2, cost_ns: 1e6 }),
-    '2 traces kept · 3 builds (2 avoidable) · 1 ms'
+    '2 traces kept · 3 builds (2 again) · 1 ms'
   );
   assert.deepEqual(heldBy(array(['x'], 8)), ['x', 'Out[4]']);
   const { large, small } = bySize([array(['x'], 5000), array(['y'], 8)], 1);

@@ -97,7 +97,7 @@ def test_the_panel_shows_a_session_and_acts_on_it(
     page.get_by_label("Filter the ledger").fill("")
 
     functions = tab(notebook, "Functions")
-    functions.get_by_text("7 traces kept · 7 builds (6 avoidable)").wait_for()
+    functions.get_by_text("7 traces kept · 7 builds (6 again)").wait_for()
     goes_to(notebook, functions.get_by_role("button", name="In[1]:2"), 0)
 
     arrays = tab(notebook, "Arrays")

@@ -1,7 +1,9 @@
 """`%jx nan`: the first NaN of a cell or a call, with operands and the underlined line."""
 
+import numpy as np
 from IPython.core.error import UsageError
 
+from jxkernel.jupyter.cells.cell import Version
 from tests.jupyter.conftest import Notebook
 
 
@@ -63,3 +65,49 @@ def test_a_cell_that_was_not_traced_is_refused(notebook: Notebook) -> None:
 def test_markup_in_a_source_line_is_inert(notebook: Notebook) -> None:
     notebook.run("%%jit\ny = jnp.log(x - 1.0)  # <script>alert(1)</script>")
     assert "<script" not in notebook.run("%jx nan").value.html
+
+
+def test_a_cell_that_updates_its_own_state_is_searched_on_its_last_finite_inputs(
+    notebook: Notebook,
+) -> None:
+    notebook.run("w, rate = jnp.float32(3.0), 1e20")
+    cell = "%%jit\ng = w * w\nw = w - rate * g"
+    for _ in range(5):
+        notebook.run(cell, cell_id="training")
+    assert not np.isfinite(notebook.names["w"])
+    view = notebook.run("%jx nan").value
+    assert "mul" in view.data["what"]
+    start, end = view.data["underline"]
+    assert view.data["code"][start:end] in ("w * w", "rate * g")
+    assert "run again on the last finite inputs that it had, in In[" in view.text
+    assert "whose arguments hold it already" not in view.text
+
+
+def test_inputs_beyond_the_limit_are_not_kept_and_this_is_said(notebook: Notebook) -> None:
+    notebook.run("%config JX.kept_inputs = 16\nv = jnp.ones(8) * 1e38")
+    for _ in range(2):
+        notebook.run("%%jit\nv = v * 1e10", cell_id="large")
+    text = notebook.run("%jx nan").value.text
+    assert "whose arguments hold it already" in text
+    assert "its earlier inputs were not kept: 32 B are more than %config JX.kept_inputs" in text
+    assert version_of(notebook).kept.inputs is None
+
+
+def test_no_inputs_are_kept_of_a_cell_without_state(notebook: Notebook) -> None:
+    notebook.run("%%jit\ny = x * 2")
+    assert version_of(notebook).kept.inputs is None
+
+
+def test_an_expression_is_named_as_one(notebook: Notebook) -> None:
+    for words in ("jnp.log(x - 1.0)", "jnp.log(x - 1.0) + 1.0"):
+        text = notebook.run(f"%jx nan {words}").value.text
+        assert f"the expression:\n    {words}" in text
+        assert "<expression" not in text
+        assert "get_ipython" not in text
+
+
+def version_of(notebook: Notebook) -> Version:
+    """The version of the only traced cell."""
+    (cell,) = notebook.session.cells.values()
+    assert cell.latest is not None
+    return cell.latest

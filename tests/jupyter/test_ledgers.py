@@ -4,6 +4,8 @@ import re
 
 from IPython.core.error import UsageError
 
+from jxkernel.jupyter.ledger.requests import ledger
+from jxkernel.observe.explain import format_duration
 from tests.jupyter.conftest import Notebook
 from tests.jupyter.kernels import running_kernel
 
@@ -63,12 +65,32 @@ def test_a_storm_is_told_when_its_cell_ends_and_once(notebook: Notebook) -> None
     assert "warning" not in notebook.run("f(x)").printed
 
 
+def test_sums_agree_wherever_they_stand(notebook: Notebook) -> None:
+    notebook.run(DEFINITION)
+    notebook.run("f(x)\nf(x[:3])\njnp.ones(37)[:23] * 1.7")
+    listed = notebook.run("%jx ledger").value
+    (builds,) = re.findall(r"total: .* in (\d+) builds", listed.text)
+    outside = listed.text.splitlines()[-1]
+    answer = ledger(notebook.session)
+    again = sum(bool(re.search(r"f32\[8\] →", line)) for line in listed.text.splitlines())
+    for by in ("cell", "site", "function"):
+        view = notebook.run(f"%jx ledger by {by}").value
+        assert outside.removeprefix("and ") in view.text.splitlines()[0]
+        rows = view.data["rows"]
+        assert sum(int(row[1]) for row in rows) == int(builds)
+        assert sum(int(row[2]) for row in rows) == again == 1
+        assert all(row[0] and "unknown" not in row[0] for row in rows)
+        told = answer[f"by_{by}"]
+        assert [one["builds"] for one in told] == [int(row[1]) for row in rows]
+        assert [format_duration(one["cost_ns"]) for one in told] == [row[6] for row in rows]
+
+
 def test_totals_by_cell_and_by_line(notebook: Notebook) -> None:
     notebook.run(DEFINITION)
     notebook.run("f(x)\nf(x[:3])")
     notebook.run("f(x[:2])")
     view = notebook.run("%jx ledger by cell").value
-    assert view.text.splitlines()[0] == "builds by cell"
+    assert view.text.startswith("builds by cell")
     assert re.search(r"^In\[3\] +\d+ +1 ", view.text, re.MULTILINE)
     assert "Cell In[3], line 2" in notebook.run("%jx ledger by site").value.text
     assert "f " in notebook.run("%jx ledger by function").value.text

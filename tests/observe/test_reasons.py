@@ -304,7 +304,7 @@ def test_totals_are_by_cell_by_line_and_by_function(recorder: Recorder) -> None:
     assert text[0].split() == [
         "cell",
         "builds",
-        "avoidable",
+        "again",
         "traces",
         "compiles",
         *text[0].split()[5:],

@@ -24,6 +24,7 @@ from jxkernel.core.trace import Tracer
 from jxkernel.errors import LeakError, TraceLimitError
 from jxkernel.jupyter.cells.body import CellSource, make_function, place_of_change, statements
 from jxkernel.jupyter.cells.changes import Change, HeldObjects, TracedInputs, apply_change
+from jxkernel.jupyter.cells.kept_inputs import KeptInputs
 from jxkernel.jupyter.cells.top_level_await import run_awaiting
 from jxkernel.jupyter.code.analysis import attribute_chains
 from jxkernel.jupyter.code.functions import captured_values
@@ -238,6 +239,7 @@ class Version:
       traces: how often it was traced.
       watch_names: whether the next trace notes what the cell's names hold.
       watching: what was seen of a trace that has not ended well, or None.
+      kept: the last good inputs, where it updates its own state.
       namespace: the notebook's variables.
     """
 
@@ -259,6 +261,7 @@ class Version:
         self.traces = 0
         self.watch_names = True
         self.watching: Watching | None = None
+        self.kept = KeptInputs()
         self.namespace = namespace
         self._compiler = compiler
         self._functions: dict[tuple[str, ...], Any] = {}
@@ -267,6 +270,11 @@ class Version:
         self._binding = {name: one for one in self._statements for name in one.names}
         self._labels: dict[str, dict[Any, str]] = {}
         self._attributes = attribute_chains(source.tree)
+
+    def keep_inputs(self, inputs: Inputs, label: str, limit: int) -> None:
+        """Keep what a run that has ended began with, for ``%jx nan``; what it donated is gone."""
+        if not self.options.donate:
+            self.kept.keep(inputs, self.source.names.assigned, label, limit)
 
     async def run_first(self) -> None:
         """Run what stands above the traced part, because it awaits, among the notebook's names."""

@@ -210,6 +210,8 @@ class JitMagics(Magics):
                 raise told from None
             raise
         if request.run:
+            limit = self._session.settings.kept_inputs
+            version.keep_inputs(inputs, self._session.running.label, limit)
             value = version.write_back(result)
             info = result.info
         else:

@@ -8,7 +8,7 @@ from typing import Any
 from jxkernel import tree
 from jxkernel.api.arguments import leaf_names
 from jxkernel.compile import compile_lowered, executable_for
-from jxkernel.config import compilation_cache_dir, enable_compilation_cache
+from jxkernel.config import enable_compilation_cache
 from jxkernel.core.avals import abstractify
 from jxkernel.events import (
     CacheMiss,
@@ -65,6 +65,7 @@ def report_of(
         stack=_stack(version),
         arguments=_argument_names(version, info),
         names=info.names,
+        reserved=session.shell.user_ns,
         trace_ns=totals.trace_ns,
         lower_ns=totals.lower_ns,
         compile_ns=totals.compile_ns,
@@ -114,8 +115,8 @@ def _stages_section(executable: Any, info: TraceInfo, report: RunReport) -> Sect
     program, entry, lowered = report.outline(), info.entry, executable.lowered
     assert program is not None
     assert entry is not None
-    if compilation_cache_dir.value:
-        # What came from disk bears the lines of the program that was compiled first.
+    if executable.from_disk:
+        # It bears the lines of the program that was compiled first.
         with enable_compilation_cache(False):
             target = executable.placement or executable.device
             executable = compile_lowered(lowered, entry.closed, target)

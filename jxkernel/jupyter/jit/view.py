@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from textwrap import dedent
@@ -67,6 +67,7 @@ class RunReport:
       stack: the cell and the transforms applied to it, innermost first.
       arguments: names for the program's arguments.
       names: names of the cell's for the program's variables.
+      reserved: names of the notebook's variables, which no letter may equal.
       trace_ns: the time of tracing; ``lower_ns``, ``compile_ns`` and ``run_ns`` likewise.
       lower_ns: the time of lowering.
       compile_ns: the time of compiling.
@@ -97,6 +98,7 @@ class RunReport:
     stack: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
     names: Mapping[Any, str] = field(default_factory=dict)
+    reserved: Collection[str] = ()
     trace_ns: int = 0
     lower_ns: int = 0
     compile_ns: int = 0
@@ -126,6 +128,7 @@ class RunReport:
                 stack=self.stack,
                 arguments=self.arguments,
                 names=self.names,
+                reserved=self.reserved,
             )
         return self.rendered["outline"]
 

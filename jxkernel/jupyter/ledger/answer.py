@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from IPython.core.error import UsageError
@@ -35,7 +35,8 @@ def ledger_rows(session: Session, words: str) -> View:
     """Return the recompilation ledger: of one function if one is named, or of ``all``.
 
     Operations that run by themselves are compiled too, once for each kind of arguments; they are
-    counted, and listed only with ``all``. ``by cell``, ``by site`` and ``by function`` add it up.
+    counted, and listed only with ``all``. ``by cell``, ``by site`` and ``by function`` add up what
+    is listed without it.
 
     Raises:
       UsageError: the ledger is not kept by that.
@@ -43,12 +44,17 @@ def ledger_rows(session: Session, words: str) -> View:
     if words.split()[:1] == ["by"]:
         return _totals(session, words.split()[1:])
     rows, eager = chosen_rows(session, words)
-    notes = []
-    if eager and not words:
-        took = format_duration(sum(row.cost_ns for row in eager))
-        what = f"{len(eager)} operation{'' if len(eager) == 1 else 's'} outside jit"
-        notes.append(f"and {what}, compiled in {took}: %jx ledger all")
+    notes = () if words else _outside(eager)
     return ledger_view(rows, session.recorder.dropped, notes, token=f"{session.token} {words}")
+
+
+def _outside(eager: Sequence[LedgerRow]) -> tuple[str, ...]:
+    """What operations outside jit cost: they are in no sum of the ledger but that of ``all``."""
+    if not eager:
+        return ()
+    took = format_duration(sum(row.cost_ns for row in eager))
+    what = f"{len(eager)} operation{'' if len(eager) == 1 else 's'} outside jit"
+    return (f"and {what}, compiled in {took}: %jx ledger all",)
 
 
 def chosen_rows(
@@ -71,6 +77,7 @@ def _totals(session: Session, words: list[str]) -> View:
     by = words[0] if len(words) == 1 else ""
     if by not in GROUPS:
         raise UsageError(f"%jx ledger by: give one of {', '.join(GROUPS)}")
+    chosen, eager = chosen_rows(session, "")
     rows = [
         (
             total.label,
@@ -81,10 +88,11 @@ def _totals(session: Session, words: list[str]) -> View:
             total.from_disk,
             format_duration(total.cost_ns),
         )
-        for total in ledger_totals(session.ledger(), by)
+        for total in ledger_totals(chosen, by)
     ]
-    head = (by, "builds", "avoidable", "traces", "compiles", "from disk", "cost")
-    return table_view(f"builds by {by}", head, rows, numeric=range(1, 7))
+    head = (by, "builds", "again", "traces", "compiles", "from disk", "cost")
+    title = "; ".join([f"builds by {by}", *_outside(eager)])
+    return table_view(title, head, rows, numeric=range(1, 7))
 
 
 def _counted_anew(rows: Iterable[LedgerRow]) -> tuple[LedgerRow, ...]:

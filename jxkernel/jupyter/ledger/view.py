@@ -94,7 +94,7 @@ def _totals(rows: Sequence[LedgerRow], by: Group) -> Html:
         (total.label, total.builds, total.avoidable, format_duration(total.cost_ns))
         for total in ledger_totals(rows, by)
     ]
-    return table((by, "builds", "avoidable", "cost"), body, numeric=(1, 2, 3))
+    return table((by, "builds", "again", "cost"), body, numeric=(1, 2, 3))
 
 
 def _duration(time_ns: int) -> str:

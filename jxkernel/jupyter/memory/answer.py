@@ -7,6 +7,7 @@ import re
 from IPython.core.error import UsageError
 
 from jxkernel import observe
+from jxkernel.compile.stages import as_called
 from jxkernel.jupyter.memory.view import estimate_view, memory_view
 from jxkernel.jupyter.session.expressions import traced
 from jxkernel.jupyter.session.session import Session
@@ -31,7 +32,7 @@ def memory(session: Session, words: str) -> View:
     if not words:
         return live(session)
     try:
-        found = observe.estimate_of(traced(session, words, "%jx memory").lower().compile())
+        found = observe.estimate_of(as_called(traced(session, words, "%jx memory"))[1])
     except ValueError as error:
         raise UsageError(f"%jx memory: {error}") from None
     return estimate_view(words, found)
@@ -63,5 +64,7 @@ def leaks(session: Session, words: str = "") -> View:
         for one in found
     ]
     count = len(found)
-    title = f"{count} tracer{' has' if count == 1 else 's have'} outlived their trace"
+    title = "1 tracer has outlived its trace"
+    if count > 1:
+        title = f"{count:,} tracers have outlived their traces"
     return table_view(title, ("tracer", "traced in", "held by", "made"), rows)

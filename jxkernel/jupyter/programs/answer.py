@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jxkernel.compile.stages import as_called
 from jxkernel.jupyter.programs.stages import stages_view
 from jxkernel.jupyter.programs.view import outline_view
 from jxkernel.jupyter.session.expressions import call_of, outlined, traced
@@ -24,13 +25,15 @@ def jaxpr(session: Session, words: str) -> View:
 
 def hlo(session: Session, words: str) -> View:
     """Return the StableHLO module of an expression and the HLO that XLA made of it."""
-    lowered = traced(session, words, "%jx hlo").lower()
+    lowered, compiled = as_called(traced(session, words, "%jx hlo"))
     text = lowered.as_text()
-    optimized = lowered.compile().as_text()
+    optimized = compiled.as_text()
     return text_view(f"StableHLO of {words}", f"{text}\n\n// optimized\n{optimized}")
 
 
 def all_stages(session: Session, words: str) -> View:
     """Return an expression as source, jaxpr, StableHLO and optimized HLO, line by line."""
     function, args, kwargs = call_of(session, words, "%jx stages")
-    return stages_view(stages(function.trace(*args, **kwargs), function=function), words)
+    stage = function.trace(*args, **kwargs)
+    found = stages(stage, function=function, reserved=session.shell.user_ns)
+    return stages_view(found, words)

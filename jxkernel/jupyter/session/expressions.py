@@ -52,7 +52,13 @@ def outlined(session: Session, words: str, magic: str) -> Outline:
     function, jitted, args, kwargs = _call_of(session, words, magic)
     stack = (words,) if function is None else transforms_of(function)
     stage = jitted.trace(*args, **kwargs)
-    return outline(stage, title=words, function=function or jitted, stack=stack)
+    return outline(
+        stage,
+        title=words,
+        function=function or jitted,
+        stack=stack,
+        reserved=session.shell.user_ns,
+    )
 
 
 def pair_of(words: str, magic: str) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traitlets import Bool, Enum, List, Unicode
+from traitlets import Bool, Enum, Int, List, Unicode
 from traitlets.config import Configurable
 
 __all__ = ["JX", "SHOWN"]
@@ -21,6 +21,11 @@ class JX(Configurable):
         True,
         help="Note at each trace of a cell or a function what its names hold, for marks and maps. "
         "Tracing takes longer while it is on.",
+    ).tag(config=True)
+    kept_inputs = Int(
+        16_000_000,
+        help="Of a %%jit cell that updates its own state the last finite inputs are kept for "
+        "%jx nan, if they take at most so many bytes; 0: none are.",
     ).tag(config=True)
     summary = Bool(True, help="Show the summary line of each %%jit cell.").tag(config=True)
     show = List(Enum(SHOWN), help="What every %%jit cell shows open, as --show does.").tag(

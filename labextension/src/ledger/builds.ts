@@ -24,7 +24,7 @@ export type Filter = (typeof FILTERS)[number];
 
 /** Whether a row is a rebuild: something of the key had changed. */
 export function isAgain(row: LedgerRowPayload): boolean {
-  return row.reasons.length > 0 && row.reasons.every(one => one.kind !== 'first_call');
+  return row.reasons.some(one => one.kind !== 'first_call');
 }
 
 /** The rows that a filter leaves. */

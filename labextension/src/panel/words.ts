@@ -41,9 +41,9 @@ export function shortPlace(text: string): string {
 export function ledgerSummary(answer: Pick<LedgerAnswer, 'by_function'>): string {
   const sum = (read: (one: LedgerTotal) => number): number =>
     answer.by_function.reduce((total, one) => total + read(one), 0);
-  const avoidable = sum(one => one.avoidable);
+  const again = sum(one => one.avoidable);
   const parts = [counted(sum(one => one.builds), 'build'), duration(sum(one => one.cost_ns))];
-  return [...parts, ...(avoidable ? [`${avoidable.toLocaleString('en')} avoidable`] : [])].join(
+  return [...parts, ...(again ? [`${again.toLocaleString('en')} again`] : [])].join(
     ' · '
   );
 }
@@ -98,7 +98,7 @@ export function fits(words: string, ...texts: readonly (string | null)[]): boole
 export function functionLine(row: TracedFunction): string {
   const parts = [`${counted(row.kept, 'trace')} kept`];
   if (row.builds) {
-    const again = row.avoidable ? ` (${row.avoidable} avoidable)` : '';
+    const again = row.avoidable ? ` (${row.avoidable} again)` : '';
     parts.push(`${counted(row.builds, 'build')}${again}`, duration(row.cost_ns));
   }
   return parts.join(' · ');
