@@ -14,6 +14,8 @@ SHELL := bash
 
 # Options for JupyterLab, such as LAB_ARGS="--no-browser --port 9999".
 LAB_ARGS ?=
+# The folder that JupyterLab opens on, unless LAB_ARGS names one: it takes no second one.
+LAB_ROOT = $(if $(findstring root_dir,$(LAB_ARGS))$(findstring notebook-dir,$(LAB_ARGS)),,--ServerApp.root_dir=demos)
 # Options for pytest, such as PYTEST_ARGS="-k vmap".
 PYTEST_ARGS ?=
 # Test processes. Two suit the smallest machine that the suite must pass on.
@@ -65,7 +67,7 @@ PROGRAMS := 'optax>=0.2.5'
 
 lab: .venv/.demo ## open JupyterLab on demos/ and print its address
 	@# Jupyter refuses to run as root unless told so; in a container there is no other user.
-	.venv/bin/jupyter lab --notebook-dir=demos $$([ "$$(id -u)" != 0 ] || echo --allow-root) $(LAB_ARGS)
+	.venv/bin/jupyter lab $(LAB_ROOT) $$([ "$$(id -u)" != 0 ] || echo --allow-root) $(LAB_ARGS)
 
 # Node and npm are needed from here to `lab-dev`, by those who change the lab extension alone.
 labextension/node_modules/.installed: labextension/package-lock.json labextension/package.json
@@ -91,7 +93,7 @@ lab-dev: .venv/.dev labextension/node_modules/.installed ## the same, built anew
 	(cd labextension
 	node_modules/.bin/tsc --watch --preserveWatchOutput &
 	$(BUILDER) watch --development=True .) &
-	.venv/bin/jupyter lab --LabApp.extra_labextensions_path=labextension/dist --notebook-dir=demos \
+	.venv/bin/jupyter lab --LabApp.extra_labextensions_path=labextension/dist $(LAB_ROOT) \
 	  $$([ "$$(id -u)" != 0 ] || echo --allow-root) $(LAB_ARGS)
 
 screenshots: .venv/.dev chromium ## take the pictures of docs/images/ in light and dark
@@ -205,8 +207,9 @@ format: .venv/.dev ## write what `make check` asks of formatting and import orde
 	.venv/bin/ruff check --fix-only --quiet
 	.venv/bin/ruff format --quiet
 
-surface: .venv/.dev ## record today's public names as the intended ones, and write the API page
+surface: .venv/.dev ## record today's public names as the intended ones, and write the pages of the API and of mistakes
 	.venv/bin/python -m tools.public_surface
+	.venv/bin/python -m tools.mistakes
 
 build/peer/.installed: .venv/.demo
 	@rm -rf $(@D)

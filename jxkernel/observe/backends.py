@@ -266,7 +266,7 @@ class _Plan:
         for names, array in self.affected.values():
             source = _where(array)
             if self._renews_cpu and array.platform() == "cpu" and _is_current(array):
-                source += " of before"
+                source += " (former)"
             placed = Placed(
                 names, array.aval.short(weak=True), array.nbytes, source, "", array.committed
             )
@@ -299,7 +299,7 @@ class _Plan:
         former = [one for one in found.stays if self._renews_cpu and one.committed]
         if former:
             yield (
-                "arrays that stay on devices of before are kept and can be read; those that were "
+                "arrays that stay on the former devices are kept and can be read; those that were "
                 "put there cannot be used together with arrays on the new devices"
             )
         elif any(one.committed for one in found.stays):

@@ -390,9 +390,16 @@ def device_memory(
             sizes[device] += size
     if only is None:
         clients = runtime.backends().values()
+        former = [one for name in runtime.backends() for one in runtime.former_clients(name)]
         only = [device for client in clients for device in client.local_devices()]
+        only += [device for client in former for device in client.local_devices()]
+    labels = {device_label(one): one for one in only}
     return tuple(
-        [_of_device(one, counts[device_label(one)], sizes[device_label(one)]) for one in only]
+        [
+            _of_device(device, counts[label], sizes[label])
+            for label, device in labels.items()
+            if runtime.is_current(device) or counts[label]
+        ]
     )
 
 
@@ -419,9 +426,9 @@ def _available() -> int | None:
 
 
 def device_label(device: Any) -> str:
-    """Return a device's name, ``cpu:0``; ``cpu:0 of before``, where it is gone."""
+    """Return a device's name, ``cpu:0``; ``cpu:0 (former)``, where it is gone."""
     name = f"{device.platform}:{device.id}"
-    return name if runtime.is_current(device) else f"{name} of before"
+    return name if runtime.is_current(device) else f"{name} (former)"
 
 
 def _living() -> list[Any]:

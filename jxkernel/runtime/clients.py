@@ -32,6 +32,7 @@ __all__ = [
     "default_device",
     "default_platform",
     "drop_stale_cpu",
+    "former_clients",
     "is_current",
     "platform_of",
     "plugin_states",
@@ -43,6 +44,8 @@ Backend = Any
 
 _lock = threading.Lock()
 _clients: dict[str, Any] = {}
+_former: list[Any] = []
+"""Clients of another number of devices than is wanted now, while arrays of theirs are alive."""
 _asked: dict[str, int] = {}
 _failed: dict[str, PluginError] = {}
 
@@ -164,6 +167,13 @@ def is_current(device: Any) -> bool:
     return any(device.client is client for client in list(_clients.values()))
 
 
+def former_clients(platform: str) -> list[Any]:
+    """Return the clients of a platform that were dropped, and whose arrays are still alive."""
+    with _lock:
+        _former[:] = [one for one in _former if one.live_arrays()]
+        return [one for one in _former if one.platform == platform]
+
+
 def clear_backends() -> None:
     """Drop every client; arrays on them stay alive, new work makes new clients."""
     with _lock:
@@ -190,6 +200,8 @@ def drop_stale_cpu() -> bool:
         del _asked["cpu"]
         dropped = _clients.pop("cpu", None)
     if dropped is not None:
+        if dropped.live_arrays():
+            _former.append(dropped)
         _renew_default(dropped)
     return dropped is not None
 

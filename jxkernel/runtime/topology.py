@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 
 from jxkernel import _jaxlib, _version
-from jxkernel.runtime.clients import backend, default_platform, plugin_states
+from jxkernel.runtime.clients import (
+    backend,
+    default_platform,
+    former_clients,
+    plugin_states,
+)
 
 __all__ = [
     "default_backend",
@@ -193,6 +198,8 @@ def host_count(backend: str | Any | None = None) -> int:
 def live_arrays(platform: str | None = None) -> list[Any]:
     """Return the arrays whose memory on a platform's devices is held now.
 
+    Those are among them that were made before the platform got another number of devices.
+
     Args:
       platform: the platform's name; the default one where not given.
 
@@ -201,8 +208,10 @@ def live_arrays(platform: str | None = None) -> list[Any]:
     >>> any(array is x for array in jx.live_arrays())
     True
     """
+    client = backend(platform)
+    clients = [client, *former_clients(client.platform)]
     # Memory that is being taken over from another library is no array yet.
-    return [array for array in backend(platform).live_arrays() if array.aval is not None]
+    return [array for one in clients for array in one.live_arrays() if array.aval is not None]
 
 
 def print_environment_info(return_string: bool = False) -> str | None:

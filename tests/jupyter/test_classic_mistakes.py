@@ -6,6 +6,7 @@ import pytest
 
 from tests.jupyter.conftest import SETUP, Notebook
 from tests.jupyter.mistakes import MISTAKES, Mistake
+from tools.mistakes import PAGE, page
 
 
 def underlined(printed: str) -> list[str]:
@@ -37,6 +38,10 @@ def test_mistake(notebook: Notebook, mistake: Mistake) -> None:
     notebook.run(f"%%jit {mistake.flags}\n{mistake.rewrite}")
 
 
+def test_the_page_has_every_row() -> None:
+    assert PAGE.read_text() == page(), "intended? `make surface`"
+
+
 def test_there_are_many_rows() -> None:
     assert len({mistake.cell for mistake in MISTAKES}) >= 70
 
@@ -47,3 +52,12 @@ def test_a_mistake_with_every_frame(notebook: Notebook, mistake: Mistake) -> Non
     ran = notebook.fails(f"%%jit\n{mistake.cell}", mistake.error)
     assert mistake.says in ran.printed
     assert "run_cell_magic" in ran.printed
+
+
+def test_an_import_of_jax_says_what_stands_for_it(notebook: Notebook) -> None:
+    for line in ("import jax", "import jax.numpy as jnp2", "from jax import grad"):
+        ran = notebook.fails(line, ModuleNotFoundError)
+        assert "%jx alias jax, then import jax" in ran.printed
+    assert "%jx alias" not in notebook.fails("import no_such_module", ImportError).printed
+    notebook.run("%jx alias jax\nimport jax")
+    notebook.run("%jx alias jax off")

@@ -12,7 +12,7 @@ from IPython.core.magics import ExecutionMagics
 
 from jxkernel.jupyter.timing.array_use import uses_arrays
 from jxkernel.jupyter.timing.rewriting import KeepResults
-from jxkernel.jupyter.timing.timer import StockTimer, SyncTimer
+from jxkernel.jupyter.timing.timer import Measurement, StockTimer, SyncTimer
 from tests.jupyter.conftest import Notebook
 from tests.jupyter.sleeping import FINISHED, sleep
 
@@ -22,7 +22,7 @@ STOCK = re.compile(
 )
 OURS = re.compile(
     r"^dispatch [\d.]+ [mµn]?s · pipelined [\d.]+ [mµn]?s · latency [\d.]+ [mµn]?s per loop"
-    r"(?: \(compile [\d.]+ [mµn]?s, once\))?$"
+    r"(?: \(compile [\d.]+ [mµn]?s, once\))?(?:; pipelined is above latency: .*)?$"
 )
 
 
@@ -31,6 +31,13 @@ def test_timeit_of_arrays_adds_one_line(notebook: Notebook) -> None:
     stock, ours = [line for line in printed.splitlines() if "slowest" not in line]
     assert STOCK.match(f"{stock}\n")
     assert OURS.match(ours)
+
+
+def test_pipelined_above_latency_is_explained() -> None:
+    usual = Measurement(dispatch_ns=1e3, pipelined_ns=2e3, latency_ns=3e3)
+    crowded = Measurement(dispatch_ns=1e3, pipelined_ns=9e3, latency_ns=3e3)
+    assert "above latency" not in usual.line()
+    assert "pipelined is above latency: calls that are made at once share cores" in crowded.line()
 
 
 def test_compile_time_is_told_apart_and_kept_out_of_the_figures(notebook: Notebook) -> None:
@@ -242,3 +249,26 @@ def test_figures_agree_with_device_work_of_known_length(
     assert all(found[name] >= 0.99 * times * length for name, times in least.items())
     assert dispatch or found["dispatch"] < 0.5 * length
     assert result.average == pytest.approx(result.pipelined)
+
+
+def test_a_profile_shows_the_users_work(notebook: Notebook) -> None:
+    notebook.run(
+        "def slow(n):\n    return sum(i * i for i in range(n))\n"
+        "@jx.jit\ndef step(v):\n    return jnp.sin(v) + slow(1000)\n"
+        "def train():\n    for n in range(1, 4):\n        step(jnp.ones(n))\n    return slow(10)"
+    )
+    stats = notebook.run("%prun -r -q train()").value
+    rows = {
+        name: (calls, own, whole) for (_, _, name), (_, calls, own, whole, _) in stats.stats.items()
+    }
+    inside = "<jxkernel: tracing, compiling, dispatching>"
+    assert {"train", "step", "slow", inside, "finish"} <= set(rows)
+    assert rows["slow"][0] == 4
+    assert rows[inside][1] > 0
+    assert not {"cache_miss", "trace_call", "compile_lowered", "bind"} & set(rows)
+    times = [own for _, _, own, _, _ in stats.stats.values()]
+    assert sum(times) == pytest.approx(stats.total_tt, rel=0.02)
+    notebook.run("jx.clear_caches()")
+    every = notebook.run("%prun -r -q --no-sync train()").value
+    assert len(every.stats) > 3 * len(stats.stats)
+    assert inside not in {name for _, _, name in every.stats}

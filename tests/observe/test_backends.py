@@ -67,7 +67,7 @@ def test_what_stays_is_told_with_what_becomes_of_it() -> None:
     assert "copied to cpu:1 by each call" in told.text
     assert "go on running there" in told.text
     renewed = BackendSwitch(names).preview({"cpu_devices": 4})
-    assert "stays: x  f32[4]  16 B  on cpu:0 of before" in renewed.text
+    assert "stays: x  f32[4]  16 B  on cpu:0 (former)" in renewed.text
     assert "cannot be used together with arrays on the new devices" in renewed.text
 
 
@@ -91,8 +91,8 @@ def test_arrays_left_on_devices_of_before_are_live_and_move_later() -> None:
     switch = BackendSwitch(names)
     switch.apply({"cpu_devices": 4})
     (found,) = [one for one in live(names, holders=False).arrays if "x" in one.names]
-    assert found.devices == ("cpu:0 of before",)
-    assert switch.preview({"move": True}).moves[0].source == "cpu:0 of before"
+    assert found.devices == ("cpu:0 (former)",)
+    assert switch.preview({"move": True}).moves[0].source == "cpu:0 (former)"
     switch.apply({"move": True})
     assert names["x"].devices() == {jx.devices()[0]}
     assert not switch.preview({"move": True}).changes
@@ -240,3 +240,20 @@ def test_a_cell_that_runs_in_another_thread_is_named() -> None:
         worker.join()
         with events.span(events.CellFinished, cell="In[8]"):
             assert "running" not in switch.preview({"x64": True}).text
+
+
+def test_arrays_of_former_devices_are_in_every_sum() -> None:
+    x = jnp.arange(4.0)
+    names = {"x": x}
+    BackendSwitch(names).apply({"cpu_devices": 4})
+    y = jnp.ones((2, 2))
+    listed = jx.live_arrays()
+    assert any(one is x for one in listed)
+    assert any(one is y for one in listed)
+    found = live(names, holders=False)
+    assert found.bytes == sum(one.array_bytes for one in found.devices)
+    assert found.bytes == sum(one.nbytes for one in listed)
+    (former,) = [one for one in found.devices if one.device == "cpu:0 (former)"]
+    assert former.arrays >= 1
+    del x, listed, names["x"]
+    assert all(one.device != "cpu:0 (former)" or one.arrays for one in live({}).devices)

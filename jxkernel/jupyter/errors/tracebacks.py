@@ -293,6 +293,7 @@ class Filter:
             for one in (evalue, *_behind(evalue)):
                 self._name_cells(one)
             self._explain(evalue)
+            _tell_of_alias(evalue)
         if self._keep_all():
             return self._original(etype, evalue, etb, *args, **kwargs)
         with _thin_causes(evalue):
@@ -316,6 +317,14 @@ class Filter:
             error.where = name_cells(error.where, compiler)
             error.origin = tuple(name_cells(line, compiler) for line in error.origin)
             error.details = tuple(name_cells(line, compiler) for line in error.details)
+
+
+def _tell_of_alias(error: BaseException) -> None:
+    """Say what stands for ``jax`` where it is imported and is not there."""
+    note = "jax is not installed. To use jxkernel in its place: %jx alias jax, then import jax"
+    is_missing = isinstance(error, ModuleNotFoundError) and error.name == "jax"
+    if is_missing and note not in getattr(error, "__notes__", ()):
+        error.add_note(note)
 
 
 def _names_internals(error: BaseException) -> TypeGuard[Exception]:

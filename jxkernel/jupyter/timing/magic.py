@@ -20,6 +20,7 @@ from IPython.core.magic import (
 )
 
 from jxkernel.jupyter.timing.array_use import uses_arrays
+from jxkernel.jupyter.timing.profiles import folding_internals
 from jxkernel.jupyter.timing.rewriting import KeepResults, Rewriter, WaitAtEnd, Waiter, with_waits
 from jxkernel.jupyter.timing.timer import BUILDS, Measurement, measuring
 from jxkernel.observe import Recorder
@@ -123,15 +124,19 @@ class TimingMagics(Magics):
 
             %prun [-l <limit>] [-r] [-s <key>] [-T <file>] [-D <file>] [-q] [--no-sync] statement
 
-        What the statement waits for at its end stands in the profile as `finish`. `--no-sync`
-        does not wait.
+        What the statement waits for at its end stands in the profile as `finish`, and what
+        jxkernel does for it is one row. `--no-sync` does not wait, and folds nothing.
         """
         words = _split(line, "DlsT")
         code = words.statement if cell is None else f"{words.statement}\n{cell}"
         waiting = self._with_waits(code) if words.sync else None
         if waiting is None:
             return self._originals["prun"](words.line, cell)
-        with self._waiting(), Recorder(capacity=1, kinds=BUILDS) as recorder:
+        with (
+            self._waiting(),
+            Recorder(capacity=1, kinds=BUILDS) as recorder,
+            folding_internals(),
+        ):
             result = self._originals["prun"](words.flags, waiting)
         _tell_builds(recorder)
         return result

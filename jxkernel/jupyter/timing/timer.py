@@ -89,7 +89,10 @@ class Measurement:
             f"pipelined {format_duration(self.pipelined_ns, digits)}",
             f"latency {format_duration(self.latency_ns, digits)}",
         )
-        return f"{' · '.join(figures)} per loop{told}"
+        line = f"{' · '.join(figures)} per loop{told}"
+        if self.pipelined_ns > 1.1 * self.latency_ns:
+            line += "; pipelined is above latency: calls that are made at once share cores"
+        return line
 
     def _builds(self, digits: int) -> str:
         """What was built, in brackets: before the figures, and within them."""
