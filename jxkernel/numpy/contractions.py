@@ -184,7 +184,7 @@ def _check_core(
     for role, size in zip(b_core, right[len(right) - len(b_core) :], strict=True):
         if sizes.get(role, size) != size:
             raise ShapeMismatchError(
-                name, [left, right], f"the sizes {sizes[role]} and {size} are to be equal"
+                name, [left, right], f"the sizes {sizes[role]} and {size} must be equal"
             )
     a_lead, b_lead = left[: len(left) - len(a_core)], right[: len(right) - len(b_core)]
     pairs = zip(reversed(a_lead), reversed(b_lead), strict=False)

@@ -360,7 +360,7 @@ MISTAKES = [
         "r = x @ jnp.ones(3)",
         TypeError,
         "x @ jnp.ones(3)",
-        "the sizes 8 and 3 are to be equal",
+        "the sizes 8 and 3 must be equal",
         "r = x @ jnp.ones(8)",
     ),
     Mistake(

@@ -80,7 +80,7 @@ _ELSEWHERE = {
     "detach": "lax.stop_gradient(x)",
     "append": "jnp.append(x, value), or jnp.concatenate([x, y])",
     "extend": "jnp.concatenate([x, y])",
-    "block_until_ready": "inside a traced cell nothing is to wait for; wait after it",
+    "block_until_ready": "a traced value has no result to wait for; wait after the cell",
     "device": "where it runs is chosen before: %%jit --device N",
     "devices": "where it runs is chosen before: %%jit --device N",
     "to": "x.astype(dtype); a device is chosen before: %%jit --device N",
