@@ -24,7 +24,7 @@ from jxkernel.core.trace import Tracer
 from jxkernel.errors import LeakError, TraceLimitError
 from jxkernel.jupyter.cells.body import CellSource, make_function, place_of_change, statements
 from jxkernel.jupyter.cells.changes import Change, HeldObjects, TracedInputs, apply_change
-from jxkernel.jupyter.cells.kept_inputs import KeptInputs
+from jxkernel.jupyter.cells.kept_inputs import Inputs, KeptInputs
 from jxkernel.jupyter.cells.top_level_await import run_awaiting
 from jxkernel.jupyter.code.analysis import attribute_chains
 from jxkernel.jupyter.code.functions import captured_values
@@ -136,14 +136,6 @@ tree.register_pytree_node(
     lambda result: ((result.arrays, result.gradient), result.info),
     lambda info, children: CellResult(children[0], info, children[1]),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """A cell's inputs: traced values and static ones, by name."""
-
-    traced: dict[str, Any]
-    static: dict[str, Static]
 
 
 class CellFunction:

@@ -1,4 +1,4 @@
-"""The last good inputs of a cell that updates its own state.
+"""A cell's inputs, and the last good ones of a cell that updates its own state.
 
 Once a NaN has come into the state of ``w = w - 0.1 * g``, each later run begins with it, and none
 shows where it came from. So the inputs of the latest run whose state was finite are kept, for
@@ -9,16 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from jxkernel import dtypes, tree
+from jxkernel.jupyter.code.static_keys import Static
 
-if TYPE_CHECKING:
-    from jxkernel.jupyter.cells.cell import Inputs
+__all__ = ["Inputs", "KeptInputs", "is_finite"]
 
-__all__ = ["KeptInputs", "is_finite"]
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """A cell's inputs: traced values and static ones, by name."""
+
+    traced: dict[str, Any]
+    static: dict[str, Static]
 
 
 @dataclass(slots=True)
