@@ -25,7 +25,7 @@ from jxkernel.jupyter.cells.top_level_await import AwaitedMagics
 from jxkernel.jupyter.cluster.answer import stop_cluster
 from jxkernel.jupyter.cluster.magic import ClusterMagics
 from jxkernel.jupyter.errors.tracebacks import Filter
-from jxkernel.jupyter.features import REQUESTS, SUBCOMMANDS, VIEWS
+from jxkernel.jupyter.features import FRAGMENTS, REQUESTS, SUBCOMMANDS, VIEWS
 from jxkernel.jupyter.front.channel import Channel
 from jxkernel.jupyter.guide.completion import make_matcher
 from jxkernel.jupyter.guide.magic import JxMagics
@@ -181,6 +181,9 @@ class _Loaded:
         printers = self.shell.display_formatter.mimebundle_formatter.type_printers
         for shown, view in VIEWS.items():
             self._put(printers, shown, partial(_bundle, view))
+        printers = self.shell.display_formatter.formatters["text/html"].type_printers
+        for shown, html in FRAGMENTS.items():
+            self._put(printers, shown, partial(html, self.session))
 
     def _compiler(self) -> None:
         before = compile_runner.value

@@ -51,6 +51,8 @@ class Feature:
       payloads: the data of each kind of view that the lab extension may draw.
       extended: payload or answer -> the dataclass whose fields it has besides its own.
       views: how a notebook shows a value, by the value's type.
+      fragments: HTML that a notebook shows for a value beside its own text, by the value's type;
+        None for none.
     """
 
     subcommands: Mapping[str, Subcommand] = field(default_factory=dict)
@@ -58,3 +60,4 @@ class Feature:
     payloads: Mapping[str, type] = field(default_factory=dict)
     extended: Mapping[type, type] = field(default_factory=dict)
     views: Mapping[type, Callable[[Any], View]] = field(default_factory=dict)
+    fragments: Mapping[type, Callable[[Session, Any], str | None]] = field(default_factory=dict)

@@ -25,12 +25,14 @@ from jxkernel.jupyter import (
     report,
     teaching,
     timeline,
+    values,
 )
 from jxkernel.jupyter.feature import Feature, Request, Subcommand
+from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.views.payload import TablePayload
 from jxkernel.jupyter.views.view import View
 
-__all__ = ["EXTENDED", "FEATURES", "PAYLOADS", "REQUESTS", "SUBCOMMANDS", "VIEWS"]
+__all__ = ["EXTENDED", "FEATURES", "FRAGMENTS", "PAYLOADS", "REQUESTS", "SUBCOMMANDS", "VIEWS"]
 
 FEATURES: tuple[Feature, ...] = (
     jit.FEATURE,
@@ -47,6 +49,7 @@ FEATURES: tuple[Feature, ...] = (
     process.FEATURE,
     benchmarks.FEATURE,
     teaching.FEATURE,
+    values.FEATURE,
     report.FEATURE,
     guide.FEATURE,
     Feature(payloads={"table": TablePayload}),
@@ -76,3 +79,8 @@ VIEWS: dict[type, Callable[[Any], View]] = {
     shown: view for feature in FEATURES for shown, view in feature.views.items()
 }
 """How a notebook shows a value, by the value's type."""
+
+FRAGMENTS: dict[type, Callable[[Session, Any], str | None]] = {
+    shown: html for feature in FEATURES for shown, html in feature.fragments.items()
+}
+"""The HTML of a value beside its own text, by the value's type."""

@@ -46,8 +46,10 @@ from jxkernel.observe.tasks import Grade, Task
 from jxkernel.observe.teaching import Lesson, Teaching, TeachingWarning
 from jxkernel.observe.timeline import Lane, Slice, Timeline, Total, Window
 from jxkernel.observe.totals import LedgerTotal, format_totals, ledger_totals
+from jxkernel.observe.values import ArrayFigures, figures_of
 
 __all__ = [
+    "ArrayFigures",
     "BackendChange",
     "BackendPreview",
     "BackendState",
@@ -103,6 +105,7 @@ __all__ = [
     "estimate",
     "estimate_of",
     "explain",
+    "figures_of",
     "find_nonfinite",
     "format_ledger",
     "format_totals",

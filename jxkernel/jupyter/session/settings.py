@@ -31,6 +31,11 @@ class JX(Configurable):
     show = List(Enum(SHOWN), help="What every %%jit cell shows open, as --show does.").tag(
         config=True
     )
+    values = Bool(
+        True,
+        help="Show figures and a small picture of what an array holds below its text, where a cell "
+        "ends with it or with a container of arrays.",
+    ).tag(config=True)
     settle = Bool(
         False, help="Wait at the end of each cell until its arrays exist, so that times are true."
     ).tag(config=True)
