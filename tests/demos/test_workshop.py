@@ -1,5 +1,6 @@
 """The workshop: as given its exercises fail in the grader's words; with the solutions all pass."""
 
+import re
 from collections.abc import Iterator
 
 import nbformat
@@ -82,6 +83,20 @@ def test_each_exercise_has_a_task_and_a_solution(source) -> None:
 def test_notebooks_are_what_their_sources_say(file, source, language) -> None:
     written = workshop.written(workshop.build(source, language))
     assert file.read_text(encoding="utf-8") == written, "run `make workshop`"
+
+
+@pytest.mark.parametrize("language", ["zh", "ru"])
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_a_translation_has_the_headings_and_the_code_of_each_text(source, language) -> None:
+    english = workshop.texts(workshop.cells_of(source))
+    translated = workshop.texts(workshop.cells_of(workshop.SOURCES / language / source.name))
+    for told, of in zip(translated, english, strict=True):
+        for pattern in (r"^#+ (?:\d+ ·)?", r"`[^`]+`", r"\$\$", r"\w+\.ipynb"):
+            found, expected = (
+                sorted({" ".join(one.split()) for one in re.findall(pattern, text, re.MULTILINE)})
+                for text in (told, of)
+            )
+            assert found == expected
 
 
 def test_solutions_can_be_read_from_a_notebook() -> None:
