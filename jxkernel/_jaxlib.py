@@ -178,6 +178,7 @@ set_tracer_class: Any = _jax.set_tracer_class
 Config: Any = _jax.config.Config
 trace_context: Any = _jax.config.trace_context
 HloSharding: Any = xla_client.HloSharding
+XlaLayout: Any = xla_client.Layout
 make_cpu_client: Any = xla_client.make_cpu_client
 make_c_api_client: Any = xla_client.make_c_api_client
 load_plugin: Any = xla_client.load_pjrt_plugin_dynamically

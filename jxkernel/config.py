@@ -574,10 +574,10 @@ While it is set no call has a fast path, so it sees every one.
 launch_hook: Any = Config(
     "launch_hook", None, include_in_jit_key=True, include_in_trace_context=False
 )
-"""A callable that is given each executable over devices of several processes, and its program,
+"""A callable that is given each executable that exchanges with other processes, and its program,
 before it runs, or None.
 
-While its ``sees_all`` is set no call has a fast path, so it sees every one; else the new ones.
+Calls that C++ answers are told to its ``notice``; while its ``sees_all`` is set there are none.
 """
 
 key_reuse_hook: Any = Config(

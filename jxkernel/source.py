@@ -11,7 +11,7 @@ import os
 import sys
 import sysconfig
 from collections.abc import Callable
-from types import CodeType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -308,7 +308,11 @@ def users_level() -> int:
 
 def current_user_frame() -> Frame | None:
     """Return the innermost user frame of the running stack, or None where there is none."""
-    frame = sys._getframe(1)
+    return user_frame_from(sys._getframe(1))
+
+
+def user_frame_from(frame: FrameType | None) -> Frame | None:
+    """Return the innermost user frame of a stack, or None where there is none."""
     while frame is not None:
         known = _known(frame.f_code)
         if known.is_user:

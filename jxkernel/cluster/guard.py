@@ -1,9 +1,10 @@
 """The guard against ranks that run different programs, which would give wrong numbers unseen.
 
-Before a program over devices of several processes runs, each rank tells the others which one it is
-about to run, through the coordination service, and goes on when all have said the same.  What it
-compares is the program as XLA gets it, and its place in the order.  Calls that C++ answers do not
-come here, but to a strict guard, for which no call has a fast path.
+Before a program that exchanges with other processes runs, each rank tells the others which one it
+is about to run, through the coordination service, and goes on when all have said the same.  What
+it compares is the program as XLA gets it, and the order of all calls before.  Calls that C++
+answers are written down only, which costs a microsecond or two, and compared with the next that it
+does not, and at the end of a section; to a strict guard C++ answers none.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from __future__ import annotations
 import json
 import linecache
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
 from jxkernel import source
 from jxkernel.config import launch_hook
@@ -22,30 +23,51 @@ from jxkernel.core.printing import Names, equation_text
 from jxkernel.errors import DesyncError
 from jxkernel.runtime import joined
 
-__all__ = ["Guard", "guard"]
+__all__ = ["Guard", "guard", "order_difference"]
 
 _ENTRY = "jxkernel/guard/{}/{}/{}"
 _TEXT = "jxkernel/program/{}/{}/{}"
 _ENDED = "jxkernel/ended/{}/{}"
 _LOOK_MS = 200
 _LIMIT = 200_000
+_MOST_CALLS = 10_000
+_FACTOR, _MASK = 1_000_003, (1 << 61) - 1
 
 Naming = Callable[[str, int], str]
+Rows = Sequence[Sequence[str]]
 
 
 def _file_and_line(file: str, line: int) -> str:
     return f"{file}:{line}"
 
 
+class Call(NamedTuple):
+    """A call of a program, as it is written down.
+
+    Attributes:
+      fingerprint: what tells the program from others.
+      name: its name.
+      frame: the user's place.
+    """
+
+    fingerprint: str
+    name: str
+    frame: source.Frame | None
+
+
 class Guard:
-    """Compares the programs that ranks are about to run.
+    """Compares the programs that ranks run.
 
     Args:
-      sees_all: whether it is asked before every call; else before those that are new to C++.
+      sees_all: whether every call is compared before it runs; else those that are new to C++.
       patience: how many seconds to wait for a rank that does not come; None waits on.
       naming: what a line of a file is called.
 
     Attributes:
+      section: the number of this section.
+      count: how many calls there were in this section.
+      order: a number that tells these calls from others.
+      latest: the latest of them.
       waits_for: the ranks that have not come to where this one is.
     """
 
@@ -64,8 +86,7 @@ class Guard:
         self._naming = naming
         self._client = group.client
         self._rank, self._size = group.rank, group.size
-        self._section = 0
-        self._count = 0
+        self.begin(0)
 
     def renewed(self) -> Guard:
         """Return another of the kind; with it in place no call that C++ knows is answered there."""
@@ -74,36 +95,77 @@ class Guard:
         return made
 
     def begin(self, section: int) -> None:
-        """Begin a section, a cell, in which programs are counted from the first."""
-        self._section, self._count = section, 0
+        """Begin a section, a cell, in which calls are counted from the first."""
+        self.section, self.count, self.order = section, 0, 0
+        self.latest: Call | None = None
+        self._calls: list[Call] = []
 
     def end(self) -> None:
         """End the section: who waits for this rank learns that it will not come."""
-        key = _ENDED.format(self._section, self._rank)
-        self._client.key_value_set(key, str(self._count), allow_overwrite=True)
+        key = _ENDED.format(self.section, self._rank)
+        self._client.key_value_set(key, str(self.count), allow_overwrite=True)
 
     def __call__(self, executable: Any, program: Any) -> None:
-        """Wait until every rank is about to run the same program.
+        """Write a call down, and wait until every rank is about to make it.
 
         Raises:
           DesyncError: another rank runs another program, or none.
         """
-        self._count += 1
-        own = self._entry(executable)
+        self.notice(executable.fingerprint, executable.name)
+        self._meet("", lambda: _listing(executable, program, self._naming))
+
+    def notice(self, fingerprint: str, name: str) -> None:
+        """Write a call down that is about to be made."""
+        call = self.latest = Call(fingerprint, name, source.current_user_frame())
+        self.count += 1
+        self.order = (self.order * _FACTOR + _number(fingerprint)) & _MASK
+        if self.count <= _MOST_CALLS:
+            self._calls.append(call)
+
+    def exchange(self, said: str) -> dict[int, str]:
+        """Return what every rank says at this point of its section, by rank.
+
+        Raises:
+          DesyncError: another rank does not come here.
+        """
+        self.notice("exchange", "exchange")
+        entries = self._meet(said, lambda: [])
+        return {rank: entry[-1] for rank, entry in entries.items()}
+
+    def rows(self) -> list[list[str]]:
+        """Return the calls of this section, each with its place, the first some thousand."""
+        return [
+            [
+                f"call {number}, {one.name} #{one.fingerprint[:8]}",
+                f"{self._place(one)}: {self._code(one)}",
+            ]
+            for number, one in enumerate(self._calls, 1)
+        ]
+
+    def _place(self, call: Call) -> str:
+        return self._naming(call.frame.file, call.frame.line) if call.frame else ""
+
+    @staticmethod
+    def _code(call: Call) -> str:
+        frame = call.frame
+        return linecache.getline(frame.file, frame.line).strip() if frame else ""
+
+    def _meet(self, said: str, listing: Callable[[], Rows]) -> dict[int, Any]:
+        """Wait for the other ranks at this call, and compare what they are about to do."""
+        call = self.latest
+        assert call is not None
+        place, code = self._place(call), self._code(call)
+        own = [call.fingerprint, call.name, place, code, self.order, said]
         self._client.key_value_set(self._key(_ENTRY, self._rank), json.dumps(own))
         entries = self._gather(_ENTRY, own)
-        prints = {rank: entry[0] for rank, entry in entries.items()}
-        if len(set(prints.values())) > 1:
-            raise self._difference(entries, _listing(executable, program, self._naming))
-
-    def _entry(self, executable: Any) -> tuple[str, str, str, str]:
-        frame = source.current_user_frame()
-        where = self._naming(frame.file, frame.line) if frame else ""
-        code = linecache.getline(frame.file, frame.line).strip() if frame else ""
-        return executable.fingerprint, executable.name, where, code
+        if len({entry[0] for entry in entries.values()}) > 1:
+            raise self._difference(entries, listing())
+        if len({entry[4] for entry in entries.values()}) > 1:
+            raise order_difference(self._gather_texts(self.rows()))
+        return entries
 
     def _key(self, form: str, rank: int) -> str:
-        return form.format(self._section, self._count, rank)
+        return form.format(self.section, self.count, rank)
 
     def _gather(self, form: str, own: Any) -> dict[int, Any]:
         """Return what every rank says under a key, by rank."""
@@ -127,7 +189,7 @@ class Guard:
                 if "DEADLINE_EXCEEDED" not in str(error):
                     raise
             count = self._ended(rank)
-            if count is not None and count < self._count:
+            if count is not None and count < self.count:
                 raise self._absent(rank, own, f"has ended without it, after {_programs(count)}")
             waited = time.monotonic() - started
             if self._patience is not None and waited > self._patience:
@@ -136,29 +198,32 @@ class Guard:
     def _ended(self, rank: int) -> int | None:
         """Return after how many programs a rank has ended this section; None where it has not."""
         try:
-            return int(self._client.key_value_try_get(_ENDED.format(self._section, rank)))
+            return int(self._client.key_value_try_get(_ENDED.format(self.section, rank)))
         except Exception as error:
             if "NOT_FOUND" not in str(error):
                 raise
             return None
 
     def _absent(self, rank: int, own: Any, why: str) -> DesyncError:
-        _, name, where, code = own
+        _, name, where, code, *_ = own
         return DesyncError(
             f"Rank {self._rank} is about to run a program that rank {rank} does not: rank {rank} "
             f"{why}.",
             details=(_told(f"rank {self._rank}", name, where, code),),
         )
 
-    def _difference(self, entries: dict[int, Any], listing: list[list[str]]) -> DesyncError:
+    def _gather_texts(self, rows: Rows) -> dict[int, Rows]:
+        self._client.key_value_set(self._key(_TEXT, self._rank), json.dumps(rows))
+        return self._gather(_TEXT, rows)
+
+    def _difference(self, entries: dict[int, Any], listing: Rows) -> DesyncError:
         groups: dict[str, list[int]] = {}
         for rank, entry in entries.items():
             groups.setdefault(entry[0], []).append(rank)
-        self._client.key_value_set(self._key(_TEXT, self._rank), json.dumps(listing))
-        listings = self._gather(_TEXT, listing)
+        listings = self._gather_texts(listing)
         details = []
         for ranks in groups.values():
-            _, name, where, code = entries[ranks[0]]
+            _, name, where, code, *_ = entries[ranks[0]]
             details.append(_told(_named(ranks), name, where, code))
         first, second = list(groups.values())[:2]
         details += _first_difference(
@@ -204,9 +269,25 @@ def _listing(executable: Any, program: Any, naming: Naming) -> list[list[str]]:
     return listed
 
 
-def _first_difference(
-    first: str, before: list[list[str]], second: str, after: list[list[str]]
-) -> list[str]:
+def order_difference(rows: Mapping[int, Rows]) -> DesyncError:
+    """Return the error of ranks that made other calls, or in another order.
+
+    Args:
+      rows: the calls of each rank, see ``Guard.rows``.
+    """
+    first, *others = rows
+    called = {rank: [text for text, _ in many] for rank, many in rows.items()}
+    other = next((one for one in others if called[one] != called[first]), first)
+    return DesyncError(
+        "The ranks called their programs in different orders, so what they computed since the "
+        "cell began is wrong.",
+        details=_first_difference(_named([first]), rows[first], _named([other]), rows[other]),
+        instead="call them in the same order on all ranks; %jx cluster strict on compares each "
+        "call before it runs",
+    )
+
+
+def _first_difference(first: str, before: Rows, second: str, after: Rows) -> list[str]:
     for one, other in zip_longest(before, after, fillvalue=("nothing", "")):
         if one[0] != other[0]:
             return [
@@ -233,5 +314,13 @@ def guard(*, strict: bool = False, patience: float = 120.0) -> Guard:
       DesyncError: from the call that would have run, where ranks differ.
     """
     made = Guard(sees_all=strict, patience=patience)
+    before = launch_hook.value
+    if before is not None:
+        made.begin(before.section + 1)
     launch_hook.set_global(made)
     return made
+
+
+def _number(fingerprint: str) -> int:
+    """Return a number of a fingerprint, the same in all processes."""
+    return int.from_bytes(fingerprint[:8].encode())

@@ -7,6 +7,7 @@ before they reach ``execute_sharded``: the runtime reinterprets a wrong dtype of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -27,6 +28,7 @@ from jxkernel.compile.donation import warn_of_unusable
 from jxkernel.compile.effort import apply_options
 from jxkernel.compile.executions import report_execution
 from jxkernel.compile.logs import logged
+from jxkernel.compile.noticing import NoticingLayout
 from jxkernel.compile.placement import (
     Placement,
     compile_options,
@@ -64,6 +66,12 @@ __all__ = [
     "compile_lowered",
     "executable_for",
 ]
+
+_COLLECTIVE = re.compile(
+    r" (ragged-)?(all-reduce|all-gather|all-to-all|reduce-scatter|collective-[a-z]+|send|recv)"
+    r"(-start)?\("
+)
+"""An instruction of a compiled module by which devices exchange."""
 
 sha256 = late_function("hashlib", "sha256")
 Future = late_function("concurrent.futures", "Future")
@@ -105,6 +113,7 @@ class Executable:
         "_committed_handlers",
         "_fingerprint",
         "_free_handlers",
+        "_has_collectives",
         "_program",
         "constants",
         "device",
@@ -137,6 +146,7 @@ class Executable:
         ]
         self.kept_args = [index - count for index in lowered.kept if index >= count]
         self._fingerprint = b""
+        self._has_collectives: bool | None = None
         self._free_handlers = self._handlers(committed=False)
         self._committed_handlers = self._handlers(committed=True)
 
@@ -199,8 +209,7 @@ class Executable:
         hook = run_hook.value
         if hook is not None:
             hook(self._program(), args, self.name)
-        if self.placement is not None:
-            self._launch(self.placement)
+        self._launch()
         inputs = list(self.constants)
         for index in self.kept_args:
             inputs.append(self._checked(args[index], index))
@@ -212,9 +221,19 @@ class Executable:
             report_execution(self.name, self.device, outs)
         return outs
 
-    def _launch(self, placement: Placement) -> None:
+    @property
+    def has_collectives(self) -> bool:
+        """Whether its parts in other processes must run as well, for it exchanges with them."""
+        if self._has_collectives is None:
+            spans = self.placement is not None and self.placement.mesh.is_multi_process
+            self._has_collectives = spans and any(
+                _COLLECTIVE.search(module.to_string()) for module in self.xla.hlo_modules()
+            )
+        return self._has_collectives
+
+    def _launch(self) -> None:
         guard = launch_hook.value
-        if guard is not None and placement.mesh.is_multi_process:
+        if guard is not None and self.has_collectives:
             guard(self, self._program())
 
     @property
@@ -263,7 +282,8 @@ class Executable:
         """
         if self.needs_python or run_hook.value is not None or self._moves(args):
             return None
-        if launch_hook.value is not None and launch_hook.value.sees_all:
+        layouts = [_FROM_HOST if _is_numpy(args[index]) else None for index in self.kept_args]
+        if launch_hook.value is not None and self.has_collectives and not self._noticed(layouts):
             return None
         kept = set(self.kept_args)
         wanted = self.in_shardings
@@ -278,10 +298,18 @@ class Executable:
             out_committed=[committed] * len(self.out_avals),
             kept_var_bitvec=[True] * len(self.constants)
             + [index in kept for index in range(len(self.in_avals))],
-            in_device_local_layouts=[None] * len(self.constants)
-            + [_FROM_HOST if _is_numpy(args[index]) else None for index in self.kept_args],
+            in_device_local_layouts=[None] * len(self.constants) + layouts,
             const_args=self.constants,
         )
+
+    def _noticed(self, layouts: list[Any]) -> bool:
+        """Have one of the arguments tell the guard of each call; return whether any can."""
+        if launch_hook.value.sees_all or None not in layouts:
+            return False
+        place = layouts.index(None)
+        rank = len(self.in_avals[self.kept_args[place]].shape)
+        layouts[place] = NoticingLayout(rank, partial(_notice, self.fingerprint, self.name))
+        return True
 
     def _moves(self, args: Sequence[Any]) -> bool:
         """Whether a committed argument lies otherwise than the program takes it."""
@@ -292,6 +320,12 @@ class Executable:
             and not has_sharding(args[index], wanted[index])
             for index in self.kept_args
         )
+
+
+def _notice(fingerprint: str, name: str) -> None:
+    guard = launch_hook.value
+    if guard is not None:
+        guard.notice(fingerprint, name)
 
 
 _FROM_HOST = "from the host"

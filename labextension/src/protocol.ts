@@ -766,6 +766,28 @@ export interface Placed {
   committed: boolean;
 }
 
+/** The ranks of the cluster; none where there is no cluster. */
+export interface ClusterAnswer {
+  address: string;
+  is_running: boolean;
+  ranks: ClusterRank[];
+  text: string;
+}
+
+/** A rank of a cluster. */
+export interface ClusterRank {
+  rank: number;
+  host: string;
+  process: number;
+  devices: string[];
+  bytes: number;
+  state: string;
+  why: string;
+  place: string;
+  code: string;
+  seconds: number;
+}
+
 /** What is remembered, in words, or what was forgotten. */
 export interface CachesAnswer {
   functions: number;
@@ -835,6 +857,7 @@ export interface Answers {
   backend: BackendAnswer;
   preview: PreviewAnswer;
   apply: PreviewAnswer;
+  cluster: ClusterAnswer;
   caches: CachesAnswer;
   clear_caches: CachesAnswer;
   teach: TeachAnswer;
@@ -855,6 +878,8 @@ export const SHAPES: Readonly<Record<string, unknown>> = {
   Batch: {"events": [{"values": "unknown"}], "dropped": "number", "type": {"is": ["batch"]}, "version": "number"},
   BuildTimeline: {"lanes": ["string"], "bars": ["Bar"], "breaks": ["IdleTime"], "start": "number", "seconds": "number"},
   CachesAnswer: {"functions": "number", "disk_entries": "number", "disk_size": "string", "disk_folder": "string", "text": "string"},
+  ClusterAnswer: {"address": "string", "is_running": "boolean", "ranks": ["ClusterRank"], "text": "string"},
+  ClusterRank: {"rank": "number", "host": "string", "process": "number", "devices": ["string"], "bytes": "number", "state": "string", "why": "string", "place": "string", "code": "string", "seconds": "number"},
   CompareAnswer: {"diff": "DiffPayload", "text": "string"},
   Device: {"name": "string", "kind": "string"},
   DeviceMemory: {"device": "string", "arrays": "number", "array_bytes": "number", "in_use": {"either": ["number", "null"]}, "limit": {"either": ["number", "null"]}, "free": {"either": ["number", "null"]}},

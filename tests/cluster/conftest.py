@@ -6,10 +6,11 @@ import pytest
 from jupyter_client import session
 
 from jxkernel.jupyter import load_ipython_extension
+from jxkernel.jupyter.cluster import answer
+from jxkernel.jupyter.cluster.controller import Cluster
 from tests.jupyter.conftest import Notebook, Ran, notebook, opened, plain_notebook
 
-SETUP = """%%spmd
-import numpy as np, jxkernel as jx, jxkernel.numpy as jnp
+SETUP = """import numpy as np, jxkernel as jx, jxkernel.numpy as jnp
 from jxkernel import lax
 rank = jx.process_index()
 mesh = jx.make_mesh((jx.process_count(),), ("x",))
@@ -20,23 +21,37 @@ x = jx.make_array_from_process_local_data(rows, np.arange(2.0) + 2 * rank)
 Spmd = Callable[[str], Ran]
 
 
+BEFORE = session.extract_dates
+
+
 @pytest.fixture(scope="module", autouse=True)
 def dates() -> Iterator[None]:
     """Undo what ipyparallel does to jupyter_client in this process: messages lose their dates."""
-    before = session.extract_dates
     yield
-    session.extract_dates = before
+    session.extract_dates = BEFORE
+
+
+@pytest.fixture(scope="session")
+def two_engines() -> Iterator[Cluster]:
+    """A cluster of two ranks, for all tests of this process: to start it takes ten seconds."""
+    pytest.importorskip("ipyparallel")
+    cluster = Cluster(2)
+    yield cluster
+    cluster.stop()
 
 
 @pytest.fixture(scope="module")
-def pair() -> Iterator[Notebook]:
+def pair(two_engines: Cluster) -> Iterator[Notebook]:
     """A notebook whose cluster has two ranks."""
-    pytest.importorskip("ipyparallel")
+    if not two_engines.is_whole:
+        two_engines.mend()
     with opened() as notebook:
         load_ipython_extension(notebook.shell)
-        notebook.run("%jx cluster 2")
-        notebook.run(SETUP)
+        answer._clusters[notebook.session] = two_engines
+        notebook.run(f"%%spmd\n{SETUP}")
         yield notebook
+        # It outlives the notebook.
+        del answer._clusters[notebook.session]
 
 
 @pytest.fixture
@@ -45,4 +60,4 @@ def spmd(pair: Notebook) -> Spmd:
     return lambda source: pair.attempt(f"%%spmd\n{source}")
 
 
-__all__ = ["notebook", "pair", "plain_notebook", "spmd"]
+__all__ = ["notebook", "pair", "plain_notebook", "spmd", "two_engines"]

@@ -50,6 +50,16 @@ def test_errors_are_one_with_the_ranks_that_have_it(spmd, source, message):
     assert message.partition("\n")[0] in ran.printed
 
 
+def test_timeit_runs_equally_often_and_tells_the_slowest_rank(spmd):
+    spmd("import time\nf = jx.jit(lambda x: x.sum())\nf(x)")
+    ran = spmd("%timeit -r 3 (f(x), time.sleep(rank * 0.003))")
+    assert ran.error is None, ran.printed
+    assert "dispatch" in ran.printed
+    assert "slowest rank 1 " in ran.printed
+    assert "fastest rank 0 " in ran.printed
+    assert "[rank" not in ran.printed
+
+
 def test_variables_last_and_stay_on_their_ranks(pair, spmd):
     spmd("only_there = rank + 1")
     assert spmd("print(only_there)").printed == "[rank 0] 1\n[rank 1] 2\n"

@@ -2,6 +2,9 @@
 
 import pytest
 
+from jxkernel.errors import DesyncError
+from tests.cluster.conftest import SETUP
+
 PROGRAMS = """
 def over(sum_of):
     program = lambda x: sum_of(jnp.sin(x), "x")
@@ -38,6 +41,46 @@ def test_ranks_that_differ_are_told(spmd, source, told):
     assert again.error is None, again.printed
     again = spmd("float(f(x)[1]), float(g(x)[1])")
     assert again.error is None, again.printed
+
+
+KNOWN = PROGRAMS + "for _ in range(2): f(x), g(x)"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "(f if rank else g)(x)",
+        "if rank:\n    f(x); g(x)\nelse:\n    g(x); f(x)",
+        "if rank:\n    f(x); g(x)\nelse:\n    g(x); f(x)\njx.jit(lambda x: (x * 7).sum())(x)",
+    ],
+)
+def test_known_programs_in_another_order_are_told(spmd, source):
+    assert spmd(KNOWN).error is None
+    ran = spmd(f"{source}\n'a number'")
+    assert "in different orders" in ran.printed
+    assert "rank 0: call 1, <lambda> #" in ran.printed
+    assert "(Cell In[" in ran.printed
+    assert "a number" not in str(ran.shown)
+    again = spmd("float(f(x)[1]), float(g(x)[1])")
+    assert again.error is None, again.printed
+
+
+def test_a_known_program_that_only_one_rank_runs_is_told(spmd):
+    assert spmd(KNOWN).error is None
+    ran = spmd("if rank:\n    f(x)")
+    assert isinstance(ran.error, DesyncError)
+    assert "Rank 1 runs a program that rank 0 has ended without." in ran.printed
+    assert "line 2: f(x)" in ran.printed
+    # The functions hold a mesh of the group before.
+    assert spmd(SETUP).error is None
+    assert spmd(f"{KNOWN}; float(f(x)[0])").error is None
+
+
+def test_programs_that_send_nothing_may_differ(spmd):
+    spmd("whole = jx.device_put(np.arange(3.0), jx.NamedSharding(mesh, jx.P()))")
+    ran = spmd("if rank: print((whole * 2).tolist(), float(whole[1]))")
+    assert ran.error is None, ran.printed
+    assert ran.printed == "[rank 1] [0.0, 2.0, 4.0] 1.0\n"
 
 
 def test_a_call_that_failed_on_one_rank_goes_on_later(spmd):

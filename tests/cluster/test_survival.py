@@ -31,6 +31,17 @@ def test_a_rank_that_waits_says_for_which(pair, spmd, monkeypatch):
     assert "line 2: if rank: time.sleep(1.5)" in ran.printed
 
 
+def test_a_known_program_that_waits_says_for_which_rank(pair, spmd, monkeypatch):
+    monkeypatch.setattr("jxkernel.jupyter.cluster.progress._SILENT_SECONDS", 0.5)
+    spmd(f"{VALUES}\nfloat(total(x))")
+    ran = spmd("if rank: time.sleep(2.5)\nfloat(total(x))")
+    assert ran.error is None
+    assert "Rank 1 has not arrived." in ran.printed
+    assert "rank 0 waits in a program at Cell In[" in ran.printed
+    assert "line 2: float(total(x))" in ran.printed
+    assert "rank 1 is at Cell In[" in ran.printed
+
+
 def test_a_rank_that_fails_ends_the_others(pair, spmd):
     spmd(VALUES)
     ran = spmd("if rank: 1 / 0\nfloat(total(x))")

@@ -12,7 +12,7 @@ def test_survivors_go_on_from_one_place(plain_notebook):
     pytest.importorskip("ipyparallel")
     load_ipython_extension(plain_notebook.shell)
     plain_notebook.run("%jx cluster 3")
-    plain_notebook.run(f"{SETUP}\nimport os, signal\nstep, mine = 1, rank * 10")
+    plain_notebook.run(f"%%spmd\n{SETUP}\nimport os, signal\nstep, mine = 1, rank * 10")
     ran = plain_notebook.attempt(
         "%%spmd\nstep = 5 if rank == 0 else 4\n"
         "if rank == 2: os.kill(os.getpid(), signal.SIGKILL)\nfloat(jnp.sum(x))"

@@ -40,7 +40,7 @@ def test_ranks_that_differ_are_asked_for_one(pair):
 
 def test_variables_that_differ_are_listed(pair, spmd):
     spmd("same = jnp.zeros(2)\nother = jnp.zeros(3).at[1].set(rank)\nif rank: only = 1")
-    shown = pair.run("%jx cluster diff").value.text
+    shown = pair.run("%jx cluster diff same other only").value.text
     assert "other[1]: 0.0 and 1.0; 1 of 3 differ" in shown
     assert [line.split()[:3] for line in shown.splitlines() if line.startswith("only")] == [
         ["only", "rank", "0"],

@@ -12,9 +12,10 @@ works in a thread beside its main one, so that it answers while a cell runs or w
 
 from __future__ import annotations
 
+from jxkernel.jupyter.cluster import requests
 from jxkernel.jupyter.cluster.answer import cluster
 from jxkernel.jupyter.cluster.comm import comm
-from jxkernel.jupyter.feature import Feature, Subcommand
+from jxkernel.jupyter.feature import Feature, Request, Subcommand
 
 __all__ = ["FEATURE"]
 
@@ -27,5 +28,6 @@ FEATURE = Feature(
         "comm": Subcommand(
             comm, "[--link NAME] F(ARGS)  collectives by line: bytes, mesh axes, time on a link"
         ),
-    }
+    },
+    requests={"cluster": Request(requests.cluster, requests.ClusterAnswer)},
 )

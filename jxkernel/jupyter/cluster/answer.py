@@ -19,7 +19,7 @@ from jxkernel.jupyter.views.tables import stacked_view, table_view, text_view
 from jxkernel.jupyter.views.view import View
 from jxkernel.observe.explain import format_size
 
-__all__ = ["cluster", "cluster_of", "stop_cluster"]
+__all__ = ["cluster", "cluster_of", "known_cluster", "stop_cluster"]
 
 _ANSWER_SECONDS = 2.0
 
@@ -49,10 +49,15 @@ def cluster_of(session: Session) -> Cluster:
     Raises:
       UsageError: there is none.
     """
-    found = _clusters.get(session)
+    found = known_cluster(session)
     if found is None:
         raise UsageError("there is no cluster yet: start one with %jx cluster 2")
     return found
+
+
+def known_cluster(session: Session) -> Cluster | None:
+    """Return the cluster of a session; None where there is none."""
+    return _clusters.get(session)
 
 
 def stop_cluster(session: Session) -> bool:
@@ -100,6 +105,7 @@ def _row(found: Cluster, rank: int) -> tuple[Any, ...]:
     state = found.ask(rank, engine.state, timeout=_ANSWER_SECONDS)
     if state is None:
         return rank, about["host"], about["pid"], "", "", found.lost.get(rank, "does not answer")
+    found.held[rank] = state
     devices, held = ", ".join(state["devices"]), format_size(state["bytes"])
     return rank, about["host"], about["pid"], devices, held, "ready"
 
@@ -160,7 +166,7 @@ def _strict(session: Session, rest: list[str]) -> View:
     if rest not in (["on"], ["off"]):
         raise UsageError("%jx cluster strict on|off")
     found = cluster_of(session)
-    found.run("guard", dict.fromkeys(range(found.size), (rest == ["on"],)))
+    found.set_strict(rest == ["on"])
     compared = "every call" if rest == ["on"] else "the first call of each kind"
     return text_view("", f"The ranks compare their programs before {compared}.")
 
@@ -169,13 +175,13 @@ def _save(session: Session, rest: list[str]) -> View:
     folder, names = _folder("save", rest)
     name, refused = save(cluster_of(session), folder, names)
     left = "".join(f"\nnot saved: {one}, {why}" for one, why in sorted(refused.items()))
-    return text_view("", f"{folder}/{name}{left}")
+    return text_view("", f"{rest[0]}/{name}{left}")
 
 
 def _load(session: Session, rest: list[str]) -> View:
     folder, names = _folder("load", rest)
     loaded = load(cluster_of(session), folder, names)
-    return text_view("", f"{', '.join(loaded)}: on all ranks, from {folder}.")
+    return text_view("", f"{', '.join(loaded)}: on all ranks, from {rest[0]}.")
 
 
 def _folder(action: str, words: list[str]) -> tuple[str, list[str] | None]:

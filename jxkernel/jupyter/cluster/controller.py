@@ -13,7 +13,8 @@ from typing import Any
 from jxkernel._jaxlib import version_text
 from jxkernel._version import __version__
 from jxkernel.cluster import Service
-from jxkernel.errors import ClusterError
+from jxkernel.cluster.guard import order_difference
+from jxkernel.errors import ClusterError, DesyncError
 from jxkernel.jupyter.cluster import rank as engine
 from jxkernel.jupyter.cluster.engines import Engines
 from jxkernel.jupyter.cluster.folding import error_of
@@ -36,6 +37,8 @@ class Cluster:
       size: the number of ranks.
       limits: how long to wait for ranks.
       lost: why a rank is lost, by rank.
+      held: the devices of each rank and what they held when it was last known, by rank.
+      watch: what looks at the job that runs; None where none does.
       stuck: ranks that wait in C++ for others, and must join anew.
 
     Raises:
@@ -48,9 +51,12 @@ class Cluster:
         self.limits = Limits()
         self.lost: dict[int, str] = {}
         self.stuck: set[int] = set()
+        self.held: dict[int, dict[str, Any]] = {}
+        self.watch: Watch | None = None
         self._host = host
         self._numbers = itertools.count(1)
         self._has_failed = False
+        self._is_strict = False
         self._services: list[Service] = []
         self._cells: list[tuple[str, int]] = []
         self._agreed: dict[str, str] = {}
@@ -91,7 +97,20 @@ class Cluster:
 
         Returns:
           what could not be kept or given, in words.
+
+        Raises:
+          ClusterError: no group can be formed.
         """
+        while True:
+            known = set(self.lost)
+            try:
+                return self._mend()
+            except ClusterError:
+                # Another may be lost meanwhile, or be found out to have been frozen.
+                if set(self.lost) <= known:
+                    raise
+
+    def _mend(self) -> list[str]:
         gone = sorted(self.lost)
         left = [rank for rank in range(self.size) if rank not in self.lost]
         self._end_lost(gone)
@@ -184,7 +203,13 @@ class Cluster:
         service = Service(self.size, self._host)
         self._services.append(service)
         ranks = range(self.size)
-        self._job("join", {rank: (rank, self.size, service.address) for rank in ranks})
+        given = {rank: (rank, self.size, service.address, self._is_strict) for rank in ranks}
+        self._job("join", given)
+
+    def set_strict(self, strict: bool) -> None:
+        """Have ranks compare each call before it runs, or the first of each program."""
+        self.run("guard", dict.fromkeys(range(self.size), (strict,)))
+        self._is_strict = strict
 
     def run(
         self,
@@ -233,17 +258,30 @@ class Cluster:
     ) -> dict[int, Any]:
         number, is_afresh, self._has_failed = next(self._numbers), self._has_failed, True
         watch = Watch(self.engines, number, kind, arguments, self.limits, is_afresh=is_afresh)
+        self.watch = watch
         try:
             watch.run(meanwhile)
         finally:
+            self.watch = None
+            self.held.update({rank: state["held"] for rank, state in watch.ended.items()})
             self.lost.update(watch.lost)
             self.stuck.update(watch.stuck)
-        show(watch.ended)
-        error = error_of(watch, self.size)
+        error = error_of(watch, self.size) or self._disorder(watch)
+        if error is None or not isinstance(error, DesyncError):
+            show(watch.ended)
         if error is not None:
             raise error
         self._has_failed = False
         return watch.ended
+
+    def _disorder(self, watch: Watch) -> DesyncError | None:
+        """Return the error of ranks that made their calls in different orders, if they did."""
+        if len({state["order"] for state in watch.ended.values()}) < 2:
+            return None
+        replies = {rank: self.engines.apply(rank, engine.calls) for rank in sorted(watch.ended)}
+        return order_difference(
+            {rank: reply.get(_PREPARE_SECONDS) for rank, reply in replies.items()}
+        )
 
     def _broken(self) -> ClusterError:
         which = "; ".join(f"rank {rank} {why}" for rank, why in sorted(self.lost.items()))

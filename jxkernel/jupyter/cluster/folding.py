@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from IPython.display import publish_display_data
 
-from jxkernel.errors import ClusterError, RankError
+from jxkernel.errors import ClusterError, DesyncError, RankError
 from jxkernel.jupyter.cluster.watch import Watch
 
 __all__ = ["error_of", "grouped", "ranks_named", "show_outputs"]
 
 Output = dict[str, Any]
+
+_VIEW = re.compile(r"jxk\w+n\d+|ipykernel_\d+")
 
 
 def ranks_named(ranks: Collection[int]) -> str:
@@ -56,7 +59,15 @@ def _folded_row(row: Mapping[int, Output]) -> Iterator[tuple[list[int], Output]]
                 for ranks, text in grouped(dict(zip(row, texts, strict=True))):
                     yield ranks, {**first, "text": text}
             return
-    yield from grouped({rank: {**output, "id": None} for rank, output in row.items()})
+    for ranks, _ in grouped({rank: _content(output) for rank, output in row.items()}):
+        yield ranks, row[ranks[0]]
+
+
+def _content(output: Output) -> Any:
+    """Return what tells an output from those of other ranks: not names of views and files."""
+    if output["kind"] == "stream":
+        return output["text"]
+    return {kind: _VIEW.sub("", str(data)) for kind, data in output["data"].items()}
 
 
 def grouped(values: Mapping[int, Any]) -> list[tuple[list[int], Any]]:
@@ -88,6 +99,8 @@ def error_of(watch: Watch, size: int) -> ClusterError | None:
     errors = {rank: state["error"] for rank, state in sorted(watch.ended.items()) if state["error"]}
     if watch.lost:
         return _lost(watch)
+    if watch.desync:
+        return DesyncError(watch.desync[0], details=(*watch.desync[1:], *_left(watch)))
     own = _of_their_own(errors)
     groups = grouped(
         {rank: (one["name"], one["message"].partition("\n\n")[0]) for rank, one in own.items()}
@@ -121,6 +134,9 @@ def _lost(watch: Watch) -> ClusterError:
 def _left(watch: Watch) -> tuple[str, ...]:
     if not watch.stuck:
         return ()
-    verb = "waits" if len(watch.stuck) == 1 else "wait"
+    verb = "has" if len(watch.stuck) == 1 else "have"
     name = ranks_named(watch.stuck)
-    return (f"{name[0].upper()}{name[1:]} {verb} for it in a collective, and was left there.",)
+    return (
+        f"{name[0].upper()}{name[1:]} {verb} not come out of a program that waits for others; the "
+        "next cell forms the group anew.",
+    )

@@ -24,26 +24,32 @@ class Watcher:
         self._since = 0.0
 
     def see(self, job: Job) -> dict[str, Any]:
-        """Return a job's line in words, its code, the ranks it waits for, and for how long."""
-        frame = inner = job.frame()
-        while frame is not None and not source.is_user_code(frame.f_code):
-            frame = frame.f_back
+        """Return a job's line in words and its code, its latest program, and for how long so.
+
+        A program is one that exchanges with other ranks; ``count`` says the how many-th of its
+        job it is, and ``in_program`` whether the job is still on its line: in it, or where its
+        result is read.
+        """
+        frame = source.user_frame_from(job.frame())
         guard = launch_hook.value
-        waits_for = guard.waits_for if guard is not None else ()
-        line = frame.f_lineno if frame is not None else 0
-        place = (job.number, id(frame), line, waits_for)
+        waits_for, count, latest = (), 0, None
+        if guard is not None:
+            waits_for, count, latest = guard.waits_for, guard.count, guard.latest
+        place = (job.number, frame, count, waits_for)
         if place != self._place:
             self._place, self._since = place, time.monotonic()
-        file = frame.f_code.co_filename if frame is not None else ""
         return {
-            "place": place_of(get_ipython(), file, line) if file else "",
-            "code": linecache.getline(file, line).strip() if file else "",
+            "place": place_of(get_ipython(), frame.file, frame.line) if frame else "",
+            "code": linecache.getline(frame.file, frame.line).strip() if frame else "",
             "waits_for": waits_for,
-            "in_program": inner is not None and _is_launch(inner.f_code.co_filename),
+            "count": count,
+            "program": latest.fingerprint if latest else "",
+            "in_program": latest is not None and _is_at(latest.frame, frame),
             "seconds": time.monotonic() - self._since,
         }
 
 
-def _is_launch(file: str) -> bool:
-    """Whether code hands programs to XLA: nothing of Python's is seen below it."""
-    return source.is_package_file(file) and "/compile/" in file.replace("\\", "/")
+def _is_at(called: source.Frame | None, frame: source.Frame | None) -> bool:
+    if called is None or frame is None:
+        return False
+    return (called.file, called.line) == (frame.file, frame.line)

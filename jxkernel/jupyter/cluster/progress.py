@@ -15,6 +15,7 @@ __all__ = ["Progress", "places_told"]
 
 _SILENT_SECONDS = 3.0
 _STEP_SECONDS = 1.0
+_LATE_SECONDS = 0.2
 
 
 class _Text(TextDisplayObject):
@@ -67,8 +68,7 @@ class Progress:
 def places_told(watch: Watch) -> str:
     """Return in words which ranks have ended, which wait for which, and where each is."""
     lines = []
-    waited_for = {rank for state in watch.places.values() for rank in state["waits_for"]}
-    late = sorted(waited_for & set(watch.running))
+    late = _late(watch)
     if late:
         verb = "has" if len(late) == 1 else "have"
         name = ranks_named(late)
@@ -80,6 +80,13 @@ def places_told(watch: Watch) -> str:
         if rank in watch.running:
             lines.append(f"  rank {rank} {_doing(state)}")
     return "\n".join(lines)
+
+
+def _late(watch: Watch) -> list[int]:
+    """Return the ranks that have not called a program which others have, and stay at."""
+    places = {rank: watch.places[rank] for rank in watch.running if rank in watch.places}
+    still = [one["count"] for one in places.values() if one["seconds"] > _LATE_SECONDS]
+    return [rank for rank, one in places.items() if one["count"] < max(still, default=0)]
 
 
 def _doing(state: dict[str, Any]) -> str:

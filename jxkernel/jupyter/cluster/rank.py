@@ -26,7 +26,7 @@ from jxkernel.jupyter.cluster.places import Watcher
 from jxkernel.jupyter.cluster.running import describe_error, place_of, run_cell
 from jxkernel.jupyter.cluster.worker import Job, Worker
 
-__all__ = ["interrupt", "look", "prepare", "start", "state"]
+__all__ = ["calls", "interrupt", "look", "prepare", "start", "state"]
 
 _worker = Worker()
 _watcher = Watcher()
@@ -77,7 +77,22 @@ def look(number: int, patience: float) -> dict[str, Any]:
     if not is_done:
         return {"done": False, **_watcher.see(job)}
     error = None if job.error is None else describe_error(get_ipython(), job.error)
-    return {"done": True, "outputs": job.outputs, "value": job.value, "error": error}
+    guard = launch_hook.value
+    count, order = (0, 0) if guard is None else (guard.count, guard.order)
+    return {
+        "done": True,
+        "outputs": job.outputs,
+        "value": job.value,
+        "error": error,
+        "count": count,
+        "order": order,
+        "held": state(),
+    }
+
+
+def calls() -> list[list[str]]:
+    """Return the calls of the latest job that exchanged with other ranks, each with its place."""
+    return launch_hook.value.rows()
 
 
 def interrupt() -> None:
@@ -96,11 +111,11 @@ def state() -> dict[str, Any]:
     return {"devices": [f"{one.platform}:{one.id}" for one in local], "bytes": held}
 
 
-def _join(rank: int, size: int, address: str) -> None:
+def _join(rank: int, size: int, address: str, strict: bool) -> None:
     cluster.leave()
     cluster.join(rank, size, address)
     runtime.devices()
-    _guard(strict=False)
+    _guard(strict)
 
 
 def _guard(strict: bool) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from jxkernel._jaxlib import JaxRuntimeError
 from jxkernel.cluster.exchange import digest
 from jxkernel.cluster.keeping import Kept, kept, missing_parts, restored
 from jxkernel.jupyter.cluster.running import run_cell
@@ -65,6 +66,9 @@ def keep(shell: Any, gone: Sequence[int]) -> tuple[dict[str, str], dict[str, str
     for name in own_names(shell):
         try:
             value = kept(shell.user_ns[name])
+        except JaxRuntimeError:
+            lost[name] = "it was being computed"
+            continue
         except Exception as error:  # a value may be of any class
             lost[name] = str(error)
             continue

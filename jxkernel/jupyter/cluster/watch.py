@@ -13,6 +13,7 @@ __all__ = ["Limits", "Watch"]
 
 _PATIENCE_SECONDS = 0.25
 _STEP_SECONDS = 0.02
+_DESYNC_SECONDS = 1.0
 
 
 class Limits:
@@ -46,6 +47,7 @@ class Watch:
       ended: what each rank gave that came to an end.
       lost: why a rank is lost, by rank.
       stuck: the ranks that wait in C++ and were left behind.
+      desync: in lines, how ranks that run are at odds with others; empty where they are not.
       places: where each rank was when it was last seen running, see ``places.Watcher``.
     """
 
@@ -62,6 +64,7 @@ class Watch:
         self.ended: dict[int, dict[str, Any]] = {}
         self.lost: dict[int, str] = {}
         self.stuck: set[int] = set()
+        self.desync: tuple[str, ...] = ()
         self.places: dict[int, dict[str, Any]] = {}
         self._engines = engines
         self._number = number
@@ -95,6 +98,9 @@ class Watch:
 
     def _is_over(self) -> bool:
         """Whether the job cannot succeed any more, and the others have had time to end."""
+        self.desync = _desync(self)
+        if self.desync:
+            return True
         failed = any(state["error"] for state in self.ended.values())
         if not (self.lost or failed):
             return False
@@ -102,6 +108,14 @@ class Watch:
         self._ending = self._ending or now
         patience = self._limits.after_loss if self.lost else self._limits.after_error
         return now - self._ending > patience
+
+    def waiting(self) -> dict[int, dict[str, Any]]:
+        """Return where ranks are that seem to wait for others, by rank."""
+        return {
+            rank: state
+            for rank, state in self.places.items()
+            if rank in self._asked and (state["in_program"] or state["waits_for"])
+        }
 
     def _end(self) -> None:
         """Interrupt the ranks that run; those that stay in C++ are left there."""
@@ -132,6 +146,7 @@ class Watch:
             name = getattr(error, "ename", type(error).__name__)
             said = {"name": name, "message": str(error), "traceback": [str(error)]}
             state = {"done": True, "outputs": [], "value": None, "error": said}
+            state |= {"count": 0, "order": 0, "held": {"devices": [], "bytes": 0}}
         if state["done"]:
             del self._asked[rank]
             self.ended[rank] = state
@@ -156,3 +171,29 @@ class Watch:
     def _lose(self, rank: int, why: str) -> None:
         self._asked.pop(rank, None)
         self.lost[rank] = why
+
+
+def _desync(watch: Watch) -> tuple[str, ...]:
+    """Return in lines how ranks are at odds that cannot find out themselves, or nothing.
+
+    A rank knows when another runs a new program or none; who is in a program that is known waits
+    in C++.
+    """
+    waiting = watch.waiting()
+    waiting = {one: state for one, state in waiting.items() if state["seconds"] > _DESYNC_SECONDS}
+    for rank, state in waiting.items():
+        for other, end in watch.ended.items():
+            if end["error"] is None and end["count"] < state["count"]:
+                what = f"Rank {rank} runs a program that rank {other} has ended without."
+                return what, _where(rank, state)
+        for other, away in waiting.items():
+            if away["count"] == state["count"] and away["program"] != state["program"]:
+                what = (
+                    f"Ranks {rank} and {other} run different programs, which wait for each other."
+                )
+                return what, _where(rank, state), _where(other, away)
+    return ()
+
+
+def _where(rank: int, state: dict[str, Any]) -> str:
+    return f"  rank {rank}: {state['place']}: {state['code']}"

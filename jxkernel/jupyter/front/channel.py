@@ -106,6 +106,11 @@ class Outbox:
         return len(self._items)
 
 
+def _asked_thread(data: Any, asked: str | None) -> str | None:
+    """Return the thread of the kernel that a message asks for, None for the main one."""
+    return asked
+
+
 class Channel:
     """The kernel's side of the comm.
 
@@ -194,6 +199,9 @@ class Channel:
         if not self._is_open:
             return
         self._comm = comm.create_comm(target_name=TARGET, comm_id=self._identity, primary=False)
+        # ipykernel 7.4 hands a message to the thread in which the comm spoke last, which is none
+        # that answers in the midst of a cell.
+        self._comm._reply_subshell_for = _asked_thread
         comm.get_comm_manager().register_comm(self._comm)
         self._comm.on_msg(self._receive)
         self._comm.on_close(self._take_up)

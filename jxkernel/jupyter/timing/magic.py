@@ -161,7 +161,9 @@ class TimingMagics(Magics):
             words.line, _TIMEIT_FLAGS, posix=False, strict=False, preserve_non_opts=True
         )
         if "q" not in flags:
-            _say(measurement.line(int(flags.get("p", 3))))
+            digits = int(flags.get("p", 3))
+            for line in filter(None, (measurement.line(digits), measurement.ranks_line(digits))):
+                _say(line)
         saved = self._shell.user_ns[flags.v] if "v" in flags else None
         for kept in filter(None, (result, saved)):
             _annotate(kept, measurement)

@@ -6,10 +6,14 @@ code left under way before it reads the time, so a run of n loops gives the pipe
 loop, and runs of one loop give the dispatch and the latency. Nothing is called inside the loop:
 results reach the clock as locals of the timed frame, and what is held elsewhere (a model's
 attributes, a global) is found among the arrays alive.
+
+Where the code runs programs over several processes all ranks must run it equally often. So they
+tell each other their times, and each goes by the slowest's.
 """
 
 from __future__ import annotations
 
+import json
 import statistics
 import sys
 import time
@@ -21,6 +25,7 @@ from typing import Any
 
 from IPython.core.magics import execution
 
+from jxkernel.config import launch_hook
 from jxkernel.events import Compiled, Executed, Lowered, Traced
 from jxkernel.jupyter.timing.rewriting import Rewriter
 from jxkernel.observe import Recorder, Totals
@@ -57,6 +62,8 @@ class Measurement:
       recorder: records what is built.
       singles: for each run of a single loop the seconds until it returned, and until its results
         existed.
+      loops: how many loops a run has.
+      ranks: for each run the seconds that each rank took; none where there are no others.
     """
 
     rewriter: Rewriter | None = None
@@ -69,6 +76,16 @@ class Measurement:
     recorder: Recorder = field(default_factory=lambda: Recorder(capacity=1, kinds=BUILDS))
     singles: list[tuple[float, float]] = field(default_factory=list)
     waited: float = 0.0
+    loops: int = 1
+    ranks: list[dict[int, float]] = field(default_factory=list)
+
+    def slowest(self, elapsed: float) -> float:
+        """Return the time of the slowest rank, whose wait is then that of all."""
+        told = launch_hook.value.exchange(json.dumps((elapsed, self.waited)))
+        times = {rank: json.loads(said) for rank, said in told.items()}
+        self.ranks.append({rank: seconds for rank, (seconds, _) in times.items()})
+        elapsed, self.waited = max(times.values())
+        return elapsed
 
     @property
     def build_ns(self) -> int:
@@ -93,6 +110,20 @@ class Measurement:
         if self.pipelined_ns > 1.1 * self.latency_ns:
             line += "; pipelined is above latency: calls that are made at once share cores"
         return line
+
+    def ranks_line(self, digits: int = 3) -> str:
+        """The line about the slowest and the fastest rank; empty where there is one."""
+        if not self.ranks or not self.measures_time:
+            return ""
+        times = {
+            rank: 1e9 * statistics.median(run[rank] for run in self.ranks) / self.loops
+            for rank in self.ranks[0]
+        }
+        (fastest, least), *_, (slowest, most) = sorted(times.items(), key=lambda one: one[1])
+        return (
+            f"slowest rank {slowest} {format_duration(most, digits)} · "
+            f"fastest rank {fastest} {format_duration(least, digits)} per loop"
+        )
 
     def _builds(self, digits: int) -> str:
         """What was built, in brackets: before the figures, and within them."""
@@ -142,11 +173,13 @@ class SyncTimer(StockTimer):
         self.timer = _WaitingClock(clock, measurement)
         # Code that is timed may use the magics itself, each under a measurement of its own.
         token = _measurement.set(None)
+        before = _programs()
         try:
-            return super().timeit(number)
+            elapsed = super().timeit(number)
         finally:
             _measurement.reset(token)
             self.timer = clock
+        return measurement.slowest(elapsed) if _programs() > before else elapsed
 
     def _first(self, number: int, measurement: Measurement) -> float | None:
         """Run the code for the first time; give its time where no more need be done.
@@ -172,6 +205,8 @@ class SyncTimer(StockTimer):
         if measurement is None:
             return super().repeat(repeat, number)
         runs: list[float] = []
+        measurement.ranks.clear()
+        measurement.loops = number
         for _ in range(repeat):
             runs.append(self.timeit(number))
             if number == 1:
@@ -185,10 +220,15 @@ class SyncTimer(StockTimer):
         """Run single loops until there are enough; runs of one loop each are such already."""
         singles = measurement.singles
         least = 0 if singles else _LEAST_SINGLES
-        end = time.perf_counter() + _SINGLE_SECONDS - sum(latency for _, latency in singles)
-        while len(singles) < _SINGLE_RUNS and (len(singles) < least or time.perf_counter() < end):
+        spent = sum(latency for _, latency in singles)
+        runs = len(measurement.ranks)
+        while len(singles) < _SINGLE_RUNS and (len(singles) < least or spent < _SINGLE_SECONDS):
+            began = time.perf_counter()
             latency = self._timed(1, measurement)
             singles.append((latency - measurement.waited, latency))
+            # Ranks that share a program must come to the same number of runs.
+            spent += latency if runs else time.perf_counter() - began
+        del measurement.ranks[runs:]
         measurement.dispatch_ns = 1e9 * statistics.median(one for one, _ in singles)
         measurement.latency_ns = 1e9 * statistics.median(one for _, one in singles)
 
@@ -228,6 +268,12 @@ class _WaitingClock:
             self._measurement.active = True
         self._measurement.waited = ready - returned
         return ready
+
+
+def _programs() -> int:
+    """Return how many programs over several processes have been called."""
+    guard = launch_hook.value
+    return 0 if guard is None else guard.count
 
 
 def _held(values: Any) -> list[Any]:

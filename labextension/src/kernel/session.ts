@@ -77,10 +77,11 @@ export class Session implements ISession {
     if (this._kernel?.connectionStatus !== 'connected') {
       throw new Error('The kernel is not connected');
     }
+    const beside = BESIDE.has(name) ? await this._beside() : null;
     const id = UUID.uuid4();
     const answer = new PromiseDelegate<unknown>();
     this._waiting.set(id, answer);
-    this._send({ type: 'request', version: VERSION, id, name, arguments: arguments_ });
+    this._send({ type: 'request', version: VERSION, id, name, arguments: arguments_ }, beside);
     return answer.promise as Promise<T>;
   }
 
@@ -185,7 +186,7 @@ export class Session implements ISession {
     this._send({ type: 'sync', version: VERSION });
   }
 
-  private _send(data: FromFront): void {
+  private _send(data: FromFront, subshellId: string | null = null): void {
     const kernel = this._kernel;
     if (!kernel || this._comm === null) {
       return;
@@ -195,6 +196,7 @@ export class Session implements ISession {
       channel: 'shell',
       username: kernel.username,
       session: kernel.clientId,
+      subshellId,
       content: { comm_id: this._comm, data: data as unknown as JSONObject }
     });
     try {
@@ -256,6 +258,7 @@ export class Session implements ISession {
     this._refuse(why);
     const wasLoaded = this._comm !== null;
     this._comm = null;
+    this._subshell = null;
     this._status = null;
     this._work = null;
     this._isNewer = false;
@@ -275,18 +278,35 @@ export class Session implements ISession {
     waiting.forEach(one => one.reject(new Error(why)));
   }
 
+  /** The thread of the kernel that answers in the midst of a cell; null where there is none. */
+  private async _beside(): Promise<string | null> {
+    const kernel = this._kernel;
+    if (!kernel?.supportsSubshells) {
+      return null;
+    }
+    this._subshell ??= kernel
+      .requestCreateSubshell({})
+      .done.then(reply => reply.content.subshell_id)
+      .catch(() => null);
+    return this._subshell;
+  }
+
   private readonly _changed = new Signal<this, SessionChange>(this);
   private readonly _disposed = new Signal<this, void>(this);
   private readonly _log = new EventLog();
   private readonly _waiting = new Map<string, PromiseDelegate<unknown>>();
   private _kernel: Kernel.IKernelConnection | null = null;
   private _comm: string | null = null;
+  private _subshell: Promise<string | null> | null = null;
   private _status: Status | null = null;
   private _work: Work | null = null;
   private _dropped = 0;
   private _isNewer = false;
   private _isDisposed = false;
 }
+
+/** What is asked in the midst of cells, where the kernel can answer then. */
+const BESIDE: ReadonlySet<string> = new Set(['cluster']);
 
 /** Whether a comm's id says that it is jxkernel's. */
 function isOurs(id: string): boolean {

@@ -10,15 +10,19 @@ import { BackendModel } from './backend.ts';
 import { Feed, Pace } from './feed.ts';
 
 /** A section of the panel. */
-export type Section = 'ledger' | 'functions' | 'live' | 'backend';
+export type Section = 'ledger' | 'functions' | 'live' | 'backend' | 'cluster';
 
 /** The sections in their order, with their names. */
 export const SECTIONS: readonly (readonly [Section, string])[] = [
   ['ledger', 'Ledger'],
   ['functions', 'Functions'],
   ['live', 'Arrays'],
-  ['backend', 'Devices']
+  ['backend', 'Devices'],
+  ['cluster', 'Cluster']
 ];
+
+/** Milliseconds between two looks at a cluster. */
+const LOOK = 2000;
 
 /** Asks a session for what is answered under a name. */
 export async function ask<K extends keyof Answers>(
@@ -44,6 +48,10 @@ export class PanelModel extends VDomModel {
     this.ledger = new Feed(() => ask(current(), 'ledger'), changed);
     this.functions = new Feed(() => ask(current(), 'functions'), changed);
     this.live = new Feed(() => ask(current(), 'live', { holders: this._holders }), changed);
+    this.cluster = new Feed(
+      () => ask(current(), 'cluster'),
+      () => this._onCluster()
+    );
     this.backend = new BackendModel((name, arguments_) => ask(current(), name, arguments_), changed);
     _sessions.currentChanged.connect(this._onCurrentChanged, this);
     _preferences.changed.connect(changed, this);
@@ -53,6 +61,7 @@ export class PanelModel extends VDomModel {
   readonly ledger: Feed<Answers['ledger']>;
   readonly functions: Feed<Answers['functions']>;
   readonly live: Feed<Answers['live']>;
+  readonly cluster: Feed<Answers['cluster']>;
   readonly backend: BackendModel;
 
   get session(): ISession | null {
@@ -120,7 +129,8 @@ export class PanelModel extends VDomModel {
       ledger: this.ledger,
       functions: this.functions,
       live: this.live,
-      backend: this.backend.state
+      backend: this.backend.state,
+      cluster: this.cluster
     };
     return feeds[this._section];
   }
@@ -134,7 +144,7 @@ export class PanelModel extends VDomModel {
 
   /** Says that everything may be another by now. */
   expire(): void {
-    [this.ledger, this.functions, this.live, this.backend.state].forEach(one => one.expire());
+    this._expire();
     this._refreshStale();
   }
 
@@ -143,6 +153,7 @@ export class PanelModel extends VDomModel {
       return;
     }
     this._pace.cancel();
+    this._look.cancel();
     this.backend.dispose();
     this._session?.changed.disconnect(this._onSessionChanged, this);
     this._sessions.currentChanged.disconnect(this._onCurrentChanged, this);
@@ -188,17 +199,38 @@ export class PanelModel extends VDomModel {
       return;
     }
     this._latest = Math.max(...ended.map(one => one.start_ns + one.duration_ns));
-    [this.ledger, this.functions, this.live, this.backend.state].forEach(one => one.expire());
+    this._expire();
     const seconds = this._preferences.values.panelRefresh;
     if (this._isVisible && seconds > 0) {
       this._pace.request(seconds * 1000);
     }
   }
 
+  private _expire(): void {
+    const { ledger, functions, live, backend, cluster } = this;
+    [ledger, functions, live, backend.state, cluster].forEach(one => one.expire());
+  }
+
+  /** Ranks move while a cell runs, so a cluster that is shown is looked at again and again. */
+  private _onCluster(): void {
+    this.stateChanged.emit();
+    if (!this.cluster.isAsking && this.cluster.answer?.ranks.length) {
+      this._look.request(LOOK);
+    }
+  }
+
+  private _lookAgain(): void {
+    if (this._isVisible && this._section === 'cluster') {
+      this.refresh();
+    } else {
+      this.cluster.expire();
+    }
+  }
+
   private _clear(): void {
     this._wasReady = this.isReady;
     this._pace.cancel();
-    [this.ledger, this.functions, this.live].forEach(one => one.clear());
+    [this.ledger, this.functions, this.live, this.cluster].forEach(one => one.clear());
     this.backend.clear();
     this._refreshStale();
     this.stateChanged.emit();
@@ -211,6 +243,7 @@ export class PanelModel extends VDomModel {
   }
 
   private readonly _pace = new Pace(() => this._refreshStale());
+  private readonly _look = new Pace(() => this._lookAgain());
   private _session: ISession | null = null;
   private _section: Section = 'ledger';
   private _isVisible = false;

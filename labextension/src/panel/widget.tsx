@@ -8,6 +8,7 @@ import type { Message } from '@lumino/messaging';
 import React from 'react';
 
 import { Button, CopyButton } from '../shared/controls.tsx';
+import { ClusterSection } from './cluster';
 import { DevicesSection } from './devices';
 import { FunctionsSection } from './functions';
 import { LedgerSection } from './ledger';
@@ -104,7 +105,7 @@ export class JxPanel extends VDomRenderer<PanelModel> {
     const { model, _acts: acts } = this;
     const { filter } = model;
     const { values } = model.preferences;
-    const { ledger, functions, live, backend } = model;
+    const { ledger, functions, live, backend, cluster } = model;
     switch (model.section) {
       case 'ledger':
         return ledger.answer ? (
@@ -121,6 +122,12 @@ export class JxPanel extends VDomRenderer<PanelModel> {
       case 'live':
         return live.answer ? (
           <LiveSection answer={live.answer} {...{ model, acts }} />
+        ) : (
+          <Waiting />
+        );
+      case 'cluster':
+        return cluster.answer ? (
+          <ClusterSection answer={cluster.answer} acts={acts} />
         ) : (
           <Waiting />
         );
@@ -250,7 +257,7 @@ function Tabs(props: { readonly model: PanelModel }): React.JSX.Element {
           </button>
         ))}
       </div>
-      {model.section !== 'backend' && (
+      {!['backend', 'cluster'].includes(model.section) && (
         <input
           type="search"
           className="jp-jxk-panel-filter"
