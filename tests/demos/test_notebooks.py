@@ -37,6 +37,7 @@ def test_there_are_notebooks():
         "03_looking_inside.ipynb",
         "04_errors.ipynb",
         "05_panel_and_stepper.ipynb",
+        "06_many_processes.ipynb",
     ]
 
 
@@ -130,3 +131,23 @@ def test_the_stepper_goes_one_equation_at_a_time():
     assert re.search(r"line 2 · .* = dot_general", at)
     (later,) = text_after("05_panel_and_stepper.ipynb", "at = at.over()")
     assert later.count("line ") == 3
+
+
+def test_many_processes_end_with_the_loss_of_one_though_a_rank_was_killed():
+    name = "06_many_processes.ipynb"
+    (alone,) = text_after(name, "loss of one process")
+    (four,) = text_after(name, "loss of four processes")
+    loss = re.search(r"after 120 steps: ([\d.]+)", alone)[1]
+    assert f"loss of four processes after 120 steps: {loss}" in four
+    assert "going on from step 50" in four
+    (mended,) = [text for text in text_after(name, "%jx cluster") if "images is lost" in text]
+    assert "weights is lost: it was being computed" in mended
+    (diff,) = text_after(name, "%jx cluster diff")
+    assert diff == "The variables are the same on all 4 ranks."
+    killed, differ = (
+        "\n".join(cell.outputs[-1].traceback)
+        for cell in executed(name).cells
+        if "raises-exception" in cell.metadata.get("tags", ())
+    )
+    assert "rank 2 has ended" in killed
+    assert "reduce_max" in differ
