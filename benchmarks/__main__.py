@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.instructions import available
 from benchmarks.processes import ROOT, Peer
-from benchmarks.report import page
+from benchmarks.report import page, updated
 from benchmarks.runner import TITLES, Plan, run, setting
 
 
@@ -21,7 +21,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--output",
         type=Path,
-        help="where to write the page; docs/benchmarks.md, or with --only the terminal",
+        help="where to write the page; docs/benchmarks.md, or with --only the terminal. A page "
+        "that is there keeps the families that --only leaves out",
     )
     return parser.parse_args()
 
@@ -38,8 +39,13 @@ def main() -> None:
         options.rounds,
         options.instructions,
     )
-    text = page(run(plan), setting(plan))
     output = options.output or (None if options.only else ROOT / "docs" / "benchmarks.md")
+    sections, where = run(plan), setting(plan)
+    if options.only and output and output.exists():
+        old = output.read_text(encoding="utf-8")
+        text = updated(old, sections, where, list(TITLES.values()))
+    else:
+        text = page(sections, where)
     if output is None:
         print(text)
     else:

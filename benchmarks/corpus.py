@@ -1,4 +1,4 @@
-"""The corpus of compile times: whole programs of many kinds, and what a first result of each costs.
+"""The corpus of compile times: whole programs of many kinds, under either library.
 
 Half of the programs serve to choose how programs are built, the other half (``TUNED`` is false)
 only to check the choice.

@@ -58,13 +58,21 @@ def _environment() -> dict[str, str]:
     return {**kept, "PYTHONPATH": str(ROOT), "JAX_ENABLE_COMPILATION_CACHE": "0"}
 
 
-def run_module(peer: Peer, module: str, *arguments: str) -> str:
+def run_module(
+    peer: Peer, module: str, *arguments: str, variables: dict[str, str] | None = None
+) -> str:
     """Return what a module prints that is run as a program in a fresh process.
+
+    Args:
+      peer: the library.
+      module: the module.
+      arguments: of the program.
+      variables: of the environment, besides the usual.
 
     Raises:
       RuntimeError: the process failed; the message holds what it wrote.
     """
-    return _output([peer.python, "-m", module, *arguments])
+    return _output([peer.python, "-m", module, *arguments], variables)
 
 
 def disk_cache_in(folder: str) -> dict[str, str]:

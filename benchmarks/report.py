@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from benchmarks.results import Row, Section
 
-__all__ = ["bytes_text", "exponent_text", "megabytes", "page", "seconds_text", "table"]
+__all__ = ["bytes_text", "exponent_text", "megabytes", "page", "seconds_text", "table", "updated"]
 
 
 def seconds_text(seconds: float) -> str:
@@ -44,9 +44,31 @@ def page(sections: Sequence[Section], setting: str) -> str:
         "`--instructions` asked for them, are valgrind's.",
         setting,
     ]
+    return "\n\n".join([*parts, *map(_section, sections)]) + "\n"
+
+
+def updated(old: str, sections: Sequence[Section], setting: str, order: Sequence[str]) -> str:
+    """Return a page with some sections measured anew and the others as they were.
+
+    Args:
+      old: the page.
+      sections: what was measured.
+      setting: a sentence on what was compared where; added where the page does not say it.
+      order: the titles of all sections in order.
+    """
+    head, *texts = old.rstrip("\n").split("\n\n## ")
+    found = {text.split("\n", 1)[0]: f"## {text}" for text in texts}
     for section in sections:
-        parts += [f"## {section.title}", section.note, table(section.rows, section.heads)]
-    return "\n\n".join(parts) + "\n"
+        text = _section(section)
+        if setting not in head:
+            text = text.replace(section.note, f"{section.note} {setting}", 1)
+        found[section.title] = text
+    ordered = sorted(found, key=lambda title: order.index(title) if title in order else len(order))
+    return "\n\n".join([head, *(found[title] for title in ordered)]) + "\n"
+
+
+def _section(section: Section) -> str:
+    return "\n\n".join([f"## {section.title}", section.note, table(section.rows, section.heads)])
 
 
 def table(rows: Sequence[Row], names: tuple[str, str] = ("jxkernel", "jax")) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from benchmarks import growth, startup, watching
+from benchmarks import compiling, growth, startup, watching
 from benchmarks.metric import repeated
 from benchmarks.processes import (
     Peer,
@@ -37,6 +37,7 @@ TITLES = {
     "eager": "Eager operations",
     "large": "Sorting and random numbers",
     "programs": "Programs",
+    "compiling": "First results",
     "devices": "Eight devices",
     "eager-calls": "Forty eager calls",
     "jitted-calls": "Forty jitted calls",
@@ -76,6 +77,8 @@ def _section(plan: Plan, family: str) -> Section:
         return _growth(plan)
     if family == "watching":
         return _watching(plan)
+    if family == "compiling":
+        return _compiling(plan)
     rows = {m.name: Row(m.name, m.goal, seconds_text) for m in FAMILIES[family]}
     for number in range(plan.rounds):
         _say(f"{TITLES[family]}: round {number + 1} of {plan.rounds}")
@@ -188,6 +191,55 @@ def _growth(plan: Plan) -> Section:
         _take_round(plan, "growth", ["exponent"], rows)
     note = "The exponent of the time in the number of operations: 1 is linear."
     return Section(TITLES["growth"], note, list(rows.values()))
+
+
+def _compiling(plan: Plan) -> Section:
+    first = [
+        Row(name, program.first_goal, seconds_text) for name, program in compiling.FIRST.items()
+    ]
+    later = [Row(metric.name, metric.goal, seconds_text) for metric in compiling.LATER]
+    power = Row(compiling.EXPONENT, compiling.GOAL_EXPONENT, exponent_text, absolute=True)
+    for number in range(plan.rounds):
+        _say(f"{TITLES['compiling']}: round {number + 1} of {plan.rounds}")
+        _take_round(plan, "compiling", ["first"], {row.name: row for row in first})
+        _take_round(plan, "compiling", ["seconds"], {row.name: row for row in later})
+    _take_round(plan, "compiling", ["exponent"], {power.name: power})
+    note = (
+        "A first result is the processor time of tracing, lowering, compiling and running a "
+        "function that was never called, without a cache on disk under either library; the median "
+        f"of the {len(first)} ratios is {_median_ratio(first)}, of later runs "
+        f"{_median_ratio(later)}. The exponent is that of the time in the number of layers: 20 to "
+        "400 here, 20 to 60 under jax. The last rows are of whole sessions in processes of their "
+        "own, all programs but the chains of 60: without a cache on disk, with one that they fill, "
+        "and with one that is full."
+    )
+    return Section(TITLES["compiling"], note, [*first, *later, power, *_sessions(plan)])
+
+
+def _median_ratio(rows: Sequence[Row]) -> str:
+    ratios = [row.ratio for row in rows if row.ratio is not None]
+    return f"{median(ratios):.2f}" if ratios else "unknown"
+
+
+def _sessions(plan: Plan) -> list[Row]:
+    """Compare sessions without a disk cache, with one that they fill, and with a full one."""
+    rows = [Row(name, goal, seconds_text) for name, goal in compiling.SESSIONS]
+    restarted = Row("a session restarted, against the one before", 0.3, seconds_text)
+    for number in range(plan.rounds):
+        _say(f"{TITLES['compiling']}: sessions {number + 1} of {plan.rounds}")
+        with TemporaryDirectory() as ours, TemporaryDirectory() as theirs:
+            for row, cached in zip(rows, (False, True, True), strict=True):
+                row.add(
+                    _session(plan.ours, ours if cached else None),
+                    _session(plan.theirs, theirs if cached else None),
+                )
+        restarted.add(rows[2].ours[-1], rows[0].ours[-1])
+    return [*rows, restarted]
+
+
+def _session(peer: Peer, folder: str | None) -> float:
+    variables = disk_cache_in(folder) if folder else {}
+    return float(run_module(peer, "benchmarks.compiling", peer.library, variables=variables))
 
 
 def _watching(plan: Plan) -> Section:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.corpus import PROGRAMS
 from benchmarks.library import Library
 from benchmarks.metric import Metric, Work
 
@@ -114,6 +115,28 @@ def lowering_work(operations: int) -> Callable[[Library], Work]:
     return setup
 
 
+def _lowering_program(name: str) -> Callable[[Library], Work]:
+    """Return the setup of lowering a program of the corpus."""
+    (program,) = (one for one in PROGRAMS if one.name == name)
+
+    def setup(library: Library) -> Work:
+        function, arguments = program.make(library)
+
+        def prepare() -> Any:
+            return library.api.jit(lambda *given: function(*given)).trace(*arguments)
+
+        def run(traced: Any) -> None:
+            traced.lower()
+
+        return Work(run, prepare)
+
+    return setup
+
+
+def _lowering_metric(name: str) -> Metric:
+    return Metric(f"lower a program: {name}", 0.50, _lowering_program(name))
+
+
 def _miss(library: Library) -> Work:
     x = library.array(EXAMPLE)
 
@@ -131,5 +154,6 @@ METRICS = (
     Metric("trace under jvp, per op", 0.35, chain_work(lax_steps, in_jvp), TRACED),
     Metric("lower 1,000 ops, per op", 0.50, lowering_work(LOWERED), LOWERED),
     Metric("lower 12 ops, per op", 0.30, lowering_work(SHORT), SHORT),
+    *map(_lowering_metric, ("transformer, 6 blocks", "recurrent network", "Gaussian process")),
     Metric("miss of `jit(lambda x: x + 1)(x)`, XLA included", 0.90, _miss),
 )

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from benchmarks import calls, devices, dispatch, eager, growth, large, programs, tracing
+from benchmarks import calls, compiling, devices, dispatch, eager, growth, large, programs, tracing
 from benchmarks.library import Library, load
 from benchmarks.metric import Metric, Timer, Work, count_calls, instructions_per_run
 
@@ -25,6 +25,7 @@ FAMILIES: dict[str, Sequence[Metric]] = {
     "eager": eager.METRICS,
     "large": large.METRICS,
     "programs": programs.METRICS,
+    "compiling": compiling.LATER,
     "devices": devices.METRICS,
     "eager-calls": calls.EAGER,
     "jitted-calls": calls.JITTED,
@@ -61,7 +62,12 @@ def _measures(library: Library, family: str) -> dict[str, Callable[[str], float]
         "instructions": lambda name: (
             instructions_per_run(library, work(name)) / metrics[name].operations
         ),
-        "exponent": lambda name: growth.exponent(library, curves[name]),
+        "exponent": lambda name: (
+            compiling.exponent(library)
+            if name == compiling.EXPONENT
+            else growth.exponent(library, curves[name])
+        ),
+        "first": lambda name: compiling.first_result(library, compiling.FIRST[name]),
     }
 
 

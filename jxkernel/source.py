@@ -289,9 +289,9 @@ def user_frame(traceback: Any) -> Frame | None:
     if traceback is None:
         return None
     codes, offsets = traceback.raw_frames()
-    get = _KNOWN.get
-    for index, code in enumerate(codes):
-        known = get(id(code)) or _known(code)
+    # Some twenty frames are this package's own: two maps pass over them without entering Python.
+    for index, found in enumerate(map(_KNOWN.get, map(id, codes))):
+        known = found or _known(codes[index])
         if known.is_user:
             offset = offsets[index]
             return known.frames.get(offset) or known.frame(offset)

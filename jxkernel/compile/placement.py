@@ -350,6 +350,8 @@ def _preferred(closed: ClosedJaxpr, mesh: Mesh) -> list[NamedSharding]:
 
 def _mesh_of_eqns(closed: ClosedJaxpr) -> Mesh | None:
     for eqn in closed.eqns:
+        if not eqn.params:
+            continue
         if "mesh" in eqn.params and isinstance(eqn.params["mesh"], Mesh):
             return eqn.params["mesh"]
         sharding = eqn.params.get("sharding")
@@ -366,7 +368,9 @@ def _mesh_of_constants(closed: ClosedJaxpr) -> Mesh | None:
     for const in closed.consts:
         if type(const) is ArrayImpl and not is_single(const._sharding):
             return const._sharding.mesh
-    inner = [_constant_mesh(one) for eqn in closed.eqns for one in subjaxprs(eqn.params)]
+    inner = [
+        _constant_mesh(one) for eqn in closed.eqns if eqn.params for one in subjaxprs(eqn.params)
+    ]
     return next((mesh for mesh in inner if mesh is not None), None)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import metric, runner
 from benchmarks.processes import Peer, Worker
-from benchmarks.report import megabytes, page, seconds_text, table
+from benchmarks.report import megabytes, page, seconds_text, table, updated
 from benchmarks.results import Row, Section
 
 
@@ -78,6 +78,25 @@ def test_page_holds_every_section() -> None:
     assert megabytes(137_000_000) == "137 MB"
 
 
+def test_updated_page_keeps_other_sections_in_order() -> None:
+    order = ["One", "Two", "Three"]
+    old = page([Section(title, f"{title} is old.", [row()]) for title in order[::2]], "Here.")
+    new = [Section(title, f"{title} is new.", [row(0.1)]) for title in order[1:]]
+    text = updated(old, new, "Here.", order)
+    assert [line for line in text.splitlines() if line.startswith("## ")] == [
+        "## One",
+        "## Two",
+        "## Three",
+    ]
+    assert "One is old." in text
+    assert "Three is new.\n\n| metric" in text
+    assert "Three is old" not in text
+    assert updated(text, [], "Here.", order) == text
+    assert "Two is newer. There.\n" in updated(
+        text, [Section("Two", "Two is newer.", [row()])], "There.", order
+    )
+
+
 class FakeWorker:
     """A worker whose figures are known: 1 for jxkernel, 2 for jax, whose first metric fails."""
 
@@ -99,6 +118,28 @@ class FakeWorker:
         if name == self.failing:
             raise RuntimeError("Traceback\nValueError: no")
         return 1.0 if self.peer.library == "jxkernel" else 2.0
+
+
+def test_first_results_have_rows_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, bool]] = []
+
+    def run_module(peer: Peer, module: str, *arguments: str, variables: dict[str, str]) -> str:
+        asked.append((peer.library, bool(variables)))
+        return "3.0\n" if variables else "6.0\n"
+
+    monkeypatch.setattr(runner, "Worker", FakeWorker)
+    monkeypatch.setattr(runner, "run_module", run_module)
+    monkeypatch.setattr(metric, "TOTAL_SECONDS", 0.0)
+    plan = runner.Plan(Peer("jxkernel", "a"), Peer("jax", "b"), ["compiling"], 1, False)
+    (section,) = runner.run(plan)
+    by_name = {row.name: row for row in section.rows}
+    assert by_name["first result, 64 bodies"].ratios == [0.5]
+    assert by_name["later run, 64 bodies"].ratios == [0.5]
+    assert by_name["exponent of compiling unrolled layers"].ours == [1.0]
+    assert by_name["first results of a session, no disk cache"].ratios == [1.0]
+    assert by_name["a session restarted, against the one before"].ratios == [0.5]
+    assert asked == [(who, disk) for disk in (False, True, True) for who in ("jxkernel", "jax")]
+    assert "median of the 24 ratios is 0.50" in section.note
 
 
 def test_libraries_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
