@@ -60,6 +60,9 @@ class Along(NamedTuple):
     dtype: Any
 
 
+_ALL = Along(None, False, None)
+
+
 def along(
     name: str, axis: Axis, keepdims: bool, out: None, dtype: Any = None, *converted: Any
 ) -> Along:
@@ -77,11 +80,15 @@ def along(
       NotImplementedError: there is an ``out``.
       TypeError: an axis is no whole number, or the dtype is none.
     """
+    if axis is None and dtype is None and out is None and keepdims is False:
+        return _ALL
     if out is not None:
         refuse_out(name, out)
     if dtype is not None:
         dtype = user_dtype(dtype, name, *converted)
-    return Along(static_axes(name, axis), keepdims, dtype)
+    # As ``Along(static_axes(name, axis), ...)`` without two calls, which an eager sum would feel.
+    axes = axis if axis is None or type(axis) is int else static_axes(name, axis)
+    return tuple.__new__(Along, (axes, keepdims, dtype))
 
 
 def reduced_axes(name: str, a: Any, axis: Axis) -> tuple[int, ...]:
