@@ -1,0 +1,38 @@
+"""The page of the house names files and functions that are there."""
+
+import ast
+import re
+from functools import cache
+
+import pytest
+
+from tools.checkout import ROOT, project
+
+PAGE = (ROOT / "docs/house.md").read_text()
+PLACES = re.findall(r"\| `([\w/]+\.py)::(\w+)` \|$", PAGE, re.MULTILINE)
+
+
+@cache
+def names_in(path: str) -> set[str]:
+    """The functions and classes of a module."""
+    body = ast.parse((ROOT / path).read_text()).body
+    return {one.name for one in body if isinstance(one, ast.FunctionDef | ast.ClassDef)}
+
+
+def test_twenty_things_have_their_places() -> None:
+    assert len(PLACES) == 20
+
+
+@pytest.mark.parametrize(("path", "name"), PLACES, ids=[f"{path}::{name}" for path, name in PLACES])
+def test_a_place_is_where_the_page_says(path: str, name: str) -> None:
+    assert name in names_in(path)
+
+
+def test_the_picture_has_the_floors_of_the_contract_in_their_order() -> None:
+    contracts = project()["tool"]["importlinter"]["contracts"]
+    floors = next(one["layers"] for one in contracts if one["name"] == "Layers")
+    drawn = PAGE.split("```")[1].splitlines()
+    lines = [line.split() for line in drawn if line.strip()]
+    assert len(lines) == len(floors)
+    for line, floor in zip(lines, floors, strict=True):
+        assert line[0] in floor.split(" | "), line

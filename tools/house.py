@@ -1,0 +1,139 @@
+"""Write the tables of docs/house.md: the layers of two commits, and what calls cost in each.
+
+Run as ``python -m tools.house BEFORE [AFTER]``.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tools.checkout import ROOT
+
+__all__ = ["layers", "table"]
+
+PAGE = ROOT / "docs" / "house.md"
+
+MOVED = {"ops": "primitives"}
+"""Layers that had another name before."""
+
+SETUP = """
+import cProfile, sys
+sys.setswitchinterval(1000)
+import jxkernel as jx, jxkernel.numpy as jnp
+x = jnp.arange(8.0)
+jitted = jx.jit(lambda x: jnp.sum(jnp.sin(x) * x))
+gradient = jx.grad(jitted)
+works = {
+    "jitted call": lambda: jitted(x),
+    "gradient of a jitted call": lambda: gradient(x),
+    "`x + x`": lambda: x + x,
+    "`jnp.sum(x)`": lambda: jnp.sum(x),
+    "`jnp.linalg.norm(x)`": lambda: jnp.linalg.norm(x),
+    "`jnp.where(x > 1, x, 0)`": lambda: jnp.where(x > 1, x, 0),
+    "`x[1:3]`": lambda: x[1:3],
+    "`vmap(jitted)` of a matrix": lambda m=jnp.ones((2, 8)), f=jx.vmap(jitted): f(m),
+}
+for work in works.values():
+    for _ in range(3):
+        work().block_until_ready()
+"""
+
+IMPORT = """
+import cProfile
+profile = cProfile.Profile()
+profile.enable()
+import jxkernel
+profile.disable()
+print(sum(entry.callcount for entry in profile.getstats()) - 1, "`import jxkernel`", sep="\\t")
+"""
+
+CALLS = """
+for name, work in works.items():
+    profile = cProfile.Profile()
+    profile.enable()
+    work()
+    profile.disable()
+    print(sum(entry.callcount for entry in profile.getstats()) - 2, name, sep="\\t")
+"""
+
+
+def layers(commit: str) -> dict[str, tuple[int, int]]:
+    """Return the files and lines of each layer of the package in a commit, and of all."""
+    files: Counter[str] = Counter()
+    lines: Counter[str] = Counter()
+    for line in _git("grep", "-c", "", commit, "--", "jxkernel/*.py").splitlines():
+        _, path, count = line.split(":")
+        parts = path.split("/")
+        layer = parts[1] if len(parts) > 2 else "(modules)"
+        for name in (MOVED.get(layer, layer), "all"):
+            files[name] += 1
+            lines[name] += int(count)
+    return {name: (files[name], lines[name]) for name in files}
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """Return a table in Markdown; numbers have their thousands apart."""
+    texts = [[f"{one:,}" if isinstance(one, int) else str(one) for one in row] for row in rows]
+    heads = list(head)
+    return "\n".join(f"| {' | '.join(row)} |" for row in [heads, ["---"] * len(heads), *texts])
+
+
+def _git(*words: str) -> str:
+    command = ["git", "-C", str(ROOT), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def _run(checkout: Path, program: str) -> str:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**kept, "PYTHONPATH": str(checkout), "PYTHONHASHSEED": "0"},
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def _counts(commit: str) -> dict[str, int]:
+    """Return the function calls of an import and of warm operations, Python's and C's."""
+    with TemporaryDirectory() as folder:
+        checkout = Path(folder) / "checkout"
+        _git("worktree", "add", "--detach", str(checkout), commit)
+        try:
+            _run(checkout, SETUP)  # compiles the sources
+            printed = _run(checkout, IMPORT) + _run(checkout, SETUP + CALLS)
+            rows = [line.split("\t") for line in printed.splitlines()]
+            counts = {name: int(count) for count, name in rows}
+        finally:
+            _git("worktree", "remove", "--force", str(checkout))
+    return counts
+
+
+def main() -> None:
+    """Write both tables into the page."""
+    before, after = [*sys.argv[1:], "HEAD"][:2]
+    after = _git("rev-parse", "--short", after).strip()
+    old, new = layers(before), layers(after)
+    head = ("layer", f"files at {before}", "lines", f"files at {after}", "lines")
+    names = sorted(old.keys() | new.keys(), key=lambda name: (name == "all", name))
+    sizes = table(head, ((name, *old.get(name, (0, 0)), *new.get(name, (0, 0))) for name in names))
+    then, now = _counts(before), _counts(after)
+    costs = table(
+        ("function calls", before, after), ((name, then[name], now[name]) for name in now)
+    )
+    place = re.compile(r"(<!-- written by .*? -->\n).*(<!-- end -->)", re.DOTALL)
+    text = place.sub(
+        lambda found: f"{found[1]}\n{sizes}\n\n{costs}\n\n{found[2]}", PAGE.read_text()
+    )
+    PAGE.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
