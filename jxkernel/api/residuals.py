@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from jxkernel import tree
 from jxkernel.api.arguments import Parameters, function_name, leaf_names, split_call
@@ -12,14 +12,33 @@ from jxkernel.core.filtering import filtered, hide_internal_frames
 from jxkernel.core.jaxpr import Atom, Eqn, Jaxpr
 from jxkernel.higher_order.checkpoint import checkpoint_p, name_p
 from jxkernel.higher_order.jit import jit_p
-from jxkernel.source import user_frame
+from jxkernel.source import Frame, user_frame
 from jxkernel.transforms.dce import dce_jaxpr
 from jxkernel.transforms.linearize import linearize_flat
 from jxkernel.transforms.stage import trace_flat
 
-__all__ = ["print_saved_residuals", "saved_residuals"]
+__all__ = ["Residual", "print_saved_residuals", "residuals_of", "saved_residuals"]
 
-_CONSTANT = "from a constant"
+
+class Origin(NamedTuple):
+    """What a value is: its words, and the user's line that made it or the argument that it is."""
+
+    what: str
+    frame: Frame | None = None
+    argument: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.what} from {self.frame}" if self.frame else self.what
+
+
+class Residual(NamedTuple):
+    """A value that is kept for the way back: its type, and where it comes from."""
+
+    aval: ShapedArray
+    origin: Origin
+
+
+_CONSTANT = Origin("from a constant")
 
 
 def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tuple[Any, str]]:
@@ -42,6 +61,11 @@ def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tu
     Derivatives by all real and complex arguments are taken.  Nothing is computed.
     """
     check_callable("saved_residuals", "f", f)
+    return [(one.aval, str(one.origin)) for one in residuals_of(f, *args, **kwargs)]
+
+
+def residuals_of(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[Residual]:
+    """Return the same as ``saved_residuals``, in parts."""
     try:
         call = split_call(args, kwargs, Parameters())
         avals = leaf_avals("saved_residuals", "args", call.flat, call.in_tree)
@@ -64,18 +88,20 @@ def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tu
     return _described(jaxpr, names)
 
 
-def _described(jaxpr: Jaxpr, names: list[str]) -> list[tuple[ShapedArray, str]]:
-    arguments = [f"from the argument {name}" for name in names]
-    texts = dict(zip(jaxpr.outvars, _origins(jaxpr, arguments), strict=True))
+def _described(jaxpr: Jaxpr, names: list[str]) -> list[Residual]:
+    arguments = [Origin(f"from the argument {name}", argument=at) for at, name in enumerate(names)]
+    origins = dict(zip(jaxpr.outvars, _origins(jaxpr, arguments), strict=True))
     made = [var for eqn in jaxpr.eqns for var in eqn.outvars]
     return [
-        (var.aval, texts[var]) for var in [*jaxpr.invars, *jaxpr.constvars, *made] if var in texts
+        Residual(var.aval, origins[var])
+        for var in [*jaxpr.invars, *jaxpr.constvars, *made]
+        if var in origins
     ]
 
 
-def _origins(jaxpr: Jaxpr, arguments: list[str]) -> list[str]:
+def _origins(jaxpr: Jaxpr, arguments: list[Origin]) -> list[Origin]:
     """Return where each result of a program comes from, looking into the programs it calls."""
-    known: dict[Atom, str] = dict(zip(jaxpr.invars, arguments, strict=True))
+    known: dict[Atom, Origin] = dict(zip(jaxpr.invars, arguments, strict=True))
     for eqn in jaxpr.eqns:
         if eqn.primitive in (jit_p, checkpoint_p):
             given = [known.get(atom, _CONSTANT) for atom in eqn.invars]
@@ -85,12 +111,10 @@ def _origins(jaxpr: Jaxpr, arguments: list[str]) -> list[str]:
     return [known.get(atom, _CONSTANT) for atom in jaxpr.outvars]
 
 
-def _made_by(eqn: Eqn) -> str:
-    frame = user_frame(eqn.source)
-    where = f" from {frame}" if frame else ""
+def _made_by(eqn: Eqn) -> Origin:
     if eqn.primitive is name_p:
-        return f"named {eqn.params['name']!r}{where}"
-    return f"output of {eqn.primitive.name}{where}"
+        return Origin(f"named {eqn.params['name']!r}", user_frame(eqn.source))
+    return Origin(f"output of {eqn.primitive.name}", user_frame(eqn.source))
 
 
 @filtered

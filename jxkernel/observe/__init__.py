@@ -40,6 +40,7 @@ from jxkernel.observe.programs import Outline, outline, transforms_of
 from jxkernel.observe.provenance import Provenance, provenance, watch
 from jxkernel.observe.recorder import Record, Recorder, Totals
 from jxkernel.observe.reports import environment, report
+from jxkernel.observe.residuals import KeptForBackward, KeptValue, Way, residuals
 from jxkernel.observe.rooflines import Roofline, roofline
 from jxkernel.observe.stages import Stages, stages
 from jxkernel.observe.tasks import Grade, Task
@@ -64,6 +65,8 @@ __all__ = [
     "Grade",
     "Graded",
     "Holding",
+    "KeptForBackward",
+    "KeptValue",
     "Lane",
     "LeakedTracer",
     "LedgerRow",
@@ -92,6 +95,7 @@ __all__ = [
     "Total",
     "Totals",
     "TracedFunction",
+    "Way",
     "Window",
     "assert_max_traces",
     "benchmark",
@@ -124,6 +128,7 @@ __all__ = [
     "outline",
     "provenance",
     "report",
+    "residuals",
     "roofline",
     "stages",
     "transforms_of",

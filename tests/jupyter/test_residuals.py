@@ -1,0 +1,25 @@
+"""``%jx residuals`` in a real kernel."""
+
+from tests.jupyter.kernels import running_kernel
+
+DEFINE = """
+@jx.jit
+def loss(w, x):
+    for _ in range(3):
+        x = jnp.tanh(x @ w)
+    return jnp.sum(x)
+w, x = jnp.ones((64, 64)), jnp.ones((128, 64))
+"""
+
+
+def test_residuals_are_told_by_line_with_advice():
+    with running_kernel() as kernel:
+        kernel.ok(DEFINE)
+        told = kernel.ok("%jx residuals loss(w, x)")
+        shown = (told.result or told.displays[0])["text/plain"]
+        assert shown.startswith("kept for the way back through loss(w, x): 164 KB"), shown
+        assert "x = jnp.tanh(x @ w)" in shown
+        assert "line 4" in shown
+        assert "jx.checkpoint(f) keeps 164 KB less, for 33% more work" in shown
+        nothing = kernel.run("%jx residuals jnp.arange(3) + 1")
+        assert "has no real or complex argument" in nothing.streams
