@@ -89,7 +89,7 @@ def residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> KeptForBack
       >>> [(one.type, one.what) for one in found.values]
       [('f32[3]', 'output of sin'), ('f32[3]', 'output of cos')]
       >>> [way.bytes for way in found.ways]
-      [24, 24, 0]
+      [24, 0, 0]
     """
     leaves, structure = tree.flatten((args, kwargs))
     varied = [at for at, leaf in enumerate(leaves) if _is_differentiable(leaf)]
