@@ -21,6 +21,16 @@ __all__ = [
 ]
 
 
+def _reference(name: str, ref: object) -> Ref:
+    """Return an argument that is a reference, or say that it is none."""
+    if not isinstance(ref, Ref):
+        raise TypeError(
+            f"{name} takes a reference, as new_ref makes them, got {ref!r:.100} of type "
+            f"{type(ref).__name__}"
+        )
+    return ref
+
+
 @filtered
 def new_ref(init_val: object, *, memory_space: None = None, kind: None = None) -> Ref:
     """Return a reference to an array, which can be written.
@@ -56,7 +66,9 @@ def new_ref(init_val: object, *, memory_space: None = None, kind: None = None) -
     if isinstance(init_val, Ref):
         raise TypeError("new_ref takes an array or a number, got a reference: give it ref[...]")
     if memory_space is not None or kind is not None:
-        raise NotImplementedError("references lie where their arrays lie: give no memory_space")
+        raise NotImplementedError(
+            "references lie where their arrays lie: give no memory_space and no kind"
+        )
     return Ref(held(init_val, abstractify(init_val).dtype))
 
 
@@ -80,6 +92,7 @@ def freeze(ref: Ref) -> Any:
     """Return the array that a reference holds; the reference cannot be used any more.
 
     Raises:
+      TypeError: ``ref`` is no reference.
       RefError: it was frozen or freed before.
 
     >>> import jxkernel as jx
@@ -88,7 +101,7 @@ def freeze(ref: Ref) -> Any:
     >>> jx.freeze(ref).item()
     2.5
     """
-    return ref.end()
+    return _reference("freeze", ref).end()
 
 
 @filtered
@@ -96,34 +109,51 @@ def free_ref(ref: Ref) -> None:
     """Let go of the array that a reference holds; the reference cannot be used any more.
 
     Raises:
+      TypeError: ``ref`` is no reference.
       RefError: it was frozen or freed before.
 
     >>> import jxkernel as jx
     >>> ref = jx.new_ref(1.5)
     >>> jx.free_ref(ref)
     """
-    ref.end()
+    _reference("free_ref", ref).end()
 
 
 @filtered
 def get(ref: Ref, idx: object = ...) -> Any:
-    """Return a part of what a reference holds: ``ref[idx]``."""
-    return ref.get(idx)
+    """Return a part of what a reference holds: ``ref[idx]``.
+
+    Raises:
+      TypeError: ``ref`` is no reference.
+    """
+    return _reference("get", ref).get(idx)
 
 
 @filtered
 def put(ref: Ref, idx: object, value: object) -> None:
-    """Put a value in the place of a part of what a reference holds: ``ref[idx] = value``."""
-    ref.set(value, idx)
+    """Put a value in the place of a part of what a reference holds: ``ref[idx] = value``.
+
+    Raises:
+      TypeError: ``ref`` is no reference.
+    """
+    _reference("set", ref).set(value, idx)
 
 
 @filtered
 def swap(ref: Ref, idx: object, value: object) -> Any:
-    """Put a value in the place of a part of what a reference holds, and return the part before."""
-    return ref.swap(value, idx)
+    """Put a value in the place of a part of what a reference holds, and return the part before.
+
+    Raises:
+      TypeError: ``ref`` is no reference.
+    """
+    return _reference("swap", ref).swap(value, idx)
 
 
 @filtered
 def addupdate(ref: Ref, idx: object, x: object) -> None:
-    """Add to a part of what a reference holds; an element that is named twice gets both."""
-    ref.addupdate(x, idx)
+    """Add to a part of what a reference holds; an element that is named twice gets both.
+
+    Raises:
+      TypeError: ``ref`` is no reference.
+    """
+    _reference("addupdate", ref).addupdate(x, idx)

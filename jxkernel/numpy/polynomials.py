@@ -112,7 +112,10 @@ def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
     first, second = promote_dtypes("polymul", _vector("polymul", a1), _vector("polymul", a2))
     if trim_leading_zeros and (first.size > 1 or second.size > 1):
         first, second = _trimmed(first), _trimmed(second)
-    return convolve(first if first.size else zeros(1), second if second.size else zeros(1))
+    return convolve(
+        first if first.size else zeros(1, first.dtype),
+        second if second.size else zeros(1, second.dtype),
+    )
 
 
 def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, Any]:

@@ -518,3 +518,20 @@ def test_pieces_of_a_reference_are_written_on_each_device():
 def test_the_type_of_a_reference_is_that_of_its_arrays():
     ref = jx.new_ref(jnp.zeros(3))
     assert jx.typeof(ref) == jx.ref.AbstractRef(jx.typeof(ref[...]))
+
+
+@pytest.mark.parametrize("value", [1, np.ones(2), None], ids=str)
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("freeze", jx.freeze),
+        ("free_ref", jx.free_ref),
+        ("get", lambda x: jx.ref.get(x, 0)),
+        ("set", lambda x: jx.ref.set(x, 0, 1.0)),
+        ("swap", lambda x: jx.ref.swap(x, 0, 1.0)),
+        ("addupdate", lambda x: jx.ref.addupdate(x, 0, 1.0)),
+    ],
+)
+def test_what_is_no_reference_is_told_so(name, call, value):
+    with pytest.raises(TypeError, match=f"{name} takes a reference"):
+        call(value)

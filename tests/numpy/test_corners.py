@@ -234,3 +234,17 @@ def test_a_list_without_an_end_is_no_array():
     endless.append(endless)
     with pytest.raises(ValueError, match="contains itself"):
         jnp.array(endless)
+
+
+def test_a_buffer_that_its_protocol_cannot_describe_is_refused_in_words():
+    x = jnp.ones(2, "bfloat16")
+    with pytest.raises(BufferError, match="tobytes") as refused:
+        jnp.frombuffer(x)
+    assert "INVALID" not in str(refused.value)
+    assert jnp.frombuffer(np.asarray(x).tobytes(), "bfloat16").tolist() == [1.0, 1.0]
+
+
+def test_products_with_no_coefficients_have_the_dtype_of_others():
+    with jx.enable_x64(True):
+        some, none = jnp.ones(1, "uint32"), jnp.zeros(0, "uint32")
+        assert jnp.polymul(some, none).dtype == jnp.polymul(some, some).dtype == np.float32
