@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from jxkernel.jupyter.views.html import Html, details, element, escape, page
+from jxkernel.jupyter.views.html import Html, details, element, escape, heading, page
 from jxkernel.jupyter.views.view import View
 from jxkernel.observe.differences import DiffRow, ProgramDiff, folded
 
@@ -40,7 +40,7 @@ def diff_view(found: ProgramDiff) -> View:
 
 
 def _head(text: str) -> Html:
-    return element("th", escape(text, 120))
+    return heading(escape(text, 120))
 
 
 def _body(rows: list[DiffRow | int]) -> Iterator[Html]:

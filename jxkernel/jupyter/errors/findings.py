@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jxkernel.errors import JXError
-from jxkernel.jupyter.views.html import Html, element, escape, join, page
+from jxkernel.jupyter.views.html import Html, element, escape, join, page, row
 from jxkernel.jupyter.views.view import View
 
 __all__ = ["finding_view"]
@@ -27,7 +27,7 @@ def finding_view(error: JXError, subject: str) -> View:
         "underline": error.underline,
         "instead": list(error.instead),
     }
-    rows = [element("span", escape(line, _CODE), class_="row m") for line in error.details]
+    rows = [row(escape(line, _CODE)) for line in error.details]
     html = page(
         element("div", element("b", escape(error.what, _CODE))),
         element("div", escape(subject, _CODE), class_="dim"),
@@ -47,4 +47,4 @@ def _place(error: JXError) -> Html:
         start, end = (max(column - indentation, 0) for column in error.underline)
         shown = join([code[:start], element("u", code[start:end], class_="k X"), code[end:]])
     place = element("div", f"{error.where}:")
-    return element("div", place, element("span", shown, class_="row m"), class_="warn")
+    return element("div", place, row(shown), class_="warn")

@@ -22,6 +22,7 @@ from jxkernel.jupyter.views.html import (
     line_class,
     linking_style,
     page,
+    row,
 )
 from jxkernel.jupyter.views.view import View
 from jxkernel.observe.programs import SourceLine
@@ -87,7 +88,7 @@ def _source_rows(
         links = join(_first_link(letter, firsts[letter].get(place)) for letter in columns)
         text = escape(f"{one.line:{_GUTTER}} {one.text}", 300)
         name = anchor(f"t{of_line}")
-        rows.append(element("span", links, text, class_=f"row m {of_line}", id=name))
+        rows.append(row(links, text, class_=of_line, id=name))
     return rows
 
 
@@ -106,12 +107,12 @@ def _first_link(letter: str, number: int | None) -> Html:
 
 def _row(letter: str, number: int, one: StageLine, shown: set[tuple[str, int]]) -> Html:
     gutter: object = "\u00a0" * _GUTTER
-    row_class, name = "row m", ""
+    row_class, name = "", ""
     if (one.file, one.line) in shown:
         of_line = line_class(one.file, one.line)
-        row_class = f"row m {of_line}"
+        row_class = of_line
         link = element("a", str(one.line), href=Html(f"#{anchor(f't{of_line}')}"))
         gutter = join(["\u00a0" * (_GUTTER - len(str(one.line))), link])
         name = anchor(f"t{letter}{number}")
     text = escape(one.text, 300)
-    return element("span", gutter, " ", text, class_=row_class, id=name)
+    return row(gutter, " ", text, class_=row_class, id=name)

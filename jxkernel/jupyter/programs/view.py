@@ -22,6 +22,7 @@ from jxkernel.jupyter.views.html import (
     linking_style,
     page,
     pre,
+    row,
 )
 from jxkernel.jupyter.views.view import View, capped
 from jxkernel.observe.costs import Cost, format_flops
@@ -182,7 +183,7 @@ def source_html(lines: Sequence[SourceLine], program: Outline | None = None) -> 
         if before is None or before.file != one.file:
             rows.append(element("div", escape(one.file, 120), class_="dim"))
         elif one.line > before.line + 1:
-            rows.append(element("span", "   ⋯", class_="row m dim"))
+            rows.append(row("   ⋯", class_="dim"))
         rows.append(_source_row(one, first.get((one.file, one.line), 0)))
         before = one
     return element("div", *rows, role="group", aria_label="source")
@@ -200,27 +201,19 @@ def _source_row(one: SourceLine, equation: int) -> Html:
         note = f"   {_count(one.equations, 'eqn')}{flops}"
     text = escape(one.text or " ", 300)
     told = element("span", note, class_="dim")
-    return element(
-        "span",
-        padding,
-        number,
-        " ",
-        text,
-        told,
-        class_=f"row m {of_line}",
-        id=anchor(f"s{of_line}"),
-    )
+    name = anchor(f"s{of_line}")
+    return row(padding, number, " ", text, told, class_=of_line, id=name)
 
 
 def _program(program: Program, places: Collection[Place]) -> Html:
     label = f"{program.label}: " if program.label else ""
     head, tail = capped(program.head, _ENDS), capped(program.tail, _ENDS)
-    parts: list[object] = [element("span", f"{label}λ {head}", class_="row m dim")]
+    parts: list[object] = [row(f"{label}λ {head}", class_="dim")]
     parts += [_equation(one, places) for one in program.equations]
     if program.left_out:
         more = f"… {program.left_out:,} more equations"
-        parts.append(element("span", more, class_="row m dim"))
-    parts.append(element("span", f"in {tail}", class_="row m dim"))
+        parts.append(row(more, class_="dim"))
+    parts.append(row(f"in {tail}", class_="dim"))
     return element("div", *parts)
 
 
@@ -231,10 +224,10 @@ def _equation(one: Equation, places: Collection[Place]) -> Html:
     inner = f" · {_count(one.inside, 'eqn')} inside" if one.inside else ""
     flops = f" · {format_flops(one.cost.flops)}" if one.cost.flops else ""
     where: list[object] = []
-    row_class = "row m"
+    row_class = ""
     if one.line:
         of_line = line_class(one.file, one.line)
-        row_class = f"row m {of_line}"
+        row_class = of_line
         link = _to(f"s{of_line}") if (one.file, one.line) in places else ""
         title = escape(one.file, 120)
         tag = "a" if link else "span"
@@ -242,9 +235,9 @@ def _equation(one: Equation, places: Collection[Place]) -> Html:
     told = element("span", *where, inner, flops, class_="dim")
     number = anchor(f"e{one.number}")
     text = escape(f"{'' if names else '_ '}= {one.right_side}", 600)
-    row = element("span", *names, text, told, class_=row_class, id=number)
+    line = row(*names, text, told, class_=row_class, id=number)
     inner_programs = [_program(each, places) for each in one.programs]
-    return details(row, *inner_programs) if inner_programs else row
+    return details(line, *inner_programs) if inner_programs else line
 
 
 def _to(name: str) -> Html:

@@ -20,6 +20,7 @@ from jxkernel.jupyter.views.html import (
     line_class,
     page,
     pre,
+    row,
     table,
 )
 from jxkernel.jupyter.views.view import View
@@ -209,7 +210,7 @@ def _function_html(function: FunctionMap, shown: set[str]) -> Html:
         of_line = line_class(function.file, number)
         name = anchor(f"s{of_line}") if of_line not in shown else ""
         shown.add(of_line)
-        rows.append(element("span", label, marked, class_=f"row m {of_line}", id=name))
+        rows.append(row(label, marked, class_=of_line, id=name))
         left -= len(rows[-1])
     return element("div", *rows, role="group", aria_label=f"source of {_title(function)}")
 
@@ -226,7 +227,7 @@ def _marked(text: str, marks: Sequence[Mark]) -> Html:
             element(
                 "span",
                 text[mark.column : mark.end_column],
-                element("sub", letter),
+                element("b", letter),
                 class_=f"k {'X' if letter == '!' else letter}",
                 title=escape(f"{mark.kind}: {mark.detail}", 300),
             ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from jxkernel.jupyter.views.html import Html, details, element, escape, page, pre, table
+from jxkernel.jupyter.views.html import Html, details, element, escape, page, pre, row, table
 from jxkernel.jupyter.views.view import View
 from jxkernel.observe.exercises import Exercise, Graded, LineStory, Outcome
 from jxkernel.observe.quiz import EXERCISES, Quiz
@@ -72,8 +72,7 @@ def _story(graded: Graded) -> Iterator[Html]:
 
 
 def _row(line: LineStory) -> tuple[object, ...]:
-    code = element("code", element("span", escape(line.code, 500), class_="row"))
-    return (line.number, code, escape(line.remark(), 500))
+    return (line.number, row(escape(line.code, 500)), escape(line.remark(), 500))
 
 
 def _data(exercise: Exercise, outcome: Outcome) -> dict[str, Any]:

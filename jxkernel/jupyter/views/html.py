@@ -11,7 +11,7 @@ import html
 import itertools
 import secrets
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from jxkernel.jupyter.views.view import capped
 
@@ -21,11 +21,13 @@ __all__ = [
     "details",
     "element",
     "escape",
+    "heading",
     "join",
     "line_class",
     "linking_style",
     "page",
     "pre",
+    "row",
     "table",
 ]
 
@@ -42,10 +44,11 @@ border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent);backgrou
 .jxk .why{min-width:14em}
 .jxk .dim{opacity:.68}.jxk .warn{border-left:3px solid #c98500;padding-left:.5em}
 .jxk .in{padding-left:1.1em;border-left:1px solid color-mix(in srgb,currentColor 18%,transparent)}
-.jxk .row{display:block;white-space:pre}.jxk summary .row{display:inline}
+.jxk pre.row{margin:0;padding:0;border:0;overflow:visible;max-height:none}
+.jxk summary .row{display:inline}
 .jxk summary:has(.row){white-space:nowrap}
 .jxk .k{border-radius:3px;padding:0 .15em}
-.jxk .k sub{font:700 8.5px/1 system-ui,sans-serif;vertical-align:-.25em;margin-left:1px}
+.jxk .k b{font:700 8.5px/1 system-ui,sans-serif;vertical-align:-.25em;margin-left:1px}
 .jxk .T{background:color-mix(in srgb,#2a78d6 24%,transparent);border-bottom:2px solid #2a78d6}
 .jxk .S{background:color-mix(in srgb,#7d7d86 18%,transparent);border-bottom:2px dotted #7d7d86}
 .jxk .C{background:color-mix(in srgb,#c98500 24%,transparent);border-bottom:2px dashed #c98500}
@@ -157,16 +160,28 @@ def table(
     """Return a table; ``numeric`` columns are set to the right."""
     right = frozenset(numeric)
 
-    def cells(tag: str, row: Sequence[object]) -> Html:
-        written = (
-            # A column without a name has no heading: an empty one would be read out.
-            element(tag if cell != "" else "td", cell, class_="n" if column in right else "")
-            for column, cell in enumerate(row)
+    def cells(cell_of: Callable[..., Html], row: Sequence[object]) -> Html:
+        return element(
+            "tr", *(cell_of(cell, "n" if at in right else "") for at, cell in enumerate(row))
         )
-        return element("tr", *written)
 
-    body = [cells("td", row) for row in rows]
-    return element("table", cells("th", head), *body)
+    body = [cells(lambda cell, kind: element("td", cell, class_=kind), row) for row in rows]
+    return element("table", cells(heading, head), *body)
+
+
+def heading(text: object, kind: str = "") -> Html:
+    """Return the heading of a table's column: one that sanitisers of saved notebooks leave there.
+
+    A column without a name has none: an empty one would be read out.
+    """
+    if text == "":
+        return element("td", class_=kind)
+    return element("td", element("b", text), class_=kind, role="columnheader")
+
+
+def row(*content: object, class_: str = "", id: str = "") -> Html:
+    """Return a line of code: a line of its own, with its columns, wherever styles are left out."""
+    return element("pre", *content, class_=f"row m {class_}".rstrip(), id=id)
 
 
 def page(*content: object, style: str = "") -> str:
@@ -180,5 +195,7 @@ def page(*content: object, style: str = "") -> str:
     rules = _STYLE + (style.replace("%s", f"#{identity}") if style else "")
     # Only constants of this package get here: a `<` would end the element.
     assert "<" not in rules
+    assert "-->" not in rules
     body = join(content).replace(_OWN, identity)
-    return f'<div class="jxk" id="{identity}"><style>{rules}</style>{body}</div>'
+    # Sanitisers that write an element they refuse as text leave out what is a comment to them.
+    return f'<div class="jxk" id="{identity}"><style><!--{rules}--></style>{body}</div>'
