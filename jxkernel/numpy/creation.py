@@ -384,10 +384,20 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
       count: how many to read; -1 for all.
       offset: the byte to begin at.
 
+    Raises:
+      BufferError: the protocol has no word for the buffer's own dtype, such as bfloat16.
+
     >>> jnp.frombuffer(bytes([1, 2, 3, 4]), jnp.uint8, count=2, offset=1)
     Array([2, 3], dtype=uint8)
     """
-    return asarray(np.frombuffer(buffer, dtypes.as_dtype(dtype), count, offset))
+    try:
+        host = np.frombuffer(buffer, dtypes.as_dtype(dtype), count, offset)
+    except BufferError:
+        raise BufferError(
+            f"frombuffer got {type(buffer).__name__}, whose elements the buffer protocol has no "
+            "word for: write np.asarray(x).tobytes()"
+        ) from None
+    return asarray(host)
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:

@@ -86,7 +86,7 @@ TABLE = (
     Meant(
         "refused",
         "Complex where real is meant is refused (decision 26).",
-        program=r"random\.",
+        program=r"random\.|scipy\.stats\.",
         ours=r"complex numbers have no order",
     ),
     Meant("weak", "Solutions are strong (decision 26).", program=r"root\(|solved\("),

@@ -66,3 +66,18 @@ def test_continuous_integration_runs_exactly_make_test() -> None:
 def test_decisions_are_numbered_without_gaps() -> None:
     numbers = [int(path.name[:4]) for path in sorted((ROOT / "docs/decisions").glob("*.md"))]
     assert numbers == list(range(1, len(numbers) + 1))
+
+
+FINDINGS = (ROOT / "docs/findings.md").read_text()
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`(tests/[\w/]+\.py::\w+)`", FINDINGS))))
+def test_each_finding_has_the_test_that_is_named(name: str) -> None:
+    path, function = name.split("::")
+    assert re.search(rf"^def {function}\(", (ROOT / path).read_text(), re.MULTILINE)
+
+
+def test_each_row_of_the_findings_names_a_test() -> None:
+    rows = [line for line in FINDINGS.splitlines() if re.match(r"\| (?!(what|drill) \|)", line)]
+    assert len(rows) > 70
+    assert [row for row in rows if not re.search(r"`tests/[\w/]+\.py::\w+` \|$", row)] == []
