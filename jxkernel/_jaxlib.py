@@ -72,6 +72,7 @@ __all__ = [
     "get_distributed_runtime_service",
     "gpu_plugin_options",
     "guard_lib",
+    "has_mutual_tls",
     "include_dir",
     "initialize_plugin",
     "inspection_key",
@@ -198,6 +199,7 @@ include_dir: str = os.path.join(os.path.dirname(xla_client.__file__), "include")
 
 get_distributed_runtime_client: Any = _jax.get_distributed_runtime_client
 get_distributed_runtime_service: Any = _jax.get_distributed_runtime_service
+has_mutual_tls: bool = "mtls_cert_file" in (_jax.get_distributed_runtime_service.__doc__ or "")
 make_gloo_tcp_collectives: Any = _jax.make_gloo_tcp_collectives
 gather_on_host: Any = getattr(ArrayImpl, "_to_np_array_did_copy", None)
 """C++ that gives the NumPy value of an array on several devices; None where jaxlib lacks it."""

@@ -10,6 +10,7 @@ Must not know: notebooks, engines, or how processes are started.
 """
 
 from jxkernel.cluster.communication import LINKS, Collective, Link, communication
+from jxkernel.cluster.credentials import Credentials
 from jxkernel.cluster.group import join, leave
 from jxkernel.cluster.guard import Guard, guard
 from jxkernel.cluster.launchers import METHODS, Found, detect
@@ -19,6 +20,7 @@ __all__ = [
     "LINKS",
     "METHODS",
     "Collective",
+    "Credentials",
     "Found",
     "Guard",
     "Link",

@@ -11,6 +11,7 @@ from typing import Any
 from jxkernel import runtime
 from jxkernel._jaxlib import version_text
 from jxkernel._version import __version__
+from jxkernel.cluster.credentials import Credentials
 from jxkernel.cluster.service import DAY_SECONDS
 from jxkernel.config import launch_hook
 from jxkernel.errors import ClusterError
@@ -25,7 +26,14 @@ _VERSIONS_KEY = "jxkernel/versions/{}"
 _LOOK_SECONDS = 0.1
 
 
-def join(rank: int, n: int, address: str, *, timeout: float = 60.0) -> None:
+def join(
+    rank: int,
+    n: int,
+    address: str,
+    *,
+    timeout: float = 60.0,
+    credentials: Credentials | None = None,
+) -> None:
     """Join this process to a group, whose service runs at an address.
 
     Any launcher may call it: in each of ``n`` processes once, with another rank.  Devices that
@@ -36,9 +44,11 @@ def join(rank: int, n: int, address: str, *, timeout: float = 60.0) -> None:
       n: the number of processes.
       address: the service's, ``host:port``: see ``Service``.
       timeout: how many seconds to wait for the service.
+      credentials: where the service has some, those of this process.
 
     Raises:
       ValueError: the number of processes or of this one is wrong, or the address is none.
+      FileNotFoundError: a file of the credentials is not there.
       ClusterError: nothing answers at the address, this process has joined before, or the ranks
         run different versions.
     """
@@ -50,6 +60,7 @@ def join(rank: int, n: int, address: str, *, timeout: float = 60.0) -> None:
             f"This process is rank {group.rank} of {group.size} at {group.address} already.",
             instead="Leave with jxkernel.cluster.leave() first.",
         )
+    tls = {} if credentials is None else credentials.arguments()
     _await_service(address, timeout)
     _give_up_late()
     runtime.clear_backends()
@@ -61,6 +72,7 @@ def join(rank: int, n: int, address: str, *, timeout: float = 60.0) -> None:
         initialization_timeout=DAY_SECONDS,
         heartbeat_timeout=DAY_SECONDS,
         shutdown_timeout=1,
+        tls=tls,
     )
     try:
         _compare_versions(group, timeout)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from jxkernel.cluster.credentials import Credentials
 from jxkernel.runtime import serve
 
 __all__ = ["DAY_SECONDS", "Service", "free_port"]
@@ -31,15 +32,24 @@ class Service:
       size: the number of ranks.
       host: where it listens: this machine alone unless another of its addresses is given.
       port: the port; a free one where not given.
+      credentials: for mutual TLS; without them it neither encrypts nor asks who joins.
 
     Raises:
       ValueError: the number of ranks is below 1.
-      OSError: the port is taken, or the host is not this machine's.
+      OSError: the port is taken, the host is not this machine's, or a file is not there.
+      ClusterError: this jaxlib knows no TLS.
     """
 
-    def __init__(self, size: int, host: str = "127.0.0.1", port: int | None = None) -> None:
+    def __init__(
+        self,
+        size: int,
+        host: str = "127.0.0.1",
+        port: int | None = None,
+        credentials: Credentials | None = None,
+    ) -> None:
         if size < 1:
             raise ValueError(f"a group has at least one rank, got {size}")
+        tls = {} if credentials is None else credentials.arguments()
         self.size = size
         self.address = f"{host}:{_open_port(host, port)}"
         with _quiet_stderr():
@@ -49,6 +59,7 @@ class Service:
                 heartbeat_timeout=DAY_SECONDS,
                 shutdown_timeout=1,
                 recoverable=True,
+                tls=tls,
             )
 
     def stop(self) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import atexit
 import threading
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from jxkernel import config
@@ -59,8 +61,17 @@ def joined() -> Group | None:
     return _state.group
 
 
+_NO_TLS: Mapping[str, str] = MappingProxyType({})
+
+
 def serve(
-    bind: str, size: int, *, heartbeat_timeout: int, shutdown_timeout: int, recoverable: bool
+    bind: str,
+    size: int,
+    *,
+    heartbeat_timeout: int,
+    shutdown_timeout: int,
+    recoverable: bool,
+    tls: Mapping[str, str] = _NO_TLS,
 ) -> Any:
     """Return a coordination service that listens at an address until its ``shutdown`` is called.
 
@@ -70,6 +81,7 @@ def serve(
       heartbeat_timeout: after how many seconds of silence a process counts as gone.
       shutdown_timeout: how many seconds a process that leaves waits for the others.
       recoverable: whether the others live on when one is gone; else they are ended.
+      tls: jaxlib's arguments for mutual TLS.
     """
     return get_distributed_runtime_service(
         bind,
@@ -77,6 +89,7 @@ def serve(
         heartbeat_timeout=heartbeat_timeout,
         shutdown_timeout=shutdown_timeout,
         recoverable=recoverable,
+        **tls,
     )
 
 
@@ -91,6 +104,7 @@ def join(
     initialization_timeout: int,
     heartbeat_timeout: int,
     shutdown_timeout: int,
+    tls: Mapping[str, str] = _NO_TLS,
 ) -> Group:
     """Join a group of processes and wait until all have.
 
@@ -104,12 +118,16 @@ def join(
       initialization_timeout: how many seconds to wait for the others.
       heartbeat_timeout: after how many seconds of silence a process counts as gone.
       shutdown_timeout: how many seconds to wait for the others at the end.
+      tls: jaxlib's arguments for mutual TLS.
 
     Raises:
       RuntimeError: this process is in a group already.
       JaxRuntimeError: the others do not come in time.
     """
-    timeouts = {"heartbeat_timeout": heartbeat_timeout, "shutdown_timeout": shutdown_timeout}
+    timeouts: dict[str, Any] = {
+        "heartbeat_timeout": heartbeat_timeout,
+        "shutdown_timeout": shutdown_timeout,
+    }
     with _lock:
         if _state.group is not None:
             raise RuntimeError(
@@ -120,7 +138,12 @@ def join(
         if rank == 0 and not is_served:
             service = serve(bind or address, size, recoverable=False, **timeouts)
         client = get_distributed_runtime_client(
-            address, rank, init_timeout=initialization_timeout, use_compression=True, **timeouts
+            address,
+            rank,
+            init_timeout=initialization_timeout,
+            use_compression=True,
+            **timeouts,
+            **tls,
         )
         client.connect()
         atexit.register(forget if is_served else leave)

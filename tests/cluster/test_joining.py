@@ -1,13 +1,16 @@
 """A group whose service none of its ranks holds: real processes, on loopback."""
 
 import os
+import shutil
 import socket
+import ssl
 import subprocess
 import sys
 
 import pytest
 
 from jxkernel import cluster
+from jxkernel._jaxlib import has_mutual_tls
 from jxkernel.cluster import Service
 from jxkernel.errors import ClusterError
 
@@ -17,7 +20,8 @@ import numpy as np
 import jxkernel as jx
 rank, address = int(sys.argv[1]), sys.argv[2]
 jx.devices()
-jx.cluster.join(rank, 2, address)
+files = jx.cluster.Credentials.of_folder(sys.argv[3]) if sys.argv[3:] else None
+jx.cluster.join(rank, 2, address, credentials=files)
 assert (jx.process_index(), jx.process_count()) == (rank, 2)
 try:
     jx.cluster.join(rank, 2, address)
@@ -32,13 +36,13 @@ print("ok", rank)
 """
 
 
-def test_two_processes_join_leave_and_live_on():
-    service = Service(2)
+def run_two(service, *more):
+    """Run the program in two processes that join a service."""
     environment = {**os.environ, "JXKERNEL_COMPILATION_CACHE_DIR": ""}
     command = [sys.executable, "-c", PROGRAM]
     ranks = [
         subprocess.Popen(
-            [*command, str(rank), service.address],
+            [*command, str(rank), service.address, *more],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -47,9 +51,65 @@ def test_two_processes_join_leave_and_live_on():
         for rank in range(2)
     ]
     outputs = [rank.communicate(timeout=300) for rank in ranks]
-    service.stop()
     assert [rank.returncode for rank in ranks] == [0, 0], outputs
     assert [out.splitlines()[-1] for out, _ in outputs] == ["ok 0", "ok 1"]
+
+
+def test_two_processes_join_leave_and_live_on():
+    service = Service(2)
+    run_two(service)
+    service.stop()
+
+
+def signed(folder):
+    """Write an authority's certificate, and one for this machine that it has signed."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("needs openssl, which makes certificates")
+
+    def make(*words):
+        subprocess.run([openssl, *words], cwd=folder, check=True, capture_output=True)
+
+    new = ("-newkey", "rsa:2048", "-nodes")
+    make("req", "-x509", *new, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=authority")
+    make("req", *new, "-keyout", "key.pem", "-out", "asked.pem", "-subj", "/CN=rank")
+    (folder / "names").write_text("subjectAltName=IP:127.0.0.1\n")
+    by = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-extfile", "names")
+    make("x509", "-req", "-in", "asked.pem", *by, "-out", "cert.pem")
+    return cluster.Credentials.of_folder(str(folder))
+
+
+def read_as_a_stranger(address, files):
+    """Say hello to a service, trusting its authority, without a certificate of one's own."""
+    host, _, port = address.rpartition(":")
+    context = ssl.create_default_context(cafile=files.authority)
+    context.set_alpn_protocols(["h2"])
+    with (
+        socket.create_connection((host, int(port)), timeout=30) as plain,
+        context.wrap_socket(plain, server_hostname=host) as secured,
+    ):
+        secured.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        return secured.recv(1)
+
+
+@pytest.mark.skipif(not has_mutual_tls, reason="this jaxlib's service knows no TLS")
+def test_with_certificates_only_those_join_that_have_one(tmp_path):
+    files = signed(tmp_path)
+    service = Service(2, credentials=files)
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        read_as_a_stranger(service.address, files)
+    run_two(service, str(tmp_path))
+    service.stop()
+
+
+def test_certificates_that_are_not_there_are_told(tmp_path, monkeypatch):
+    files = cluster.Credentials.of_folder(str(tmp_path))
+    monkeypatch.setattr("jxkernel.cluster.credentials.has_mutual_tls", True)
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*cert\.pem"):
+        Service(1, credentials=files)
+    monkeypatch.setattr("jxkernel.cluster.credentials.has_mutual_tls", False)
+    with pytest.raises(ClusterError, match="knows no TLS"):
+        cluster.join(0, 1, "localhost:1", credentials=files)
 
 
 @pytest.mark.parametrize(("rank", "n"), [(0, 0), (2, 2), (-1, 2)])

@@ -14,7 +14,11 @@ from jxkernel.jupyter import load_ipython_extension, unload_ipython_extension
         ("%jx cluster", "there is no cluster yet: start one with %jx cluster 2"),
         ("%jx cluster 0", "there is at least one engine, got 0"),
         ("%jx cluster -1", "there is at least one engine, got -1"),
-        ("%jx cluster 2 --hosts a", "%jx cluster N [--profile NAME] [--host ADDRESS]"),
+        (
+            "%jx cluster 2 --hosts a",
+            "%jx cluster N [--profile NAME] [--host ADDRESS] [--tls FOLDER]",
+        ),
+        ("%jx cluster 2 --tls nowhere", "nowhere/cert.pem, which the service needs for TLS"),
         ("%%spmd\n1", "there is no cluster yet"),
     ],
 )

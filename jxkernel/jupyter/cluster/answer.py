@@ -81,11 +81,12 @@ def _start(session: Session, count: int, rest: list[str]) -> View:
 
 
 def _options(words: list[str]) -> dict[str, str]:
-    names = {"--profile": "profile", "--host": "host"}
+    names = {"--profile": "profile", "--host": "host", "--tls": "tls"}
     pairs = list(zip(words[::2], words[1::2], strict=False))
     if len(words) % 2 or any(flag not in names for flag, _ in pairs):
-        raise UsageError("%jx cluster N [--profile NAME] [--host ADDRESS]")
-    return {names[flag]: value for flag, value in pairs}
+        raise UsageError("%jx cluster N [--profile NAME] [--host ADDRESS] [--tls FOLDER]")
+    options = {names[flag]: value for flag, value in pairs}
+    return {name: os.path.abspath(one) if name == "tls" else one for name, one in options.items()}
 
 
 def _show(session: Session, rest: list[str]) -> View:

@@ -12,7 +12,7 @@ from typing import Any
 
 from jxkernel._jaxlib import version_text
 from jxkernel._version import __version__
-from jxkernel.cluster import Service
+from jxkernel.cluster import Credentials, Service
 from jxkernel.cluster.guard import order_difference
 from jxkernel.errors import ClusterError, DesyncError
 from jxkernel.jupyter.cluster import rank as engine
@@ -32,6 +32,8 @@ class Cluster:
       size: how many ranks it has.
       profile: the profile of ipyparallel that says how engines are started.
       host: where the service listens; profiles of other machines need an address that these reach.
+      tls: the folder with ``cert.pem``, ``key.pem`` and ``ca.pem``, on all machines; without it
+        the service is not secured.
 
     Attributes:
       size: the number of ranks.
@@ -43,10 +45,13 @@ class Cluster:
 
     Raises:
       UsageError: ipyparallel is not installed.
+      FileNotFoundError: a file of the certificates is not there.
       ClusterError: engines do not start, run other versions, or do not form a group; none is left.
     """
 
-    def __init__(self, size: int, profile: str = "", host: str = "127.0.0.1") -> None:
+    def __init__(
+        self, size: int, profile: str = "", host: str = "127.0.0.1", tls: str = ""
+    ) -> None:
         self.size = size
         self.limits = Limits()
         self.lost: dict[int, str] = {}
@@ -54,6 +59,9 @@ class Cluster:
         self.held: dict[int, dict[str, Any]] = {}
         self.watch: Watch | None = None
         self._host = host
+        self._credentials = Credentials.of_folder(tls) if tls else None
+        if self._credentials is not None:
+            self._credentials.arguments()  # what is wrong with them is told before engines start
         self._numbers = itertools.count(1)
         self._has_failed = False
         self._is_strict = False
@@ -200,10 +208,11 @@ class Cluster:
 
     def form(self) -> None:
         """Form a group of the engines, on a service of its own."""
-        service = Service(self.size, self._host)
+        service = Service(self.size, self._host, credentials=self._credentials)
         self._services.append(service)
         ranks = range(self.size)
-        given = {rank: (rank, self.size, service.address, self._is_strict) for rank in ranks}
+        how = service.address, self._is_strict, self._credentials
+        given = {rank: (rank, self.size, *how) for rank in ranks}
         self._job("join", given)
 
     def set_strict(self, strict: bool) -> None:

@@ -111,9 +111,11 @@ def state() -> dict[str, Any]:
     return {"devices": [f"{one.platform}:{one.id}" for one in local], "bytes": held}
 
 
-def _join(rank: int, size: int, address: str, strict: bool) -> None:
+def _join(
+    rank: int, size: int, address: str, strict: bool, credentials: cluster.Credentials | None
+) -> None:
     cluster.leave()
-    cluster.join(rank, size, address)
+    cluster.join(rank, size, address, credentials=credentials)
     runtime.devices()
     _guard(strict)
 
