@@ -217,10 +217,10 @@ def format_duration(nanoseconds: float, digits: int = 3) -> str:
 
 def format_size(count: int) -> str:
     """Write a number of bytes in a fitting unit: ``7.84 MB`` (1 MB is 10**6 bytes)."""
-    for limit, unit, scale in ((1e3, "B", 1), (1e6, "KB", 1e3), (1e9, "MB", 1e6)):
+    for limit, unit in ((1e3, "B"), (1e6, "KB"), (1e9, "MB"), (1e12, "GB")):
         if count < 0.9995 * limit:
-            return f"{count / scale:.3g} {unit}"
-    return f"{count / 1e9:.3g} GB"
+            return f"{count / (limit / 1e3):.3g} {unit}"
+    return f"{count / 1e12:.3g} TB"
 
 
 def _rows(records: Iterable[Record]) -> list[LedgerRow]:

@@ -43,6 +43,7 @@ from jxkernel.jupyter.errors.advice import (
     with_argument_name,
     with_static_name,
 )
+from jxkernel.jupyter.errors.out_of_memory import tell_of_memory
 from jxkernel.jupyter.errors.rewrites import Names, chosen, in_users_names, operands
 from jxkernel.jupyter.errors.static_arguments import refused_static
 from jxkernel.jupyter.views.html import escape
@@ -294,6 +295,7 @@ class Filter:
                 self._name_cells(one)
             self._explain(evalue)
             _tell_of_alias(evalue)
+            tell_of_memory(evalue, self._shell.user_ns)
         if self._keep_all():
             return self._original(etype, evalue, etb, *args, **kwargs)
         with _thin_causes(evalue):
