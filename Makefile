@@ -37,7 +37,7 @@ python = $(shell for p in python$(1) python3 python \
   $${PYENV_ROOT:-$$HOME/.pyenv}/versions/$(1).*/bin/python; do \
   $$p -c '$(is_python); print(sys.executable)' 2>/dev/null && break; done)
 
-.PHONY: help lab lab-dev front screenshots demo save-demos workshop book quick test test-all test-matrix check \
+.PHONY: help lab lab-dev front screenshots demo save-demos workshop docs quick test test-all test-matrix check \
   format surface libraries suites bench fuzz scaling dist changelog chromium clean
 
 help: ## list the targets
@@ -110,8 +110,19 @@ save-demos: .venv/.dev ## run demos/*.ipynb and save their outputs in them, as t
 workshop: .venv/.dev ## write the notebooks of demos/workshop/ from their sources, in each language
 	.venv/bin/python -m tools.workshop
 
-dist: .venv/.dev ## wheel and source distribution: the same bytes twice, tried in a clean environment
-	.venv/bin/python -m tools.dist
+.venv/.docs: .venv/.dev
+	.venv/bin/python $(PIP) --editable '.[docs]'
+	touch $@
+
+docs: .venv/.docs ## the book: docs/, the reference and executed notebooks, to build/book/html
+	.venv/bin/python -m tools.book
+
+dist: .venv/.dev ## wheel and source distribution: the same bytes twice, tried on every Python found
+	.venv/bin/python -m tools.dist $(foreach v,$(VERSIONS),$(call python,$v))
+
+changelog: .venv/.dev ## gather changelog.d/ into CHANGELOG.md, and remove the fragments
+	.venv/bin/python $(PIP) '.[release]'
+	.venv/bin/towncrier build --yes --version "$$(.venv/bin/hatchling version)"
 
 check: .venv/.dev ## formatting, linting, types, layers and the fast tests about the code itself
 	@# A cached import graph does not see that a module it could not resolve exists by now.
@@ -182,7 +193,7 @@ suites: build/suites/.installed .venv/.dev ## the libraries' own tests over the 
 test: check chromium build/libraries/.fast ## everything that a change must pass; .ci/run is exactly this
 	$(PYTEST) --ignore=tests/meta -m 'not slow' $(PYTEST_ARGS)
 
-test-all: check chromium build/libraries/.all ## the same and the slow tests, with nothing compiled before
+test-all: check chromium .venv/.docs build/libraries/.all ## the same and the slow tests, with nothing compiled before
 	JXKERNEL_TEST_CACHE= $(PYTEST) $(PYTEST_ARGS)
 
 # The oldest jaxlib goes with the oldest Python; the others take the newest.

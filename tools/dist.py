@@ -1,16 +1,18 @@
-"""A release's files: built twice to the same bytes, and the wheel tried in a clean environment.
+"""A release's files: built twice to the same bytes, and the wheel tried in clean environments.
 
-Run as a program it leaves them in ``dist/``.
+Run as a program it leaves them in ``dist/``. Its arguments are the Pythons to try the wheel with,
+the newest first; each gets the newest jaxlib, the last one also the oldest that is allowed.
 """
 
 import hashlib
+import re
 import subprocess
 import sys
 import tempfile
-import venv
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from tools.checkout import ROOT, project
+
 DIST = ROOT / "dist"
 
 PROGRAM = """
@@ -21,7 +23,9 @@ from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance()
 shell.run_line_magic("load_ext", "jxkernel")
 assert shell.run_cell("%%jit\\nimport jxkernel.numpy as jnp\\ny = jnp.ones(3) * 2").success
-print("tried", jx.__version__)
+import jaxlib.version, platform
+print("tried", jx.__version__, "with Python", platform.python_version(), end=" ")
+print("and jaxlib", jaxlib.version.__version__)
 """
 
 
@@ -35,15 +39,30 @@ def build(folder: Path) -> dict[str, str]:
     }
 
 
-def try_wheel(wheel: Path) -> None:
-    """Install a wheel into an environment of its own, and run a program and a cell there."""
+def oldest_jaxlib() -> str:
+    """Return the requirement of the oldest jaxlib that is allowed."""
+    found = (
+        re.fullmatch(r"jaxlib>=([\d.]+),.*", one) for one in project()["project"]["dependencies"]
+    )
+    [oldest] = filter(None, found)
+    return f"jaxlib=={oldest[1]}"
+
+
+def try_wheel(wheel: Path, python: str, *more: str) -> None:
+    """Install a wheel into an environment of its own, and run a program and a cell there.
+
+    Args:
+      wheel: the wheel.
+      python: the interpreter that makes the environment.
+      *more: further requirements.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        venv.create(folder, with_pip=True)
-        python = str(Path(folder) / "bin/python")
-        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*install, str(wheel)], check=True)
+        subprocess.run([python, "-m", "venv", folder], check=True)
+        inside = str(Path(folder) / "bin/python")
+        install = [inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*install, str(wheel), *more], check=True)
         program = PROGRAM.format(wheel=wheel.name)
-        subprocess.run([python, "-W", "error", "-c", program], check=True, cwd=folder)
+        subprocess.run([inside, "-W", "error", "-c", program], check=True, cwd=folder)
 
 
 def main() -> None:
@@ -58,7 +77,10 @@ def main() -> None:
         for name in first:
             (DIST / name).write_bytes((Path(once) / name).read_bytes())
     [wheel] = DIST.glob("*.whl")
-    try_wheel(wheel)
+    pythons = sys.argv[1:] or [sys.executable]
+    for python in pythons:
+        try_wheel(wheel, python)
+    try_wheel(wheel, pythons[-1], oldest_jaxlib())
     for name, digest in first.items():
         sys.stdout.write(f"{digest}  {name}\n")
 
