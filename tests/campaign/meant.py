@@ -100,8 +100,13 @@ TABLE = (
         "value",
         "Special functions have the values that they have in 16 bits, at poles and of large"
         " arguments too.",
-        program=r"poch\(|loggamma\(|expi\(|exp1\(|expn\(|gammainc|betainc|hyp",
+        program=r"poch\(|loggamma\(|expi\(|exp1\(|expn\(",
         nan=True,
+    ),
+    Meant(
+        "value",
+        "Probabilities are SciPy's: none of numbers between integers, NaN of invalid parameters.",
+        program=r"logpmf\(|\.pmf\(",
     ),
     Meant(
         "refused",
