@@ -235,6 +235,7 @@ def test_estimated_densities_pass_through_transforms() -> None:
             NotImplementedError,
             "allow_singular",
         ),
+        (lambda: stats.gaussian_kde(np.ones(3, "complex64")), TypeError, "have no order"),
         (lambda: stats.gaussian_kde(np.float32([1.0])), ValueError, "at least two samples"),
         (lambda: stats.gaussian_kde(SAMPLE, "wide"), ValueError, "bw_method='wide'.*'scott'"),
         (

@@ -11,7 +11,7 @@ from jxkernel import random, tree
 from jxkernel.nn import logsumexp
 from jxkernel.numpy.creation import canonical_shape
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.promotion import inexact_dtype, promote_inexact, result_dtype
+from jxkernel.numpy.promotion import inexact_dtype, promote_inexact, refuse_complex, result_dtype
 from jxkernel.primitives.linalg.cholesky import cholesky, triangular_solve
 from jxkernel.scipy.special import ndtr
 
@@ -74,6 +74,7 @@ class gaussian_kde:
       neff: the effective number of samples.
 
     Raises:
+      TypeError: samples or weights are complex.
       ValueError: there is no sample, or weights do not fit.
 
     Sources: D. Scott, "Multivariate density estimation", 1992; B. Silverman, "Density estimation
@@ -87,6 +88,7 @@ class gaussian_kde:
     def __init__(self, dataset: Any, bw_method: Any = None, weights: Any = None) -> None:
         given = (dataset,) if weights is None else (dataset, jnp.asarray(weights))
         dtype = inexact_dtype(result_dtype("gaussian_kde", given)[0])
+        refuse_complex("gaussian_kde", dtype)
         samples = jnp.atleast_2d(jnp.asarray(dataset, dtype))
         if samples.ndim > 2 or samples.shape[1] < 2:
             raise ValueError(
