@@ -239,8 +239,9 @@ MINUTES ?= 5
 fuzz: build/peer/.installed .venv/.dev ## random programs against real jax, to docs/correctness.md
 	.venv/bin/python -m tests.campaign --peer build/peer/bin/python --seed $(SEED) --minutes $(MINUTES)
 
-scaling: .venv/.demo ## compile time and program size for 1 to 512 devices, to docs/scaling.md
+scaling: .venv/.demo ## programs for 1 to 512 devices and groups of 2 to 16 processes, to docs/scaling.md
 	.venv/bin/python -m benchmarks.scaling
+	.venv/bin/python -m benchmarks.groups
 
 clean: ## remove the environments and all that was built
 	rm -rf .venv build

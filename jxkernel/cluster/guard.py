@@ -164,17 +164,21 @@ class Guard:
             raise order_difference(self._gather_texts(self.rows()))
         return entries
 
-    def _key(self, form: str, rank: int) -> str:
+    def _key(self, form: str, rank: int | str) -> str:
         return form.format(self.section, self.count, rank)
 
     def _gather(self, form: str, own: Any) -> dict[int, Any]:
         """Return what every rank says under a key, by rank."""
         said = {self._rank: own}
         try:
-            for rank in range(self._size):
-                if rank != self._rank:
-                    self.waits_for = (rank,)
-                    said[rank] = json.loads(self._await(self._key(form, rank), rank, own))
+            while len(said) < self._size:
+                # One message for all that are there, then one that waits for the next.
+                for key, text in self._client.key_value_dir_get(self._key(form, "")):
+                    said[int(key.rpartition("/")[2])] = json.loads(text)
+                missing = next((one for one in range(self._size) if one not in said), None)
+                if missing is not None:
+                    self.waits_for = (missing,)
+                    said[missing] = json.loads(self._await(self._key(form, missing), missing, own))
         finally:
             self.waits_for = ()
         return dict(sorted(said.items()))
