@@ -121,7 +121,7 @@ dist: .venv/.dev ## wheel and source distribution: the same bytes twice, tried o
 	.venv/bin/python -m tools.dist $(foreach v,$(VERSIONS),$(call python,$v))
 
 changelog: .venv/.dev ## gather changelog.d/ into CHANGELOG.md, and remove the fragments
-	.venv/bin/python $(PIP) '.[release]'
+	.venv/bin/python $(PIP) --editable '.[release]'
 	.venv/bin/towncrier build --yes --version "$$(.venv/bin/hatchling version)"
 
 check: .venv/.dev ## formatting, linting, types, layers and the fast tests about the code itself
