@@ -1,4 +1,4 @@
-"""Quantiles and medians: sort once, then interpolate between neighbours."""
+"""Quantiles and medians: find the neighbours by rank, then interpolate between them."""
 
 from collections.abc import Callable
 from math import prod
@@ -32,8 +32,9 @@ from jxkernel.numpy.shapes import (
     ravel,
     reshape,
 )
-from jxkernel.numpy.sorting import argsort, sort
+from jxkernel.numpy.sorting import argsort
 from jxkernel.numpy.taking import take_along_axis
+from jxkernel.primitives.reduction.ranked import ranked
 from jxkernel.primitives.sharding.constraints import with_out_sharding
 
 __all__ = [
@@ -124,7 +125,7 @@ def _between_neighbours(
     if not x.shape[-1]:
         result = full((*x.shape[:-1], parts.shape[0]), np.nan, dtype)
     elif weights is None:
-        result = _unweighted(sort(x, -1), parts, method, skip_nan)
+        result = _unweighted(x, parts, method, skip_nan)
     else:
         weights = _lines(cast(_aligned_weights(name, a, weights, axis, axes, method), dtype), axes)
         result = _weighted(x, parts, weights, skip_nan)
@@ -142,7 +143,7 @@ def _lines(a: Any, axes: tuple[int, ...]) -> Any:
 
 
 def _unweighted(x: Any, q: Any, method: str, skip_nan: bool) -> Any:
-    """Return the quantiles of sorted lines."""
+    """Return the quantiles of lines."""
     missing, dtype = isnan(x), dtype_of(x)
     count = (~missing).sum(-1, dtype, keepdims=True) if skip_nan else dtype.type(x.shape[-1])
     low, part = _neighbours(q, count, method)
@@ -220,12 +221,11 @@ def _inexact_pair(x: Any) -> tuple[Any, bool]:
 
 
 def _interpolated(x: Any, low: Any, part: Any, last: Any) -> Any:
-    """Return x at the lower place and on toward the next, both among the counted ones."""
+    """Return the element of the lower rank and on toward the next, both among the counted ones."""
     shape = (*x.shape[:-1], np.shape(low)[-1])
-    first, second = (
-        take_along_axis(x, broadcast_to(_integer(minimum(maximum(p, 0), last)), shape), -1, "clip")
-        for p in (low, low + 1)
-    )
+    rank = maximum(minimum(maximum(low, 0), last), 0)
+    first, second = ranked(x, broadcast_to(_integer(rank), shape))
+    second = where((low < 0) | (low + 1 > last), first, second)
     # An infinite neighbour takes no part where the place is that of the first.
     second = where(isinf(second) & (part == 0), first, second)
     # Equal infinite neighbours give themselves; the derivative of others is shared by both.

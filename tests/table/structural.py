@@ -194,6 +194,9 @@ STRUCTURAL: dict[str, list[Case]] = {
             label="values",
         ),
     ],
+    "ranked": [
+        Case((whole((3, 8)), Operand(shape=(3, 2), dtype=INDEX, integers=(0, 7))), {}, REAL),
+    ],
     "split": [Case((whole((5, 2)),), {"sizes": (2, 0, 3), "axis": 0}, reference=_split)],
     "squeeze": [
         Case(

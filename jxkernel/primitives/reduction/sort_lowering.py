@@ -16,7 +16,7 @@ from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.dimensions import is_symbolic
 
-__all__ = ["lower_sort", "lower_top_k"]
+__all__ = ["Keys", "fetched", "lower_sort", "lower_top_k"]
 
 _UNSIGNED = {bits: np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)}
 _SIGNED = {bits: np.dtype(f"int{bits}") for bits in (8, 16, 32, 64)}
@@ -27,7 +27,7 @@ _FEW = 64
 1,000 operations in the calling thread, and comparisons cost less than changing threads."""
 
 
-class _Keys:
+class Keys:
     """Maps keys of one shape to unsigned integers of the same order, and back."""
 
     def __init__(self, context: Any, shape: tuple[int, ...]) -> None:
@@ -35,12 +35,15 @@ class _Keys:
         self.shape = shape
 
     def kind(self, dtype: Any) -> Any:
+        """Return the MLIR type of arrays of a dtype."""
         return hlo.tensor_type(self.shape, dtype)
 
     def op(self, name: str, dtype: Any, *operands: Any) -> Any:
+        """Append an operation whose result has a dtype."""
         return self.context.value(f"stablehlo.{name}", self.kind(dtype), operands)
 
     def splat(self, value: Any, dtype: Any) -> Any:
+        """Append a number at every place."""
         return self.context.splat(value, self.shape, dtype)
 
     def ordered(self, x: Any, dtype: Any, zeros: str, nans: str) -> tuple[Any, Any]:
@@ -131,7 +134,7 @@ def lower_sort(
     shape = avals[0].shape
     if avals[0].size == 0:
         return list(values)
-    keys = _Keys(context, shape)
+    keys = Keys(context, shape)
     small = not is_symbolic(avals[0].size) and avals[0].size <= _FEW
     lone = len(values) == 1 and not dtypes.issubdtype(avals[0].dtype, np.complexfloating)
     if lone and not small:
@@ -153,7 +156,7 @@ def lower_sort(
     return [
         keys.op("convert", aval.dtype, places)
         if _counts(value, dimension)
-        else _fetched(context, value, places, aval, dimension)
+        else fetched(context, value, places, aval, dimension)
         for value, aval in zip(values, avals, strict=True)
     ]
 
@@ -166,7 +169,7 @@ def _counts(value: Any, dimension: int) -> bool:
     return owner.attributes["iota_dimension"].value == dimension
 
 
-def _parts(keys: _Keys, x: Any, dtype: Any) -> list[tuple[Any, Any]]:
+def _parts(keys: Keys, x: Any, dtype: Any) -> list[tuple[Any, Any]]:
     """Return a key as real keys: complex numbers are ordered by real, then imaginary parts."""
     if not dtypes.issubdtype(dtype, np.complexfloating):
         return [(x, dtype)]
@@ -174,9 +177,7 @@ def _parts(keys: _Keys, x: Any, dtype: Any) -> list[tuple[Any, Any]]:
     return [(keys.op("real", part, x), part), (keys.op("imag", part, x), part)]
 
 
-def _places(
-    keys: _Keys, words: list[Any], kinds: list[Any], dimension: int, is_stable: bool
-) -> Any:
+def _places(keys: Keys, words: list[Any], kinds: list[Any], dimension: int, is_stable: bool) -> Any:
     """Return, for each position of the sorted arrays, the position the element came from."""
     context, shape = keys.context, keys.shape
     iota = {"iota_dimension": hlo.i64_attr(dimension)}
@@ -228,7 +229,7 @@ def _sorted(
     return operation.results
 
 
-def _fetched(
+def fetched(
     context: Any, x: Any, places: Any, aval: ShapedArray, dimension: int, count: int | None = None
 ) -> Any:
     """Return the elements of ``x`` at ``count`` positions of one axis, all other axes together."""
@@ -270,12 +271,12 @@ def lower_top_k(context: Any, x: Any, k: int, least: bool) -> list[Any]:
     if not symbolic and _fits_float32(aval.dtype) and 8 * k <= aval.shape[-1]:
         places = _top_places_of_float32(context, x, aval, k, least, places_kind)
     else:
-        keys = _Keys(context, aval.shape)
+        keys = Keys(context, aval.shape)
         word, kind = keys.ordered(x, aval.dtype, "apart", "equal")
         word = word if least else keys.op("not", kind, word)
         everything = _places(keys, [word], [kind], dimension, True)
         places = _leading(context, everything, aval.shape, k, places_kind)
-    return [_fetched(context, x, places, aval, dimension, k), places]
+    return [fetched(context, x, places, aval, dimension, k), places]
 
 
 def _fits_float32(dtype: Any) -> bool:
@@ -288,7 +289,7 @@ def _top_places_of_float32(
     context: Any, x: Any, aval: ShapedArray, k: int, least: bool, places_kind: Any
 ) -> Any:
     """Append XLA's search, for which NaN is the greatest number, and the negative NaN the least."""
-    keys = _Keys(context, aval.shape)
+    keys = Keys(context, aval.shape)
     wide = np.dtype(np.float32)
     if aval.dtype != wide:
         x = keys.op("convert", wide, x)
