@@ -13,6 +13,7 @@ from benchmarks.runner import TITLES, Plan, run, setting
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--peer", required=True, help="the interpreter of an environment with jax")
+    parser.add_argument("--torch", help="the interpreter of an environment with PyTorch, if any")
     parser.add_argument("--rounds", type=int, default=5, help="pairs of processes per family")
     parser.add_argument(
         "--instructions", action="store_true", help="count instructions as well (valgrind, slow)"
@@ -38,6 +39,7 @@ def main() -> None:
         options.only or list(TITLES),
         options.rounds,
         options.instructions,
+        options.torch,
     )
     output = options.output or (None if options.only else ROOT / "docs" / "benchmarks.md")
     sections, where = run(plan), setting(plan)

@@ -1,10 +1,17 @@
-"""The library under measurement: the same public names, from jxkernel or from real jax."""
+"""The library under measurement: the same public names, from jxkernel or from real jax.
+
+NumPy and PyTorch, which run operations at once, are libraries of an array module alone.
+"""
 
 from dataclasses import dataclass
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
-__all__ = ["Library", "load"]
+__all__ = ["HOSTS", "Library", "load"]
+
+HOSTS = ("numpy", "torch")
+"""Libraries that run operations at once."""
 
 
 @dataclass(frozen=True)
@@ -12,7 +19,7 @@ class Library:
     """The public modules that metrics use.
 
     Attributes:
-      name: ``jxkernel`` or ``jax``.
+      name: ``jxkernel`` or ``jax``, ``numpy`` or ``torch``.
       api: the top-level module: ``jit``, ``grad``, ``vmap`` ...
     """
 
@@ -27,6 +34,8 @@ class Library:
     @property
     def numpy(self) -> Any:
         """The NumPy API."""
+        if self.name in HOSTS:
+            return import_module(self.name)
         return import_module(f"{self.name}.numpy")
 
     @property
@@ -50,5 +59,7 @@ class Library:
 
 
 def load(name: str) -> Library:
-    """Import a library by name; only one of the two can live in a process."""
+    """Import a library by name; only one of jxkernel and jax can live in a process."""
+    if name in HOSTS:
+        return Library(name, SimpleNamespace(block_until_ready=lambda x: x))
     return Library(name, import_module(name))

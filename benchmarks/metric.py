@@ -84,11 +84,14 @@ class Timer:
         return _timed(self._work.run, self._runs, self._wait, *prepared)
 
 
-def repeated(measure: Callable[[], T]) -> list[T]:
-    """Return what a measurement gives time after time: often enough to have a quiet moment."""
+def repeated(measure: Callable[[], T], share: float = 1.0) -> list[T]:
+    """Return what a measurement gives time after time: often enough to have a quiet moment.
+
+    Where there are very many of them, each may take a share of the usual time.
+    """
     start = perf_counter()
     found: list[T] = []
-    while len(found) < LEAST_BATCHES or perf_counter() - start < TOTAL_SECONDS:
+    while len(found) < LEAST_BATCHES or perf_counter() - start < share * TOTAL_SECONDS:
         found.append(measure())
     return found
 

@@ -68,7 +68,8 @@ def updated(old: str, sections: Sequence[Section], setting: str, order: Sequence
 
 
 def _section(section: Section) -> str:
-    return "\n\n".join([f"## {section.title}", section.note, table(section.rows, section.heads)])
+    rows = section.text or table(section.rows, section.heads)
+    return "\n\n".join([f"## {section.title}", section.note, rows])
 
 
 def table(rows: Sequence[Row], names: tuple[str, str] = ("jxkernel", "jax")) -> str:

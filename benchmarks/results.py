@@ -63,9 +63,11 @@ class Section:
       note: a sentence on what the figures are.
       rows: the rows, in order.
       heads: what the two figures of a row are.
+      text: a table that is written already, in place of rows.
     """
 
     title: str
     note: str
     rows: Sequence[Row]
     heads: tuple[str, str] = ("jxkernel", "jax")
+    text: str = ""

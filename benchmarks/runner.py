@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from benchmarks import compiling, growth, startup, watching
+from benchmarks import compiling, growth, operation_table, startup, watching
 from benchmarks.metric import repeated
 from benchmarks.processes import (
     Peer,
@@ -43,6 +43,7 @@ TITLES = {
     "jitted-calls": "Forty jitted calls",
     "growth": "Growth with the length of a program",
     "watching": "The cost of watching",
+    "operations": "Everyday operations",
 }
 
 
@@ -56,6 +57,7 @@ class Plan:
       families: the families of metrics.
       rounds: how many pairs of processes per family.
       instructions: whether to count instructions as well, under valgrind.
+      torch: the interpreter of an environment with PyTorch, if there is one.
     """
 
     ours: Peer
@@ -63,6 +65,7 @@ class Plan:
     families: Sequence[str]
     rounds: int
     instructions: bool
+    torch: str | None = None
 
 
 def run(plan: Plan) -> list[Section]:
@@ -79,6 +82,8 @@ def _section(plan: Plan, family: str) -> Section:
         return _watching(plan)
     if family == "compiling":
         return _compiling(plan)
+    if family == "operations":
+        return _operations(plan)
     rows = {m.name: Row(m.name, m.goal, seconds_text) for m in FAMILIES[family]}
     for number in range(plan.rounds):
         _say(f"{TITLES[family]}: round {number + 1} of {plan.rounds}")
@@ -255,6 +260,18 @@ def _watching(plan: Plan) -> Section:
         "and recording, and without it; of what `%%jit` adds, beside the cell that it is added to."
     )
     return Section(TITLES["watching"], note, list(rows.values()), ("watched", "not watched"))
+
+
+def _operations(plan: Plan) -> Section:
+    """Compare single operations with those of jax, NumPy and, where it is there, PyTorch."""
+    _say(TITLES["operations"])
+    libraries = [plan.ours, plan.theirs, Peer("numpy", plan.theirs.python)]
+    if plan.torch is not None:
+        libraries.append(Peer("torch", plan.torch))
+    peers = [library.library for library in libraries[1:]]
+    found = operation_table.measure(libraries)
+    text, note = operation_table.text(found, peers), operation_table.note(found, peers)
+    return Section(TITLES["operations"], note, [], text=text)
 
 
 def setting(plan: Plan) -> str:

@@ -13,7 +13,18 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from benchmarks import calls, compiling, devices, dispatch, eager, growth, large, programs, tracing
+from benchmarks import (
+    calls,
+    compiling,
+    devices,
+    dispatch,
+    eager,
+    growth,
+    large,
+    operations,
+    programs,
+    tracing,
+)
 from benchmarks.library import Library, load
 from benchmarks.metric import Metric, Timer, Work, count_calls, instructions_per_run
 
@@ -45,7 +56,8 @@ def _measures(library: Library, family: str) -> dict[str, Callable[[str], float]
 
     ``seconds`` is of one batch: who asks decides how often, and what comes between.
     """
-    metrics = {metric.name: metric for metric in FAMILIES.get(family, ())}
+    table = operations.METRICS if family == "operations" else FAMILIES.get(family, ())
+    metrics = {metric.name: metric for metric in table}
     curves = {curve.name: curve for curve in growth.CURVES}
 
     @lru_cache(maxsize=1)

@@ -1,0 +1,123 @@
+"""Measuring everyday operations: all libraries take turns, and each is compared with the best."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import product
+from statistics import median
+
+from benchmarks.metric import repeated
+from benchmarks.operations import OPERATIONS, SIZES, name_of
+from benchmarks.processes import Peer, Worker
+from benchmarks.report import seconds_text
+
+__all__ = ["Figures", "measure", "note", "text"]
+
+
+SHARE = 0.2
+"""Of the time that other rows are measured for."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The seconds of one operation at one size, by library; a library may not have it.
+
+    Attributes:
+      seconds: the least of the batches of each library.
+      error: why there is no figure of jxkernel.
+    """
+
+    seconds: dict[str, float]
+    error: str = ""
+
+    def ratio(self, *peers: str) -> float | None:
+        """Return jxkernel's time relative to the best of the peers, if there are any."""
+        theirs = [self.seconds[peer] for peer in peers if peer in self.seconds]
+        if "jxkernel" not in self.seconds or not theirs:
+            return None
+        return self.seconds["jxkernel"] / min(theirs)
+
+    @property
+    def best(self) -> str:
+        """The fastest of the other libraries."""
+        peers = {name: time for name, time in self.seconds.items() if name != "jxkernel"}
+        return min(peers, key=peers.__getitem__) if peers else "–"
+
+
+Found = dict[tuple[str, int], Figures]
+
+
+def measure(libraries: Sequence[Peer]) -> Found:
+    """Return the figures of all operations at all sizes, under libraries that take turns."""
+    with ExitStack() as stack:
+        workers = [stack.enter_context(Worker(library, "operations")) for library in libraries]
+        return {
+            (operation.name, size): _figures(workers, name_of(operation, size))
+            for operation, size in product(OPERATIONS, SIZES)
+        }
+
+
+def _figures(workers: Sequence[Worker], name: str) -> Figures:
+    """Return the figures of the libraries that can do it: the least of batch after batch."""
+    able: list[Worker] = []
+    error = ""
+    for worker in workers:
+        try:
+            worker.ask("seconds", name)
+            able.append(worker)
+        except RuntimeError as refusal:
+            if worker.peer.library == "jxkernel":
+                error = str(refusal).strip().splitlines()[-1][:80]
+    if not able:
+        return Figures({}, error)
+    rounds = repeated(lambda: [worker.ask("seconds", name) for worker in able], SHARE)
+    least = map(min, zip(*rounds, strict=True))
+    return Figures(
+        {worker.peer.library: one for worker, one in zip(able, least, strict=True)}, error
+    )
+
+
+def note(found: Found, peers: Sequence[str]) -> str:
+    """Return what the figures amount to, size by size."""
+    parts = [
+        f"Jitted calls on arguments that are on the device, against {' and '.join(peers)}. "
+        "Each ratio is the least time of jxkernel to that of the best of them, then to that of jax."
+    ]
+    for size in SIZES:
+        figures = [each for (_, own), each in found.items() if own == size]
+        best = [r for each in figures if (r := each.ratio(*peers)) is not None]
+        jax = [r for each in figures if (r := each.ratio("jax")) is not None]
+        if best and jax:
+            parts.append(
+                f"About {size:,} elements: median {median(best):.2f} of the best in {len(best)} "
+                f"rows, {sum(r > 1.5 for r in best)} above 1.5 and {sum(r > 4 for r in best)} "
+                f"above 4; to jax median {median(jax):.2f}, {sum(r < 0.5 for r in jax)} rows below "
+                f"0.5 and {sum(r > 1.05 for r in jax)} above 1.05."
+            )
+    return "\n".join(parts)
+
+
+def text(found: Found, peers: Sequence[str]) -> str:
+    """Return the figures as a Markdown table, one row for each operation."""
+    heads = ["operation", *[f"to the best, {size:,}" for size in SIZES]]
+    heads += [*[f"to jax, {size:,}" for size in SIZES], "jxkernel, most", "the best, most"]
+    lines = [heads, ["---"] + ["---:"] * (len(heads) - 1)]
+    for operation in OPERATIONS:
+        rows = [found[operation.name, size] for size in SIZES]
+        largest = rows[-1]
+        own = largest.seconds.get("jxkernel")
+        best = largest.best
+        lines.append(
+            [
+                operation.name,
+                *[_ratio(row.ratio(*peers), row) for row in rows],
+                *[_ratio(row.ratio("jax"), row) for row in rows],
+                "–" if own is None else seconds_text(own),
+                f"{best}, {seconds_text(largest.seconds[best])}" if best != "–" else best,
+            ]
+        )
+    return "\n".join([f"| {' | '.join(line)} |" for line in lines])
+
+
+def _ratio(ratio: float | None, figures: Figures) -> str:
+    return f"{ratio:.2f}" if ratio is not None else figures.error or "–"
