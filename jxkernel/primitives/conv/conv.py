@@ -27,6 +27,7 @@ from jxkernel.primitives.conv.conv_numbers import (
     named_padding,
     window_count,
 )
+from jxkernel.primitives.conv.sliding import lower_sliding, slides
 from jxkernel.primitives.elementwise.convert import convert_element_type
 from jxkernel.primitives.shape.broadcast import filled
 from jxkernel.primitives.shape.reshape import reshape, rev
@@ -335,7 +336,14 @@ def _conv_lower(
         return _lower_complex(context, x, y, w, precision)
     x = _converted(context, x, lhs, out.dtype)
     y = _converted(context, y, rhs, out.dtype)
-    return _append(context, x, y, w, precision, context.out_type)
+    kind = context.out_type
+    if slides(context, w):
+
+        def convolution(builder: Any) -> Any:
+            return _append(builder, x, y, w, precision, kind)
+
+        return lower_sliding(context, x, y, w, convolution)
+    return _append(context, x, y, w, precision, kind)
 
 
 def _converted(context: Any, value: Any, aval: ShapedArray, dtype: Any) -> Any:
