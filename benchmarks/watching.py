@@ -7,7 +7,7 @@ turn, so that a difference of a few percent shows above the machine's noise.
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 from IPython.core.displaypub import CapturingDisplayPublisher
@@ -22,6 +22,21 @@ EQUATIONS = 10_000
 ROUNDS = 40
 CELLS = 300
 BATCH_SECONDS = 0.003
+FIRST_CALLS = 5
+LAYERS = """
+from jxkernel.config import enable_compilation_cache
+def layer(p, v):
+    h = jnp.tanh(v @ p["w"] + p["b"])
+    return (h - h.mean()) / (h.std() + 1e-5)
+def network(layers, v):
+    for p in layers:
+        v = layer(p, v)
+    return v.sum()
+layers = [{"w": jnp.ones((8, 8)), "b": jnp.zeros(8)} for _ in range(40)]
+def first_call(*args):
+    with enable_compilation_cache(False):
+        jx.jit(lambda *args: jx.grad(network)(*args)).lower(*args).compile()
+"""
 
 
 @dataclass(frozen=True)
@@ -128,6 +143,36 @@ def _plain_cell() -> tuple[float, float]:
     return loaded, without
 
 
+def _first_call() -> tuple[float, float]:
+    """Return the processor time of tracing and compiling 40 layers with their gradient."""
+    shell = _shell()
+    shell.run_cell(LAYERS)
+    run, args = shell.user_ns["first_call"], (shell.user_ns["layers"], shell.user_ns["x"])
+    found: dict[str, list[float]] = {"load": [], "unload": []}
+    for _ in range(FIRST_CALLS):
+        for which, times in found.items():
+            shell.run_line_magic(f"{which}_ext", "jxkernel")
+            started = process_time()
+            run(*args)
+            times.append(process_time() - started)
+    return min(found["load"]), min(found["unload"])
+
+
+def _marked_loop() -> tuple[float, float]:
+    """Return the time of a cell with a loop of jitted calls, loaded and not."""
+    shell = _shell()
+    shell.run_cell("f = jx.jit(lambda a: a + 1)\nf(x);")
+    loop = "y = x\nfor _ in range(20_000):\n    y = f(y)\ny.block_until_ready();"
+    times: dict[str, list[float]] = {"load": [], "unload": []}
+    for _ in range(ROUNDS):
+        for which, found in times.items():
+            shell.run_line_magic(f"{which}_ext", "jxkernel")
+            started = process_time()
+            shell.run_cell(loop, store_history=True, cell_id="benchmark")
+            found.append(process_time() - started)
+    return min(times["load"]), min(times["unload"])
+
+
 def _long_program(shell: Any) -> Any:
     shell.run_cell(
         f"def long(a):\n    for _ in range({EQUATIONS}):\n        a = a + 1.0\n    return a\n"
@@ -176,6 +221,8 @@ def figures() -> dict[str, dict[str, float]]:
 PAIRS = (
     Pair("jitted call, loaded and idle", 1.03, _hit_in_turn),
     Pair("`x + x`, loaded and idle", 1.03, _operation_in_turn),
+    Pair("a cell with 20,000 jitted calls", 1.03, _marked_loop),
+    Pair("first call of 40 layers with their gradient", 1.1, _first_call),
     Pair("a cell that calls a jitted function", None, _plain_cell),
     Pair("what `%%jit` adds to a cell that hits", 1e-3, _jit_cell, absolute=True),
     Pair(f"display of {EQUATIONS:,} equations", 0.5, _display_seconds, absolute=True),

@@ -172,7 +172,8 @@ class _Loaded:
             )
             for name in CELL_MAGICS
         }
-        matcher = make_matcher(flags, SUBCOMMANDS, self.shell.user_ns)
+        words = {name: one.choices for name, one in SUBCOMMANDS.items()}
+        matcher = make_matcher(flags, words, self.shell.user_ns)
         matchers = self.shell.Completer.custom_matchers
         matchers.append(matcher)
         self._undo.append(partial(_remove, matchers, matcher))

@@ -21,10 +21,12 @@ class Subcommand(NamedTuple):
     Attributes:
       answer: called with the session and the words after the name.
       help: its words, and after two blanks what it does.
+      choices: the words that its first one is completed from; none for the notebook's variables.
     """
 
     answer: Callable[[Session, str], View]
     help: str
+    choices: tuple[str, ...] = ()
 
 
 class Request(NamedTuple):

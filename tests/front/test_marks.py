@@ -136,6 +136,13 @@ def step(v):
 IMPORTED = "def scaled(v):\n    doubled = v * 2\n    return doubled\n"
 FAILING = "%%jit\nc = x + 1\nif c.sum() > 0:\n    d = c"
 
+SET_SIZE = """size => {
+  const services = jupyterapp.pluginRegistry._services;
+  const token = [...services.keys()].find(one => one.name === 'jxkernel:IPreferences');
+  void jupyterapp.pluginRegistry._plugins.get(services.get(token)).service.set('markSize', size);
+}"""
+SIZE = """() => getComputedStyle(
+  document.querySelector('.jp-Notebook .jp-jxk-mark'), '::after').fontSize"""
 IN_FILE = """() => [...document.querySelectorAll('.jp-FileEditor .jp-jxk-mark')]
   .map(one => [one.textContent, one.dataset.jxk])"""
 
@@ -163,6 +170,14 @@ def test_jitted_functions_are_marked_where_they_are_defined(
     notebook.open()  # the page anew, the kernel as it was
     wait_for_marks(notebook, 1)
     assert marks(notebook, 1) == found
+
+    line = notebook.cell(1).locator(".jp-jxk-markedLine").first
+    before = line.bounding_box()["height"]
+    notebook.page.evaluate(SET_SIZE, 12)
+    notebook.page.wait_for_function(f"() => ({SIZE})() === '12px'")
+    assert line.bounding_box()["height"] == before
+    notebook.page.evaluate(SET_SIZE, 8)
+    notebook.page.wait_for_function(f"() => ({SIZE})() === '8px'")
 
     notebook.command("docmanager:open", path="layers_of_mine.py")
     notebook.page.locator(".jp-FileEditor .jp-jxk-mark").first.wait_for()

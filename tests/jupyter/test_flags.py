@@ -175,6 +175,8 @@ def test_help_reads_well(notebook: Notebook) -> None:
         ("%%vmap x:0,", "x * times", ["x", "times"]),
         ("%jx led", "", ["ledger"]),
         ("%jx why ti", "", ["times"]),
+        ("%jx quiz first-s", "", ["first-steps"]),
+        ("%jx teach o", "", ["off", "on"]),
     ],
 )
 def test_flags_and_names_complete_with_tab(

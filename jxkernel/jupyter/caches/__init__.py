@@ -11,7 +11,9 @@ __all__ = ["FEATURE"]
 FEATURE = Feature(
     subcommands={
         "cache": Subcommand(
-            cache, "[clear [memory|disk]]  what is remembered, here and on disk; forget it"
+            cache,
+            "[clear [memory|disk]]  what is remembered, here and on disk; forget it",
+            ("clear",),
         ),
     },
     requests={

@@ -33,16 +33,18 @@ _CELL_LINES = 500
 
 
 def make_matcher(
-    flags: Mapping[str, Sequence[str]], words: Iterable[str], namespace: Mapping[str, Any]
+    flags: Mapping[str, Sequence[str]],
+    words: Mapping[str, Sequence[str]],
+    namespace: Mapping[str, Any],
 ) -> Callable[[Any], Any]:
     """Return a matcher for IPython's completer.
 
     Args:
       flags: the flags of each cell magic, by its name with the signs.
-      words: the subcommands of ``%jx``.
+      words: the subcommands of ``%jx``, each with the words that it is followed by; none for the
+        notebook's variables.
       namespace: the notebook's variables.
     """
-    subcommands = sorted(words)
 
     @context_matcher(identifier="jxkernel")  # type: ignore[arg-type]  # its Matcher is a union
     def matcher(context: CompletionContext) -> SimpleMatcherResult:
@@ -51,7 +53,7 @@ def make_matcher(
             return {"completions": [], "suppress": False}
         magic, rest = found.groups()
         if magic == "%jx":
-            fragment, choices = _of_jx(rest, subcommands, namespace)
+            fragment, choices = _of_jx(rest, words, namespace)
         else:
             names = _Names(_body(context.full_text, context.cursor_line), namespace)
             fragment, choices = _of_cell(magic, rest, flags[magic], names)
@@ -62,11 +64,14 @@ def make_matcher(
 
 
 def _of_jx(
-    rest: str, subcommands: Sequence[str], namespace: Mapping[str, Any]
+    rest: str, subcommands: Mapping[str, Sequence[str]], namespace: Mapping[str, Any]
 ) -> tuple[str, list[str]]:
     *before, word = re.split(r"\s+", rest)
     if not before:
-        return word, _starting(word, subcommands)
+        return word, _starting(word, sorted(subcommands))
+    choices = subcommands.get(before[0], ())
+    if choices:
+        return word, _starting(word, choices if len(before) == 1 else ())
     fragment = re.split(r"[^\w.]", word)[-1]
     return fragment, _starting(fragment, _variables(namespace))
 

@@ -9,7 +9,7 @@ __all__ = ["FEATURE"]
 
 FEATURE = Feature(
     subcommands={
-        "x64": Subcommand(x64, "[on|off]  64-bit dtypes"),
+        "x64": Subcommand(x64, "[on|off]  64-bit dtypes", ("on", "off")),
         "alias": Subcommand(alias, "[NAME [off]]  make `import NAME` (jax) mean jxkernel; end it"),
     },
 )

@@ -9,17 +9,19 @@ from jxkernel.jupyter.teaching.quiz import exercises
 from jxkernel.jupyter.teaching.tasks import class_of, class_view, grade_view
 from jxkernel.jupyter.teaching.view import exercise_view, graded_view, quiz_view
 from jxkernel.observe import ClassProgress, Exercise, Grade, Graded
-from jxkernel.observe.quiz import Quiz
+from jxkernel.observe.quiz import EXERCISES, Quiz
 
 __all__ = ["FEATURE"]
 
 FEATURE = Feature(
     subcommands={
-        "quiz": Subcommand(exercises, "[NAME [GUESS]]  predict what tracing does, and see"),
+        "quiz": Subcommand(
+            exercises, "[NAME [GUESS]]  predict what tracing does, and see", tuple(EXERCISES)
+        ),
         "class": Subcommand(
             class_of, "FOLDER [as NAME]  how far a class came; keep your grades there"
         ),
-        "teach": Subcommand(teach, "[on|off]  tell silent mistakes as lessons"),
+        "teach": Subcommand(teach, "[on|off]  tell silent mistakes as lessons", ("on", "off")),
     },
     requests={"teach": Request(requests.teach, requests.TeachAnswer)},
     views={

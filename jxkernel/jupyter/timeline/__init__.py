@@ -11,7 +11,9 @@ __all__ = ["FEATURE"]
 FEATURE = Feature(
     subcommands={
         "trace": Subcommand(
-            trace, "start [FOLDER]|stop|memory [FILE]  profile of time, or of memory"
+            trace,
+            "start [FOLDER]|stop|memory [FILE]  profile of time, or of memory",
+            ("start", "stop", "memory"),
         ),
     },
     payloads={"timeline": TimelinePayload},

@@ -81,6 +81,7 @@ export const panelPlugin: JupyterFrontEndPlugin<void> = {
     if (marks) {
       preferences.changed.connect((_, values) => {
         marks.isOn = values.marks;
+        document.body.style.setProperty('--jp-jxk-markSize', `${values.markSize}px`);
       });
     }
   }

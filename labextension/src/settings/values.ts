@@ -6,6 +6,8 @@
 export interface IPreferenceValues {
   /** Whether editors of cells are marked. */
   readonly marks: boolean;
+  /** How large their letters are, in pixels. */
+  readonly markSize: number;
   /** Whether there is a status item. */
   readonly statusItem: boolean;
   /** Seconds between two refreshes of the panel; 0 for none but by its button. */
@@ -21,6 +23,7 @@ export interface IPreferenceValues {
 /** The values where nothing is set. */
 export const DEFAULTS: IPreferenceValues = {
   marks: true,
+  markSize: 8,
   statusItem: true,
   panelRefresh: 1,
   stormBuilds: 5,
