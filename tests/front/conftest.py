@@ -12,6 +12,7 @@ import pytest
 
 from tests.front.jupyter import CHROMIUM, Notebook, Server, running_browser, running_server
 
+HERE = Path(__file__).parent
 LOUD = "NOT TESTED: the lab extension in a browser, for there is no {}"
 MISSING = (
     LOUD.format("Chromium: apt-get install chromium")
@@ -25,7 +26,7 @@ MISSING = (
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if item.path.parent == HERE:
             # One process, or each would start its own server.
             item.add_marker(pytest.mark.xdist_group("front"))
             if MISSING:
