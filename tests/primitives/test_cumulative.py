@@ -165,3 +165,14 @@ def test_bad_input_is_told(name):
     function, error, message = BAD[name]
     with pytest.raises(error, match=message):
         function()
+
+
+@pytest.mark.parametrize(
+    ("shape", "moves"),
+    [((40, 1024), True), ((60, 1000), False), ((64, 256), True), ((8, 256), False)],
+)
+def test_rows_that_share_cache_lines_are_moved_apart(shape, moves):
+    x = np.arange(np.prod(shape), dtype=np.int32).reshape(shape) % 7
+    cumulate = jx.jit(lambda x: jnp.cumsum(x, axis=1))
+    assert ("stablehlo.transpose" in cumulate.lower(x).as_text()) is moves
+    np.testing.assert_array_equal(cumulate(x), np.cumsum(x, axis=1))

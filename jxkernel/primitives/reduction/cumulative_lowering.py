@@ -6,7 +6,7 @@ quadratic work of a windowed reduction of a few numbers.
 """
 
 from collections.abc import Callable, Sequence
-from math import prod
+from math import gcd, prod
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,14 @@ __all__ = ["Combine", "lower_cumulative"]
 Combine = Callable[[Any, ShapedArray, Any, Any], Any]
 """``(builder, aval, a, b) -> value``: joins accumulated values with the next, both of one type."""
 
-_BLOCK = 1024
-"""The longest axis that one loop walks; measured, and a bound on the growth of rounding errors."""
+_BLOCK = 1000
+"""The longest axis that one loop walks; measured, and a bound on the growth of rounding errors.
+
+It is no power of two, for blocks that lie so far apart would share few lines of a cache.
+"""
+
+_WAYS, _PAGE = 8, 4096
+"""Of a processor's first cache: how many lines it has for addresses that differ by a page."""
 
 _LARGE = 1 << 16
 """From this size on, moving the axis to the front costs less than strided access to it."""
@@ -127,12 +133,18 @@ def _by_loops(work: _Cumulation, x: Any, shape: tuple[int, ...], axis: int, reve
         return _by_windows(work, x, shape, axis, reverse)
     if shape[axis] > _BLOCK:
         return _by_blocks(work, x, shape, axis, reverse)
-    if axis and prod(shape) >= _LARGE:
+    if axis and (prod(shape) >= _LARGE or _collides(shape, axis, work.dtype)):
         order = [axis, *(a for a in range(len(shape)) if a != axis)]
         moved = tuple(shape[a] for a in order)
         y = _loop(work, work.transpose(x, shape, order), moved, 0, reverse)
         return work.transpose(y, moved, inverse_permutation(order))
     return _loop(work, x, shape, axis, reverse)
+
+
+def _collides(shape: tuple[int, ...], axis: int, dtype: Any) -> bool:
+    """Whether what one turn of the loop reads lies so that it pushes itself out of the cache."""
+    apart = prod(shape[axis:]) * np.dtype(dtype).itemsize
+    return prod(shape[:axis]) > _WAYS * (_PAGE // gcd(apart, _PAGE))
 
 
 def _by_blocks(work: _Cumulation, x: Any, shape: tuple[int, ...], axis: int, reverse: bool) -> Any:
