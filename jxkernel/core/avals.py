@@ -17,7 +17,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel._reprs import in_words
 from jxkernel.core.dimensions import Dimension
-from jxkernel.core.explicit_sharding import entry_text
+from jxkernel.core.explicit_sharding import entry_text, explicit_sharding_of
 from jxkernel.errors import ByteOrderError
 from jxkernel.sharding.mesh import get_abstract_mesh
 from jxkernel.sharding.named import NamedSharding
@@ -77,12 +77,16 @@ class ShapedArray:
         weak_type: bool = False,
         vma: frozenset[Hashable] = _NO_AXES,
         explicit_sharding: NamedSharding | None = None,
+        *,
+        sharding: NamedSharding | None = None,
     ) -> ShapedArray:
-        """Return the one instance with these parts.
+        """Return the one instance with these parts; of a sharding, what explicit axes it names.
 
         Raises:
           TypeError: the shape is none, or the dtype.
         """
+        if sharding is not None:
+            explicit_sharding = explicit_sharding_of(sharding, len(shape))
         key: tuple[Any, ...] = (shape, dtype, weak_type)
         if vma or explicit_sharding is not None:
             key = (shape, dtype, weak_type, vma, explicit_sharding)

@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import jxkernel as jx
 from jxkernel import dtypes
 from jxkernel.config import enable_x64
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
@@ -123,3 +124,18 @@ def test_types_in_one_word():
     assert (aval.str_short(), aval.str_short(short_dtypes=True)) == ("float32[2,3]", "f32[2,3]")
     assert aval.mat == aval.manual_axis_type
     assert aval.mat.unreduced == aval.mat.reduced == frozenset()
+
+
+def test_a_sharding_gives_a_type_its_explicit_axes_alone() -> None:
+    def mesh(kind: jx.sharding.AxisType) -> jx.sharding.AbstractMesh:
+        return jx.sharding.AbstractMesh((2,), ("x",), axis_types=(kind,))
+
+    kinds = jx.sharding.AxisType
+    auto, explicit = (
+        jx.sharding.NamedSharding(mesh(kind), jx.P("x")) for kind in (kinds.Auto, kinds.Explicit)
+    )
+    plain = ShapedArray((4,), np.float32)
+    assert ShapedArray(shape=(4,), dtype=np.float32, sharding=plain.sharding) is plain
+    assert ShapedArray((4,), np.float32, sharding=auto) is plain
+    divided = ShapedArray((4,), np.float32, sharding=explicit)
+    assert (divided.sharding, divided.short()) == (explicit, "f32[4@x]")
