@@ -38,6 +38,8 @@ TITLES = {
     "large": "Sorting and random numbers",
     "programs": "Programs",
     "compiling": "First results",
+    "sparse": "Sparse matrices",
+    "references": "References",
     "devices": "Eight devices",
     "eager-calls": "Forty eager calls",
     "jitted-calls": "Forty jitted calls",

@@ -23,6 +23,8 @@ from benchmarks import (
     large,
     operations,
     programs,
+    references,
+    sparse,
     tracing,
 )
 from benchmarks.library import Library, load
@@ -37,6 +39,8 @@ FAMILIES: dict[str, Sequence[Metric]] = {
     "large": large.METRICS,
     "programs": programs.METRICS,
     "compiling": compiling.LATER,
+    "sparse": sparse.METRICS,
+    "references": references.METRICS,
     "devices": devices.METRICS,
     "eager-calls": calls.EAGER,
     "jitted-calls": calls.JITTED,

@@ -65,12 +65,12 @@ def _sparse_dense(lhs: BCOO, rhs: Any, axes: tuple[Sequence[int], ...], dtype: A
     lhs = bcoo_update_layout(lhs, n_batch=0, n_dense=0)
     free, rhs_free = _free(lhs.ndim, lc, lb), _free(rhs.ndim, rc, rb)
     table = rhs.transpose(*rb, *rc, *rhs_free)
-    inside = jnp.all(lhs.indices < np.asarray(lhs.shape, lhs.indices.dtype), -1)
-    met = table
+    met = jnp.broadcast_to(table, (lhs.nse, *table.shape))
     if lb or lc:
-        met = table.at[columns(lhs.indices[:, np.array(lb + lc)])].get(mode="fill", fill_value=0)
-    else:
-        met = jnp.broadcast_to(table, (lhs.nse, *table.shape))
+        # What pads is zero, and left out where the products are added up: it may meet anything.
+        how = {"mode": "clip"} if lb + free else {"mode": "fill", "fill_value": 0}
+        met = table.at[columns(lhs.indices[:, np.array(lb + lc)])].get(**how)
+    inside = jnp.all(lhs.indices < np.asarray(lhs.shape, lhs.indices.dtype), -1)
     elements = jnp.where(inside, lhs.data, 0).astype(dtype)
     shape = [lhs.shape[a] for a in lb + free] + [rhs.shape[a] for a in rhs_free]
     if not lb + free:

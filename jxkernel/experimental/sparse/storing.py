@@ -1,7 +1,6 @@
 """Which elements are stored, and in which order: making sparse arrays, and dense ones of them."""
 
 from collections.abc import Callable
-from functools import partial
 from math import prod
 from typing import Any
 
@@ -349,11 +348,12 @@ def rows_of(arr: BCOO) -> BCSR:
 def places_of(mat: BCSR) -> BCOO:
     """Return the sparse array with whole indices of one that keeps them row by row."""
     rows, nse = mat._sizes[0], mat.nse
-    search = partial(jnp.searchsorted, side="right")
 
     def full(indices: Any, indptr: Any) -> Any:
-        # Elements after the last row belong to none: their row is beyond the end.
-        row = search(indptr, jnp.arange(nse)).astype(indices.dtype) - 1
+        # An element's row is the count of rows that begin at it or before.  Elements after the last
+        # row belong to none: theirs is beyond the end.
+        begun = jnp.zeros(nse, indices.dtype).at[indptr].add(1, mode="drop")
+        row = jnp.cumsum(begun, dtype=indices.dtype) - 1
         return jnp.stack([jnp.minimum(row, rows), indices], -1)
 
     indices = over_batches(full, mat.n_batch)(mat.indices, mat.indptr)
