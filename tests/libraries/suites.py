@@ -27,12 +27,12 @@ class Suite(NamedTuple):
 
 SUITES: dict[str, Suite] = {
     "chex": Suite(("chex",), every=4),
-    "distrax": Suite(("distrax",), every=100),
-    "dm-haiku": Suite(("haiku",), every=20),
+    "distrax": Suite(("distrax",), every=150),
+    "dm-haiku": Suite(("haiku",), every=40),
     "einops": Suite(("einops/tests",)),
-    "flax": Suite(("tests",), every=12),
+    "flax": Suite(("tests",), every=20),
     "jraph": Suite(("jraph/_src", "jraph/experimental")),
-    "numpyro": Suite(("test",), every=60),
+    "numpyro": Suite(("test",), every=100),
     "optax": Suite(("optax",), every=20),
 }
 
