@@ -42,7 +42,7 @@ def test_values_and_rules(name, axis, reverse):
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("shape", [(1023,), (1024,), (1025,), (2 * 1024 * 1024 + 7,), (2, 1500, 3)])
+@pytest.mark.parametrize("shape", [(999,), (1000,), (1001,), (2 * 1000 * 1000 + 7,), (2, 1500, 3)])
 @pytest.mark.parametrize("name", ["cumsum", "cummax"])
 def test_long_axes_are_walked_in_blocks(name, shape, reverse):
     function, ufunc = OPERATIONS[name]
@@ -169,10 +169,10 @@ def test_bad_input_is_told(name):
 
 @pytest.mark.parametrize(
     ("shape", "moves"),
-    [((40, 1024), True), ((60, 1000), False), ((64, 256), True), ((8, 256), False)],
+    [((40, 512), True), ((40, 500), False), ((64, 256), True), ((8, 256), False)],
 )
 def test_rows_that_share_cache_lines_are_moved_apart(shape, moves):
     x = np.arange(np.prod(shape), dtype=np.int32).reshape(shape) % 7
-    cumulate = jx.jit(lambda x: jnp.cumsum(x, axis=1))
+    cumulate = jx.jit(lambda x: cumsum(x, 1))
     assert ("stablehlo.transpose" in cumulate.lower(x).as_text()) is moves
     np.testing.assert_array_equal(cumulate(x), np.cumsum(x, axis=1))
