@@ -60,6 +60,16 @@ def test_timeit_runs_equally_often_and_tells_the_slowest_rank(spmd):
     assert "[rank" not in ran.printed
 
 
+def test_a_jitted_cell_runs_on_the_cluster(pair, spmd):
+    ran = pair.attempt("%%jit --on cluster --show jaxpr\ndoubled = x * 2\ndoubled.sum()")
+    assert ran.error is None, ran.printed
+    views = [one["text/plain"] for one in ran.shown]
+    assert any(view.startswith("jit  ") and "mul" in view for view in views)
+    assert views[-1] == "Array(12., dtype=float32)"
+    assert "doubled" not in pair.names
+    assert spmd("float(doubled.sum())").shown == [{"text/plain": "12.0"}]
+
+
 def test_variables_last_and_stay_on_their_ranks(pair, spmd):
     spmd("only_there = rank + 1")
     assert spmd("print(only_there)").printed == "[rank 0] 1\n[rank 1] 2\n"

@@ -19,6 +19,8 @@ from jxkernel.jupyter import load_ipython_extension, unload_ipython_extension
             "%jx cluster N [--profile NAME] [--host ADDRESS] [--tls FOLDER]",
         ),
         ("%jx cluster 2 --tls nowhere", "nowhere/cert.pem, which the service needs for TLS"),
+        ("%%jit --on cluster\nx + 1", "there is no cluster yet"),
+        ("%%jit --on moon\nx + 1", "--on: invalid choice: 'moon'"),
         ("%%spmd\n1", "there is no cluster yet"),
     ],
 )

@@ -31,6 +31,7 @@ from jxkernel.jupyter.jit.options import (
     check_names,
     names_type,
     parse,
+    without_cluster,
 )
 from jxkernel.jupyter.jit.report import report_of, sections_of
 from jxkernel.jupyter.jit.view import RunReport, run_view
@@ -150,6 +151,9 @@ class JitMagics(Magics):
         return None if DisplayHook.semicolon_at_end_of_expression(cell) else value
 
     def _run(self, name: str, line: str, cell: str) -> Any:
+        words = without_cluster(line)
+        if words is not None:
+            return self._session.shell.run_cell_magic("spmd", "", f"%%{name} {words}\n{cell}")
         try:
             version, request = self._version(name, line, cell)
             if version.source.first:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ __all__ = [
     "check_names",
     "names_type",
     "parse",
+    "without_cluster",
 ]
 
 _Function = Callable[..., Any]
@@ -106,6 +108,14 @@ _ARGUMENTS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
         {"type": _count, "metavar": "N", "help": "The number of the device to run on."},
     ),
     (
+        ("--on",),
+        {
+            "choices": ("cluster",),
+            "metavar": "cluster",
+            "help": "Where the cell runs: on every rank of the cluster.",
+        },
+    ),
+    (
         ("-o", "--outputs"),
         {
             "type": names_type,
@@ -163,6 +173,15 @@ def cell_arguments(*without: str) -> Callable[[_Function], _Function]:
         return function
 
     return decorate
+
+
+_ON_CLUSTER = re.compile(r"(?:^|\s)--on(?:\s+|=)cluster(?=\s|$)")
+
+
+def without_cluster(line: str) -> str | None:
+    """Return a magic's line without ``--on cluster``; None where it has none."""
+    words, count = _ON_CLUSTER.subn("", line)
+    return words.strip() if count else None
 
 
 def parse(magic: Any, line: str, backend: str = "") -> Request:
