@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from jxkernel.jupyter import load_ipython_extension, unload_ipython_extension
+from jxkernel.jupyter.cluster.engines import Engines
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,27 @@ def test_without_a_cluster_the_way_to_one_is_told(notebook, line, message):
 def test_without_ipyparallel_its_installation_is_told(notebook, monkeypatch):
     monkeypatch.setitem(sys.modules, "ipyparallel", None)
     assert "%pip install jxkernel[cluster]" in notebook.attempt("%jx cluster 2").printed
+
+
+@pytest.mark.slow
+def test_an_engine_of_another_version_is_told_and_ended(notebook, monkeypatch):
+    pytest.importorskip("ipyparallel")
+    monkeypatch.setattr("jxkernel.jupyter.cluster.controller.version_text", "0.0.1")
+    started = []
+
+    class Watched(Engines):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            started.append(self.apply(0, os.getpid).get(60))
+
+    monkeypatch.setattr("jxkernel.jupyter.cluster.controller.Engines", Watched)
+    printed = notebook.attempt("%jx cluster 1").printed
+    assert "this notebook runs jxkernel" in printed
+    assert "jaxlib 0.0.1" in printed
+    assert "there is no cluster yet" in notebook.attempt("%jx cluster").printed
+    assert len(started) == 1
+    with pytest.raises(ProcessLookupError):
+        os.kill(started[0], 0)
 
 
 @pytest.mark.slow
