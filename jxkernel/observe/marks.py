@@ -194,6 +194,8 @@ def _why_lines(fact: NameFact) -> Iterator[str]:
         yield f"{head}traced, {fact.detail}" + (", an argument" if fact.is_argument else "")
         if fact.code:
             yield f"  {fact.code}    (line {fact.line})"
+        if "*[" in fact.detail:
+            yield "  * a weak type: made from Python numbers, it takes the dtype of what it meets"
         yield from _chain_lines(fact)
 
 

@@ -53,6 +53,15 @@ def test_a_function_of_one_cell_that_another_calls_is_explained(traced: Notebook
     assert "lax.fori_loop(0, 3, body, h)" in shown
 
 
+def test_the_star_of_a_weak_type_is_explained(notebook: Notebook) -> None:
+    notebook.run("k = 2\n@jx.jit\ndef twice(a):\n    b = a * 2\n    return b\ntwice(k)")
+    why = told(notebook, "%jx why b")
+    assert "b in twice: traced, i32*[]" in why
+    assert "* a weak type: made from Python numbers" in why
+    notebook.run("twice(x)")
+    assert "weak" not in told(notebook, "%jx why b")
+
+
 def test_a_function_is_marked_in_the_cell_that_defines_it(traced: Notebook) -> None:
     (one,) = marks(traced, 0)
     assert one["cell"] == "defining"
