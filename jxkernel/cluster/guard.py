@@ -3,7 +3,7 @@
 Before a program that exchanges with other processes runs, each rank tells the others which one it
 is about to run, through the coordination service, and goes on when all have said the same.  What
 it compares is the program as XLA gets it, and the order of all calls before.  Calls that C++
-answers are written down only, which costs a microsecond or two, and compared with the next that it
+answers are written down only, which costs about a microsecond, and compared with the next that it
 does not, and at the end of a section; to a strict guard C++ answers none.
 """
 
