@@ -11,6 +11,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -186,12 +187,15 @@ def measure_pairs(function: Function, count: int) -> tuple[Tally, Tally]:
     return kinds[0][1], kinds[1][1]
 
 
-def measure(function: Function) -> tuple[Tally, Tally]:
-    """Return what is found of a formula at every number, of XLA's own at every 64th."""
+def measure(function: Function, step: int = 1) -> tuple[Tally, Tally]:
+    """Return what is found of a formula at every number, of XLA's own at every 64th.
+
+    With a step, one chunk in so many is compared; the order is that of all that are.
+    """
     formula, own = function.on_cpu(formula=True), function.on_cpu(formula=False)
     found = {1: Tally(), -1: Tally(direction=-1)}
     theirs = Tally()
-    for positive in positive_floats():
+    for positive in islice(positive_floats(1 << 16 if step > 1 else CHUNK), 0, None, step):
         exact = function.exact(positive)
         for sign, tally in found.items():
             x = positive if sign > 0 else -positive
@@ -214,8 +218,9 @@ and `cos`, and other platforms are lowered as before; the
 [decision](decisions/0035-formulas-that-become-vector-instructions.md) says why.
 
 Each function of one operand was compared at all 2^32 float32 numbers (the reference of negative
-ones is that of their magnitude, with its sign, where the function is odd or even), and XLA's own at
-every 64th; each function of two operands at random pairs:
+ones is that of their magnitude, with its sign, where the function is odd or even), or where the
+table has fewer in runs of 65,536 numbers, evenly spaced; XLA's own at every 64th of them. Each
+function of two operands was compared at random pairs:
 a third of any bits, a third of nearly equal sizes, a third between -16 and 16. The reference is
 NumPy's function in float64. An error is the distance of the float32 result from it, in units in
 the last place (ulp) of float32, so no midpoint between two results has to be decided: 0.5 is the
@@ -252,13 +257,18 @@ def main() -> None:
     """Compare all functions and write the page."""
     parser = argparse.ArgumentParser(prog="python -m tools.accuracy", description=__doc__)
     parser.add_argument("--pairs", type=int, default=1 << 28, help="of functions of two operands")
+    parser.add_argument(
+        "--steps", nargs="*", default=(), help="NAME=N: one chunk in N of this function"
+    )
     parser.add_argument("--only", nargs="+", help="these functions alone, to the terminal")
     options = parser.parse_args()
     text = ""
+    steps = {name: int(step) for name, step in (each.split("=") for each in options.steps)}
     for function in FUNCTIONS:
         if options.only is None or function.name in options.only:
             several = function.operands > 1
-            found = measure_pairs(function, options.pairs) if several else measure(function)
+            step = steps.get(function.name, 1)
+            found = measure_pairs(function, options.pairs) if several else measure(function, step)
             line = _line(function, *found)
             sys.stderr.write(line)
             text += line
