@@ -119,7 +119,7 @@ def counted(name: str, there: dict[str, Any], here: dict[str, Any]) -> dict[str,
 
 def _row(name: str, row: dict[str, Any]) -> str:
     sample = "all" if row["every"] == 1 else f"1 of {row['every']}"
-    share = f"{100 * row['here'] / row['there']:.1f} %"
+    share = f"{100 * row['here'] / row['there']:.1f} %" if row["there"] else "–"
     taken = f"{row['taken']} ({sample})"
     return f"| {name} {row['version']} | {taken} | {row['there']} | {row['here']} | {share} |"
 
@@ -131,7 +131,9 @@ def page(counts: dict[str, Any]) -> str:
     fails = ["", "What fails here needs:", "", *missing] if missing else []
     names = ", ".join(WITHOUT)
     without = ["", f"The source distributions of {names} have no tests."]
-    return _OPENING + "\n".join([*rows, *fails, *without]) + "\n"
+    absent = ", ".join([name for name in SUITES if name not in counts])
+    uncounted = ["", f"Not counted yet: {absent}."] if absent else []
+    return _OPENING + "\n".join([*rows, *fails, *without, *uncounted]) + "\n"
 
 
 def main(names: list[str]) -> None:
