@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import pickle
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -24,6 +25,7 @@ from jxkernel.tree import leaves
 __all__ = ["accept", "accept_later", "define", "give", "keep", "put_back", "small_digests"]
 
 _SMALL_BYTES = 1 << 16
+_STATUS = re.compile(r"(UNKNOWN|INTERNAL|ABORTED|CANCELLED|UNAVAILABLE|DEADLINE_EXCEEDED): ")
 _DEFINITIONS = (
     ast.Import,
     ast.ImportFrom,
@@ -66,11 +68,8 @@ def keep(shell: Any, gone: Sequence[int]) -> tuple[dict[str, str], dict[str, str
     for name in own_names(shell):
         try:
             value = kept(shell.user_ns[name])
-        except JaxRuntimeError:
-            lost[name] = "it was being computed"
-            continue
         except Exception as error:  # a value may be of any class
-            lost[name] = str(error)
+            lost[name] = "it was being computed" if _is_of_runtime(error) else str(error)
             continue
         if missing_parts(value, gone):
             lost[name] = "parts of it are gone"
@@ -80,6 +79,11 @@ def keep(shell: Any, gone: Sequence[int]) -> tuple[dict[str, str], dict[str, str
         del shell.user_ns[name]
         told.pop(name, None)
     return lost, {name: said + _values(_keeping[name]) for name, said in told.items()}
+
+
+def _is_of_runtime(error: Exception) -> bool:
+    """Whether an error is XLA's; where NumPy reads an array, it comes as a plain one."""
+    return isinstance(error, JaxRuntimeError) or bool(_STATUS.match(str(error)))
 
 
 def _values(value: Any) -> str:
