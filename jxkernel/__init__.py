@@ -7,6 +7,7 @@ mean.  IPython is not imported until ``%load_ext jxkernel``.
 It raises Python's recursion limit (decision 10).
 """
 
+import sys as _sys
 from typing import TYPE_CHECKING
 
 from jxkernel import _collector
@@ -329,8 +330,23 @@ watch_executions()
 install_import_hook()
 
 
+_LEAST_IPYTHON = 8, 12
+
+
 def load_ipython_extension(ipython: object) -> None:
-    """Load the notebook half into an IPython shell: what ``%load_ext jxkernel`` calls."""
+    """Load the notebook half into an IPython shell: what ``%load_ext jxkernel`` calls.
+
+    Raises:
+      ImportError: the shell is older than what the notebook half is written for.
+    """
+    shell = _sys.modules.get("IPython")  # who calls this has imported it; tests may not
+    version = getattr(shell, "version_info", _LEAST_IPYTHON)[:2]
+    if version < _LEAST_IPYTHON:
+        raise ImportError(
+            f"the notebook half of jxkernel needs IPython 8.12 or newer, and this is {version[0]}."
+            f"{version[1]}, as on Colab: write import jxkernel and use it without magics, or "
+            "install a newer IPython and restart"
+        )
     # The notebook half is the one thing that is imported only when asked for.
     from jxkernel.jupyter import load_ipython_extension as load  # noqa: PLC0415
 

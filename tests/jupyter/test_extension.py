@@ -170,6 +170,17 @@ def test_a_failed_load_leaves_nothing(
     assert session_of(shell) is None
 
 
+def test_an_older_shell_is_refused_in_a_sentence(
+    plain_notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("IPython.version_info", (7, 34, 0, ""))
+    with pytest.raises(ImportError, match=r"needs IPython 8\.12 or newer, and this is 7\.34"):
+        jxkernel.load_ipython_extension(plain_notebook.shell)
+    monkeypatch.undo()
+    jxkernel.load_ipython_extension(plain_notebook.shell)
+    jxkernel.unload_ipython_extension(plain_notebook.shell)
+
+
 def test_settings_are_listed_and_checked(notebook: Notebook) -> None:
     assert "JX" in notebook.run("%config").printed
     assert "JX.settle" in notebook.run("%config JX").printed
