@@ -14,7 +14,7 @@ from jxkernel.numpy.promotion import argument_aval, inexact_dtype, promote_inexa
 from jxkernel.numpy.ufuncs import unary_function
 from jxkernel.primitives.elementwise import special as ops
 from jxkernel.scipy.special.coefficients import DAWSON_LARGE, DAWSON_SMALL, ERFCX
-from jxkernel.scipy.special.elementwise import chebyshev, computed, strongly
+from jxkernel.scipy.special.elementwise import chebyshev, computed, polynomial, strongly
 
 __all__ = [
     "dawsn",
@@ -300,20 +300,62 @@ def log_ndtr(x: Any, series_order: int = 3) -> Any:
     return computed("log_ndtr", _log_ndtr, jnp.asarray(x))
 
 
-def _lower_quantile(p: Any) -> Any:
-    """Return x with Φ(x) = p for p ≤ 1/2: a rational start, improved by Newton's method.
+# Numerators and denominators of AS 241, by M. J. Wichura, Applied Statistics 37 (1988); the lowest
+# power comes first.
+_NEAR_TAIL = (
+    (
+        1.4234371107496835,
+        4.630337846156546,
+        5.769497221460691,
+        3.6478483247632045,
+        1.2704582524523684,
+        0.2417807251774506,
+        0.022723844989269184,
+        0.0007745450142783414,
+    ),
+    (
+        1.0,
+        2.053191626637759,
+        1.6763848301838038,
+        0.6897673349851,
+        0.14810397642748008,
+        0.015198666563616457,
+        0.0005475938084995345,
+        1.0507500716444169e-09,
+    ),
+)
+_FAR_TAIL = (
+    (
+        6.657904643501103,
+        5.463784911164114,
+        1.7848265399172913,
+        0.29656057182850487,
+        0.026532189526576124,
+        0.0012426609473880784,
+        2.7115555687434876e-05,
+        2.0103343992922881e-07,
+    ),
+    (
+        1.0,
+        0.599832206555888,
+        0.1369298809227358,
+        0.014875361290850615,
+        0.0007868691311456133,
+        1.8463183175100548e-05,
+        1.421511758316446e-07,
+        2.0442631033899397e-15,
+    ),
+)
 
-    The start has an error below 4.5e-4 (M. Abramowitz and I. Stegun, 26.2.23).  Newton's method
-    solves log Φ(x) = log p, which is nearly linear in x² in the tail.
-    """
-    log_p = jnp.log(p)
-    root = jnp.sqrt(-2 * log_p)
-    top = 2.515517 + root * (0.802853 + root * 0.010328)
-    bottom = 1 + root * (1.432788 + root * (0.189269 + root * 0.001308))
-    x = top / bottom - root
-    for _ in range(3):
-        x = x - (_log_ndtr(x) - log_p) / _log_ndtr_slope(x)
-    return x
+
+def _lower_quantile(p: Any) -> Any:
+    """Return x with Φ(x) = p for p < 0.1, by Wichura's rational functions of √(-log p)."""
+    root = jnp.sqrt(-jnp.log(p))
+    near, far = (
+        polynomial(x, top) / polynomial(x, bottom)
+        for x, (top, bottom) in ((root - 1.6, _NEAR_TAIL), (root - 5, _FAR_TAIL))
+    )
+    return -jnp.where(root <= 5, near, far)
 
 
 @custom_jvp
@@ -340,8 +382,7 @@ def ndtri(p: Any) -> Any:
     Args:
       p: a real array of probabilities; integers become floating.
 
-    ∓inf at 0 and 1, NaN outside; exact also for the smallest p.  Source: M. Abramowitz and
-    I. Stegun, 26.2.23, and Newton's method.
+    ∓inf at 0 and 1, NaN outside; exact also for the smallest p.  Source: M. J. Wichura, AS 241.
 
     >>> from jxkernel.scipy import special
     >>> special.ndtri(0.975).round(2)
