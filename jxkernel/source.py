@@ -9,7 +9,6 @@ tracers or of the notebook; a notebook cell is just a file name to it.
 import functools
 import os
 import sys
-import sysconfig
 from collections.abc import Callable
 from types import CodeType, FrameType, TracebackType
 from typing import Any
@@ -45,10 +44,7 @@ __all__ = [
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
-_LIBRARIES = (
-    *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")),
-    *("site-packages", "dist-packages"),
-)
+_LIBRARIES = os.path.dirname(os.__file__), "site-packages", "dist-packages"
 _MACHINERY = tuple(
     f"{os.sep}{name}{os.sep}"
     for name in ("IPython", "ipykernel", "tornado", "asyncio", "traitlets", "_pytest", "pluggy")

@@ -12,15 +12,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.machinery import ModuleSpec, PathFinder
-from importlib.util import module_from_spec
 from types import ModuleType
 
 from jxkernel._jaxlib import lapack_kernels, register_custom_call_target
+from jxkernel._lazy import late_function
 
 __all__ = ["prepare_lapack"]
 
 _PACKAGE = "scipy.linalg"
 _ROUTINES = ("cython_blas", "cython_lapack")
+
+module_from_spec = late_function("importlib.util", "module_from_spec")
 
 
 @cache
