@@ -451,9 +451,9 @@ class custom_vjp(_Custom):
         def bwd(*args: Any) -> Any:
             *nondiff, kept, cotangent = args
             structure, known = held
-            others, statics = iter(kept), iter(nondiff)
+            others, passed = iter(kept), iter(nondiff)
             residuals = structure.unflatten([next(others) if x is None else x for x in known])
-            first = [refs[i] if i in refs else next(statics) for i in static]
+            first = [refs[i] if i in refs else next(passed) for i in static]
             pulled = own_bwd(*first, residuals, cotangent)
             places = [i for i in range(count) if i not in static]
             if not isinstance(pulled, tuple | list) or len(pulled) != len(places):

@@ -33,7 +33,7 @@ from jxkernel.jupyter.jit.magic import CELL_MAGICS, JitMagics
 from jxkernel.jupyter.session.forking import fork_watch
 from jxkernel.jupyter.session.interrupts import interrupting_again, run_interruptibly
 from jxkernel.jupyter.session.session import Session
-from jxkernel.jupyter.session.waiting import (
+from jxkernel.jupyter.session.settling import (
     ReadWait,
     failures_of_callbacks,
     interruptible,

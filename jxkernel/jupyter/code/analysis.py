@@ -52,17 +52,17 @@ class CellNames:
 
 def analyse(tree: ast.Module) -> CellNames:
     """Return the names that a cell's top level reads, binds and deletes."""
-    flow = _Flow()
-    bound = flow.block(tree.body, _NOTHING)
-    for name, line in flow.deferred:
-        flow.read(name, line, bound)
+    scope = _Scope()
+    bound = scope.block(tree.body, _NOTHING)
+    for name, line in scope.deferred:
+        scope.read(name, line, bound)
     return CellNames(
-        reads=flow.reads,
-        assigned=tuple(flow.assigned),
-        deleted=frozenset(flow.deleted),
-        shared=frozenset(flow.shared),
-        star_imports=tuple(flow.star_imports),
-        awaits=tuple(flow.awaits),
+        reads=scope.reads,
+        assigned=tuple(scope.assigned),
+        deleted=frozenset(scope.deleted),
+        shared=frozenset(scope.shared),
+        star_imports=tuple(scope.star_imports),
+        awaits=tuple(scope.awaits),
     )
 
 
@@ -109,9 +109,9 @@ def names_bound_by(statement: ast.stmt) -> tuple[str, ...]:
     """The names that one statement binds; a function's ``global`` names are bound by its calls."""
     if isinstance(statement, FUNCTIONS):
         return (statement.name,)
-    flow = _Flow()
-    flow.block([statement], _NOTHING)
-    return tuple(flow.assigned)
+    scope = _Scope()
+    scope.block([statement], _NOTHING)
+    return tuple(scope.assigned)
 
 
 def _is_function(statement: ast.stmt) -> bool:
@@ -198,7 +198,7 @@ class _Bound:
 _NOTHING = _Bound()
 
 
-class _Flow:
+class _Scope:
     """Follows the statements of one scope in order, with the names that are bound for sure."""
 
     def __init__(self) -> None:
@@ -406,7 +406,7 @@ class _Flow:
 
     def _comprehension(self, node: _Comprehension, bound: _Bound) -> _Bound:
         own = _NOTHING
-        inner = _Flow()
+        inner = _Scope()
         for generator in node.generators:
             self._note_await(node, bool(generator.is_async))
             inner.expression(generator.iter, own)
@@ -432,25 +432,25 @@ class _Flow:
 def _free_reads(function: _Function) -> list[tuple[str, int]]:
     """The names that a function's body takes from outside, with their lines."""
     own = {argument.arg for argument in _all_arguments(function.args)}
-    flow = _Flow()
+    scope = _Scope()
     body = [function.body] if isinstance(function, ast.Lambda) else function.body
     for part in body:
         if isinstance(part, ast.stmt):
-            flow.block([part], _NOTHING)
+            scope.block([part], _NOTHING)
         else:
-            flow.expression(part, _NOTHING)
-    own |= flow.assigned.keys() - flow.outer
-    found = [*flow.reads.items(), *flow.deferred]
+            scope.expression(part, _NOTHING)
+    own |= scope.assigned.keys() - scope.outer
+    found = [*scope.reads.items(), *scope.deferred]
     return [(name, line) for name, line in found if name not in own]
 
 
 def _free_reads_of_class(node: ast.ClassDef) -> list[tuple[str, int]]:
     """The names that a class body takes from outside; its methods do not see its own names."""
-    flow = _Flow()
-    flow.block(node.body, _NOTHING)
-    own = flow.assigned.keys() - flow.outer
-    immediate = [(name, line) for name, line in flow.reads.items() if name not in own]
-    return [*immediate, *flow.deferred]
+    scope = _Scope()
+    scope.block(node.body, _NOTHING)
+    own = scope.assigned.keys() - scope.outer
+    immediate = [(name, line) for name, line in scope.reads.items() if name not in own]
+    return [*immediate, *scope.deferred]
 
 
 def _globals_inside(node: ast.AST) -> Iterator[str]:

@@ -19,7 +19,7 @@ from jxkernel.events import (
 )
 from jxkernel.jupyter.cells.cell import Inputs, TraceInfo, Version
 from jxkernel.jupyter.jit.view import RunReport, Section
-from jxkernel.jupyter.programs.stages import stages_data, stages_html
+from jxkernel.jupyter.programs.stage_view import stages_data, stages_html
 from jxkernel.jupyter.session.session import Session
 from jxkernel.observe import Provenance, Recorder
 from jxkernel.observe.explain import format_duration, format_size, slow_text

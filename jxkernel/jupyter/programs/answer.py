@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jxkernel.compile.stages import as_called
-from jxkernel.jupyter.programs.stages import stages_view
+from jxkernel.jupyter.programs.stage_view import stages_view
 from jxkernel.jupyter.programs.view import outline_view
 from jxkernel.jupyter.session.expressions import call_of, outlined, traced
 from jxkernel.jupyter.session.session import Session

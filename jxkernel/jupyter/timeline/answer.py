@@ -8,7 +8,7 @@ from IPython.core.error import UsageError
 
 from jxkernel.jupyter.errors.tracebacks import name_cells
 from jxkernel.jupyter.session.session import Session
-from jxkernel.jupyter.session.waiting import wait_for_variables
+from jxkernel.jupyter.session.settling import wait_for_variables
 from jxkernel.jupyter.timeline.view import timeline_view
 from jxkernel.jupyter.views.tables import table_view, text_view
 from jxkernel.jupyter.views.view import View

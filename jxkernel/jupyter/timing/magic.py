@@ -80,7 +80,7 @@ class TimingMagics(Magics):
         if not words.sync:
             return self._originals["timeit"](words.line, cell, local_ns)
         code = f"{words.statement}\n{cell or ''}"
-        keep = KeepResults() if self._involves(code, local_ns) else None
+        keep = KeepResults() if self._may_make_arrays(code, local_ns) else None
         with self._transformer(keep), measuring(keep) as measurement:
             result = self._originals["timeit"](words.line, cell, local_ns)
         if measurement.active:
@@ -104,7 +104,7 @@ class TimingMagics(Magics):
         words = _split(line, "")
         if not words.sync:
             return self._originals["time"](words.line, cell, local_ns)
-        if not self._involves(cell or words.statement, local_ns):
+        if not self._may_make_arrays(cell or words.statement, local_ns):
             return self._originals["time"](words.line, cell, local_ns)
         with (
             self._waiting(),
@@ -141,7 +141,7 @@ class TimingMagics(Magics):
         _tell_builds(recorder)
         return result
 
-    def _involves(self, code: str, local_ns: Mapping[str, Any] | None = None) -> bool:
+    def _may_make_arrays(self, code: str, local_ns: Mapping[str, Any] | None = None) -> bool:
         """Whether what is timed may make arrays."""
         try:
             tree = ast.parse(self._shell.transform_cell(code))
@@ -151,7 +151,7 @@ class TimingMagics(Magics):
 
     def _with_waits(self, code: str) -> str | None:
         """The code with waits, or None where it needs none or is not plain Python."""
-        if not self._involves(code):
+        if not self._may_make_arrays(code):
             return None
         return with_waits(self._shell.transform_cell(code), _WAITER)
 
