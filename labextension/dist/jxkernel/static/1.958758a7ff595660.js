@@ -300,13 +300,14 @@
 
 .jp-jxk-panel-tabs {
   display: flex;
-  padding: 0 8px;
+  flex-wrap: wrap;
+  padding: 0 4px;
   border-bottom: var(--jp-border-width) solid var(--jp-border-color1);
 }
 
 .jp-jxk-panel-tabs button {
   flex: 1 1 auto;
-  padding: 5px 4px;
+  padding: 5px 1px;
   border: 0;
   border-bottom: 3px solid transparent;
   color: var(--jp-ui-font-color1);
