@@ -2,8 +2,9 @@
 
 A compiled loop reports through a debug callback, in a hundred turns of all, so that short turns
 are not slowed down; the bar is drawn at most ten times a second. Results are untouched: the
-callback gives nothing back. Under ``vmap`` the turns are those of the whole batch; under ``grad``
-the forward pass reports and the backward pass does not.
+callback gives nothing back. Under ``vmap`` the turns are those of the whole batch, and its values
+are means over the loops that still run; under ``grad`` the forward pass reports and the backward
+pass does not.
 """
 
 from __future__ import annotations
@@ -12,24 +13,77 @@ import functools
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jxkernel import tree
+import numpy as np
+
+from jxkernel import dtypes, tree
 from jxkernel._reprs import in_words
 from jxkernel.api.branching import cond
-from jxkernel.api.callbacks import debug_callback
 from jxkernel.api.looping import fori_loop
 from jxkernel.api.scanning import scan
 from jxkernel.config import progress_display
+from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.numpy import arange, maximum
+from jxkernel.primitives.callback import debug_callback_p
+from jxkernel.primitives.elementwise.identity import stop_gradient
+from jxkernel.runtime import HostFunction
 
-__all__ = ["Bar", "Progress", "progress"]
+__all__ = ["Bar", "Curve", "Progress", "progress"]
 
 _REDRAW_SECONDS = 0.1
 _WIDTH = 24
 _EIGHTHS = " ▏▎▍▌▋▊▉"
+_POINTS = 128
+
+ValuesOf = Callable[[Any], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A value of a loop, from its first report to the last one.
+
+    Attributes:
+      name: what it is called.
+      points: turns and values, spread evenly over the reports; the last one is the latest.
+    """
+
+    name: str
+    points: tuple[tuple[int, float], ...]
+
+    @property
+    def latest(self) -> float:
+        """The value of the last report."""
+        return self.points[-1][1]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.latest:.4g}"
+
+
+class _Recorded:
+    """The reports of one value: every second one is dropped whenever there are too many."""
+
+    def __init__(self) -> None:
+        self._points: list[tuple[int, float]] = []
+        self._stride, self._seen = 1, 0
+        self._latest = (0, 0.0)
+
+    def add(self, turn: int, value: float) -> None:
+        """Record a value."""
+        self._latest = (turn, value)
+        if self._seen % self._stride == 0:
+            self._points.append(self._latest)
+        self._seen += 1
+        if len(self._points) == _POINTS:
+            del self._points[1::2]
+            self._stride *= 2
+
+    def points(self) -> tuple[tuple[int, float], ...]:
+        """Return what is kept, and the latest."""
+        kept = tuple(self._points)
+        return kept if kept[-1] == self._latest else (*kept, self._latest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +95,14 @@ class Progress:
       done: the turns begun.
       total: all turns; None where that is not known.
       seconds: since its first turn.
+      values: those of ``progress(values=...)``.
     """
 
     label: str
     done: int
     total: int | None
     seconds: float
+    values: tuple[Curve, ...] = ()
 
     @property
     def fraction(self) -> float:
@@ -64,7 +120,7 @@ class Progress:
             left = f" · {_clock(rest)} left"
         return (
             f"{label}{self.fraction:4.0%} ▕{_drawn(self.fraction)}▏ {count} · "
-            f"{_clock(self.seconds)}{left}"
+            f"{_clock(self.seconds)}{left}{''.join(f' · {value}' for value in self.values)}"
         )
 
 
@@ -95,28 +151,33 @@ class Bar:
         self._total: int | None = None
         self._started = self._drawn = 0.0
         self._show: Callable[[Progress], object] = _TextLine()
+        self._values: dict[str, _Recorded] = {}
 
-    def reach(self, done: Any, total: Any = None) -> None:
-        """Note that turn ``done``, counted from 1, has begun, and draw if it is time to."""
+    def reach(self, done: Any, total: Any = None, values: Mapping[str, float] = {}) -> None:
+        """Note that turn ``done``, counted from 1, is reached, and draw if it is time to."""
         with self._lock:
             if total is None or done <= total:
-                self._reach(int(done), None if total is None else int(total))
+                self._reach(int(done), None if total is None else int(total), values)
 
-    def _reach(self, done: int, total: int | None) -> None:
+    def _reach(self, done: int, total: int | None, values: Mapping[str, float]) -> None:
         now = time.perf_counter()
         if done < self._done or not self._done:
             self._started, self._drawn, self._total = now, 0.0, total
             self._show = (progress_display.value or _TextLine)()
+            self._values = {}
         elif total is not None and self._total is not None:
             # Loops of a batch, whose lengths may differ, go in step: the longest is shown.
             self._total = max(total, self._total)
             if total < self._total:
                 return
         self._done = done
+        for name, value in values.items():
+            self._values.setdefault(name, _Recorded()).add(done, value)
         is_last = done == self._total
         if is_last or now - self._drawn >= _REDRAW_SECONDS:
             self._drawn = now
-            self._draw(Progress(self._label, done, self._total, now - self._started))
+            curves = tuple(Curve(name, seen.points()) for name, seen in self._values.items())
+            self._draw(Progress(self._label, done, self._total, now - self._started, curves))
         if is_last:
             self._done = 0
 
@@ -145,7 +206,9 @@ class _TextLine:
         self._width = len(text)
 
 
-def progress(loop: Any, *, label: str = "", updates: int = 100) -> Any:
+def progress(
+    loop: Any, *, label: str = "", updates: int = 100, values: ValuesOf | None = None
+) -> Any:
     """Show a progress bar for a loop: in Python, or inside a compiled program.
 
     Args:
@@ -154,15 +217,21 @@ def progress(loop: Any, *, label: str = "", updates: int = 100) -> Any:
         Python.
       label: what to write before the bar.
       updates: how often a compiled loop reports, in all: each report costs some 50 µs.
+      values: a function of what a compiled loop carries that gives a dict of names and real
+        scalars, such as ``lambda carry: {"loss": carry.loss}``. Each report shows them, as they are
+        at the end of its turn; a notebook draws their course. It is computed in turns that
+        report only.
 
     Returns:
       the loop with a bar, or an iterator over the items.
 
     Raises:
-      TypeError: ``loop`` is none of these.
+      TypeError: ``loop`` is none of these, or one of the values is no real scalar, or ``values`` is
+        given for a loop in Python.
 
-    A bar counts turns that have begun. Results, derivatives and batching are those of the loop
-    itself; the backward pass of a derivative shows nothing.
+    A bar counts turns that have begun, with ``values`` turns that have ended. Under ``vmap``, a
+    value is the mean over the loops of the batch that still run. Results, derivatives and batching
+    are those of the loop itself; the backward pass of a derivative shows nothing.
 
     >>> import jxkernel as jx
     >>> from jxkernel import lax, numpy as jnp
@@ -171,9 +240,14 @@ def progress(loop: Any, *, label: str = "", updates: int = 100) -> Any:
     10.0
     """
     if loop is scan:
-        return functools.partial(_scan, _Reporter(label, updates))
+        return functools.partial(_scan, _Reporter(label, updates, values))
     if loop is fori_loop:
-        return functools.partial(_fori_loop, _Reporter(label, updates))
+        return functools.partial(_fori_loop, _Reporter(label, updates, values))
+    if values is not None:
+        raise TypeError(
+            "progress(values=...) shows what lax.scan and lax.fori_loop carry: a loop in Python "
+            "prints its own values"
+        )
     if isinstance(loop, int) and not isinstance(loop, bool):
         return _over(range(loop), label)
     if isinstance(loop, Iterable):
@@ -193,22 +267,100 @@ def _over(items: Iterable[Any], label: str) -> Iterator[Any]:
         yield item
 
 
+class _WholeBatch(HostFunction):
+    """A function of flat arrays of one shape that ``vmap`` calls once, the batch at the end."""
+
+    __slots__ = ()
+
+    def over_examples(
+        self, has: Sequence[bool], size: int, avals: Sequence[ShapedArray]
+    ) -> HostFunction:
+        """Return this function of whole batches, those that are the same for all repeated."""
+
+        def run(arrays: Sequence[Any]) -> Any:
+            # An outer batch is at the end already, of all of them: what is in front is this one.
+            whole = [
+                np.moveaxis(np.asarray(x), 0, -1)
+                if flag
+                else np.broadcast_to(np.asarray(x)[..., None], (*np.shape(x), size))
+                for x, flag in zip(arrays, has, strict=True)
+            ]
+            return self.function(whole)
+
+        return _WholeBatch(run, self.name)
+
+
 class _Reporter:
     """Puts reports to a bar into a traced loop."""
 
-    def __init__(self, label: str, updates: int) -> None:
+    def __init__(self, label: str, updates: int, values: ValuesOf | None) -> None:
         self._bar = Bar(label)
         self._updates = max(updates, 1)
+        self._values = values
 
-    def report(self, turn: Any, total: Any) -> None:
+    @property
+    def shows_values(self) -> bool:
+        """Whether a turn is reported with the values at its end."""
+        return self._values is not None
+
+    def report(self, turn: Any, total: Any, carry: Any = None) -> None:
         """Report a turn, counted from 0, if it is one of those that are reported."""
         step = maximum(total // self._updates, 1)
         wanted = (turn % step == 0) | (turn == total - 1)
 
         def tell(turn: Any, total: Any) -> None:
-            debug_callback(lambda turn, total: self._bar.reach(turn + 1, total), turn, total)
+            # What values are computed from is read here only: other turns do not compute them.
+            values = {} if self._values is None else _numbers(self._values(stop_gradient(carry)))
+
+            def reach(arrays: Sequence[Any]) -> tuple[()]:
+                turn, total, *rest = map(np.asarray, arrays)
+                # Loops of a batch that have ended compute on, and what they compute is not kept.
+                running = turn < total
+                if running.any():
+                    means = [float(value[running].astype(np.float64).mean()) for value in rest]
+                    shown = dict(zip(values, means, strict=True))
+                    self._bar.reach(turn[running].max() + 1, total.max(), shown)
+                return ()
+
+            debug_callback_p.bind(
+                turn,
+                total,
+                *values.values(),
+                callback=_WholeBatch(reach, "progress"),
+                ordered=False,
+            )
 
         cond(wanted, tell, lambda turn, total: None, turn, total)
+
+
+def _numbers(values: Any) -> dict[str, Any]:
+    """Return what a user's function gives to show.
+
+    Raises:
+      TypeError: it is no dict of names and real scalars.
+    """
+    if not isinstance(values, Mapping):
+        raise TypeError(
+            f"progress(values=...) got {in_words(values, 60)}: its function gives a dict of "
+            "names and scalars, such as {'loss': carry.loss}"
+        )
+    for name, value in values.items():
+        try:
+            aval = abstractify(value)
+        except TypeError:
+            aval = None
+        if aval is None or aval.shape or not _is_real(aval.dtype):
+            found = in_words(value, 60) if aval is None else str(aval)
+            raise TypeError(
+                f"progress(values=...) got {found} for {name!r}: each value is a real scalar, "
+                "such as the mean or the norm of an array"
+            )
+    return {str(name): stop_gradient(value) for name, value in values.items()}
+
+
+def _is_real(dtype: Any) -> bool:
+    kinds = (np.bool_, np.integer, np.floating)
+    return any(dtypes.issubdtype(dtype, kind) for kind in kinds)
 
 
 def _scan(
@@ -228,8 +380,13 @@ def _scan(
     @functools.wraps(f)
     def reporting(carry: Any, numbered: tuple[Any, Any]) -> tuple[Any, Any]:
         turn, x = numbered
-        reporter.report(turn, turns)
-        return f(carry, x)
+        if not reporter.shows_values:
+            reporter.report(turn, turns)
+            return f(carry, x)
+        out = f(carry, x)
+        if isinstance(out, tuple) and len(out) == 2:  # else scan says what is wrong
+            reporter.report(turn, turns, out[0])
+        return out
 
     turn_numbers = arange(turns)[::-1] if reverse else arange(turns)
     return scan(reporting, init, (turn_numbers, xs), length, reverse, unroll)
@@ -246,7 +403,11 @@ def _fori_loop(
 ) -> Any:
     @functools.wraps(body_fun)
     def reporting(number: Any, value: Any) -> Any:
-        reporter.report(number - lower, upper - lower)
-        return body_fun(number, value)
+        if not reporter.shows_values:
+            reporter.report(number - lower, upper - lower)
+            return body_fun(number, value)
+        after = body_fun(number, value)
+        reporter.report(number - lower, upper - lower, after)
+        return after
 
     return fori_loop(lower, upper, reporting, init_val, unroll=unroll)

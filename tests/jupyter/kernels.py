@@ -25,6 +25,7 @@ class Reply:
     content: dict[str, Any]
     streams: str = ""
     displays: list[dict[str, Any]] = field(default_factory=list)
+    updates: list[dict[str, Any]] = field(default_factory=list)
     result: dict[str, Any] = field(default_factory=dict)
     error: dict[str, Any] = field(default_factory=dict)
 
@@ -83,6 +84,8 @@ class Kernel:
                     reply.streams += ESCAPES.sub("", content["text"])
                 case "display_data":
                     reply.displays.append(content["data"])
+                case "update_display_data":
+                    reply.updates.append(content["data"])
                 case "execute_result":
                     reply.result = content["data"]
                 case "error":

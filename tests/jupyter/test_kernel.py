@@ -158,6 +158,25 @@ def test_a_bar_is_one_output_that_is_updated(kernel: Kernel) -> None:
     assert reply.streams == ""
 
 
+def test_the_values_of_a_bar_are_drawn_in_its_output(kernel: Kernel) -> None:
+    reply = kernel.ok(
+        "from jxkernel import lax\n"
+        "show = lambda c: {'<i>loss': 1 / c, 'bad': jnp.log(5 - c)}\n"
+        "y = jx.progress(lax.fori_loop, values=show)(0, 30, lambda i, c: c + 1, 1.0)\n"
+        "jx.effects_barrier()\nfloat(y)"
+    )
+    assert reply.result["text/plain"] == "31.0"
+    assert len(reply.displays) == 1
+    bundle = reply.updates[-1]
+    assert "· <i>loss 0.03226 · bad nan" in bundle["text/plain"]
+    assert "&lt;i&gt;loss: from 0.03226 to 0.5" in bundle["text/html"]
+    assert bundle["text/html"].count("<svg") == 2
+    assert "nan" not in "".join(re.findall(r' d="([^"]*)"', bundle["text/html"]))
+    [loss, bad] = bundle["application/vnd.jxkernel.progress+json"]["values"]
+    assert loss["latest"] == pytest.approx(1 / 31)
+    assert bad["latest"] is None
+
+
 def test_restarting_the_kernel_starts_anew() -> None:
     with running_kernel() as kernel:
         kernel.ok(CELL, "one")

@@ -1,5 +1,6 @@
 """Progress bars: what they show, and that loops give what they give without them."""
 
+import itertools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -113,7 +114,7 @@ def test_an_empty_loop_shows_nothing(shown: list[list[Progress]]) -> None:
 
 def test_a_long_loop_reports_as_often_as_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     reached: list[int] = []
-    monkeypatch.setattr(Bar, "reach", lambda bar, done, total: reached.append(int(done)))
+    monkeypatch.setattr(Bar, "reach", lambda bar, done, *rest: reached.append(int(done)))
     jx.progress(lax.fori_loop, updates=4)(0, 100, lambda i, c: c + i, 0)
     jx.effects_barrier()
     assert reached == [1, 26, 51, 76, 100]
@@ -176,3 +177,100 @@ def test_errors_are_those_of_the_loop() -> None:
         jx.progress(lax.scan)(lambda c, x: (c.astype("int8"), x), 0.0, jnp.zeros(3))
     with pytest.raises(ValueError, match="scan"):
         jx.progress(lax.scan)(lambda c, x: (c, x), 0.0)
+
+
+def test_values_are_those_at_the_end_of_a_turn(shown: list[list[Progress]]) -> None:
+    def values(carry: Any) -> dict[str, Any]:
+        return {"loss": carry["loss"], "norm": jnp.linalg.norm(carry["w"]), "n": carry["n"]}
+
+    def body(carry: dict[str, Any], x: Any) -> tuple[dict[str, Any], Any]:
+        return {"loss": carry["loss"] / 2, "w": carry["w"] * 2, "n": carry["n"] + 1}, x
+
+    start = {"loss": jnp.float32(8.0), "w": jnp.ones(4), "n": 0}
+    jx.progress(lax.scan, values=values)(body, start, jnp.arange(3.0))
+    jx.effects_barrier()
+    [[*_, last]] = shown
+    assert {curve.name: curve.points for curve in last.values} == {
+        "loss": ((1, 4.0), (2, 2.0), (3, 1.0)),
+        "norm": ((1, 4.0), (2, 8.0), (3, 16.0)),
+        "n": ((1, 1.0), (2, 2.0), (3, 3.0)),
+    }
+    assert str(last).endswith(" · loss 1 · norm 16 · n 3")
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
+def test_results_are_those_without_values(
+    transform: Callable[[Callable[..., Any]], Any], shown: list[list[Progress]]
+) -> None:
+    def values(carry: Any) -> dict[str, Any]:
+        return {"c": carry, "root": jnp.sqrt(jnp.abs(carry))}
+
+    plain = transform(lambda x: decay(lax.scan, lax.fori_loop, x))
+    with_values = [jx.progress(loop, values=values) for loop in (lax.scan, lax.fori_loop)]
+    barred = transform(lambda x: decay(*with_values, x))
+    jx.effects_barrier()
+    for a, b in zip(jx.tree.leaves(plain), jx.tree.leaves(barred), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert all(len(run[-1].values) == 2 for run in shown)
+    assert all(run[-1].done == run[-1].total for run in shown)
+
+
+def test_values_of_a_batch_are_means_in_one_bar(shown: list[list[Progress]]) -> None:
+    loop = jx.progress(lax.fori_loop, values=lambda c: {"c": c})
+    sums = jx.vmap(lambda n, x: loop(0, n, lambda i, c: c + x, 0.0))(
+        jnp.array([1, 3, 2]), jnp.array([1.0, 2.0, 6.0])
+    )
+    jx.effects_barrier()
+    assert sums.tolist() == [1.0, 6.0, 12.0]
+    assert len(shown) == 1
+    assert (shown[0][-1].done, shown[0][-1].total) == (3, 3)
+    [curve] = shown[0][-1].values
+    assert curve.points == ((1, 3.0), (2, 8.0), (3, 6.0))
+
+
+def test_values_of_nested_batches_are_means(shown: list[list[Progress]]) -> None:
+    loop = jx.progress(lax.fori_loop, values=lambda c: {"c": c})
+    rows = jx.vmap(
+        lambda n: jx.vmap(lambda x: loop(0, n, lambda i, c: c + x, 0.0))(jnp.arange(2.0))
+    )
+    assert rows(jnp.array([1, 2])).tolist() == [[0.0, 1.0], [0.0, 2.0]]
+    jx.effects_barrier()
+    [[*_, last]] = shown
+    assert (last.done, last.total, last.values[0].points) == (2, 2, ((1, 0.5), (2, 1.0)))
+
+
+def test_many_reports_are_thinned_evenly(shown: list[list[Progress]]) -> None:
+    jx.progress(lax.fori_loop, updates=1000, values=lambda c: {"c": c})(
+        0, 1000, lambda i, c: c + 1, 0
+    )
+    jx.effects_barrier()
+    [curve] = shown[0][-1].values
+    turns = [turn for turn, _ in curve.points]
+    assert len(turns) <= 129
+    assert (turns[0], turns[-1]) == (1, 1000)
+    assert len({b - a for a, b in itertools.pairwise(turns[:-1])}) == 1
+    assert all(turn == value for turn, value in curve.points)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (lambda c: {"w": c}, r"got .*\[3\].* for 'w': each value is a real scalar"),
+        (lambda c: {"z": c.sum() * 1j}, r"for 'z': each value is a real scalar"),
+        (lambda c: {"name": "text"}, r"'text' for 'name': each value is a real scalar"),
+        (lambda c: c.sum(), r"its function gives a dict of names and scalars"),
+    ],
+)
+def test_values_that_are_no_scalars_are_named(values: Callable[..., Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        jx.progress(lax.scan, values=values)(lambda c, x: (c, x), jnp.ones(3), jnp.ones(2))
+
+
+def test_values_of_a_python_loop_are_refused() -> None:
+    with pytest.raises(TypeError, match="a loop in Python prints its own values"):
+        jx.progress(3, values=lambda i: {"i": i})
+
+
+def test_errors_are_those_of_the_loop_with_values() -> None:
+    with pytest.raises(TypeError, match="scan"):
+        jx.progress(lax.scan, values=lambda c: {"c": c})(lambda c, x: c, 0.0, jnp.zeros(3))
