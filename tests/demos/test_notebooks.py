@@ -8,6 +8,9 @@ import pytest
 
 from tools import demos
 
+# Each notebook runs once, and one of them keeps files beside it: no second worker may run it.
+pytestmark = pytest.mark.xdist_group("notebooks")
+
 DEMOS = demos.FOLDER
 NOTEBOOKS = [path.name for path in demos.notebooks()]
 
