@@ -48,11 +48,13 @@ class Call(NamedTuple):
       fingerprint: what tells the program from others.
       name: its name.
       frame: the user's place.
+      moment: when it was made, by the process's monotonic clock, in nanoseconds.
     """
 
     fingerprint: str
     name: str
     frame: source.Frame | None
+    moment: int
 
 
 class Guard:
@@ -116,7 +118,8 @@ class Guard:
 
     def notice(self, fingerprint: str, name: str) -> None:
         """Write a call down that is about to be made."""
-        call = self.latest = Call(fingerprint, name, source.current_user_frame())
+        frame = source.current_user_frame()
+        call = self.latest = Call(fingerprint, name, frame, time.monotonic_ns())
         self.count += 1
         self.order = (self.order * _FACTOR + _number(fingerprint)) & _MASK
         if self.count <= _MOST_CALLS:
@@ -131,6 +134,11 @@ class Guard:
         self.notice("exchange", "exchange")
         entries = self._meet(said, lambda: [])
         return {rank: entry[-1] for rank, entry in entries.items()}
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The calls of this section, the first some thousand."""
+        return tuple(self._calls)
 
     def rows(self) -> list[list[str]]:
         """Return the calls of this section, each with its place, the first some thousand."""

@@ -13,7 +13,10 @@ from IPython.core.error import UsageError
 from jxkernel.jupyter.cluster import rank as engine
 from jxkernel.jupyter.cluster.controller import Cluster
 from jxkernel.jupyter.cluster.folding import ranks_named
+from jxkernel.jupyter.cluster.meetings import gathered_cells
+from jxkernel.jupyter.cluster.moments import CELLS
 from jxkernel.jupyter.cluster.moving import differing, first_difference, load, pull, push, save
+from jxkernel.jupyter.cluster.timeline import meetings_view
 from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.views.tables import stacked_view, table_view, text_view
 from jxkernel.jupyter.views.view import View
@@ -172,6 +175,18 @@ def _strict(session: Session, rest: list[str]) -> View:
     return text_view("", f"The ranks compare their programs before {compared}.")
 
 
+def _timeline(session: Session, rest: list[str]) -> View:
+    number = rest[0] if rest else "1"
+    if len(rest) > 1 or not number.isdecimal() or not 1 <= int(number) <= CELLS:
+        raise UsageError(f"%jx cluster timeline [CELLS]: the last 1 to {CELLS} cells")
+    cells = gathered_cells(cluster_of(session))[-int(number) :]
+    if not cells:
+        raise UsageError(
+            "%jx cluster timeline: no cell has ended on every rank yet; run a %%spmd cell"
+        )
+    return meetings_view(cells)
+
+
 def _save(session: Session, rest: list[str]) -> View:
     folder, names = _folder("save", rest)
     name, refused = save(cluster_of(session), folder, names)
@@ -198,6 +213,7 @@ _ACTIONS: dict[str, Callable[[Session, list[str]], View]] = {
     "pull": _pull,
     "diff": _diff,
     "strict": _strict,
+    "timeline": _timeline,
     "save": _save,
     "load": _load,
 }

@@ -10,6 +10,7 @@ from IPython import get_ipython
 
 from jxkernel import source
 from jxkernel.config import launch_hook
+from jxkernel.jupyter.cluster.moments import Moments
 from jxkernel.jupyter.cluster.running import place_of
 from jxkernel.jupyter.cluster.worker import Job
 
@@ -17,9 +18,14 @@ __all__ = ["Watcher"]
 
 
 class Watcher:
-    """Looks at a job from time to time, and knows for how long it has been where it is."""
+    """Looks at a job from time to time, and knows for how long it has been where it is.
 
-    def __init__(self) -> None:
+    Args:
+      moments: where the lines are noted at which a cell is seen.
+    """
+
+    def __init__(self, moments: Moments) -> None:
+        self._moments = moments
         self._place: Any = None
         self._since = 0.0
 
@@ -35,6 +41,7 @@ class Watcher:
         waits_for, count, latest = (), 0, None
         if guard is not None:
             waits_for, count, latest = guard.waits_for, guard.count, guard.latest
+        self._moments.see(job.number, count, frame)
         place = (job.number, frame, count, waits_for)
         if place != self._place:
             self._place, self._since = place, time.monotonic()

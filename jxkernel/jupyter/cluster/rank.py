@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -21,15 +22,17 @@ from jxkernel._version import __version__
 from jxkernel.cluster.saving import commit
 from jxkernel.config import launch_hook
 from jxkernel.jupyter.cluster import recovery, variables
+from jxkernel.jupyter.cluster.moments import Moments
 from jxkernel.jupyter.cluster.outputs import JobPublisher, JobStream
 from jxkernel.jupyter.cluster.places import Watcher
 from jxkernel.jupyter.cluster.running import describe_error, place_of, run_cell
 from jxkernel.jupyter.cluster.worker import Job, Worker
 
-__all__ = ["calls", "interrupt", "look", "prepare", "start", "state"]
+__all__ = ["calls", "clock", "interrupt", "look", "moments", "prepare", "start", "state"]
 
 _worker = Worker()
-_watcher = Watcher()
+_moments = Moments()
+_watcher = Watcher(_moments)
 
 
 def prepare() -> dict[str, Any]:
@@ -95,6 +98,16 @@ def calls() -> list[list[str]]:
     return launch_hook.value.rows()
 
 
+def clock() -> int:
+    """Return this process's monotonic clock, in nanoseconds."""
+    return time.monotonic_ns()
+
+
+def moments() -> list[dict[str, Any]]:
+    """Return when the latest cells made their calls, see ``moments.Moments.told``."""
+    return _moments.told(partial(place_of, get_ipython()))
+
+
 def interrupt() -> None:
     """Interrupt the job that runs."""
     _worker.interrupt()
@@ -143,7 +156,15 @@ def _guarded(number: int, kind: str, arguments: tuple[Any, ...], is_afresh: bool
 
 def _run_cell(source: str, count: int) -> dict[str, str]:
     shell: Any = get_ipython()
-    run_cell(shell, source, count)
+    guard = launch_hook.value
+    if guard is None:  # a cell before has left the group
+        run_cell(shell, source, count)
+        return recovery.small_digests(shell)
+    end = _moments.begin(guard.section, count)
+    try:
+        run_cell(shell, source, count)
+    finally:
+        end(guard.calls, guard.count)
     return recovery.small_digests(shell)
 
 
