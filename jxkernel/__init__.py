@@ -132,6 +132,7 @@ __all__ = [
     "disable_jit",
     "distributed",
     "dlpack",
+    "ds",
     "effects_barrier",
     "empty_ref",
     "enable_checks",
@@ -274,7 +275,7 @@ if TYPE_CHECKING:
     )
     from jxkernel.api.jacobian import hessian, jacfwd, jacobian, jacrev, linear_transpose
     from jxkernel.api.naming import ensure_compile_time_eval, named_call, named_scope, typeof
-    from jxkernel.api.references import Ref, empty_ref, free_ref, freeze, new_ref
+    from jxkernel.api.references import Ref, ds, empty_ref, free_ref, freeze, new_ref
     from jxkernel.api.resharding import reshard, smap
     from jxkernel.api.shard_map import pmap, shard_map
     from jxkernel.observe.benchmarks import benchmark
@@ -301,7 +302,7 @@ __getattr__, __dir__ = lazy_names(
         ),
         "jxkernel.api.jacobian": "hessian jacfwd jacobian jacrev linear_transpose",
         "jxkernel.api.naming": "ensure_compile_time_eval named_call named_scope typeof",
-        "jxkernel.api.references": "Ref empty_ref free_ref freeze new_ref",
+        "jxkernel.api.references": "Ref ds empty_ref free_ref freeze new_ref",
         "jxkernel.api.resharding": "reshard smap",
         "jxkernel.api.shard_map": "pmap shard_map",
         "jxkernel.observe.benchmarks": "benchmark",

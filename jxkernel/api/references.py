@@ -4,6 +4,7 @@ from typing import Any
 
 from jxkernel.core.avals import abstractify
 from jxkernel.core.filtering import filtered
+from jxkernel.core.slices import ds
 from jxkernel.higher_order.references import AbstractRef, Ref, held
 from jxkernel.primitives.creation import empty
 
@@ -11,6 +12,7 @@ __all__ = [
     "AbstractRef",
     "Ref",
     "addupdate",
+    "ds",
     "empty_ref",
     "free_ref",
     "freeze",

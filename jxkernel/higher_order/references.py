@@ -17,6 +17,7 @@ from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
 from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.trace import Trace, Tracer, base_trace, place_in_source, state
 from jxkernel.errors import RefError
+from jxkernel.higher_order.slices_of_references import placed_slices
 from jxkernel.primitives.elementwise.convert import convert_element_type
 
 __all__ = [
@@ -349,7 +350,7 @@ def part(ref: Ref, index: object) -> Any:
     if index is Ellipsis or (isinstance(index, tuple) and not index):
         return ref.read()
     _check_bounds(ref, index)
-    return ref.read()[index]
+    return ref.read()[placed_slices(index, ref.shape)]
 
 
 def replace(ref: Ref, index: object, value: object, *, adding: bool = False) -> None:
@@ -361,6 +362,7 @@ def replace(ref: Ref, index: object, value: object, *, adding: bool = False) -> 
     """
     before = ref.read()
     place = part(ref, index)
+    index = placed_slices(index, ref.shape)
     _check_fit(ref, value, place)
     if place is before:
         after = before + value if adding else held(value, ref.dtype)

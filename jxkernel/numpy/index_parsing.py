@@ -10,6 +10,7 @@ entry of a spec                         meaning
 ``("new",)``                            an axis of size 1 of the result (``None``)
 ``("slice", start, count, step)``       a slice; ``step`` may be negative
 ``("window", count)``                   a slice of step 1 that starts at a leaf, within bounds
+``("run", count, step)``                 elements from a leaf on, perhaps out of bounds
 ``("fixed", position)``                 one position, within bounds
 ``("place",)``                          one position given by a leaf, within bounds
 ``("scalar",)``                         one position given by a leaf, perhaps out of bounds
@@ -29,6 +30,7 @@ from jxkernel import dtypes
 from jxkernel.config import check_static_indices
 from jxkernel.core.avals import array_of
 from jxkernel.core.dimensions import greater, is_symbolic, lesser
+from jxkernel.core.slices import Slice
 from jxkernel.core.trace import Tracer, is_unknown
 from jxkernel.errors import NonConcreteBooleanIndexError
 from jxkernel.numpy.creation import asarray
@@ -64,6 +66,8 @@ def unwrapped(index: Any) -> Any:
         return tuple([unwrapped(_positions(item)) for item in index])
     if isinstance(index, (int, np.integer)):
         return index if index >= 0 else _BEFORE
+    if isinstance(index, Slice):
+        return Slice(unwrapped(index.start), index.size, index.stride) if index.moving else index
     if isinstance(index, (ArrayImpl, Tracer, np.ndarray)) and index.dtype in dtypes.SIGNED:
         positions: Any = asarray(index)
         positions = cast(positions, np.promote_types(positions.dtype, np.int32))
@@ -121,6 +125,8 @@ def _checked(item: Any) -> Any:
     """Return one item of an index, sequences and foreign types refused."""
     if item is None or item is Ellipsis or isinstance(item, (int, slice, np.integer)):
         return item
+    if isinstance(item, Slice):
+        return item if item.moving else slice(item.start, item.start + item.size, item.stride)
     item = array_of(item)
     if isinstance(item, (ArrayImpl, Tracer, np.ndarray, np.bool_)):
         kind = item.dtype
@@ -236,6 +242,8 @@ class _Walk:
             size = self.shape[self.axis]
             if isinstance(item, slice):
                 self._add_slice(item, size)
+            elif isinstance(item, Slice):
+                self._add_run(item, size)
             elif isinstance(item, (int, np.integer)):
                 self._add_known(int(item), size)
             else:
@@ -268,6 +276,15 @@ class _Walk:
             self.leaves.append(start)
         else:
             self.entries.append(("slice", start, count, step))
+
+    def _add_run(self, item: Slice, size: int) -> None:
+        if item.size < 0 or (item.stride == 1 and item.size > size):
+            raise TypeError(
+                f"a slice of {item.size} elements from a traced position on does not fit axis "
+                f"{self.axis} of size {size}: its size is 0 to {size}"
+            )
+        self.entries.append(("run", item.size, item.stride))
+        self.leaves.append(item.start)
 
     def _add_known(self, position: int, size: int) -> None:
         if size == 0:

@@ -98,7 +98,8 @@ def read(
     unique_indices: bool,
 ) -> Any:
     """Return the part of an array that a parsed index selects; see ``getitem``."""
-    if mode is None and all(entry[0] != "array" for entry in spec):
+    clamps = mode is None or (mode == "clip" and any(entry[0] == "run" for entry in spec))
+    if clamps and not any(entry[0] == "array" or _strided(entry) for entry in spec):
         return _sliced(x, leaves, spec)
     found = addresses(np.shape(x), leaves, spec)
     if found.indices is None:
@@ -117,6 +118,11 @@ def read(
         unique_indices=unique_indices,
     )
     return expand_dims(result, found.new) if found.new else result
+
+
+def _strided(entry: tuple[Any, ...]) -> bool:
+    """Whether an entry is elements from a position on that is data, with gaps between them."""
+    return entry[0] == "run" and entry[2] != 1
 
 
 def _nothing(x: Any, found: "Addresses") -> Any:
@@ -153,7 +159,7 @@ def _sliced(x: Any, leaves: Sequence[Any], spec: Spec) -> Any:
             start, stop, stride = _ascending(entry)
             if entry[3] < 0:
                 reversed_axes.append(axis)
-        elif kind == "window":
+        elif kind in ("window", "run"):
             moving[axis] = (next(data), entry[1])
         else:
             dropped.append(axis)
@@ -216,7 +222,7 @@ def new_axes(spec: Spec) -> tuple[int, ...]:
     for entry in spec:
         if entry[0] == "new":
             places.append(position)
-        position += entry[0] in ("new", "slice", "window")
+        position += entry[0] in ("new", "slice", "window", "run")
     return tuple(places)
 
 
@@ -291,6 +297,18 @@ class _Addressing:
         self.order.append(("window", count))
         self.axis += 1
 
+    def run(self, start: Any, count: int, step: int) -> None:
+        """Add elements from a position on that is data: a window, or a batch axis of its own."""
+        if step == 1:
+            self.components.append(_Component(self.axis, _as_positions(start), None))
+            self.window(count)
+        else:
+            start = _as_positions(start)
+            positions = add(start, np.arange(count, dtype=dtype_of(start)) * step)
+            self.components.append(_Component(self.axis, positions, len(self.order)))
+            self.order.append(("batch", count))
+            self.collapse()
+
     def position(self, leaf: Any, owner: Any) -> None:
         """Add one position, or an array of them."""
         positions = wrapped(leaf, self.shape[self.axis])
@@ -323,6 +341,8 @@ def addresses(shape: tuple[int, ...], leaves: Sequence[Any], spec: Spec) -> Addr
             adding.slice(*entry[1:])
         elif kind == "window":
             adding.window(entry[1], next(data))
+        elif kind == "run":
+            adding.run(next(data), *entry[1:])
         elif kind == "array":
             if place == block:
                 adding.order.append(("block", 0))
@@ -399,12 +419,20 @@ def wrapped(positions: Any, size: int) -> Any:
     dtype = dtype_of(positions)
     if isinstance(positions, (np.ndarray, np.generic, int)):
         return _wrapped_known(positions, size, _index_dtype(dtype))
+    positions = _as_positions(positions)
+    if dtype in dtypes.UNSIGNED:
+        return positions
+    return select(lt(positions, 0), add(positions, size), positions)
+
+
+def _as_positions(positions: Any) -> Any:
+    """Return positions in an index dtype; unsigned ones beyond it are its greatest."""
+    dtype = dtype_of(positions)
     if dtype in dtypes.UNSIGNED:
         if dtypes.itemsize_bits(dtype) >= 32:
             positions = min(positions, dtype.type(2**31 - 1))
         return cast(positions, _INT32)
-    positions = cast(positions, _index_dtype(dtype))
-    return select(lt(positions, 0), add(positions, size), positions)
+    return cast(positions, _index_dtype(dtype))
 
 
 def within(positions: Any, size: int, mode: str) -> Any:
