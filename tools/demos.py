@@ -7,6 +7,7 @@ drawn anew by whoever runs the notebook. Run as a program it runs all demos and 
 import re
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import nbclient
@@ -25,7 +26,7 @@ def notebooks() -> list[Path]:
 
 
 def executed(file: Path) -> NotebookNode:
-    """Return a notebook with its outputs.
+    """Return a notebook with its outputs; what it writes, it writes to a folder of its own.
 
     Raises:
       CellExecutionError: a cell fails that is not to.
@@ -34,7 +35,8 @@ def executed(file: Path) -> NotebookNode:
     client = nbclient.NotebookClient(
         notebook, timeout=300, kernel_name="python3", store_widget_state=False, record_timing=False
     )
-    return client.execute(cwd=str(FOLDER))
+    with TemporaryDirectory() as folder:
+        return client.execute(cwd=folder)
 
 
 def texts(outputs: list[Any]) -> list[NotebookNode]:
