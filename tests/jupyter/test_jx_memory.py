@@ -48,8 +48,8 @@ def test_largest_first_with_totals_by_device(notebook: Notebook) -> None:
     notebook.run("big = jnp.ones((100, 100)); weak = jnp.asarray(1.0)")
     view = notebook.run("%jx live").value
     assert view.data["arrays"]["rows"][0][0] == "big"
-    (device,) = view.data["devices"]["rows"]
-    assert device[0] == "cpu:0"
+    # Arrays of a test before may lie on devices of before the number was changed.
+    assert [one[0] for one in view.data["devices"]["rows"]].count("cpu:0") == 1
     assert "live arrays" in view.text
     assert "<script" not in view.html
 
