@@ -33,6 +33,7 @@ class Meeting:
       name: its name.
       began_ns: when it could begin, by the notebook's clock.
       last: the rank that came last.
+      came_ns: when each rank called it.
       waits: how long each rank waited, in nanoseconds.
       places: the line at which each rank called it, in words, and its code.
       late_at: the line at which the last rank was seen before it came, and its code; empty where
@@ -43,6 +44,7 @@ class Meeting:
     name: str
     began_ns: float
     last: int
+    came_ns: Mapping[int, float]
     waits: Mapping[int, float]
     places: Mapping[int, tuple[str, str]]
     late_at: tuple[str, str]
@@ -165,6 +167,7 @@ def _meetings(
             kinds[last][1],
             begins,
             last,
+            {rank: way.calls[index] for rank, way in ways.items()},
             {rank: begins - moment for rank, moment in ready.items()},
             {rank: (kind[2], kind[3]) for rank, kind in kinds.items()},
             _late_at(told[last], index, since),

@@ -104,7 +104,8 @@ def _lanes_text(cell: Cell) -> list[str]:
         drawn = [" "] * _COLUMNS
 
         def fill(letter: str, since: float, until: float, drawn: list[str] = drawn) -> None:
-            for column in range(int((since - start) * scale), int((until - start) * scale) + 1):
+            first, last = (int((moment - start) * scale) for moment in (since, until))
+            for column in range(max(first, 0), min(last + 1, _COLUMNS)):
                 drawn[column] = letter
 
         fill("=", way.began_ns, way.ended_ns)
@@ -127,7 +128,7 @@ def _slices(cell: Cell, rank: int) -> list[Slice]:
     slices = []
     since = way.began_ns
     for one in cell.meetings:
-        came = way.calls[one.number - 1]
+        came = one.came_ns[rank]
         name = f"before call {one.number}, {one.name}"
         slices.append(Slice(name, since, came - since, spots=(_line(one.places[rank]),)))
         if one.waits[rank] > 0:
