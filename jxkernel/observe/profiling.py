@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from jxkernel import runtime
-from jxkernel._jaxlib import located_hlo
+from jxkernel._jaxlib import batched_block_until_ready, located_hlo
 from jxkernel.compile import Executable, latest_outputs
 from jxkernel.events import Executed
 from jxkernel.observe.recorder import Recorder
@@ -144,11 +144,14 @@ class _Programs:
 
 
 def _wait_for_all(outputs: list[Any]) -> None:
-    """Wait for every array; a computation that fails shows where its result is used."""
+    """Wait for every array; a computation that fails shows where its result is used.
+
+    The arrays' own method would raise what a callback raised, maybe an interrupt of long ago.
+    """
     living = [one for platform in runtime.backends() for one in runtime.live_arrays(platform)]
     for array in (*outputs, *living):
         if not array.is_deleted():
             try:
-                array.block_until_ready()
-            except Exception:  # a callback may have raised anything
+                batched_block_until_ready([array])
+            except RuntimeError:
                 continue

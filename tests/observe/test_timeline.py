@@ -94,9 +94,14 @@ def test_one_profile_at_a_time_and_an_error_ends_it() -> None:
         profile.stop()
 
 
-def test_a_result_that_failed_before_does_not_end_a_profile(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("error", "met_as"), [(LookupError, JaxRuntimeError), (KeyboardInterrupt, KeyboardInterrupt)]
+)
+def test_a_result_that_failed_before_does_not_end_a_profile(
+    tmp_path: Path, error: type[BaseException], met_as: type[BaseException]
+) -> None:
     def fails(x: Any) -> Any:
-        raise LookupError("before")
+        raise error("before")
 
     work = jx.jit(lambda a: jx.lax.fori_loop(0, 20, lambda _, b: (b @ a) * 1e-3, a)[0, 0])
     call = jx.jit(lambda x: jx.pure_callback(fails, jx.ShapeDtypeStruct((), "float32"), x))
@@ -105,13 +110,13 @@ def test_a_result_that_failed_before_does_not_end_a_profile(tmp_path: Path) -> N
         try:
             failed = call(work(jnp.ones((500, 500))))
             break
-        except JaxRuntimeError:  # the work had ended already, so the call itself failed
+        except met_as:  # the work had ended already, so the call itself failed
             continue
     assert failed is not None
     with Profile(tmp_path) as profile:
         pass
     assert profile.timeline is not None
-    with pytest.raises(JaxRuntimeError, match="LookupError: before"):
+    with pytest.raises(met_as, match="before"):
         failed.block_until_ready()
 
 
