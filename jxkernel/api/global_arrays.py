@@ -180,10 +180,10 @@ def make_array_from_single_device_arrays(
     shape = integers(name, "shape", shape)
     arrays = sequence(name, "arrays", arrays, "arrays, one for each device")
     if arrays and all(isinstance(array, ExtendedArray) for array in arrays):
-        # The pieces of their words lie as they do, and none divides a key.
-        words = [array.key_data for array in arrays]
-        sizes = (*shape, np.shape(words[0])[-1])
-        return arrays[0].with_key_data(runtime.array_from_pieces(sizes, sharding, words))
+        # The pieces of their key data lie as they do, and none divides a key.
+        key_data = [array.key_data for array in arrays]
+        sizes = (*shape, np.shape(key_data[0])[-1])
+        return arrays[0].with_key_data(runtime.array_from_pieces(sizes, sharding, key_data))
     return runtime.array_from_pieces(shape, sharding, arrays, dtype)
 
 
@@ -271,6 +271,6 @@ def _from_local(name: str, sharding: Any, local: Any, shape: Any) -> Any:
     sizes = None if shape is None else integers(name, "global_shape", shape)
     if not isinstance(local, ExtendedArray):
         return runtime.array_from_process_data(sharding, local, sizes)
-    words = local.key_data
-    sizes = None if sizes is None else (*sizes, np.shape(words)[-1])
-    return local.with_key_data(runtime.array_from_process_data(sharding, words, sizes))
+    key_data = local.key_data
+    sizes = None if sizes is None else (*sizes, np.shape(key_data)[-1])
+    return local.with_key_data(runtime.array_from_process_data(sharding, key_data, sizes))

@@ -1,7 +1,7 @@
-"""Tangents of keys: to users a ``float0`` zero for each key, to traces one for each word.
+"""Tangents of keys: to users a ``float0`` zero for each key, to traces one for each number of it.
 
-A typed key is a tree of its words, so a flat tangent of it is one of words.  Whoever takes tangents
-from a user, or gives them, goes through here.  This module must not know of derivatives.
+A typed key is a tree of its key data, so a flat tangent of it is one of key data.  Tangents that a
+user gives or gets go through here.  This module must not know of derivatives.
 """
 
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ __all__ = ["per_key", "per_word", "refuse_keys"]
 _WORD = np.dtype(np.uint32)
 
 
-def _hold_words(structure: Any, avals: Sequence[ShapedArray]) -> bool:
-    # Trees without an array of words need not be searched.
+def _hold_key_data(structure: Any, avals: Sequence[ShapedArray]) -> bool:
+    # Trees without an array of keys need not be searched.
     return any(aval.dtype == _WORD for aval in avals) and 1 in key_data_axes(structure)
 
 
@@ -32,7 +32,7 @@ def per_key(structure: Any, avals: Sequence[ShapedArray], tangents: Any) -> Any:
       avals: the types of its leaves.
       tangents: a tree of that structure.
     """
-    if not _hold_words(structure, avals):
+    if not _hold_key_data(structure, avals):
         return tangents
     return tree.map(_zero_of, tangents, is_leaf=_is_key)
 
@@ -63,7 +63,7 @@ def per_word(
     """
     return (
         _spread(what, name, structure, avals, tangents)
-        if _hold_words(structure, avals)
+        if _hold_key_data(structure, avals)
         else tangents
     )
 
@@ -73,7 +73,7 @@ def _spread(what: str, name: str, structure: Any, avals: Sequence[ShapedArray], 
     if node is None:
         return given
     if issubclass(node[0], ExtendedArray):
-        return structure.unflatten([_zeros_of_words(what, name, avals[0], given)])
+        return structure.unflatten([_zero_key_data(what, name, avals[0], given)])
     if type(given) is not node[0]:
         return given
     parts, level = tree.flatten(given, is_leaf=lambda x: x is not given)
@@ -88,7 +88,7 @@ def _spread(what: str, name: str, structure: Any, avals: Sequence[ShapedArray], 
     return level.unflatten(spread)
 
 
-def _zeros_of_words(what: str, name: str, aval: ShapedArray, given: Any) -> Any:
+def _zero_key_data(what: str, name: str, aval: ShapedArray, given: Any) -> Any:
     shape = aval.shape[:-1]
     if getattr(given, "dtype", None) != dtypes.float0 and (what == "tangent" or not _is_key(given)):
         said = "keys" if _is_key(given) else f"{given!r:.60}"
@@ -115,7 +115,7 @@ def refuse_keys(name: str, structure: Any, avals: Sequence[ShapedArray]) -> None
     Raises:
       TypeError: there are keys among them.
     """
-    if _hold_words(structure, avals):
+    if _hold_key_data(structure, avals):
         raise TypeError(
             f"{name} requires real- or complex-valued inputs and results, and got keys, which "
             "have no derivative: choose the others by argnums, or return keys by has_aux"

@@ -152,15 +152,15 @@ def standing(leaf: Any) -> Any:
     """Return what stands for an argument while nothing is computed.
 
     Anything that has a shape and a dtype describes an array.  A description of keys becomes keys
-    whose words are one, for that is what tracing takes.
+    whose key data are one, for that is what tracing takes.
     """
     if type(leaf) is not ShapeDtypeStruct:
         leaf = _description(leaf)
     if type(leaf) is not ShapeDtypeStruct or not isinstance(leaf.dtype, dtypes.ExtendedDType):
         return leaf
     key = leaf.dtype.scalar(0)
-    words = (*leaf.shape, *key.key_data.shape)
-    return key.with_key_data(ShapeDtypeStruct(words, key.key_data.dtype, sharding=leaf.sharding))
+    sizes = (*leaf.shape, *key.key_data.shape)
+    return key.with_key_data(ShapeDtypeStruct(sizes, key.key_data.dtype, sharding=leaf.sharding))
 
 
 def _description(leaf: Any) -> Any:
@@ -191,7 +191,7 @@ def described(structure: Any, avals: Sequence[ShapedArray], shardings: Sequence[
     """Return a tree of descriptions, with one for each array of keys.
 
     Args:
-      structure: the structure of what is described, whose leaves are words where that has keys.
+      structure: the structure of what is described, whose leaves are key data where that has keys.
       avals: the types of its leaves.
       shardings: where each shall lie; None where that is open.
     """
@@ -211,15 +211,13 @@ def _of_keys(keys: ExtendedArray) -> ShapeDtypeStruct:
     return ShapeDtypeStruct(keys.shape, keys.dtype, sharding=keys.key_data.sharding)
 
 
-def of_elements(structure: Any, leaves: Sequence[Any], of_words: Callable[[Any], Any]) -> Any:
-    """Return a tree in which each array of words is replaced by what a function makes of it."""
+def of_elements(structure: Any, leaves: Sequence[Any], of_key_data: Callable[[Any], Any]) -> Any:
+    """Return a tree in which each array of keys is replaced by what a function makes of it."""
     whole = structure.unflatten(leaves)
     if not any(key_data_axes(structure)):
         return whole
-    return tree.map(
-        lambda x: of_words(x) if _is_word_array(x) else x, whole, is_leaf=_is_word_array
-    )
+    return tree.map(lambda x: of_key_data(x) if _is_extended(x) else x, whole, is_leaf=_is_extended)
 
 
-def _is_word_array(x: Any) -> bool:
+def _is_extended(x: Any) -> bool:
     return isinstance(x, ExtendedArray)

@@ -551,10 +551,10 @@ def _typed(structure: Any, avals: Sequence[ShapedArray]) -> Any:
     return of_elements(structure, avals, _type_of_key_data)
 
 
-def _type_of_key_data(words: ExtendedArray) -> ShapedArray:
-    return words.key_data.update(shape=words.shape, dtype=words.dtype)
+def _type_of_key_data(keys: ExtendedArray) -> ShapedArray:
+    return keys.key_data.update(shape=keys.shape, dtype=keys.dtype)
 
 
-def _of_key_data(words: ExtendedArray) -> ArgInfo:
-    info = words.key_data
-    return ArgInfo(info.aval.update(shape=words.shape, dtype=words.dtype), info.donated)
+def _of_key_data(keys: ExtendedArray) -> ArgInfo:
+    info = keys.key_data
+    return ArgInfo(info.aval.update(shape=keys.shape, dtype=keys.dtype), info.donated)

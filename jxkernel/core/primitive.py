@@ -93,7 +93,7 @@ class Primitive:
     """
 
     registry: ClassVar[dict[str, Primitive]] = {}
-    takes_words: ClassVar[bool] = False
+    takes_key_data: ClassVar[bool] = False
     RULES: ClassVar[tuple[str, ...]] = (
         "abstract_eval",
         "lower",
@@ -248,7 +248,7 @@ class Primitive:
             return self._aval_cache[key]
         except KeyError:
             pass
-        if not self.takes_words and any(isinstance(a.dtype, ExtendedDType) for a in avals):
+        if not self.takes_key_data and any(isinstance(a.dtype, ExtendedDType) for a in avals):
             raise KeyTypeError(self.name, ", ".join([aval.short() for aval in avals]))
         out = self.rule("abstract_eval")(*avals, **params)
         if self.varies is not None:

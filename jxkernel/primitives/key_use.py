@@ -1,6 +1,6 @@
 """``key_use_p``: the mark that a random key is consumed; bound only under ``debug_key_reuse``.
 
-It gives the key's words unchanged.  The checker of key reuse reads the marks of a program, and
+It gives the key data unchanged.  The checker of key reuse reads the marks of a program, and
 remembers those that are evaluated; without the option there are none.
 """
 
@@ -19,13 +19,13 @@ key_use_p = Primitive("key_use").define(sharding=rules.same)
 
 
 @key_use_p.def_abstract_eval
-def _key_use_abstract_eval(words: ShapedArray, *, by: str) -> ShapedArray:
-    return words
+def _key_use_abstract_eval(key_data: ShapedArray, *, by: str) -> ShapedArray:
+    return key_data
 
 
 @key_use_p.def_lower
-def _key_use_lower(context: Any, words: Any, *, by: str) -> Any:
-    return words
+def _key_use_lower(context: Any, key_data: Any, *, by: str) -> Any:
+    return key_data
 
 
 key_use_p.define(jvp=zero_jvp(key_use_p))

@@ -28,7 +28,7 @@ from jxkernel.primitives.indexing.slicing import index_in_dim
 from jxkernel.primitives.shape.broadcast import reduce_sum
 from jxkernel.random.drawing import float_dtype, joint_shape, uniform_floats
 from jxkernel.random.generators import GENERATORS
-from jxkernel.random.keys import checked_words
+from jxkernel.random.keys import checked_key_data
 
 __all__ = [
     "cauchy",
@@ -52,14 +52,14 @@ Shape = tuple[int, ...]
 _static = ("name", "shape", "dtype")
 
 
-def several(words: Any, name: str, count: int = 2) -> list[Any]:
-    """Return the words of several keys made from those of one."""
-    keys = GENERATORS[name].split(words, (count,))
+def several(key_data: Any, name: str, count: int = 2) -> list[Any]:
+    """Return the key data of several keys made from those of one."""
+    keys = GENERATORS[name].split(key_data, (count,))
     return [index_in_dim(keys, i, 0, keepdims=False) for i in range(count)]
 
 
 def finely(name: str, mode: str | None) -> bool:
-    """Return whether a mode asks for two words of bits for each number.
+    """Return whether a mode asks for two draws of bits for each number.
 
     Raises:
       ValueError: it is neither ``"low"``, ``"high"`` nor None.
@@ -88,18 +88,18 @@ def toward(start: float, end: float, dtype: Any) -> Any:
 # ---------------------------------------------------------------- normal
 
 
-def normal_floats(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
+def normal_floats(key_data: Any, name: str, shape: Shape, dtype: Any) -> Any:
     """Return standard normal numbers: √2 · erf⁻¹ of uniform ones in (-1, 1)."""
-    numbers = uniform_floats(words, name, shape, dtype, toward(-1, 0, dtype), 1.0)
+    numbers = uniform_floats(key_data, name, shape, dtype, toward(-1, 0, dtype), 1.0)
     return dtype.type(sqrt(2)) * erf_inv(numbers)
 
 
 @fused(static=_static, name="normal")
-def _normal(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
+def _normal(key_data: Any, name: str, shape: Shape, dtype: Any) -> Any:
     if dtype not in dtypes.COMPLEX:
-        return normal_floats(words, name, shape, dtype)
+        return normal_floats(key_data, name, shape, dtype)
     part = np.dtype(np.float32 if dtype == np.complex64 else np.float64)
-    first, second = (normal_floats(key, name, shape, part) for key in several(words, name))
+    first, second = (normal_floats(key, name, shape, part) for key in several(key_data, name))
     return with_parts(first, second) / dtype.type(part.type(sqrt(2)))
 
 
@@ -125,19 +125,19 @@ def normal(
     >>> random.normal(random.key(0), (3,)).shape
     (3,)
     """
-    words, generator = checked_words("normal", key)
+    key_data, generator = checked_key_data("normal", key)
     if dtype is not None and dtype is not float and dtypes.as_dtype(dtype) in dtypes.COMPLEX:
         found = dtypes.check_and_canonicalize_user_dtype(dtype, "random.normal")
     else:
         found = float_dtype("normal", dtype)
-    result = _normal(words, generator.name, canonical_shape(shape, "random.normal"), found)
+    result = _normal(key_data, generator.name, canonical_shape(shape, "random.normal"), found)
     return placed("random.normal", result, None, out_sharding)
 
 
-def _truncated(words: Any, name: str, shape: Shape, dtype: Any, lower: Any, upper: Any) -> Any:
+def _truncated(key_data: Any, name: str, shape: Shape, dtype: Any, lower: Any, upper: Any) -> Any:
     """Draw between the two bounds' places in the distribution, and keep rounding inside."""
     scale = dtype.type(sqrt(2))
-    places = uniform_floats(words, name, shape, dtype, erf(lower / scale), erf(upper / scale))
+    places = uniform_floats(key_data, name, shape, dtype, erf(lower / scale), erf(upper / scale))
     inside = max(scale * erf_inv(places), nextafter(lower, dtype.type(np.inf)))
     return min(inside, nextafter(upper, dtype.type(-np.inf)))
 
@@ -163,15 +163,15 @@ def _without_parameters(name: str, transform: Callable[[Any], Any], low: Any, do
     """Return a distribution made of uniform numbers in [low(dtype), 1) by a formula."""
 
     @fused(static=_static, name=name)
-    def drawn(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
-        return transform(uniform_floats(words, name, shape, dtype, low(dtype), 1.0))
+    def drawn(key_data: Any, name: str, shape: Shape, dtype: Any) -> Any:
+        return transform(uniform_floats(key_data, name, shape, dtype, low(dtype), 1.0))
 
     def distribution(
         key: Any, shape: int | Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None
     ) -> Any:
-        words, generator = checked_words(name, key)
+        key_data, generator = checked_key_data(name, key)
         sizes = canonical_shape(shape, f"random.{name}")
-        result = drawn(words, generator.name, sizes, float_dtype(name, dtype))
+        result = drawn(key_data, generator.name, sizes, float_dtype(name, dtype))
         return placed(f"random.{name}", result, None, out_sharding)
 
     distribution.__name__ = distribution.__qualname__ = name
@@ -184,13 +184,13 @@ def drawing_with(name: str, draw: Callable[..., Any], methods: bool = False) -> 
 
     Args:
       name: the distribution's name.
-      draw: from words, generator name, shape, dtype, and the parameters in that dtype and shape.
+      draw: from key data, generator name, shape, dtype, and the parameters in that dtype and shape.
       methods: whether ``draw`` also takes ``exact``, whether the method is the exact one.
     """
 
     @fused(static=(*_static, "options"), name=name)
     def drawn(
-        words: Any,
+        key_data: Any,
         parameters: tuple[Any, ...],
         name: str,
         shape: Shape,
@@ -198,14 +198,14 @@ def drawing_with(name: str, draw: Callable[..., Any], methods: bool = False) -> 
         options: tuple[bool, ...],
     ) -> Any:
         spread = [broadcast_to_shape(cast(p, dtype), shape) for p in parameters]
-        return draw(words, name, shape, dtype, *spread, *options)
+        return draw(key_data, name, shape, dtype, *spread, *options)
 
     def checked(key: Any, shape: Any, dtype: Any, *parameters: Any, method: str = "exact") -> Any:
         options = (check_method(name, method),) if methods else ()
-        words, generator = checked_words(name, key)
+        key_data, generator = checked_key_data(name, key)
         found = float_dtype(name, dtype)
         sizes = joint_shape(name, shape, *parameters)
-        return drawn(words, parameters, generator.name, sizes, found, options)
+        return drawn(key_data, parameters, generator.name, sizes, found, options)
 
     return checked
 
@@ -218,14 +218,14 @@ def _least_normal(dtype: Any) -> Any:
     return dtypes.finfo(dtype).tiny
 
 
-def standard_exponential(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
+def standard_exponential(key_data: Any, name: str, shape: Shape, dtype: Any) -> Any:
     """Return numbers of the exponential distribution of rate 1."""
-    return -log1p(-uniform_floats(words, name, shape, dtype))
+    return -log1p(-uniform_floats(key_data, name, shape, dtype))
 
 
-def standard_gumbel(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
+def standard_gumbel(key_data: Any, name: str, shape: Shape, dtype: Any) -> Any:
     """Return numbers of the standard Gumbel distribution."""
-    return -log(-log(uniform_floats(words, name, shape, dtype, _least_normal(dtype), 1.0)))
+    return -log(-log(uniform_floats(key_data, name, shape, dtype, _least_normal(dtype), 1.0)))
 
 
 exponential = _without_parameters(
@@ -237,12 +237,12 @@ exponential = _without_parameters(
 _gumbel = _without_parameters("gumbel", lambda u: -log(-log(u)), _least_normal, "")
 
 
-def fine_gumbel(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
-    """Return standard Gumbel numbers from two words each: the greatest ones are resolved finely.
+def fine_gumbel(key_data: Any, name: str, shape: Shape, dtype: Any) -> Any:
+    """Return standard Gumbel numbers from two draws each: the greatest ones are resolved finely.
 
     A second uniform number fills the places below the first one's last.
     """
-    pair = uniform_floats(words, name, (2, *shape), dtype)
+    pair = uniform_floats(key_data, name, (2, *shape), dtype)
     high, low = (index_in_dim(pair, i, 0, keepdims=False) for i in range(2))
     place = high + low * dtype.type(2.0 ** -dtypes.finfo(dtype).nmant)
     return -log(-log1p(-max(place, dtype.type(_least_normal(dtype)))))
@@ -296,60 +296,62 @@ def gumbel(
     """
     if not finely("gumbel", mode):
         return placed("random.gumbel", _gumbel(key, shape, dtype), None, out_sharding)
-    words, generator = checked_words("gumbel", key)
+    key_data, generator = checked_key_data("gumbel", key)
     found = float_dtype("gumbel", dtype)
     sizes = canonical_shape(shape, "random.gumbel")
     return placed(
-        "random.gumbel", _fine_gumbel(words, generator.name, sizes, found), None, out_sharding
+        "random.gumbel", _fine_gumbel(key_data, generator.name, sizes, found), None, out_sharding
     )
 
 
 # ---------------------------------------------------------------- with parameters
 
 
-def _rayleigh(words: Any, name: str, shape: Shape, dtype: Any, scale: Any) -> Any:
-    return scale * root(log(uniform_floats(words, name, shape, dtype)) * -2.0)
+def _rayleigh(key_data: Any, name: str, shape: Shape, dtype: Any, scale: Any) -> Any:
+    return scale * root(log(uniform_floats(key_data, name, shape, dtype)) * -2.0)
 
 
-def _pareto(words: Any, name: str, shape: Shape, dtype: Any, b: Any) -> Any:
-    return exp(standard_exponential(words, name, shape, dtype) / b)
+def _pareto(key_data: Any, name: str, shape: Shape, dtype: Any, b: Any) -> Any:
+    return exp(standard_exponential(key_data, name, shape, dtype) / b)
 
 
 def _weibull(
-    words: Any, name: str, shape: Shape, dtype: Any, scale: Any, concentration: Any
+    key_data: Any, name: str, shape: Shape, dtype: Any, scale: Any, concentration: Any
 ) -> Any:
-    return scale * standard_exponential(words, name, shape, dtype) ** (1.0 / concentration)
+    return scale * standard_exponential(key_data, name, shape, dtype) ** (1.0 / concentration)
 
 
-def _lognormal(words: Any, name: str, shape: Shape, dtype: Any, sigma: Any) -> Any:
-    return exp(sigma * normal_floats(words, name, shape, dtype))
+def _lognormal(key_data: Any, name: str, shape: Shape, dtype: Any, sigma: Any) -> Any:
+    return exp(sigma * normal_floats(key_data, name, shape, dtype))
 
 
-def standard_maxwell(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
+def standard_maxwell(key_data: Any, name: str, shape: Shape, dtype: Any) -> Any:
     """Return the lengths of standard normal vectors of three components."""
-    vectors = normal_floats(words, name, (*shape, 3), dtype)
+    vectors = normal_floats(key_data, name, (*shape, 3), dtype)
     return root(reduce_sum(vectors * vectors, (len(shape),)))
 
 
-def signs(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
+def signs(key_data: Any, name: str, shape: Shape, dtype: Any) -> Any:
     """Return -1 or 1, each with probability one half: the same ones for each dtype."""
-    chosen = lt(uniform_floats(words, name, shape, dtypes.default_float_dtype()), 0.5)
+    chosen = lt(uniform_floats(key_data, name, shape, dtypes.default_float_dtype()), 0.5)
     return 2 * cast(chosen, dtype) - 1
 
 
-def _double_maxwell(words: Any, name: str, shape: Shape, dtype: Any, loc: Any, scale: Any) -> Any:
-    first, second = several(words, name)
+def _double_maxwell(
+    key_data: Any, name: str, shape: Shape, dtype: Any, loc: Any, scale: Any
+) -> Any:
+    first, second = several(key_data, name)
     lengths = standard_maxwell(first, name, shape, dtype)
     return signs(second, name, shape, dtype) * lengths * scale + loc
 
 
-def _wald(words: Any, name: str, shape: Shape, dtype: Any, mean: Any) -> Any:
+def _wald(key_data: Any, name: str, shape: Shape, dtype: Any, mean: Any) -> Any:
     """Draw the lesser root of the transformed quadratic, or the greater in its place.
 
     Source: J. Michael, W. Schucany, R. Haas, "Generating random variates using transformations
     with multiple roots", The American Statistician 30, 1976.
     """
-    first, second = several(words, name)
+    first, second = several(key_data, name)
     square = normal_floats(first, name, shape, dtype) ** 2
     place = uniform_floats(second, name, shape, dtype)
     spread = root(4 * mean * square + mean**2 * square**2)
@@ -358,9 +360,9 @@ def _wald(words: Any, name: str, shape: Shape, dtype: Any, mean: Any) -> Any:
 
 
 def _triangular(
-    words: Any, name: str, shape: Shape, dtype: Any, left: Any, mode: Any, right: Any
+    key_data: Any, name: str, shape: Shape, dtype: Any, left: Any, mode: Any, right: Any
 ) -> Any:
-    place = uniform_floats(words, name, shape, dtype)
+    place = uniform_floats(key_data, name, shape, dtype)
     width = right - left
     rising = left + root(place * width * (mode - left))
     falling = right - root((1 - place) * width * (right - mode))

@@ -23,7 +23,7 @@ from jxkernel.random.continuous import check_method
 from jxkernel.random.discrete import integer_dtype
 from jxkernel.random.drawing import float_dtype, joint_shape
 from jxkernel.random.generators import GENERATORS
-from jxkernel.random.keys import checked_words
+from jxkernel.random.keys import checked_key_data
 from jxkernel.random.rejection import binomial_numbers, poisson_numbers, rounded_poisson_numbers
 
 __all__ = ["binomial", "multinomial", "poisson"]
@@ -32,10 +32,10 @@ Shape = tuple[int, ...]
 
 
 @fused(static=("name", "shape", "dtype", "exact"), name="poisson")
-def _poisson(words: Any, rate: Any, name: str, shape: Shape, dtype: Any, exact: bool) -> Any:
+def _poisson(key_data: Any, rate: Any, name: str, shape: Shape, dtype: Any, exact: bool) -> Any:
     rate = broadcast_to_shape(cast(rate, np.dtype(np.float32)), shape)
     draw = poisson_numbers if exact else rounded_poisson_numbers
-    return draw(words, name, rate, dtype)
+    return draw(key_data, name, rate, dtype)
 
 
 def poisson(
@@ -70,11 +70,11 @@ def poisson(
     dtype('int32')
     """
     exact = check_method("poisson", method)
-    words, generator = checked_words("poisson", key)
+    key_data, generator = checked_key_data("poisson", key)
     sizes = joint_shape("poisson", shape, lam)
     return placed(
         "random.poisson",
-        _poisson(words, lam, generator.name, sizes, integer_dtype("poisson", dtype), exact),
+        _poisson(key_data, lam, generator.name, sizes, integer_dtype("poisson", dtype), exact),
         None,
         out_sharding,
     )
@@ -87,9 +87,9 @@ def _working_dtype(name: str, *parameters: Any) -> Any:
 
 
 @fused(static=("name", "shape", "dtype"), name="binomial")
-def _binomial(words: Any, n: Any, p: Any, name: str, shape: Shape, dtype: Any) -> Any:
+def _binomial(key_data: Any, n: Any, p: Any, name: str, shape: Shape, dtype: Any) -> Any:
     n, p = (broadcast_to_shape(cast(x, dtype), shape) for x in (n, p))
-    return binomial_numbers(words, name, n, p)
+    return binomial_numbers(key_data, name, n, p)
 
 
 def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
@@ -113,15 +113,15 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
     >>> random.binomial(random.key(0), 10, 1.0)
     Array(10., dtype=float32)
     """
-    words, generator = checked_words("binomial", key)
+    key_data, generator = checked_key_data("binomial", key)
     sizes = joint_shape("binomial", shape, n, p)
     found, working = float_dtype("binomial", dtype), _working_dtype("binomial", n, p)
-    return cast(_binomial(words, n, p, generator.name, sizes, working), found)
+    return cast(_binomial(key_data, n, p, generator.name, sizes, working), found)
 
 
 @fused(static=("name", "shape", "dtype", "unroll"), name="multinomial")
 def _multinomial(
-    words: Any, n: Any, p: Any, name: str, shape: Shape, dtype: Any, unroll: int | bool
+    key_data: Any, n: Any, p: Any, name: str, shape: Shape, dtype: Any, unroll: int | bool
 ) -> Any:
     """Draw each category's count given those before it: binomial of what is left."""
     count = np.shape(p)[-1]
@@ -136,7 +136,7 @@ def _multinomial(
         drawn = binomial_numbers(key, name, left, share)
         return left - drawn, drawn
 
-    keys = GENERATORS[name].split(words, (count - 1,))
+    keys = GENERATORS[name].split(key_data, (count - 1,))
     first = jnp.moveaxis(shares[..., :-1], -1, 0)
     left, counts = scan(step, left, (keys, first), unroll=unroll)
     return jnp.moveaxis(jnp.concatenate([counts, left[None]]), 0, -1)
@@ -165,7 +165,7 @@ def multinomial(
     >>> jx.random.multinomial(jx.random.key(0), 10, jx.numpy.array([0.2, 0.8])).sum()
     Array(10., dtype=float32)
     """
-    words, generator = checked_words("multinomial", key)
+    key_data, generator = checked_key_data("multinomial", key)
     aval = argument_aval("random.multinomial", p, 2)
     if not aval.ndim:
         raise ValueError("random.multinomial needs p of rank 1 or more, got a scalar")
@@ -174,4 +174,4 @@ def multinomial(
     wanted = None if dtype is None else user_dtype(dtype, "random.multinomial")
     found = wanted if wanted in dtypes.INTEGRAL else float_dtype("multinomial", dtype)
     working = _working_dtype("multinomial", n, p)
-    return cast(_multinomial(words, n, p, generator.name, sizes, working, unroll), found)
+    return cast(_multinomial(key_data, n, p, generator.name, sizes, working, unroll), found)

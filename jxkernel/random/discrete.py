@@ -32,7 +32,7 @@ from jxkernel.primitives.indexing.slicing import index_in_dim
 from jxkernel.primitives.reduction.reduce import argmax
 from jxkernel.random.continuous import fine_gumbel, finely, several, standard_gumbel
 from jxkernel.random.drawing import joint_shape, random_bits, uniform_floats
-from jxkernel.random.keys import checked_words
+from jxkernel.random.keys import checked_key_data
 
 __all__ = [
     "bernoulli",
@@ -60,15 +60,15 @@ def integer_dtype(name: str, dtype: Any, error: type[Exception] = ValueError) ->
 
 
 @fused(static=("name", "shape", "fine"), name="bernoulli")
-def _bernoulli(words: Any, p: Any, name: str, shape: Shape, fine: bool) -> Any:
+def _bernoulli(key_data: Any, p: Any, name: str, shape: Shape, fine: bool) -> Any:
     dtype = inexact_dtype(argument_aval("bernoulli", p).dtype)
     if fine:
         # A second uniform number fills the places below the first one's last.
-        pair = uniform_floats(words, name, (2, *shape), dtype)
+        pair = uniform_floats(key_data, name, (2, *shape), dtype)
         first, second = (index_in_dim(pair, i, 0, keepdims=False) for i in range(2))
         second = ops.mul(second, 2.0 ** -dtypes.finfo(dtype).nmant)
         return lt(second, ops.sub(broadcast_to_shape(cast(p, dtype), shape), first))
-    drawn = uniform_floats(words, name, shape, dtype)
+    drawn = uniform_floats(key_data, name, shape, dtype)
     return lt(drawn, broadcast_to_shape(cast(p, dtype), shape))
 
 
@@ -94,20 +94,20 @@ def bernoulli(
     Array([ True,  True], dtype=bool)
     """
     fine = finely("bernoulli", mode)
-    words, generator = checked_words("bernoulli", key)
+    key_data, generator = checked_key_data("bernoulli", key)
     if argument_aval("random.bernoulli", p, 1).dtype in dtypes.COMPLEX:
         raise TypeError("random.bernoulli takes real probabilities")
     return placed(
         "random.bernoulli",
-        _bernoulli(words, p, generator.name, joint_shape("bernoulli", shape, p), fine),
+        _bernoulli(key_data, p, generator.name, joint_shape("bernoulli", shape, p), fine),
         None,
         out_sharding,
     )
 
 
 @fused(static=("name", "shape", "dtype"), name="rademacher")
-def _rademacher(words: Any, name: str, shape: Shape, dtype: Any) -> Any:
-    chosen = lt(uniform_floats(words, name, shape, dtypes.default_float_dtype()), 0.5)
+def _rademacher(key_data: Any, name: str, shape: Shape, dtype: Any) -> Any:
+    chosen = lt(uniform_floats(key_data, name, shape, dtypes.default_float_dtype()), 0.5)
     return ops.sub(ops.mul(cast(chosen, dtype), 2), 1)
 
 
@@ -129,7 +129,7 @@ def rademacher(
     >>> set(random.rademacher(random.key(0), (50,)).tolist()) == {-1, 1}
     True
     """
-    words, generator = checked_words("rademacher", key)
+    key_data, generator = checked_key_data("rademacher", key)
     if dtype is None or dtype is int:
         found = dtypes.default_int_dtype()
     else:
@@ -138,7 +138,7 @@ def rademacher(
         raise TypeError("rademacher gives -1 and 1, which bool does not have: use bernoulli")
     sizes = canonical_shape(shape, "random.rademacher")
     return placed(
-        "random.rademacher", _rademacher(words, generator.name, sizes, found), None, out_sharding
+        "random.rademacher", _rademacher(key_data, generator.name, sizes, found), None, out_sharding
     )
 
 
@@ -146,11 +146,11 @@ def rademacher(
 
 
 @fused(static=("name", "shape", "dtype"), name="randint")
-def _randint(words: Any, low: Any, high: Any, name: str, shape: Shape, dtype: Any) -> Any:
-    """Reduce two words of bits to the span: h · 2ⁿ + l, modulo the span.
+def _randint(key_data: Any, low: Any, high: Any, name: str, shape: Shape, dtype: Any) -> Any:
+    """Reduce two draws of bits to the span: h · 2ⁿ + l, modulo the span.
 
     With twice as many bits as the span has, the least and the most frequent result differ in
-    probability by no more than 2⁻ⁿ.  Narrow dtypes draw words of 32 bits, so that the numbers are
+    probability by no more than 2⁻ⁿ.  Narrow dtypes draw 32 bits, so that the numbers are
     those of int32.
     """
     own = dtypes.itemsize_bits(dtype)
@@ -164,7 +164,7 @@ def _randint(words: Any, low: Any, high: Any, name: str, shape: Shape, dtype: An
     if beyond is not None:
         beyond = broadcast_to_shape(beyond, shape)
         span = select(bitwise_and(beyond, gt(high, low)), ops.add(span, 1), span)
-    upper, lower = (random_bits(key, name, width, shape) for key in several(words, name))
+    upper, lower = (random_bits(key, name, width, shape) for key in several(key_data, name))
     power = ops.rem(unsigned.type(2 ** (width // 2)), span)
     power = ops.rem(ops.mul(power, power), span)
     offset = ops.add(ops.mul(ops.rem(upper, span), power), ops.rem(lower, span))
@@ -218,11 +218,11 @@ def randint(
     >>> bool((random.randint(random.key(0), (100,), 0, 6) < 6).all())
     True
     """
-    words, generator = checked_words("randint", key)
+    key_data, generator = checked_key_data("randint", key)
     found = integer_dtype("randint", dtype, TypeError)
     low, high = _bound(minval), _bound(maxval)
     sizes = joint_shape("randint", shape, low, high)
-    result = _randint(words, low, high, generator.name, sizes, found)
+    result = _randint(key_data, low, high, generator.name, sizes, found)
     return placed("random.randint", result, None, out_sharding)
 
 
@@ -247,24 +247,24 @@ def _bound(x: Any) -> Any:
 
 
 @fused(static=("name", "axis", "shape", "fine"), name="categorical")
-def _categorical(words: Any, logits: Any, name: str, axis: int, shape: Shape, fine: bool) -> Any:
+def _categorical(key_data: Any, logits: Any, name: str, axis: int, shape: Shape, fine: bool) -> Any:
     """Return the place of the greatest of the logits with Gumbel noise added."""
     aval = argument_aval("categorical", logits)
     dtype = inexact_dtype(aval.dtype)
     rest = len(shape) - (aval.ndim - 1)
     place = axis + rest
     whole = (*shape[:place], aval.shape[axis], *shape[place:])
-    noise = (fine_gumbel if fine else standard_gumbel)(words, name, whole, dtype)
+    noise = (fine_gumbel if fine else standard_gumbel)(key_data, name, whole, dtype)
     total = ops.add(noise, broadcast_to_shape(cast(logits, dtype), whole))
     return argmax(total, place, dtypes.default_int_dtype())
 
 
 @fused(static=("name", "axis", "prefix", "fine"), name="categorical")
-def _distinct(words: Any, logits: Any, name: str, axis: int, prefix: Shape, fine: bool) -> Any:
+def _distinct(key_data: Any, logits: Any, name: str, axis: int, prefix: Shape, fine: bool) -> Any:
     """Return the places of the greatest noisy logits: a draw without replacement."""
     dtype = inexact_dtype(argument_aval("categorical", logits).dtype)
     draw = fine_gumbel if fine else standard_gumbel
-    total = ops.add(draw(words, name, np.shape(logits), dtype), cast(logits, dtype))
+    total = ops.add(draw(key_data, name, np.shape(logits), dtype), cast(logits, dtype))
     order = jnp.argsort(-total, axis)
     first = jnp.moveaxis(order, axis, 0)[: prod(prefix)]
     return first.reshape((*prefix, *first.shape[1:]))
@@ -300,7 +300,7 @@ def categorical(
     Array(1, dtype=int32)
     """
     fine = finely("categorical", mode)
-    words, generator = checked_words("categorical", key)
+    key_data, generator = checked_key_data("categorical", key)
     aval = argument_aval("random.categorical", logits, 1)
     place = canonical_axis("random.categorical", axis, aval.ndim)
     own = (*aval.shape[:place], *aval.shape[place + 1 :])
@@ -313,7 +313,7 @@ def categorical(
     if replace:
         return placed(
             "random.categorical",
-            _categorical(words, logits, generator.name, place, sizes, fine),
+            _categorical(key_data, logits, generator.name, place, sizes, fine),
             None,
             out_sharding,
         )
@@ -325,7 +325,7 @@ def categorical(
         )
     return placed(
         "random.categorical",
-        _distinct(words, logits, generator.name, place, prefix, fine),
+        _distinct(key_data, logits, generator.name, place, prefix, fine),
         None,
         out_sharding,
     )
@@ -335,9 +335,9 @@ def categorical(
 
 
 @fused(static=("name", "shape", "dtype"), name="geometric")
-def _geometric(words: Any, p: Any, name: str, shape: Shape, dtype: Any) -> Any:
+def _geometric(key_data: Any, p: Any, name: str, shape: Shape, dtype: Any) -> Any:
     float_kind = inexact_dtype(argument_aval("geometric", p).dtype)
-    drawn = uniform_floats(words, name, shape, float_kind)
+    drawn = uniform_floats(key_data, name, shape, float_kind)
     drawn = select(eq(drawn, 0), 1, drawn)
     rate = log1p(ops.neg(broadcast_to_shape(cast(p, float_kind), shape)))
     return cast(ops.add(floor(ops.div(logarithm(drawn), rate)), 1), dtype)
@@ -360,11 +360,11 @@ def geometric(
     >>> x.shape, bool((x >= 1).all())
     ((5,), True)
     """
-    words, generator = checked_words("geometric", key)
+    key_data, generator = checked_key_data("geometric", key)
     sizes = joint_shape("geometric", shape, p)
     return placed(
         "random.geometric",
-        _geometric(words, p, generator.name, sizes, integer_dtype("geometric", dtype)),
+        _geometric(key_data, p, generator.name, sizes, integer_dtype("geometric", dtype)),
         None,
         out_sharding,
     )

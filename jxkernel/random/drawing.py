@@ -1,6 +1,6 @@
 """Drawing: random bits and uniform floats of a key, and what all distributions share.
 
-Functions with an underscore take words and static names and run inside fused programs; public
+Functions with an underscore take key data and static names and run inside fused programs; public
 ones check their arguments first.
 """
 
@@ -25,19 +25,19 @@ from jxkernel.primitives.elementwise.bits import bitwise_or, shift_right_logical
 from jxkernel.primitives.elementwise.convert import bitcast_convert_type
 from jxkernel.primitives.elementwise.identity import materialize
 from jxkernel.random.generators import GENERATORS
-from jxkernel.random.keys import checked_words
+from jxkernel.random.keys import checked_key_data
 
 __all__ = ["bits", "float_dtype", "joint_shape", "random_bits", "uniform", "uniform_floats"]
 
 
-def random_bits(words: Any, name: str, width: int, shape: tuple[int, ...]) -> Any:
-    """Return random bits of a key's words as unsigned integers of a width."""
-    return GENERATORS[name].bits(words, width, shape)
+def random_bits(key_data: Any, name: str, width: int, shape: tuple[int, ...]) -> Any:
+    """Return random bits of key data as unsigned integers of a width."""
+    return GENERATORS[name].bits(key_data, width, shape)
 
 
 @fused(static=("name", "shape", "dtype"), name="random_bits")
-def _bits(words: Any, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
-    return random_bits(words, name, dtypes.itemsize_bits(dtype), shape)
+def _bits(key_data: Any, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
+    return random_bits(key_data, name, dtypes.itemsize_bits(dtype), shape)
 
 
 def bits(
@@ -62,14 +62,14 @@ def bits(
     >>> random.bits(random.key(1), (2,)).dtype.name
     'uint32'
     """
-    words, generator = checked_words("bits", key)
+    key_data, generator = checked_key_data("bits", key)
     if dtype is None:
         found = dtypes.default_uint_dtype()
     else:
         found = dtypes.check_and_canonicalize_user_dtype(dtype, "random.bits")
     if found not in dtypes.UNSIGNED:
         raise ValueError(f"random.bits makes unsigned integers, got dtype {found.name}")
-    result = _bits(words, generator.name, canonical_shape(shape, "random.bits"), found)
+    result = _bits(key_data, generator.name, canonical_shape(shape, "random.bits"), found)
     return placed("random.bits", result, None, out_sharding)
 
 
@@ -113,7 +113,7 @@ def _fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
 
 
 def uniform_floats(
-    words: Any, name: str, shape: tuple[int, ...], dtype: Any, low: Any = 0.0, high: Any = 1.0
+    key_data: Any, name: str, shape: tuple[int, ...], dtype: Any, low: Any = 0.0, high: Any = 1.0
 ) -> Any:
     """Return floats from [low, high).
 
@@ -123,7 +123,7 @@ def uniform_floats(
     size, mantissa = dtypes.itemsize_bits(dtype), dtypes.finfo(dtype).nmant
     # Fewer random bits do where the mantissa is short.
     width = 8 if mantissa < 8 else size
-    pattern = random_bits(words, name, width, shape)
+    pattern = random_bits(key_data, name, width, shape)
     unsigned = np.dtype(f"uint{size}")
     one = np.array(1, dtype).view(unsigned)[()]
     pattern = shift_right_logical(pattern, width - mantissa)
@@ -134,8 +134,10 @@ def uniform_floats(
 
 
 @fused(static=("name", "shape", "dtype"), name="uniform")
-def _uniform(words: Any, low: Any, high: Any, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
-    return uniform_floats(words, name, shape, dtype, low, high)
+def _uniform(
+    key_data: Any, low: Any, high: Any, name: str, shape: tuple[int, ...], dtype: Any
+) -> Any:
+    return uniform_floats(key_data, name, shape, dtype, low, high)
 
 
 def uniform(
@@ -166,8 +168,8 @@ def uniform(
     >>> random.uniform(random.key(0), (2,)).shape
     (2,)
     """
-    words, generator = checked_words("uniform", key)
+    key_data, generator = checked_key_data("uniform", key)
     found = float_dtype("uniform", dtype)
     sizes = joint_shape("uniform", shape, minval, maxval)
-    result = _uniform(words, minval, maxval, generator.name, sizes, found)
+    result = _uniform(key_data, minval, maxval, generator.name, sizes, found)
     return placed("random.uniform", result, None, out_sharding)

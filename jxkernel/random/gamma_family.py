@@ -26,7 +26,7 @@ from jxkernel.random.continuous import (
     signs,
 )
 from jxkernel.random.drawing import float_dtype
-from jxkernel.random.keys import checked_words
+from jxkernel.random.keys import checked_key_data
 from jxkernel.random.rejection import gamma_numbers
 
 __all__ = [
@@ -43,17 +43,17 @@ __all__ = [
 Shape = tuple[int, ...]
 
 
-def _gamma(words: Any, name: str, shape: Shape, dtype: Any, a: Any, exact: bool) -> Any:
-    return gamma_numbers(words, name, a, exact=exact)
+def _gamma(key_data: Any, name: str, shape: Shape, dtype: Any, a: Any, exact: bool) -> Any:
+    return gamma_numbers(key_data, name, a, exact=exact)
 
 
-def _loggamma(words: Any, name: str, shape: Shape, dtype: Any, a: Any, exact: bool) -> Any:
-    return gamma_numbers(words, name, a, True, exact)
+def _loggamma(key_data: Any, name: str, shape: Shape, dtype: Any, a: Any, exact: bool) -> Any:
+    return gamma_numbers(key_data, name, a, True, exact)
 
 
-def _beta(words: Any, name: str, shape: Shape, dtype: Any, a: Any, b: Any, exact: bool) -> Any:
+def _beta(key_data: Any, name: str, shape: Shape, dtype: Any, a: Any, b: Any, exact: bool) -> Any:
     """Return X / (X + Y) of two gamma numbers, from their logarithms less the greater."""
-    first, second = several(words, name)
+    first, second = several(key_data, name)
     log_x = gamma_numbers(first, name, a, True, exact)
     log_y = gamma_numbers(second, name, b, True, exact)
     greater = jnp.maximum(log_x, log_y)
@@ -61,25 +61,25 @@ def _beta(words: Any, name: str, shape: Shape, dtype: Any, a: Any, b: Any, exact
     return x / (x + y)
 
 
-def _chisquare(words: Any, name: str, shape: Shape, dtype: Any, df: Any, exact: bool) -> Any:
-    return 2 * jnp.exp(gamma_numbers(words, name, 0.5 * df, True, exact))
+def _chisquare(key_data: Any, name: str, shape: Shape, dtype: Any, df: Any, exact: bool) -> Any:
+    return 2 * jnp.exp(gamma_numbers(key_data, name, 0.5 * df, True, exact))
 
 
-def _f(words: Any, name: str, shape: Shape, dtype: Any, dfnum: Any, dfden: Any) -> Any:
-    first, second = several(words, name)
+def _f(key_data: Any, name: str, shape: Shape, dtype: Any, dfnum: Any, dfden: Any) -> Any:
+    first, second = several(key_data, name)
     lower = _chisquare(first, name, shape, dtype, dfden, True) / dfden
     return _chisquare(second, name, shape, dtype, dfnum, True) / dfnum / lower
 
 
-def _t(words: Any, name: str, shape: Shape, dtype: Any, df: Any) -> Any:
-    first, second = several(words, name)
+def _t(key_data: Any, name: str, shape: Shape, dtype: Any, df: Any) -> Any:
+    first, second = several(key_data, name)
     half = df / 2
     spread = jnp.sqrt(half / gamma_numbers(second, name, half))
     return normal_floats(first, name, shape, dtype) * spread
 
 
-def _generalized_normal(words: Any, name: str, shape: Shape, dtype: Any, p: Any) -> Any:
-    first, second = several(words, name)
+def _generalized_normal(key_data: Any, name: str, shape: Shape, dtype: Any, p: Any) -> Any:
+    first, second = several(key_data, name)
     size = gamma_numbers(first, name, 1 / p) ** (1 / p)
     return size * signs(second, name, shape, dtype)
 
@@ -300,9 +300,11 @@ def generalized_normal(
 
 
 @fused(static=("name", "shape", "dtype"), name="dirichlet")
-def _dirichlet(words: Any, alpha: Any, name: str, shape: Shape, dtype: Any) -> Any:
+def _dirichlet(key_data: Any, alpha: Any, name: str, shape: Shape, dtype: Any) -> Any:
     whole = (*shape, np.shape(alpha)[-1])
-    logs = gamma_numbers(words, name, broadcast_to_shape(cast(alpha, dtype), whole), log_space=True)
+    logs = gamma_numbers(
+        key_data, name, broadcast_to_shape(cast(alpha, dtype), whole), log_space=True
+    )
     shares = jnp.exp(logs - logs.max(-1, keepdims=True))
     return shares / shares.sum(-1, keepdims=True)
 
@@ -326,7 +328,7 @@ def dirichlet(
     >>> jx.random.dirichlet(jx.random.key(0), jx.numpy.ones(3), (5,)).shape
     (5, 3)
     """
-    words, generator = checked_words("dirichlet", key)
+    key_data, generator = checked_key_data("dirichlet", key)
     aval = argument_aval("random.dirichlet", alpha, 1)
     refuse_complex("random.dirichlet", aval.dtype)
     if not aval.ndim:
@@ -343,7 +345,7 @@ def dirichlet(
         )
     return placed(
         "random.dirichlet",
-        _dirichlet(words, alpha, generator.name, wanted, float_dtype("dirichlet", dtype)),
+        _dirichlet(key_data, alpha, generator.name, wanted, float_dtype("dirichlet", dtype)),
         None,
         out_sharding,
     )

@@ -1,4 +1,4 @@
-"""Generators: how a key's words become the words of other keys, and random bits.
+"""Generators: how key data become the key data of other keys, and random bits.
 
 Each is a set of functions of arrays of words (uint32).  ``threefry2x32`` is the standard one: it
 counts, so that bits depend on the key and their position alone (the partitionable scheme).

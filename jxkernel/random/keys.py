@@ -2,7 +2,7 @@
 
 A raw key is an array of words; a typed key (``KeyArray``) is one that also says which generator
 it is for, cannot be mistaken for data, and may be one of an array of keys.  Typed keys are
-pytrees of their words, so that every transform takes them.
+pytrees of their key data, so that every transform takes them.
 """
 
 import warnings
@@ -73,7 +73,7 @@ class KeyDType(dtypes.ExtendedDType):
         return 4 * self.generator.key_shape[0]
 
     def scalar(self, number: Any) -> "KeyArray":
-        """Return the key whose words are all a number."""
+        """Return the key whose key data are all a number."""
         shape = self.generator.key_shape
         if isinstance(number, Tracer):
             return KeyArray(
@@ -95,7 +95,7 @@ class KeyDType(dtypes.ExtendedDType):
 
 
 def _of_key_data(name: str) -> Any:
-    """Return a property, or a method, that is the words' own."""
+    """Return a property, or a method, that is the key data's own."""
     return property(lambda keys: getattr(keys.key_data, name))
 
 
@@ -105,15 +105,15 @@ class KeyArray(ExtendedArray, Array):
     It takes the functions of ``jxkernel.numpy`` that move elements, and has their methods.
 
     Attributes:
-      key_data: the words of the keys, on a last axis that the shape does not count.
+      key_data: the uint32 numbers of the keys, on a last axis that the shape does not count.
       generator: what they are for.
     """
 
     __slots__ = ("generator",)
     __hash__ = None  # type: ignore[assignment]  # keys are compared element by element
 
-    def __init__(self, words: Any, generator: Generator) -> None:
-        self.key_data = words
+    def __init__(self, key_data: Any, generator: Generator) -> None:
+        self.key_data = key_data
         self.generator = generator
 
     @property
@@ -137,7 +137,7 @@ class KeyArray(ExtendedArray, Array):
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError(
-            "KeyArray is no array of numbers: jax.random.key_data(keys) gives its words"
+            "KeyArray is no array of numbers: jax.random.key_data(keys) gives its numbers"
         )
 
     def __len__(self) -> int:
@@ -188,7 +188,7 @@ class KeyArray(ExtendedArray, Array):
         return self.with_key_data(self.key_data.addressable_data(index))
 
     def block_until_ready(self) -> "KeyArray":
-        """Wait until the words exist."""
+        """Wait until the key data exist."""
         if isinstance(self.key_data, ArrayImpl):
             self.key_data.block_until_ready()
         return self
@@ -212,8 +212,8 @@ Key.__doc__ = """A typed key, for annotations.
 _DTYPES = {name: KeyDType(generator) for name, generator in GENERATORS.items()}
 
 
-def _rebuilt(name: str, words: Sequence[Any]) -> KeyArray:
-    return KeyArray(words[0], GENERATORS[name])
+def _rebuilt(name: str, key_data: Sequence[Any]) -> KeyArray:
+    return KeyArray(key_data[0], GENERATORS[name])
 
 
 tree.register_pytree_with_keys(
@@ -246,8 +246,8 @@ def generator_named(impl: Any) -> Generator:
     return GENERATORS[impl]
 
 
-def checked_words(name: str, key: Any, *, uses: bool = True) -> tuple[Any, Generator]:
-    """Return the words of one key, and its generator.
+def checked_key_data(name: str, key: Any, *, uses: bool = True) -> tuple[Any, Generator]:
+    """Return the key data of one key, and its generator.
 
     Args:
       name: the function that takes it.
@@ -259,27 +259,27 @@ def checked_words(name: str, key: Any, *, uses: bool = True) -> tuple[Any, Gener
       ValueError: it is an array of keys.
     """
     if isinstance(key, KeyArray):
-        words, generator = key.key_data, key.generator
+        key_data, generator = key.key_data, key.generator
     else:
-        words, generator = _raw(name, key), generator_named(None)
-    if np.shape(words) != generator.key_shape:
-        if len(np.shape(words)) > 1 and np.shape(words)[-1:] == generator.key_shape:
+        key_data, generator = _raw(name, key), generator_named(None)
+    if np.shape(key_data) != generator.key_shape:
+        if len(np.shape(key_data)) > 1 and np.shape(key_data)[-1:] == generator.key_shape:
             raise ValueError(
-                f"random.{name} takes one key, got keys of shape {np.shape(words)[:-1]}: use "
+                f"random.{name} takes one key, got keys of shape {np.shape(key_data)[:-1]}: use "
                 f"vmap over them, or a single one: keys[0]"
             )
         raise TypeError(
             f"random.{name} takes a key of {generator.name}, uint32 words of shape "
-            f"{generator.key_shape}, got shape {np.shape(words)}"
+            f"{generator.key_shape}, got shape {np.shape(key_data)}"
         )
-    return (_used(name, words) if uses else words), generator
+    return (_used(name, key_data) if uses else key_data), generator
 
 
-def _used(name: str, words: Any) -> Any:
+def _used(name: str, key_data: Any) -> Any:
     """Mark a key as used, where reuse is looked for; ``fold_in`` may take a key many times."""
     if not checking_keys() or name == "fold_in":
-        return words
-    return key_use_p.bind(words, by=name)
+        return key_data
+    return key_use_p.bind(key_data, by=name)
 
 
 def _raw(name: str, key: Any) -> Any:
@@ -295,18 +295,18 @@ def _raw(name: str, key: Any) -> Any:
 
 def _object_to_raw(name: str) -> None:
     """Warn of a raw key, or refuse it, as the option says."""
-    words = (
+    message = (
         f"random.{name} was given a raw key, an array of uint32, and jax_legacy_prng_key is "
         f"{legacy_prng_key.value!r}: make keys with random.key(seed), or wrap this one with "
         "random.wrap_key_data(key)"
     )
     if legacy_prng_key.value == "error":
-        raise ValueError(words)
-    warnings.warn(words, UserWarning, stacklevel=4)
+        raise ValueError(message)
+    warnings.warn(message, UserWarning, stacklevel=4)
 
 
-def _wrapped_like(key: Any, words: Any, generator: Generator) -> Any:
-    return KeyArray(words, generator) if isinstance(key, KeyArray) else words
+def _wrapped_like(key: Any, key_data: Any, generator: Generator) -> Any:
+    return KeyArray(key_data, generator) if isinstance(key, KeyArray) else key_data
 
 
 # ---------------------------------------------------------------- making keys
@@ -317,7 +317,7 @@ def _seeded(seed: Any, name: str) -> Any:
     return GENERATORS[name].seed(seed)
 
 
-def _seed_words(name: str, seed: Any, generator: Generator) -> Any:
+def _seeded_key_data(name: str, seed: Any, generator: Generator) -> Any:
     if isinstance(seed, KeyArray):
         raise TypeError(f"random.{name} takes an integer as seed, got a key")
     if isinstance(seed, (bool, int, np.integer)):
@@ -356,7 +356,7 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
     """
     if enable_custom_prng.value:
         return key(seed, impl=impl)
-    return _seed_words("PRNGKey", seed, generator_named(impl))
+    return _seeded_key_data("PRNGKey", seed, generator_named(impl))
 
 
 def _generator_of(name: str, impl: Any, dtype: Any) -> Generator:
@@ -383,12 +383,12 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> KeyArray:
     key<fry>
     """
     generator = _generator_of("key", impl, dtype)
-    return KeyArray(_seed_words("key", seed, generator), generator)
+    return KeyArray(_seeded_key_data("key", seed, generator), generator)
 
 
 @fused(static=("name", "shape"), name="random_split")
-def _split(words: Any, name: str, shape: tuple[int, ...]) -> Any:
-    return GENERATORS[name].split(words, shape)
+def _split(key_data: Any, name: str, shape: tuple[int, ...]) -> Any:
+    return GENERATORS[name].split(key_data, shape)
 
 
 def split(key: Any, num: int | Sequence[int] = 2) -> Any:
@@ -410,14 +410,14 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Any:
     (3,)
     >>> first, second = random.split(random.key(0))
     """
-    words, generator = checked_words("split", key)
+    key_data, generator = checked_key_data("split", key)
     shape = canonical_shape(num, "random.split", "num")
-    return _wrapped_like(key, _split(words, generator.name, shape), generator)
+    return _wrapped_like(key, _split(key_data, generator.name, shape), generator)
 
 
 @fused(static=("name",), name="random_fold_in")
-def _folded(words: Any, data: Any, name: str) -> Any:
-    return GENERATORS[name].fold_in(words, cast(data, np.dtype(np.uint32)))
+def _folded(key_data: Any, data: Any, name: str) -> Any:
+    return GENERATORS[name].fold_in(key_data, cast(data, np.dtype(np.uint32)))
 
 
 def fold_in(key: Any, data: Any) -> Any:
@@ -437,7 +437,7 @@ def fold_in(key: Any, data: Any) -> Any:
     >>> len({random.bits(key).item() for key in keys})
     3
     """
-    words, generator = checked_words("fold_in", key)
+    key_data, generator = checked_key_data("fold_in", key)
     if isinstance(data, np.integer):
         data = data.astype(np.uint32)
     elif isinstance(data, int):
@@ -445,7 +445,7 @@ def fold_in(key: Any, data: Any) -> Any:
     aval = argument_aval("random.fold_in", data, 1)
     if aval.shape or aval.dtype not in dtypes.INTEGRAL:
         raise TypeError(f"random.fold_in takes an integer scalar, got {aval.short()}")
-    return _wrapped_like(key, _folded(words, data, generator.name), generator)
+    return _wrapped_like(key, _folded(key_data, data, generator.name), generator)
 
 
 def clone(key: Any) -> Any:
@@ -456,31 +456,31 @@ def clone(key: Any) -> Any:
     >>> random.normal(key).item() == random.normal(random.clone(key)).item()
     True
     """
-    words, generator = _any_words("clone", key)
+    key_data, generator = _any_key_data("clone", key)
     if checking_keys():
-        words = bitwise_or(words, np.uint32(0))
-    return _wrapped_like(key, words, generator)
+        key_data = bitwise_or(key_data, np.uint32(0))
+    return _wrapped_like(key, key_data, generator)
 
 
-def _any_words(name: str, keys: Any) -> tuple[Any, Generator]:
-    """Return the words of a key or of an array of keys."""
+def _any_key_data(name: str, keys: Any) -> tuple[Any, Generator]:
+    """Return the key data of a key or of an array of keys."""
     if isinstance(keys, KeyArray):
         return keys.key_data, keys.generator
     return _raw(name, keys), generator_named(None)
 
 
 def key_data(keys: Any) -> Any:
-    """Return the words of keys as an array of uint32.
+    """Return the key data of keys as an array of uint32.
 
     >>> from jxkernel import random
     >>> random.key_data(random.key(7)).tolist()
     [0, 7]
     """
-    return _any_words("key_data", keys)[0]
+    return _any_key_data("key_data", keys)[0]
 
 
 def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> KeyArray:
-    """Return typed keys of an array of words.
+    """Return typed keys of an array of key data.
 
     Args:
       key_bits_array: uint32 words, those of one key on the last axis.
@@ -497,13 +497,13 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
     True
     """
     generator = _generator_of("wrap_key_data", impl, dtype)
-    words = asarray(key_bits_array)
-    if words.dtype != np.uint32 or words.shape[-1:] != generator.key_shape:
+    key_data = asarray(key_bits_array)
+    if key_data.dtype != np.uint32 or key_data.shape[-1:] != generator.key_shape:
         raise TypeError(
             f"keys of {generator.name} are uint32 words with a last axis of size "
-            f"{generator.key_shape[0]}, got {words.aval.short()}"
+            f"{generator.key_shape[0]}, got {key_data.aval.short()}"
         )
-    return KeyArray(words, generator)
+    return KeyArray(key_data, generator)
 
 
 def key_impl(keys: Any) -> str:
@@ -513,7 +513,7 @@ def key_impl(keys: Any) -> str:
     >>> random.key_impl(random.key(0))
     'threefry2x32'
     """
-    return _any_words("key_impl", keys)[1].name
+    return _any_key_data("key_impl", keys)[1].name
 
 
 def key_dtype(impl_spec: Any = None) -> KeyDType:

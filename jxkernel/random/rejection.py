@@ -1,6 +1,6 @@
 """Gamma, Poisson and binomial numbers: samplers that try until a draw is accepted.
 
-All work on the words of a key inside a fused program.  Gamma numbers are drawn element by
+All work on key data inside a fused program.  Gamma numbers are drawn element by
 element, each with a key of its own, so that none depends on how often others were rejected;
 Poisson and binomial numbers are tried together until all are accepted.
 
@@ -39,7 +39,7 @@ Shape = tuple[int, ...]
 # ---------------------------------------------------------------- gamma
 
 
-def _squeezed(a: Any, words: Any, name: str) -> tuple[Any, Any]:
+def _squeezed(a: Any, key_data: Any, name: str) -> tuple[Any, Any]:
     """Return (d, v) such that d·v is a gamma number of shape a ≥ 1.
 
     With d = a - 1/3 and c = 1/√(9d), v = (1 + c x)³ of a normal x is accepted where
@@ -57,25 +57,25 @@ def _squeezed(a: Any, words: Any, name: str) -> tuple[Any, Any]:
         outside = u >= 1 - 0.0331 * (square * square)
         return outside & (jnp.log(u) >= square * 0.5 + d * (1 - v + jnp.log(v)))
 
-    def positive(words: Any) -> Any:
+    def positive(key_data: Any) -> Any:
         def again(state: Any) -> Any:
-            words, chosen = several(state[0], name)
+            key_data, chosen = several(state[0], name)
             x = normal_floats(chosen, name, (), dtype)
-            return words, x, 1 + x * c
+            return key_data, x, 1 + x * c
 
-        return while_loop(lambda state: state[2] <= 0, again, (words, zero, -one))[1:]
+        return while_loop(lambda state: state[2] <= 0, again, (key_data, zero, -one))[1:]
 
     def attempt(state: Any) -> Any:
-        words, for_normal, for_uniform = several(state[0], name, 3)
+        key_data, for_normal, for_uniform = several(state[0], name, 3)
         x, root = positive(for_normal)
         u = uniform_floats(for_uniform, name, (), dtype)
-        return words, x * x, root * root * root, u
+        return key_data, x * x, root * root * root, u
 
-    start = (words, zero, one, dtype.type(2))
+    start = (key_data, zero, one, dtype.type(2))
     return d, while_loop(rejected, attempt, start)[2]
 
 
-def _one_gamma(words: Any, a: Any, name: str, log_space: bool) -> Any:
+def _one_gamma(key_data: Any, a: Any, name: str, log_space: bool) -> Any:
     """Return one gamma number of shape a, or its logarithm.
 
     For a < 1 a number of shape a + 1 is multiplied by u^(1/a) of a uniform u.
@@ -83,8 +83,8 @@ def _one_gamma(words: Any, a: Any, name: str, log_space: bool) -> Any:
     valid = a > 0
     safe = jnp.where(valid, a, 1)
     large = safe >= 1
-    words, for_boost = several(words, name)
-    d, v = _squeezed(jnp.where(large, safe, safe + 1), words, name)
+    key_data, for_boost = several(key_data, name)
+    d, v = _squeezed(jnp.where(large, safe, safe + 1), key_data, name)
     if log_space:
         boost = -standard_exponential(for_boost, name, (), a.dtype)
         boost = jnp.where(large | (boost == 0), 0, boost * (1 / safe))
@@ -96,7 +96,7 @@ def _one_gamma(words: Any, a: Any, name: str, log_space: bool) -> Any:
     return jnp.where(valid, value, jnp.where(a == 0, at_zero, np.nan))
 
 
-def _approximate_gammas(words: Any, a: Any, name: str, log_space: bool) -> Any:
+def _approximate_gammas(key_data: Any, a: Any, name: str, log_space: bool) -> Any:
     """Take the cube root of a gamma number of shape a ≥ 1 to be normal.
 
     Source: E. Wilson and M. Hilferty, "The distribution of chi-square", 1931.
@@ -104,7 +104,7 @@ def _approximate_gammas(words: Any, a: Any, name: str, log_space: bool) -> Any:
     valid = a > 0
     safe = jnp.where(valid & (a < np.inf), a, 1)
     raised = jnp.where(safe >= 1, safe, safe + 1)
-    for_normal, for_boost = several(words, name)
+    for_normal, for_boost = several(key_data, name)
     x = normal_floats(for_normal, name, a.shape, a.dtype)
     root = jnp.maximum(1 - 1 / (9 * raised) + x / (3 * jnp.sqrt(raised)), 1e-3)
     boost = -standard_exponential(for_boost, name, a.shape, a.dtype)
@@ -115,10 +115,10 @@ def _approximate_gammas(words: Any, a: Any, name: str, log_space: bool) -> Any:
 
 
 @partial(custom_jvp, nondiff_argnums=(2, 3, 4))
-def _gammas(words: Any, a: Any, name: str, log_space: bool, exact: bool) -> Any:
+def _gammas(key_data: Any, a: Any, name: str, log_space: bool, exact: bool) -> Any:
     if not exact:
-        return _approximate_gammas(words, a, name, log_space)
-    keys = GENERATORS[name].split(words, (a.size,))
+        return _approximate_gammas(key_data, a, name, log_space)
+    keys = GENERATORS[name].split(key_data, (a.size,))
     one = partial(_one_gamma, name=name, log_space=log_space)
     if name == "threefry2x32":
         drawn = vmap(one)(keys, a.ravel())
@@ -137,8 +137,8 @@ def _gammas_jvp(
     Source: M. Figurnov, S. Mohamed and A. Mnih, "Implicit reparameterization gradients", 2018.
     A logarithm log x moves by the sample's derivative over x.
     """
-    words, a = primals
-    y = _gammas(words, a, name, log_space, exact)
+    key_data, a = primals
+    y = _gammas(key_data, a, name, log_space, exact)
     x = jnp.exp(y) if log_space else y
     slope = random_gamma_grad(a, x)
     if log_space:
@@ -148,12 +148,12 @@ def _gammas_jvp(
 
 
 def gamma_numbers(
-    words: Any, name: str, a: Any, log_space: bool = False, exact: bool = True
+    key_data: Any, name: str, a: Any, log_space: bool = False, exact: bool = True
 ) -> Any:
     """Return numbers of the gamma distribution of shape ``a`` and scale 1.
 
     Args:
-      words: a key's words.
+      key_data: the key data of one key.
       name: the generator.
       a: the shapes, an array of a floating dtype, which the result has too.
       log_space: whether to return the logarithms, which do not underflow for small ``a``.
@@ -161,14 +161,14 @@ def gamma_numbers(
 
     The derivative with respect to ``a`` is the implicit one.  NaN for negative ``a``.
     """
-    return _gammas(words, a, name, log_space, exact)
+    return _gammas(key_data, a, name, log_space, exact)
 
 
 # ---------------------------------------------------------------- Poisson
 
 
 def _tried_together(
-    words: Any, name: str, attempt: Callable[[Any, Any], tuple[Any, Any]], like: Any
+    key_data: Any, name: str, attempt: Callable[[Any, Any], tuple[Any, Any]], like: Any
 ) -> Any:
     """Repeat ``attempt(u, v)``, from two uniform numbers to a draw and whether it is accepted."""
 
@@ -176,18 +176,18 @@ def _tried_together(
         return ~state[1].all()
 
     def step(state: Any) -> Any:
-        found, accepted, words = state
-        words, first, second = several(words, name, 3)
+        found, accepted, key_data = state
+        key_data, first, second = several(key_data, name, 3)
         u = uniform_floats(first, name, like.shape, like.dtype) - 0.5
         v = uniform_floats(second, name, like.shape, like.dtype)
         drawn, accept = attempt(u, v)
-        return jnp.where(accept, drawn, found), accepted | accept, words
+        return jnp.where(accept, drawn, found), accepted | accept, key_data
 
     none = jnp.zeros(like.shape, bool)
-    return while_loop(goes_on, step, (jnp.full_like(like, -1), none, words))[0]
+    return while_loop(goes_on, step, (jnp.full_like(like, -1), none, key_data))[0]
 
 
-def _few_events(words: Any, name: str, rate: Any) -> Any:
+def _few_events(key_data: Any, name: str, rate: Any) -> Any:
     """Count how many uniform numbers multiply to more than exp(-rate), in logarithms.
 
     Source: D. Knuth, The Art of Computer Programming 2, section 3.4.1.
@@ -197,17 +197,17 @@ def _few_events(words: Any, name: str, rate: Any) -> Any:
         return (state[2] > -rate).any()
 
     def step(state: Any) -> Any:
-        words, count, total = state
-        words, chosen = several(words, name)
+        key_data, count, total = state
+        key_data, chosen = several(key_data, name)
         count = jnp.where(total > -rate, count + 1, count)
         u = uniform_floats(chosen, name, rate.shape, rate.dtype)
-        return words, count, total + jnp.log(u)
+        return key_data, count, total + jnp.log(u)
 
-    start = (words, jnp.zeros(rate.shape, np.int32), jnp.zeros_like(rate))
+    start = (key_data, jnp.zeros(rate.shape, np.int32), jnp.zeros_like(rate))
     return while_loop(goes_on, step, start)[1] - 1
 
 
-def _many_events(words: Any, name: str, rate: Any) -> Any:
+def _many_events(key_data: Any, name: str, rate: Any) -> Any:
     """Draw by transformed rejection with a squeeze, for rates of at least 10.
 
     Source: W. Hörmann, "The transformed rejection method for generating Poisson random
@@ -227,22 +227,22 @@ def _many_events(words: Any, name: str, rate: Any) -> Any:
         outside = (k < 0) | ((depth < 0.013) & (v > depth))
         return k, ((depth >= 0.07) & (v <= squeeze)) | (~outside & (score <= level))
 
-    return _tried_together(words, name, attempt, rate)
+    return _tried_together(key_data, name, attempt, rate)
 
 
-def poisson_numbers(words: Any, name: str, rate: Any, dtype: Any) -> Any:
+def poisson_numbers(key_data: Any, name: str, rate: Any, dtype: Any) -> Any:
     """Return numbers of the Poisson distribution, -1 where the rate is negative or NaN.
 
     Args:
-      words: a key's words.
+      key_data: the key data of one key.
       name: the generator.
       rate: the rates, an array of a floating dtype.
       dtype: the result's integer dtype; numbers past its end become its end.
     """
     valid = rate >= 0
     few = ~(rate >= 10)
-    small = cast(_few_events(words, name, jnp.where(valid & few, rate, 0)), dtype)
-    large = _many_events(words, name, jnp.where(few | (rate == np.inf), 1e5, rate))
+    small = cast(_few_events(key_data, name, jnp.where(valid & few, rate, 0)), dtype)
+    large = _many_events(key_data, name, jnp.where(few | (rate == np.inf), 1e5, rate))
     return _as_counts(rate, small, large, dtype)
 
 
@@ -255,13 +255,13 @@ def _as_counts(rate: Any, small: Any, large: Any, dtype: Any) -> Any:
     return cast(jnp.where(rate >= 0, drawn, -1 if int(dtypes.iinfo(dtype).min) else 0), dtype)
 
 
-def rounded_poisson_numbers(words: Any, name: str, rate: Any, dtype: Any) -> Any:
+def rounded_poisson_numbers(key_data: Any, name: str, rate: Any, dtype: Any) -> Any:
     """Return approximate Poisson numbers without a loop; arguments are those of the exact ones.
 
     Rates below 10 invert the distribution function, of which 40 terms leave out less than float32
     tells; others round the second Cornish-Fisher expansion about the normal distribution.
     """
-    for_uniform, for_normal = several(words, name)
+    for_uniform, for_normal = several(key_data, name)
     below = jnp.where(rate < 10, rate, 1)
     counts = jnp.arange(40, dtype=rate.dtype)
     terms = jnp.exp(counts * jnp.log(below)[..., None] - below[..., None] - lgamma(counts + 1))
@@ -276,7 +276,7 @@ def rounded_poisson_numbers(words: Any, name: str, rate: Any, dtype: Any) -> Any
 # ---------------------------------------------------------------- binomial
 
 
-def _few_successes(words: Any, name: str, n: Any, p: Any) -> Any:
+def _few_successes(key_data: Any, name: str, n: Any, p: Any) -> Any:
     """Count how many geometric waiting times fit into n trials.
 
     Source: V. Kachitvichyanukul and B. Schmeiser, "Binomial random variate generation",
@@ -288,14 +288,14 @@ def _few_successes(words: Any, name: str, n: Any, p: Any) -> Any:
         return (state[1] <= n).any()
 
     def step(state: Any) -> Any:
-        count, trials, words = state
-        chosen, words = several(words, name)
+        count, trials, key_data = state
+        chosen, key_data = several(key_data, name)
         count = jnp.where(trials <= n, count + 1, count)
         u = uniform_floats(chosen, name, n.shape, n.dtype)
-        return count, trials + jnp.ceil(jnp.log(u) / scale), words
+        return count, trials + jnp.ceil(jnp.log(u) / scale), key_data
 
     zero = jnp.zeros_like(n)
-    return while_loop(goes_on, step, (zero, zero, words))[0] - 1
+    return while_loop(goes_on, step, (zero, zero, key_data))[0] - 1
 
 
 # log k! - (k + 1/2) log (k + 1) + (k + 1) - log √(2π) for k from 0 to 9.
@@ -322,7 +322,7 @@ def _factorial_rest(k: Any) -> Any:
     return jnp.where(k <= 9, small, (1 / 12 - (1 / 360 - square / 1260) * square) * inverse)
 
 
-def _many_successes(words: Any, name: str, n: Any, p: Any) -> Any:
+def _many_successes(key_data: Any, name: str, n: Any, p: Any) -> Any:
     """Draw by transformed rejection with a squeeze, for n·p of at least 10 and p ≤ 1/2.
 
     Source: W. Hörmann, "The generation of binomial random variates", Journal of Statistical
@@ -351,14 +351,14 @@ def _many_successes(words: Any, name: str, n: Any, p: Any) -> Any:
         score = jnp.log(v * alpha / (a / (depth * depth) + b))
         return k, ((depth >= 0.07) & (v <= squeeze)) | (inside & (score <= level(safe)))
 
-    return _tried_together(words, name, attempt, n)
+    return _tried_together(key_data, name, attempt, n)
 
 
-def binomial_numbers(words: Any, name: str, n: Any, p: Any) -> Any:
+def binomial_numbers(key_data: Any, name: str, n: Any, p: Any) -> Any:
     """Return numbers of the binomial distribution, NaN where n or p has no meaning.
 
     Args:
-      words: a key's words.
+      key_data: the key data of one key.
       name: the generator.
       n: the numbers of trials, an array of a floating dtype; fractions are dropped.
       p: the probabilities of success, of the same dtype and shape.
@@ -370,13 +370,13 @@ def binomial_numbers(words: Any, name: str, n: Any, p: Any) -> Any:
     by_waiting = trials * less <= 10
     nothing = (less == 0) | (trials == 0)
     few = _few_successes(
-        words,
+        key_data,
         name,
         jnp.where(by_waiting & ~nothing, trials, 0),
         jnp.where(by_waiting & ~nothing, less, 0.5),
     )
     many = _many_successes(
-        words, name, jnp.where(by_waiting, 1000, trials), jnp.where(by_waiting, 0.5, less)
+        key_data, name, jnp.where(by_waiting, 1000, trials), jnp.where(by_waiting, 0.5, less)
     )
     drawn = jnp.where(nothing, 0, jnp.where(by_waiting, few, many))
     drawn = jnp.where(p < 0.5, drawn, trials - drawn)

@@ -26,7 +26,7 @@ from jxkernel.random.continuous import gumbel
 from jxkernel.random.discrete import randint
 from jxkernel.random.drawing import random_bits, uniform
 from jxkernel.random.generators import GENERATORS
-from jxkernel.random.keys import checked_words
+from jxkernel.random.keys import checked_key_data
 
 __all__ = ["choice", "permutation"]
 
@@ -44,10 +44,10 @@ def _rounds(size: int) -> int:
 
 
 @fused(static=("name", "axis"), name="shuffle")
-def _shuffled(words: Any, x: Any, name: str, axis: int) -> Any:
+def _shuffled(key_data: Any, x: Any, name: str, axis: int) -> Any:
     for _ in range(_rounds(x.size)):
-        pair = GENERATORS[name].split(words, (2,))
-        words = pair[0]
+        pair = GENERATORS[name].split(key_data, (2,))
+        key_data = pair[0]
         x = sort_key_val(random_bits(pair[1], name, 32, x.shape), x, axis)[1]
     return x
 
@@ -73,26 +73,28 @@ def permutation(
     >>> sorted(jx.random.permutation(jx.random.key(0), 4).tolist())
     [0, 1, 2, 3]
     """
-    words, generator = checked_words("permutation", key)
+    key_data, generator = checked_key_data("permutation", key)
     aval = argument_aval("random.permutation", x)
     rank = aval.ndim
     axis = canonical_axis("random.permutation", axis, max(rank, 1))
     if not rank:
         return placed(
             "random.permutation",
-            _shuffled(words, arange(whole_number("random.permutation", "x", x)), generator.name, 0),
+            _shuffled(
+                key_data, arange(whole_number("random.permutation", "x", x)), generator.name, 0
+            ),
             None,
             out_sharding,
         )
     if isinstance(aval.dtype, ExtendedDType) and (independent or rank == 1):
         places = broadcasted_iota(np.int32, aval.shape, axis)
-        order = _shuffled(words, places, generator.name, axis)
+        order = _shuffled(key_data, places, generator.name, axis)
         return placed("random.permutation", take_along_axis(x, order, axis), None, out_sharding)
     if independent or rank == 1:
         return placed(
-            "random.permutation", _shuffled(words, x, generator.name, axis), None, out_sharding
+            "random.permutation", _shuffled(key_data, x, generator.name, axis), None, out_sharding
         )
-    order = _shuffled(words, arange(np.shape(x)[axis]), generator.name, 0)
+    order = _shuffled(key_data, arange(np.shape(x)[axis]), generator.name, 0)
     return placed("random.permutation", take(x, order, axis), None, out_sharding)
 
 
@@ -127,7 +129,7 @@ def choice(
     >>> len(set(picked.tolist()) & {10, 20, 30})
     2
     """
-    checked_words("choice", key, uses=False)
+    checked_key_data("choice", key, uses=False)
     counts = canonical_shape(shape, "random.choice")
     number = int(np.prod(counts))
     shape_of_a = np.shape(a)

@@ -234,10 +234,10 @@ def array_from_callback(
             f"make_array_from_callback got parts of dtype {' and '.join(kinds)} for dtype={dtype}: "
             "keys lie beside keys of one kind only"
         )
-    # A part of the words has all words of its keys: the sharding does not divide that axis.
-    words = [value_of(piece.key_data) for piece in pieces]
-    sizes = (*shape, words[0].shape[-1])
-    return pieces[0].with_key_data(_joined(words, sizes, sharding, words[0].dtype))
+    # A part of the key data has all words of its keys: the sharding does not divide that axis.
+    key_data = [value_of(piece.key_data) for piece in pieces]
+    sizes = (*shape, key_data[0].shape[-1])
+    return pieces[0].with_key_data(_joined(key_data, sizes, sharding, key_data[0].dtype))
 
 
 def _made(piece: Any) -> Any:

@@ -1,6 +1,6 @@
 """The check that a random key is consumed once: in programs, and from call to call.
 
-A key is known by the array of its words.  Slices of an array of keys are known by the way they
+A key is known by the array of its key data.  Slices of an array of keys are known by the way they
 were cut, so ``keys[0]`` and ``keys[1]`` are two keys and ``keys`` is both.  A program's *signature*
 says which parts of its arguments it consumes and which it gives back; it is made once.  Reuse
 inside a program is an error when the signature is made; reuse from call to call when the call is.
@@ -236,7 +236,7 @@ def _place(eqn: Eqn) -> str:
 
 
 class _Known:
-    """What is known of arrays of words: uses of them, and what they were cut from."""
+    """What is known of arrays of key data: uses of them, and what they were cut from."""
 
     __slots__ = ("cut_from", "uses")
 
@@ -253,37 +253,37 @@ class _Known:
 _KNOWN = _Known()
 
 
-def note_view(words: Any, part: Any, step: Any) -> None:
-    """Remember that an array of words was cut from another.
+def note_view(key_data: Any, part: Any, step: Any) -> None:
+    """Remember that an array of key data was cut from another.
 
     Args:
-      words: the words it was cut from.
-      part: the words that were cut.
+      key_data: the key data it was cut from.
+      part: the key data that were cut.
       step: how, for comparison.
     """
-    if type(words) is not ArrayImpl or type(part) is not ArrayImpl or part is words:
+    if type(key_data) is not ArrayImpl or type(part) is not ArrayImpl or part is key_data:
         return
-    root, path = _KNOWN.cut_from.get(id(words), (words, ()))
+    root, path = _KNOWN.cut_from.get(id(key_data), (key_data, ()))
     _KNOWN.cut_from[id(part)] = (root, (*path, step))
     finalize(part, _KNOWN.forget, id(part))
 
 
-def consume_key(words: Any, by: str, path: Path = ()) -> None:
+def consume_key(key_data: Any, by: str, path: Path = ()) -> None:
     """Remember that a key was used, on the user's line that is running.
 
     Args:
-      words: its words; only arrays on devices are remembered.
+      key_data: its key data; only arrays on devices are remembered.
       by: what used it.
       path: which part of it.
 
     Raises:
       KeyReuseError: it was used before.
     """
-    if type(words) is not ArrayImpl:
+    if type(key_data) is not ArrayImpl:
         return
     frame = current_user_frame()
     where = f"{frame.file}:{frame.line}" if frame else ""
-    root, own = _KNOWN.cut_from.get(id(words), (words, ()))
+    root, own = _KNOWN.cut_from.get(id(key_data), (key_data, ()))
     uses = _KNOWN.uses.get(id(root))
     if uses is None:
         uses = _KNOWN.uses[id(root)] = []

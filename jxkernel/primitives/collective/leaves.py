@@ -19,7 +19,7 @@ def map_numbers(name: str, function: Callable[[Any], Any], x: Any) -> Any:
     """Return a tree with a function of each of its arrays, which combines numbers.
 
     Raises:
-      KeyTypeError: an array holds words, which are no numbers.
+      KeyTypeError: an array holds keys, which are no numbers.
     """
 
     def of_numbers(leaf: Any) -> Any:
@@ -27,13 +27,13 @@ def map_numbers(name: str, function: Callable[[Any], Any], x: Any) -> Any:
             raise KeyTypeError(name, leaf.aval.short())
         return function(leaf)
 
-    return tree.map(of_numbers, x, is_leaf=_holds_words)
+    return tree.map(of_numbers, x, is_leaf=_holds_key_data)
 
 
 def map_elements(move: Callable[[Any, int], Any], x: Any) -> Any:
     """Return a tree with what a function makes of each of its arrays and of that one's rank.
 
-    The function only moves elements.  Those made of words are moved as words, along an axis that
+    The function only moves elements.  Keys are moved as their key data, along an axis that
     the rank does not count.
     """
 
@@ -42,8 +42,8 @@ def map_elements(move: Callable[[Any, int], Any], x: Any) -> Any:
             return leaf.with_key_data(move(leaf.key_data, leaf.ndim))
         return move(leaf, rank_of(leaf))
 
-    return tree.map(moved, x, is_leaf=_holds_words)
+    return tree.map(moved, x, is_leaf=_holds_key_data)
 
 
-def _holds_words(value: Any) -> bool:
+def _holds_key_data(value: Any) -> bool:
     return isinstance(value, ExtendedArray)

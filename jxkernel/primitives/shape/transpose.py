@@ -1,8 +1,8 @@
 """Moving: primitives that only move elements, of which ``transpose`` is the first.
 
-Such a primitive is the same function of elements of any kind.  So it takes arrays made of words
-(see ``core.key_data``), by its own batching rule: each word is moved alike, along an axis of words
-that batching rules see as the axis of examples.
+Such a primitive is the same function of elements of any kind.  So it takes arrays of keys (see
+``core.key_data``), by its own batching rule: all numbers of a key are moved alike, along an axis of
+key data that batching rules see as the axis of examples.
 """
 
 from collections.abc import Sequence
@@ -23,27 +23,29 @@ __all__ = ["MovingPrimitive", "inverse_permutation", "move_axis", "transpose", "
 
 
 class MovingPrimitive(Primitive):
-    """A primitive that only moves elements, so that it takes elements made of words."""
+    """A primitive that only moves elements, so that it takes elements made of key data."""
 
-    takes_words = True
+    takes_key_data = True
 
     def bind(self, *args: Any, **params: Any) -> Any:
-        """Apply the primitive to arrays of numbers, or of words, under the current trace."""
+        """Apply the primitive to arrays of numbers, or of keys, under the current trace."""
         for arg in args:
             if isinstance(arg, ExtendedArray):
-                return self._move_words(args, params, arg)
+                return self._move_key_data(args, params, arg)
         return state.trace.process(self, args, params)
 
-    def _move_words(self, args: Sequence[Any], params: dict[str, Any], array: ExtendedArray) -> Any:
-        """Move each word alike; arguments without words (positions) are those of every word.
+    def _move_key_data(
+        self, args: Sequence[Any], params: dict[str, Any], array: ExtendedArray
+    ) -> Any:
+        """Move all key data alike; other arguments (positions) are those of each of its numbers.
 
         The types of the elements are checked as those of numbers are, so messages tell of shapes
-        without words, and elements of two kinds do not meet.
+        without key data, and elements of two kinds do not meet.
         """
         self.abstract(tuple(map(abstractify, args)), params)
-        worded = [isinstance(arg, ExtendedArray) for arg in args]
-        values = [arg.key_data if has else arg for arg, has in zip(args, worded, strict=True)]
-        dims = [arg.ndim if has else None for arg, has in zip(args, worded, strict=True)]
+        extended = [isinstance(arg, ExtendedArray) for arg in args]
+        values = [arg.key_data if has else arg for arg, has in zip(args, extended, strict=True)]
+        dims = [arg.ndim if has else None for arg, has in zip(args, extended, strict=True)]
         axis = Axis(array.key_data.shape[-1])
         out, out_dims = self.rule("batch")(axis, values, dims, **params)
         if not self.multiple_results:
@@ -51,8 +53,8 @@ class MovingPrimitive(Primitive):
         return [array.with_key_data(_last(*each)) for each in zip(out, out_dims, strict=True)]
 
 
-def _last(words: Any, dim: int) -> Any:
-    return move_axis(words, dim, rank_of(words) - 1)
+def _last(key_data: Any, dim: int) -> Any:
+    return move_axis(key_data, dim, rank_of(key_data) - 1)
 
 
 # ---------------------------------------------------------------- transpose (of axes)
