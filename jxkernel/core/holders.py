@@ -94,7 +94,7 @@ def holders_of(objects: list[Any], limit: int = 1) -> list[Holders]:
 class _Search:
     """What was found so far, for each object, and what was visited."""
 
-    __slots__ = ("anonymous", "by_traceback", "limit", "named", "own", "seen", "visits")
+    __slots__ = ("anonymous", "by_traceback", "cells", "limit", "named", "own", "seen", "visits")
 
     def __init__(self, objects: list[Any], limit: int) -> None:
         self.limit = limit
@@ -102,6 +102,7 @@ class _Search:
         self.anonymous: list[str | None] = [None] * len(objects)
         self.by_traceback = [False] * len(objects)
         self.own = id(objects)
+        self.cells: dict[int, str] = {}
         self.seen: set[tuple[int, int, int]] = set()
         self.visits = _VISITED * max(1, len(objects) // 4)
 
@@ -115,6 +116,8 @@ class _Search:
         further: list[_Reached] = []
         referrers = _referrers(values)
         own = {id(values), id(referrers), self.own}
+        cells = tuple([one for one in referrers if type(one) is CellType])
+        self.cells = _names_of_cells(cells)
         for referrer in referrers:
             if id(referrer) in own or self.visits <= 0:
                 continue
@@ -133,7 +136,7 @@ class _Search:
             self.by_traceback[one.of] = self.by_traceback[one.of] or _is_over(referrer)
             return
         self.visits -= 1
-        name = _named(referrer, one.value)
+        name = self.cells.get(id(referrer)) or _named(referrer, one.value)
         if name is not None:
             told = name.replace("{way}", one.way)
             if len(self.named[one.of]) < self.limit and told not in self.named[one.of]:
@@ -219,8 +222,6 @@ def _named(referrer: Any, held: Any) -> str | None:
             if value is held and not (module.__name__ == "__main__" and is_history_name(name)):
                 return f"{name}{{way}}, a global variable of {module.__name__}"
         return None
-    if isinstance(referrer, CellType):
-        return _named_cell(referrer)
     if isinstance(referrer, ClosedJaxpr):
         return f"a constant of the program of {referrer.jaxpr.name or 'a function'}"
     if isinstance(referrer, FunctionType) and referrer.__defaults__ is held:
@@ -235,21 +236,27 @@ def is_history_name(name: str) -> bool:
     return re.fullmatch(_OF_IPYTHON, name) is not None
 
 
-def _named_cell(cell: CellType) -> str | None:
-    """Return how a closure calls its variable, with a place for the way from there."""
-    for closure in gc.get_referrers(cell):
-        if not isinstance(closure, tuple):
+def _names_of_cells(cells: tuple[CellType, ...]) -> dict[int, str]:
+    """Return how closures call their variables, by the cell, with a place for the way from there.
+
+    All cells at once: each search looks through everything that the collector knows.
+    """
+    closures: list[Any] = [
+        one for one in _referrers(cells) if type(one) is tuple and one is not cells
+    ]
+    known = set(map(id, closures))
+    names: dict[int, str] = {}
+    for function in _referrers(tuple(closures)):
+        if type(function) is not FunctionType or id(function.__closure__) not in known:
             continue
-        for function in gc.get_referrers(cast("tuple[Any, ...]", closure)):
-            if isinstance(function, FunctionType) and function.__closure__ is closure:
-                index = [one is cell for one in cast("tuple[Any, ...]", closure)].index(True)
-                code = function.__code__
-                if is_internal(code):
-                    return None
-                name = code.co_freevars[index]
-                place = f"{code.co_filename}:{code.co_firstlineno}"
-                return f"{name}{{way}}, which {function.__name__} ({place}) closes over"
-    return None
+        code = function.__code__
+        if is_internal(code):
+            continue
+        place = f"{code.co_filename}:{code.co_firstlineno}"
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
+            told = f"{name}{{way}}, which {function.__name__} ({place}) closes over"
+            names.setdefault(id(cell), told)
+    return names
 
 
 def _step(referrer: Any, held: Any) -> str | None:
