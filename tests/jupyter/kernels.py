@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jupyter_client.manager import KernelManager
+from nbformat import NotebookNode, from_dict
+from nbformat.v4 import output_from_msg
 
 from tests.jupyter.conftest import ESCAPES
 
@@ -80,6 +82,8 @@ class Kernel:
                 continue
             content = message["content"]
             match message["msg_type"]:
+                case "display_data" | "update_display_data" if "jxkernel" in content["metadata"]:
+                    pass  # progress, which comes where the machine is slow
                 case "stream":
                     reply.streams += ESCAPES.sub("", content["text"])
                 case "display_data":
@@ -97,6 +101,28 @@ class Kernel:
             if message["parent_header"].get("msg_id") == request:
                 reply.content = message["content"]
         return reply
+
+    def saved(self, request: str) -> tuple[list[str], list[NotebookNode]]:
+        """What a request shows as text, in turn, and its outputs as a front end saves them."""
+        told: list[str] = []
+        outputs: list[NotebookNode] = []
+        by_display: dict[str, NotebookNode] = {}
+        while True:
+            message = self.client.get_iopub_msg(timeout=TIMEOUT)
+            content, kind = message["content"], message["msg_type"]
+            if message["parent_header"].get("msg_id") != request:
+                continue
+            if kind == "status" and content["execution_state"] == "idle":
+                return told, outputs
+            told.append(content.get("data", {}).get("text/plain", ""))
+            identity = content.get("transient", {}).get("display_id", "")
+            if kind == "update_display_data":
+                by_display[identity].data = from_dict(content["data"])
+            elif kind == "stream" and outputs and outputs[-1].get("name") == content["name"]:
+                outputs[-1].text += content["text"]
+            elif kind in ("stream", "display_data", "execute_result", "error"):
+                outputs.append(output_from_msg(message))
+                by_display[identity] = outputs[-1]
 
     def subshell(self) -> str:
         """Makes a thread that handles messages beside the running cell, and returns its id."""

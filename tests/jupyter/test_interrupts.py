@@ -56,7 +56,8 @@ def interrupted(kernel: Kernel, request: str, message: str) -> str:
             raise AssertionError(f"silent after {seen!r}:\n{where_it_is(kernel)}") from None
         content = sent["content"]
         if sent["parent_header"].get("msg_id") == request:
-            seen += content.get("text", "") + "".join(content.get("traceback", []))
+            shown = content.get("data", {}).get("text/plain", "")
+            seen += content.get("text", "") + shown + "".join(content.get("traceback", []))
             assert content.get("execution_state") != "idle", f"ended after {seen!r}"
     kernel.manager.interrupt_kernel()
     return kernel.receive(request).error["ename"]
@@ -81,6 +82,38 @@ def test_a_long_compilation_can_be_left_and_shows_that_it_goes_on(kernel: Kernel
     assert kernel.value("'y' in globals()") == "False"
     assert kernel.value("kept.tolist()") == "[0.0, 1.0, 2.0]"
     assert kernel.ok("%%jit\nz = kept + 1").displays[0]["text/plain"].startswith("jit  1 eqn")
+
+
+NOTING = """
+import threading
+from jxkernel.jupyter.views.passing import PassingOutput
+published, publish = threading.Event(), PassingOutput._publish
+def noting(output, data, *, is_update):
+    publish(output, data, is_update=is_update)
+    published.set()
+PassingOutput._publish = noting
+"""
+"""Publish as before, and note that a line was published: the work that it tells of may end."""
+
+
+def test_progress_leaves_nothing_to_see_in_a_saved_notebook(kernel: Kernel) -> None:
+    kernel.ok(NOTING)
+    request = kernel.send("print('a')\ninterrupts.run_interruptibly(published.wait)\nprint('b')")
+    told, saved = kernel.saved(request)
+    kernel.ok("PassingOutput._publish = publish")
+    assert any("s · interrupt to stop waiting" in one for one in told)
+    streams = [one for one in saved if one.output_type == "stream"]
+    assert [(one.name, one.text) for one in streams] == [("stdout", "a\n"), ("stdout", "b\n")]
+    rest = [one for one in saved if one.output_type != "stream"]
+    assert [set(one.data.values()) for one in rest] == [{""}]
+
+
+def test_captured_output_has_no_progress(kernel: Kernel) -> None:
+    kernel.ok(NOTING)
+    kernel.ok("%%capture kept_back\ninterrupts.run_interruptibly(published.wait)\nprint('b')")
+    kernel.ok("PassingOutput._publish = publish")
+    parts = "kept_back.outputs, kept_back.stderr, kept_back.stdout"
+    assert kernel.value(f"({parts})") == r"([], '', 'b\n')"
 
 
 def test_results_and_errors_come_through() -> None:
@@ -119,14 +152,14 @@ def test_a_progress_line_is_written_and_taken_away(
         return "waiting for results · 0 s" in seen
 
     seen = ""
-    original = interrupts._ProgressLine._write
+    original = interrupts._LineOnStderr.show
 
-    def note(line: interrupts._ProgressLine, text: str) -> None:
+    def note(line: interrupts._LineOnStderr, text: str) -> None:
         nonlocal seen
         seen += text
         original(line, text)
 
-    monkeypatch.setattr(interrupts._ProgressLine, "_write", note)
+    monkeypatch.setattr(interrupts._LineOnStderr, "show", note)
     run_interruptibly(work)
     assert started.is_set()
     assert capsys.readouterr().err.endswith(" \r")
@@ -137,7 +170,7 @@ def test_a_compilation_behind_an_interrupted_one_says_so(
 ) -> None:
     ended, seen = threading.Event(), ""
 
-    def note(line: interrupts._ProgressLine, text: str) -> None:
+    def note(line: interrupts._LineOnStderr, text: str) -> None:
         nonlocal seen
         seen += text
 
@@ -158,7 +191,7 @@ def test_a_compilation_behind_an_interrupted_one_says_so(
 
     monkeypatch.setattr(interrupts, "_SILENT_SECONDS", 0.0)
     monkeypatch.setattr(interrupts, "_REPORT_SECONDS", 0.0)
-    monkeypatch.setattr(interrupts._ProgressLine, "_write", note)
+    monkeypatch.setattr(interrupts._LineOnStderr, "show", note)
     try:
         with events.listen(lambda event: None):
             with pytest.raises(KeyboardInterrupt):

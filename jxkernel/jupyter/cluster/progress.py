@@ -6,21 +6,15 @@ import sys
 import time
 from typing import Any
 
-from IPython.display import DisplayHandle, TextDisplayObject
-
 from jxkernel.jupyter.cluster.folding import ranks_named
 from jxkernel.jupyter.cluster.watch import Watch
+from jxkernel.jupyter.views.passing import PassingOutput
 
 __all__ = ["Progress", "places_told"]
 
 _SILENT_SECONDS = 3.0
 _STEP_SECONDS = 1.0
 _LATE_SECONDS = 0.2
-
-
-class _Text(TextDisplayObject):
-    def __repr__(self) -> str:
-        return str(self.data)
 
 
 class Progress:
@@ -33,7 +27,7 @@ class Progress:
     def __init__(self, is_live: bool) -> None:
         self._started = time.monotonic()
         self._next = self._started + _SILENT_SECONDS
-        self._handle = DisplayHandle() if is_live else None
+        self._output = PassingOutput() if is_live else None
         self._told = ""
 
     def __call__(self, watch: Watch) -> None:
@@ -46,17 +40,14 @@ class Progress:
 
     def clear(self) -> None:
         """Take the line away."""
-        if self._told and self._handle is not None:
-            self._handle.update(_Text(data=""))
+        if self._output is not None:
+            self._output.clear()
 
     def _show(self, text: str) -> None:
-        if self._handle is None:
-            if self._what(text) != self._what(self._told):
-                sys.stderr.write(f"{text}\n")
-        elif self._told:
-            self._handle.update(_Text(data=text))
-        else:
-            self._handle.display(_Text(data=text))
+        if self._output is not None:
+            self._output.show(text)
+        elif self._what(text) != self._what(self._told):
+            sys.stderr.write(f"{text}\n")
         self._told = text
 
     @staticmethod

@@ -17,7 +17,10 @@ from contextvars import copy_context
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
+from IPython.core.getipython import get_ipython
+
 from jxkernel import events
+from jxkernel.jupyter.views.passing import PassingOutput
 
 __all__ = [
     "STAGE_VERBS",
@@ -215,13 +218,14 @@ class _Starter:
 
 
 class _ProgressLine:
-    """One line on stderr, written over itself, once the work has taken a while."""
+    """One line that says what goes on, once the work has taken a while."""
 
     def __init__(self, started_ns: int | None = None) -> None:
         now = time.perf_counter()
         self._started = now if started_ns is None else started_ns / 1e9
         self._next = self._started + _SILENT_SECONDS
-        self._width = 0
+        # A terminal has lines to write over, a kernel's front end has outputs to show anew.
+        self._shown = PassingOutput() if hasattr(get_ipython(), "kernel") else _LineOnStderr()
 
     def update(self) -> None:
         """Show what is under way and for how long, twice a second."""
@@ -229,20 +233,33 @@ class _ProgressLine:
         if now < self._next:
             return
         self._next = now + _REPORT_SECONDS
-        text = f"{_what_is_open()} · {now - self._started:.0f} s · interrupt to stop waiting"
-        self._write(text.ljust(self._width))
-        self._width = len(text)
+        self._shown.show(
+            f"{_what_is_open()} · {now - self._started:.0f} s · interrupt to stop waiting"
+        )
 
     def clear(self) -> None:
         """Take the line away."""
-        if self._width:
-            self._write(" " * self._width)
-            sys.stderr.write("\r")
-            self._width = 0
+        self._shown.clear()
 
-    def _write(self, text: str) -> None:
-        sys.stderr.write(f"\r{text}")
+
+class _LineOnStderr:
+    """A line that is written over itself."""
+
+    def __init__(self) -> None:
+        self._width = 0
+
+    def show(self, text: str) -> None:
+        """Write a text in place of the one before."""
+        sys.stderr.write(f"\r{text.ljust(self._width)}")
         sys.stderr.flush()
+        self._width = len(text)
+
+    def clear(self) -> None:
+        """Write blanks over the text; nothing is done where none is shown."""
+        if self._width:
+            sys.stderr.write(f"\r{' ' * self._width}\r")
+            sys.stderr.flush()
+            self._width = 0
 
 
 def stage_under_way() -> events.Span | None:
