@@ -8,6 +8,7 @@ import io
 import itertools
 import linecache
 import textwrap
+import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
@@ -43,11 +44,13 @@ _QUESTIONS: dict[Measure, str] = {
 _PRELUDE = """
 import functools
 import numpy as np
+import jxkernel as jax
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import lax, random
 """
 _runs = itertools.count(1)
+_OFFERED = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +117,14 @@ class Exercise:
 
     Attributes:
       name: its name.
-      code: the lines; ``jx``, ``jnp``, ``np``, ``lax``, ``random`` and ``functools`` are imported.
+      code: the lines; ``jax`` and ``jx``, ``jnp``, ``np``, ``lax``, ``random`` and ``functools``
+        are imported.
       asks: ``traces``, ``compilations``, ``prints``, ``equations`` or ``value``.
       question: the question; by default that of ``asks``.
       lesson: what there is to learn, told after the answer.
       of: the function whose traces, compilations or equations count; empty for all.
       namespace: the variables that the code may read.
+      choices: the guesses that a page offers to click on; by default, of a count, seven numbers.
     """
 
     name: str
@@ -129,6 +134,7 @@ class Exercise:
     lesson: str = ""
     of: str = ""
     namespace: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    choices: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         """Check what was given.
@@ -218,6 +224,15 @@ class Exercise:
             )
         return Graded(self, guess, self.run())
 
+    def offered(self, answer: Any) -> tuple[Any, ...]:
+        """The guesses to click on, the right one among them; none for a value without choices."""
+        if self.choices or self.asks == "value":
+            known = not self.choices or any(one == answer for one in self.choices)
+            return self.choices if known else (*self.choices, answer)
+        # Where it stands among greater numbers follows from the name, and says nothing.
+        first = answer - zlib.crc32(self.name.encode()) % _OFFERED if answer >= _OFFERED else 0
+        return tuple(range(first, first + _OFFERED))
+
     def __str__(self) -> str:
         lines = [f"{number:3}  {line}" for number, line in enumerate(self.code.splitlines(), 1)]
         code = "\n".join(line.rstrip() for line in lines)
@@ -228,7 +243,7 @@ class Exercise:
     def call(self, guess: str) -> str:
         """How a guess is handed in."""
         name = self.name if "__name__" in self.namespace else repr(self.name)
-        return f"jx.quiz({name}, {guess})"
+        return f"jax.quiz({name}, {guess})"
 
 
 @dataclass(frozen=True)

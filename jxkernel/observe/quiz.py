@@ -15,7 +15,7 @@ EXERCISES: dict[str, Exercise] = {
         Exercise(
             "first-steps",
             """
-            @jx.jit
+            @jax.jit
             def f(x):
                 return jnp.sin(x) * 2
 
@@ -28,7 +28,7 @@ EXERCISES: dict[str, Exercise] = {
         Exercise(
             "shapes",
             """
-            @jx.jit
+            @jax.jit
             def f(x):
                 return x.sum()
 
@@ -40,7 +40,7 @@ EXERCISES: dict[str, Exercise] = {
         Exercise(
             "prints",
             """
-            @jx.jit
+            @jax.jit
             def f(x):
                 print("hello")
                 return x + 1
@@ -50,12 +50,12 @@ EXERCISES: dict[str, Exercise] = {
             f(jnp.ones(4))
             """,
             asks="prints",
-            lesson="Python's print runs while tracing; jx.debug.print runs with the program",
+            lesson="Python's print runs while tracing; jax.debug.print runs with the program",
         ),
         Exercise(
             "dtypes",
             """
-            @jx.jit
+            @jax.jit
             def f(x):
                 return x * 2
 
@@ -69,7 +69,7 @@ EXERCISES: dict[str, Exercise] = {
         Exercise(
             "static",
             """
-            @functools.partial(jx.jit, static_argnames="n")
+            @functools.partial(jax.jit, static_argnames="n")
             def power(x, n):
                 return x ** n
 
@@ -83,14 +83,14 @@ EXERCISES: dict[str, Exercise] = {
             """
             x = jnp.ones(3)
             for _ in range(3):
-                jx.jit(lambda v: v + 1)(x)
+                jax.jit(lambda v: v + 1)(x)
             """,
             lesson="a lambda in a loop is a new function each time: jit once, outside the loop",
         ),
         Exercise(
             "dictionaries",
             """
-            @jx.jit
+            @jax.jit
             def f(params):
                 return params["w"] * 2
 
@@ -104,7 +104,7 @@ EXERCISES: dict[str, Exercise] = {
         Exercise(
             "keywords",
             """
-            @jx.jit
+            @jax.jit
             def f(x, y):
                 return x + y
 
@@ -117,7 +117,7 @@ EXERCISES: dict[str, Exercise] = {
         Exercise(
             "loop",
             """
-            @jx.jit
+            @jax.jit
             def f(x):
                 for _ in range(10):
                     x = jnp.sin(x)
@@ -126,16 +126,17 @@ EXERCISES: dict[str, Exercise] = {
             f(1.0)
             """,
             asks="equations",
+            choices=(1, 9, 10, 11, 20),
             lesson="a Python loop is unrolled while tracing; lax.fori_loop stays one equation",
         ),
         Exercise(
             "nested",
             """
-            @jx.jit
+            @jax.jit
             def inner(x):
                 return x + 1
 
-            @jx.jit
+            @jax.jit
             def outer(x):
                 return inner(x) * inner(2 * x)
 
@@ -149,7 +150,7 @@ EXERCISES: dict[str, Exercise] = {
             """
             scale = 10.0
 
-            @jx.jit
+            @jax.jit
             def f(x):
                 return x * scale
 
@@ -158,6 +159,7 @@ EXERCISES: dict[str, Exercise] = {
             float(f(1.0))
             """,
             asks="value",
+            choices=(10.0, 20.0),
             lesson="what is no argument is baked in while tracing; pass it to change it",
         ),
         Exercise(
@@ -167,6 +169,7 @@ EXERCISES: dict[str, Exercise] = {
             int(x[jnp.array([10])][0])
             """,
             asks="value",
+            choices=(0, 4, 10, "an error"),
             lesson="an index that is computed is never an error; reading gives what is nearest",
         ),
     )
@@ -185,7 +188,7 @@ class Quiz:
         lines = [f"{sum(self.solved.values())} of {len(EXERCISES)} answered right"]
         for name, one in EXERCISES.items():
             lines.append(f"  {_mark(self.solved.get(name))} {name.ljust(width)}  {one.question}")
-        return "\n".join([*lines, f"see one: jx.quiz({next(iter(EXERCISES))!r})"])
+        return "\n".join([*lines, f"see one: jax.quiz({next(iter(EXERCISES))!r})"])
 
 
 _solved: dict[str, bool] = {}
@@ -232,8 +235,14 @@ def quiz(
         return exercise
     graded = exercise.check(guess)
     if EXERCISES.get(exercise.name) is exercise:
-        _solved[exercise.name] = graded.correct
+        answered(exercise.name, correct=graded.correct)
     return graded
+
+
+def answered(name: str, *, correct: bool) -> None:
+    """Note how a built-in exercise was answered; of no other is anything kept."""
+    if name in EXERCISES:
+        _solved[name] = correct
 
 
 def clear() -> None:

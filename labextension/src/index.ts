@@ -15,6 +15,7 @@ import { provenancePlugin } from './provenance';
 import { runsPlugin } from './runs';
 import { settingsPlugin } from './settings';
 import { statusPlugin } from './status';
+import { teachingPlugin } from './teaching';
 import { timelinePlugin } from './timeline';
 import { viewsPlugin } from './views';
 
@@ -32,6 +33,7 @@ const plugins: JupyterFrontEndPlugin<unknown>[] = [
   linksPlugin,
   memoryPlugin,
   provenancePlugin,
+  teachingPlugin,
   timelinePlugin
 ];
 

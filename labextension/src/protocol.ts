@@ -802,6 +802,11 @@ export interface TeachAnswer {
   on: boolean;
 }
 
+/** Whether the exercise is one whose answers are kept. */
+export interface GuessAnswer {
+  kept: boolean;
+}
+
 /** What the recorder adds to an event: its cell, and times in s and ns. */
 export interface Recorded<K extends string> {
   kind: K;
@@ -861,6 +866,7 @@ export interface Answers {
   caches: CachesAnswer;
   clear_caches: CachesAnswer;
   teach: TeachAnswer;
+  guess: GuessAnswer;
 }
 
 /** What goes over the comm. */
@@ -894,6 +900,7 @@ export const SHAPES: Readonly<Record<string, unknown>> = {
   FunctionMapPayload: {"name": "string", "file": "string", "first_line": "number", "source_line": "number", "source": ["string"], "names": ["NameFact"], "marks": ["Mark"], "loops": ["Loop"]},
   FunctionRow: {"name": "string", "function_id": "number", "file": "string", "line": "number", "kept": "number", "builds": "number", "avoidable": "number", "cost_ns": "number", "latest": "string", "place": "string", "path": "string"},
   FunctionsAnswer: {"rows": ["FunctionRow"], "left_out": "number", "cells": {"values": "string"}, "text": "string"},
+  GuessAnswer: {"kept": "boolean"},
   History: {"events": [{"values": "unknown"}], "left_out": "number", "dropped": "number", "type": {"is": ["history"]}, "version": "number"},
   IdleTime: {"at": "number", "when": "number", "seconds": "number"},
   JaxprPayload: {"title": "string", "token": "string", "stack": ["string"], "count": "number", "flops": "number", "bytes": "number", "inputs": "string", "equations": ["EquationPayload"], "programs": ["ProgramPayload"], "results": "string", "source": ["SourceLinePayload"]},

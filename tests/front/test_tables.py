@@ -1,5 +1,6 @@
-"""The ledger, the map, memory and the timeline as the lab extension draws them."""
+"""The ledger, the map, memory, the timeline and the quiz as JupyterLab shows them."""
 
+import re
 from collections.abc import Callable
 
 from tests.front.jupyter import Notebook, Server
@@ -20,8 +21,11 @@ CELLS = (
     "%jx trace stop",
     LINK,
     SMALLER,
+    "%jx quiz shapes",
+    "%jx quiz shapes 2",
+    "%jx quiz",
 )
-LEDGER, MAP, LIVE, STOP, LINKED = 2, 3, 4, 7, 8
+LEDGER, MAP, LIVE, STOP, LINKED, QUIZ, GRADED, LISTED = 2, 3, 4, 7, 8, 10, 11, 12
 
 
 def test_views_are_drawn_and_linked(lab: Server, opened: Callable[..., Notebook]) -> None:
@@ -68,8 +72,29 @@ def test_views_are_drawn_and_linked(lab: Server, opened: Callable[..., Notebook]
 
     notebook.cell(LINKED).get_by_role("link", name="go").click()
     notebook.cell(LINKED).locator("#there.hot").wait_for()
+    answer_by_clicking(notebook)
     assert notebook.errors == []
     assert notebook.strangers == []
+
+
+def answer_by_clicking(notebook: Notebook) -> None:
+    """A guess unfolds its verdict, one at a time, and the kernel notes the last."""
+    shown = notebook.cell(QUIZ)
+    assert "@jax.jit" in shown.locator("pre").first.inner_text()
+    verdict = shown.locator("details[open]")
+    shown.locator("summary", has_text=re.compile("^2$")).click()
+    verdict.get_by_text("✓ Yes: 2 traces.").wait_for()
+    shown.locator("summary", has_text=re.compile("^4$")).click()
+    verdict.get_by_text("✗ Not quite: you said 4, and it is 2 traces.").wait_for()
+    assert verdict.count() == 1
+    notebook.run(LISTED)
+    shapes = notebook.cell(LISTED).locator("tr", has_text="%jx quiz shapes")
+    assert shapes.locator("td").first.inner_text() == "✗"
+
+    rows = notebook.cell(GRADED).locator("tr:has(pre)")
+    heights = rows.evaluate_all("all => all.map(one => one.getBoundingClientRect().height)")
+    assert len(heights) == 6
+    assert max(heights) < 22, heights
 
 
 def test_a_long_ledger_is_shown_whole_when_it_is_asked_for(

@@ -15,6 +15,7 @@ ATTRIBUTES = {
     *("class", "id", "title", "open", "style", "role", "aria-label", "href", "tabindex"),
     *("d", "x", "y", "width", "height", "rx", "viewbox", "text-anchor"),
     *("x1", "x2", "y1", "y2"),
+    *("name", "data-quiz", "data-right"),
 }
 TEXT_LIMIT = 101_000
 HTML_LIMIT = DATA_LIMIT = 300_000
@@ -44,6 +45,8 @@ class Inspector(html.parser.HTMLParser):
             assert name != "style" or _STYLE.fullmatch(value), value
             assert name != "href" or re.fullmatch(r"#[a-z0-9]+", value, re.I), value
             assert name != "class" or re.fullmatch(r"[\w -]*", value), value
+            # Of those with one name the page opens one at a time.
+            assert name != "name" or (tag == "details" and value.isalnum()), value
             if name == "id":
                 assert re.fullmatch(r"[a-z0-9]+", value, re.I), value
                 self.ids.append(value)

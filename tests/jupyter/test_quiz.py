@@ -3,6 +3,7 @@
 import pytest
 from IPython.core.error import UsageError
 
+from jxkernel.jupyter.teaching.requests import guess
 from jxkernel.observe.quiz import clear
 from tests.jupyter.conftest import Notebook
 from tests.jupyter.kernels import running_kernel
@@ -18,11 +19,13 @@ def _nothing_solved() -> None:
 def test_exercises_are_listed_shown_and_graded(notebook: Notebook) -> None:
     assert "first-steps" in notebook.run("%jx quiz").value.text
     shown = notebook.run("%jx quiz shapes").value
-    assert "answer with: jx.quiz('shapes', YOUR GUESS)" in shown.text
+    assert "answer with: jax.quiz('shapes', YOUR GUESS)" in shown.text
     assert "reused" not in shown.text
     assert "<details><summary>what really happens</summary>" in shown.html
     assert "reused 2 times" in shown.html
     assert shown.data["answer"] == "2"
+    assert shown.html.count('name="jxk') == 7
+    assert "Not quite: you said 4, and it is 2 traces." in shown.html
     graded = notebook.run("%jx quiz shapes 4").value
     assert graded.text.startswith("Not quite: you said 4, and it is 2 traces.")
     assert "✗ Not quite" in graded.html
@@ -31,6 +34,9 @@ def test_exercises_are_listed_shown_and_graded(notebook: Notebook) -> None:
     assert notebook.run("%jx quiz baked-in 10").value.text.startswith("Yes: 10.0.")
     assert "2 of 12 answered right" in notebook.run("%jx quiz").value.text
     assert notebook.session.ledger(fun="f") == ()
+    assert guess(notebook.session, "static", False) == {"kept": True}
+    assert guess(notebook.session, "mine", True) == {"kept": False}
+    assert "✗ static" in notebook.run("%jx quiz").value.text
 
 
 def test_a_teacher_s_function_in_a_cell_is_an_exercise(notebook: Notebook) -> None:
@@ -43,7 +49,7 @@ def test_a_teacher_s_function_in_a_cell_is_an_exercise(notebook: Notebook) -> No
     shown = notebook.run("%jx quiz mine").value
     assert "Traces of this <b>?" in shown.text
     assert "Traces of this &lt;b&gt;?" in shown.html
-    assert "jx.quiz(mine, YOUR GUESS)" in shown.text
+    assert "jax.quiz(mine, YOUR GUESS)" in shown.text
     assert notebook.run("%jx quiz mine 2").value.text.startswith("Yes: 2 traces.")
     assert "v: f32[8] → f32[2]" in str(notebook.run("jx.quiz(mine, 1)").value)
 

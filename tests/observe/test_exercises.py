@@ -72,7 +72,7 @@ def test_what_each_line_did_stands_beside_it() -> None:
         "  6      f(jnp.ones(n))        ← traced 2 times: first call of f, then x: f32[8] → "
         "f32[16]; reused 2 times"
     )
-    assert story[0] == "  1  @jx.jit"
+    assert story[0] == "  1  @jax.jit"
     nested = graded("nested", 2).outcome.story()
     assert nested[6].endswith("← traced: first call of inner; reused")
     assert nested[9].endswith("← reused")
@@ -119,7 +119,7 @@ def test_teacher_writes_an_exercise_as_a_function() -> None:
         "  3      f(jnp.ones(n))",
         "  4  f(jnp.ones(3))",
         "",
-        "answer with: jx.quiz(growing_batch, YOUR GUESS)",
+        "answer with: jax.quiz(growing_batch, YOUR GUESS)",
     ]
     assert graded(growing_batch, 2).correct
     assert graded(growing_batch, 2, asks="compilations", lesson="kept").correct
@@ -154,6 +154,17 @@ def test_running_an_exercise_leaves_the_learner_s_own_history_alone() -> None:
 def test_error_of_the_code_is_the_learner_s_to_see() -> None:
     with pytest.raises(ZeroDivisionError):
         quiz(Exercise("broken", "1 / 0"), 1)
+
+
+def test_guesses_to_click_on_have_the_answer_among_them() -> None:
+    for name, one in EXERCISES.items():
+        assert any(guess == ANSWERS[name] for guess in one.offered(ANSWERS[name])), name
+    own = Exercise("own", "1")
+    assert own.offered(3) == (0, 1, 2, 3, 4, 5, 6)
+    assert 40 in own.offered(40)
+    assert len(own.offered(40)) == 7
+    assert Exercise("own", "1", asks="value").offered(1) == ()
+    assert Exercise("own", "1", choices=(1, 2)).offered(3) == (1, 2, 3)
 
 
 def test_list_marks_what_was_answered() -> None:

@@ -23,7 +23,10 @@ FEATURE = Feature(
         ),
         "teach": Subcommand(teach, "[on|off]  tell silent mistakes as lessons", ("on", "off")),
     },
-    requests={"teach": Request(requests.teach, requests.TeachAnswer)},
+    requests={
+        "teach": Request(requests.teach, requests.TeachAnswer),
+        "guess": Request(requests.guess, requests.GuessAnswer),
+    },
     views={
         Exercise: exercise_view,
         Graded: graded_view,

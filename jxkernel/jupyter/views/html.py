@@ -44,7 +44,7 @@ border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent);backgrou
 .jxk .why{min-width:14em}
 .jxk .dim{opacity:.68}.jxk .warn{border-left:3px solid #c98500;padding-left:.5em}
 .jxk .in{padding-left:1.1em;border-left:1px solid color-mix(in srgb,currentColor 18%,transparent)}
-.jxk pre.row{margin:0;padding:0;border:0;overflow:visible;max-height:none}
+.jxk pre.row{margin:0;padding:0;border:0;overflow:visible;max-height:none;background:none}
 .jxk summary .row{display:inline}
 .jxk summary:has(.row){white-space:nowrap}
 .jxk .k{border-radius:3px;padding:0 .15em}
