@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import linecache
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -64,6 +65,7 @@ class Guard:
       sees_all: whether every call is compared before it runs; else those that are new to C++.
       patience: how many seconds to wait for a rank that does not come; None waits on.
       naming: what a line of a file is called.
+      tells_orders: whether ``order`` is kept after each call, until ``take_orders`` takes it.
 
     Attributes:
       section: the number of this section.
@@ -79,6 +81,7 @@ class Guard:
         sees_all: bool = False,
         patience: float | None = None,
         naming: Naming = _file_and_line,
+        tells_orders: bool = False,
     ) -> None:
         group = joined()
         assert group is not None
@@ -88,11 +91,17 @@ class Guard:
         self._naming = naming
         self._client = group.client
         self._rank, self._size = group.rank, group.size
+        self._orders: deque[int] | None = deque() if tells_orders else None
         self.begin(0)
 
     def renewed(self) -> Guard:
         """Return another of the kind; with it in place no call that C++ knows is answered there."""
-        made = Guard(sees_all=self.sees_all, patience=self._patience, naming=self._naming)
+        made = Guard(
+            sees_all=self.sees_all,
+            patience=self._patience,
+            naming=self._naming,
+            tells_orders=self._orders is not None,
+        )
         launch_hook.set_global(made)
         return made
 
@@ -101,6 +110,8 @@ class Guard:
         self.section, self.count, self.order = section, 0, 0
         self.latest: Call | None = None
         self._calls: list[Call] = []
+        if self._orders is not None:
+            self._orders.clear()
 
     def end(self) -> None:
         """End the section: who waits for this rank learns that it will not come."""
@@ -122,8 +133,15 @@ class Guard:
         call = self.latest = Call(fingerprint, name, frame, time.monotonic_ns())
         self.count += 1
         self.order = (self.order * _FACTOR + _number(fingerprint)) & _MASK
+        if self._orders is not None:
+            self._orders.append(self.order)
         if self.count <= _MOST_CALLS:
             self._calls.append(call)
+
+    def take_orders(self) -> list[int]:
+        """Return ``order`` after each call of this section that was not taken yet."""
+        orders = self._orders or ()
+        return [orders.popleft() for _ in range(len(orders))] if orders else []
 
     def exchange(self, said: str) -> dict[int, str]:
         """Return what every rank says at this point of its section, by rank.

@@ -65,6 +65,19 @@ def test_known_programs_in_another_order_are_told(spmd, source):
     assert again.error is None, again.printed
 
 
+def test_known_programs_in_another_order_end_a_cell_that_goes_on(spmd, tmp_path):
+    assert spmd(KNOWN).error is None
+    went_on = tmp_path / "went on"
+    ran = spmd(
+        "import time\nend = time.monotonic() + 60\n(f if rank else g)(x)\nprint('a number')\n"
+        f"while time.monotonic() < end: time.sleep(0.01)\nopen({str(went_on)!r}, 'w').close()"
+    )
+    assert "in different orders" in ran.printed
+    assert "line 3: (f if rank else g)(x)" in ran.printed
+    assert not ran.printed.startswith("a number")
+    assert not went_on.exists()
+
+
 def test_a_known_program_that_only_one_rank_runs_is_told(spmd):
     assert spmd(KNOWN).error is None
     ran = spmd("if rank:\n    f(x)")

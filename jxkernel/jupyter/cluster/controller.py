@@ -18,6 +18,7 @@ from jxkernel.errors import ClusterError, DesyncError
 from jxkernel.jupyter.cluster import rank as engine
 from jxkernel.jupyter.cluster.engines import Engines
 from jxkernel.jupyter.cluster.folding import error_of
+from jxkernel.jupyter.cluster.showing import Showing
 from jxkernel.jupyter.cluster.watch import Limits, Watch
 
 __all__ = ["Cluster"]
@@ -181,23 +182,21 @@ class Cluster:
         self,
         source: str,
         count: int,
-        *,
-        meanwhile: Callable[[Watch], object] = lambda watch: None,
-        show: Callable[[dict[int, Any]], object] = lambda ended: None,
+        showing: Showing,
     ) -> None:
         """Run a cell on every rank.
 
         Args:
           source: the cell.
           count: its number in the notebook.
-          meanwhile: called again and again while it runs.
-          show: called with what each rank gave, before an error is raised.
+          showing: shows what the ranks give, while it runs.
 
         Raises:
           ClusterError: a rank is lost or fails.
         """
         every = dict.fromkeys(range(self.size), (source, count))
-        ended = self.states("cell", every, meanwhile, show)
+        showing.begin()
+        ended = self.states("cell", every, showing, showing.end)
         self._cells.append((source, count))
         first, *others = (state["value"] for state in ended.values())
         self._agreed = {
@@ -244,18 +243,18 @@ class Cluster:
         kind: str,
         arguments: Mapping[int, tuple[Any, ...]],
         meanwhile: Callable[[Watch], object] = lambda watch: None,
-        show: Callable[[dict[int, Any]], object] = lambda ended: None,
+        at_end: Callable[[Watch], object] = lambda watch: None,
     ) -> dict[int, Any]:
-        """Do a job on ranks and return how each has ended; ``show`` sees it before an error."""
+        """Do a job on ranks and return how each has ended; ``at_end`` is called before an error."""
         if self.stuck and not self.lost:
             self.mend()
         if not self.is_whole:
             raise self._broken()
-        return self._watched(kind, arguments, meanwhile, show)
+        return self._watched(kind, arguments, meanwhile, at_end)
 
     def _job(self, kind: str, arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
         """Do a job while the group is not whole."""
-        states = self._watched(kind, arguments, lambda watch: None, lambda ended: None)
+        states = self._watched(kind, arguments, lambda watch: None, lambda watch: None)
         return {rank: state["value"] for rank, state in states.items()}
 
     def _watched(
@@ -263,7 +262,7 @@ class Cluster:
         kind: str,
         arguments: Mapping[int, tuple[Any, ...]],
         meanwhile: Callable[[Watch], object],
-        show: Callable[[dict[int, Any]], object],
+        at_end: Callable[[Watch], object],
     ) -> dict[int, Any]:
         number, is_afresh, self._has_failed = next(self._numbers), self._has_failed, True
         watch = Watch(self.engines, number, kind, arguments, self.limits, is_afresh=is_afresh)
@@ -275,9 +274,8 @@ class Cluster:
             self.held.update({rank: state["held"] for rank, state in watch.ended.items()})
             self.lost.update(watch.lost)
             self.stuck.update(watch.stuck)
+            at_end(watch)
         error = error_of(watch, self.size) or self._disorder(watch)
-        if error is None or not isinstance(error, DesyncError):
-            show(watch.ended)
         if error is not None:
             raise error
         self._has_failed = False
@@ -285,9 +283,11 @@ class Cluster:
 
     def _disorder(self, watch: Watch) -> DesyncError | None:
         """Return the error of ranks that made their calls in different orders, if they did."""
-        if len({state["order"] for state in watch.ended.values()}) < 2:
+        orders = {state["order"] for state in watch.ended.values()}
+        if len(orders) < 2 and not watch.rows.differ:
             return None
-        replies = {rank: self.engines.apply(rank, engine.calls) for rank in sorted(watch.ended)}
+        ranks = sorted({*watch.ended, *watch.stuck})
+        replies = {rank: self.engines.apply(rank, engine.calls) for rank in ranks}
         return order_difference(
             {rank: reply.get(_PREPARE_SECONDS) for rank, reply in replies.items()}
         )

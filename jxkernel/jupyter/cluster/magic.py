@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 
 from jxkernel.jupyter.cluster.answer import cluster_of
-from jxkernel.jupyter.cluster.folding import show_outputs
-from jxkernel.jupyter.cluster.progress import Progress
+from jxkernel.jupyter.cluster.controller import Cluster
+from jxkernel.jupyter.cluster.showing import Showing
 from jxkernel.jupyter.session.session import Session
 
 __all__ = ["ClusterMagics"]
@@ -22,6 +23,7 @@ class ClusterMagics(Magics):
     def __init__(self, shell: Any, session: Session) -> None:
         super().__init__(shell)
         self._session = session
+        self._showing: WeakKeyDictionary[Cluster, Showing] = WeakKeyDictionary()
 
     @no_var_expand
     @cell_magic
@@ -35,10 +37,8 @@ class ClusterMagics(Magics):
         if line.strip():
             raise UsageError(f"%%spmd takes no words in its first line, got {line.strip()!r}")
         found = cluster_of(self._session)
-        progress = Progress(is_live=hasattr(self._session.shell, "kernel"))
-        try:
-            found.run_cell(
-                cell, self._session.shell.execution_count, meanwhile=progress, show=show_outputs
-            )
-        finally:
-            progress.clear()
+        showing = self._showing.get(found)
+        if showing is None:
+            is_live = hasattr(self._session.shell, "kernel")
+            showing = self._showing[found] = Showing(found.size, is_live)
+        found.run_cell(cell, self._session.shell.execution_count, showing)

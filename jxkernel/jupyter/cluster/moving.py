@@ -12,7 +12,8 @@ from IPython.core.error import UsageError
 from jxkernel import tree
 from jxkernel.cluster.exchange import dtype_name, packed, unpacked
 from jxkernel.jupyter.cluster.controller import Cluster
-from jxkernel.jupyter.cluster.folding import grouped, ranks_named
+from jxkernel.jupyter.cluster.folding import ranks_named
+from jxkernel.jupyter.cluster.rows import grouped
 
 __all__ = ["differing", "first_difference", "load", "pull", "push", "save"]
 

@@ -1,104 +1,111 @@
-"""What a job prints and displays on an engine, kept with the job instead of being sent."""
+"""What a job prints and displays on an engine: kept until the notebook takes it, soon after.
+
+Each piece says after how many calls it was given, of those that exchange with other ranks: so the
+notebook knows which pieces of the ranks belong together, however fast each of them is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import threading
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from IPython.core.displaypub import DisplayPublisher
+from jxkernel.config import launch_hook
 
-from jxkernel.jupyter.cluster.worker import Job
-
-__all__ = ["JobPublisher", "JobStream", "add_stream"]
-
-CurrentJob = Callable[[], Job | None]
+__all__ = ["Output", "Outputs", "overwritten"]
 
 
-def add_stream(outputs: list[dict[str, Any]], name: str, text: str) -> None:
-    """Add printed text, to the latest output where that is of the same stream."""
-    if outputs and outputs[-1].get("name") == name:
-        outputs[-1]["text"] += text
-    else:
-        outputs.append({"kind": "stream", "name": name, "text": text})
+class Output(NamedTuple):
+    """A piece of what a job gave.
 
-
-class JobStream:
-    """A standard stream whose text goes to the job that writes it; otherwise as before.
-
-    Args:
-      name: ``stdout`` or ``stderr``.
-      original: the stream before.
-      current: the job of the calling thread.
+    Attributes:
+      kind: ``stdout`` and ``stderr`` for a text that was printed, ``display``, ``update`` for what
+        takes the place of an earlier display, ``clear`` for what drops all before.
+      calls: after how many calls of the job.
+      text: what was printed.
+      data: what was displayed, by type.
+      metadata: the metadata of that.
+      identity: the name by which a display can be updated; empty where it has none.
     """
 
-    def __init__(self, name: str, original: Any, current: CurrentJob) -> None:
-        self._name = name
-        self._original = original
-        self._current = current
-
-    def write(self, text: str) -> int:
-        """Write text."""
-        job = self._current()
-        if job is None:
-            return self._original.write(text)
-        add_stream(job.outputs, self._name, text)
-        return len(text)
-
-    def writelines(self, lines: Any) -> None:
-        """Write several texts."""
-        for line in lines:
-            self.write(line)
-
-    def flush(self) -> None:
-        """Have nothing to do: the job's outputs are read at its end."""
-
-    def isatty(self) -> bool:
-        """Whether it is a terminal: never."""
-        return False
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._original, name)
+    kind: str
+    calls: int
+    text: str = ""
+    data: Mapping[str, Any] = {}
+    metadata: Mapping[str, Any] = {}
+    identity: str = ""
 
 
-class JobPublisher(DisplayPublisher):
-    """Publishes displays into the outputs of the job that makes them."""
+def overwritten(line: str) -> str:
+    """Return a line as it looks after each carriage return has begun it anew.
 
-    def __init__(self, original: Any, current: CurrentJob) -> None:
-        super().__init__()
-        self._original = original
-        self._current = current
+    Args:
+      line: the line, without its end.
+    """
+    shown = ""
+    for part in line.split("\r"):
+        shown = part + shown[len(part) :]
+    return shown
 
-    def publish(
-        self,
-        data: dict[str, Any],
-        metadata: dict[str, Any] | None = None,
-        source: Any = None,
-        *,
-        transient: dict[str, Any] | None = None,
-        update: bool = False,
-        **more: Any,
-    ) -> None:
-        """Add a display, or put it in the place of the one that it updates."""
-        job = self._current()
-        if job is None:
-            kind = {"transient": transient, "update": update}
-            self._original.publish(data, metadata, source, **kind, **more)
-            return
-        known = (transient or {}).get("display_id")
-        shown = {"kind": "display", "data": data, "metadata": metadata or {}, "id": known}
-        places = [i for i, one in enumerate(job.outputs) if known and one.get("id") == known]
-        if update and places:
-            for place in places:
-                job.outputs[place] = shown
-        else:
-            job.outputs.append(shown)
 
-    def __getattr__(self, name: str) -> Any:
-        # What a kernel asks of its own publisher: whose message it answers, and hooks.
-        return getattr(self.__dict__["_original"], name)
+class Outputs:
+    """What a job gives, until it is taken; it is given and taken in different threads."""
 
-    def clear_output(self, wait: bool = False) -> None:
-        """Drop what the job has given so far."""
-        job = self._current()
-        if job is not None:
-            job.outputs.clear()
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._given: list[Output] = []
+        self._stream = ""
+        self._line = ""
+
+    def write(self, stream: str, text: str) -> None:
+        """Print a text; it is given when its line ends.
+
+        Args:
+          stream: ``stdout`` or ``stderr``.
+          text: the text.
+        """
+        with self._lock:
+            if stream != self._stream:
+                self._end_line()
+                self._stream = stream
+            if text.startswith("\r") and "\n" not in self._line:
+                self._line = overwritten(self._line)  # a bar that is drawn anew stays short
+            self._line += text
+            if text.endswith("\n"):
+                self._end_line()
+
+    def _end_line(self) -> None:
+        """Give what was printed since the last line ended."""
+        text, self._line = self._line, ""
+        if "\r" in text:
+            text = "\n".join(overwritten(line) for line in text.split("\n"))
+        if text:
+            self._given.append(Output(self._stream, _calls(), text))
+
+    def put(self, kind: str, **what: Any) -> None:
+        """Give another piece, see ``Output``."""
+        with self._lock:
+            self._end_line()
+            self._given.append(Output(kind, _calls(), **what))
+
+    def end(self) -> None:
+        """Give the line that has no end."""
+        with self._lock:
+            self._end_line()
+
+    def take(self) -> list[Output]:
+        """Return what was given and not taken yet."""
+        with self._lock:
+            taken, self._given = self._given, []
+            return taken
+
+    @property
+    def line(self) -> str:
+        """The line that has not ended, as it looks."""
+        with self._lock:
+            return overwritten(self._line.rpartition("\n")[2])
+
+
+def _calls() -> int:
+    guard = launch_hook.value
+    return 0 if guard is None else guard.count

@@ -1,4 +1,4 @@
-"""A line that says where the ranks of a cell are, once it takes long."""
+"""Lines that say where the ranks of a cell are, once it takes long, and what they print."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ import time
 from typing import Any
 
 from jxkernel.jupyter.cluster.folding import ranks_named
+from jxkernel.jupyter.cluster.rows import grouped
 from jxkernel.jupyter.cluster.watch import Watch
 from jxkernel.jupyter.views.passing import PassingOutput
 
 __all__ = ["Progress", "places_told"]
 
 _SILENT_SECONDS = 3.0
-_STEP_SECONDS = 1.0
+_STEP_SECONDS = 0.5
 _LATE_SECONDS = 0.2
 
 
 class Progress:
-    """Shows, and shows anew, where the ranks are.
+    """Shows, and shows anew, where the ranks are, and what some print ahead of others.
 
     Args:
       is_live: whether a display can be changed; else each new line is written to stderr.
@@ -26,22 +27,31 @@ class Progress:
 
     def __init__(self, is_live: bool) -> None:
         self._started = time.monotonic()
-        self._next = self._started + _SILENT_SECONDS
+        self._next = self._started + _STEP_SECONDS
         self._output = PassingOutput() if is_live else None
         self._told = ""
 
     def __call__(self, watch: Watch) -> None:
-        """Look at a watch; shows nothing but once a second."""
+        """Look at a watch; shows nothing but twice a second."""
         now = time.monotonic()
         if now < self._next:
             return
         self._next = now + _STEP_SECONDS
-        self._show(places_told(watch))
+        ahead = _printed(watch) if self._output is not None else ""
+        places = places_told(watch) if now - self._started > _SILENT_SECONDS else ""
+        text = "\n".join(filter(None, (ahead, places)))
+        if text or self._told:
+            self._show(text)
 
     def clear(self) -> None:
         """Take the line away."""
         if self._output is not None:
             self._output.clear()
+
+    def forget(self) -> None:
+        """Know that the line was taken away with all that was shown."""
+        self._told = ""
+        self._output = PassingOutput() if self._output is not None else None
 
     def _show(self, text: str) -> None:
         if self._output is not None:
@@ -54,6 +64,15 @@ class Progress:
     def _what(text: str) -> str:
         """The text without how long it has been so."""
         return "".join(one for one in text if not one.isdigit())
+
+
+def _printed(watch: Watch) -> str:
+    """Return what ranks have printed for which others have not come far enough."""
+    return "\n".join(
+        f"[{ranks_named(ranks)}] {line}"
+        for ranks, lines in grouped(watch.rows.waiting())
+        for line in lines.splitlines()
+    )
 
 
 def places_told(watch: Watch) -> str:

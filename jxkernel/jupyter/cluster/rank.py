@@ -23,9 +23,10 @@ from jxkernel.cluster.saving import commit
 from jxkernel.config import launch_hook
 from jxkernel.jupyter.cluster import recovery, variables
 from jxkernel.jupyter.cluster.moments import Moments
-from jxkernel.jupyter.cluster.outputs import JobPublisher, JobStream
 from jxkernel.jupyter.cluster.places import Watcher
+from jxkernel.jupyter.cluster.rows import Given
 from jxkernel.jupyter.cluster.running import describe_error, place_of, run_cell
+from jxkernel.jupyter.cluster.streams import JobPublisher, JobStream
 from jxkernel.jupyter.cluster.worker import Job, Worker
 
 __all__ = ["calls", "clock", "interrupt", "look", "moments", "prepare", "start", "state"]
@@ -67,7 +68,7 @@ def start(
 
 
 def look(number: int, patience: float) -> dict[str, Any]:
-    """Return how a job is: at its end its outputs, and its value or error.
+    """Return how a job is, and what it has given since it was looked at: at its end its value.
 
     Args:
       number: the job's number.
@@ -77,20 +78,28 @@ def look(number: int, patience: float) -> dict[str, Any]:
     assert job is not None
     assert job.number == number
     is_done = job.done.wait(patience)
-    if not is_done:
-        return {"done": False, **_watcher.see(job)}
-    error = None if job.error is None else describe_error(get_ipython(), job.error)
+    given = _given(job, is_done)
+    if not given.is_done:
+        return {"done": False, "given": given, **_watcher.see(job)}
     guard = launch_hook.value
-    count, order = (0, 0) if guard is None else (guard.count, guard.order)
     return {
         "done": True,
-        "outputs": job.outputs,
+        "given": given,
         "value": job.value,
-        "error": error,
-        "count": count,
-        "order": order,
+        "error": None if job.error is None else describe_error(get_ipython(), job.error),
+        "count": 0 if guard is None else guard.count,
+        "order": 0 if guard is None else guard.order,
         "held": state(),
     }
+
+
+def _given(job: Job, is_done: bool) -> Given:
+    """Return what a job has given since it was looked at."""
+    guard = launch_hook.value
+    # The count first: what was given before so many calls is taken after it.
+    calls = (0, ()) if guard is None else (guard.count, tuple(guard.take_orders()))
+    outputs = tuple(job.outputs.take())
+    return Given(is_done, is_done and job.error is not None, *calls, outputs, job.outputs.line)
 
 
 def calls() -> list[list[str]]:
@@ -136,7 +145,8 @@ def _join(
 def _guard(strict: bool) -> None:
     """Have programs compared before they run; the notebook knows when a rank does not come."""
     shell: Any = get_ipython()
-    made = cluster.Guard(sees_all=strict, naming=partial(place_of, shell))
+    naming = partial(place_of, shell)
+    made = cluster.Guard(sees_all=strict, naming=naming, tells_orders=True)
     launch_hook.set_global(made)
 
 

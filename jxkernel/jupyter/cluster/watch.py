@@ -8,12 +8,14 @@ from typing import Any
 
 from jxkernel.jupyter.cluster import rank as engine
 from jxkernel.jupyter.cluster.engines import Engines
+from jxkernel.jupyter.cluster.rows import Given, Rows
 
 __all__ = ["Limits", "Watch"]
 
 _PATIENCE_SECONDS = 0.25
 _STEP_SECONDS = 0.02
 _DESYNC_SECONDS = 1.0
+_DIFFER_SECONDS = 2.0
 
 
 class Limits:
@@ -49,6 +51,7 @@ class Watch:
       stuck: the ranks that wait in C++ and were left behind.
       desync: in lines, how ranks that run are at odds with others; empty where they are not.
       places: where each rank was when it was last seen running, see ``places.Watcher``.
+      rows: what the ranks have printed and displayed.
     """
 
     def __init__(
@@ -66,11 +69,13 @@ class Watch:
         self.stuck: set[int] = set()
         self.desync: tuple[str, ...] = ()
         self.places: dict[int, dict[str, Any]] = {}
+        self.rows = Rows(arguments)
         self._engines = engines
         self._number = number
         self._limits = limits
         self._asked: dict[int, tuple[Any, float]] = {}
         self._ending: float | None = None
+        self._differing: float | None = None
         for rank, given in arguments.items():
             self._ask(rank, engine.start, number, kind, given, is_afresh, _PATIENCE_SECONDS)
 
@@ -99,7 +104,7 @@ class Watch:
     def _is_over(self) -> bool:
         """Whether the job cannot succeed any more, and the others have had time to end."""
         self.desync = _desync(self)
-        if self.desync:
+        if self.desync or self._have_differed():
             return True
         failed = any(state["error"] for state in self.ended.values())
         if not (self.lost or failed):
@@ -108,6 +113,14 @@ class Watch:
         self._ending = self._ending or now
         patience = self._limits.after_loss if self.lost else self._limits.after_error
         return now - self._ending > patience
+
+    def _have_differed(self) -> bool:
+        """Whether ranks called known programs in different orders, and none says so itself."""
+        if not self.rows.differ:
+            return False
+        now = time.monotonic()
+        self._differing = self._differing or now
+        return now - self._differing > _DIFFER_SECONDS
 
     def waiting(self) -> dict[int, dict[str, Any]]:
         """Return where ranks are that seem to wait for others, by rank."""
@@ -145,8 +158,10 @@ class Watch:
                 return
             name = getattr(error, "ename", type(error).__name__)
             said = {"name": name, "message": str(error), "traceback": [str(error)]}
-            state = {"done": True, "outputs": [], "value": None, "error": said}
+            given = Given(is_done=True, has_failed=True)
+            state = {"done": True, "given": given, "value": None, "error": said}
             state |= {"count": 0, "order": 0, "held": {"devices": [], "bytes": 0}}
+        self.rows.take(rank, state["given"])
         if state["done"]:
             del self._asked[rank]
             self.ended[rank] = state
@@ -171,6 +186,7 @@ class Watch:
     def _lose(self, rank: int, why: str) -> None:
         self._asked.pop(rank, None)
         self.lost[rank] = why
+        self.rows.drop(rank)
 
 
 def _desync(watch: Watch) -> tuple[str, ...]:

@@ -15,6 +15,8 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import Any
 
+from jxkernel.jupyter.cluster.outputs import Outputs
+
 __all__ = ["Job", "Worker"]
 
 
@@ -23,7 +25,7 @@ class Job:
 
     Attributes:
       number: its number.
-      outputs: what it printed and displayed.
+      outputs: what it prints and displays.
       done: set at its end.
       value: what it returned.
       error: what it raised, or None.
@@ -31,7 +33,7 @@ class Job:
 
     def __init__(self, number: int, work: Callable[[], Any]) -> None:
         self.number = number
-        self.outputs: list[dict[str, Any]] = []
+        self.outputs = Outputs()
         self.done = threading.Event()
         self.value: Any = None
         self.error: BaseException | None = None
@@ -47,6 +49,7 @@ class Job:
         except BaseException as error:  # handed to the notebook
             self.error = error
         finally:
+            self.outputs.end()
             self.done.set()
 
     def frame(self) -> FrameType | None:
