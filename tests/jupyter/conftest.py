@@ -103,6 +103,8 @@ def opened() -> Iterator[Notebook]:
     finally:
         unload_ipython_extension(notebook.shell)
         atexit.unregister(notebook.shell.atexit_operations)
+        # Flushing the cache of outputs would collect garbage, which takes most of a test's time.
+        notebook.shell.displayhook.do_full_cache = False
         notebook.shell.atexit_operations()
         InteractiveShell.clear_instance()
 
