@@ -1,6 +1,8 @@
 """The beginning and the end of a cluster."""
 
 import os
+import signal
+import subprocess
 import sys
 
 import pytest
@@ -63,3 +65,29 @@ def test_engines_end_with_the_extension(plain_notebook):
     unload_ipython_extension(plain_notebook.shell)
     with pytest.raises(ProcessLookupError):
         os.kill(int(rows[0][2]), 0)
+
+
+STARTS = """
+import os, time
+from jxkernel.jupyter.cluster.engines import Engines
+engines = Engines(1)
+print(engines._cluster.controller.pid, engines.apply(0, os.getpid).get(60), flush=True)
+time.sleep(300)
+"""
+
+
+@pytest.mark.slow
+def test_engines_end_with_a_notebook_that_is_killed():
+    pytest.importorskip("ipyparallel")
+    psutil = pytest.importorskip("psutil")
+    command = [sys.executable, "-c", STARTS]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as starts:
+        assert starts.stdout is not None
+        started = [psutil.Process(int(pid)) for pid in starts.stdout.readline().split()]
+        assert len(started) == 2
+        starts.send_signal(signal.SIGKILL)
+    ended, left = psutil.wait_procs(started, timeout=120)
+    for process in left:
+        process.kill()
+    assert not left
+    assert len(ended) == 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -16,6 +18,14 @@ __all__ = ["Engines"]
 
 _LOG_ERRORS = 40
 _LOOK_SECONDS = 0.1
+
+_WARDEN = """
+import sys
+sys.stdin.buffer.read()
+from ipyparallel import Cluster
+Cluster.from_file(sys.argv[1]).stop_cluster_sync()
+"""
+"""A program that ends engines once the process that started them is gone, however it ended."""
 
 
 class Engines:
@@ -37,8 +47,13 @@ class Engines:
         # The profile says where a controller listens that is to be reached from other machines.
         where = {"profile": profile} if profile else {"engines": "local", "controller_ip": _LOCAL}
         self._cluster = self._parallel.Cluster(n=count, log_level=_LOG_ERRORS, **where)
+        self._warden: subprocess.Popen[bytes] | None = None
         try:
-            self._cluster.start_cluster_sync()
+            self._cluster.start_controller_sync()
+            self._warden = _warden(self._cluster.cluster_file)
+            if profile:  # on this machine engines are told when the controller is there
+                time.sleep(self._cluster.delay)
+            self._cluster.start_engines_sync()
             self.client = self._cluster.connect_client_sync()
             self.client.wait_for_engines(count, timeout=timeout, interactive=False)
         except BaseException as error:
@@ -81,9 +96,27 @@ class Engines:
         with suppress(Exception):
             self.client.close()
         self._cluster.stop_cluster_sync()
+        if self._warden is not None:
+            self._warden.kill()
+            self._warden.communicate()
 
 
 _LOCAL = "127.0.0.1"
+
+
+def _warden(file: str) -> subprocess.Popen[bytes]:
+    """Start the program that watches this process, in a session of its own.
+
+    Args:
+      file: where ipyparallel keeps what it started.
+    """
+    return subprocess.Popen(
+        [sys.executable, "-c", _WARDEN, file],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
 def _ipyparallel() -> Any:
