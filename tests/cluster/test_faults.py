@@ -10,6 +10,7 @@ import pytest
 
 from jxkernel.jupyter.cluster.answer import cluster_of
 from tests.cluster.conftest import SETUP
+from tests.cluster.cutting import CUT, can_be_cut
 
 COUNT = 200
 SEED = 19
@@ -25,6 +26,7 @@ BEGIN = "weights, step = jx.device_put(np.arange(3.0), jx.NamedSharding(mesh, jx
 FAULTS = {
     "killed": "os.kill(os.getpid(), signal.SIGKILL)",
     "frozen": "os.kill(os.getpid(), signal.SIGSTOP)",
+    "cut off": CUT,
     "aborted": "os.abort()",
     "left": "os._exit(1)",
     "out of memory": "bytearray(1 << 62)",
@@ -40,7 +42,9 @@ FAULTS = {
 }
 HARMLESS = {"late"}
 # Each of these takes some ten seconds, most of them for another engine.
-WEIGHTS = {"killed": 0.4, "frozen": 0.4, "aborted": 0.4, "left": 0.4}
+WEIGHTS = dict.fromkeys(("killed", "frozen", "cut off", "aborted", "left"), 0.4)
+if not can_be_cut():
+    WEIGHTS["cut off"] = 0.0
 
 
 def interrupt_at(path):
