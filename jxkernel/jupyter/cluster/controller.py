@@ -17,7 +17,7 @@ from jxkernel.cluster.guard import order_difference
 from jxkernel.errors import ClusterError, DesyncError
 from jxkernel.jupyter.cluster import rank as engine
 from jxkernel.jupyter.cluster.engines import Engines
-from jxkernel.jupyter.cluster.folding import error_of
+from jxkernel.jupyter.cluster.folding import error_of, interruption
 from jxkernel.jupyter.cluster.showing import Showing
 from jxkernel.jupyter.cluster.watch import Limits, Watch
 
@@ -276,6 +276,7 @@ class Cluster:
             self.stuck.update(watch.stuck)
             at_end(watch)
         error = error_of(watch, self.size) or self._disorder(watch)
+        error = error or interruption(watch, self.size)
         if error is not None:
             raise error
         self._has_failed = False

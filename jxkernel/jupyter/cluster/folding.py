@@ -9,7 +9,7 @@ from jxkernel.errors import ClusterError, DesyncError, RankError
 from jxkernel.jupyter.cluster.rows import grouped
 from jxkernel.jupyter.cluster.watch import Watch
 
-__all__ = ["error_of", "ranks_named"]
+__all__ = ["error_of", "interruption", "ranks_named"]
 
 
 def ranks_named(ranks: Collection[int]) -> str:
@@ -26,12 +26,24 @@ def ranks_named(ranks: Collection[int]) -> str:
 
 def error_of(watch: Watch, size: int) -> ClusterError | None:
     """Return the one error that says how a job failed, or None where it did not."""
-    errors = {rank: state["error"] for rank, state in sorted(watch.ended.items()) if state["error"]}
     if watch.lost:
         return _lost(watch)
     if watch.desync:
         return DesyncError(watch.desync[0], details=(*watch.desync[1:], *_left(watch)))
-    own = _of_their_own(errors)
+    return _together(_of_their_own(_errors(watch)), watch, size)
+
+
+def interruption(watch: Watch, size: int) -> RankError | None:
+    """Return the error of ranks that were only interrupted, or None where none was."""
+    return _together(_errors(watch), watch, size)
+
+
+def _errors(watch: Watch) -> dict[int, Any]:
+    return {rank: state["error"] for rank, state in sorted(watch.ended.items()) if state["error"]}
+
+
+def _together(own: Mapping[int, Any], watch: Watch, size: int) -> RankError | None:
+    """Return errors as one; None where there is none."""
     groups = grouped(
         {rank: (one["name"], one["message"].partition("\n\n")[0]) for rank, one in own.items()}
     )

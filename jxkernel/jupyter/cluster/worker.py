@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
-import time
 from collections.abc import Callable
 from queue import SimpleQueue
 from types import FrameType
@@ -38,19 +37,41 @@ class Job:
         self.value: Any = None
         self.error: BaseException | None = None
         self.thread: int = 0
-        self.started = time.monotonic()
         self._work = work
+        self._has_begun = False
+        self._has_come_out = False
+        self._is_unwanted = False
 
     def run(self) -> None:
         """Do the work, in the thread that calls."""
         self.thread = threading.get_ident()
-        try:
-            self.value = self._work()
-        except BaseException as error:  # handed to the notebook
-            self.error = error
-        finally:
-            self.outputs.end()
-            self.done.set()
+        while not self.done.is_set():
+            try:
+                self._go_on()
+            except KeyboardInterrupt as error:  # between the work and the end of the job
+                if not self._has_come_out:
+                    self.error, self._has_come_out = error, True
+
+    def _go_on(self) -> None:
+        """Do what is left to do; an interrupt may come anywhere in it."""
+        if not self._has_begun and not self._has_come_out:
+            self._has_begun = True
+            try:
+                if self._is_unwanted:
+                    raise KeyboardInterrupt
+                self.value = self._work()
+                self._has_come_out = True
+            except BaseException as error:  # handed to the notebook
+                if not self._has_come_out:
+                    self.error, self._has_come_out = error, True
+        self.outputs.end()
+        self.done.set()
+
+    def interrupt(self) -> None:
+        """Raise ``KeyboardInterrupt`` in the work as soon as it is in Python, or when it begins."""
+        self._is_unwanted = True
+        if self.thread and not self.done.is_set():
+            _raise_in(self.thread, KeyboardInterrupt)
 
     def frame(self) -> FrameType | None:
         """Return the frame in which the work is now; None before and after."""
@@ -62,13 +83,16 @@ class Job:
 class Worker:
     """Does one job after the other in a thread of its own.
 
+    One thread starts and interrupts the jobs.
+
     Attributes:
       job: the latest job.
     """
 
     def __init__(self) -> None:
         self.job: Job | None = None
-        self._jobs: SimpleQueue[Job | None] | None = None
+        self._jobs: SimpleQueue[Job] | None = None
+        self._thread: threading.Thread | None = None
         self._by_thread: dict[int, Job] = {}
 
     def start(self, job: Job) -> None:
@@ -77,20 +101,31 @@ class Worker:
             self._jobs = None
         if self._jobs is None:
             self._jobs = SimpleQueue()
-            threading.Thread(
+            self._thread = threading.Thread(
                 target=self._work_on, args=(self._jobs,), name="jxkernel-rank", daemon=True
-            ).start()
+            )
+            self._thread.start()
+        elif self._thread is not None and self._thread.ident:
+            _raise_in(self._thread.ident, None)  # nothing that was meant for the job before
         self.job = job
         self._jobs.put(job)
 
-    def _work_on(self, jobs: SimpleQueue[Job | None]) -> None:
+    def _work_on(self, jobs: SimpleQueue[Job]) -> None:
         while jobs is self._jobs:
-            job = jobs.get()
-            if job is None:
-                return
-            self._by_thread[threading.get_ident()] = job
-            job.run()
-        del self._by_thread[threading.get_ident()]
+            try:
+                self._serve(jobs)
+            except KeyboardInterrupt:  # its job had ended when it came
+                continue
+
+    def _serve(self, jobs: SimpleQueue[Job]) -> None:
+        mine = threading.get_ident()
+        try:
+            while jobs is self._jobs:
+                job = jobs.get()
+                self._by_thread[mine] = job
+                job.run()
+        finally:
+            self._by_thread.pop(mine, None)
 
     def job_of_caller(self) -> Job | None:
         """Return the job that the calling thread works on; in other threads, the running one."""
@@ -100,9 +135,12 @@ class Worker:
         return self.job if self.job is not None and not self.job.done.is_set() else None
 
     def interrupt(self) -> None:
-        """Raise ``KeyboardInterrupt`` in the job as soon as it is in Python again."""
-        job = self.job
-        if job is not None and not job.done.is_set():
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                ctypes.c_ulong(job.thread), ctypes.py_object(KeyboardInterrupt)
-            )
+        """Interrupt the job that runs."""
+        if self.job is not None:
+            self.job.interrupt()
+
+
+def _raise_in(thread: int, error: type[BaseException] | None) -> None:
+    """Have an error raised in a thread as soon as it is in Python; None takes it back."""
+    raised = None if error is None else ctypes.py_object(error)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), raised)
