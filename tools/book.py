@@ -17,7 +17,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import nbclient
 import nbformat
 import plotly
 import plotly.io
@@ -45,6 +44,7 @@ _PICTURE = re.compile(
     r'<picture>.*?<img src="([^"]+)-light\.png"\s+alt="([^"]*)">\s*</picture>', re.S
 )
 _PLOTLY = "application/vnd.plotly.v1+json"
+_HOME = "{book}/"
 _VIEWS = re.compile(r"application/vnd\.(jxkernel|jupyter)\b.*")
 
 
@@ -53,8 +53,8 @@ def pages() -> dict[str, list[str]]:
     found = {path.stem for path in (ROOT / "docs").glob("*.md")}
     how_to = sorted(found - ELSEWHERE)
     return {
-        "Tutorial": [
-            *(f"demos/{path.stem}" for path in demos.notebooks()),
+        "Demos": [f"demos/{path.stem}" for path in demos.notebooks()],
+        "Workshop": [
             *(f"demos/workshop/{path.stem}" for path in workshop.sources()),
             *languages(),
         ],
@@ -150,28 +150,25 @@ def write_notebooks() -> None:
     for file in demos.notebooks():
         save(shown(demos.executed(file)), SOURCE / "demos" / file.name)
     for source in workshop.sources():
-        notebook = shown(run(workshop.build(source)))
+        notebook = shown(demos.run(workshop.build(source)))
         save(notebook, SOURCE / "demos/workshop" / f"{source.stem}.ipynb")
         for file, of, language in workshop.notebooks():
             if of == source and language:
                 translated = workshop.build(source, language)
                 for cell, told in zip(notebook.cells, translated.cells, strict=True):
                     told.update(outputs=cell.outputs) if cell.cell_type == "code" else None
-                save(translated, SOURCE / "demos/workshop" / language / file.name)
-
-
-def run(notebook: Any) -> Any:
-    """Run a notebook of the workshop."""
-    client = nbclient.NotebookClient(
-        notebook, timeout=300, kernel_name="python3", store_widget_state=False, record_timing=False
-    )
-    return client.execute(cwd=str(BUILD))
+                save(shown(translated), SOURCE / "demos/workshop" / language / file.name)
 
 
 def shown(notebook: Any) -> Any:
-    """Return a notebook with charts as HTML, and without what only JupyterLab draws."""
+    """Return a notebook with charts as HTML, and without what only JupyterLab draws.
+
+    What a task checks is folded, as it is in JupyterLab.
+    """
     first = True
     for cell in notebook.cells:
+        if workshop.tagged(cell, "task"):
+            cell.metadata["tags"] = [*cell.metadata["tags"], "hide-input"]
         for output in cell.get("outputs", ()):
             data = output.get("data", {})
             if _PLOTLY in data:
@@ -189,13 +186,14 @@ def chart(figure: Any, first: bool) -> str:
         full_html=False,
         include_plotlyjs=False,
     )
-    return f'<script src="../../_static/plotly.min.js"></script>{html}' if first else html
+    return f'<script src="{_HOME}_static/plotly.min.js"></script>{html}' if first else html
 
 
 def save(notebook: Any, path: Path) -> None:
-    """Write a notebook."""
+    """Write a notebook; what its outputs load is found from where its page lies."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(notebook, path)
+    home = "../" * len(path.relative_to(SOURCE).parent.parts)
+    path.write_text(nbformat.writes(notebook).replace(_HOME, home), encoding="utf-8")
 
 
 def write_static() -> None:

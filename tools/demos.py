@@ -25,18 +25,27 @@ def notebooks() -> list[Path]:
     return sorted(FOLDER.glob("*.ipynb"))
 
 
-def executed(file: Path) -> NotebookNode:
+def run(notebook: NotebookNode) -> NotebookNode:
     """Return a notebook with its outputs; what it writes, it writes to a folder of its own.
 
     Raises:
       CellExecutionError: a cell fails that is not to.
     """
-    notebook = nbformat.read(file, 4)
     client = nbclient.NotebookClient(
-        notebook, timeout=300, kernel_name="python3", store_widget_state=False, record_timing=False
+        notebook,
+        timeout=300,
+        kernel_name="python3",
+        store_widget_state=False,
+        record_timing=False,
+        extra_arguments=["--log-level=ERROR"],
     )
     with TemporaryDirectory() as folder:
         return client.execute(cwd=folder)
+
+
+def executed(file: Path) -> NotebookNode:
+    """Return a demo with its outputs."""
+    return run(nbformat.read(file, 4))
 
 
 def texts(outputs: list[Any]) -> list[NotebookNode]:

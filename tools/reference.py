@@ -49,7 +49,7 @@ def _is_ours(value: Any) -> bool:
 
 
 def _entry(name: str, value: Any) -> Iterator[str]:
-    yield f"## {name}"
+    yield "## " + name.replace("__", r"\_\_")
     yield f"```python\n{name}{_signature(value)}\n```"
     yield rendered(inspect.getdoc(value) or "")
     if inspect.isclass(value):
