@@ -4,7 +4,9 @@ document.addEventListener("DOMContentLoaded", () => {
     caption.setAttribute("aria-level", "2");
   }
   for (const box of document.querySelectorAll("pre, .table-wrapper, .output.text_html, .copy")) {
-    if (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight) {
+    const overflows = box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight;
+    // The line of what opens and closes takes the keyboard itself.
+    if (overflows && !box.closest("summary")) {
       box.tabIndex = 0;
     }
   }

@@ -182,6 +182,16 @@ def test_inner_programs_are_folded_and_counted() -> None:
     assert "= sin a" in inspect(view)
 
 
+def test_what_opens_an_inner_program_holds_no_link() -> None:
+    program = make_jaxpr(jit(lambda x: jit(lambda y: y + 1)(x) * 2))(1.0)
+    html = jaxpr_view(program, "nested").html
+    summaries = [part.partition("</summary>")[0] for part in html.split("<summary>")[1:]]
+    assert any("eqns inside" in one or "eqn inside" in one for one in summaries)
+    assert [one for one in summaries if "<a " in one] == []
+    # Without an inner program the line's place is a link.
+    assert 'href="#' in html
+
+
 def test_html_parts_escape_and_nest() -> None:
     shown = page(details("a<b", table(["x"], [["<i>"]]), element("b", "&")))
     assert "<summary>a&lt;b</summary>" in shown

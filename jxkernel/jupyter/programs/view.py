@@ -223,21 +223,21 @@ def _equation(one: Equation, places: Collection[Place]) -> Html:
         names += [element("b", result.name) if one.is_named else result.name, f":{result.type} "]
     inner = f" · {_count(one.inside, 'eqn')} inside" if one.inside else ""
     flops = f" · {format_flops(one.cost.flops)}" if one.cost.flops else ""
-    where: list[object] = []
-    row_class = ""
-    if one.line:
-        of_line = line_class(one.file, one.line)
-        row_class = of_line
-        link = _to(f"s{of_line}") if (one.file, one.line) in places else ""
-        title = escape(one.file, 120)
-        tag = "a" if link else "span"
-        where = ["   ", element(tag, f"line {one.line}", href=link, title=title)]
-    told = element("span", *where, inner, flops, class_="dim")
+    row_class = line_class(one.file, one.line) if one.line else ""
+    is_linked = bool(one.line) and (one.file, one.line) in places
+    where = f"line {one.line}" if one.line else ""
+    title = escape(one.file, 120)
+    link = element("a", where, href=_to(f"s{row_class}"), title=title)
+    shown = link if is_linked and not one.programs else element("span", where, title=title)
+    told = element("span", *(["   ", shown] if where else []), inner, flops, class_="dim")
     number = anchor(f"e{one.number}")
     text = escape(f"{'' if names else '_ '}= {one.right_side}", 600)
     line = row(*names, text, told, class_=row_class, id=number)
-    inner_programs = [_program(each, places) for each in one.programs]
-    return details(line, *inner_programs) if inner_programs else line
+    if not one.programs:
+        return line
+    # What is pressed to open the programs inside holds no link; it stands before them.
+    to_line = [row(link, class_="dim")] if is_linked else []
+    return details(line, *to_line, *(_program(each, places) for each in one.programs))
 
 
 def _to(name: str) -> Html:
