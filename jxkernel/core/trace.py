@@ -19,7 +19,7 @@ import linecache
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from jxkernel._jaxlib import set_tracer_class
 from jxkernel.config import trace_state
@@ -180,12 +180,6 @@ def swap_current(trace: Trace) -> Trace:
     if (trace is base) is not (previous is base):
         _trace_mark.set_local(None if trace is base else True)
     return previous
-
-
-class HasAval(Protocol):
-    """Anything with a type: tracers, variables, literals."""
-
-    aval: ShapedArray
 
 
 class Tracer:

@@ -257,12 +257,6 @@ def file_location(file: str, line: int, column: int, name: str) -> Any:
     return ir.Location.name(_utf8(name), place, context)
 
 
-@lru_cache(maxsize=1024)
-def name_location(name: str) -> Any:
-    """Return a location that has a name only."""
-    return ir.Location.name(_utf8(name), unknown_location, context)
-
-
 def _utf8(text: str) -> str:
     """Return a text without lone surrogates, which names of files and of scopes may hold."""
     return text if text.isascii() else text.encode(errors="replace").decode()

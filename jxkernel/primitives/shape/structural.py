@@ -11,7 +11,7 @@ from typing import Any
 
 from jxkernel.core.avals import ShapedArray, rank_of
 from jxkernel.core.primitive import Primitive
-from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, scalar_like
+from jxkernel.core.zeros import Zero, is_linear, scalar_like
 from jxkernel.dtypes import ExtendedDType
 from jxkernel.errors import KeyTypeError
 from jxkernel.primitives.shape.broadcast import add_tangents, batch_to_front, instantiate
@@ -72,12 +72,6 @@ def multilinear_jvp(primitive: Primitive) -> Callable[..., Any]:
 def zero_cotangents(args: Iterable[Any]) -> list[Any]:
     """Return the cotangents of a transpose rule whose own cotangent is zero."""
     return [Zero(arg.aval) if is_linear(arg) else None for arg in args]
-
-
-def aval_of_operand(operand: Any) -> ShapedArray:
-    """Return the type of an argument of a transpose rule that is linear."""
-    assert type(operand) is UndefinedPrimal, "a rule asks this of linear arguments only"
-    return operand.aval
 
 
 def like_operand(operand: Any, value: Any) -> Any:
