@@ -4,6 +4,7 @@ Text is what shows everywhere, is small, and can be read in a diff; views, chart
 drawn anew by whoever runs the notebook. Run as a program it runs all demos and saves them.
 """
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -26,7 +27,9 @@ def notebooks() -> list[Path]:
 
 
 def run(notebook: NotebookNode) -> NotebookNode:
-    """Return a notebook with its outputs; what it writes, it writes to a folder of its own.
+    """Return a notebook with its outputs, as on a first day: nothing was compiled before.
+
+    What it writes, it writes to a folder of its own.
 
     Raises:
       CellExecutionError: a cell fails that is not to.
@@ -40,7 +43,8 @@ def run(notebook: NotebookNode) -> NotebookNode:
         extra_arguments=["--log-level=ERROR"],
     )
     with TemporaryDirectory() as folder:
-        return client.execute(cwd=folder)
+        no_cache = {"JXKERNEL_COMPILATION_CACHE_DIR": ""}
+        return client.execute(cwd=folder, env=os.environ | no_cache)
 
 
 def executed(file: Path) -> NotebookNode:
