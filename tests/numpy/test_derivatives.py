@@ -55,3 +55,24 @@ def test_a_variance_is_complex_where_asked_for(function):
     assert function(x, dtype=np.complex64).dtype == np.complex64
     assert function(x + 1j).dtype == np.float32
     np.testing.assert_allclose(function(x, dtype=np.complex64), function(x))
+
+
+@pytest.mark.parametrize("cuts", [3, [1, 4], [4, 1], [-2, 9], [0, 6], [2, 2]])
+def test_derivatives_of_parts_are_joined_in_their_places(cuts):
+    x = np.arange(6, dtype=np.float32)
+
+    def total(x):
+        return sum(jnp.sum((i + 1) * part**2) for i, part in enumerate(jnp.split(x, cuts)))
+
+    weights = np.zeros(6, np.float32)
+    for i, places in enumerate(np.split(np.arange(6), cuts)):
+        weights[places] += i + 1
+    np.testing.assert_allclose(jx.grad(total)(x), 2 * weights * x)
+    np.testing.assert_allclose(jx.vmap(jx.grad(total))(np.stack([x, -x]))[1], -2 * weights * x)
+
+
+def test_the_gradient_of_a_split_is_one_concatenation():
+    gradient = jx.grad(lambda x: jnp.prod(jnp.stack(jnp.split(x, 3))))
+    text = str(jx.make_jaxpr(gradient)(np.ones(6, np.float32)))
+    assert "concatenate" in text
+    assert "pad[" not in text

@@ -211,7 +211,9 @@ def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
 
 # ---------------------------------------------------------------- split
 
-split_p = MovingPrimitive("split", multiple_results=True).define(sharding=rules.splitting)
+split_p = MovingPrimitive("split", multiple_results=True, element_work=1).define(
+    sharding=rules.splitting
+)
 
 
 def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
