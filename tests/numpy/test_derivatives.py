@@ -72,7 +72,7 @@ def test_derivatives_of_parts_are_joined_in_their_places(cuts):
 
 
 def test_the_gradient_of_a_split_is_one_concatenation():
-    gradient = jx.grad(lambda x: jnp.prod(jnp.stack(jnp.split(x, 3))))
+    gradient = jx.grad(lambda x: sum(jnp.sum(part**3) for part in jnp.split(x, 3)))
     text = str(jx.make_jaxpr(gradient)(np.ones(6, np.float32)))
     assert "concatenate" in text
     assert "pad[" not in text

@@ -29,6 +29,11 @@ from jxkernel.primitives.linalg.matrix import (
     swapped,
     upper_part,
 )
+from jxkernel.primitives.linalg.small import (
+    are_small,
+    small_cholesky,
+    small_triangular_solve,
+)
 from jxkernel.primitives.shape.broadcast import add_any, batch_to_front
 from jxkernel.primitives.shape.reshape import expand_dims, reshape, squeeze
 from jxkernel.primitives.shape.structural import same_dtype, weak_as_operands, zero_cotangents
@@ -163,6 +168,16 @@ def _triangular_solve_lower(
         return b
     if conjugate_a and not transpose_a:
         a, conjugate_a = _conjugate(context, a, aval), False
+    if are_small(context, 4):
+        return small_triangular_solve(
+            context,
+            a,
+            b,
+            left_side=left_side,
+            lower=lower,
+            transpose_a=transpose_a,
+            unit_diagonal=unit_diagonal,
+        )
     if context.module.platform == "cpu" and has_kernel(aval.dtype):
         operation = ord("N" if not transpose_a else "C" if conjugate_a else "T")
         config = ", ".join(
@@ -302,6 +317,8 @@ def _cholesky_lower(context: Any, x: Any) -> Any:
             "stablehlo.cholesky", context.out_type, (x,), {"lower": hlo.bool_attr(True)}
         )
         return only_triangle(context, y, out)
+    if are_small(context, 4):
+        return small_cholesky(context, x)
     matrix = Argument(out.shape, out.dtype, 2)
     y, info = call_lapack(
         context,

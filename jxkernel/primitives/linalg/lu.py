@@ -31,6 +31,7 @@ from jxkernel.primitives.linalg.matrix import (
     upper_part,
     where,
 )
+from jxkernel.primitives.linalg.small import are_small, small_lu
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 from jxkernel.primitives.shape.structural import weak_as_operands
 from jxkernel.primitives.sharding import rules
@@ -204,6 +205,8 @@ def _lu_lower(context: Any, x: Any) -> list[Any]:
         along = {"iota_dimension": hlo.i64_attr(permutation_aval.ndim - 1)}
         pivots = context.splat(0, pivots_aval.shape, _INT)
         return [x, pivots, context.value("stablehlo.iota", order, (), along)]
+    if are_small(context, 3):
+        return list(small_lu(context, x))
     matrix = Argument(out.shape, out.dtype, 2)
     factors, pivots, info = call_lapack(
         context,
