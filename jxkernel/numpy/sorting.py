@@ -27,7 +27,7 @@ from jxkernel.primitives.arguments import canonical_axis, sequence, whole_number
 from jxkernel.primitives.creation import broadcasted_iota
 from jxkernel.primitives.elementwise import arithmetic as ops
 from jxkernel.primitives.elementwise.bits import bitwise_and, bitwise_not, bitwise_or
-from jxkernel.primitives.elementwise.compare import lt, ne
+from jxkernel.primitives.elementwise.compare import le, ne
 from jxkernel.primitives.elementwise.select import select
 from jxkernel.primitives.reduction.sort import sort as sorted_along
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
@@ -240,19 +240,19 @@ def _before(x: Any, y: Any, equal: bool) -> Any:
 
 @fused(static=("side",), name="searchsorted")
 def _searched(a: Any, v: Any, side: str) -> Any:
-    """Halve the interval that holds the place until nothing is left of it."""
+    """Go ahead by powers of two, the greatest first, past all that comes before the value."""
     a, v = promote_dtypes("searchsorted", a, v)
-    size, shape = np.shape(a)[0], np.shape(v)
+    size = np.shape(a)[0]
     dtype = _place_dtype(size)
-    low = broadcast_in_dim(dtype.type(0), shape, ())
-    high = broadcast_in_dim(dtype.type(size), shape, ())
-    for _ in range(size.bit_length()):
-        middle = ops.add(low, ops.div(ops.sub(high, low), 2))
-        found = take(a, middle, 0, mode="clip") if size else v
-        past = bitwise_and(_before(found, v, side == "right"), lt(low, high))
-        low = select(past, ops.add(middle, 1), low)
-        high = select(past, high, middle)
-    return low
+    place = broadcast_in_dim(dtype.type(0), np.shape(v), ())
+    for bit in reversed(range(size.bit_length())):
+        step = 1 << bit
+        last = take(a, ops.add(place, step - 1), 0, mode="clip")
+        past = _before(last, v, side == "right")
+        if size & (size + 1):
+            past = bitwise_and(past, le(place, size - step))
+        place = select(past, ops.add(place, step), place)
+    return place
 
 
 def searchsorted(
