@@ -67,7 +67,8 @@ def _cross(a: Any, b: Any, axisa: int, axisb: int, axisc: int) -> Any:
         return third
     first = _difference(_times(x1, y2), _times(x2, y1))
     second = _difference(_times(x2, y0), _times(x0, y2))
-    return moveaxis(stack([first, second, third], third.ndim), -1, axisc)
+    # On CPU whole components one behind the other are written fast, and then moved.
+    return moveaxis(stack([first, second, third], 0), 0, axisc)
 
 
 def _components(x: Any) -> list[Any]:

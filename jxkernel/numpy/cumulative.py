@@ -356,8 +356,9 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     y = moveaxis(cast(y, dtype_of(y)), axis, -1)
     if x is None:
         dx = asarray(dx)
-        if not dx.ndim:
-            return ((y[..., 1:] + y[..., :-1]) * dx).sum(-1) * 0.5
+        if not dx.ndim and np.shape(y)[-1] > 1:
+            ends = y[..., 0] * 0.5 + y[..., -1] * 0.5
+            return (y[..., 1:-1].sum(-1) + ends) * dx
         return (moveaxis(y[..., 1:] + y[..., :-1], -1, axis) * dx).sum(axis) * 0.5
     places = cast(places[0], dtype_of(y))
     places = places if places.ndim == 1 else moveaxis(places, axis, -1)

@@ -4,8 +4,8 @@ Integers and booleans become floating first.  Where a function is one operation,
 derivative are that operation's.
 """
 
+from math import factorial, pi
 from math import log as natural_log
-from math import pi
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from jxkernel.numpy.promotion import (
 from jxkernel.numpy.ufuncs import binary_function, inexact, unary_function
 from jxkernel.primitives.arguments import whole_number
 from jxkernel.primitives.elementwise import bits, exponential, rounding, trigonometric
-from jxkernel.primitives.elementwise.arithmetic import add, div, max, mul, neg, rem, square, sub
+from jxkernel.primitives.elementwise.arithmetic import add, div, max, mul, neg, square, sub
 from jxkernel.primitives.elementwise.compare import eq, ge, lt, ne
 from jxkernel.primitives.elementwise.complex import abs as modulus
 from jxkernel.primitives.elementwise.complex import complex as with_parts
@@ -377,19 +377,32 @@ hypot = binary_function(
 
 def _sinc(x: Any) -> Any:
     """The real function vanishes at both infinities, where sine has no value."""
-    angle = mul(x, constant_beside(x, pi))
     if abstractify(x).dtype in dtypes.COMPLEX:
-        return _finite_sinc(angle, trigonometric.sin(angle))
-    far = eq(modulus(angle), np.inf)
-    x, angle = select(far, 1, x), select(far, 1, angle)
-    # The sine of what is left of whole half turns is 0 for whole x.
+        return _complex_sinc(mul(x, constant_beside(x, pi)))
+    far = eq(modulus(x), np.inf)
+    x = select(far, 1, x)
+    # What is left of whole half turns is exact, and 0 for whole x.
     whole = _to_even(x)
-    sine = trigonometric.sin(mul(sub(x, whole), pi))
-    odd = ne(rem(whole, 2), 0)
-    return select(far, 0, _finite_sinc(angle, select(odd, neg(sine), sine)))
+    rest = sub(x, whole)
+    near = eq(whole, 0)
+    ratio = _sinc_of_half(rest)
+    odd = ne(mul(_to_even(mul(whole, 0.5)), 2), whole)
+    sine = mul(select(odd, neg(rest), rest), ratio)
+    return select(far, 0, select(near, ratio, div(sine, select(near, 1, x))))
 
 
-def _finite_sinc(angle: Any, sine: Any) -> Any:
+def _sinc_of_half(x: Any) -> Any:
+    """Return sin(πx) / (πx) for x from -1/2 to 1/2, by its series: so are its derivatives."""
+    power = square(x)
+    terms = 13 if abstractify(x).dtype == np.float64 else 8
+    coefficients = [(-(pi**2)) ** k / factorial(2 * k + 1) for k in range(terms)]
+    series = mul(power, constant_beside(x, coefficients[-1]))
+    for coefficient in coefficients[-2:0:-1]:
+        series = mul(add(series, coefficient), power)
+    return add(series, 1.0)
+
+
+def _complex_sinc(angle: Any) -> Any:
     """Near 0 use the series in the angle squared, whose derivatives are right there too."""
     near = lt(modulus(angle), 0.1)
     safe = select(near, 1, angle)
@@ -397,7 +410,7 @@ def _finite_sinc(angle: Any, sine: Any) -> Any:
     series = add(mul(power, 1 / 362880), -1 / 5040)
     for coefficient in (1 / 120, -1 / 6, 1.0):
         series = add(mul(series, power), coefficient)
-    return select(near, series, div(sine, safe))
+    return select(near, series, div(trigonometric.sin(angle), safe))
 
 
 sinc = unary_function(

@@ -219,16 +219,14 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 @fused(static=("k",), name="diag")
 def _matrix_of(v: Any, k: int) -> Any:
-    """Pad a vector to the rows of a matrix, and let the rows run on by one more."""
-    size = np.shape(v)[0]
-    whole = size + abs(k)
+    """Spread a vector over the rows of a matrix, and keep what lies on the diagonal."""
     aval = argument_aval("diag", v)
+    whole = aval.shape[0] + abs(k)
     zero = cast(scalar_of(aval.dtype, 0), aval.dtype, aval.weak_type)
-    spread = pad(v, zero, ((0, 0, whole),))
-    before = max(k, 0) + whole * max(-k, 0)
-    after = whole * whole - before - np.shape(spread)[0] if size else whole * whole
-    flat = pad(spread, zero, ((before if size else 0, after, 0),))
-    return reshape(flat, (whole, whole))
+    padded = pad(v, zero, ((max(-k, 0), max(k, 0), 0),))
+    rows, columns = (broadcasted_iota(np.int32, (whole, whole), axis) for axis in (0, 1))
+    spread = broadcast_in_dim(padded, (whole, whole), (0,))
+    return select(eq(ops.add(rows, np.int32(k)), columns), spread, zero)
 
 
 def diag(v: Any, k: int = 0) -> Any:

@@ -248,3 +248,45 @@ def test_products_with_no_coefficients_have_the_dtype_of_others():
     with jx.enable_x64(True):
         some, none = jnp.ones(1, "uint32"), jnp.zeros(0, "uint32")
         assert jnp.polymul(some, none).dtype == jnp.polymul(some, some).dtype == np.float32
+
+
+def test_sinc_is_within_three_units_in_the_last_place() -> None:
+    x = np.concatenate([np.linspace(-4, 4, 200_001), np.geomspace(1e-6, 1e6, 200_001)])
+    x = x.astype(np.float32)
+    exact = x.astype(np.float64)
+    rest = exact - np.rint(exact)
+    signs = np.where(np.rint(exact) % 2 == 0, 1, -1)
+    safe = np.where(exact == 0, 1, np.pi * exact)
+    wanted = np.where(exact == 0, 1, signs * np.sin(np.pi * rest) / safe)
+    error = np.abs(np.asarray(jnp.sinc(x), np.float64) - wanted)
+    unit = np.spacing(np.abs(wanted).astype(np.float32)).astype(np.float64)
+    assert (error <= 3 * unit).all()
+
+
+@pytest.mark.parametrize("x", [0.0, 0.25, 0.5, 0.75, 1.0, -1.5, 2.0])
+def test_derivatives_of_sinc_are_right_on_both_sides_of_each_half(x: float) -> None:
+    with jx.enable_x64(True):
+        slope = float(jx.grad(jnp.sinc)(x))
+        angle = np.pi * x
+        wanted = 0.0 if x == 0 else (np.cos(angle) - np.sin(angle) / angle) / x
+        assert slope == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize("values", [[], [3.0], [1.0, 5.0], [np.inf, 1.0, 2.0], [1.0, 2.0, np.nan]])
+def test_trapezoid_is_that_of_numpy_for_few_and_infinite_values(values: list[float]) -> None:
+    y = np.float32(values)
+    np.testing.assert_array_equal(jnp.trapezoid(y, dx=0.5), np.trapezoid(y, dx=0.5))
+    weights = np.full(y.size, 0.5)
+    weights[[0, -1][: y.size]] = 0.25 if y.size > 1 else 0.0
+    np.testing.assert_allclose(jx.grad(jnp.trapezoid)(y), 2 * weights)
+
+
+@pytest.mark.parametrize("k", [-2, 0, 1, 5])
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_diag_puts_a_vector_on_a_diagonal(size: int, k: int) -> None:
+    v = np.arange(1, size + 1, dtype=np.float32)
+    v[: size - 1] = [np.inf, np.nan][: max(size - 1, 0)]
+    np.testing.assert_array_equal(jnp.diag(v, k), np.diag(v, k))
+    weights = np.arange((size + abs(k)) ** 2, dtype=np.float32).reshape((size + abs(k),) * 2)
+    slope = jx.grad(lambda v: jnp.sum(jnp.where(weights > 0, jnp.diag(v, k), 0) * weights))(v)
+    np.testing.assert_array_equal(slope, np.diag(weights, k))
