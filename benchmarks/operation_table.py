@@ -1,17 +1,17 @@
 """Measuring everyday operations: all libraries take turns, and each is compared with the best."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import product
 from statistics import median
 
 from benchmarks.metric import repeated
+from benchmarks.operation_reasons import reason_of
 from benchmarks.operations import OPERATIONS, SIZES, name_of
 from benchmarks.processes import Peer, Worker
 from benchmarks.report import seconds_text
 
-__all__ = ["Figures", "measure", "note", "text"]
+__all__ = ["Figures", "explained", "measure", "note", "text"]
 
 
 SHARE = 0.2
@@ -44,17 +44,27 @@ class Figures:
         return min(peers, key=peers.__getitem__) if peers else "–"
 
 
+SLOW = 1.5
+"""The ratio to the best from which on a row is explained."""
+
 Found = dict[tuple[str, int], Figures]
 
 
-def measure(libraries: Sequence[Peer]) -> Found:
-    """Return the figures of all operations at all sizes, under libraries that take turns."""
+def measure(libraries: Sequence[Peer], say: Callable[[str], None]) -> Found:
+    """Return the figures of all operations at all sizes, under libraries that take turns.
+
+    Args:
+      libraries: the libraries.
+      say: is told each operation as it is begun.
+    """
+    found: Found = {}
     with ExitStack() as stack:
         workers = [stack.enter_context(Worker(library, "operations")) for library in libraries]
-        return {
-            (operation.name, size): _figures(workers, name_of(operation, size))
-            for operation, size in product(OPERATIONS, SIZES)
-        }
+        for number, operation in enumerate(OPERATIONS, 1):
+            say(f"{number} of {len(OPERATIONS)}, {operation.name}")
+            for size in SIZES:
+                found[operation.name, size] = _figures(workers, name_of(operation, size))
+    return found
 
 
 def _figures(workers: Sequence[Worker], name: str) -> Figures:
@@ -90,7 +100,7 @@ def note(found: Found, peers: Sequence[str]) -> str:
         if best and jax:
             parts.append(
                 f"About {size:,} elements: median {median(best):.2f} of the best in {len(best)} "
-                f"rows, {sum(r > 1.5 for r in best)} above 1.5 and {sum(r > 4 for r in best)} "
+                f"rows, {sum(r > SLOW for r in best)} above {SLOW} and {sum(r > 4 for r in best)} "
                 f"above 4; to jax median {median(jax):.2f}, {sum(r < 0.5 for r in jax)} rows below "
                 f"0.5 and {sum(r > 1.05 for r in jax)} above 1.05."
             )
@@ -117,6 +127,18 @@ def text(found: Found, peers: Sequence[str]) -> str:
             ]
         )
     return "\n".join([f"| {' | '.join(line)} |" for line in lines])
+
+
+def explained(found: Found, peers: Sequence[str]) -> str:
+    """Return why rows are slower than the best by more than half, one reason after the other."""
+    slow: dict[str, list[str]] = {}
+    for operation in OPERATIONS:
+        ratios = {size: found[operation.name, size].ratio(*peers) for size in SIZES}
+        sizes = [size for size, ratio in ratios.items() if ratio is not None and ratio > SLOW]
+        for reason in dict.fromkeys([reason_of(operation.name, size) for size in sizes]):
+            slow.setdefault(reason, []).append(operation.name)
+    lines = [f"- {reason}: {', '.join(names)}." for reason, names in slow.items()]
+    return "\n".join([f"Why rows are above {SLOW} of the best:\n", *lines]) if lines else ""
 
 
 def _ratio(ratio: float | None, figures: Figures) -> str:

@@ -208,8 +208,10 @@ def _compiling(plan: Plan) -> Section:
     power = Row(compiling.EXPONENT, compiling.GOAL_EXPONENT, exponent_text, absolute=True)
     for number in range(plan.rounds):
         _say(f"{TITLES['compiling']}: round {number + 1} of {plan.rounds}")
-        _take_round(plan, "compiling", ["first"], {row.name: row for row in first})
-        _take_round(plan, "compiling", ["seconds"], {row.name: row for row in later})
+        with Worker(plan.ours, "compiling") as mine, Worker(plan.theirs, "compiling") as other:
+            for one, again in zip(first, later, strict=True):
+                _take(one, "first", mine, other)
+                _take(again, "seconds", mine, other)
     _take_round(plan, "compiling", ["exponent"], {power.name: power})
     note = (
         "A first result is the processor time of tracing, lowering, compiling and running a "
@@ -232,8 +234,8 @@ def _sessions(plan: Plan) -> list[Row]:
     """Compare sessions without a disk cache, with one that they fill, and with a full one."""
     rows = [Row(name, goal, seconds_text) for name, goal in compiling.SESSIONS]
     restarted = Row("a session restarted, against the one before", 0.3, seconds_text)
-    for number in range(plan.rounds):
-        _say(f"{TITLES['compiling']}: sessions {number + 1} of {plan.rounds}")
+    for number in range(min(2, plan.rounds)):
+        _say(f"{TITLES['compiling']}: sessions {number + 1} of {min(2, plan.rounds)}")
         with TemporaryDirectory() as ours, TemporaryDirectory() as theirs:
             for row, cached in zip(rows, (False, True, True), strict=True):
                 row.add(
@@ -266,14 +268,17 @@ def _watching(plan: Plan) -> Section:
 
 def _operations(plan: Plan) -> Section:
     """Compare single operations with those of jax, NumPy and, where it is there, PyTorch."""
-    _say(TITLES["operations"])
+    title = TITLES["operations"]
     libraries = [plan.ours, plan.theirs, Peer("numpy", plan.theirs.python)]
     if plan.torch is not None:
         libraries.append(Peer("torch", plan.torch))
     peers = [library.library for library in libraries[1:]]
-    found = operation_table.measure(libraries)
-    text, note = operation_table.text(found, peers), operation_table.note(found, peers)
-    return Section(TITLES["operations"], note, [], text=text)
+    found = operation_table.measure(libraries, lambda done: _say(f"{title}: {done}"))
+    table, reasons = (
+        part(found, peers) for part in (operation_table.text, operation_table.explained)
+    )
+    text = "\n\n".join([table, reasons]) if reasons else table
+    return Section(title, operation_table.note(found, peers), [], text=text)
 
 
 def setting(plan: Plan) -> str:

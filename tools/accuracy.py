@@ -258,17 +258,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tools.accuracy", description=__doc__)
     parser.add_argument("--pairs", type=int, default=1 << 28, help="of functions of two operands")
     parser.add_argument(
-        "--steps", nargs="*", default=(), help="NAME=N: one chunk in N of this function"
+        "--every", type=int, default=1, help="one run of 65,536 numbers in so many; all take 10 min"
     )
     parser.add_argument("--only", nargs="+", help="these functions alone, to the terminal")
     options = parser.parse_args()
     text = ""
-    steps = {name: int(step) for name, step in (each.split("=") for each in options.steps)}
     for function in FUNCTIONS:
         if options.only is None or function.name in options.only:
-            several = function.operands > 1
-            step = steps.get(function.name, 1)
-            found = measure_pairs(function, options.pairs) if several else measure(function, step)
+            sys.stderr.write(f"{function.name} ...\n")
+            if function.operands > 1:
+                found = measure_pairs(function, options.pairs)
+            else:
+                found = measure(function, options.every)
             line = _line(function, *found)
             sys.stderr.write(line)
             text += line

@@ -8,7 +8,7 @@ import pytest
 import jxkernel as jx
 from benchmarks import metric, operation_table
 from benchmarks.library import load
-from benchmarks.operation_table import Figures, note, text
+from benchmarks.operation_table import Figures, explained, note, text
 from benchmarks.operations import OPERATIONS, SIZES, Operation, setup
 from benchmarks.processes import Peer
 
@@ -76,3 +76,20 @@ def test_libraries_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     figures = operation_table._figures(workers, "sin, 1,000")
     assert figures.seconds == {"jxkernel": 1.0, "jax": 1.0}
     assert asked[3:7] == ["jxkernel", "jax"] * 2
+
+
+def test_each_slow_row_has_a_reason() -> None:
+    found = {
+        (operation.name, size): Figures({"jxkernel": 1e-3, "jax": 1e-3, "numpy": 1e-3})
+        for operation in OPERATIONS
+        for size in SIZES
+    }
+    assert explained(found, ("jax", "numpy")) == ""
+    found["`sort`, int32", SIZES[2]] = Figures({"jxkernel": 2e-3, "jax": 2e-3, "numpy": 1e-3})
+    found["`sort`", SIZES[2]] = found["`sort`", SIZES[1]] = found["`sort`, int32", SIZES[2]]
+    found["`abs`", SIZES[0]] = Figures({"jxkernel": 2e-3, "numpy": 1e-3})
+    lines = explained(found, ("jax", "numpy")).splitlines()[2:]
+    assert len(lines) == 2
+    assert lines[0].startswith("- a call of a jitted function takes")
+    assert lines[0].endswith(": `abs`.")
+    assert lines[1].endswith("vectorised network: `sort`, `sort`, int32.")
