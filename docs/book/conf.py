@@ -32,6 +32,7 @@ html_title = f"jxkernel {release}"
 html_static_path = ["_static"]
 html_css_files = ["book.css"]
 html_js_files = ["book.js"]
+html_show_copyright = False
 html_copy_source = False
 html_show_sourcelink = False
 
