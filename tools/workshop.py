@@ -54,6 +54,17 @@ def texts(cells: list[NotebookNode]) -> list[str]:
     return [cell.source for cell in cells if cell.cell_type == "markdown"]
 
 
+def solved(cells: list[NotebookNode]) -> list[NotebookNode]:
+    """Return the code cells, with each solution in the place of its exercise."""
+    code: list[NotebookNode] = []
+    for cell in cells:
+        if tagged(cell, "solution"):
+            code[-1] = v4.new_code_cell(cell.source, metadata=code[-1].metadata)
+        elif cell.cell_type == "code":
+            code.append(cell)
+    return code
+
+
 def build(source: Path, language: str = "") -> NotebookNode:
     """Return the notebook of a source in a language.
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import SHARED_CACHE
 from tests.jupyter.kernels import Kernel, Reply, running_kernel
-from tools import workshop
+from tools import walk, workshop
 
 SOURCES = workshop.sources()
 GRADE = "application/vnd.jxkernel.task+json"
@@ -40,18 +40,6 @@ def run(kernel: Kernel, cells: list[nbformat.NotebookNode]) -> list[Reply]:
     return graded
 
 
-def with_solutions(cells: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
-    """Put each solution in the place of its exercise."""
-    code = [cell for cell in cells if cell.cell_type == "code"]
-    solved = []
-    for cell in code:
-        if workshop.tagged(cell, "solution"):
-            solved[-1] = nbformat.v4.new_code_cell(cell.source, metadata=solved[-1].metadata)
-        else:
-            solved.append(cell)
-    return solved
-
-
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
 def test_exercises_fail_as_given_and_pass_with_the_solutions(kernel: Kernel, source) -> None:
     cells = workshop.cells_of(source)
@@ -61,7 +49,7 @@ def test_exercises_fail_as_given_and_pass_with_the_solutions(kernel: Kernel, sou
     for reply in run(kernel, given):
         assert reply.result[GRADE]["passed"] is False
         assert all(one["missing"] for one in reply.result[GRADE]["findings"][-1:])
-    for reply in run(kernel, with_solutions(cells)):
+    for reply in run(kernel, workshop.solved(cells)):
         assert reply.result[GRADE]["passed"], reply.result["text/plain"]
 
 
@@ -104,3 +92,21 @@ def test_solutions_can_be_read_from_a_notebook() -> None:
     solutions = [cell.source for cell in cells if workshop.tagged(cell, "solution")]
     texts = [cell.source for cell in workshop.build(SOURCES[0]).cells]
     assert [code for text in texts if (code := workshop.solution_of(text))] == solutions
+
+
+def test_a_walk_counts_what_is_read_and_times_what_is_run(tmp_path) -> None:
+    source = tmp_path / "00_short.md"
+    task = "def check(x): ...\n\ntask = print"
+    cells = [
+        "# 0 · Short\n\nTwo words.",
+        f"```{{code-cell}} ipython3\n:tags: [task]\n\n{task}\n```",
+        "```{code-cell} ipython3\n:tags: [exercise]\n\ntask(...)\n```",
+        "```{code-cell} ipython3\n:tags: [solution]\n\nx = 1\n\ntask(x)\n```",
+    ]
+    head = "---\nkernelspec:\n  display_name: Python 3\n  language: python\n  name: python3\n---"
+    source.write_text("\n\n".join([head, *cells]))
+    told = walk.walk(source)
+    assert (told.name, told.words, told.lines) == ("0 · Short", 6, 2)
+    assert len(told.exercises) == 1
+    assert 0 <= told.exercises[0] <= told.seconds
+    assert told.reading == 6 / walk.WORDS_PER_MINUTE + 2 / walk.LINES_PER_MINUTE
