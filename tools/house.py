@@ -1,4 +1,4 @@
-"""Write the tables of docs/house.md: the layers of two commits, and what calls cost in each.
+"""Write the tables and the picture of docs/house.md: layers of two commits, and what calls cost.
 
 Run as ``python -m tools.house BEFORE [AFTER]``.
 """
@@ -12,11 +12,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tools.checkout import ROOT
+from tools.checkout import ROOT, project
 
-__all__ = ["layers", "table"]
+__all__ = ["floors", "layers", "picture", "table"]
 
 PAGE = ROOT / "docs" / "house.md"
+PICTURE = ROOT / "docs" / "images" / "house.svg"
 
 MOVED = {"ops": "primitives"}
 """Layers that had another name before."""
@@ -41,6 +42,12 @@ works = {
 for work in works.values():
     for _ in range(3):
         work().block_until_ready()
+"""
+
+STYLE = """
+text{font:12px system-ui,sans-serif;fill:#333}.l{text-anchor:end}.m{text-anchor:middle}
+.b{font-weight:bold}.was{fill:#9a9aa3}.now{fill:#2a78d6}
+@media (prefers-color-scheme:dark){text{fill:#ccc}}
 """
 
 IMPORT = """
@@ -83,6 +90,52 @@ def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in [heads, ["---"] * len(heads), *texts])
 
 
+Sizes = dict[str, tuple[int, int]]
+
+
+def floors() -> list[list[str]]:
+    """Return the layers of the contract, the highest floor first, each with those beside it."""
+    contracts = project()["tool"]["importlinter"]["contracts"]
+    [layers] = [one["layers"] for one in contracts if one["name"] == "Layers"]
+    return [floor.split(" | ") for floor in layers]
+
+
+def picture(before: str, old: Sizes, after: str, new: Sizes) -> str:
+    """Return a picture in SVG: two bars for each floor, as it was (left) and as it is (right)."""
+    rows = [(_label(floor, new), _lines(floor, old), _lines(floor, new)) for floor in floors()]
+    rows = [row for row in rows if row[2]]
+    rows.append(("single modules", old["(modules)"][1], new["(modules)"][1]))
+    scale = 235 / max(max(was, now) for _, was, now in rows)
+    drawn = [f'<text x="290" y="14" class="b l">{before}</text>']
+    drawn.append(f'<text x="510" y="14" class="b">{after}</text>')
+    for index, (label, was, now) in enumerate(rows):
+        top = 24 + 20 * index
+        drawn.append(_bar(290 - was * scale, top, was * scale, "was", was))
+        drawn.append(_bar(510, top, now * scale, "now", now))
+        drawn.append(f'<text x="400" y="{top + 12}" class="m">{label}</text>')
+    height = 30 + 20 * len(rows)
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 {height}" role="img">'
+    return "\n".join([head, f"<style>{STYLE}</style>", *drawn, "</svg>"]) + "\n"
+
+
+def _lines(floor: list[str], sizes: Sizes) -> int:
+    return sum(sizes.get(name, (0, 0))[1] for name in floor)
+
+
+def _label(floor: list[str], sizes: Sizes) -> str:
+    found = [name for name in floor if name in sizes]
+    return " · ".join(found) if len(found) < 4 else "façades"
+
+
+def _bar(left: float, top: int, width: float, kind: str, lines: int) -> str:
+    right = kind == "now"
+    place = left + width + 4 if right else left - 4
+    return (
+        f'<rect x="{left:.0f}" y="{top}" width="{width:.0f}" height="16" class="{kind}"/>'
+        f'<text x="{place:.0f}" y="{top + 12}" class="{"" if right else "l"}">{lines:,}</text>'
+    )
+
+
 def _git(*words: str) -> str:
     command = ["git", "-C", str(ROOT), *words]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -117,7 +170,7 @@ def _counts(commit: str) -> dict[str, int]:
 
 
 def main() -> None:
-    """Write both tables into the page."""
+    """Write both tables into the page, and the picture beside it."""
     before, after = [*sys.argv[1:], "HEAD"][:2]
     after = _git("rev-parse", "--short", after).strip()
     old, new = layers(before), layers(after)
@@ -133,6 +186,7 @@ def main() -> None:
         lambda found: f"{found[1]}\n{sizes}\n\n{costs}\n\n{found[2]}", PAGE.read_text()
     )
     PAGE.write_text(text)
+    PICTURE.write_text(picture(before, old, after, new), encoding="utf-8")
 
 
 if __name__ == "__main__":
