@@ -35,6 +35,7 @@ from jxkernel.observe.memory import (
 )
 from jxkernel.observe.memory_profile import MemoryProfile, MemoryRow, memory_profile
 from jxkernel.observe.nonfinite import find_nonfinite
+from jxkernel.observe.passes import Passes, passes
 from jxkernel.observe.profiling import Profile
 from jxkernel.observe.programs import Outline, outline, transforms_of
 from jxkernel.observe.provenance import Provenance, provenance, watch
@@ -79,6 +80,7 @@ __all__ = [
     "MemoryRow",
     "OperationCost",
     "Outline",
+    "Passes",
     "Profile",
     "ProgramDiff",
     "Provenance",
@@ -126,6 +128,7 @@ __all__ = [
     "live",
     "memory_profile",
     "outline",
+    "passes",
     "provenance",
     "report",
     "residuals",

@@ -224,6 +224,23 @@ def test_diff_compares_two_calls_or_the_latest_two_traces(notebook: Notebook) ->
     assert "give two calls" in notebook.fails("%jx diff f(x)", UsageError).printed
 
 
+def test_passes_of_xla_are_told_by_step_and_by_equation(notebook: Notebook) -> None:
+    notebook.run("def f(a):\n    return jnp.sin(a) / 2")
+    view = notebook.run("%jx passes f(x)").value
+    assert view.text.splitlines()[0] == "XLA's passes over f(x)"
+    assert re.search(r"^1  algsimp · simplification · −\d+ \+\d+$", view.text, re.MULTILINE)
+    assert re.search(r"^ +2  \w+:f32\[8\] = div .* steps? 1\b", view.text, re.MULTILINE)
+    assert "<code>" in view.html
+    one = notebook.run("%jx passes 2 f(x)").value
+    given, ends = one.text.split("in the end")
+    assert " divide(" in given.partition("algsimp")[0]
+    assert " divide(" not in ends
+    assert 'class="row m gone"' in one.html
+    assert 'class="row m new"' in one.html
+    for words, message in (("7 f(x)", "no equation 7: f has 2"), ("", "give a call")):
+        assert message in notebook.attempt(f"%jx passes {words}").printed
+
+
 def test_stages_stand_side_by_side(notebook: Notebook) -> None:
     notebook.run("def f(a):\n    return jnp.sin(a) * 2")
     view = notebook.run("%jx stages f(x)").value

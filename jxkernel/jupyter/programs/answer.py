@@ -1,17 +1,20 @@
-"""``%jaxpr``, ``%jx hlo`` and ``stages``: what a program is made of."""
+"""``%jaxpr``, ``%jx hlo``, ``stages`` and ``passes``: what a program is made of."""
 
 from __future__ import annotations
 
+from IPython.core.error import UsageError
+
 from jxkernel.compile.stages import as_called
+from jxkernel.jupyter.programs.pass_view import passes_view
 from jxkernel.jupyter.programs.stage_view import stages_view
 from jxkernel.jupyter.programs.view import outline_view
 from jxkernel.jupyter.session.expressions import call_of, outlined, traced
 from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.views.tables import text_view
 from jxkernel.jupyter.views.view import View
-from jxkernel.observe import stages
+from jxkernel.observe import passes, stages
 
-__all__ = ["all_stages", "hlo", "jaxpr"]
+__all__ = ["all_passes", "all_stages", "hlo", "jaxpr"]
 
 
 def jaxpr(session: Session, words: str) -> View:
@@ -37,3 +40,22 @@ def all_stages(session: Session, words: str) -> View:
     stage = function.trace(*args, **kwargs)
     found = stages(stage, function=function, reserved=session.shell.user_ns)
     return stages_view(found, words)
+
+
+def all_passes(session: Session, words: str) -> View:
+    """Return what each pass of XLA changed in an expression's program, or in one equation of it.
+
+    Raises:
+      UsageError: there is no expression, or it has no equation of that number.
+    """
+    first, _, rest = words.partition(" ")
+    equation = int(first) if first.isdecimal() and rest.strip() else None
+    call = words if equation is None else rest.strip()
+    function, args, kwargs = call_of(session, call, "%jx passes")
+    stage = function.trace(*args, **kwargs)
+    reserved = session.shell.user_ns
+    try:
+        found = passes(stage, equation=equation, function=function, reserved=reserved)
+    except (ValueError, RuntimeError) as error:
+        raise UsageError(f"%jx passes: {error}") from None
+    return passes_view(found, call)
