@@ -1,8 +1,12 @@
 """Advice from the user's own code: it is run as it stands, and gives what was meant."""
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 from tests.jupyter.conftest import Notebook
+from tests.jupyter.test_classic_mistakes import underlined
 
 # The cell, the rewrite, and what stands in its place when it is run.
 CHOICES = [
@@ -24,9 +28,41 @@ def rewritten(printed: str) -> str:
     return printed.partition("What to write instead:\n")[2].splitlines()[0].strip()
 
 
+# The cell, whose underlined part is put in place of by what is told.
+REPLACED = [
+    ("r = max(w, 1.0)", "jnp.maximum(w, 1.0)"),
+    ("r = min(x)", "jnp.min(x)"),
+    ("r = any(x > 3)", "jnp.any(x > 3)"),
+    ("r = all(x > 3)", "jnp.all(x > 3)"),
+    ("r = sorted(-x)", "jnp.sort(-x)"),
+    ("r = bool(w)", "w != 0"),
+    ("r = float(x[1]) * 2", "x[1]"),
+    ("r = int(w * 1.7) + 1", "(w * 1.7).astype(int)"),
+    ("r = w.item() / 3", "w"),
+    ("r = x.tolist()", "x"),
+    ("import math\nr = math.hypot(w, 3.0)", "jnp.hypot(w, 3.0)"),
+    ("r = np.array([w, w + 1])", "jnp.array([w, w + 1])"),
+    ("r = np.linalg.norm(x)", "jnp.linalg.norm(x)"),
+    ("r = [1, 2, 3][k]", "jnp.asarray([1, 2, 3])[k]"),
+    ("r = row[k]", "jnp.asarray(row)[k]"),
+    ("r = w in [1.0, 2.0]", "jnp.any(w == jnp.asarray([1.0, 2.0]))"),
+    ("r = w not in row", "~jnp.any(w == jnp.asarray(row))"),
+]
+NOT_REPLACED = [
+    "import math\nr = math.log(w, 10)",
+    "r = sorted(x, reverse=True)",
+    "r = any(v > 3 for v in x)",
+    "r = max(x, key=abs)",
+    "r = np.sum([w, w])",
+    "r = np.full(2, fill_value=w)",
+    "r = ['a', 'b', 'c'][k:]",
+    "def float(a): return bool(a)\nr = float(w)",
+]
+
+
 @pytest.fixture
 def cells(notebook: Notebook) -> Notebook:
-    notebook.run("%xmode Context\nm = jnp.ones((3, 3))\nk = 2")
+    notebook.run("%xmode Context\nm = jnp.ones((3, 3))\nk = 2\nrow = [1, 2, 3]")
     return notebook
 
 
@@ -41,6 +77,26 @@ def test_choices_are_rewritten_from_the_users_own_code(cells: Notebook) -> None:
             assert float(cells.names["r"]) == meant["r"]
 
 
+@pytest.mark.parametrize(("cell", "rewrite"), REPLACED)
+def test_calls_and_indices_are_rewritten_and_give_what_was_meant(
+    cells: Notebook, cell: str, rewrite: str
+) -> None:
+    printed = cells.fails(f"%%jit\n{cell}", TypeError).printed
+    told = rewritten(printed)
+    assert told == rewrite
+    meant: dict[str, Any] = {"w": np.float32(2.0), "x": np.arange(8.0), "k": 2, "np": np}
+    exec(cell, meant | {"row": [1, 2, 3]}, meant)
+    cells.run(f"%%jit\n{cell.replace(underlined(printed)[-1], told)}")
+    np.testing.assert_allclose(cells.names["r"], meant["r"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("cell", NOT_REPLACED)
+def test_what_would_mean_something_else_is_not_rewritten(cells: Notebook, cell: str) -> None:
+    told = cells.fails(f"%%jit\n{cell}", Exception).printed.partition("instead:\n")[2]
+    assert "(w" not in told
+    assert "(x" not in told
+
+
 @pytest.mark.parametrize(
     "cell",
     [
@@ -49,7 +105,6 @@ def test_choices_are_rewritten_from_the_users_own_code(cells: Notebook) -> None:
         "if w > 0:\n    r = w\n    s = w",
         "def f(x):\n    if x > 9: return x\n    return f(x + 1)\nr = f(w)",
         "def f(x):\n    if x > 9: return\n    return x\nr = f(w)",
-        "while w > 0:\n    w = w - 1",
     ],
 )
 def test_what_cannot_be_derived_is_told_as_an_idea(cells: Notebook, cell: str) -> None:

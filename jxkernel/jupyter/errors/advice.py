@@ -5,15 +5,17 @@ from __future__ import annotations
 import ast
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from jxkernel import numpy as jnp
+from jxkernel.core.trace import Tracer
+from jxkernel.jupyter.errors.rewrites import Names
 from jxkernel.runtime import ArrayImpl
 
 __all__ = [
     "advice",
     "at_update",
-    "for_loops_first",
     "in_place_of",
     "plain_words",
     "with_argument_name",
@@ -21,76 +23,75 @@ __all__ = [
 ]
 
 _TRACER = r"'?\w*Tracer'?"
+_NUMPY_HOLDS_NONE = (
+    "NumPy arrays hold no traced values: begin with an array of jnp, and write with .at[ ].set"
+)
 _ROWS: tuple[tuple[type[Exception], str, str], ...] = (
     (
         TypeError,
         rf"unhashable type: {_TRACER}",
-        "a traced value is no key: use a string or a static number, or look it up in an array: "
-        "jnp.asarray(values)[i]",
+        "a traced value cannot be a key: use a string or a static number, or keep the values in an "
+        "array and index that",
     ),
     (
         TypeError,
         rf"unsupported operand type\(s\) for .*{_TRACER}",
         "compute with arrays and numbers only; make text after the cell has run",
     ),
-    (TypeError, r"len\(\) of unsized object", "its number of elements: x.size, which is 1"),
+    (TypeError, r"len\(\) of unsized object", "it is one number: its .size is 1"),
     (
         TypeError,
         r"iteration over an array of rank 0",
-        "loop over jnp.atleast_1d(x), or over a Python range",
+        "it is one number: give it an axis with jnp.atleast_1d, or loop over a Python range",
     ),
     (
         TypeError,
         rf"unsupported format string passed to {_TRACER}",
-        "to print while the compiled program runs: jx.debug.print('{:.3f}', x); "
-        "or make the text after the cell has run",
+        "make the text after the cell has run; jx.debug.print takes the same formats and prints "
+        "while the compiled program runs",
     ),
     (
         TypeError,
         r"setting an array element|only .* arrays can be converted",
-        "NumPy arrays hold no traced values; begin with one of jnp: b = jnp.zeros(n), then "
-        "b = b.at[i].set(value)",
+        _NUMPY_HOLDS_NONE,
     ),
-    (
-        ValueError,
-        r"setting an array element with a sequence",
-        "NumPy arrays hold no traced values; begin with one of jnp: b = jnp.zeros(n), then "
-        "b = b.at[i].set(value)",
-    ),
+    (ValueError, r"setting an array element with a sequence", _NUMPY_HOLDS_NONE),
+    (TypeError, rf"{_TRACER} object is not callable", "an array is indexed with [ ]"),
+    (TypeError, r"an index is an integer", "for parts by name keep a dict of arrays"),
+    (TypeError, r"\.set\(\) missing 1 required", "give .set the value to write"),
+    (IndexError, r"the bounds of a slice", "make the bound static, if it takes few values"),
     (
         TypeError,
-        r"'IndexUpdater' object does not support item assignment",
-        "x = x.at[i].set(value) gives a changed copy",
+        r"takes a key, made by random\.key",
+        "make a key once with jx.random.key(0), and pass that",
     ),
-    (TypeError, rf"{_TRACER} object is not callable", "to index an array: x[i]"),
-    (TypeError, r"an index is an integer", "for parts by name keep a dict of arrays: d['a']"),
-    (TypeError, r"\.set\(\) missing 1 required", "x.at[i].set(value)"),
+    (ValueError, r"stack needs arrays of one shape", "jnp.concatenate joins arrays of any length"),
     (
-        IndexError,
-        r"the bounds of a slice",
-        "make the bound static, if it takes few values: %%jit --static NAME",
+        ValueError,
+        r"concatenate needs arrays",
+        "jnp.concatenate takes a list of arrays, and the axis after it",
     ),
-    (TypeError, r"takes a key, made by random\.key", "key = jx.random.key(0), and pass key"),
-    (ValueError, r"stack needs arrays of one shape", "to join arrays: jnp.concatenate([a, b])"),
-    (ValueError, r"concatenate needs arrays", "jnp.concatenate([a, b], axis)"),
 )
 _ELSEWHERE = {
-    "numpy": "np.asarray(x) after the cell has run",
-    "backward": "a gradient: %%grad NAME, or jx.grad(f)",
-    "detach": "lax.stop_gradient(x)",
-    "append": "jnp.append(x, value), or jnp.concatenate([x, y])",
-    "extend": "jnp.concatenate([x, y])",
+    "numpy": "np.asarray({x}) after the cell has run",
+    "backward": "a gradient: %%grad, or jx.grad of a function",
+    "detach": "lax.stop_gradient({x})",
+    "append": "{x} = jnp.append({x}, {args})",
+    "extend": "{x} = jnp.append({x}, {args})",
     "block_until_ready": "a traced value has no result to wait for; wait after the cell",
-    "device": "where it runs is chosen before: %%jit --device N",
-    "devices": "where it runs is chosen before: %%jit --device N",
-    "to": "x.astype(dtype); a device is chosen before: %%jit --device N",
+    "device": "where it runs is chosen before, with %%jit --device",
+    "devices": "where it runs is chosen before, with %%jit --device",
+    "to": "{x}.astype converts; a device is chosen before, with %%jit --device",
     "cuda": "a device is chosen before: %%jit --backend gpu",
     "cpu": "a device is chosen before: %%jit --backend cpu",
-    "unsqueeze": "jnp.expand_dims(x, axis), or x[:, None]",
-    "permute": "x.transpose(axes)",
-    "fill": "jnp.full_like(x, value)",
-    "add_": "x = x + y",
+    "unsqueeze": "jnp.expand_dims({x}, {args})",
+    "permute": "{x}.transpose({args})",
+    "fill": "jnp.full_like({x}, {args})",
+    "fill_": "{x} = jnp.full_like({x}, {args})",
+    "add_": "{x} = {x} + {args}",
+    "mul_": "{x} = {x} * {args}",
 }
+"""What other libraries' arrays have, and what to write; ``{x}`` is the array of the user's."""
 
 
 _UPDATES: dict[type[ast.operator], str] = {
@@ -101,12 +102,12 @@ _UPDATES: dict[type[ast.operator], str] = {
     ast.Pow: "power",
 }
 _COMPARING = {
-    "min": "the smaller of two values: jnp.minimum(a, b); of an array: jnp.min(x)",
-    "max": "the larger of two values: jnp.maximum(a, b); of an array: jnp.max(x)",
-    "sorted": "jnp.sort(x)",
-    "any": "jnp.any(x)",
-    "all": "jnp.all(x)",
-    "filter": "choose between values with jnp.where",
+    "min": "jnp.minimum compares two values, jnp.min those of an array",
+    "max": "jnp.maximum compares two values, jnp.max those of an array",
+    "sorted": "jnp.sort sorts an array; jnp.stack makes one of values",
+    "any": "jnp.any takes an array; jnp.stack makes one of values",
+    "all": "jnp.all takes an array; jnp.stack makes one of values",
+    "filter": "jnp.where keeps the shape and puts another value in the place of the rest",
 }
 
 
@@ -144,6 +145,8 @@ def in_place_of(code: str) -> str:
     """
     if code.startswith("while "):
         return "a loop with a traced condition is a lax.while_loop"
+    if code.startswith("range("):
+        return "a loop with a traced number of turns is a lax.fori_loop"
     named = re.search(r"\b(np|numpy|math)\.(\w+(?:\.\w+)*)", code)
     called = re.match(r"[\w.]+(?=\()", code)
     if named is None:
@@ -154,13 +157,7 @@ def in_place_of(code: str) -> str:
         found = getattr(found, part, None)
     if not callable(found):
         return ""
-    call = "(...)" if called and called.group() == named.group() else ""
-    return f"jnp.{name}{call} in place of {module}.{name}{call}"
-
-
-def for_loops_first(instead: Iterable[str]) -> tuple[str, ...]:
-    """Return advice on an integer that a loop needs, the loop's own first."""
-    return tuple(sorted(instead, key=lambda line: not line.startswith("to loop")))
+    return f"jnp.{name} in place of {module}.{name}"
 
 
 def with_argument_name(instead: Iterable[str], name: str) -> tuple[str, ...]:
@@ -170,12 +167,26 @@ def with_argument_name(instead: Iterable[str], name: str) -> tuple[str, ...]:
     )
 
 
-def advice(error: Exception) -> tuple[str, ...]:
-    """Return what to write instead, one suggestion per entry; none where nothing is known."""
+def advice(
+    error: Exception, node: Any = None, code: str = "", names: Names | None = None
+) -> tuple[str, ...]:
+    """Return what to write instead, one suggestion per entry; none where nothing is known.
+
+    Args:
+      error: an error of Python's or NumPy's.
+      node: the expression that raised it, in the tree of ``executing``; None where it is not known.
+      code: the line that it is in.
+      names: those of its frame.
+    """
     message = str(error)
     if isinstance(error, AttributeError):
         found = re.search(rf"{_TRACER} object has no attribute '(\w+)'", message)
-        return tuple(_attribute(found.group(1))) if found else ()
+        return tuple(_attribute(found.group(1), node)) if found else ()
+    for kind, pattern, derive in _DERIVED:
+        if isinstance(error, kind) and re.search(pattern, message):
+            told = derive(node, code, names or Names({}))
+            if told:
+                return (told,)
     return tuple(
         text
         for kind, pattern, text in _ROWS
@@ -183,12 +194,50 @@ def advice(error: Exception) -> tuple[str, ...]:
     )[:1]
 
 
-def _attribute(name: str) -> Iterable[str]:
-    if name in _ELSEWHERE:
-        yield _ELSEWHERE[name]
+def _update_of(node: Any, code: str, names: Names) -> str:
+    """The update that an assignment to ``x.at[i]`` means."""
+    target, is_part, value = code.partition("=")
+    array = target.strip().replace(".at[", "[", 1)
+    return at_update(f"{array} ={value}") if is_part else ""
+
+
+def _index_of(node: Any, code: str, names: Names) -> str:
+    """The index that a call of an array means."""
+    match node:
+        case ast.Call(func=ast.Name() as of, args=[index], keywords=[]):
+            return f"{of.id}[{ast.unparse(index)}]"
+        case _:
+            return ""
+
+
+def _static_bound(node: Any, code: str, names: Names) -> str:
+    """The flag for the traced names of a slice's bounds."""
+    if not isinstance(node, ast.Subscript):
+        return ""
+    bounds = [one.id for one in ast.walk(node.slice) if isinstance(one, ast.Name)]
+    traced = [one for one in bounds if isinstance(names.found.get(one), Tracer)]
+    flag = f"%%jit --static {','.join(dict.fromkeys(traced))}"
+    return f"make the bound static, if it takes few values: {flag}" if traced else ""
+
+
+_DERIVED: tuple[tuple[type[Exception], str, Callable[[Any, str, Names], str]], ...] = (
+    (TypeError, r"'IndexUpdater' object does not support item assignment", _update_of),
+    (TypeError, rf"{_TRACER} object is not callable", _index_of),
+    (IndexError, r"the bounds of a slice", _static_bound),
+)
+"""What is made from the user's own expression, before the sentences of ``_ROWS``."""
+
+
+def _attribute(name: str, node: Any) -> Iterable[str]:
+    array, args = "x", ""
+    if isinstance(node, ast.Attribute):
+        array, call = ast.unparse(node.value), getattr(node, "parent", None)
+        args = ", ".join(map(ast.unparse, call.args)) if isinstance(call, ast.Call) else ""
+    if name in _ELSEWHERE and (args or "{args}" not in _ELSEWHERE[name]):
+        yield _ELSEWHERE[name].format(x=array, args=args)
     near = difflib.get_close_matches(name, [one for one in dir(ArrayImpl) if one[0] != "_"], 1)
     if near:
-        yield f"x.{near[0]}"
+        yield f"{array}.{near[0]}"
 
 
 def plain_words(message: str) -> str:

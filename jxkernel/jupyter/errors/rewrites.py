@@ -6,17 +6,21 @@ What cannot be derived from the code for certain is not rewritten.
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FrameType, ModuleType
 from typing import Any
 
+import numpy as np
+
+from jxkernel import numpy as jnp
 from jxkernel.core.avals import abstractify
 from jxkernel.core.trace import Tracer
 from jxkernel.runtime import ArrayImpl
 
-__all__ = ["Names", "chosen", "in_users_names", "operands"]
+__all__ = ["Names", "chosen", "in_users_names", "of_mask", "operands", "replaced"]
 
 _MODULES = {
     "jnp": "jxkernel.numpy",
@@ -27,6 +31,12 @@ _MODULES = {
 _MODULE = re.compile(rf"(?<![\w.])({'|'.join(_MODULES)})\.(?=[a-z])")
 _TRUTH = (ast.Compare, ast.BoolOp)
 _NO_VALUES = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Lambda, ast.JoinedStr, ast.Await)
+_OF_LISTS = ("array", "asarray", "block", "concatenate", "dstack", "hstack", "stack", "vstack")
+"""Functions of NumPy's whose first argument is a list of arrays with us, too."""
+
+_OF_PAIRS = ("atan2", "copysign", "fmod", "hypot", "pow")
+"""Functions of ``math`` whose second argument means the same with us."""
+
 _UNKNOWN = object()
 
 
@@ -143,6 +153,120 @@ def _next(statement: ast.stmt) -> ast.stmt | None:
         if isinstance(block, list) and statement in block:
             return next(iter(block[block.index(statement) + 1 :]), None)
     return None
+
+
+def replaced(node: Any, names: Names) -> str:
+    """Return a call, index or test of Python's or NumPy's as it works on traced values.
+
+    Args:
+      node: the expression that needed a traced value's data, in the tree of ``executing``.
+      names: those of its frame.
+
+    Returns:
+      an expression of the same meaning; empty where none can be derived.
+    """
+    arrays = names.of_module("jxkernel.numpy")
+    match node:
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name not in names.found:
+            is_size = name == "int" and isinstance(getattr(node, "parent", None), ast.Call)
+            return "" if is_size else _builtin(arrays, name, args)
+        case ast.Call(func=ast.Attribute(value=of, attr="item" | "tolist"), args=[]):
+            return ast.unparse(of)
+        case ast.Call(func=ast.Attribute() as function):
+            return _of_numpy(arrays, node, function, names)
+        case ast.Subscript(value=of, slice=index) if _is_row(of, names) and _may_be_array(index):
+            return f"{arrays}.asarray({ast.unparse(of)})[{ast.unparse(index)}]"
+        case ast.Compare(left=one, ops=[ast.In() | ast.NotIn() as op], comparators=[row]):
+            if _may_be_array(one) and _is_row(row, names):
+                sign = "~" if isinstance(op, ast.NotIn) else ""
+                equal = f"{ast.unparse(one)} == {arrays}.asarray({ast.unparse(row)})"
+                return f"{sign}{arrays}.any({equal})"
+            return ""
+        case _:
+            return ""
+
+
+def _builtin(arrays: str, name: str, args: list[ast.expr]) -> str:
+    """A call of a function of Python's."""
+    if not all(map(_may_be_array, args)):
+        return ""
+    match name, args:
+        case "min" | "max", [first, second]:
+            full = f"{name}imum"
+            return f"{arrays}.{full}({ast.unparse(first)}, {ast.unparse(second)})"
+        case "min" | "max" | "any" | "all", [one]:
+            return f"{arrays}.{name}({ast.unparse(one)})"
+        case "sorted", [one]:
+            return f"{arrays}.sort({ast.unparse(one)})"
+        case "float", [one]:
+            return ast.unparse(one)
+        case "bool", [one]:
+            return ast.unparse(ast.Compare(one, [ast.NotEq()], [ast.Constant(0)]))
+        case "int" | "complex", [one]:
+            return ast.unparse(ast.Call(ast.Attribute(one, "astype"), [ast.Name(name)], []))
+        case _:
+            return ""
+
+
+def _of_numpy(arrays: str, call: ast.Call, function: ast.Attribute, names: Names) -> str:
+    """A call of a function of NumPy's, or of ``math``, as one of the function that we have."""
+    path = ast.unparse(function).split(".")
+    module = names.found.get(path[0])
+    if (module is not np and module is not math) or not call.args:
+        return ""
+    if not callable(_found(jnp, path[1:])):
+        return ""
+    first, *rest = call.args
+    if module is math and rest and path[-1] not in _OF_PAIRS:
+        return ""
+    is_list = isinstance(first, ast.List | ast.Tuple)
+    if call.keywords or not (path[-1] in _OF_LISTS if is_list else _may_be_array(first)):
+        return ""
+    return f"{arrays}.{'.'.join(path[1:])}({', '.join(map(ast.unparse, call.args))})"
+
+
+def _found(holder: object, path: Iterable[str]) -> object:
+    for name in path:
+        holder = getattr(holder, name, None)
+    return holder
+
+
+def _is_row(node: ast.expr, names: Names) -> bool:
+    """Whether an expression is a list of numbers, traced or not, or a NumPy array."""
+    if isinstance(node, ast.List | ast.Tuple):
+        return bool(node.elts) and all(isinstance(one, ast.Constant) for one in node.elts)
+    if isinstance(node, ast.Call):
+        root = ast.unparse(node.func).partition(".")[0]
+        return names.found.get(root) is np
+    value = _value(node, names.found.get)
+    if type(value) in (list, tuple):
+        return bool(value) and all(isinstance(one, int | float) or _is_scalar(one) for one in value)
+    return isinstance(value, np.ndarray)
+
+
+def _is_scalar(value: object) -> bool:
+    return isinstance(value, Tracer | ArrayImpl) and not abstractify(value).shape
+
+
+def _may_be_array(node: Any) -> bool:
+    """Whether an expression may be one array or number, by its form."""
+    kinds = (ast.Name, ast.Attribute, ast.Subscript, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call)
+    return isinstance(node, (*kinds, ast.Constant))
+
+
+def of_mask(node: Any, names: Names) -> tuple[str, ...]:
+    """Return what to write for the elements of an array where a condition holds."""
+    match node:
+        case ast.Subscript(value=of, slice=mask) if _may_be_array(mask):
+            array, where = ast.unparse(of), ast.unparse(mask)
+            arrays = names.of_module("jxkernel.numpy")
+            return (
+                f"{arrays}.where({where}, {array}, 0)",
+                f"or to reduce them: {arrays}.sum({array}, where={where})",
+                f"or say how many there are at most, with size= in {arrays}.nonzero({where})",
+            )
+        case _:
+            return ()
 
 
 def _where(where: str, test: ast.expr, a: Any, b: Any, before: str = "") -> str:

@@ -29,6 +29,7 @@ from jxkernel.errors import (
     DeletedArrayError,
     ImmutableArrayError,
     JXError,
+    NonConcreteBooleanIndexError,
     ShapeMismatchError,
     TracerArrayConversionError,
     TracerBoolConversionError,
@@ -37,14 +38,20 @@ from jxkernel.errors import (
 from jxkernel.jupyter.errors.advice import (
     advice,
     at_update,
-    for_loops_first,
     in_place_of,
     plain_words,
     with_argument_name,
     with_static_name,
 )
 from jxkernel.jupyter.errors.out_of_memory import tell_of_memory
-from jxkernel.jupyter.errors.rewrites import Names, chosen, in_users_names, operands
+from jxkernel.jupyter.errors.rewrites import (
+    Names,
+    chosen,
+    in_users_names,
+    of_mask,
+    operands,
+    replaced,
+)
 from jxkernel.jupyter.errors.static_arguments import refused_static
 from jxkernel.jupyter.views.html import escape
 from jxkernel.jupyter.views.view import View
@@ -59,6 +66,10 @@ _FUNCTION = re.compile(r"of the function 'cell_\d+_*'")
 _OF_FUNCTION = re.compile(r"the traced argument (\w+) of the function '(?!cell_\d)")
 _ARGUMENT = re.compile(r"traced argument (\w+)")
 _ABOUT_VALUES = (TypeError, ValueError, IndexError, AttributeError, NotImplementedError)
+_OF_VALUES = (ConcretizationTypeError, TracerArrayConversionError, TracerIntegerConversionError)
+_BESIDES = ("static", "must be known while tracing", "stop_gradient")
+"""Words of the advice that holds besides a rewrite of the user's own expression."""
+
 _UNBOUND = re.compile(r"cannot access (?:local|free) variable '(\w+)' where")
 
 
@@ -117,10 +128,13 @@ def _advise(error: Exception) -> None:
     """Add the expression and a rewrite to an error that is not jxkernel's own."""
     if not isinstance(error, _ABOUT_VALUES) or _is_raised_by_user(error):
         return
-    instead = advice(error)
     place = _place(error)
     if place is None or getattr(error, "__notes__", None):
         return
+    frame, offset = _innermost_user_frame(error.__traceback__)
+    assert frame is not None, "there is a place"
+    names = Names.of(frame)
+    instead = in_users_names(advice(error, _node_at(frame, offset), place[1], names), names)
     if error.args and isinstance(error.args[0], str):
         error.args = (plain_words(error.args[0]), *error.args[1:])
     where, code, (start, end) = place
@@ -165,26 +179,34 @@ def locate(error: BaseException) -> None:
 
 def _advise_in_users_words(error: JXError, node: Any, names: Names) -> None:
     """Put the rewrite of the user's own line first."""
-    rewritten = chosen(node, names) if isinstance(error, TracerBoolConversionError) else ""
-    if rewritten:
-        static = (line for line in error.instead if "static" in line)
-        error.instead = (rewritten, *static)
-    elif isinstance(error, ImmutableArrayError):
+    if isinstance(error, ImmutableArrayError):
         update = at_update(error.code)
         error.instead = (update,) if update else error.instead
         return
-    start, end = error.underline or (0, 0)
-    underlined = error.code[start:end]
-    if not rewritten and isinstance(error, ConcretizationTypeError | TracerArrayConversionError):
-        line = error.code.strip()
-        instead = in_place_of(line if line.startswith("while ") else underlined)
-        if instead and instead not in error.instead:
-            error.instead = (instead, *error.instead)
-    elif isinstance(error, TracerIntegerConversionError) and underlined.startswith("range("):
-        error.instead = for_loops_first(error.instead)
+    if isinstance(error, NonConcreteBooleanIndexError):
+        error.instead = of_mask(node, names) or error.instead
+        return
+    if isinstance(error, _OF_VALUES):
+        start, end = error.underline or (0, 0)
+        line, underlined = error.code.strip(), error.code[start:end]
+        instead = _rewritten(error, node, names) or in_place_of(
+            line if line.startswith("while ") else underlined
+        )
+        if instead:
+            # What is a part of the user's own expression is that without its conversion.
+            wanted = (*_BESIDES, "leave the conversion out") if instead in underlined else _BESIDES
+            kept = (line for line in error.instead if any(one in line for one in wanted))
+            error.instead = (instead, *kept)
+        elif isinstance(error, TracerBoolConversionError):
+            error.instead = tuple(line for line in error.instead if "a loop with" not in line)
     named = [found.group(1) for line in error.origin if (found := _OF_FUNCTION.search(line))]
     if len(named) == 1:
         error.instead = with_argument_name(error.instead, named[0])
+
+
+def _rewritten(error: JXError, node: Any, names: Names) -> str:
+    of_truth = chosen(node, names) if isinstance(error, TracerBoolConversionError) else ""
+    return of_truth or replaced(node, names)
 
 
 def _place(error: BaseException) -> tuple[str, str, tuple[int, int]] | None:
