@@ -312,7 +312,7 @@ class _Plan:
         yield from self._dtype_notes(found)
         cell = cell_elsewhere()
         if cell:
-            yield f"{cell} is running: what it does from then on goes by the change"
+            yield f"{cell} is running: the change holds for the rest of it"
 
     def _dtype_notes(self, found: BackendPreview) -> Iterator[str]:
         settings = {one.what: one.after for one in found.steps}
@@ -322,7 +322,7 @@ class _Plan:
                 names = ", ".join(one[0] for one in wide[:_LISTED])
                 yield f"arrays with 64-bit dtypes stay as they are: {names}"
         if "matrix precision" in settings and self.target.startswith("cpu:"):
-            yield "the CPU multiplies float32 in full precision whatever this says"
+            yield "the CPU multiplies float32 in full precision, whatever is set here"
 
 
 def _set(change: BackendChange) -> None:

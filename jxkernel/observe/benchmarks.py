@@ -177,7 +177,7 @@ class Benchmark:
         found += self._build_rows()
         found += self._work_rows()
         if not self.compiled and self.programs:
-            what = "run by a call; where it is jitted as a whole, its work is counted"
+            what = "each call runs so many; jit the whole to have its work counted"
             found.append(("executables", f"{self.programs:,}", what))
         return found
 

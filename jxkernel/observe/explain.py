@@ -192,8 +192,8 @@ def stored_text(count: int) -> str:
     """Say that long chains were cut, and which setting leaves them whole."""
     values = "1 value is" if count == 1 else f"{count} values are"
     return (
-        f"{values} stored, not computed again in each loop that reads the chain behind; "
-        "jax_long_chains='whole' leaves that to XLA"
+        f"{values} stored, so that loops that read them do not compute the chain before them "
+        "again; jax_long_chains='whole' leaves that to XLA"
     )
 
 

@@ -354,7 +354,7 @@ def estimate_of(compiled: Any) -> MemoryEstimate:
     """
     stats = compiled.memory_analysis()
     if stats is None:
-        raise ValueError("the platform tells nothing of the memory of its programs")
+        raise ValueError("the platform does not tell what memory its programs take")
     devices = compiled.runtime_executable().local_devices()
     parts = stats.argument_size_in_bytes + stats.output_size_in_bytes - stats.alias_size_in_bytes
     # The planned peak leaves out what the caller holds on some platforms.

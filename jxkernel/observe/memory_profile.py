@@ -57,7 +57,7 @@ class MemoryProfile:
     def __str__(self) -> str:
         lines = [f"{format_size(self.bytes)} in {sum(row.count for row in self.rows)} pieces"]
         for row in self.rows:
-            where = f"{row.place} ({row.function})" if row.place else "no line of the user's"
+            where = f"{row.place} ({row.function})" if row.place else "no line of yours"
             lines.append(f"  {format_size(row.bytes):>8} {row.count:>4}x {row.kind} {where}")
         return "\n".join([*lines, f"written: {self.file}"] if self.file else lines)
 

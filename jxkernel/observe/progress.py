@@ -255,7 +255,7 @@ def progress(
     name = getattr(loop, "__name__", None) or in_words(loop, 60)
     raise TypeError(
         f"progress shows lax.scan, lax.fori_loop, iterables and numbers of turns, not {name:.60}; "
-        "of a while_loop no one knows the end: count its turns in a fori_loop or scan"
+        "the end of a while_loop is not known: count its turns in a fori_loop or scan"
     )
 
 

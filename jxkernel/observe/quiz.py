@@ -76,7 +76,7 @@ EXERCISES: dict[str, Exercise] = {
             for n in (2, 3, 2):
                 power(1.5, n)
             """,
-            lesson="of a static argument the value is part of the key",
+            lesson="the value of a static argument is part of the key",
         ),
         Exercise(
             "lambda",
@@ -160,7 +160,7 @@ EXERCISES: dict[str, Exercise] = {
             """,
             asks="value",
             choices=(10.0, 20.0),
-            lesson="what is no argument is baked in while tracing; pass it to change it",
+            lesson="what is no argument is baked in while tracing; pass it as one to change it",
         ),
         Exercise(
             "out-of-bounds",
@@ -170,7 +170,7 @@ EXERCISES: dict[str, Exercise] = {
             """,
             asks="value",
             choices=(0, 4, 10, "an error"),
-            lesson="an index that is computed is never an error; reading gives what is nearest",
+            lesson="a computed index is never an error; a read gives the nearest element",
         ),
     )
 }

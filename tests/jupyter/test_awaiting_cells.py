@@ -100,7 +100,7 @@ def test_a_semicolon_hides_the_result(fetching: Notebook) -> None:
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ("%%jit\ny = x * 2\nawait fetch(1)", "line 3: nothing stands below this `await`"),
+        ("%%jit\ny = x * 2\nawait fetch(1)", "line 3: this `await` is the last statement"),
         ("%%jaxpr\ndata = await fetch(1)\ndata * 2", "a cell that is not run cannot await"),
         ("%%time\n%%jit\ndata = await fetch(1)\ndata * 2", "this cell awaits, and here it cannot"),
     ],

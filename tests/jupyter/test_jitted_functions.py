@@ -133,7 +133,7 @@ def test_a_map_is_of_the_function_that_is_asked_for(traced: Notebook) -> None:
     assert "step (" in told(traced, "%jx map step").splitlines()[0]
     traced.run("def never(a): return a")
     assert "never was not traced yet" in traced.attempt("%jx map never").printed
-    assert "w is no function of Python's" in traced.attempt("%jx map w").printed
+    assert "w is not a Python function" in traced.attempt("%jx map w").printed
 
 
 def test_a_failed_trace_is_seen_up_to_its_failure(notebook: Notebook) -> None:

@@ -59,7 +59,7 @@ def test_a_cell_that_was_not_traced_is_refused(notebook: Notebook) -> None:
     assert "%jx nan: no cell was traced yet; put %%jit above" in ran.printed
     notebook.run("%%jit\ny = x + 1")
     ran = notebook.fails("%jx nan 1", UsageError)
-    assert "%jx nan: In[1] was not traced; traced were In[3]; put" in ran.printed
+    assert "%jx nan: In[1] was not traced; these were: In[3]; put" in ran.printed
 
 
 def test_markup_in_a_source_line_is_inert(notebook: Notebook) -> None:

@@ -161,5 +161,5 @@ def test_an_interrupt_is_told_in_one_sentence(cells: Notebook) -> None:
     )
     ran = cells.attempt("run_interruptibly(work)")
     cells.names["ended"].set()
-    assert "KeyboardInterrupt: no longer waited for" in ran.printed
+    assert "KeyboardInterrupt: you no longer wait; what was begun" in ran.printed
     assert "threading.py" not in ran.printed

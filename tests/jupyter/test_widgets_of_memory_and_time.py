@@ -30,7 +30,7 @@ def test_memory_panel_asks_before_it_deletes(notebook: Notebook) -> None:
     panel.release_button.click()
     assert "Nothing is deleted yet" in panel._question.value
     assert "x, big: 2 arrays" in panel._question.value
-    assert "left with a deleted array: kept[&#x27;x&#x27;]" in panel._question.value
+    assert "these then hold a deleted array: kept[&#x27;x&#x27;]" in panel._question.value
     assert panel.delete_button.layout.display is None
     panel.keep_button.click()
     assert panel._question.value == ""

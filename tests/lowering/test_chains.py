@@ -165,7 +165,7 @@ def test_the_ledger_tells_that_values_are_stored():
         jx.jit(chain)(*args)
     [row] = ledger(recorder, fun="chain")
     assert row.stored == lowered(*gradient(products, 20)).stored
-    note = f"note: {row.stored} values are stored, not computed again in each loop"
+    note = f"note: {row.stored} values are stored, so that loops that read them do not"
     assert note in format_ledger([row])
     assert note in explain(chain, recorder)
 

@@ -323,7 +323,7 @@ def _check_awaiting(version: Version, request: Request) -> None:
         )
     if not source.tree.body:
         raise UsageError(
-            f"line {line}: nothing stands below this `await`, and what stands above it runs "
+            f"line {line}: this `await` is the last statement, and what stands above it runs "
             "untraced; await in the first lines of the cell, or in a cell of its own"
         )
 

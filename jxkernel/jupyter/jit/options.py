@@ -99,7 +99,7 @@ _ARGUMENTS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
             "type": names_type,
             "default": (),
             "metavar": "X",
-            "help": "Names whose memory results may take.",
+            "help": "Names whose memory the results may take over.",
         },
     ),
     (("--backend",), {"metavar": "PLATFORM", "help": "The platform to run on: cpu, gpu or tpu."}),

@@ -107,7 +107,7 @@ def builds(session: Session, token: str) -> dict[str, Any]:
     """
     owner, _, words = token.partition(" ")
     if owner != session.token:
-        raise LookupError("the session that it is of is over: run its cell again")
+        raise LookupError("its session has ended: run its cell again")
     rows, _ = chosen_rows(session, words)
     return tidied(ledger_data(rows, session.recorder.dropped, token))
 

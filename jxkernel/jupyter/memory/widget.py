@@ -183,7 +183,7 @@ class MemoryPanel(LiveView):
         told = f"{', '.join(names)}: {count}, {format_size(found.bytes)}"
         also = list(dict.fromkeys([*found.also, *others]))
         more = f" and {len(also) - _TOLD} more" * (len(also) > _TOLD)
-        listed = f"\nleft with a deleted array: {', '.join(also[:_TOLD])}{more}"
+        listed = f"\nthese then hold a deleted array: {', '.join(also[:_TOLD])}{more}"
         return told + listed * bool(also)
 
     def delete(self) -> None:

@@ -107,7 +107,7 @@ def _cell(session: Session, wanted: int | str) -> tuple[str, Version]:
     chosen = [one for one in versions if wanted in ("", one[0], one[1])]
     if not chosen:
         labels = ", ".join(f"In[{number}]" for number, *_ in sorted(versions, key=_number)[-6:])
-        there = f"traced were {labels}" if labels else "no cell was traced yet"
+        there = f"these were: {labels}" if labels else "no cell was traced yet"
         raise UsageError(
             f"%jx nan: {f'In[{wanted}] was not traced; ' if wanted else ''}{there}; put %%jit "
             "above a cell, or give a call such as f(x)"

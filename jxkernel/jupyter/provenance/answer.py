@@ -58,7 +58,7 @@ def source_map(session: Session, words: str = "") -> View:
 def _map_of(session: Session, words: str) -> Provenance:
     code = getattr(_plain_function(evaluate(session, words)), "__code__", None)
     if code is None:
-        raise UsageError(f"%jx map: {words} is no function of Python's")
+        raise UsageError(f"%jx map: {words} is not a Python function")
     place = (code.co_filename, code.co_firstlineno, code.co_name)
     for _, provenance in reversed(session.maps):
         if any(_place(one) == place for one in provenance.functions):

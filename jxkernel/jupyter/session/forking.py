@@ -15,8 +15,8 @@ __all__ = ["ForkWatch", "fork_watch"]
 
 _HARMLESS = frozenset({"pty", "ptyprocess", "pexpect", "subprocess"})
 _WARNING = (
-    "warning: this cell forks the kernel; in the child jxkernel's arrays cannot be computed with, "
-    "and may hang. Use multiprocessing.get_context('spawn'), or threads.\n"
+    "warning: this cell forks the kernel; the child cannot compute with jxkernel's arrays and may "
+    "hang when it tries. Use multiprocessing.get_context('spawn'), or threads.\n"
 )
 
 

@@ -94,9 +94,9 @@ def _left_behind(thread: threading.Thread) -> str:
     """Note what an interrupted thread goes on with, and say it."""
     stage = stage_under_way()
     if stage is None or stage.kind is not events.Compiled:
-        return "no longer waited for; what was begun is computed to its end"
+        return "you no longer wait; what was begun is computed to its end"
     name = _left[thread] = _name_of(stage)
-    return f"no longer waited for; {name} is compiled to its end, and the next call takes it up"
+    return f"you no longer wait; {name} is compiled to its end, and the next call takes it up"
 
 
 def interrupting_again(report: Callable[[Any], object]) -> Callable[[Any], object]:

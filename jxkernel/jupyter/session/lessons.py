@@ -56,7 +56,7 @@ class CellTeaching:
         if name is None:
             return
         note = (
-            f"{name} shows the memory of an array of jxkernel's, which never changes.\n"
+            f"{name} is a view of an array of jxkernel, which never changes.\n"
             f"  instead: {name} = np.array(...), a copy that may be changed\n"
             "  or on the device: x = x.at[i].set(value)"
         )

@@ -19,13 +19,13 @@ class JX(Configurable):
     )
     names = Bool(
         True,
-        help="Note at each trace of a cell or a function what its names hold, for marks and maps. "
-        "Tracing takes longer while it is on.",
+        help="Note what the names of a cell or a function hold when it is traced, for marks and "
+        "maps. Tracing takes longer while it is on.",
     ).tag(config=True)
     kept_inputs = Int(
         16_000_000,
-        help="Of a %%jit cell that updates its own state the last finite inputs are kept for "
-        "%jx nan, if they take at most so many bytes; 0: none are.",
+        help="Keep the last finite inputs of a %%jit cell that updates its own state, for %jx nan, "
+        "where they take at most this many bytes; 0 keeps none.",
     ).tag(config=True)
     summary = Bool(True, help="Show the summary line of each %%jit cell.").tag(config=True)
     show = List(Enum(SHOWN), help="What every %%jit cell shows open, as --show does.").tag(

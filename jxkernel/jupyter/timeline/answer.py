@@ -90,7 +90,7 @@ def memory_profile_view(session: Session, found: MemoryProfile) -> View:
     compiler = session.shell.compile
     rows = [
         (
-            name_cells(row.place, compiler) if row.place else "no line of the user's",
+            name_cells(row.place, compiler) if row.place else "no line of yours",
             row.function,
             row.kind,
             row.device,
