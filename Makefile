@@ -37,7 +37,7 @@ python = $(shell for p in python$(1) python3 python \
   $${PYENV_ROOT:-$$HOME/.pyenv}/versions/$(1).*/bin/python; do \
   $$p -c '$(is_python); print(sys.executable)' 2>/dev/null && break; done)
 
-.PHONY: help lab lab-dev front screenshots demo save-demos workshop docs quick test test-all test-matrix check \
+.PHONY: help lab lab-dev front screenshots journey demo save-demos workshop docs quick test test-all test-matrix check \
   format surface libraries suites bench fuzz scaling dist changelog chromium clean
 
 help: ## list the targets
@@ -98,6 +98,9 @@ lab-dev: .venv/.dev labextension/node_modules/.installed ## the same, built anew
 
 screenshots: .venv/.dev chromium ## take the pictures of docs/images/ in light and dark
 	.venv/bin/python -m tests.front.screenshots
+
+journey: .venv/.dev chromium ## record docs/journey.md, a first hour, with its pictures
+	.venv/bin/python -m tests.front.journey
 
 demo: .venv/.demo ## run demos/*.ipynb headless into build/demos/*.html
 	rm -rf build/demos

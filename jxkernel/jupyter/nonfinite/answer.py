@@ -24,6 +24,7 @@ _EXPRESSION = re.compile(r"<expression \w+>:\d+(?:, in <module>| \(<module>\))?"
 _MAGIC = "get_ipython().run_line_magic("
 """How a line of a cell begins that calls a magic: no line of the user's, and not to blame."""
 
+_IN_CELL = re.compile(r"^In cell_\d+_*(?!\w)")
 _CELL = re.compile(r"(?:In)?\s*\[?\s*(\d+)\s*\]?")
 
 
@@ -82,7 +83,9 @@ def _shown(session: Session, error: Any, what: str) -> View:
         return text_view("", f"neither NaN nor infinity in the results of {what}")
     compiler = session.shell.compile
     error.where = _placed(error.where, compiler)
-    error.details = tuple(_placed(line, compiler) for line in error.details)
+    error.details = tuple(
+        _IN_CELL.sub("In the cell", _placed(line, compiler)) for line in error.details
+    )
     return finding_view(error, what)
 
 
