@@ -25,8 +25,9 @@ def text_after(name: str, source: str) -> list[str]:
     """Return the text output of each cell whose source contains ``source``."""
     return [
         "\n".join(
-            output.get("text") or output.get("data", {}).get("text/plain", "")
+            text
             for output in cell.outputs
+            if (text := output.get("text") or output.get("data", {}).get("text/plain", ""))
         )
         for cell in executed(name).cells
         if cell.cell_type == "code" and source in cell.source
