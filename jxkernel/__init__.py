@@ -42,6 +42,8 @@ with _collector.paused():
         legacy_prng_key,
         log_compiles,
         make_user_context,
+        no_execution,
+        no_tracing,
         numpy_dtype_promotion,
         numpy_rank_promotion,
         threefry_partitionable,
@@ -51,6 +53,7 @@ with _collector.paused():
     from jxkernel.dtypes import float0
     from jxkernel.guards import (
         array_garbage_collection_guard,
+        thread_guard,
         transfer_guard,
         transfer_guard_device_to_device,
         transfer_guard_device_to_host,
@@ -88,7 +91,9 @@ with _collector.paused():
 
 __all__ = [
     "Array",
+    "CompilerEffortLevel",
     "Device",
+    "Inline",
     "NamedSharding",
     "P",
     "Ref",
@@ -185,6 +190,8 @@ __all__ = [
     "named_scope",
     "new_ref",
     "nn",
+    "no_execution",
+    "no_tracing",
     "numpy",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
@@ -210,6 +217,7 @@ __all__ = [
     "stages",
     "task",
     "test_util",
+    "thread_guard",
     "threefry_partitionable",
     "transfer_guard",
     "transfer_guard_device_to_device",
@@ -273,11 +281,13 @@ if TYPE_CHECKING:
         make_array_from_single_device_arrays,
         make_mesh,
     )
+    from jxkernel.api.inlining import Inline
     from jxkernel.api.jacobian import hessian, jacfwd, jacobian, jacrev, linear_transpose
     from jxkernel.api.naming import ensure_compile_time_eval, named_call, named_scope, typeof
     from jxkernel.api.references import Ref, ds, empty_ref, free_ref, freeze, new_ref
     from jxkernel.api.resharding import reshard, smap
     from jxkernel.api.shard_map import pmap, shard_map
+    from jxkernel.compile.effort import CompilerEffortLevel
     from jxkernel.observe.benchmarks import benchmark
     from jxkernel.observe.limits import assert_max_traces
     from jxkernel.observe.progress import progress
@@ -301,10 +311,12 @@ __getattr__, __dir__ = lazy_names(
             "make_array_from_single_device_arrays make_mesh"
         ),
         "jxkernel.api.jacobian": "hessian jacfwd jacobian jacrev linear_transpose",
+        "jxkernel.api.inlining": "Inline",
         "jxkernel.api.naming": "ensure_compile_time_eval named_call named_scope typeof",
         "jxkernel.api.references": "Ref ds empty_ref free_ref freeze new_ref",
         "jxkernel.api.resharding": "reshard smap",
         "jxkernel.api.shard_map": "pmap shard_map",
+        "jxkernel.compile.effort": "CompilerEffortLevel",
         "jxkernel.observe.benchmarks": "benchmark",
         "jxkernel.observe.limits": "assert_max_traces",
         "jxkernel.observe.progress": "progress",
@@ -322,6 +334,7 @@ __getattr__, __dir__ = lazy_names(
 
 # Names that users look for in packages that lie below the code.
 give_names("jxkernel.numpy", older={"jxkernel._older": "DeviceArray"})
+give_names("jxkernel.core", {"jxkernel.api.naming": "ensure_compile_time_eval"})
 give_names("jxkernel.sharding", {"jxkernel.api.resharding": "auto_axes explicit_axes reshard"})
 
 allow_depth()

@@ -1,6 +1,7 @@
 """What is kept for the way back: every name of ``jax.ad_checkpoint``.  Only re-exports."""
 
 from jxkernel.api.checkpoint import checkpoint, checkpoint_name, checkpoint_policies
+from jxkernel.api.checkpoint import checkpoint_name as checkpoint_name_fwd
 from jxkernel.api.residuals import print_saved_residuals, saved_residuals
 from jxkernel.higher_order.checkpoint import Offloadable, Recompute, Saveable, name_p
 
@@ -10,6 +11,7 @@ __all__ = [
     "Saveable",
     "checkpoint",
     "checkpoint_name",
+    "checkpoint_name_fwd",
     "checkpoint_policies",
     "name_p",
     "print_saved_residuals",

@@ -54,6 +54,8 @@ __all__ = [
     "log_compiles",
     "long_chains",
     "make_user_context",
+    "no_execution",
+    "no_tracing",
     "num_cpu_devices",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
@@ -429,6 +431,19 @@ log_compiles = State(
 explain_cache_misses = State(
     "jax_explain_cache_misses", False, BOOLEAN, "Log why a call had to be traced again."
 )
+no_tracing = State(
+    "jax_no_tracing",
+    False,
+    BOOLEAN,
+    "Raise where a function would be traced, for one that must have its program already.",
+)
+no_execution = State(
+    "jax_no_execution",
+    False,
+    BOOLEAN,
+    "Raise where a compiled program would run, for code that must only trace or compile.",
+    in_jit_key=True,
+)
 long_chains = State(
     "jax_long_chains",
     "cut",
@@ -762,6 +777,8 @@ config = Settings(
     enable_checks,
     log_compiles,
     explain_cache_misses,
+    no_tracing,
+    no_execution,
     long_chains,
     default_device,
     traceback_filtering,

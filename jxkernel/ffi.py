@@ -3,7 +3,7 @@
 A façade: it re-exports and holds nothing of its own.
 """
 
-from jxkernel.api.foreign import ffi_call, ffi_lowering
+from jxkernel.api.foreign import build_ffi_lowering_function, ffi_call, ffi_lowering
 from jxkernel.runtime.foreign import ffi_include_dir as include_dir
 from jxkernel.runtime.foreign import (
     pycapsule,
@@ -13,6 +13,7 @@ from jxkernel.runtime.foreign import (
 )
 
 __all__ = [
+    "build_ffi_lowering_function",
     "ffi_call",
     "ffi_lowering",
     "include_dir",

@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from jxkernel._jaxlib import guard_lib
-from jxkernel.config import State, config, one_of
+from jxkernel.config import BOOLEAN, State, config, one_of
 
 __all__ = [
     "array_garbage_collection_guard",
     "explicit_device_get",
     "explicit_device_put",
+    "thread_guard",
     "transfer_guard",
     "transfer_guard_device_to_device",
     "transfer_guard_device_to_host",
@@ -126,6 +127,45 @@ array_garbage_collection_guard = _Guard(
 )
 
 
+class _ThreadGuard(State):
+    """The option behind ``thread_guard``, of which jaxlib's runtime keeps the thread.
+
+    >>> import jxkernel as jx
+    >>> with jx.thread_guard(True):
+    ...     jx.thread_guard.value
+    True
+    """
+
+    __slots__ = ()
+
+    def _tell(self, value: Any) -> None:
+        guard_lib.update_thread_guard_global_state(bool(value))
+
+    def set_global(self, value: Any) -> None:
+        """Set the value of the process: the thread that sets it is the one that may go on."""
+        super().set_global(value)
+        self._tell(value)
+
+    def set_local(self, value: Any) -> None:
+        """Restore the value of this thread."""
+        super().set_local(value)
+        self._tell(self.value)
+
+    def swap_local(self, value: Any) -> Any:
+        """Set the value of this thread and return what was set before."""
+        previous = super().swap_local(value)
+        self._tell(value)
+        return previous
+
+
+thread_guard = _ThreadGuard(
+    "jax_thread_guard",
+    False,
+    BOOLEAN,
+    "Let programs that run on several processes be called from the thread that set it alone.",
+)
+
+
 @contextmanager
 def _marked(field: str) -> Generator[None]:
     state = guard_lib.thread_local_state()
@@ -153,4 +193,5 @@ config.include(
     transfer_guard_device_to_device,
     transfer_guard_device_to_host,
     array_garbage_collection_guard,
+    thread_guard,
 )

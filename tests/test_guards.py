@@ -96,3 +96,40 @@ def test_arrays_in_cycles_are_logged_when_collected(capfd):
         del cycle
         gc.collect()
     assert "garbage collector" in capfd.readouterr().err
+
+
+def test_nothing_runs_where_execution_is_forbidden():
+    add_one = jx.jit(lambda x: x + 1)
+    x = jnp.ones(3)
+    add_one(x)
+    compiled = add_one.lower(x).compile()
+    runs = [lambda: add_one(x), lambda: jnp.sin(x), lambda: x * 2, lambda: compiled(x)]
+    for run in runs:
+        run()
+        with jx.no_execution(True), pytest.raises(RuntimeError, match="would run, and no_exec"):
+            run()
+        run()
+    with jx.no_execution():
+        assert jx.eval_shape(add_one, x).shape == (3,)
+        assert add_one.lower(x).compile() is not None
+
+
+def test_nothing_is_traced_where_tracing_is_forbidden():
+    f = jx.jit(lambda x: x + 1)
+    f(jnp.ones(3))
+    with jx.no_tracing(True):
+        assert f(jnp.zeros(3)).tolist() == [1, 1, 1]
+        with pytest.raises(RuntimeError, match=r"<lambda> would be traced for f32\[2\], and no_tr"):
+            f(np.ones(2, np.float32))
+    f(jnp.ones(2))
+
+
+def test_threads_of_one_process_may_run_programs():
+    results = []
+    x = jnp.ones(3)
+    with jx.thread_guard(True):
+        thread = threading.Thread(target=lambda: results.append(double(x).tolist()))
+        thread.start()
+        thread.join()
+        assert jx.config.jax_thread_guard is True
+    assert (results, jx.config.jax_thread_guard) == ([[2, 2, 2]], False)

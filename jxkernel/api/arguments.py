@@ -241,6 +241,57 @@ def _completed(fun: Callable[..., Any], numbers: Any, names: Any, what: str) -> 
     return Parameters.of(fun, numbers, names, what, complete=numbers is None or names is None)
 
 
+def rebase_donate_argnums(
+    donate_argnums: Iterable[int], static_argnums: Iterable[int]
+) -> tuple[int, ...]:
+    """Return positions of donated arguments, counted among those that are not static.
+
+    Args:
+      donate_argnums: their positions among all arguments.
+      static_argnums: the positions of static ones.
+
+    Raises:
+      ValueError: an argument is both.
+
+    >>> from jxkernel import api_util
+    >>> api_util.rebase_donate_argnums((3, 4), (0, 1))
+    (1, 2)
+    """
+    donated, static = sorted(set(donate_argnums)), set(static_argnums)
+    both = [number for number in donated if number in static]
+    if both:
+        raise ValueError(f"arguments {both} are both donated and static: no buffer is theirs")
+    return tuple([number - sum(other < number for other in static) for number in donated])
+
+
+def donation_vector(
+    donate_argnums: Iterable[int], donate_argnames: Iterable[str], in_tree: Any, kws: bool = True
+) -> tuple[bool, ...]:
+    """Say of each leaf of a call's arguments whether its buffer is given away.
+
+    Args:
+      donate_argnums: the positions of donated arguments.
+      donate_argnames: the names of donated keyword arguments.
+      in_tree: the structure of the pair of positional and keyword arguments; that of the positional
+        ones alone where ``kws`` is False.
+      kws: whether there are keyword arguments.
+
+    >>> import jxkernel as jx
+    >>> from jxkernel import api_util
+    >>> structure = jx.tree.structure((((1, 2), 3), {"scale": 4}))
+    >>> api_util.donation_vector((0,), (), structure)
+    (True, True, False, False)
+    """
+    numbers, names = set(donate_argnums), set(donate_argnames)
+    whole = in_tree.unflatten([None] * in_tree.num_leaves)
+    args, named = whole if kws else (whole, {})
+    chosen = [(arg, number in numbers) for number, arg in enumerate(args)]
+    chosen += [(named[name], name in names) for name in sorted(named)]
+    return tuple(
+        [given for arg, given in chosen for _ in tree.leaves(arg, is_leaf=lambda x: x is None)]
+    )
+
+
 @record(frozen=False)
 class Call:
     """One call, taken apart.

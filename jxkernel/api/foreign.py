@@ -13,7 +13,7 @@ from jxkernel.higher_order.foreign import (
     ffi_call_p,
 )
 
-__all__ = ["ffi_call", "ffi_lowering"]
+__all__ = ["build_ffi_lowering_function", "ffi_call", "ffi_lowering"]
 
 _FFI = 4
 
@@ -158,8 +158,50 @@ def ffi_lowering(
     Returns:
       a rule for ``def_lower`` and ``mlir.register_lowering``.
     """
+    append = build_ffi_lowering_function(
+        call_target_name,
+        operand_layouts=operand_layouts,
+        result_layouts=result_layouts,
+        backend_config=backend_config,
+        has_side_effect=has_side_effect,
+        operand_output_aliases=operand_output_aliases,
+        api_version=api_version,
+    )
 
     def rule(context: Any, *values: Any, **params: Any) -> Any:
+        outs = list(append(context, *values, **params).results)
+        return outs[0] if len(outs) == 1 else outs
+
+    return rule
+
+
+def build_ffi_lowering_function(
+    call_target_name: str,
+    *,
+    operand_layouts: Sequence[Sequence[int] | None] | None = None,
+    result_layouts: Sequence[Sequence[int] | None] | None = None,
+    backend_config: Mapping[str, Any] | str | None = None,
+    has_side_effect: bool = False,
+    operand_output_aliases: Mapping[int, int] | None = None,
+    api_version: int = _FFI,
+) -> Callable[..., Any]:
+    """Return a function that appends the call of a foreign function: a part of a lowering rule.
+
+    Args:
+      call_target_name: the name it was registered by.
+      operand_layouts: see ``ffi_lowering``, and so the others.
+      result_layouts: the same for results.
+      backend_config: attributes.
+      has_side_effect: whether the call must not be dropped.
+      operand_output_aliases: operands whose buffers results take over.
+      api_version: 4 for XLA's FFI.
+
+    Returns:
+      a function of a lowering context, values and attributes that returns the operation, whose
+      ``results`` are those of the call.
+    """
+
+    def append(context: Any, *values: Any, **params: Any) -> Any:
         if isinstance(backend_config, str):
             text = attribute_text(backend_config)
         else:
@@ -173,7 +215,6 @@ def ffi_lowering(
             _layouts("operand_layouts", operand_layouts, context.avals_in),
             _layouts("result_layouts", result_layouts, context.avals_out),
         )
-        outs = append_custom_call(context, values, options)
-        return outs[0] if len(outs) == 1 else outs
+        return append_custom_call(context, values, options)
 
-    return rule
+    return append

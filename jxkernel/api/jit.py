@@ -32,6 +32,7 @@ from jxkernel.api.arguments import (
     static_and_donated,
     static_name,
 )
+from jxkernel.api.inlining import Inline
 from jxkernel.api.memo import FunctionMemo
 from jxkernel.api.shardings import (
     UNSPECIFIED,
@@ -576,7 +577,7 @@ def jit(
     keep_unused: bool = False,
     device: Any = None,
     backend: str | None = None,
-    inline: bool = False,
+    inline: bool | Inline = False,
     compiler_options: dict[str, Any] | None = None,
 ) -> Any:
     """Compile a function with XLA, once per kind of arguments.
@@ -603,7 +604,8 @@ def jit(
       device: an older argument: the device to run on, or the name of a platform, committing the
         results to it.
       backend: an older argument: the platform to run on, such as ``cpu``.
-      inline: whether, inside another trace, the equations are written out instead of called.
+      inline: whether, inside another trace, the equations are written out instead of called, or
+        one of ``Inline``.
       compiler_options: XLA options by name.
 
     Returns:
@@ -636,7 +638,7 @@ def jit(
             fun, (static_argnums, static_argnames), (donate_argnums, donate_argnames)
         ),
         keep_unused,
-        inline,
+        inline in (True, Inline.JAX_EARLY),
         device,
         tuple((compiler_options or {}).items()),
         GivenShardings.of(in_shardings, "jit", "in_shardings"),

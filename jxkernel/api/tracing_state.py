@@ -36,11 +36,28 @@ __all__ = [
     "mapped_aval",
     "primal_dtype_to_tangent_dtype",
     "set_current_trace",
+    "shaped_abstractify",
     "subjaxprs",
     "take_current_trace",
     "unmapped_aval",
     "valid_jaxtype",
 ]
+
+
+def shaped_abstractify(x: Any) -> ShapedArray:
+    """Return the type of an array, of a number, or of what has a shape and a dtype.
+
+    Args:
+      x: the value; a type is returned as it is.
+
+    Raises:
+      TypeError: it is no array.
+
+    >>> from jxkernel import api_util
+    >>> api_util.shaped_abstractify(3.0)
+    ShapedArray(float32[], weak_type=True)
+    """
+    return x if isinstance(x, ShapedArray) else abstractify(x)
 
 
 class DropVar:

@@ -6,12 +6,29 @@ They are fields of XLA's build options; all other compiler options are XLA flags
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import IntEnum
 from typing import Any
 
-__all__ = ["apply_options"]
+__all__ = ["CompilerEffortLevel", "apply_options"]
 
-_LEVELS = {"UNKNOWN": 0, "O0": 9, "O1": 19, "O2": 29, "O3": 39}
-"""XLA's numbers of the levels; ``UNKNOWN`` leaves the choice to the platform."""
+
+class CompilerEffortLevel(IntEnum):
+    """XLA's levels of effort; ``UNKNOWN`` leaves the choice to the platform.
+
+    A value of the compiler options ``optimization_level`` and ``memory_fitting_level``.
+
+    >>> import jxkernel as jx
+    >>> level = jx.CompilerEffortLevel.O1
+    >>> jx.jit(lambda x: x + 1, compiler_options={"optimization_level": level})(2).item()
+    3
+    """
+
+    UNKNOWN = 0
+    O0 = 9
+    O1 = 19
+    O2 = 29
+    O3 = 39
+
 
 _FIELDS = ("optimization_level", "memory_fitting_level")
 
@@ -33,9 +50,10 @@ def apply_options(options: Any, given: Sequence[tuple[str, Any]]) -> None:
 
 
 def _level(name: str, value: Any) -> int:
-    if isinstance(value, str) and value in _LEVELS:
-        return _LEVELS[value]
-    if type(value) is int and value in _LEVELS.values():
-        return value
-    listed = ", ".join(f"{word!r} ({number})" for word, number in _LEVELS.items())
+    levels = CompilerEffortLevel.__members__
+    if isinstance(value, str) and value in levels:
+        return int(levels[value])
+    if isinstance(value, int) and not isinstance(value, bool) and value in levels.values():
+        return int(value)
+    listed = ", ".join(f"{word!r} ({int(number)})" for word, number in levels.items())
     raise ValueError(f"compiler_options: {name} is one of {listed}, got {value!r:.100}")

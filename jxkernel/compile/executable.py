@@ -40,7 +40,7 @@ from jxkernel.compile.placement import (
     result_shardings,
     whole_on,
 )
-from jxkernel.config import compile_runner, launch_hook, long_chains, run_hook
+from jxkernel.config import compile_runner, launch_hook, long_chains, no_execution, run_hook
 from jxkernel.core.effects import TOKEN, effect_names
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.errors import DeletedArrayError
@@ -205,7 +205,13 @@ class Executable:
         Raises:
           TypeError: an argument's type is not the one compiled for.
           DeletedArrayError: an argument was donated or deleted before.
+          RuntimeError: ``no_execution`` is set.
         """
+        if no_execution.value:
+            raise RuntimeError(
+                f"{self.name} would run, and no_execution is set: trace or lower it alone "
+                "(make_jaxpr, eval_shape, jit(f).lower), or call it outside of the block"
+            )
         hook = run_hook.value
         if hook is not None:
             hook(self._program(), args, self.name)

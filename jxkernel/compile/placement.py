@@ -9,7 +9,7 @@ device itself, and nothing here costs more than looking at the arguments.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import permutations
 from math import prod
 from typing import Any
@@ -395,6 +395,43 @@ def compile_options(target: Any, tokens: int = 0) -> Any:
         build.device_assignment = options.device_assignment
         free = [_final(sharding) is None for sharding in target.out_shardings]
         build.allow_spmd_sharding_propagation_to_output = [*free, *[False] * tokens]
+    return options
+
+
+def free_compile_options(
+    num_replicas: int,
+    num_partitions: int,
+    device_assignment: Any = None,
+    env_options_overrides: Mapping[str, Any] | None = None,
+) -> Any:
+    """Return XLA's options for a program that somebody else compiles.
+
+    Args:
+      num_replicas: how many copies of the program run.
+      num_partitions: among how many devices one copy is divided.
+      device_assignment: the numbers of the devices, of shape (num_replicas, num_partitions); XLA
+        chooses where not given.
+      env_options_overrides: XLA flags by name.
+
+    Raises:
+      ValueError: the assignment has another shape.
+    """
+    options = CompileOptions()
+    options.num_replicas, options.num_partitions = num_replicas, num_partitions
+    build = options.executable_build_options
+    build.num_replicas, build.num_partitions = num_replicas, num_partitions
+    build.use_spmd_partitioning = num_partitions > 1
+    build.use_shardy_partitioner = True
+    if device_assignment is not None:
+        ids = np.asarray(device_assignment, np.int32).reshape(num_replicas, -1)
+        if ids.shape != (num_replicas, num_partitions):
+            raise ValueError(
+                f"device_assignment has {ids.size} devices for {num_replicas} copies of a program "
+                f"in {num_partitions} parts: it has one number for each part"
+            )
+        options.device_assignment = DeviceAssignment.create(ids)
+        build.device_assignment = options.device_assignment
+    options.env_option_overrides = list((env_options_overrides or {}).items())
     return options
 
 

@@ -9,15 +9,23 @@ same names.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from jxkernel._lazy import lazy_names
 from jxkernel.core.avals import ShapedArray, pytype_aval_mappings
 from jxkernel.core.avals import ShapedArray as AbstractValue
 from jxkernel.core.checking import check_jaxpr
+from jxkernel.core.dimensions import greater as max_dim
+from jxkernel.core.dimensions import lesser as min_dim
 from jxkernel.core.jaxpr import (
     Atom,
     ClosedJaxpr,
     Eqn,
     Jaxpr,
     Literal,
+    ParamDict,
+    Value,
     Var,
     eval_jaxpr,
     jaxpr_as_fun,
@@ -32,15 +40,24 @@ __all__ = [
     "Eqn",
     "Jaxpr",
     "Literal",
+    "ParamDict",
     "Primitive",
     "ShapedArray",
     "Trace",
     "Tracer",
     "Undefined",
+    "Value",
     "Var",
     "check_jaxpr",
+    "ensure_compile_time_eval",
     "eval_context",
     "eval_jaxpr",
     "jaxpr_as_fun",
+    "max_dim",
+    "min_dim",
     "pytype_aval_mappings",
 ]
+
+# The façade gives it to this package.
+ensure_compile_time_eval: Callable[[], Any]
+__getattr__, __dir__ = lazy_names(__name__)

@@ -25,7 +25,9 @@ __all__ = [
     "ORDERED_DEBUG",
     "ORDERED_IO",
     "TOKEN",
+    "DebugEffect",
     "Effect",
+    "OrderedDebugEffect",
     "acting_effects",
     "effect_names",
     "has_ordered",
@@ -47,10 +49,28 @@ class Effect:
     observing: bool = False
 
 
-DEBUG = Effect("Debug", observing=True)
+class DebugEffect(Effect):
+    """The kind of ``DEBUG``, by which programs that read effects know it."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        Effect.__init__(self, "Debug", observing=True)
+
+
+class OrderedDebugEffect(Effect):
+    """The kind of ``ORDERED_DEBUG``."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        Effect.__init__(self, "OrderedDebug", ordered=True, observing=True)
+
+
+DEBUG = DebugEffect()
 """Showing a value: ``debug.print``, ``debug.callback``."""
 
-ORDERED_DEBUG = Effect("OrderedDebug", ordered=True, observing=True)
+ORDERED_DEBUG = OrderedDebugEffect()
 """Showing values in program order."""
 
 IO = Effect("IO")

@@ -24,6 +24,8 @@ __all__ = [
     "Eqn",
     "Jaxpr",
     "Literal",
+    "ParamDict",
+    "Value",
     "Var",
     "eval_jaxpr",
     "jaxpr_as_fun",
@@ -34,6 +36,12 @@ __all__ = [
 ]
 
 NO_EFFECTS: frozenset[Any] = frozenset()
+
+Value = Any
+"""What flows through a program: an array, a number, or a tracer that stands for one."""
+
+ParamDict = dict[str, Any]
+"""The parameters of an equation by their names."""
 
 MadeT = TypeVar("MadeT")
 ArgTs = TypeVarTuple("ArgTs")

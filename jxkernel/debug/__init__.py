@@ -6,6 +6,7 @@ A façade: it re-exports.
 from jxkernel.api.breakpoints import breakpoint
 from jxkernel.api.callbacks import debug_callback as callback
 from jxkernel.api.stepping import Stepper, step
+from jxkernel.core.effects import DebugEffect, OrderedDebugEffect
 from jxkernel.debug.printing import log, print
 from jxkernel.observe.layout import (
     ShardingView,
@@ -15,6 +16,8 @@ from jxkernel.observe.layout import (
 )
 
 __all__ = [
+    "DebugEffect",
+    "OrderedDebugEffect",
     "ShardingView",
     "Stepper",
     "breakpoint",

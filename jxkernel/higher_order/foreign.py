@@ -150,8 +150,8 @@ def _alias_text(aliases: Sequence[tuple[int, int]], count: int) -> str:
     return f"[{', '.join(parts)}]"
 
 
-def append_custom_call(context: Any, values: Sequence[Any], options: CallOptions) -> list[Any]:
-    """Append the call of a foreign function and return the values of its results."""
+def append_custom_call(context: Any, values: Sequence[Any], options: CallOptions) -> Any:
+    """Append the call of a foreign function and return the operation."""
     attributes = {
         "call_target_name": hlo.string_attr(options.target),
         "has_side_effect": hlo.bool_attr(options.has_side_effect),
@@ -163,8 +163,7 @@ def append_custom_call(context: Any, values: Sequence[Any], options: CallOptions
             _alias_text(options.aliases, len(context.avals_out))
         ),
     }
-    call = context.op("stablehlo.custom_call", context.out_types, values, attributes)
-    return list(call.results)
+    return context.op("stablehlo.custom_call", context.out_types, values, attributes)
 
 
 @ffi_call_p.def_abstract_eval
@@ -180,7 +179,7 @@ def _ffi_effects(*avals: ShapedArray, options: CallOptions, **params: Any) -> fr
 
 @ffi_call_p.def_lower
 def _ffi_lower(context: Any, *values: Any, options: CallOptions, **params: Any) -> list[Any]:
-    return append_custom_call(context, values, options)
+    return list(append_custom_call(context, values, options).results)
 
 
 # ---------------------------------------------------------------- batching

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import source
+from jxkernel.config import no_tracing
 from jxkernel.core.avals import ShapedArray, abstractify, type_of
 from jxkernel.core.depth import allow_depth
 from jxkernel.core.jaxpr import NO_EFFECTS, Atom, ClosedJaxpr, Eqn, Jaxpr, Literal, Var
@@ -225,7 +226,15 @@ def trace_flat(
       name: what to call it.
       arguments: gives the arguments' names, asked for only by error messages.
       of_user: whether the function is the user's, whose tracers are not to outlive the trace.
+
+    Raises:
+      RuntimeError: ``no_tracing`` is set.
     """
+    if no_tracing.value:
+        raise RuntimeError(
+            f"{name or 'a function'} would be traced for {', '.join(a.short() for a in avals)}, "
+            "and no_tracing is set: call it once with arguments of these types before the block"
+        )
     allow_depth()
     trace = StageTrace(state.trace, name, arguments)
     previous = swap_current(trace)

@@ -213,3 +213,21 @@ def test_clients_are_known_by_their_platforms():
     backend = jx.extend.backend
     assert backend.backends()[backend.get_backend().platform] is backend.get_backend()
     assert backend.get_default_device() in jx.devices()
+
+
+def test_options_for_modules_that_others_compile():
+    options = jx.extend.backend.get_compile_options(1, 2, [[1, 0]], {"xla_flag": True})
+    assert (options.num_replicas, options.num_partitions) == (1, 2)
+    assert options.executable_build_options.use_spmd_partitioning
+    assert options.env_option_overrides == [("xla_flag", True)]
+    with pytest.raises(ValueError, match="has 3 devices for 1 copies of a program in 2 parts"):
+        jx.extend.backend.get_compile_options(1, 2, [0, 1, 2])
+    assert jx.extend.backend.backend_xla_version() is None
+
+
+def test_functions_are_forgotten_with_what_was_compiled():
+    traces = []
+    f = jx.jit(lambda x: traces.append(1) or x + 1)
+    f(1)
+    jx.extend.backend.clear_in_memory_compilation_cache()
+    assert (f(1), len(traces)) == (2, 2)

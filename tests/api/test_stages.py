@@ -96,7 +96,7 @@ def test_levels_of_effort_are_build_options_and_checked():
     build = options.executable_build_options
     assert (build.optimization_level, build.memory_fitting_level) == (19, 29)
     assert options.env_option_overrides == [("xla_flag", True)]
-    levels = {"optimization_level": "O0", "memory_fitting_level": "O2"}
+    levels = {"optimization_level": "O0", "memory_fitting_level": jx.CompilerEffortLevel.O2}
     assert jx.jit(lambda x: x + 1, compiler_options=levels)(1) == 2
     for wrong in ("O7", 1, True, None):
         with pytest.raises(ValueError, match=r"optimization_level is one of .*'O1' \(19\)"):

@@ -119,3 +119,37 @@ def test_arguments_are_fixed_and_axes_laid_over_structures():
         api_util.flatten_axes("in_axes", structure, (0, None, 1))
     with pytest.raises(ValueError, match="argument 2 is shorter"):
         api_util.safe_map(max, [1, 2], [3])
+
+
+def test_donated_arguments_are_found_among_leaves():
+    structure = jx.tree.structure((((1, 2), 3, 4), {"b": (5, 6), "a": 7}))
+    found = api_util.donation_vector((0, 2), ("b",), structure)
+    assert found == (True, True, False, True, False, True, True)
+    alone = jx.tree.structure(((1, 2), 3))
+    assert api_util.donation_vector((0,), (), alone, kws=False) == (True, True, False)
+    assert api_util.rebase_donate_argnums((4, 3, 3), (0, 1)) == (1, 2)
+    with pytest.raises(ValueError, match=r"arguments \[0\] are both donated and static"):
+        api_util.rebase_donate_argnums((0,), (0, 1))
+
+
+def test_types_are_told_of_values_and_types():
+    assert api_util.shaped_abstractify(2) == jx.typeof(2)
+    assert api_util.shaped_abstractify(jx.typeof(2)) == jx.typeof(2)
+    assert api_util.shaped_abstractify(jx.ShapeDtypeStruct((2,), "float32")).shape == (2,)
+    with pytest.raises(TypeError, match=r"'a' of type builtins\.str is not a valid array type"):
+        api_util.shaped_abstractify("a")
+
+
+def test_sizes_are_compared_also_as_symbols():
+    size = jx.export.symbolic_shape("n")[0]
+    assert (jx.core.max_dim(3, 4), jx.core.min_dim(3, 4)) == (4, 3)
+    assert jx.core.max_dim(size, 1) == size
+    assert str(jx.core.min_dim(size, 4)) == "min(n, 4)"
+
+
+def test_effects_are_known_by_their_kinds():
+    effects = [jx.make_jaxpr(lambda x, o=o: jx.debug.print("{}", x, ordered=o))(1) for o in (0, 1)]
+    (plain,), (ordered,) = (jaxpr.effects for jaxpr in effects)
+    assert isinstance(plain, jx.debug.DebugEffect)
+    assert isinstance(ordered, jx.debug.OrderedDebugEffect)
+    assert not isinstance(plain, jx.debug.OrderedDebugEffect)

@@ -365,3 +365,102 @@ def test_the_largest_eigenvalues_are_found():
     assert 0 < int(steps) <= 100
     with pytest.raises(ValueError, match="5 k < n"):
         sparse.linalg.lobpcg_standard(matrix, matrix)
+
+
+GATHERS = {
+    "a row": ([1], (0,), (0,), (0,), (1, 4)),
+    "rows": ([[1], [2]], (1,), (0,), (0,), (1, 4)),
+    "a block": ([1, 1], (0, 1), (), (0, 1), (2, 2)),
+    "a block that is moved inside": ([5, -3], (0, 1), (), (0, 1), (2, 2)),
+    "an element": ([1, 2], (), (0, 1), (0, 1), (1, 1)),
+}
+
+
+@pytest.mark.parametrize("case", GATHERS.values(), ids=list(GATHERS))
+def test_gathered_parts_are_those_of_the_dense_array(case):
+    starts, offset, collapsed, axes, sizes = case
+    numbers = lax.GatherDimensionNumbers(offset, collapsed, axes)
+    starts = jnp.array(starts)
+    found = sparse.bcoo_gather(stored(M), starts, numbers, sizes)
+    same(found, lax.gather(M, starts, numbers, sizes, mode="clip"))
+    with pytest.raises(NotImplementedError, match="fills nothing in"):
+        sparse.bcoo_gather(stored(M), starts, numbers, sizes, mode="fill")
+
+
+def test_axes_of_gathered_parts_are_the_last():
+    numbers = lax.GatherDimensionNumbers((0,), (0,), (0,))
+    with pytest.raises(NotImplementedError, match="batch axes are first and those of parts last"):
+        sparse.bcoo_gather(stored(M), jnp.array([[1], [2]]), numbers, (1, 4))
+
+
+@pytest.mark.parametrize("padding", [[(0, 0)], [(2, 1)], [(-1, 0)], "SAME", "VALID"])
+def test_sequences_are_convolved(padding):
+    x = jnp.array([0.0, 3.0, 0.0, 0.0, -1.0, 2.0]).reshape(1, 1, 6)
+    kernel = jnp.array([1.0, 0.0, 4.0]).reshape(1, 1, 3)
+    expected = lax.conv_general_dilated(x, kernel, (1,), padding)
+    how = {"window_strides": (1,), "padding": padding}
+    for factors in ((stored(x), stored(kernel)), (stored(x, n_batch=2), kernel)):
+        found = sparse.bcoo_conv_general_dilated(*factors, **how)
+        assert (found.shape, found.n_batch) == (expected.shape, 2)
+        same(found, expected)
+    with pytest.raises(NotImplementedError, match="sequences of one feature"):
+        sparse.bcoo_conv_general_dilated(stored(x), kernel, window_strides=(2,), padding=padding)
+
+
+def rows(dense, **how):
+    """Return a sparse array by rows, with room for two elements more."""
+    nse = BCSR.fromdense(dense, **how).nse
+    return BCSR.fromdense(dense, nse=nse + 2, **how)
+
+
+@pytest.mark.parametrize(
+    ("dense", "how", "axes"),
+    [
+        (M, {}, (0, 1, -1)),
+        (S, {"n_batch": 1}, (0, 1, 2)),
+        (S, {"n_dense": 1}, (0, 1)),
+    ],
+)
+def test_rows_are_joined_along_every_axis_but_dense_ones(dense, how, axes):
+    for axis in axes:
+        mats = [rows(dense, **how), rows(2 * dense, **how)]
+        same(
+            sparse.bcsr_concatenate(mats, dimension=axis), jnp.concatenate([dense, 2 * dense], axis)
+        )
+    fewer = BCSR.fromdense(jnp.where(S > 5, S, 0), n_batch=1)
+    joined = sparse.bcsr_concatenate([rows(S, n_batch=1), fewer], dimension=0)
+    same(joined, jnp.concatenate([S, jnp.where(S > 5, S, 0)]))
+
+
+def test_rows_that_cannot_be_joined_are_refused():
+    with pytest.raises(TypeError, match=r"bcsr_concatenate along axis 1 got BCSR\("):
+        sparse.bcsr_concatenate([rows(M), rows(M[:2])], dimension=1)
+    with pytest.raises(TypeError, match="along axis 2 got"):
+        sparse.bcsr_concatenate([rows(M)], dimension=2)
+    with pytest.raises(NotImplementedError, match="joins no dense axes"):
+        sparse.bcsr_concatenate([rows(S, n_dense=1)], dimension=2)
+    with pytest.raises(ValueError, match="needs sparse arrays"):
+        sparse.bcsr_concatenate([], dimension=0)
+
+
+def test_rows_repeat_along_new_batch_axes():
+    mat = sparse.bcsr_broadcast_in_dim(rows(M), shape=(2, 3, 4), broadcast_dimensions=(1, 2))
+    assert mat.n_batch == 1
+    same(mat, jnp.broadcast_to(M, (2, 3, 4)))
+    many = sparse.bcsr_broadcast_in_dim(
+        rows(S, n_batch=1), shape=(2, 5, 3, 4), broadcast_dimensions=(0, 2, 3)
+    )
+    same(many, jnp.broadcast_to(S[:, None], (2, 5, 3, 4)))
+    with pytest.raises(NotImplementedError, match="is not of batch axes alone"):
+        sparse.bcsr_broadcast_in_dim(rows(M), shape=(3, 4, 2), broadcast_dimensions=(0, 1))
+
+
+def test_elements_at_the_places_of_rows_are_extracted():
+    mat = BCSR.fromdense(M)
+    same(sparse.bcsr_extract(mat.indices, mat.indptr, 2 * M), 2 * mat.data)
+    many = rows(S, n_batch=1)
+    same(sparse.bcsr_extract(many.indices, many.indptr, S), many.data)
+    deep = BCSR.fromdense(S, n_dense=1)
+    same(sparse.bcsr_extract(deep.indices, deep.indptr, S), deep.data)
+    slope = jx.grad(lambda x: jnp.sum(sparse.bcsr_extract(mat.indices, mat.indptr, x) ** 2))(M)
+    same(slope, 2 * M)

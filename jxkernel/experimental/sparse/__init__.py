@@ -17,6 +17,7 @@ from jxkernel.experimental.sparse.derivatives import (
 from jxkernel.experimental.sparse.formats import (
     BCOO,
     BCSR,
+    CuSparseEfficiencyWarning,
     JAXSparse,
     SparseEfficiencyError,
     SparseEfficiencyWarning,
@@ -27,6 +28,7 @@ from jxkernel.experimental.sparse.moving import (
     bcoo_broadcast_in_dim,
     bcoo_concatenate,
     bcoo_dynamic_slice,
+    bcoo_gather,
     bcoo_reduce_sum,
     bcoo_reshape,
     bcoo_rev,
@@ -48,9 +50,15 @@ from jxkernel.experimental.sparse.older import (
     csr_todense,
 )
 from jxkernel.experimental.sparse.products import (
+    bcoo_conv_general_dilated,
     bcoo_dot_general,
     bcoo_dot_general_sampled,
     bcsr_dot_general,
+)
+from jxkernel.experimental.sparse.rows import (
+    bcsr_broadcast_in_dim,
+    bcsr_concatenate,
+    bcsr_extract,
 )
 from jxkernel.experimental.sparse.sparsifying import sparsify, todense
 from jxkernel.experimental.sparse.storing import (
@@ -68,16 +76,19 @@ __all__ = [
     "COO",
     "CSC",
     "CSR",
+    "CuSparseEfficiencyWarning",
     "JAXSparse",
     "SparseEfficiencyError",
     "SparseEfficiencyWarning",
     "bcoo_broadcast_in_dim",
     "bcoo_concatenate",
+    "bcoo_conv_general_dilated",
     "bcoo_dot_general",
     "bcoo_dot_general_sampled",
     "bcoo_dynamic_slice",
     "bcoo_extract",
     "bcoo_fromdense",
+    "bcoo_gather",
     "bcoo_multiply_dense",
     "bcoo_multiply_sparse",
     "bcoo_reduce_sum",
@@ -90,7 +101,10 @@ __all__ = [
     "bcoo_todense",
     "bcoo_transpose",
     "bcoo_update_layout",
+    "bcsr_broadcast_in_dim",
+    "bcsr_concatenate",
     "bcsr_dot_general",
+    "bcsr_extract",
     "bcsr_fromdense",
     "bcsr_sum_duplicates",
     "bcsr_todense",

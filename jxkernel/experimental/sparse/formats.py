@@ -19,7 +19,14 @@ from jxkernel import numpy as jnp
 from jxkernel import tree
 from jxkernel.api.transfer import block_until_ready
 
-__all__ = ["BCOO", "BCSR", "JAXSparse", "SparseEfficiencyError", "SparseEfficiencyWarning"]
+__all__ = [
+    "BCOO",
+    "BCSR",
+    "CuSparseEfficiencyWarning",
+    "JAXSparse",
+    "SparseEfficiencyError",
+    "SparseEfficiencyWarning",
+]
 
 
 class SparseEfficiencyError(ValueError):
@@ -28,6 +35,10 @@ class SparseEfficiencyError(ValueError):
 
 class SparseEfficiencyWarning(UserWarning):
     """An operation stores many more elements than its operand."""
+
+
+class CuSparseEfficiencyWarning(SparseEfficiencyWarning):
+    """A library of GPUs cannot do an operation well; never issued, for XLA does all of them."""
 
 
 class JAXSparse:

@@ -12,13 +12,16 @@ from jxkernel.experimental.sparse.storing import (
     bcoo_update_layout,
     columns,
     least_stored,
+    over_batches,
     over_last_batch,
 )
+from jxkernel.primitives.indexing.gather import GatherScatterMode
 
 __all__ = [
     "bcoo_broadcast_in_dim",
     "bcoo_concatenate",
     "bcoo_dynamic_slice",
+    "bcoo_gather",
     "bcoo_reduce_sum",
     "bcoo_reshape",
     "bcoo_rev",
@@ -281,6 +284,59 @@ def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Seq
     steps = (1,) * len(sizes)
     cut = _cut(flat.indices, jnp.stack(starts), sizes, steps, mat.shape)
     return least_stored(made(flat.data, cut, sizes, False, flat.unique_indices))
+
+
+def bcoo_gather(
+    operand: BCOO,
+    start_indices: Any,
+    dimension_numbers: Any,
+    slice_sizes: Sequence[int],
+    *,
+    unique_indices: bool = False,
+    indices_are_sorted: bool = False,
+    mode: Any = None,
+    fill_value: Any = None,
+) -> BCOO:
+    """Return parts of a sparse array, as ``lax.gather`` does of an array.
+
+    Args:
+      operand: the sparse array; all its axes become sparse.
+      start_indices: where each part begins, of shape (batch, axes that vary).
+      dimension_numbers: a ``lax.GatherDimensionNumbers`` that puts the axes of parts last.
+      slice_sizes: the shape of a part.
+      unique_indices: accepted; nothing is faster for it.
+      indices_are_sorted: accepted likewise.
+      mode: None, ``"clip"`` or ``"promise_in_bounds"``: each part is moved so that it lies within.
+      fill_value: not supported.
+
+    Raises:
+      NotImplementedError: parts outside are to be filled, batch axes are shared, or the axes of
+        parts are not the last ones.
+    """
+    numbers, starts = dimension_numbers, jnp.asarray(start_indices)
+    batch, inner = starts.ndim - 1, len(numbers.offset_dims)
+    moved = None if mode is None else GatherScatterMode.from_any(mode)
+    if fill_value is not None or moved is GatherScatterMode.FILL_OR_DROP:
+        raise NotImplementedError(
+            "bcoo_gather fills nothing in, for what is filled in is stored: mode='clip' moves "
+            "parts that lie outside"
+        )
+    if numbers.operand_batching_dims or tuple(numbers.offset_dims) != tuple(
+        range(batch, batch + inner)
+    ):
+        raise NotImplementedError(
+            f"bcoo_gather with {numbers}: batch axes are first and those of parts last; "
+            "lax.gather of sparse.todense(x) takes any order"
+        )
+
+    def part(start: Any) -> BCOO:
+        places: list[Any] = [0] * operand.ndim
+        for axis, place in zip(numbers.start_index_map, start, strict=True):
+            places[axis] = jnp.maximum(place, 0)
+        found = bcoo_dynamic_slice(operand, places, slice_sizes)
+        return bcoo_squeeze(found, dimensions=numbers.collapsed_slice_dims)
+
+    return over_batches(part, batch)(starts)
 
 
 def sparse_getitem(mat: BCOO, index: Any) -> BCOO:

@@ -10,12 +10,21 @@ from jxkernel import numpy as jnp
 from jxkernel.experimental.sparse.formats import BCOO, BCSR, made
 from jxkernel.experimental.sparse.storing import (
     bcoo_extract,
+    bcoo_fromdense,
     bcoo_sum_duplicates,
     bcoo_update_layout,
     columns,
+    least_stored,
 )
+from jxkernel.primitives.conv.conv_numbers import padtype_to_pads
 
-__all__ = ["bcoo_dot_general", "bcoo_dot_general_sampled", "bcsr_dot_general", "matmul"]
+__all__ = [
+    "bcoo_conv_general_dilated",
+    "bcoo_dot_general",
+    "bcoo_dot_general_sampled",
+    "bcsr_dot_general",
+    "matmul",
+]
 
 Numbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
 
@@ -129,6 +138,82 @@ def bcoo_dot_general_sampled(A: Any, B: Any, indices: Any, *, dimension_numbers:
     whole = jnp.einsum(f"{''.join(left)},{''.join(right)}->{''.join(out)}", a, b)
     places = made(jnp.zeros(indices.shape[:-1], whole.dtype), indices, whole.shape)
     return bcoo_extract(places, whole, assume_unique=True).data
+
+
+def bcoo_conv_general_dilated(
+    lhs: Any,
+    rhs: Any,
+    *,
+    window_strides: Sequence[int],
+    padding: Any,
+    lhs_dilation: Sequence[int] | None = None,
+    rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: Any = None,
+    feature_group_count: int = 1,
+    batch_group_count: int = 1,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: None = None,
+) -> BCOO:
+    """Return the convolution of sequences, one or both sparse: see ``lax.conv_general_dilated``.
+
+    Every stored element of one meets every one of the other.
+
+    Args:
+      lhs: the sequence, of shape (1, 1, n).
+      rhs: the kernel, of shape (1, 1, m).
+      window_strides: (1,).
+      padding: as for ``lax.conv_general_dilated``.
+      lhs_dilation: 1.
+      rhs_dilation: 1.
+      dimension_numbers: not supported.
+      feature_group_count: 1.
+      batch_group_count: 1.
+      precision: accepted; elements are multiplied one by one.
+      preferred_element_type: the dtype of the result; that of the product where not given.
+      out_sharding: not supported.
+
+    Raises:
+      NotImplementedError: there are more features, examples or axes, or strides or dilations.
+
+    Differentiable with respect to stored elements.
+    """
+    ones = (None, 1, (1,), [1])
+    plain = (window_strides, lhs_dilation, rhs_dilation, feature_group_count, batch_group_count)
+    if (
+        any(each not in ones for each in plain)
+        or (dimension_numbers, out_sharding) != (None, None)
+        or any(each.ndim != 3 or each.shape[:2] != (1, 1) for each in (lhs, rhs))
+    ):
+        raise NotImplementedError(
+            f"bcoo_conv_general_dilated of shapes {lhs.shape} and {rhs.shape}: it convolves "
+            "sequences of one feature, of shapes (1, 1, n) and (1, 1, m), by steps of 1; "
+            "lax.conv_general_dilated of sparse.todense(x) does the rest"
+        )
+    (length,), (width,) = lhs.shape[2:], rhs.shape[2:]
+    if isinstance(padding, str):
+        padding = padtype_to_pads((length,), (width,), (1,), padding)
+    [(low, high)] = padding
+    size = max(length + low + high - width + 1, 0)
+    x, y = (_sequence(each) for each in (lhs, rhs))
+    at, back = x.indices[:, None, 0], y.indices[None, :, 0]
+    places = at - back + low
+    inside = (at < length) & (back < width) & (places >= 0) & (places < size)
+    dtype = preferred_element_type or jnp.result_type(lhs.dtype, rhs.dtype)
+    products = jnp.where(inside, x.data[:, None] * y.data[None], 0).astype(dtype)
+    indices = jnp.where(inside, places, size).reshape(-1, 1)
+    found = least_stored(made(products.reshape(-1), indices, (size,)))
+    return made(found.data[None, None], found.indices[None, None], (size,))
+
+
+def _sequence(x: Any) -> BCOO:
+    """Return the one sequence of an array of shape (1, 1, n), all sparse."""
+    if not isinstance(x, BCOO):
+        x = bcoo_fromdense(jnp.asarray(x), nse=x.size)
+    flat = bcoo_update_layout(x, n_batch=0, n_dense=0)
+    beyond = jnp.any(flat.indices[:, :2] > 0, -1)
+    places = jnp.where(beyond, x.shape[2], flat.indices[:, 2])
+    return made(flat.data, places[:, None], x.shape[2:])
 
 
 def matmul(x: Any, y: Any) -> Any:
