@@ -16,6 +16,17 @@ from jxkernel.api.shardings import with_sharding_constraint
 from jxkernel.dtypes import dtype
 from jxkernel.higher_order.cond import cond_p
 from jxkernel.higher_order.linear_solve import linear_solve_p
+from jxkernel.higher_order.named_operations import (
+    approx_max_k,
+    approx_min_k,
+    approx_top_k_p,
+    polynomial,
+    polynomial_p,
+    tile,
+    tile_p,
+    unstack,
+    unstack_p,
+)
 from jxkernel.higher_order.reductions import reduce_p, reduce_window_p
 from jxkernel.higher_order.scan import scan_p
 from jxkernel.higher_order.while_loop import while_p
@@ -61,7 +72,6 @@ from jxkernel.primitives.elementwise.arithmetic import (
     neg_p,
     one_minus_square,
     one_minus_square_p,
-    polynomial,
     reciprocal,
     rem,
     rem_p,

@@ -3,11 +3,15 @@
 from typing import TYPE_CHECKING
 
 from jxkernel._lazy import lazy_names
+from jxkernel.higher_order.named_operations import (
+    cholesky_update,
+    cholesky_update_p,
+    symmetric_product,
+    symmetric_product_p,
+)
 from jxkernel.primitives.linalg.cholesky import (
     cholesky,
     cholesky_p,
-    cholesky_update,
-    symmetric_product,
     triangular_solve,
     triangular_solve_p,
 )
@@ -50,6 +54,7 @@ __all__ = [
     "cholesky",
     "cholesky_p",
     "cholesky_update",
+    "cholesky_update_p",
     "eig",
     "eig_p",
     "eigh",
@@ -72,6 +77,7 @@ __all__ = [
     "svd",
     "svd_p",
     "symmetric_product",
+    "symmetric_product_p",
     "triangular_solve",
     "triangular_solve_p",
     "tridiagonal",

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from jxkernel.core.trace import Tracer
+from jxkernel.higher_order.named_operations import tile as lax_tile
+from jxkernel.higher_order.named_operations import unstack as lax_unstack
 from jxkernel.numpy.creation import user_dtype, zeros
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, cast, check_arguments, promote_dtypes
-from jxkernel.numpy.shapes import atleast_1d, atleast_2d, atleast_3d, moveaxis, ravel, reshape
+from jxkernel.numpy.shapes import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
 from jxkernel.primitives.arguments import canonical_axis, whole_number, whole_numbers
 from jxkernel.primitives.indexing.concatenate import concatenate as joined
 from jxkernel.primitives.indexing.concatenate import split as cut
@@ -137,6 +139,11 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> An
     return _stacked(parts, whole_number("stack", "axis", axis), user_dtype(dtype, "stack", *parts))
 
 
+@fused(static=("axis",))
+def _unstacked(x: Any, axis: int) -> tuple[Any, ...]:
+    return lax_unstack(x, axis)
+
+
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     """Return the parts of an array along an axis, which they no longer have.
 
@@ -147,8 +154,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     [[1, 3], [2, 4]]
     """
     axis = canonical_axis("unstack", axis, argument_aval("unstack", x).ndim)
-    moved = moveaxis(x, axis, 0)
-    return tuple([moved[i] for i in range(moved.shape[0])])
+    return _unstacked(x, axis)
 
 
 def vstack(tup: Any, dtype: Any = None) -> Any:
@@ -357,9 +363,7 @@ def _tiled(a: Any, reps: tuple[int, ...]) -> Any:
     rank = max(len(sizes), len(reps))
     sizes = (1,) * (rank - len(sizes)) + sizes
     reps = (1,) * (rank - len(reps)) + reps
-    alternating = tuple(n for pair in zip(reps, sizes, strict=True) for n in pair)
-    spread = broadcast_in_dim(ops.reshape(a, sizes), alternating, tuple(range(1, 2 * rank, 2)))
-    return ops.reshape(spread, tuple(n * r for n, r in zip(sizes, reps, strict=True)))
+    return lax_tile(ops.reshape(a, sizes), reps)
 
 
 def tile(A: Any, reps: int | Sequence[int]) -> Any:

@@ -148,8 +148,11 @@ def test_sizes_are_compared_also_as_symbols():
 
 
 def test_effects_are_known_by_their_kinds():
-    effects = [jx.make_jaxpr(lambda x, o=o: jx.debug.print("{}", x, ordered=o))(1) for o in (0, 1)]
-    (plain,), (ordered,) = (jaxpr.effects for jaxpr in effects)
+    def effect(ordered):
+        [found] = jx.make_jaxpr(lambda x: jx.debug.print("{}", x, ordered=ordered))(1).effects
+        return found
+
+    plain, ordered = effect(False), effect(True)
     assert isinstance(plain, jx.debug.DebugEffect)
     assert isinstance(ordered, jx.debug.OrderedDebugEffect)
     assert not isinstance(plain, jx.debug.OrderedDebugEffect)

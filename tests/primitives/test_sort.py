@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import jxkernel as jx
-from jxkernel.primitives.reduction.sort import approx_max_k, approx_min_k, sort, sort_key_val, top_k
+from jxkernel.lax import approx_max_k, approx_min_k
+from jxkernel.primitives.reduction.sort import sort, sort_key_val, top_k
 from tests.primitives.checking import assert_close, check_all
 
 RANDOM = np.random.default_rng(0)

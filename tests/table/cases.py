@@ -180,6 +180,8 @@ ELSEWHERE: dict[str, str] = {
     # Calls of programs: their rules transform the programs they call.
     "jxkernel.higher_order.jit": "tests/compose",
     "jxkernel.higher_order": "tests/higher_order",
+    # Made of others, whose rules are tested.
+    "jxkernel.transforms.composed": "tests/transforms/test_composed.py",
     # Calls of Python functions, which are whatever these are.
     "jxkernel.primitives.callback": "tests/api/test_callbacks.py",
     "jxkernel.primitives.inspecting": "tests/observe/test_layout.py",

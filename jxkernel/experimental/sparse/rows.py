@@ -116,7 +116,7 @@ def _joined(mats: Sequence[BCSR], axis: int) -> BCSR:
     sizes[axis] = total
     unique = all(mat.unique_indices for mat in mats)
     joined = (jnp.concatenate(data), jnp.concatenate(indices))
-    return rows_of(made(*joined, sizes, indices_sorted=False, unique_indices=unique))
+    return rows_of(made(*joined, tuple(sizes), indices_sorted=False, unique_indices=unique))
 
 
 def bcsr_broadcast_in_dim(
@@ -156,5 +156,5 @@ def bcsr_broadcast_in_dim(
         places = (*axes[: mat.n_batch], *range(len(batch), len(batch) + len(rest)))
         return broadcast_in_dim(array, (*batch, *rest), places)
 
-    arrays = [repeated(array) for array in (mat.data, mat.indices, mat.indptr)]
-    return made_rows(*arrays, mat._sizes, mat.indices_sorted, mat.unique_indices)
+    data, indices, indptr = (repeated(array) for array in (mat.data, mat.indices, mat.indptr))
+    return made_rows(data, indices, indptr, mat._sizes, mat.indices_sorted, mat.unique_indices)

@@ -14,12 +14,13 @@ from jxkernel import tree
 from jxkernel.api.branching import switch
 from jxkernel.api.looping import while_loop
 from jxkernel.api.scanning import scan
-from jxkernel.core.avals import ShapedArray
+from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Literal
 from jxkernel.core.primitive import Primitive
 from jxkernel.experimental.sparse import computing, moving
 from jxkernel.experimental.sparse.formats import BCOO, JAXSparse, with_data
 from jxkernel.experimental.sparse.products import bcoo_dot_general
+from jxkernel.transforms.composed import Composed
 from jxkernel.transforms.stage import trace_flat
 
 __all__ = ["sparsify", "todense"]
@@ -73,11 +74,17 @@ def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., A
             return [todense(out) for out in outs]
 
         given = [values[i] for i in moving_at]
-        avals = [ShapedArray(x.shape, x.dtype, getattr(x, "weak_type", False)) for x in given]
-        closed = trace_flat(flat, avals, name=getattr(f, "__name__", "sparsified"))
+        closed = trace_flat(
+            flat, list(map(_type, given)), name=getattr(f, "__name__", "sparsified")
+        )
         return out_tree.unflatten(_apply(closed, given))
 
     return sparsified
+
+
+def _type(x: Any) -> ShapedArray:
+    """Return the type of an array, sparse or not."""
+    return ShapedArray(x.shape, x.dtype) if _is_sparse(x) else abstractify(x)
 
 
 def _is_array(leaf: Any) -> bool:
@@ -104,6 +111,8 @@ def _applied(eqn: Eqn, values: list[Any]) -> Sequence[Any]:
         out = primitive.bind(*values, **eqn.params)
         return out if primitive.multiple_results else [out]
     rule = _RULES.get(primitive.name)
+    if rule is None and isinstance(primitive, Composed):
+        return _apply(primitive.program(list(map(_type, values)), eqn.params), values)
     if rule is None:
         raise NotImplementedError(
             f"{primitive.name} of a sparse array has no sparse rule, or would give an array "

@@ -6,7 +6,6 @@ in dtype and shape; a scalar may stand beside any shape, and a Python number tak
 the other operand.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -56,7 +55,6 @@ __all__ = [
     "neg_p",
     "one_minus_square",
     "one_minus_square_p",
-    "polynomial",
     "reciprocal",
     "rem",
     "rem_p",
@@ -412,31 +410,6 @@ def mulhi(x: Any, y: Any) -> Any:
     [4, -1]
     """
     return bind_binary(mulhi_p, x, y)
-
-
-def polynomial(x: Any, coeffs: Sequence[Any], *, unroll: int | None = None) -> Any:
-    """Return c₀ + c₁ x + c₂ x² + ... by Horner's scheme.
-
-    Args:
-      x: an array of a numeric dtype.
-      coeffs: at least one coefficient, the constant first: arrays of that dtype and of the shape
-        of x, scalars, or Python numbers.
-      unroll: accepted; every term stands in the program, there is no loop to unroll.
-
-    Raises:
-      ValueError: there is no coefficient.
-
-    >>> from jxkernel import lax, numpy as jnp
-    >>> lax.polynomial(jnp.array([0.0, 1.0, 2.0]), (5.0, -3.0, 2.0)).tolist()
-    [5.0, 4.0, 7.0]
-    """
-    coeffs = list(coeffs)
-    if not coeffs:
-        raise ValueError("polynomial needs at least one coefficient")
-    total = mul(x, 0) if len(coeffs) == 1 else mul(x, coeffs[-1])
-    for coefficient in reversed(coeffs[1:-1]):
-        total = mul(add(total, coefficient), x)
-    return add(total, coeffs[0])
 
 
 def _integer_pow_lower(context: Any, x: Any, *, y: int) -> Any:

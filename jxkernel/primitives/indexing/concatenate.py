@@ -14,7 +14,6 @@ from jxkernel.errors import ShapeMismatchError
 from jxkernel.primitives.arguments import canonical_axis, integers, is_array, sequence, whole_number
 from jxkernel.primitives.indexing.slicing import index_in_dim, slice_in_dim
 from jxkernel.primitives.shape.broadcast import instantiate
-from jxkernel.primitives.shape.reshape import squeeze
 from jxkernel.primitives.shape.structural import (
     front,
     joint_weak_type,
@@ -32,7 +31,6 @@ __all__ = [
     "split_p",
     "stack",
     "stack_p",
-    "unstack",
 ]
 
 # ---------------------------------------------------------------- concatenate
@@ -192,21 +190,6 @@ def _stack_transpose(ct: Any, *operands: Any, axis: int) -> list[Any]:
 
 
 stack_p.define(jvp=linear_jvp(stack_p))
-
-
-def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
-    """Return the parts of an array at each position of an axis, without that axis.
-
-    Raises:
-      ValueError: there is no such axis.
-
-    >>> from jxkernel import lax, numpy as jnp
-    >>> [row.tolist() for row in lax.unstack(jnp.array([[1, 2], [3, 4]]))]
-    [[1, 2], [3, 4]]
-    """
-    place = canonical_axis("unstack", axis, rank_of(x))
-    parts = split(x, (1,) * shape_of(x)[place], place)
-    return tuple([squeeze(part, (place,)) for part in parts])
 
 
 # ---------------------------------------------------------------- split

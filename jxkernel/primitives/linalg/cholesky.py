@@ -43,8 +43,6 @@ from jxkernel.primitives.sharding import rules
 __all__ = [
     "cholesky",
     "cholesky_p",
-    "cholesky_update",
-    "symmetric_product",
     "triangular_solve",
     "triangular_solve_p",
 ]
@@ -363,52 +361,3 @@ def _cholesky_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any,
 cholesky_p.define(
     transpose=Undefined("it is not linear in its operand"), batch=batch_in_front(cholesky_p)
 )
-
-
-def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
-    """Return the upper triangular factor of rᵀ r + w wᵀ.
-
-    Args:
-      r_matrix: an upper triangular matrix.
-      w_vector: a vector as long as its axes.
-
-    Raises:
-      ValueError: shapes do not fit.
-
-    >>> import numpy as np
-    >>> from jxkernel import lax, numpy as jnp
-    >>> np.asarray(lax.linalg.cholesky_update(jnp.array([[3.0]]), jnp.array([4.0]))).round(3)
-    array([[5.]], dtype=float32)
-    """
-    n = shape_of(r_matrix)[-1] if shape_of(r_matrix) else 0
-    if shape_of(r_matrix) != (n, n) or shape_of(w_vector) != (n,):
-        raise ValueError(
-            f"cholesky_update got shapes {shape_of(r_matrix)} and {shape_of(w_vector)}: a square "
-            "matrix and a vector as long"
-        )
-    column = expand_dims(w_vector, (1,))
-    r = upper_part(r_matrix)
-    return swapped(cholesky(add(matmul(swapped(r), r), matmul(column, swapped(column)))))
-
-
-def symmetric_product(
-    a_matrix: Any,
-    c_matrix: Any,
-    *,
-    alpha: float = 1.0,
-    beta: float = 0.0,
-    symmetrize_output: bool = False,
-) -> Any:
-    """Return alpha a aᵀ + beta c for stacks of matrices.
-
-    The result is symmetric where c is, so ``symmetrize_output`` changes nothing here; elsewhere
-    kernels may compute one triangle only.
-
-    >>> from jxkernel import lax, numpy as jnp
-    >>> x = jnp.array([[1.0, 2.0], [0.0, 3.0]])
-    >>> lax.linalg.symmetric_product(x, jnp.zeros((2, 2)), symmetrize_output=True).tolist()
-    [[5.0, 6.0], [6.0, 9.0]]
-    """
-    product = matmul(a_matrix, swapped(a_matrix))
-    scaled = mul(product, scalar_like(a_matrix, alpha))
-    return add(scaled, mul(c_matrix, scalar_like(a_matrix, beta)))

@@ -26,8 +26,7 @@ from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.primitives.sharding import rules
 
 __all__ = [
-    "approx_max_k",
-    "approx_min_k",
+    "approximate_top_k",
     "sort",
     "sort_key_val",
     "sort_p",
@@ -272,72 +271,18 @@ def _top_k_batch(
 top_k_p.define(transpose=Undefined("it is not linear in its operand"))
 
 
-def approx_max_k(
+def approximate_top_k(
     operand: Any,
-    k: int,
-    reduction_dimension: int = -1,
-    recall_target: float = 0.95,
-    reduction_input_size_override: int = -1,
-    aggregate_to_topk: bool = True,
-) -> tuple[Any, Any]:
-    """Return about the ``k`` greatest elements along an axis, and their positions.
-
-    Args:
-      operand: an array of a floating dtype.
-      k: how many.
-      reduction_dimension: the axis.
-      recall_target: the share of the true greatest that must be among the result; the result is
-        exact on every backend so far.
-      reduction_input_size_override: the size for which ``recall_target`` is meant, if not the
-        axis's own.
-      aggregate_to_topk: whether the result has ``k`` elements; else it has as many as XLA's partial
-        search for the target leaves, of which these are the first.
-
-    Raises:
-      TypeError: the dtype is not floating.
-      ValueError: the axis has fewer than ``k`` elements, or the target is not in (0, 1].
-
-    NaN counts as the greatest, for both functions.  Tangents are those of the elements chosen.
-
-    >>> from jxkernel import lax, numpy as jnp
-    >>> values, positions = lax.approx_max_k(jnp.array([3.0, 9.0, 1.0, 7.0]), 2)
-    >>> values.tolist(), positions.tolist()
-    ([9.0, 7.0], [1, 3])
-    """
-    search = (recall_target, reduction_input_size_override, aggregate_to_topk)
-    return _approximate("approx_max_k", operand, k, reduction_dimension, *search, least=False)
-
-
-def approx_min_k(
-    operand: Any,
-    k: int,
-    reduction_dimension: int = -1,
-    recall_target: float = 0.95,
-    reduction_input_size_override: int = -1,
-    aggregate_to_topk: bool = True,
-) -> tuple[Any, Any]:
-    """Return about the ``k`` least elements along an axis and their positions; see approx_max_k.
-
-    >>> from jxkernel import lax, numpy as jnp
-    >>> values, positions = lax.approx_min_k(jnp.array([3.0, 9.0, 1.0, 7.0]), 2)
-    >>> values.tolist(), positions.tolist()
-    ([1.0, 3.0], [2, 0])
-    """
-    search = (recall_target, reduction_input_size_override, aggregate_to_topk)
-    return _approximate("approx_min_k", operand, k, reduction_dimension, *search, least=True)
-
-
-def _approximate(
-    name: str,
-    operand: Any,
+    *,
+    is_max_k: bool,
     k: int,
     reduction_dimension: int,
     recall_target: Any,
-    input_size: int,
-    aggregate: bool,
-    *,
-    least: bool,
+    reduction_input_size_override: int,
+    aggregate_to_topk: bool,
 ) -> tuple[Any, Any]:
+    """Return what ``lax.approx_max_k``, or ``approx_min_k``, does; see there."""
+    name = "approx_max_k" if is_max_k else "approx_min_k"
     aval = operand_aval(name, operand)
     if not dtypes.issubdtype(aval.dtype, np.floating):
         raise TypeError(f"{name} got {aval.short()}: it takes floating dtypes; top_k takes others")
@@ -347,8 +292,10 @@ def _approximate(
         )
     place = _chosen_axis(name, operand, k, reduction_dimension, "reduction_dimension")
     count = whole_number(name, "k", k)
-    if not aggregate and count:
-        override = whole_number(name, "reduction_input_size_override", input_size)
+    if not aggregate_to_topk and count:
+        override = whole_number(
+            name, "reduction_input_size_override", reduction_input_size_override
+        )
         size = aval.shape[place]
         count = approx_top_k_size(size, aval.ndim, count, float(recall_target), False, override)[0]
-    return _extremes(operand, count, place, least)
+    return _extremes(operand, count, place, not is_max_k)

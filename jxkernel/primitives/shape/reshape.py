@@ -42,7 +42,6 @@ __all__ = [
     "shape_as_value",
     "squeeze",
     "squeeze_p",
-    "tile",
 ]
 
 # ---------------------------------------------------------------- reshape
@@ -296,27 +295,6 @@ def broadcast_to_rank(x: Any, rank: int) -> Any:
     """
     missing = whole_number("broadcast_to_rank", "rank", rank) - rank_of(x)
     return expand_dims(x, range(missing)) if missing > 0 else x
-
-
-def tile(operand: Any, reps: Sequence[int]) -> Any:
-    """Repeat an array ``reps[i]`` times along its axis i.
-
-    Raises:
-      ValueError: there is not one non-negative count per axis.
-
-    >>> from jxkernel import lax, numpy as jnp
-    >>> lax.tile(jnp.array([[1, 2]]), (2, 2)).tolist()
-    [[1, 2, 1, 2], [1, 2, 1, 2]]
-    """
-    shape = operand_aval("tile", operand).shape
-    counts = integers("tile", "reps", reps)
-    if len(counts) != len(shape) or any(count < 0 for count in counts):
-        raise ShapeError(
-            f"tile got reps {counts} for shape {shape}: it takes one non-negative count per axis"
-        )
-    interleaved = tuple(size for pair in zip(counts, shape, strict=True) for size in pair)
-    repeated = broadcast_in_dim(operand, interleaved, tuple(range(1, 2 * len(shape), 2)))
-    return reshape(repeated, [n * size for n, size in zip(counts, shape, strict=True)])
 
 
 # ---------------------------------------------------------------- rev
