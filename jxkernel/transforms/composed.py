@@ -17,7 +17,7 @@ from jxkernel.core.explicit_sharding import AS_TYPED
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.primitive import Primitive
-from jxkernel.core.trace import state
+from jxkernel.core.trace import set_current, state
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.primitives.shape.broadcast import add_tangents, instantiate
 from jxkernel.transforms.batching import batch_flat
@@ -66,6 +66,8 @@ class Composed(Primitive):
             batch=self._batched,
             sharding=AS_TYPED,
         )
+        if multiple_results:
+            self.define(partial_eval=self._partly_known)
 
     def bind(self, *args: Any, **params: Any) -> Any:
         """Apply the primitive under the current trace; to random keys what it is made of."""
@@ -105,6 +107,11 @@ class Composed(Primitive):
             return self._given(outs), self._given(moved)
         parts = [self.bind(*primals[:i], tangents[i], *primals[i + 1 :], **params) for i in moving]
         return self.bind(*primals, **params), reduce(add_tangents, parts)
+
+    def _partly_known(self, trace: Any, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+        """Apply the function: a result that depends on known operands alone is known."""
+        with set_current(trace):
+            return self._flat(*args, **params)
 
     def _pulled_back(self, ct: Any, /, *args: Any, **params: Any) -> Sequence[Any]:
         cts = [instantiate(one) for one in (ct if self.multiple_results else [ct])]

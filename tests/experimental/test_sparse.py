@@ -464,3 +464,81 @@ def test_elements_at_the_places_of_rows_are_extracted():
     same(sparse.bcsr_extract(deep.indices, deep.indptr, S), deep.data)
     slope = jx.grad(lambda x: jnp.sum(sparse.bcsr_extract(mat.indices, mat.indptr, x) ** 2))(M)
     same(slope, 2 * M)
+
+
+FULL = M + 0.5
+COO_MAT, CSR_MAT = sparse.coo_fromdense(M), sparse.csr_fromdense(M)
+BCOO_MAT, BCSR_MAT = BCOO.fromdense(M), BCSR.fromdense(M)
+ROW_PRODUCT = (((1,), (0,)), ((), ()))
+
+NAMED = {
+    "bcoo_fromdense": (lambda x: BCOO.fromdense(x, nse=12), FULL),
+    "bcoo_todense": (lambda x: x.todense(), BCOO_MAT),
+    "bcoo_extract": (lambda x: sparse.bcoo_extract(BCOO_MAT, x), M),
+    "bcoo_sort_indices": (lambda x: x.sort_indices(), BCOO_MAT),
+    "bcoo_sum_duplicates": (lambda x: x.sum_duplicates(nse=4), BCOO_MAT),
+    "bcoo_transpose": (lambda x: x.T, BCOO_MAT),
+    "bcoo_dot_general": (lambda x: x @ W, BCOO_MAT),
+    "bcoo_spdot_general": (lambda x: x @ x.T, BCOO_MAT),
+    "bcoo_dot_general_sampled": (
+        lambda x: sparse.bcoo_dot_general_sampled(
+            x, W, BCOO_MAT.indices % 2, dimension_numbers=ROW_PRODUCT
+        ),
+        M,
+    ),
+    "bcsr_fromdense": (lambda x: BCSR.fromdense(x, nse=12), FULL),
+    "bcsr_todense": (lambda x: x.todense(), BCSR_MAT),
+    "bcsr_extract": (lambda x: sparse.bcsr_extract(BCSR_MAT.indices, BCSR_MAT.indptr, x), M),
+    "bcsr_dot_general": (lambda x: x @ W, BCSR_MAT),
+    "coo_fromdense": (lambda x: sparse.coo_fromdense(x, nse=12), FULL),
+    "coo_todense": (lambda x: x.todense(), COO_MAT),
+    "coo_matvec": (lambda x: x @ W[:, 0], COO_MAT),
+    "coo_matmat": (lambda x: x @ W, COO_MAT),
+    "csr_fromdense": (lambda x: sparse.csr_fromdense(x, nse=12), FULL),
+    "csr_todense": (sparse.csr_todense, CSR_MAT),
+    "csr_matvec": (lambda x: sparse.csr_matvec(x, W[:3, 0], transpose=True), CSR_MAT),
+    "csr_matmat": (lambda x: sparse.csr_matmat(x, W), CSR_MAT),
+    "todense": (sparse.todense, BCSR_MAT),
+}
+
+
+def total(x):
+    dense = x if isinstance(x, jx.Array) else x.todense()
+    return jnp.sum(jnp.sin(dense))
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_operations_stand_in_programs_by_name(name):
+    function, x = NAMED[name]
+    primitive = getattr(sparse, f"{name}_p")
+    jaxpr = jx.make_jaxpr(function)(x)
+    assert primitive in [eqn.primitive for eqn in jaxpr.eqns]
+    same(total(jx.jit(function)(x)), total(function(x)))
+    leaves, structure = jx.tree.flatten(x)
+
+    def of_data(data):
+        return total(function(structure.unflatten([data, *leaves[1:]])))
+
+    jx.test_util.check_grads(of_data, (leaves[0],), 1, ["fwd", "rev"], atol=0.02, rtol=0.02)
+
+
+def test_systems_stand_in_programs_by_name():
+    rows = sparse.CSR.fromdense(jnp.array([[4.0, 1.0], [0.0, 3.0]]))
+    solve = lambda b: sparse.linalg.spsolve(rows.data, rows.indices, rows.indptr, b)  # noqa: E731
+    [eqn] = jx.make_jaxpr(solve)(jnp.ones(2)).eqns
+    assert eqn.primitive is sparse.linalg.spsolve_p
+    same(jx.jacrev(solve)(jnp.ones(2)), np.linalg.inv(rows.todense()))
+
+
+def test_what_is_made_dense_inside_a_sparsified_function_is_dense():
+    plus_one = sparse.sparsify(lambda x: sparse.todense(x) + 1.0)
+    same(plus_one(BCOO_MAT), M + 1)
+    same(plus_one(M), M + 1)
+
+
+def test_older_matrices_multiply_vectors_and_matrices_alone():
+    with pytest.raises(ValueError, match=r"times an array of shape \(\): no vector, no matrix"):
+        COO_MAT @ jnp.array(2.0)
+    same((COO_MAT @ CSR_MAT.transpose()).todense(), M @ M.T)
+    same(BCSR_MAT @ W, M @ W)
+    same((BCSR_MAT @ COO_MAT.transpose()).todense(), M @ M.T)

@@ -92,6 +92,21 @@ def test_an_operation_of_two_linear_operands():
         del Primitive.registry["product_of_test"]
 
 
+def test_results_of_known_operands_stay_known():
+    both_p = Composed("both_of_test", lambda x, i: [2 * x, i + 1], multiple_results=True)
+    try:
+
+        def f(x):
+            doubled, index = both_p.bind(x, jnp.array([0, 1]))
+            return jnp.sum(doubled[index - 1] ** 2)
+
+        close(jx.jit(jx.grad(jx.jit(f)))(X[0]), jnp.array([8.0, -16.0, 0.0]))
+        out, pull = jx.vjp(lambda x: both_p.bind(x, jnp.array([0, 1]))[0], X)
+        close(pull(out), (4 * X,))
+    finally:
+        del Primitive.registry["both_of_test"]
+
+
 def test_the_line_of_the_call_is_that_of_its_operations():
     text = jx.jit(lambda x: lax.tile(x, (2, 1))).lower(X).as_text(debug_info=True)
     assert "named_operations.py" not in text

@@ -428,8 +428,8 @@ class BCSR(JAXSparse):
         n_batch: int = 0,
     ) -> "BCSR":
         """Return the sparse array that stores what is not zero."""
-        return cls.from_bcoo(
-            BCOO.fromdense(mat, nse=nse, index_dtype=index_dtype, n_dense=n_dense, n_batch=n_batch)
+        return _operations["rows_fromdense"](
+            mat, nse=nse, index_dtype=index_dtype, n_dense=n_dense, n_batch=n_batch
         )
 
     @classmethod
@@ -457,10 +457,10 @@ class BCSR(JAXSparse):
 
     def todense(self) -> Any:
         """Return an array of all elements."""
-        return self.to_bcoo().todense()
+        return _operations["rows_todense"](self)
 
     def __matmul__(self, other: Any) -> Any:
-        return self.to_bcoo() @ other
+        return _operations["matmul"](self, other)
 
     def __rmatmul__(self, other: Any) -> Any:
         return other @ self.to_bcoo()

@@ -6,8 +6,17 @@ from typing import Any
 from jxkernel import numpy as jnp
 from jxkernel.api.looping import while_loop
 from jxkernel.experimental.sparse.older import CSR
+from jxkernel.transforms.composed import Composed
 
-__all__ = ["lobpcg_standard", "spsolve"]
+__all__ = ["lobpcg_standard", "spsolve", "spsolve_p"]
+
+
+def _spsolve(data: Any, indices: Any, indptr: Any, b: Any, *, tol: float, reorder: int) -> Any:
+    matrix = CSR((data, indices, indptr), shape=(b.shape[0], b.shape[0]))
+    return jnp.linalg.solve(matrix.todense(), b)
+
+
+spsolve_p = Composed("spsolve", _spsolve, linear=(3,))
 
 
 def spsolve(
@@ -25,9 +34,8 @@ def spsolve(
 
     A is made dense to be solved.
     """
-    right = jnp.asarray(b)
-    matrix = CSR((data, indices, indptr), shape=(right.shape[0], right.shape[0]))
-    return jnp.linalg.solve(matrix.todense(), right)
+    rows = [jnp.asarray(each) for each in (data, indices, indptr)]
+    return spsolve_p.bind(*rows, jnp.asarray(b), tol=tol, reorder=reorder)
 
 
 def lobpcg_standard(

@@ -16,6 +16,7 @@ from jxkernel.experimental.sparse.storing import (
     over_last_batch,
 )
 from jxkernel.primitives.indexing.gather import GatherScatterMode
+from jxkernel.transforms.composed import Composed
 
 __all__ = [
     "bcoo_broadcast_in_dim",
@@ -28,7 +29,22 @@ __all__ = [
     "bcoo_slice",
     "bcoo_squeeze",
     "bcoo_transpose",
+    "bcoo_transpose_p",
 ]
+
+
+def _transpose(data: Any, indices: Any, *, permutation: tuple[int, ...]) -> tuple[Any, Any]:
+    batch, n_sparse = indices.ndim - 2, indices.shape[-1]
+    sparse, order = batch + n_sparse, permutation
+    within = [axis - batch for axis in order[batch:sparse]]
+    moved = indices[..., np.array(within, int)] if within else indices
+    return (
+        data.transpose(*order[:batch], batch, *[a - sparse + batch + 1 for a in order[sparse:]]),
+        moved.transpose(*order[:batch], batch, batch + 1),
+    )
+
+
+bcoo_transpose_p = Composed("bcoo_transpose", _transpose, multiple_results=True)
 
 
 def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
@@ -52,11 +68,7 @@ def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
             "update_layout(n_batch=0, n_dense=0) makes all of them sparse"
         )
     within = [axis - batch for axis in order[batch:sparse]]
-    indices = mat.indices[..., np.array(within, int)] if within else mat.indices
-    indices = indices.transpose(*order[:batch], batch, batch + 1)
-    data = mat.data.transpose(
-        *order[:batch], batch, *[a - sparse + batch + 1 for a in order[sparse:]]
-    )
+    data, indices = bcoo_transpose_p.bind(mat.data, mat.indices, permutation=tuple(order))
     sizes = [mat.shape[axis] for axis in order[batch:]]
     kept = mat.indices_sorted and within == sorted(within)
     return made(data, indices, tuple(sizes), kept, mat.unique_indices)

@@ -8,19 +8,29 @@ import numpy as np
 from jxkernel import numpy as jnp
 from jxkernel import tree
 from jxkernel.experimental.sparse.formats import BCOO, BCSR, JAXSparse
+from jxkernel.experimental.sparse.storing import stored_count
+from jxkernel.transforms.composed import Composed
 
 __all__ = [
     "COO",
     "CSC",
     "CSR",
     "coo_fromdense",
+    "coo_fromdense_p",
     "coo_matmat",
+    "coo_matmat_p",
     "coo_matvec",
+    "coo_matvec_p",
     "coo_todense",
+    "coo_todense_p",
     "csr_fromdense",
+    "csr_fromdense_p",
     "csr_matmat",
+    "csr_matmat_p",
     "csr_matvec",
+    "csr_matvec_p",
     "csr_todense",
+    "csr_todense_p",
 ]
 
 
@@ -68,10 +78,70 @@ class _Matrix(JAXSparse):
         return self.to_bcoo().todense()
 
     def __matmul__(self, other: Any) -> Any:
-        return self.to_bcoo() @ (other.to_bcoo() if isinstance(other, _Matrix) else other)
+        if isinstance(other, JAXSparse):
+            return self.to_bcoo() @ (other.to_bcoo() if isinstance(other, _Matrix) else other)
+        return self.times(jnp.asarray(other))
+
+    def times(self, other: Any) -> Any:
+        """Return the product with an array."""
+        return self.to_bcoo() @ other
 
 
-class COO(_Matrix):
+class _Named(_Matrix):
+    """A matrix whose operations stand in programs by their own names."""
+
+    operations: "_Operations"
+
+    @classmethod
+    def fromdense(cls, mat: Any, *, nse: int | None = None, index_dtype: Any = np.int32) -> Any:
+        """Return the sparse matrix that stores what is not zero."""
+        x = jnp.asarray(mat)
+        count = stored_count(x, 0, 0) if nse is None else nse
+        kind = np.dtype(index_dtype)
+        parts = cls.operations.fromdense_p.bind(x, nse=count, index_dtype=kind)
+        return cls(tuple(parts), shape=x.shape)
+
+    def todense(self) -> Any:
+        """Return an array of all elements."""
+        return self.operations.todense_p.bind(*self.parts(), shape=self.shape)
+
+    def times(self, other: Any, transpose: bool = False) -> Any:
+        """Return the product with an array, of the transpose if that is asked for.
+
+        Raises:
+          ValueError: the array is no vector and no matrix.
+        """
+        if other.ndim not in (1, 2):
+            raise ValueError(f"{self} times an array of shape {other.shape}: no vector, no matrix")
+        product_p = self.operations.matvec_p if other.ndim == 1 else self.operations.matmat_p
+        return product_p.bind(*self.parts(), other, shape=self.shape, transpose=transpose)
+
+
+class _Operations:
+    """The primitives of a format."""
+
+    def __init__(self, name: str, form: type[_Named]) -> None:
+        def made(parts: Sequence[Any], shape: tuple[int, int]) -> BCOO:
+            return _rebuilt(form, shape, parts).to_bcoo()
+
+        def todense(*parts: Any, shape: tuple[int, int]) -> Any:
+            return made(parts, shape).todense()
+
+        def fromdense(x: Any, *, nse: int, index_dtype: Any) -> tuple[Any, ...]:
+            return form.from_bcoo(BCOO.fromdense(x, nse=nse, index_dtype=index_dtype)).parts()
+
+        def times(*operands: Any, shape: tuple[int, int], transpose: bool) -> Any:
+            *parts, other = operands
+            mat = made(parts, shape)
+            return (mat.T if transpose else mat) @ other
+
+        self.todense_p = Composed(f"{name}_todense", todense, linear=(0,))
+        self.fromdense_p = Composed(f"{name}_fromdense", fromdense, multiple_results=True)
+        self.matvec_p = Composed(f"{name}_matvec", times, linear=(0, 3))
+        self.matmat_p = Composed(f"{name}_matmat", times, linear=(0, 3))
+
+
+class COO(_Named):
     """A sparse matrix that keeps the row and the column of each element.
 
     Args:
@@ -97,7 +167,7 @@ class COO(_Matrix):
         return COO((self.data, self.col, self.row), shape=self.shape[::-1])
 
 
-class CSR(_Matrix):
+class CSR(_Named):
     """A sparse matrix that keeps the column of each element, row by row.
 
     Args:
@@ -166,6 +236,15 @@ for _kind in (COO, CSR, CSC):
     )
 
 
+COO.operations = _Operations("coo", COO)
+CSR.operations = _Operations("csr", CSR)
+
+coo_todense_p, csr_todense_p = COO.operations.todense_p, CSR.operations.todense_p
+coo_fromdense_p, csr_fromdense_p = COO.operations.fromdense_p, CSR.operations.fromdense_p
+coo_matvec_p, csr_matvec_p = COO.operations.matvec_p, CSR.operations.matvec_p
+coo_matmat_p, csr_matmat_p = COO.operations.matmat_p, CSR.operations.matmat_p
+
+
 def coo_fromdense(mat: Any, *, nse: int | None = None, index_dtype: Any = np.int32) -> COO:
     """Return the ``COO`` that stores what is not zero."""
     return COO.fromdense(mat, nse=nse, index_dtype=index_dtype)
@@ -188,19 +267,19 @@ def csr_todense(mat: CSR) -> Any:
 
 def coo_matmat(mat: COO, B: Any, *, transpose: bool = False) -> Any:
     """Return the product with a matrix, of the transpose if that is asked for."""
-    return (mat.transpose() if transpose else mat) @ B
+    return mat.times(jnp.asarray(B), transpose)
 
 
 def coo_matvec(mat: COO, v: Any, transpose: bool = False) -> Any:
     """Return the product with a vector, of the transpose if that is asked for."""
-    return (mat.transpose() if transpose else mat) @ v
+    return mat.times(jnp.asarray(v), transpose)
 
 
 def csr_matmat(mat: CSR, B: Any, *, transpose: bool = False) -> Any:
     """Return the product with a matrix, of the transpose if that is asked for."""
-    return (mat.transpose() if transpose else mat) @ B
+    return mat.times(jnp.asarray(B), transpose)
 
 
 def csr_matvec(mat: CSR, v: Any, transpose: bool = False) -> Any:
     """Return the product with a vector, of the transpose if that is asked for."""
-    return (mat.transpose() if transpose else mat) @ v
+    return mat.times(jnp.asarray(v), transpose)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import numpy as jnp
-from jxkernel.experimental.sparse.formats import BCOO, BCSR, made
+from jxkernel.experimental.sparse.formats import BCOO, BCSR, made, made_rows
 from jxkernel.experimental.sparse.storing import (
     bcoo_extract,
     bcoo_fromdense,
@@ -15,14 +15,20 @@ from jxkernel.experimental.sparse.storing import (
     bcoo_update_layout,
     columns,
     least_stored,
+    places_of,
 )
 from jxkernel.primitives.conv.conv_numbers import padtype_to_pads
+from jxkernel.transforms.composed import Composed
 
 __all__ = [
     "bcoo_conv_general_dilated",
     "bcoo_dot_general",
+    "bcoo_dot_general_p",
     "bcoo_dot_general_sampled",
+    "bcoo_dot_general_sampled_p",
+    "bcoo_spdot_general_p",
     "bcsr_dot_general",
+    "bcsr_dot_general_p",
     "matmul",
 ]
 
@@ -53,10 +59,10 @@ def bcoo_dot_general(
     (lc, rc), (lb, rb) = dimension_numbers
     dtype = preferred_element_type or jnp.result_type(lhs.dtype, rhs.dtype)
     if isinstance(lhs, BCOO) and isinstance(rhs, BCOO):
-        return _sparse_sparse(lhs, rhs, (lc, rc, lb, rb), dtype)
+        return _sparse_sparse(lhs, rhs, _axes(lc, rc, lb, rb), dtype)
     if isinstance(lhs, BCOO):
-        return _sparse_dense(lhs, jnp.asarray(rhs), (lc, rc, lb, rb), dtype)
-    out = _sparse_dense(rhs, jnp.asarray(lhs), (rc, lc, rb, lb), dtype)
+        return _sparse_dense(lhs, jnp.asarray(rhs), _axes(lc, rc, lb, rb), dtype)
+    out = _sparse_dense(rhs, jnp.asarray(lhs), _axes(rc, lc, rb, lb), dtype)
     batch, sparse = len(lb), rhs.ndim - len(rc) - len(rb)
     # The axes of the sparse factor came first.
     order = [*range(batch), *range(batch + sparse, out.ndim), *range(batch, batch + sparse)]
@@ -68,10 +74,22 @@ def _free(ndim: int, *used: Sequence[int]) -> list[int]:
     return [axis for axis in range(ndim) if axis not in taken]
 
 
-def _sparse_dense(lhs: BCOO, rhs: Any, axes: tuple[Sequence[int], ...], dtype: Any) -> Any:
+def _axes(*groups: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    return tuple([tuple(map(int, axes)) for axes in groups])
+
+
+def _sparse_dense(lhs: BCOO, rhs: Any, axes: tuple[tuple[int, ...], ...], dtype: Any) -> Any:
+    return bcoo_dot_general_p.bind(
+        lhs.data, lhs.indices, rhs, sizes=lhs._sizes, axes=axes, dtype=np.dtype(dtype)
+    )
+
+
+def _met(
+    data: Any, indices: Any, rhs: Any, *, sizes: tuple[int, ...], axes: Any, dtype: Any
+) -> Any:
     """Add the product of each stored element and what it meets to the place where it belongs."""
-    lc, rc, lb, rb = ([int(a) for a in one] for one in axes)
-    lhs = bcoo_update_layout(lhs, n_batch=0, n_dense=0)
+    lc, rc, lb, rb = map(list, axes)
+    lhs = bcoo_update_layout(made(data, indices, sizes), n_batch=0, n_dense=0)
     free, rhs_free = _free(lhs.ndim, lc, lb), _free(rhs.ndim, rc, rb)
     table = rhs.transpose(*rb, *rc, *rhs_free)
     met = jnp.broadcast_to(table, (lhs.nse, *table.shape))
@@ -89,11 +107,31 @@ def _sparse_dense(lhs: BCOO, rhs: Any, axes: tuple[Sequence[int], ...], dtype: A
     return jnp.zeros(shape, dtype).at[places].add(products, mode="drop")
 
 
-def _sparse_sparse(lhs: BCOO, rhs: BCOO, axes: tuple[Sequence[int], ...], dtype: Any) -> BCOO:
-    """Let every stored element of one factor meet every one of the other."""
-    lc, rc, lb, rb = ([int(a) for a in one] for one in axes)
+bcoo_dot_general_p = Composed("bcoo_dot_general", _met, linear=(0, 2))
+
+
+def _sparse_sparse(lhs: BCOO, rhs: BCOO, axes: tuple[tuple[int, ...], ...], dtype: Any) -> BCOO:
     lhs = bcoo_update_layout(lhs, n_batch=0, n_dense=0)
     rhs = bcoo_update_layout(rhs, n_batch=0, n_dense=0)
+    data, indices = bcoo_spdot_general_p.bind(
+        *(lhs.data, lhs.indices, rhs.data, rhs.indices),
+        shapes=(lhs.shape, rhs.shape),
+        axes=axes,
+        dtype=np.dtype(dtype),
+    )
+    lc, rc, lb, rb = axes
+    free, rhs_free = _free(lhs.ndim, lc, lb), _free(rhs.ndim, rc, rb)
+    shape = tuple([lhs.shape[a] for a in [*lb, *free]] + [rhs.shape[a] for a in rhs_free])
+    product, most = made(data, indices, shape), prod(shape)
+    return bcoo_sum_duplicates(product, nse=most) if lhs.nse * rhs.nse > most else product
+
+
+def _all_met(
+    x: Any, x_indices: Any, y: Any, y_indices: Any, *, shapes: Any, axes: Any, dtype: Any
+) -> tuple[Any, Any]:
+    """Let every stored element of one factor meet every one of the other."""
+    lc, rc, lb, rb = map(list, axes)
+    lhs, rhs = made(x, x_indices, shapes[0]), made(y, y_indices, shapes[1])
     free, rhs_free = _free(lhs.ndim, lc, lb), _free(rhs.ndim, rc, rb)
     xi, yi = lhs.indices[:, None], rhs.indices[None]
     inside = jnp.all(xi < np.asarray(lhs.shape), -1) & jnp.all(yi < np.asarray(rhs.shape), -1)
@@ -106,15 +144,52 @@ def _sparse_sparse(lhs: BCOO, rhs: BCOO, axes: tuple[Sequence[int], ...], dtype:
     indices = jnp.stack(found, -1) if found else jnp.zeros((count, 0), lhs.indices.dtype)
     indices = jnp.where(hit[:, None], indices, np.asarray(shape, lhs.indices.dtype))
     data = (lhs.data[:, None] * rhs.data[None]).reshape(-1).astype(dtype)
-    product = made(jnp.where(hit, data, 0), indices, shape)
-    most = prod(shape)
-    return bcoo_sum_duplicates(product, nse=most) if count > most else product
+    return jnp.where(hit, data, 0), indices
+
+
+bcoo_spdot_general_p = Composed("bcoo_spdot_general", _all_met, multiple_results=True)
+
+
+def _rows_met(
+    data: Any, indices: Any, indptr: Any, rhs: Any, *, sizes: Any, axes: Any, dtype: Any
+) -> Any:
+    mat = places_of(made_rows(data, indices, indptr, sizes, False, False))
+    return _met(mat.data, mat.indices, rhs, sizes=sizes, axes=axes, dtype=dtype)
+
+
+bcsr_dot_general_p = Composed("bcsr_dot_general", _rows_met, linear=(0, 3))
 
 
 def bcsr_dot_general(lhs: Any, rhs: Any, *, dimension_numbers: Numbers, **how: Any) -> Any:
     """Return the product of arrays of which one is a ``BCSR``: see ``bcoo_dot_general``."""
+    if isinstance(lhs, BCSR) and not isinstance(rhs, (BCOO, BCSR)):
+        (lc, rc), (lb, rb) = dimension_numbers
+        dtype = how.get("preferred_element_type") or jnp.result_type(lhs.dtype, rhs.dtype)
+        return bcsr_dot_general_p.bind(
+            *(lhs.data, lhs.indices, lhs.indptr, jnp.asarray(rhs)),
+            sizes=lhs._sizes,
+            axes=_axes(lc, rc, lb, rb),
+            dtype=np.dtype(dtype),
+        )
     factors = [one.to_bcoo() if isinstance(one, BCSR) else one for one in (lhs, rhs)]
     return bcoo_dot_general(*factors, dimension_numbers=dimension_numbers, **how)
+
+
+def _sampled(a: Any, b: Any, indices: Any, *, axes: Any) -> Any:
+    lc, rc, lb, rb = axes
+    names = iter("abcdefghijklmnopqrstuvwxyz")
+    left = [next(names) for _ in range(a.ndim)]
+    right = [next(names) for _ in range(b.ndim)]
+    for x, y in [*zip(lc, rc, strict=True), *zip(lb, rb, strict=True)]:
+        right[y] = left[x]
+    out = [left[x] for x in lb]
+    out += [left[x] for x in _free(a.ndim, lc, lb)] + [right[y] for y in _free(b.ndim, rc, rb)]
+    whole = jnp.einsum(f"{''.join(left)},{''.join(right)}->{''.join(out)}", a, b)
+    places = made(jnp.zeros(indices.shape[:-1], whole.dtype), indices, whole.shape)
+    return bcoo_extract(places, whole, assume_unique=True).data
+
+
+bcoo_dot_general_sampled_p = Composed("bcoo_dot_general_sampled", _sampled, linear=(0, 1))
 
 
 def bcoo_dot_general_sampled(A: Any, B: Any, indices: Any, *, dimension_numbers: Numbers) -> Any:
@@ -127,17 +202,9 @@ def bcoo_dot_general_sampled(A: Any, B: Any, indices: Any, *, dimension_numbers:
       dimension_numbers: as in ``lax.dot_general``.
     """
     (lc, rc), (lb, rb) = dimension_numbers
-    a, b = jnp.asarray(A), jnp.asarray(B)
-    names = iter("abcdefghijklmnopqrstuvwxyz")
-    left = [next(names) for _ in range(a.ndim)]
-    right = [next(names) for _ in range(b.ndim)]
-    for x, y in [*zip(lc, rc, strict=True), *zip(lb, rb, strict=True)]:
-        right[y] = left[x]
-    out = [left[x] for x in lb]
-    out += [left[x] for x in _free(a.ndim, lc, lb)] + [right[y] for y in _free(b.ndim, rc, rb)]
-    whole = jnp.einsum(f"{''.join(left)},{''.join(right)}->{''.join(out)}", a, b)
-    places = made(jnp.zeros(indices.shape[:-1], whole.dtype), indices, whole.shape)
-    return bcoo_extract(places, whole, assume_unique=True).data
+    return bcoo_dot_general_sampled_p.bind(
+        jnp.asarray(A), jnp.asarray(B), jnp.asarray(indices), axes=_axes(lc, rc, lb, rb)
+    )
 
 
 def bcoo_conv_general_dilated(
@@ -222,21 +289,25 @@ def matmul(x: Any, y: Any) -> Any:
     Raises:
       TypeError: one has no axes.
     """
-    x, y = (one.to_bcoo() if isinstance(one, BCSR) else one for one in (x, y))
-    x = x if isinstance(x, BCOO) else jnp.asarray(x)
-    y = y if isinstance(y, BCOO) else jnp.asarray(y)
+    x, y = map(_factor, (x, y))
     if not x.ndim or not y.ndim:
         raise TypeError("matmul needs arrays with axes: x * y multiplies by a number")
     summed = ((x.ndim - 1,), (max(y.ndim - 2, 0),))
     if x.ndim <= 2 or y.ndim <= 2:
-        out = bcoo_dot_general(x, y, dimension_numbers=(summed, ((), ())))
+        out = bcsr_dot_general(x, y, dimension_numbers=(summed, ((), ())))
         return _vector_first(out, x, y)
     if x.shape[:-2] != y.shape[:-2]:
         raise NotImplementedError(
             f"leading axes of shapes {x.shape} and {y.shape} differ: sparse.todense(x) first"
         )
     batch = tuple(range(x.ndim - 2))
-    return bcoo_dot_general(x, y, dimension_numbers=(summed, (batch, batch)))
+    return bcsr_dot_general(x, y, dimension_numbers=(summed, (batch, batch)))
+
+
+def _factor(x: Any) -> Any:
+    if isinstance(x, (BCOO, BCSR)):
+        return x
+    return x.to_bcoo() if hasattr(x, "to_bcoo") else jnp.asarray(x)
 
 
 def _vector_first(out: Any, x: Any, y: Any) -> Any:

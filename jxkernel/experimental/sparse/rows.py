@@ -3,12 +3,85 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from jxkernel import numpy as jnp
 from jxkernel.experimental.sparse.formats import BCSR, made, made_rows
-from jxkernel.experimental.sparse.storing import over_batches, places_of, rows_of, stored_at
+from jxkernel.experimental.sparse.storing import (
+    bcoo_fromdense,
+    bcoo_todense,
+    over_batches,
+    places_of,
+    rows_of,
+    stored_at,
+    stored_count,
+)
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
+from jxkernel.transforms.composed import Composed
 
-__all__ = ["bcsr_broadcast_in_dim", "bcsr_concatenate", "bcsr_extract"]
+__all__ = [
+    "bcsr_broadcast_in_dim",
+    "bcsr_concatenate",
+    "bcsr_extract",
+    "bcsr_extract_p",
+    "bcsr_fromdense",
+    "bcsr_fromdense_p",
+    "bcsr_todense",
+    "bcsr_todense_p",
+]
+
+
+def _extract(indices: Any, indptr: Any, mat: Any) -> Any:
+    batch = indices.ndim - 1
+    # Where elements lie does not depend on what they are.
+    rows = made_rows(indices, indices, indptr, mat.shape[batch:], False, False)
+    return stored_at(places_of(rows).indices, mat, batch)
+
+
+bcsr_extract_p = Composed("bcsr_extract", _extract, linear=(2,))
+
+
+def _todense(data: Any, indices: Any, indptr: Any, *, sizes: tuple[int, ...]) -> Any:
+    return bcoo_todense(places_of(made_rows(data, indices, indptr, sizes, False, False)))
+
+
+bcsr_todense_p = Composed("bcsr_todense", _todense, linear=(0,))
+
+
+def bcsr_todense(mat: BCSR) -> Any:
+    """Return an array of all elements; those stored twice are added up."""
+    return bcsr_todense_p.bind(mat.data, mat.indices, mat.indptr, sizes=mat._sizes)
+
+
+def _fromdense(x: Any, **how: Any) -> tuple[Any, Any, Any]:
+    mat = rows_of(bcoo_fromdense(x, **how))
+    return mat.data, mat.indices, mat.indptr
+
+
+bcsr_fromdense_p = Composed("bcsr_fromdense", _fromdense, multiple_results=True)
+
+
+def bcsr_fromdense(
+    mat: Any,
+    *,
+    nse: int | None = None,
+    n_batch: int = 0,
+    n_dense: int = 0,
+    index_dtype: Any = np.int32,
+) -> BCSR:
+    """Return the sparse array that stores, row by row, what is not zero: see ``bcoo_fromdense``."""
+    x = jnp.asarray(mat)
+    if nse is None:
+        nse = stored_count(x, n_batch, n_dense)
+    if x.ndim - n_batch - n_dense != 2:
+        raise ValueError(
+            f"a BCSR has two sparse axes, and an array of shape {x.shape} has not, with {n_batch} "
+            f"batch and {n_dense} dense axes"
+        )
+    data, indices, indptr = bcsr_fromdense_p.bind(
+        x, nse=nse, n_batch=n_batch, n_dense=n_dense, index_dtype=np.dtype(index_dtype)
+    )
+    return made_rows(data, indices, indptr, x.shape[n_batch:], True, True)
 
 
 def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Any:
@@ -30,11 +103,7 @@ def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Any:
     >>> sparse.bcsr_extract(jnp.array([1, 0]), jnp.array([0, 1, 2]), mat).tolist()
     [2.0, 3.0]
     """
-    columns, begins, x = jnp.asarray(indices), jnp.asarray(indptr), jnp.asarray(mat)
-    batch = columns.ndim - 1
-    # Where elements lie does not depend on what they are.
-    rows = made_rows(columns, columns, begins, x.shape[batch:], False, False)
-    return stored_at(places_of(rows).indices, x, batch)
+    return bcsr_extract_p.bind(jnp.asarray(indices), jnp.asarray(indptr), jnp.asarray(mat))
 
 
 def bcsr_concatenate(operands: Sequence[BCSR], *, dimension: int) -> BCSR:

@@ -17,20 +17,39 @@ from jxkernel.api.scanning import scan
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Literal
 from jxkernel.core.primitive import Primitive
+from jxkernel.core.trace import is_unknown
 from jxkernel.experimental.sparse import computing, moving
 from jxkernel.experimental.sparse.formats import BCOO, JAXSparse, with_data
 from jxkernel.experimental.sparse.products import bcoo_dot_general
 from jxkernel.transforms.composed import Composed
 from jxkernel.transforms.stage import trace_flat
 
-__all__ = ["sparsify", "todense"]
+__all__ = ["sparsify", "todense", "todense_p"]
+
+_LEAF = tree.structure(0)
 
 Rule = Callable[..., Any]
 
 
+def _todense(*leaves: Any, tree: Any) -> Any:
+    whole = tree.unflatten(leaves)
+    return whole.todense() if isinstance(whole, JAXSparse) else whole
+
+
+todense_p = Composed("todense", _todense, linear=(0,))
+
+
 def todense(arr: Any) -> Any:
     """Return an array of all elements of a sparse array; an array as it is."""
-    return arr.todense() if isinstance(arr, JAXSparse) else jnp.asarray(arr)
+    if isinstance(arr, JAXSparse):
+        leaves, structure = tree.flatten(arr)
+        return todense_p.bind(*leaves, tree=structure)
+    # In a function that is sparsified an array may stand for a sparse one.
+    return todense_p.bind(arr, tree=_LEAF) if is_unknown(arr) else jnp.asarray(arr)
+
+
+def _dense(x: Any) -> Any:
+    return x.todense() if _is_sparse(x) else jnp.asarray(x)
 
 
 def _is_sparse(x: Any) -> bool:
@@ -71,7 +90,7 @@ def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., A
                 full[i] = tracer
             inner_args, inner_kwargs = structure.unflatten(full)
             outs, out_tree = tree.flatten(f(*inner_args, **inner_kwargs), is_leaf=_is_sparse)
-            return [todense(out) for out in outs]
+            return [_dense(out) for out in outs]
 
         given = [values[i] for i in moving_at]
         closed = trace_flat(
@@ -203,7 +222,7 @@ def _scan(
         outs = _apply(jaxpr, [*consts, *carry, *xs])
         return tuple(outs[:num_carry]), tuple(outs[num_carry:])
 
-    xs = tuple(map(todense, args[num_consts + num_carry :]))
+    xs = tuple(map(_dense, args[num_consts + num_carry :]))
     last, ys = scan(body, tuple(carry), xs, length=length, reverse=reverse, unroll=unroll)
     return [*last, *ys]
 
@@ -270,6 +289,7 @@ _RULES: dict[str, Rule] = {
     "squeeze": lambda x, *, dimensions: moving.bcoo_squeeze(x, dimensions=dimensions),
     "stack": _stack,
     "sub": computing.subtract,
+    "todense": lambda x, *, tree: x.todense(),
     "transpose": lambda x, *, permutation: moving.bcoo_transpose(x, permutation=permutation),
     "while": _while,
 }

@@ -18,13 +18,19 @@ from jxkernel.experimental.sparse.formats import (
     made_rows,
     with_data,
 )
+from jxkernel.transforms.composed import Composed
 
 __all__ = [
     "bcoo_extract",
+    "bcoo_extract_p",
     "bcoo_fromdense",
+    "bcoo_fromdense_p",
     "bcoo_sort_indices",
+    "bcoo_sort_indices_p",
     "bcoo_sum_duplicates",
+    "bcoo_sum_duplicates_p",
     "bcoo_todense",
+    "bcoo_todense_p",
     "bcoo_update_layout",
     "over_batches",
     "places_of",
@@ -57,6 +63,20 @@ def known_size(name: str, counts: Any) -> int:
     return int(np.max(np.asarray(counts), initial=0))
 
 
+def _todense(data: Any, indices: Any, *, n_batch: int, sizes: tuple[int, ...]) -> Any:
+    n_sparse = indices.shape[-1]
+
+    def whole(data: Any, indices: Any) -> Any:
+        if not n_sparse:
+            return jnp.sum(data, 0)
+        return jnp.zeros(sizes, data.dtype).at[columns(indices)].add(data, mode="drop")
+
+    return over_batches(whole, n_batch)(data, indices)
+
+
+bcoo_todense_p = Composed("bcoo_todense", _todense, linear=(0,))
+
+
 def bcoo_todense(mat: BCOO) -> Any:
     """Return an array of all elements; those stored with one index are added up.
 
@@ -65,15 +85,37 @@ def bcoo_todense(mat: BCOO) -> Any:
     >>> sparse.bcoo_todense(sparse.BCOO(([1, 2], [[0], [0]]), shape=(3,))).tolist()
     [3, 0, 0]
     """
-    _, sparse, dense = mat.parts()
+    return bcoo_todense_p.bind(mat.data, mat.indices, n_batch=mat.n_batch, sizes=mat._sizes)
 
-    def whole(data: Any, indices: Any) -> Any:
+
+def _nonzero(x: Any, n_dense: int) -> Any:
+    """Say at which places something is to be stored."""
+    return jnp.any(x != 0, tuple(range(x.ndim - n_dense, x.ndim)))
+
+
+def stored_count(x: Any, n_batch: int, n_dense: int) -> int:
+    """Return how many elements must be stored, which must be known."""
+    there = _nonzero(x, n_dense)
+    return known_size("fromdense", jnp.sum(there, tuple(range(n_batch, there.ndim))))
+
+
+def _fromdense(
+    x: Any, *, nse: int, n_batch: int, n_dense: int, index_dtype: Any
+) -> tuple[Any, Any]:
+    nonzero = _nonzero(x, n_dense)
+    sparse = nonzero.shape[n_batch:]
+
+    def places(there: Any) -> Any:
         if not sparse:
-            return jnp.sum(data, 0)
-        zeros = jnp.zeros((*sparse, *dense), data.dtype)
-        return zeros.at[columns(indices)].add(data, mode="drop")
+            return jnp.zeros((nse, 0), index_dtype)
+        found = jnp.nonzero(there, size=nse, fill_value=sparse)
+        return jnp.stack(found, -1).astype(index_dtype)
 
-    return over_batches(whole, mat.n_batch)(mat.data, mat.indices)
+    indices = over_batches(places, n_batch)(nonzero)
+    return stored_once(indices, x, n_batch), indices
+
+
+bcoo_fromdense_p = Composed("bcoo_fromdense", _fromdense, multiple_results=True)
 
 
 def bcoo_fromdense(
@@ -99,26 +141,16 @@ def bcoo_fromdense(
     Differentiable with respect to what is stored.
     """
     x = jnp.asarray(mat)
-    n_sparse = x.ndim - n_batch - n_dense
-    if min(n_batch, n_dense, n_sparse) < 0:
+    if min(n_batch, n_dense, x.ndim - n_batch - n_dense) < 0:
         raise ValueError(
             f"an array of shape {x.shape} has not {n_batch} batch and {n_dense} dense axes"
         )
-    nonzero = jnp.any(x != 0, tuple(range(x.ndim - n_dense, x.ndim)))
     if nse is None:
-        counts = jnp.sum(nonzero, tuple(range(n_batch, nonzero.ndim)))
-        nse = known_size("fromdense", counts)
-    sparse = nonzero.shape[n_batch:]
-
-    def places(there: Any) -> Any:
-        if not sparse:
-            return jnp.zeros((nse, 0), index_dtype)
-        found = jnp.nonzero(there, size=nse, fill_value=sparse)
-        return jnp.stack(found, -1).astype(index_dtype)
-
-    indices = over_batches(places, n_batch)(nonzero)
-    found = made(None, indices, x.shape[n_batch:], indices_sorted=True, unique_indices=True)
-    return with_data(found, stored_once(indices, x, n_batch))
+        nse = stored_count(x, n_batch, n_dense)
+    data, indices = bcoo_fromdense_p.bind(
+        x, nse=nse, n_batch=n_batch, n_dense=n_dense, index_dtype=np.dtype(index_dtype)
+    )
+    return made(data, indices, x.shape[n_batch:], indices_sorted=True, unique_indices=True)
 
 
 def stored_at(indices: Any, array: Any, n_batch: int) -> Any:
@@ -147,6 +179,13 @@ def stored_once(indices: Any, array: Any, n_batch: int) -> Any:
     return jnp.where(first.reshape(-1, *[1] * (found.ndim - n_batch - 1)), found, 0)
 
 
+def _extract(indices: Any, x: Any, *, n_batch: int) -> Any:
+    return stored_once(indices, x, n_batch)
+
+
+bcoo_extract_p = Composed("bcoo_extract", _extract, linear=(1,))
+
+
 def bcoo_extract(sparr: BCOO, arr: Any, *, assume_unique: bool | None = None) -> BCOO:
     """Return the elements of an array at the places that a sparse array stores.
 
@@ -166,17 +205,23 @@ def bcoo_extract(sparr: BCOO, arr: Any, *, assume_unique: bool | None = None) ->
     unique = sparr.unique_indices if assume_unique is None else assume_unique
     if not unique:
         sparr = bcoo_sum_duplicates(sparr, nse=sparr.nse)
-    return with_data(sparr, stored_once(sparr.indices, x, sparr.n_batch))
+    return with_data(sparr, bcoo_extract_p.bind(sparr.indices, x, n_batch=sparr.n_batch))
 
 
-def bcoo_sort_indices(mat: BCOO) -> BCOO:
-    """Return the sparse array with its indices in order."""
-
+def _sort_indices(data: Any, indices: Any, *, n_batch: int) -> tuple[Any, Any]:
     def ordered(data: Any, indices: Any) -> Any:
         order = row_order(indices)
         return data[order], indices[order]
 
-    data, indices = over_batches(ordered, mat.n_batch)(mat.data, mat.indices)
+    return over_batches(ordered, n_batch)(data, indices)
+
+
+bcoo_sort_indices_p = Composed("bcoo_sort_indices", _sort_indices, multiple_results=True)
+
+
+def bcoo_sort_indices(mat: BCOO) -> BCOO:
+    """Return the sparse array with its indices in order."""
+    data, indices = bcoo_sort_indices_p.bind(mat.data, mat.indices, n_batch=mat.n_batch)
     return made(data, indices, mat._sizes, True, mat.unique_indices)
 
 
@@ -185,6 +230,39 @@ def row_order(indices: Any) -> Any:
     if not indices.shape[-1]:
         return jnp.arange(indices.shape[0])
     return jnp.lexsort(columns(indices)[::-1])
+
+
+def _grouped(indices: Any, bounds: Any) -> tuple[Any, Any, Any]:
+    """Return the order of elements, the number of each one's group, and how many groups count."""
+    within = jnp.all(indices < bounds, -1, keepdims=True)
+    indices = jnp.where(within, indices, bounds)
+    order = row_order(indices)
+    rows = indices[order]
+    new = jnp.any(rows[1:] != rows[:-1], -1)
+    begins = jnp.concatenate([jnp.ones(min(1, len(rows)), bool), new])
+    places = jnp.cumsum(begins) - 1
+    return order, places, jnp.sum(begins & jnp.all(rows < bounds, -1))
+
+
+def _sum_duplicates(
+    data: Any, indices: Any, *, n_batch: int, sparse: tuple[int, ...], nse: int
+) -> tuple[Any, Any]:
+    bounds = np.asarray(sparse, indices.dtype)
+
+    def summed(data: Any, indices: Any) -> tuple[Any, Any]:
+        order, places, _ = _grouped(indices, bounds)
+        rows = jnp.minimum(indices[order], bounds)
+        zeros = jnp.zeros((nse, *data.shape[1:]), data.dtype)
+        beyond = jnp.broadcast_to(bounds, (nse, len(bounds))).astype(indices.dtype)
+        return (
+            zeros.at[places].add(data[order], mode="drop"),
+            beyond.at[places].set(rows, mode="drop"),
+        )
+
+    return over_batches(summed, n_batch)(data, indices)
+
+
+bcoo_sum_duplicates_p = Composed("bcoo_sum_duplicates", _sum_duplicates, multiple_results=True)
 
 
 def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
@@ -198,31 +276,13 @@ def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
       ValueError: ``nse`` is not given while the indices are traced.
     """
     _, sparse, _ = mat.parts()
-    bounds = np.asarray(sparse, mat.indices.dtype)
-
-    def grouped(indices: Any) -> tuple[Any, Any, Any]:
-        within = jnp.all(indices < bounds, -1, keepdims=True)
-        indices = jnp.where(within, indices, bounds)
-        order = row_order(indices)
-        rows = indices[order]
-        new = jnp.any(rows[1:] != rows[:-1], -1)
-        begins = jnp.concatenate([jnp.ones(min(1, len(rows)), bool), new])
-        places = jnp.cumsum(begins) - 1
-        return order, places, jnp.sum(begins & jnp.all(rows < bounds, -1))
-
-    order, places, counts = over_batches(grouped, mat.n_batch)(mat.indices)
-    count = known_size("sum_duplicates", counts) if nse is None else nse
-
-    def summed(data: Any, indices: Any, order: Any, places: Any) -> tuple[Any, Any]:
-        rows = jnp.minimum(indices[order], bounds)
-        zeros = jnp.zeros((count, *data.shape[1:]), data.dtype)
-        beyond = jnp.broadcast_to(bounds, (count, len(bounds))).astype(indices.dtype)
-        return (
-            zeros.at[places].add(data[order], mode="drop"),
-            beyond.at[places].set(rows, mode="drop"),
-        )
-
-    data, indices = over_batches(summed, mat.n_batch)(mat.data, mat.indices, order, places)
+    if nse is None:
+        bounds = np.asarray(sparse, mat.indices.dtype)
+        groups = over_batches(lambda indices: _grouped(indices, bounds)[2], mat.n_batch)
+        nse = known_size("sum_duplicates", groups(mat.indices))
+    data, indices = bcoo_sum_duplicates_p.bind(
+        mat.data, mat.indices, n_batch=mat.n_batch, sparse=tuple(sparse), nse=int(nse)
+    )
     return made(data, indices, mat._sizes, True, True)
 
 
