@@ -10,9 +10,9 @@ from typing import Any
 from jxkernel import tree
 from jxkernel.config import make_user_context
 from jxkernel.core.trace import state
-from jxkernel.primitives.marking import marked_p
+from jxkernel.primitives.marking import dce_sink_p, marked_p
 
-__all__ = ["set_xla_metadata"]
+__all__ = ["dce_sink", "set_xla_metadata"]
 
 _in_force = make_user_context(())
 
@@ -75,3 +75,20 @@ class _Block(ContextDecorator):
     def __exit__(self, *exception: object) -> None:
         state.scope, previous = self._previous.pop()
         _in_force.set_local(previous)
+
+
+def dce_sink(val: Any) -> None:
+    """Count the arrays of a tree as used, so that programs keep the equations that compute them.
+
+    Equations whose results nobody reads are dropped from a program where it is transformed.  XLA
+    still leaves out of an executable what no result depends on.
+
+    Args:
+      val: a tree of arrays.
+
+    >>> import jxkernel as jx
+    >>> jx.make_jaxpr(lambda x: (jx.lax.dce_sink(x * 2.0), x)[1])(1.0).effects
+    frozenset({Effect(name='Sink', ordered=False, observing=True)})
+    """
+    for leaf in tree.leaves(val):
+        dce_sink_p.bind(leaf)

@@ -6,13 +6,17 @@ What each means is the function before its primitive; the primitive's rules foll
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
-from jxkernel.core.avals import rank_of, shape_of
+from jxkernel.core.avals import abstractify, rank_of, shape_of
+from jxkernel.core.effects import TOKEN
 from jxkernel.core.zeros import scalar_like
 from jxkernel.errors import ShapeError
 from jxkernel.primitives.arguments import canonical_axis, integers, operand_aval
+from jxkernel.primitives.creation import full
 from jxkernel.primitives.elementwise.arithmetic import add, mul
+from jxkernel.primitives.elementwise.identity import optimization_barrier
 from jxkernel.primitives.indexing.concatenate import split
 from jxkernel.primitives.linalg.cholesky import cholesky
 from jxkernel.primitives.linalg.matrix import matmul, swapped, upper_part
@@ -22,11 +26,15 @@ from jxkernel.primitives.shape.reshape import expand_dims, reshape, squeeze
 from jxkernel.transforms.composed import Composed
 
 __all__ = [
+    "after_all",
+    "after_all_p",
     "approx_max_k",
     "approx_min_k",
     "approx_top_k_p",
     "cholesky_update",
     "cholesky_update_p",
+    "create_token",
+    "create_token_p",
     "polynomial",
     "polynomial_p",
     "symmetric_product",
@@ -263,3 +271,48 @@ def symmetric_product(
     [[5.0, 6.0], [6.0, 9.0]]
     """
     return symmetric_product_p.bind(a_matrix, c_matrix, alpha=alpha, beta=beta)
+
+
+# ---------------------------------------------------------------- tokens
+
+
+def _create_token() -> Any:
+    return optimization_barrier(full((), 0, TOKEN.dtype))
+
+
+def _after_all(*tokens: Any) -> Any:
+    return reduce(add, optimization_barrier(list(tokens)), full((), 0, TOKEN.dtype))
+
+
+create_token_p = Composed("create_token", _create_token)
+after_all_p = Composed("after_all", _after_all)
+
+
+def create_token(_: Any = None) -> Any:
+    """Return a token: a value that says what has happened, by what it was computed from.
+
+    A token is data, the number 0 of dtype uint32: whatever takes one comes after what gave it.
+
+    >>> from jxkernel import lax
+    >>> lax.after_all(lax.create_token(), lax.create_token()).dtype
+    dtype('uint32')
+    """
+    return create_token_p.bind()
+
+
+def after_all(*operands: Any) -> Any:
+    """Return a token that comes after all of some tokens; see ``create_token``.
+
+    Args:
+      *operands: tokens.
+
+    Raises:
+      TypeError: a value is no token.
+    """
+    for operand in operands:
+        aval = abstractify(operand)
+        if (aval.shape, aval.dtype) != (TOKEN.shape, TOKEN.dtype):
+            raise TypeError(
+                f"after_all got {aval.short()}, which is no token: create_token makes one"
+            )
+    return after_all_p.bind(*operands)

@@ -9,6 +9,7 @@ from jxkernel.api.branching import cond, switch
 from jxkernel.api.composite import composite
 from jxkernel.api.implicit import custom_linear_solve, custom_root
 from jxkernel.api.looping import fori_loop, while_loop
+from jxkernel.api.marking import dce_sink
 from jxkernel.api.platforms import platform_dependent
 from jxkernel.api.reductions import *
 from jxkernel.api.scanning import associative_scan, map, scan
@@ -17,9 +18,13 @@ from jxkernel.dtypes import dtype
 from jxkernel.higher_order.cond import cond_p
 from jxkernel.higher_order.linear_solve import linear_solve_p
 from jxkernel.higher_order.named_operations import (
+    after_all,
+    after_all_p,
     approx_max_k,
     approx_min_k,
     approx_top_k_p,
+    create_token,
+    create_token_p,
     polynomial,
     polynomial_p,
     tile,
@@ -191,5 +196,6 @@ from jxkernel.primitives.shape.broadcast import (
 from jxkernel.primitives.shape.reshape import *
 from jxkernel.primitives.shape.transpose import transpose, transpose_p
 from jxkernel.primitives.sharding.constraints import sharding_constraint_p
+from jxkernel.primitives.sharding.device_put import device_put_p
 
 __all__ = [name for name in dir() if not name.startswith("_")]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -126,3 +126,44 @@ def test_they_have_the_rules_that_follow_and_no_others():
         lax.tile_p.rule("dce")
     with pytest.raises(ValueError, match="is this package's own"):
         lax.tile_p.replace_rule("jvp", None)
+
+
+def test_tokens_come_after_what_gave_them():
+    def f(x, token):
+        both = lax.after_all(token, lax.create_token(x))
+        return x + 1, both
+
+    token = lax.create_token()
+    names = [eqn.primitive for eqn in jx.make_jaxpr(f)(1.0, token).eqns]
+    assert names == [lax.create_token_p, lax.after_all_p, lax.add_p]
+    y, both = jx.jit(f)(2.0, token)
+    assert (float(y), both.dtype, both.shape) == (3.0, token.dtype, ())
+    assert "optimization_barrier" in jx.jit(f).lower(2.0, token).as_text()
+    assert float(jx.grad(lambda x: f(x, token)[0])(2.0)) == 1.0
+    np.testing.assert_array_equal(jx.vmap(lambda x: f(x, token)[0])(X[0]), X[0] + 1)
+    with pytest.raises(TypeError, match=r"after_all got f32\[3\], which is no token"):
+        lax.after_all(X[0])
+
+
+def test_a_sink_keeps_what_is_computed_for_it():
+    def f(x):
+        lax.dce_sink({"square": x * x})
+        return x + 1
+
+    def names(function, *args):
+        return [eqn.primitive.name for eqn in jx.make_jaxpr(function)(*args).eqns]
+
+    assert lax.dce_sink(X) is None
+    assert names(f, 2.0) == ["mul", "dce_sink", "add"]
+    [kept] = jx.make_jaxpr(jx.checkpoint(f))(2.0).eqns
+    assert "dce_sink" in str(kept)
+    assert "dce_sink" in names(jx.grad(f), 2.0)
+    assert "dce_sink" in names(jx.vmap(f), X)
+    assert (float(jx.jit(f)(2.0)), float(jx.grad(f)(2.0))) == (3.0, 1.0)
+    total, _ = jx.jit(lambda x: lax.scan(lambda c, r: (c + f(r), None), 0.0, x))(X[0])
+    assert float(total) == float(jnp.sum(X[0]) + 3)
+
+
+def test_a_move_is_known_by_its_primitive():
+    move = jx.make_jaxpr(lambda x: jx.device_put(x, jx.devices()[0]))(X)
+    assert lax.device_put_p in [eqn.primitive for eqn in move.eqns]
