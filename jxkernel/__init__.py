@@ -185,6 +185,7 @@ __all__ = [
     "make_jaxpr",
     "make_mesh",
     "make_user_context",
+    "memory",
     "monitoring",
     "named_call",
     "named_scope",
@@ -298,8 +299,8 @@ __getattr__, __dir__ = lazy_names(
     modules=(
         "ad ad_checkpoint api_util cluster custom_batching custom_derivatives debug distributed "
         "dlpack example_libraries experimental export extend ffi flatten_util image interpreters "
-        "lax monitoring nn observe ops profiler random ref scipy stages test_util tree_util typing "
-        "version widgets"
+        "lax memory monitoring nn observe ops profiler random ref scipy stages test_util tree_util "
+        "typing version widgets"
     ),
     names={
         "jxkernel.api.callbacks": "pure_callback",

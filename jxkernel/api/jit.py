@@ -604,8 +604,7 @@ def jit(
       device: an older argument: the device to run on, or the name of a platform, committing the
         results to it.
       backend: an older argument: the platform to run on, such as ``cpu``.
-      inline: whether, inside another trace, the equations are written out instead of called, or
-        one of ``Inline``.
+      inline: whether, inside a trace, equations are written out, not called; or an ``Inline``.
       compiler_options: XLA options by name.
 
     Returns:

@@ -15,6 +15,7 @@ from jxkernel.guards import explicit_device_get, explicit_device_put
 from jxkernel.primitives.elementwise.identity import copy_p
 from jxkernel.primitives.sharding.device_put import device_put_p
 from jxkernel.runtime.clients import sharding_on
+from jxkernel.sharding.memory import Space
 from jxkernel.sharding.named import NamedSharding, Sharding
 from jxkernel.sharding.spec import PartitionSpec
 from jxkernel.transforms.batching import BatchTracer
@@ -31,7 +32,8 @@ def device_put(
     Args:
       x: a tree of arrays and numbers; its shapes and (canonical) dtypes are kept.
       device: a device, a sharding, a format, or a tree of these that is a prefix of ``x``'s (a bare
-        ``PartitionSpec`` under ``set_mesh``); None for the default device, without committing.
+        ``PartitionSpec`` under ``set_mesh``); a ``memory.Space``, for another kind of memory where
+        the arrays lie; None for the default device, without committing.
       src: where the arrays are said to be; accepted and not needed.
       donate: whether arrays that are moved may be deleted.  An array of several processes is
         moved by a program, which all of them must call.
@@ -42,7 +44,8 @@ def device_put(
       ValueError: an array cannot be divided so, or both ``donate`` and ``may_alias`` are asked for.
 
     The derivative is the identity; cotangents return to where ``x`` lies.  Inside a program that
-    is traced a sharding is a constraint, and a single device says nothing.
+    is traced a sharding is a constraint, and a single device says nothing, nor does a kind of
+    memory.  Programs give their results in the memory of their devices.
 
     Example:
       >>> import jxkernel as jx
@@ -55,6 +58,8 @@ def device_put(
         raise ValueError("device_put got donate=True and may_alias=True: data is given or shared")
     if may_alias is False:
         x = tree.map(_with_own_data, x)
+    if isinstance(device, Space):
+        return tree.map(lambda leaf: _in_memory(leaf, device), x)
     if device is None or isinstance(device, (Device, Sharding)):
         target = sharding_on(device) if isinstance(device, Device) else device
         try:
@@ -72,6 +77,18 @@ def device_put(
     with explicit_device_put(), naming_leaf("device_put", leaves, targets, structure):
         placed = [put_leaf(leaf, target) for leaf, target in zip(leaves, targets, strict=True)]
     return structure.unflatten(placed)
+
+
+def _in_memory(leaf: Any, space: Space) -> Any:
+    """Return an array, divided as it is, in a kind of memory."""
+    if space is Space.Any or isinstance(leaf, Tracer):
+        return leaf
+    if isinstance(leaf, ExtendedArray):
+        return leaf.with_key_data(_in_memory(leaf.key_data, space))
+    with explicit_device_put():
+        array = runtime.as_device_array(leaf)
+        kind = None if space is Space.Device else space.value
+        return runtime.place(array, array.sharding.with_memory_kind(kind))
 
 
 def _with_own_data(leaf: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 from jxkernel.core.avals import abstractify, rank_of, shape_of
 from jxkernel.core.effects import TOKEN
+from jxkernel.core.jaxpr import Value
 from jxkernel.core.zeros import scalar_like
 from jxkernel.errors import ShapeError
 from jxkernel.primitives.arguments import canonical_axis, integers, operand_aval
@@ -48,7 +49,7 @@ __all__ = [
 # ---------------------------------------------------------------- shapes
 
 
-def _tile(operand: Any, *, reps: tuple[int, ...]) -> Any:
+def _tile(operand: Value, *, reps: tuple[int, ...]) -> Any:
     shape = shape_of(operand)
     interleaved = tuple(size for pair in zip(reps, shape, strict=True) for size in pair)
     repeated = broadcast_in_dim(operand, interleaved, tuple(range(1, 2 * len(shape), 2)))
@@ -77,7 +78,7 @@ def tile(operand: Any, reps: Sequence[int]) -> Any:
     return tile_p.bind(operand, reps=counts)
 
 
-def _unstack(x: Any, *, axis: int) -> list[Any]:
+def _unstack(x: Value, *, axis: int) -> list[Any]:
     return [squeeze(part, (axis,)) for part in split(x, (1,) * shape_of(x)[axis], axis)]
 
 
@@ -101,7 +102,7 @@ def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
 # ---------------------------------------------------------------- arithmetic
 
 
-def _polynomial(x: Any, *coeffs: Any) -> Any:
+def _polynomial(x: Value, *coeffs: Any) -> Any:
     total = mul(x, 0) if len(coeffs) == 1 else mul(x, coeffs[-1])
     for coefficient in reversed(coeffs[1:-1]):
         total = mul(add(total, coefficient), x)
@@ -140,7 +141,7 @@ approx_top_k_p = Composed("approx_top_k", approximate_top_k, multiple_results=Tr
 
 
 def _search(
-    operand: Any, k: int, greatest: bool, axis: int, target: float, size: int, aggregate: bool
+    operand: Value, k: int, greatest: bool, axis: int, target: float, size: int, aggregate: bool
 ) -> tuple[Any, Any]:
     values, places = approx_top_k_p.bind(
         operand,
@@ -212,7 +213,7 @@ def approx_min_k(
 # ---------------------------------------------------------------- linear algebra
 
 
-def _cholesky_update(r: Any, w: Any) -> Any:
+def _cholesky_update(r: Value, w: Value) -> Any:
     column, r = expand_dims(w, (1,)), upper_part(r)
     return swapped(cholesky(add(matmul(swapped(r), r), matmul(column, swapped(column)))))
 
@@ -244,7 +245,7 @@ def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
     return cholesky_update_p.bind(r_matrix, w_vector)
 
 
-def _symmetric_product(a: Any, c: Any, *, alpha: float, beta: float) -> Any:
+def _symmetric_product(a: Value, c: Value, *, alpha: float, beta: float) -> Any:
     scaled = mul(matmul(a, swapped(a)), scalar_like(a, alpha))
     return add(scaled, mul(c, scalar_like(a, beta)))
 
@@ -308,6 +309,10 @@ def after_all(*operands: Any) -> Any:
 
     Raises:
       TypeError: a value is no token.
+
+    >>> from jxkernel import lax
+    >>> lax.after_all(lax.create_token()).shape
+    ()
     """
     for operand in operands:
         aval = abstractify(operand)

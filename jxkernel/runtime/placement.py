@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -38,6 +38,26 @@ __all__ = [
 ]
 
 
+class _InMemory(Protocol):
+    """A sharding, as far as it says in which memory of its devices an array lies."""
+
+    _internal_device_list: Any
+
+    @property
+    def memory_kind(self) -> str | None:
+        """The kind of memory; None for the devices' own."""
+        ...
+
+
+def _other_memory(own: _InMemory, wanted: _InMemory) -> bool:
+    """Whether two shardings mean different kinds of memory."""
+    return own.memory_kind != wanted.memory_kind and _memory_of(own) != _memory_of(wanted)
+
+
+def _memory_of(sharding: _InMemory) -> str:
+    return sharding.memory_kind or sharding._internal_device_list[0].default_memory().kind
+
+
 def has_sharding(array: Any, sharding: Any) -> bool:
     """Whether an array lies on devices exactly as a sharding says, in the same order."""
     own = array.sharding
@@ -46,6 +66,8 @@ def has_sharding(array: Any, sharding: Any) -> bool:
 
 @lru_cache(maxsize=4096)
 def _alike(own: Any, sharding: Any, rank: int) -> bool:
+    if _other_memory(own, sharding):
+        return False
     return own == sharding or (
         own.num_devices == sharding.num_devices and sharding.is_equivalent_to(own, rank)
     )
@@ -62,8 +84,12 @@ def place(value: Any, sharding: Any, *, committed: bool = True) -> Any:
     Raises:
       ValueError: the value cannot be divided so.
     """
+    if type(value) is ArrayImpl and _other_memory(value.sharding, sharding):
+        # The runtime does not divide anew between kinds of memory: this goes over the host.
+        aval = abstractify(value)
+        return _put(aval, sharding, _cut(value_of(value), aval, sharding), committed)
     if is_single(sharding):
-        return device_put_single(value, sharding._device)
+        return _put_single(value, sharding)
     if type(value) is ArrayImpl:
         check_alive(value)
         aval = value.aval
@@ -80,6 +106,17 @@ def place(value: Any, sharding: Any, *, committed: bool = True) -> Any:
     apart = prod(sharding.counts(aval.ndim)) == sharding.num_devices
     data = np.asarray(value, aval.dtype) if apart else owned(value, aval)
     return _put(aval, sharding, _cut(data, aval, sharding), committed, copied=apart)
+
+
+def _put_single(value: Any, sharding: Any) -> Any:
+    """Return a value as an array in the memory of one device that a sharding means."""
+    device = sharding._device
+    if _memory_of(sharding) == device.default_memory().kind:
+        return device_put_single(value, device)
+    if type(value) is ArrayImpl and has_sharding(value, sharding):
+        return value
+    aval = abstractify(value)
+    return _put(aval, sharding, [owned(value, aval)], True)
 
 
 def shard_argument(value: Any, sharding: Any, layout: Any = None) -> Any:

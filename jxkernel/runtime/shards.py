@@ -73,7 +73,7 @@ def piece_of(array: Any, number: int) -> Any:
         return array
     device = _local_parts(sharding, aval.shape)[number][0]
     part = aval.update(shape=sharding.shard_shape(aval.shape))
-    own = SingleDeviceSharding(device)
+    own = SingleDeviceSharding(device, memory_kind=sharding.memory_kind)
     return ArrayImpl(part, own, [array._arrays[number]], True, _skip_checks=True)
 
 

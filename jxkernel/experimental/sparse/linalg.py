@@ -5,13 +5,16 @@ from typing import Any
 
 from jxkernel import numpy as jnp
 from jxkernel.api.looping import while_loop
+from jxkernel.core.jaxpr import Value
 from jxkernel.experimental.sparse.older import CSR
 from jxkernel.transforms.composed import Composed
 
 __all__ = ["lobpcg_standard", "spsolve", "spsolve_p"]
 
 
-def _spsolve(data: Any, indices: Any, indptr: Any, b: Any, *, tol: float, reorder: int) -> Any:
+def _spsolve(
+    data: Value, indices: Value, indptr: Value, b: Value, *, tol: float, reorder: int
+) -> Any:
     matrix = CSR((data, indices, indptr), shape=(b.shape[0], b.shape[0]))
     return jnp.linalg.solve(matrix.todense(), b)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import numpy as jnp
+from jxkernel.core.jaxpr import Value
 from jxkernel.experimental.sparse.formats import BCOO, flags_of, made
 from jxkernel.experimental.sparse.storing import (
     bcoo_update_layout,
@@ -33,7 +34,7 @@ __all__ = [
 ]
 
 
-def _transpose(data: Any, indices: Any, *, permutation: tuple[int, ...]) -> tuple[Any, Any]:
+def _transpose(data: Value, indices: Value, *, permutation: tuple[int, ...]) -> tuple[Any, Any]:
     batch, n_sparse = indices.ndim - 2, indices.shape[-1]
     sparse, order = batch + n_sparse, permutation
     within = [axis - batch for axis in order[batch:sparse]]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import numpy as jnp
+from jxkernel.core.jaxpr import Value
 from jxkernel.experimental.sparse.formats import BCOO, BCSR, made, made_rows
 from jxkernel.experimental.sparse.storing import (
     bcoo_extract,
@@ -85,7 +86,7 @@ def _sparse_dense(lhs: BCOO, rhs: Any, axes: tuple[tuple[int, ...], ...], dtype:
 
 
 def _met(
-    data: Any, indices: Any, rhs: Any, *, sizes: tuple[int, ...], axes: Any, dtype: Any
+    data: Value, indices: Value, rhs: Value, *, sizes: tuple[int, ...], axes: Any, dtype: Any
 ) -> Any:
     """Add the product of each stored element and what it meets to the place where it belongs."""
     lc, rc, lb, rb = map(list, axes)
@@ -127,7 +128,7 @@ def _sparse_sparse(lhs: BCOO, rhs: BCOO, axes: tuple[tuple[int, ...], ...], dtyp
 
 
 def _all_met(
-    x: Any, x_indices: Any, y: Any, y_indices: Any, *, shapes: Any, axes: Any, dtype: Any
+    x: Value, x_indices: Value, y: Value, y_indices: Value, *, shapes: Any, axes: Any, dtype: Any
 ) -> tuple[Any, Any]:
     """Let every stored element of one factor meet every one of the other."""
     lc, rc, lb, rb = map(list, axes)
@@ -151,7 +152,7 @@ bcoo_spdot_general_p = Composed("bcoo_spdot_general", _all_met, multiple_results
 
 
 def _rows_met(
-    data: Any, indices: Any, indptr: Any, rhs: Any, *, sizes: Any, axes: Any, dtype: Any
+    data: Value, indices: Value, indptr: Value, rhs: Value, *, sizes: Any, axes: Any, dtype: Any
 ) -> Any:
     mat = places_of(made_rows(data, indices, indptr, sizes, False, False))
     return _met(mat.data, mat.indices, rhs, sizes=sizes, axes=axes, dtype=dtype)
@@ -175,7 +176,7 @@ def bcsr_dot_general(lhs: Any, rhs: Any, *, dimension_numbers: Numbers, **how: A
     return bcoo_dot_general(*factors, dimension_numbers=dimension_numbers, **how)
 
 
-def _sampled(a: Any, b: Any, indices: Any, *, axes: Any) -> Any:
+def _sampled(a: Value, b: Value, indices: Value, *, axes: Any) -> Any:
     lc, rc, lb, rb = axes
     names = iter("abcdefghijklmnopqrstuvwxyz")
     left = [next(names) for _ in range(a.ndim)]
@@ -273,7 +274,7 @@ def bcoo_conv_general_dilated(
     return made(found.data[None, None], found.indices[None, None], (size,))
 
 
-def _sequence(x: Any) -> BCOO:
+def _sequence(x: Value) -> BCOO:
     """Return the one sequence of an array of shape (1, 1, n), all sparse."""
     if not isinstance(x, BCOO):
         x = bcoo_fromdense(jnp.asarray(x), nse=x.size)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import numpy as jnp
+from jxkernel.core.jaxpr import Value
 from jxkernel.experimental.sparse.formats import BCSR, made, made_rows
 from jxkernel.experimental.sparse.storing import (
     bcoo_fromdense,
@@ -31,7 +32,7 @@ __all__ = [
 ]
 
 
-def _extract(indices: Any, indptr: Any, mat: Any) -> Any:
+def _extract(indices: Value, indptr: Value, mat: Value) -> Any:
     batch = indices.ndim - 1
     # Where elements lie does not depend on what they are.
     rows = made_rows(indices, indices, indptr, mat.shape[batch:], False, False)
@@ -41,7 +42,7 @@ def _extract(indices: Any, indptr: Any, mat: Any) -> Any:
 bcsr_extract_p = Composed("bcsr_extract", _extract, linear=(2,))
 
 
-def _todense(data: Any, indices: Any, indptr: Any, *, sizes: tuple[int, ...]) -> Any:
+def _todense(data: Value, indices: Value, indptr: Value, *, sizes: tuple[int, ...]) -> Any:
     return bcoo_todense(places_of(made_rows(data, indices, indptr, sizes, False, False)))
 
 
@@ -53,7 +54,7 @@ def bcsr_todense(mat: BCSR) -> Any:
     return bcsr_todense_p.bind(mat.data, mat.indices, mat.indptr, sizes=mat._sizes)
 
 
-def _fromdense(x: Any, **how: Any) -> tuple[Any, Any, Any]:
+def _fromdense(x: Value, **how: Any) -> tuple[Any, Any, Any]:
     mat = rows_of(bcoo_fromdense(x, **how))
     return mat.data, mat.indices, mat.indptr
 
@@ -62,7 +63,7 @@ bcsr_fromdense_p = Composed("bcsr_fromdense", _fromdense, multiple_results=True)
 
 
 def bcsr_fromdense(
-    mat: Any,
+    mat: Value,
     *,
     nse: int | None = None,
     n_batch: int = 0,
@@ -84,7 +85,7 @@ def bcsr_fromdense(
     return made_rows(data, indices, indptr, x.shape[n_batch:], True, True)
 
 
-def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Any:
+def bcsr_extract(indices: Value, indptr: Value, mat: Value) -> Any:
     """Return the elements of an array at the places that rows of a ``BCSR`` store.
 
     Args:

@@ -8,6 +8,7 @@ import numpy as np
 
 from jxkernel import numpy as jnp
 from jxkernel.api.vectorize import vmap
+from jxkernel.core.jaxpr import Value
 from jxkernel.core.trace import is_unknown
 from jxkernel.experimental.sparse.formats import (
     BCOO,
@@ -63,7 +64,7 @@ def known_size(name: str, counts: Any) -> int:
     return int(np.max(np.asarray(counts), initial=0))
 
 
-def _todense(data: Any, indices: Any, *, n_batch: int, sizes: tuple[int, ...]) -> Any:
+def _todense(data: Value, indices: Value, *, n_batch: int, sizes: tuple[int, ...]) -> Any:
     n_sparse = indices.shape[-1]
 
     def whole(data: Any, indices: Any) -> Any:
@@ -88,19 +89,19 @@ def bcoo_todense(mat: BCOO) -> Any:
     return bcoo_todense_p.bind(mat.data, mat.indices, n_batch=mat.n_batch, sizes=mat._sizes)
 
 
-def _nonzero(x: Any, n_dense: int) -> Any:
+def _nonzero(x: Value, n_dense: int) -> Any:
     """Say at which places something is to be stored."""
     return jnp.any(x != 0, tuple(range(x.ndim - n_dense, x.ndim)))
 
 
-def stored_count(x: Any, n_batch: int, n_dense: int) -> int:
+def stored_count(x: Value, n_batch: int, n_dense: int) -> int:
     """Return how many elements must be stored, which must be known."""
     there = _nonzero(x, n_dense)
     return known_size("fromdense", jnp.sum(there, tuple(range(n_batch, there.ndim))))
 
 
 def _fromdense(
-    x: Any, *, nse: int, n_batch: int, n_dense: int, index_dtype: Any
+    x: Value, *, nse: int, n_batch: int, n_dense: int, index_dtype: Any
 ) -> tuple[Any, Any]:
     nonzero = _nonzero(x, n_dense)
     sparse = nonzero.shape[n_batch:]
@@ -179,7 +180,7 @@ def stored_once(indices: Any, array: Any, n_batch: int) -> Any:
     return jnp.where(first.reshape(-1, *[1] * (found.ndim - n_batch - 1)), found, 0)
 
 
-def _extract(indices: Any, x: Any, *, n_batch: int) -> Any:
+def _extract(indices: Value, x: Value, *, n_batch: int) -> Any:
     return stored_once(indices, x, n_batch)
 
 
@@ -208,7 +209,7 @@ def bcoo_extract(sparr: BCOO, arr: Any, *, assume_unique: bool | None = None) ->
     return with_data(sparr, bcoo_extract_p.bind(sparr.indices, x, n_batch=sparr.n_batch))
 
 
-def _sort_indices(data: Any, indices: Any, *, n_batch: int) -> tuple[Any, Any]:
+def _sort_indices(data: Value, indices: Value, *, n_batch: int) -> tuple[Any, Any]:
     def ordered(data: Any, indices: Any) -> Any:
         order = row_order(indices)
         return data[order], indices[order]
@@ -232,7 +233,7 @@ def row_order(indices: Any) -> Any:
     return jnp.lexsort(columns(indices)[::-1])
 
 
-def _grouped(indices: Any, bounds: Any) -> tuple[Any, Any, Any]:
+def _grouped(indices: Value, bounds: Value) -> tuple[Any, Any, Any]:
     """Return the order of elements, the number of each one's group, and how many groups count."""
     within = jnp.all(indices < bounds, -1, keepdims=True)
     indices = jnp.where(within, indices, bounds)
@@ -245,7 +246,7 @@ def _grouped(indices: Any, bounds: Any) -> tuple[Any, Any, Any]:
 
 
 def _sum_duplicates(
-    data: Any, indices: Any, *, n_batch: int, sparse: tuple[int, ...], nse: int
+    data: Value, indices: Value, *, n_batch: int, sparse: tuple[int, ...], nse: int
 ) -> tuple[Any, Any]:
     bounds = np.asarray(sparse, indices.dtype)
 

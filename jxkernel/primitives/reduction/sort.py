@@ -26,7 +26,6 @@ from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.primitives.sharding import rules
 
 __all__ = [
-    "approximate_top_k",
     "sort",
     "sort_key_val",
     "sort_p",

@@ -1,0 +1,5 @@
+"""Kinds of memory: those of a device, and the host's.  A façade: it re-exports."""
+
+from jxkernel.sharding.memory import Space
+
+__all__ = ["Space"]
