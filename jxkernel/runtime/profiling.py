@@ -35,6 +35,7 @@ __all__ = [
     "TraceAnnotation",
     "annotate_function",
     "device_memory_profile",
+    "export_profile_data",
     "memory_profile_data",
     "register_subprocess",
     "save_device_memory_profile",
@@ -90,6 +91,14 @@ class StepTraceAnnotation(TraceAnnotation):
         super().__init__(name, _r=1, **kwargs)
 
 
+def _refuse_link(create_perfetto_link: bool) -> None:
+    if create_perfetto_link:
+        raise NotImplementedError(
+            "create_perfetto_link would open a server: pass create_perfetto_trace=True and open "
+            "the file in Perfetto"
+        )
+
+
 class ProfileSession:
     """One profile, from ``start`` to ``stop``.
 
@@ -114,11 +123,7 @@ class ProfileSession:
         create_perfetto_trace: bool = False,
         profiler_options: Any = None,
     ) -> None:
-        if create_perfetto_link:
-            raise NotImplementedError(
-                "create_perfetto_link would open a server: pass create_perfetto_trace=True and "
-                "open the file in Perfetto"
-            )
+        _refuse_link(create_perfetto_link)
         self.log_dir = log_dir
         self.create_perfetto_trace = create_perfetto_trace
         self.profiler_options = profiler_options
@@ -194,6 +199,45 @@ def _copy_for_perfetto(folder: Path) -> None:
     traces = glob(str(folder / "plugins" / "profile" / "*" / "*.trace.json.gz"))
     newest = Path(max(traces, key=os.path.getmtime))
     shutil.copyfile(newest, newest.with_name("perfetto_trace.json.gz"))
+
+
+def export_profile_data(
+    profile_data: Any,
+    log_dir: Folder,
+    create_perfetto_link: bool = False,
+    create_perfetto_trace: bool = False,
+    session_id: str | None = None,
+) -> None:
+    """Write a profile that was kept in memory to a folder.
+
+    Args:
+      profile_data: a ``ProfileData``, or a ``ProfileSession`` that was stopped.
+      log_dir: the folder.
+      create_perfetto_link: must be False: nothing is opened to the network.
+      create_perfetto_trace: whether to write ``perfetto_trace.json.gz`` as well.
+      session_id: the name of the folder below it; the time where not given.
+
+    Raises:
+      ValueError: the session is still running, or was not started.
+      NotImplementedError: a link is asked for, or jaxlib is older than 0.12.
+
+    >>> import tempfile
+    >>> with jx.profiler.trace() as session:
+    ...     y = jnp.sin(jnp.arange(8.0)).block_until_ready()
+    >>> jx.profiler.export_profile_data(session, tempfile.mkdtemp())
+    """
+    _refuse_link(create_perfetto_link)
+    found = profile_data.profile_data if isinstance(profile_data, ProfileSession) else profile_data
+    if found is None:
+        raise ValueError("this session has no profile: start it, and stop it after the work")
+    export = getattr(_profiler, "export_to_xprof", None)
+    if export is None:
+        raise NotImplementedError(
+            "this jaxlib writes a profile only where it stops: give start_trace the folder"
+        )
+    export(found, os.fspath(log_dir), session_id or "")
+    if create_perfetto_trace:
+        _copy_for_perfetto(Path(log_dir))
 
 
 def start_trace(

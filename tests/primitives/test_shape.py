@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import jxkernel as jx
-from jxkernel.primitives.indexing.concatenate import concatenate, split, stack, unstack
+from jxkernel.lax import tile, unstack
+from jxkernel.primitives.indexing.concatenate import concatenate, split, stack
 from jxkernel.primitives.indexing.slicing import index_in_dim, pad, slice, slice_in_dim
 from jxkernel.primitives.shape.reshape import (
     broadcast,
@@ -17,7 +18,6 @@ from jxkernel.primitives.shape.reshape import (
     reshape,
     rev,
     squeeze,
-    tile,
 )
 from tests.primitives.checking import check_all
 
