@@ -257,6 +257,7 @@ if TYPE_CHECKING:
         image,
         interpreters,
         lax,
+        memory,
         monitoring,
         nn,
         observe,

@@ -17,6 +17,7 @@ from jxkernel.runtime import prepare_lapack
 __all__ = [
     "Argument",
     "call_gpu",
+    "call_kernel",
     "call_lapack",
     "check_matrix_dtype",
     "has_kernel",
@@ -128,6 +129,28 @@ def call_lapack(
     prepare_lapack()
     target = f"lapack_{_PREFIXES[dtype.name]}{routine}_ffi"
     return _call(context, target, operands, results, config, aliases)
+
+
+def call_kernel(
+    context: Any,
+    target: str,
+    operands: Sequence[tuple[Any, Argument]],
+    results: Sequence[Argument],
+) -> list[Any]:
+    """Append the call of a kernel for CPUs that is of every dtype.
+
+    Args:
+      context: the lowering context.
+      target: its name.
+      operands: the operands' values and types.
+      results: the results' types.
+
+    Raises:
+      NotImplementedError: the program is for another platform.
+    """
+    check_kernel(context)
+    prepare_lapack()
+    return _call(context, target, operands, results, "", ())
 
 
 def check_kernel(context: Any) -> None:

@@ -15,6 +15,7 @@ from jxkernel.primitives.linalg.cholesky import batch_in_front, check_matrices
 from jxkernel.primitives.linalg.lapack import (
     Argument,
     call_gpu,
+    call_kernel,
     call_lapack,
     nan_where_failed,
     on_gpu,
@@ -51,14 +52,16 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: boo
       d: the main diagonals, of length m.
       du: the upper diagonals, of length m; ``du[..., m - 1]`` is not read, and should be 0.
       b: a stack of matrices of m rows.
-      perturb_singular: whether to solve a nearby system where t is singular; not supported.
+      perturb_singular: whether to solve a nearby system where t is singular: pivots near zero are
+        moved away from it, by about the rounding error of the greatest.  On CPUs.
 
     Raises:
       TypeError: the dtypes differ or have no kernel.
       ShapeMismatchError: the shapes do not fit.
-      NotImplementedError: ``perturb_singular`` is asked for.
+      NotImplementedError: ``perturb_singular`` is asked for on another platform.
 
-    Linear in b; a singular matrix gives NaN.  LAPACK ``gtsv``.
+    Linear in b; a singular matrix gives NaN, or with ``perturb_singular`` large numbers.  LAPACK
+    ``gtsv``.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -68,18 +71,13 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: boo
     array([[1.],
            [2.]], dtype=float32)
     """
-    if perturb_singular:
-        raise NotImplementedError(
-            "tridiagonal_solve(..., perturb_singular=True) is not supported: add a small number "
-            "to d, or solve in a wider dtype"
-        )
-    return tridiagonal_solve_p.bind(dl, d, du, b)
+    return tridiagonal_solve_p.bind(dl, d, du, b, perturb_singular=bool(perturb_singular))
 
 
 @tridiagonal_solve_p.def_abstract_eval
 @weak_as_operands
 def _tridiagonal_solve_abstract_eval(
-    dl: ShapedArray, d: ShapedArray, du: ShapedArray, b: ShapedArray
+    dl: ShapedArray, d: ShapedArray, du: ShapedArray, b: ShapedArray, *, perturb_singular: bool
 ) -> ShapedArray:
     check_matrices("tridiagonal_solve", b)
     same_dtype("tridiagonal_solve", (dl, d, du, b))
@@ -93,7 +91,9 @@ def _tridiagonal_solve_abstract_eval(
 
 
 @tridiagonal_solve_p.def_lower
-def _tridiagonal_solve_lower(context: Any, dl: Any, d: Any, du: Any, b: Any) -> Any:
+def _tridiagonal_solve_lower(
+    context: Any, dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool
+) -> Any:
     out = context.avals_out[0]
     if not out.size:
         return b
@@ -101,6 +101,8 @@ def _tridiagonal_solve_lower(context: Any, dl: Any, d: Any, du: Any, b: Any) -> 
     diagonal = Argument((*batch, rows), out.dtype, 1)
     matrix = Argument(out.shape, out.dtype, 2)
     operands = [(dl, diagonal), (d, diagonal), (du, diagonal), (b, matrix)]
+    if perturb_singular:
+        return call_kernel(context, "tridiagonal_solve_perturbed_ffi", operands, [matrix])[0]
     if on_gpu(context):
         return call_gpu(context, "sparse_gtsv2_ffi", operands, [matrix], aliases=[(3, 0)])[0]
     *_, x, info = call_lapack(
@@ -129,24 +131,28 @@ def _product(dl: Any, d: Any, du: Any, x: Any) -> Any:
 
 
 @tridiagonal_solve_p.def_jvp
-def _tridiagonal_solve_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+def _tridiagonal_solve_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], **how: bool
+) -> tuple[Any, Any]:
     """From t x = b: t dx = db - dt x."""
-    x = tridiagonal_solve_p.bind(*primals)
+    x = tridiagonal_solve_p.bind(*primals, **how)
     right = instantiate(tangents[3])
     if not all(type(t) is Zero for t in tangents[:3]):
         dl, d, du = (instantiate(t) for t in tangents[:3])
         right = sub(right, _product(dl, d, du, x))
-    return x, tridiagonal_solve_p.bind(*primals[:3], right)
+    return x, tridiagonal_solve_p.bind(*primals[:3], right, **how)
 
 
 @tridiagonal_solve_p.def_transpose
-def _tridiagonal_solve_transpose(ct: Any, dl: Any, d: Any, du: Any, b: Any) -> list[Any]:
+def _tridiagonal_solve_transpose(
+    ct: Any, dl: Any, d: Any, du: Any, b: Any, **how: bool
+) -> list[Any]:
     assert not any(map(is_linear, (dl, d, du))), "tridiagonal_solve is linear in b only"
     if type(ct) is Zero:
         return zero_cotangents((dl, d, du, b))
     axis = rank_of(d) - 1
     turned = _shifted(du, axis, 1), d, _shifted(dl, axis, -1)
-    return [None, None, None, tridiagonal_solve_p.bind(*turned, ct)]
+    return [None, None, None, tridiagonal_solve_p.bind(*turned, ct, **how)]
 
 
 tridiagonal_solve_p.define(batch=batch_in_front(tridiagonal_solve_p))
