@@ -45,9 +45,9 @@ for work in works.values():
 """
 
 STYLE = """
+svg{background:#fff}
 text{font:12px system-ui,sans-serif;fill:#333}.l{text-anchor:end}.m{text-anchor:middle}
 .b{font-weight:bold}.was{fill:#9a9aa3}.now{fill:#2a78d6}
-@media (prefers-color-scheme:dark){text{fill:#ccc}}
 """
 
 IMPORT = """
