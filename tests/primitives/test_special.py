@@ -112,6 +112,39 @@ def test_incomplete_gamma_over_magnitudes(x: Any, dtype: str, tolerance: float) 
             )
 
 
+LARGE = (
+    (1100.0, 1000.0, 0.0009626304058665572, 0.9990373695941335, -9.960315504339329e-05),
+    (5000.0, 3200.0, 6.677671138674647e-190, 1.0, -2.983193246615783e-190),
+    (5000.0, 7300.0, 1.0, 9.441326672612852e-180, -3.577979844090293e-180),
+    (1e6, 1000100.0, 0.5399588284317236, 0.4600411715682764, -0.00039693286655145235),
+    (1e8, 99970000.0, 0.0013487164491615506, 0.9986512835508384, -4.4285249615234345e-07),
+    (1e8, 1e8, 0.5000132980760141, 0.49998670192398587, -3.989422807338846e-05),
+)
+"""a, x, P, Q and dP/da: integrals of the density, computed with 50 digits."""
+
+
+@pytest.mark.parametrize(("a", "x", "lower", "upper", "slope"), LARGE)
+def test_incomplete_gamma_of_large_parameters(a, x, lower, upper, slope) -> None:
+    with enable_x64(True):
+        np.testing.assert_allclose(lax.igamma(a, x), lower, rtol=1e-13)
+        np.testing.assert_allclose(lax.igammac(a, x), upper, rtol=1e-12)
+        np.testing.assert_allclose(lax.igamma_grad_a(a, x), slope, rtol=1e-12)
+    narrow = np.float32(a), np.float32(x)
+    tiny = np.finfo(np.float32).tiny
+    np.testing.assert_allclose(lax.igamma(*narrow), lower, rtol=1e-5, atol=tiny)
+    np.testing.assert_allclose(lax.igammac(*narrow), upper, rtol=1e-5, atol=tiny)
+    np.testing.assert_allclose(lax.igamma_grad_a(*narrow), slope, rtol=1e-5, atol=tiny)
+
+
+def test_methods_of_the_incomplete_gamma_function_meet() -> None:
+    # Each of these is beside an end of the range of the expansion.
+    a = np.float64([1000, 1000.1, 3000, 3000, 3000, 3000])
+    x = np.float64([1030, 1030, 1799, 1801, 4199, 4201])
+    with enable_x64(True):
+        np.testing.assert_allclose(lax.igamma(a, x), scipy.special.gammainc(a, x), rtol=1e-11)
+        np.testing.assert_allclose(lax.igammac(a, x), scipy.special.gammaincc(a, x), rtol=1e-11)
+
+
 @pytest.mark.parametrize(
     ("a", "x", "lower", "upper"),
     [
@@ -147,6 +180,37 @@ def test_incomplete_beta_over_magnitudes(dtype: str, tolerance: float) -> None:
         result = np.asarray(lax.betainc(a, b, x), np.float64)
     wide = (v.astype(np.float64) for v in (a, b, x))
     np.testing.assert_allclose(result, scipy.special.betainc(*wide), rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "x", "expected"),
+    [
+        (3e8, 2e8, 0.6, 0.4999975721141936),
+        (3e8, 2e8, 0.59999561821954, 0.42073800598249234),
+        (3e8, 2e8, 0.5999342732930993, 0.0013501137575252476),
+        (2e8, 5e10, 0.003984485476173011, 0.9331890059358771),
+        (1e9, 1e12, 0.0009988115465910366, 9.843516340236652e-10),
+    ],
+)
+def test_incomplete_beta_of_large_parameters(a, b, x, expected) -> None:
+    # The expected are integrals of the density, computed with 40 digits.
+    with enable_x64(True):
+        np.testing.assert_allclose(lax.betainc(a, b, x), expected, rtol=1e-10)
+        np.testing.assert_allclose(lax.betainc(b, a, 1 - x), 1 - expected, rtol=1e-8)
+
+
+def test_incomplete_beta_of_large_parameters_in_single_precision() -> None:
+    random = np.random.default_rng(0)
+    a, b = (np.exp(random.uniform(7, 28, 500)).astype(np.float32) for _ in range(2))
+    wide = a.astype(np.float64), b.astype(np.float64)
+    x = random.beta(*wide).astype(np.float32)
+    result = np.asarray(lax.betainc(a, b, x), np.float64)
+    # It is as near as a few roundings of x and of 1 - x let it be.
+    x = x.astype(np.float64)
+    ends = [x * (1 - 4e-7), x * (1 + 4e-7), 1 - (1 - x) * (1 - 4e-7), 1 - (1 - x) * (1 + 4e-7)]
+    values = np.array([scipy.special.betainc(*wide, np.clip(end, 0, 1)) for end in ends])
+    assert (values.min(0) - 1e-5 <= result).all()
+    assert (result <= values.max(0) + 1e-5).all()
 
 
 @pytest.mark.parametrize(

@@ -147,6 +147,10 @@ class Formula:
         """Return log |Γ(x)|."""
         return self.scope.apply("chlo.lgamma", (self,), self.dtype)
 
+    def erfc(self) -> "Formula":
+        """Return the complementary error function."""
+        return self.scope.apply("chlo.erfc", (self,), self.dtype)
+
     def digamma(self) -> "Formula":
         """Return the derivative of log Γ(x)."""
         return self.scope.apply("chlo.digamma", (self,), self.dtype)

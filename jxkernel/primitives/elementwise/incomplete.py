@@ -1,15 +1,19 @@
 """Incomplete gamma and beta functions, and the derivative of gamma samples.
 
-XLA has none of them, so they are lowered as formulas: a power series where it converges fast and a
-continued fraction elsewhere.  Sources: DLMF 8.7.1 (series of the incomplete gamma function), 8.9.2
-(its continued fraction), 8.17.22 (that of the incomplete beta function); the continued fractions
-are evaluated by Lentz's method as modified by Thompson and Barnett.  The factors in front, which
-lose digits if written with log Γ, are written with the remainder of Stirling's series
+XLA has none of them, so they are lowered as formulas: a power series where it converges fast, a
+continued fraction elsewhere, and an asymptotic expansion for large parameters near the transition,
+where both take as many terms as the root of the parameter is large.  Sources: DLMF 8.7.1 (series
+of the incomplete gamma function), 8.9.2 (its continued fraction), 8.12 (its expansion), 8.17.22
+(continued fraction of the incomplete beta function), 8.18.9 (its expansion); the continued
+fractions are evaluated by Lentz's method as modified by Thompson and Barnett.  The factors in
+front, which lose digits if written with log Γ, are written with the remainder of Stirling's series
 (DLMF 5.11.1), which is small.
 """
 
+from fractions import Fraction
+from functools import cache
 from math import log as number_log
-from math import pi
+from math import pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -53,6 +57,12 @@ _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 /
 # Minus Bernoulli numbers B₂ₖ / 2k, which multiply a⁻²ᵏ in the series of ψ.
 _STIRLING_SLOPES = (-1 / 12, 1 / 120, -1 / 252, 1 / 240, -1 / 132, 691 / 32760, -1 / 12)
 _STIRLING_FROM = 10.0
+# The expansion of the incomplete gamma function: the error of four rows is below 10⁻¹⁶ from this
+# parameter on, and that of so many terms of each where |x/a - 1| is below this bound.
+_EXPANSION_FROM = 1000.0
+_EXPANSION_WITHIN = 0.4
+_EXPANSION_ROWS = 4
+_EXPANSION_TERMS = 22
 _ARTANH = tuple(1 / (2 * k + 3) for k in range(16))
 
 # ---------------------------------------------------------------- the factors in front
@@ -205,29 +215,105 @@ def _gamma_fraction_slope(a: Formula, x: Formula) -> tuple[Formula, Formula]:
     return fraction, slope
 
 
-def _split_gamma(a: Formula, x: Formula) -> tuple[Formula, Formula, Formula, Formula, Formula]:
-    """Return where the series serves, and arguments for both methods that converge everywhere."""
+@cache
+def _expansion_rows() -> tuple[tuple[float, ...], ...]:
+    """Return the Taylor coefficients of c₀(η), c₁(η), ... of DLMF 8.12.7 and 8.12.8.
+
+    With µ = λ - 1, ½η² = µ - log(1 + µ) gives µ µ' = η (1 + µ), and from it µ = Σ αₖ ηᵏ and
+    1/µ = Σ βₖ ηᵏ⁻¹.  Then c₀ = 1/µ - 1/η, and cₖ = (cₖ₋₁' - cₖ₋₁'(0) η/µ) / η.
+    """
+    count = _EXPANSION_TERMS + 2 * _EXPANSION_ROWS
+    alpha = [Fraction(0), Fraction(1)]
+    for k in range(2, count + 2):
+        known = sum(alpha[i] * (k + 1 - i) * alpha[k + 1 - i] for i in range(2, k))
+        alpha.append((alpha[k - 1] - known) / (k + 1))
+    beta = [Fraction(1)]
+    for k in range(1, count + 1):
+        beta.append(-sum((alpha[i + 1] * beta[k - i] for i in range(1, k + 1)), Fraction(0)))
+    rows = [beta[1:]]
+    for _ in range(_EXPANSION_ROWS - 1):
+        last = rows[-1]
+        following = range(len(last) - 2)
+        rows.append([(k + 2) * last[k + 2] - last[1] * beta[k + 1] for k in following])
+    return tuple(tuple(float(c) for c in row[:_EXPANSION_TERMS]) for row in rows)
+
+
+def _half_square(a: Formula, x: Formula) -> tuple[Formula, Formula, Formula]:
+    """Return µ = x/a - 1, ½η² = µ - log(1 + µ), and η, which has the sign of µ."""
+    excess = (x - a) / a
+    half = -_log_excess(x / a, excess)
+    root = (2.0 * half).sqrt()
+    return excess, half, (excess < 0.0).where(-root, root, a)
+
+
+def _gamma_expansion(a: Formula, x: Formula, upper: bool) -> Formula:
+    """Return Q(a, x) = ½ erfc(η √(a/2)) + R, or P = 1 - Q, for large a and x near it."""
+    _, half, eta = _half_square(a, x)
+    root = a.sqrt()
+    total = a.scope.lift(0.0, a.dtype)
+    for row in reversed(_expansion_rows()):
+        total = total / a + eta.polynomial(row)
+    rest = (-a * half).exp() * total / (root * sqrt(2 * pi))
+    z = eta * (root * sqrt(0.5))
+    return 0.5 * z.erfc() + rest if upper else 0.5 * (-z).erfc() - rest
+
+
+def _gamma_expansion_slope(a: Formula, x: Formula) -> Formula:
+    """Return what multiplies xᵃ e⁻ˣ / Γ(a) to give ∂P/∂a, for large a and x near it.
+
+    With D = exp(-½ a η²) / √(2πa) and S = Σ cₖ(η) a⁻ᵏ, the expansion is Q = ½ erfc(η √(a/2)) + D S.
+    As ∂η/∂a = -µ / (a η) and log λ = µ - ½η², the derivative of Q is D times
+    µ/η - η/2 + (log λ - 1/(2a)) S - µ/(a η) ∂S/∂η - Σ k cₖ a⁻ᵏ⁻¹; and the factor is a D / Γ*(a),
+    where log Γ* is the remainder of Stirling's series.
+    """
+    excess, half, eta = _half_square(a, x)
+    # µ/η = 1 + η/3 + ... is 1 at 0.
+    at_zero = eta.equals(0.0)
+    ratio = at_zero.where(1.0, excess / at_zero.where(1.0, eta, a), a)
+    zero = a.scope.lift(0.0, a.dtype)
+    total, slope, falling = zero, zero, zero
+    for k, row in reversed(list(enumerate(_expansion_rows()))):
+        value = eta.polynomial(row)
+        total = total / a + value
+        falling = falling / a + float(k) * value
+        slope = slope / a + eta.polynomial([n * c for n, c in enumerate(row)][1:])
+    in_a = (excess - half - 0.5 / a) * total - (ratio * slope + falling) / a
+    return -(ratio - 0.5 * eta + in_a) * _stirling_remainder(a).exp() / a
+
+
+def _gamma_regions(a: Formula, x: Formula) -> tuple[Formula, Formula, Formula]:
+    """Return where the expansion serves, where the series, and where the continued fraction."""
     valid = (a > 0.0) & (x > 0.0) & (x < np.inf) & (a < np.inf)
-    by_series = valid & ((x <= 1.0) | (x <= a))
-    by_fraction = valid & ~by_series
-    return (
-        by_series,
-        by_series.where(a, 1.0, a),
-        by_series.where(x, 0.5, a),
-        by_fraction.where(a, 1.0, a),
-        by_fraction.where(x, 2.0, a),
-    )
+    near = ((x - a) / a).magnitude() < _EXPANSION_WITHIN
+    by_expansion = valid & (a > _EXPANSION_FROM) & near
+    low = (x <= 1.0) | (x <= a)
+    by_series = valid & ~by_expansion & low
+    return by_expansion, by_series, valid & ~by_expansion & ~low
+
+
+def _arguments(where: Formula, a: Formula, x: Formula, *harmless: float) -> tuple[Formula, Formula]:
+    """Return arguments with harmless ones where a method does not serve."""
+    return where.where(a, harmless[0], a), where.where(x, harmless[1], a)
+
+
+_SERIES_AT = (1.0, 0.5)
+_FRACTION_AT = (1.0, 2.0)
+_EXPANSION_AT = (2000.0, 2000.0)
 
 
 def _regularized_gamma(a: Formula, x: Formula, upper: bool) -> Formula:
-    by_series, series_a, series_x, fraction_a, fraction_x = _split_gamma(a, x)
-    lower_part = _gamma_factor(series_a, series_x) / series_a * _gamma_series(series_a, series_x)
-    upper_part = _gamma_factor(fraction_a, fraction_x) * _gamma_fraction(fraction_a, fraction_x)
+    by_expansion, by_series, by_fraction = _gamma_regions(a, x)
+    series = _arguments(by_series, a, x, *_SERIES_AT)
+    fraction = _arguments(by_fraction, a, x, *_FRACTION_AT)
+    lower_part = _gamma_factor(*series) / series[0] * _gamma_series(*series)
+    upper_part = _gamma_factor(*fraction) * _gamma_fraction(*fraction)
     first, second = (upper_part, lower_part) if upper else (lower_part, upper_part)
     direct = ~by_series if upper else by_series
     rest = 1.0 - second
     # Rounding may take the difference below zero.
     value = direct.where(first, (rest > 0.0).where(rest, 0.0, a), a)
+    expansion = _gamma_expansion(*_arguments(by_expansion, a, x, *_EXPANSION_AT), upper)
+    value = by_expansion.where(expansion, value, a)
     none, everything = (1.0, 0.0) if upper else (0.0, 1.0)
     at_end = x.equals(0.0) | a.equals(np.inf)
     value = (x.equals(np.inf) | a.equals(0.0)).where(everything, value, a)
@@ -237,34 +323,35 @@ def _regularized_gamma(a: Formula, x: Formula, upper: bool) -> Formula:
     return wrong.where(np.nan, value, a)
 
 
-def _gamma_log_slopes(a: Formula, x: Formula) -> tuple[Formula, Formula, Formula]:
-    """Return where the series serves, and what multiplies the factors in front to give ∂P/∂a.
+def _gamma_log_slope(a: Formula, x: Formula) -> Formula:
+    """Return what multiplies xᵃ e⁻ˣ / Γ(a) to give ∂P/∂a.
 
     With P = factor / a · S, ∂P/∂a = factor / a · ((log x - ψ(a) - 1/a) S + S'), and with
     P = 1 - factor · F, ∂P/∂a = -factor · ((log x - ψ(a)) F + F').
     """
-    by_series, series_a, series_x, fraction_a, fraction_x = _split_gamma(a, x)
-    series, series_slope = _gamma_series_slope(series_a, series_x)
-    fraction, fraction_slope = _gamma_fraction_slope(fraction_a, fraction_x)
-    lower_slope = _log_slope(series_a, series_x) - 1.0 / series_a
-    lower = (lower_slope * series + series_slope) / series_a
-    upper = _log_slope(fraction_a, fraction_x) * fraction + fraction_slope
-    return by_series, lower, -upper
+    by_expansion, by_series, by_fraction = _gamma_regions(a, x)
+    series_at = _arguments(by_series, a, x, *_SERIES_AT)
+    fraction_at = _arguments(by_fraction, a, x, *_FRACTION_AT)
+    series, series_slope = _gamma_series_slope(*series_at)
+    fraction, fraction_slope = _gamma_fraction_slope(*fraction_at)
+    lower_slope = _log_slope(*series_at) - 1.0 / series_at[0]
+    lower = (lower_slope * series + series_slope) / series_at[0]
+    upper = _log_slope(*fraction_at) * fraction + fraction_slope
+    expansion = _gamma_expansion_slope(*_arguments(by_expansion, a, x, *_EXPANSION_AT))
+    return by_expansion.where(expansion, by_series.where(lower, -upper, a), a)
 
 
 def _igamma_grad_a_formula(a: Formula, x: Formula) -> Formula:
-    by_series, lower, upper = _gamma_log_slopes(a, x)
     inside = (x > 0.0) & (x < np.inf) & (a < np.inf)
     factor = _gamma_factor(inside.where(a, 1.0, a), inside.where(x, 1.0, a))
-    value = inside.where(factor * by_series.where(lower, upper, a), 0.0, a)
+    value = inside.where(factor * _gamma_log_slope(a, x), 0.0, a)
     wrong = ~(a > 0.0) | ~(x >= 0.0)
     return wrong.where(np.nan, value, a)
 
 
 def _random_gamma_grad_formula(a: Formula, x: Formula) -> Formula:
     """Return dx/da at constant P: -(∂P/∂a) / (∂P/∂x), where ∂P/∂x = factor / x."""
-    by_series, lower, upper = _gamma_log_slopes(a, x)
-    value = -x * by_series.where(lower, upper, a)
+    value = -x * _gamma_log_slope(a, x)
     value = x.equals(0.0).where(0.0, value, a)
     wrong = ~(a > 0.0) | ~(x >= 0.0) | a.equals(np.inf) | x.equals(np.inf)
     return wrong.where(np.nan, value, a)
@@ -404,42 +491,77 @@ def random_gamma_grad(a: Any, x: Any) -> Any:
 
 # ---------------------------------------------------------------- incomplete beta
 
+# From where on the expansion's error is that of rounding, by the size of a float in bytes.
+_BETA_EXPANSION_FROM = {4: 1e4, 8: 1e8}
+# How many deviations from the mode 1/u - 1/z loses no more digits than the result has.
+_MIDDLE = 0.3
 
-def _beta_fraction(a: Formula, b: Formula, x: Formula) -> Formula:
-    """Return the continued fraction F with I(x; a, b) = xᵃ (1 - x)ᵇ / (a B(a, b)) · F."""
+
+def _beta_fraction(a: Formula, b: Formula, x: Formula, rest: Formula) -> Formula:
+    """Return the continued fraction F with I(x; a, b) = xᵃ (1 - x)ᵇ / B(a, b) · F.
+
+    It is the even part of DLMF 8.17.22, in the terms of DiDonato and Morris (1992), which are
+    positive and lose no digits: x, rest = 1 - x and a rest - b x are each given to full precision.
+    """
     threshold = _SETTLED * epsilon(a.dtype)
     one, zero = a.scope.lift(1.0, a.dtype), a.scope.lift(0.0, a.dtype)
-    start = 1.0 / (1.0 - (a + b) * x / (a + 1.0))
+    lead, per_step = a * rest - b * x + 1.0, rest + 1.0
+    start = (a + 1.0) / (a * lead)
 
-    def goes_on(m: Formula, change: Formula, *rest: Formula) -> Formula:
+    def goes_on(n: Formula, change: Formula, *state: Formula) -> Formula:
         return change > threshold
 
-    def step(m: Formula, change: Formula, c: Formula, d: Formula, f: Formula) -> list[Formula]:
-        m = m + 1.0
-        place = a + 2.0 * m
-        even = m * (b - m) * x / ((place - 1.0) * place)
-        odd = -(a + m) * (a + b + m) * x / (place * (place + 1.0))
-        for numerator in (even, odd):
-            d = 1.0 / (1.0 + numerator * d)
-            c = 1.0 + numerator / c
-            f = f * c * d
-        return [m, (c * d - 1.0).magnitude(), c, d, f]
+    def step(n: Formula, change: Formula, c: Formula, d: Formula, f: Formula) -> list[Formula]:
+        before, n = a + n, n + 1.0
+        low = before + n
+        share = n * (b - n) * x
+        numerator = before / low * ((before + b) / low * x) * share
+        denominator = n + share / low + (a + n) / (low + 2.0) * (lead + n * per_step)
+        d = 1.0 / (numerator * d + denominator)
+        c = denominator + numerator / c
+        return [n, (c * d - 1.0).magnitude(), c, d, f * (c * d)]
 
-    *_, fraction = a.scope.loop(goes_on, step, [zero, one, one, start, start], _LIMIT)
-    return fraction
+    return a.scope.loop(goes_on, step, [zero, one, one * _FAR, start, start], _LIMIT)[-1]
+
+
+def _beta_expansion(a: Formula, b: Formula, x: Formula) -> Formula:
+    """Return I(x; a, b) = ½ erfc(-z / √2) - R, for a and b large.
+
+    With p = a / (a + b), q = 1 - p and σ² = p b, exp(-½ z²) is the factor in front divided by what
+    it is at the mode, where z has the sign of u = x b - (1 - x) a; R is the factor in front times
+    (σ/u - 1/z + 2E) / σ, up to terms that are smaller by 1/σ².  Near the mode, σ/u - 1/z is
+    -(q - p)/(3σ) + (1 - p q) z/(12σ²) + E z², with E = -(q - p) (2 (q - p)²/135 + p q/15) / σ³.
+    """
+    rest, total = 1.0 - x, a + b
+    p, q, shift = a / total, b / total, x * b - rest * a
+    power = a * _log_excess(x / p, shift / a) + b * _log_excess(rest / q, -shift / b)
+    root = ((power < 0.0).where(-2.0 * power, 0.0, a)).sqrt()
+    z = (shift < 0.0).where(-root, root, a)
+    sigma, skew, product = (p * b).sqrt(), q - p, p * q
+    cubic = -skew * (skew * skew * (2 / 135) + product * (1 / 15)) / (sigma * sigma * sigma)
+    middle = root < _MIDDLE
+    close = -skew / (3.0 * sigma) + (1.0 - product) * z / (12.0 * sigma * sigma) + cubic * z * z
+    far = sigma / middle.where(1.0, shift, a) - 1.0 / middle.where(1.0, z, a)
+    tail = _beta_factor(a, b, x, rest) / sigma * (middle.where(close, far, a) + 2.0 * cubic)
+    return 0.5 * (z * -sqrt(0.5)).erfc() - tail
 
 
 def _betainc_formula(a: Formula, b: Formula, x: Formula) -> Formula:
     valid = (a > 0.0) & (b > 0.0) & (x > 0.0) & (x < 1.0) & (a < np.inf) & (b < np.inf)
+    enough = _BETA_EXPANSION_FROM[a.dtype.itemsize]
+    by_expansion = valid & (a > enough) & (b > enough)
+    large = [by_expansion.where(v, other, a) for v, other in ((a, 1e9), (b, 1e9), (x, 0.5))]
+    valid = valid & ~by_expansion
     a, b = valid.where(a, 1.0, a), valid.where(b, 1.0, a)
     inner = valid.where(x, 0.25, a)
-    # Beyond the mean the fraction of the mirrored function converges faster.
-    mirrored = inner > (a + 1.0) / (a + b + 2.0)
+    # Beyond (a + 1) / (a + b + 2), which is near the mean, the mirrored fraction converges faster.
+    mirrored = inner * (b + 1.0) > (1.0 - inner) * (a + 1.0)
     first, second = mirrored.where(b, a, a), mirrored.where(a, b, a)
     place, rest = mirrored.where(1.0 - inner, inner, a), mirrored.where(inner, 1.0 - inner, a)
-    factor = _beta_factor(first, second, place, rest) / first
-    tail = factor * _beta_fraction(first, second, place)
+    factor = _beta_factor(first, second, place, rest)
+    tail = factor * _beta_fraction(first, second, place, rest)
     value = mirrored.where(1.0 - tail, tail, a)
+    value = by_expansion.where(_beta_expansion(*large), value, a)
     value = x.equals(0.0).where(0.0, x.equals(1.0).where(1.0, value, a), a)
     return value
 
