@@ -28,8 +28,8 @@ from jxkernel.numpy.promotion import (
 from jxkernel.numpy.ufuncs import binary_function, inexact, unary_function
 from jxkernel.primitives.arguments import whole_number
 from jxkernel.primitives.elementwise import bits, exponential, rounding, trigonometric
-from jxkernel.primitives.elementwise.arithmetic import add, div, max, mul, neg, square, sub
-from jxkernel.primitives.elementwise.compare import eq, ge, lt, ne
+from jxkernel.primitives.elementwise.arithmetic import add, div, max, mul, neg, rem, square, sub
+from jxkernel.primitives.elementwise.compare import eq, ge, gt, lt, ne
 from jxkernel.primitives.elementwise.complex import abs as modulus
 from jxkernel.primitives.elementwise.complex import complex as with_parts
 from jxkernel.primitives.elementwise.complex import conj as conjugated
@@ -489,6 +489,28 @@ def rint(x: Any, /) -> Any:
     return cast(x, ruled_dtype("rint", default_inexact_dtype, aval.dtype))
 
 
+def _rounded_integers(x: Any, dtype: Any, unit: int) -> Any:
+    """Return integers rounded to multiples of a unit, ties to even; what does not fit wraps."""
+    largest, zero = int(dtypes.iinfo(dtype).max), mul(x, 0)
+    if unit > largest:
+        if unit // 2 >= largest:
+            return zero
+        wrapped = np.array(unit % 2 ** dtypes.itemsize_bits(dtype), np.uint64).astype(dtype)
+        above = select(gt(x, unit // 2), add(zero, wrapped), zero)
+        if dtypes.iinfo(dtype).min == 0:
+            return above
+        return select(lt(x, -(unit // 2)), sub(zero, wrapped), above)
+    rest = rem(x, unit)
+    toward_zero = sub(x, rest)
+    negative = lt(x, 0)
+    size = select(negative, neg(rest), rest)
+    gap = sub(unit, size)
+    odd = ne(rem(div(toward_zero, unit), 2), 0)
+    away = select(eq(size, gap), odd, gt(size, gap))
+    step = select(negative, sub(zero, unit), add(zero, unit))
+    return select(away, add(toward_zero, step), toward_zero)
+
+
 @fused(static=("decimals", "out"), normalized=True)
 def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     """Return the values rounded to a number of decimals, ties to even.
@@ -512,7 +534,8 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     if aval.dtype not in dtypes.INEXACT:
         if decimals >= 0:
             return cast(a, aval.dtype, aval.weak_type)
-        return cast(round(cast(a, np.dtype(np.float32)), decimals), aval.dtype)
+        whole = np.dtype(np.int8) if aval.dtype == np.bool_ else aval.dtype
+        return cast(_rounded_integers(cast(a, whole), whole, 10**-decimals), aval.dtype)
     if decimals == 0:
         return _to_even(a)
     # float16 would overflow on the way.

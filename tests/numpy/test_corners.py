@@ -290,3 +290,24 @@ def test_diag_puts_a_vector_on_a_diagonal(size: int, k: int) -> None:
     weights = np.arange((size + abs(k)) ** 2, dtype=np.float32).reshape((size + abs(k),) * 2)
     slope = jx.grad(lambda v: jnp.sum(jnp.where(weights > 0, jnp.diag(v, k), 0) * weights))(v)
     np.testing.assert_array_equal(slope, np.diag(weights, k))
+
+
+def rounded(value, unit, dtype):
+    """Return an integer rounded to multiples of a unit, ties to even, as the dtype holds it."""
+    below, rest = divmod(int(value), unit)
+    below += 2 * rest > unit or (2 * rest == unit and below % 2)
+    least = int(np.iinfo(dtype).min)
+    return (below * unit - least) % 2 ** (8 * np.dtype(dtype).itemsize) + least
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32"])
+def test_integers_are_rounded_before_the_point_as_integers(dtype):
+    ends = np.iinfo(dtype)
+    random = np.random.default_rng(0)
+    values = random.integers(ends.min, ends.max, 50, dtype=dtype, endpoint=True)
+    x = np.array([*values, ends.min, ends.max, 0, 5, 15, 25, 50, 100], dtype)
+    for digits in (1, 2, 4, 5, 9, 10):
+        result = jnp.round(x, -digits)
+        assert result.dtype == dtype
+        expected = [rounded(value, 10**digits, dtype) for value in x]
+        np.testing.assert_array_equal(result, expected, str(digits))
