@@ -265,6 +265,9 @@ def test_what_members_agree_on_is_strongly_typed(reduce, axes):
         (lambda x: lax.pshuffle(x, "i", [0, 1]), ValueError, "permutation"),
         (lambda x: lax.pbroadcast(x, "i", 9), ValueError, "source 9"),
         (lambda x: lax.pcast(x, "i", to="elsewhere"), ValueError, "elsewhere"),
+        (lambda x: lax.pmax((), x), TypeError, "^a name of an axis is text.*the array comes first"),
+        (lambda x: lax.all_gather("i", x), TypeError, "^a name of an axis is text"),
+        (lambda x: lax.axis_index(["i", {}]), TypeError, "^a name of an axis is text"),
     ],
 )
 def test_bad_input_is_refused_with_the_axis_and_the_values(fun, error, message):

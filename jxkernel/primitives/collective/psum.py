@@ -62,10 +62,20 @@ Groups = tuple[tuple[int, ...], ...] | None
 
 
 def names_of(axis_name: Any) -> tuple[Any, ...]:
-    """Return one name or several as a tuple."""
-    if isinstance(axis_name, (tuple, list)):
-        return tuple(cast("Sequence[Any]", axis_name))
-    return (axis_name,)
+    """Return one name or several as a tuple.
+
+    Raises:
+      TypeError: one cannot be hashed, so no axis has it.
+    """
+    several = isinstance(axis_name, (tuple, list))
+    names = tuple(cast("Sequence[Any]", axis_name)) if several else (axis_name,)
+    for name in names:
+        if type(name).__hash__ is None:
+            raise TypeError(
+                f"a name of an axis is text, or another value that can be hashed, got {name!r:.99}"
+                ": the array comes first, and the name after it"
+            )
+    return names
 
 
 def size_of(names: Sequence[Any]) -> int:
