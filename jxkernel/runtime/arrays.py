@@ -149,10 +149,11 @@ def as_device_array(value: Any) -> Any:
 def own_array(value: Any) -> Any:
     """Return an array of numbers of NumPy's as one of ours, which does not change.
 
-    Anything else is returned as it is.
+    Anything else is returned as it is, an array of ``float0`` too: that has no numbers, and NumPy
+    would read the booleans that stand for it on a device.
     """
     numbers = type(value) is np.ndarray and value.dtype.kind in "biufcV"
-    return as_device_array(value) if numbers else value
+    return as_device_array(value) if numbers and value.dtype != dtypes.float0 else value
 
 
 def own_result(value: Any) -> Any:

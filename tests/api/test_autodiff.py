@@ -326,3 +326,17 @@ def test_arrays_of_64_bits_have_derivatives_where_these_are_off():
         np.testing.assert_array_equal(gradient, [0.0, 2.0, 4.0])
     assert jx.grad(jnp.sum)(x).dtype == np.float64
     assert (jnp.mean(x), jnp.mean(x).dtype, jnp.var(x).dtype) == (1.0, np.float32, np.float32)
+
+
+@pytest.mark.parametrize(
+    "tangent",
+    [
+        lambda: jx.jvp(lambda x: x > 0, (2.0,), (1.0,))[1],
+        lambda: jx.linearize(lambda x: x > 0, 2.0)[1](1.0),
+        lambda: jx.vjp(lambda n: n * 1.0, 3)[1](1.0)[0],
+        lambda: jx.grad(lambda n: n * 1.0, allow_int=True)(3),
+    ],
+    ids=["jvp", "linearize", "vjp", "grad"],
+)
+def test_derivatives_of_integers_and_booleans_are_float0_to_numpy_as_well(tangent):
+    assert np.asarray(tangent()).dtype == jx.dtypes.float0
