@@ -67,8 +67,15 @@ def only_not_a_number(ours: Answer, theirs: Answer) -> bool:
     return all(_close(np.where(np.isnan(widened(b)), b, a), b, FACTOR) for a, b in arrays)
 
 
-def difference(ours: Answer, theirs: Answer) -> str:
-    """Return in what two answers differ: one word, empty where they agree."""
+def difference(ours: Answer, theirs: Answer, nudged: Answer | None = None) -> str:
+    """Return in what two answers differ: one word, empty where they agree.
+
+    Args:
+      ours: what this library gave.
+      theirs: what the other one gave.
+      nudged: what it gives for arguments that are moved by a rounding; a value which that changes
+        as much as the answers differ says nothing.
+    """
     if ours.error or theirs.error:
         return _of_errors(ours, theirs)
     if len(ours.leaves) != len(theirs.leaves):
@@ -76,7 +83,11 @@ def difference(ours: Answer, theirs: Answer) -> str:
     pairs = list(zip(ours.leaves, theirs.leaves, strict=True))
     if any(a.path != b.path for a, b in pairs):
         return "structure"
-    return next((found for a, b in pairs if (found := _leaf(a, b))), "")
+    found = [_leaf(a, b) for a, b in pairs]
+    if nudged is not None and len(nudged.leaves) == len(found):
+        moved = [_leaf(a, b) for a, b in zip(nudged.leaves, theirs.leaves, strict=True)]
+        found = ["" if k == m == "value" else k for k, m in zip(found, moved, strict=True)]
+    return next(filter(None, found), "")
 
 
 def _of_errors(ours: Answer, theirs: Answer) -> str:

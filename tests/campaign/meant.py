@@ -70,8 +70,8 @@ TABLE = (
     ),
     Meant(
         "refused",
-        "16 bits are not factorized, whatever the size of the matrix.",
-        ours=r"(lu|qr|cholesky|eigh?|svd) does not accept dtype (b?float16)",
+        "16 and 8 bits are not factorized, whatever the size of the matrix.",
+        ours=r"(lu|qr|cholesky|eigh?|svd|solve) does not accept dtype (b?float16|float8)",
     ),
     Meant(
         "refused",
@@ -86,7 +86,7 @@ TABLE = (
     Meant(
         "refused",
         "Complex where real is meant is refused (decision 26).",
-        program=r"random\.|scipy\.stats\.",
+        program=r"random\.|scipy\.(stats|special)\.",
         ours=r"complex numbers have no order",
     ),
     Meant("weak", "Solutions are strong (decision 26).", program=r"root\(|solved\("),
@@ -107,6 +107,12 @@ TABLE = (
         "value",
         "Probabilities are SciPy's: none of numbers between integers, NaN of invalid parameters.",
         program=r"logpmf\(|\.pmf\(",
+    ),
+    Meant(
+        "value",
+        "Quantiles at the ends are the ends of what can be drawn.",
+        program=r"\.ppf\(|\.isf\(",
+        nan=True,
     ),
     Meant(
         "refused",
@@ -149,6 +155,74 @@ TABLE = (
         "shape",
         "A quantile of a scalar has no axis to keep, as in NumPy.",
         program=r"(percentile|quantile|median)\(.*keepdims=True",
+    ),
+    Meant(
+        "refused",
+        "A quantile of a scalar has no axis to keep, as in NumPy.",
+        program=r"(percentile|quantile|median)\(.*keepdims=True",
+        ours=r"rank 0",
+    ),
+    Meant(
+        "shape",
+        "Quantiles at no ranks are none, of no elements too.",
+        program=r"(percentile|quantile)\(.*array\(\[\]",
+    ),
+    Meant("refused", "A kernel without elements is refused.", ours=r"no window is empty"),
+    Meant(
+        "refused",
+        "Positions of axes are looked at, where the shape stays as well.",
+        ours=r"broadcast_in_dim cannot place",
+    ),
+    Meant(
+        "refused",
+        "Numbers of fewer than 16 or 8 bits are promoted by no function.",
+        ours=r"no implicit promotion in standard mode",
+    ),
+    Meant(
+        "refused",
+        "Keys, and integers where floats are meant, are refused.",
+        ours=r"^isfinite got key|^cumlogsumexp does not accept dtype|^segment_sum does not accept",
+    ),
+    Meant(
+        "refused",
+        "A label stands for one size, as in NumPy.",
+        ours=r"einsum got sizes 1 and 0 for the label",
+    ),
+    Meant(
+        "value",
+        "What stands for missing positions does so among no elements too.",
+        program=r"nonzero\(.*fill_value=",
+    ),
+    Meant("value", "Orders are whole numbers.", program=r"expn\("),
+    Meant(
+        "value",
+        "Of two ranks as near the even one is taken, as in NumPy.",
+        program=r"(percentile|quantile)\(.*method='nearest'",
+    ),
+    Meant(
+        "weak",
+        "A carry that a loop makes strong is strong where the loop reads it.",
+        program=r"lax\.scan\(",
+    ),
+    Meant("value", "Zeros come in from the left of 4 bits without a sign.", program=r"uint4"),
+    Meant(
+        "value",
+        "Integers become floats before they are negated or subtracted.",
+        program=r"soft_sign\(|soft_?max\(",
+    ),
+    Meant("value", "A single sample has no area.", program=r"trapezoid\(", nan=True),
+    Meant(
+        "value",
+        "Densities of NaN are NaN, and those of large parameters lose their digits in both.",
+        program=r"(gamma|chi2)\.logpdf\(",
+    ),
+    Meant("value", "Infinity has a whole part, and no other.", program=r"modf\(", nan=True),
+    Meant("value", "NaN of either sign is above all numbers.", program=r"top_k\("),
+    Meant(
+        "value",
+        "Incomplete functions have the values that they have for large parameters too.",
+        program=r"gammaincc?\(|betainc\(",
+        nan=True,
     ),
     Meant("weak", "Divisors and multiples are strong.", program=r"(lcm|gcd)\("),
     Meant("dtype", "16 bits stay 16 bits (decision 26).", program=r"angle|owens_t|norm\.(ppf|isf)"),

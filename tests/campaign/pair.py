@@ -1,5 +1,6 @@
 """Both libraries at once: what they answer to the same programs, and where they differ."""
 
+import re
 from collections.abc import Sequence
 from typing import Self
 
@@ -29,10 +30,12 @@ def shown(answer: Answer) -> str:
 
 
 def _nudged(source: str) -> str:
-    """Return a program whose arguments are moved by a rounding."""
-    head, _, call = source.rpartition("result = ")
-    moved = [f"{n} = nudged({n})" for n in ("x", "y") if f"\n{n} = " in f"\n{head}"]
-    return "\n".join([head, *moved, f"result = {call}"])
+    """Return a program whose function moves its arguments by a rounding."""
+    head = re.search(r"\ndef f\((.*?)\):\n", f"\n{source}")
+    if head is None or not head[1]:
+        return source
+    moved = "".join(f"    {name} = nudged({name})\n" for name in head[1].split(", "))
+    return f"\n{source}".replace(head[0], f"{head[0]}{moved}", 1)[1:]
 
 
 class Pair:
@@ -73,16 +76,12 @@ class Pair:
                 found.append("")
                 continue
             kind = difference(ours, theirs)
-            if kind == "value" and self._shaky(source, theirs):
-                kind = ""
+            if kind == "value":
+                kind = difference(ours, theirs, self._theirs.ask(_nudged(source)))
             if kind and meant(kind, source, ours, theirs):
                 kind = ""
             found.append(kind or unclean(ours))
         return found
-
-    def _shaky(self, source: str, theirs: Answer) -> bool:
-        """Say whether a rounding of the arguments changes a result as much."""
-        return bool(difference(self._theirs.ask(_nudged(source)), theirs))
 
     def small(self, source: str, kind: str) -> str:
         """Return a program as small as it can be made while the libraries differ likewise."""

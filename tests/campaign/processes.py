@@ -13,7 +13,7 @@ from tests.campaign.answers import LENGTH, SECONDS, Answer
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 3 * SECONDS
-PROGRAMS_A_PROCESS = 4000
+PROGRAMS_A_PROCESS = 12_000
 DIED = "ProcessDied"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.campaign.answers import Answer
 from tests.campaign.compare import array
-from tests.compose.arguments import argument
+from tests.compose.arguments import arguments
 from tests.compose.rows import ROWS
 from tests.compose.wide import row_kind
 from tests.compose.writing import Writer
@@ -45,7 +45,7 @@ PLAIN = tuple(row_kind(row) for row in ROWS if _in_both(row))
 def generate(seed: str) -> str:
     """Return the source of a program that NumPy runs as well."""
     random = Random(f"{seed}:numpy")
-    args = [argument(random, False, "ffffic", DTYPES) for _ in range(random.randint(1, 2))]
+    args = [arguments(random, False, "ffffic", DTYPES)[0] for _ in range(random.randint(1, 2))]
     names = ["x", "y"][: len(args)]
     scope = [a.called(n) for n, a in zip(names, args, strict=True)]
     writer = Writer(random, PLAIN, (), scope, 0.0)

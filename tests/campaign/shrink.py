@@ -2,10 +2,13 @@
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
+from time import monotonic
 from typing import Any
 
 ROUND = 24
 ROUNDS = 60
+SECONDS = 60.0
+"""After how long a program is small enough."""
 
 Holds = Callable[[Sequence[str]], Sequence[bool]]
 """Which of some sources still show what was found."""
@@ -70,9 +73,12 @@ def shrunk(source: str, holds: Holds) -> str:
     """Return a program as small as single edits make it, of which ``holds`` is still true."""
     source = ast.unparse(ast.parse(source))
     seen = {source}
+    end = monotonic() + SECONDS
     for _ in range(ROUNDS):
         ahead = [v for v in variants(source) if v not in seen and len(v) <= len(source)]
         for start in range(0, len(ahead), ROUND):
+            if monotonic() > end:
+                return source
             chosen = ahead[start : start + ROUND]
             seen.update(chosen)
             held = [v for v, yes in zip(chosen, holds(chosen), strict=True) if yes]

@@ -9,12 +9,13 @@ from tests.compose.writing import Shape, Value
 SHAPES: tuple[Shape, ...] = ((), (3,), (2, 3), (3, 3), (1,), (0,), (2, 0), (1, 3), (2, 1, 3))
 WEIGHTS = (4, 6, 5, 3, 2, 1, 1, 1, 1)
 DTYPES = {
-    "f": ("float32", "float32", "float32", "float16", "bfloat16", "float64"),
-    "i": ("int32", "int32", "int8", "int16", "int64"),
-    "u": ("uint8", "uint16", "uint32", "uint64"),
+    "f": (*["float32"] * 9, *["float16", "bfloat16", "float64"] * 3, "float8_e4m3fn"),
+    "i": (*["int32"] * 6, *["int8", "int16", "int64"] * 3, "int4"),
+    "u": (*["uint8", "uint16", "uint32", "uint64"] * 3, "uint4"),
     "c": ("complex64", "complex64", "complex128"),
     "b": ("bool",),
 }
+UNKNOWN_TO_NUMPY = ("bfloat16", "float8_e4m3fn", "int4", "uint4")
 KINDS = ("f", "f", "f", "f", "i", "i", "u", "c", "b")
 FLOATS = (0.5, -1.25, 2.0, 0.75, -0.3, 1.5, 3.0, -2.0, 0.1)
 EDGES = ("0.", "-0.", "jnp.nan", "jnp.inf", "-jnp.inf", "1e-40", "1e30", "65504.", "1.", "-1.")
@@ -42,6 +43,15 @@ def _nested(elements: list[str], shape: Shape) -> str:
     return f"[{', '.join(rows)}]"
 
 
+PYTHON = {
+    "f": ("2.5", "-0.75", "0.0", "1e30"),
+    "i": ("3", "-2", "0", "7"),
+    "u": ("2", "5", "0", "1"),
+    "c": ("(1+2j)", "(-0.5+0.25j)", "0j"),
+    "b": ("True", "False"),
+}
+"""Numbers of Python, by their kinds."""
+
 LAYOUTS = (
     "{new}",
     "np.asfortranarray({new})",
@@ -56,33 +66,45 @@ SCALARS = ("{new}", "{new}[()]")
 
 def _array(random: Random, text: str, shape: Shape, dtype: str) -> str:
     """Return an array of this library, or one of NumPy's in some layout."""
-    if dtype == "bfloat16" or random.randint(0, 2):
+    if dtype in UNKNOWN_TO_NUMPY or random.randint(0, 2):
         return f"jnp.array({text}, '{dtype}')"
     new = f"np.array({text}, '{dtype}')"
     return random.choice(LAYOUTS if shape else SCALARS).format(new=new, shape=shape)
 
 
-def argument(
+def like(random: Random, value: Value, dtype: str, edges: bool) -> Value:
+    """Return an argument of another's type, with other elements: ``dtype`` is empty for numbers."""
+    if not dtype:
+        return value.called(random.choice(PYTHON[value.kind]))
+    shape = value.shape
+    if 0 in shape:
+        return value
+    elements = [_element(random, value.kind, dtype, edges) for _ in range(prod(shape))]
+    return value.called(_array(random, _nested(elements, shape), shape, dtype))
+
+
+def arguments(
     random: Random,
     edges: bool,
     kinds: Sequence[str] = KINDS,
     dtypes: Mapping[str, Sequence[str]] = DTYPES,
-) -> Value:
-    """Return an argument: an expression, with what it is like.
+    more: int = 0,
+) -> list[Value]:
+    """Return arguments of one type: expressions, with what they are like.
 
     Args:
       random: where draws come from.
-      edges: whether zeros, infinities, NaN, denormals and extremes are among its elements.
-      kinds: the kinds that its dtype may have.
+      edges: whether zeros, infinities, NaN, denormals and extremes are among the elements of the
+        first; they are among those of every second one after it.
+      kinds: the kinds that their dtype may have.
       dtypes: the dtypes of each kind.
+      more: how many there are beside the first.
     """
     kind = random.choice(kinds)
-    if random.randint(0, 11) == 0:
-        python = {"f": "2.5", "i": "3", "u": "2", "c": "(1+2j)", "b": "True"}
-        return Value(python[kind], (), 1.0, kind)
-    dtype = random.choice(dtypes[kind])
-    shape = random.choices(SHAPES, WEIGHTS)[0]
-    elements = [_element(random, kind, dtype, edges) for _ in range(prod(shape))]
-    if 0 in shape:
-        return Value(f"jnp.zeros({shape}, '{dtype}')", shape, 1.0, kind)
-    return Value(_array(random, _nested(elements, shape), shape, dtype), shape, 1.0, kind)
+    number = random.randint(0, 11) == 0
+    dtype = "" if number else random.choice(dtypes[kind])
+    shape = () if number else random.choices(SHAPES, WEIGHTS)[0]
+    text = f"jnp.zeros({shape}, '{dtype}')" if 0 in shape else PYTHON[kind][0]
+    value = Value(text, shape, 1.0, kind)
+    first = value if number else like(random, value, dtype, edges)
+    return [first, *(like(random, value, dtype, n % 2 == 0) for n in range(more))]

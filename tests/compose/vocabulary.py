@@ -160,12 +160,10 @@ def swapped(jax: Any, x: Any) -> Any:
 
 def nudged(jax: Any, x: Any) -> Any:
     """Return an argument with floating elements moved by as little as a rounding moves them."""
-    if not jax.numpy.issubdtype(jax.numpy.result_type(x), jax.numpy.inexact):
+    dtype = jax.numpy.result_type(x)
+    if not jax.numpy.issubdtype(dtype, jax.numpy.inexact):
         return x
-    step = 1 + 4 * jax.numpy.finfo(jax.numpy.result_type(x)).eps
-    if isinstance(x, float | complex):
-        return x * (1 + 1e-6)
-    return (x * step).astype(x.dtype)
+    return x * (1 + 4 * float(jax.numpy.finfo(dtype).eps))
 
 
 OWN = (

@@ -168,6 +168,12 @@ class Writer:
             )
         self.assign(value)
 
-    def finish(self) -> str:
-        """Return the text of the body."""
-        return "\n".join([*self.lines, f"    return {self.scope[-1].text}"])
+    def finish(self, *, whole: bool = False) -> str:
+        """Return the text of the body.
+
+        Args:
+          whole: whether it returns all that was computed, not the last value alone.
+        """
+        made = [value.text for value in self.scope if value.text.startswith("v")]
+        returned = f"({', '.join(made)},)" if whole else self.scope[-1].text
+        return "\n".join([*self.lines, f"    return {returned}"])
