@@ -173,6 +173,7 @@ __all__ = [
     "jvp",
     "lax",
     "legacy_prng_key",
+    "lib",
     "linear_transpose",
     "linearize",
     "live_arrays",
@@ -257,6 +258,7 @@ if TYPE_CHECKING:
         image,
         interpreters,
         lax,
+        lib,
         memory,
         monitoring,
         nn,
@@ -300,8 +302,8 @@ __getattr__, __dir__ = lazy_names(
     modules=(
         "ad ad_checkpoint api_util cluster custom_batching custom_derivatives debug distributed "
         "dlpack example_libraries experimental export extend ffi flatten_util image interpreters "
-        "lax memory monitoring nn observe ops profiler random ref scipy stages test_util tree_util "
-        "typing version widgets"
+        "lax lib memory monitoring nn observe ops profiler random ref scipy stages test_util "
+        "tree_util typing version widgets"
     ),
     names={
         "jxkernel.api.callbacks": "pure_callback",

@@ -56,6 +56,7 @@ __all__ = [
     "JaxRuntimeError",
     "LoadedExecutable",
     "NamedShardingBase",
+    "OpSharding",
     "PjitFunction",
     "PjitFunctionCache",
     "Sharding",
@@ -66,6 +67,7 @@ __all__ = [
     "batched_block_until_ready",
     "batched_device_put",
     "computation_of",
+    "deserialize_portable_artifact",
     "dlpack_to_buffer",
     "gather_on_host",
     "get_distributed_runtime_client",
@@ -89,11 +91,13 @@ __all__ = [
     "plugin_initialized",
     "plugin_loaded",
     "pytree",
+    "refine_polymorphic_shapes",
     "register_batch_partitionable",
     "register_custom_call_handler",
     "register_custom_call_target",
     "register_custom_type",
     "register_custom_type_handler",
+    "serialize_portable_artifact",
     "set_tracer_class",
     "to_dlpack_capsule",
     "trace_context",
@@ -179,6 +183,10 @@ set_tracer_class: Any = _jax.set_tracer_class
 Config: Any = _jax.config.Config
 trace_context: Any = _jax.config.trace_context
 HloSharding: Any = xla_client.HloSharding
+OpSharding: Any = xla_client.OpSharding
+deserialize_portable_artifact: Any = _jax.mlir.deserialize_portable_artifact
+refine_polymorphic_shapes: Any = _jax.mlir.refine_polymorphic_shapes
+serialize_portable_artifact: Any = _jax.mlir.serialize_portable_artifact
 XlaLayout: Any = xla_client.Layout
 make_cpu_client: Any = xla_client.make_cpu_client
 make_c_api_client: Any = xla_client.make_c_api_client

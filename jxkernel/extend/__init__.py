@@ -8,13 +8,24 @@ from typing import TYPE_CHECKING
 from jxkernel._lazy import lazy_names
 from jxkernel.extend import core, linear_util, source_info_util
 
-__all__ = ["backend", "core", "ifrt_programs", "linear_util", "random", "source_info_util"]
+__all__ = [
+    "backend",
+    "core",
+    "ifrt_programs",
+    "linear_util",
+    "mlir",
+    "random",
+    "sharding",
+    "source_info_util",
+]
 
 # Rarely used: imported at their first use.
 if TYPE_CHECKING:
     from jxkernel.extend import (
         backend,
         ifrt_programs,
+        mlir,
         random,
+        sharding,
     )
-__getattr__, __dir__ = lazy_names(__name__, modules="backend ifrt_programs random")
+__getattr__, __dir__ = lazy_names(__name__, modules="backend ifrt_programs mlir random sharding")

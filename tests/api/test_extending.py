@@ -231,3 +231,25 @@ def test_functions_are_forgotten_with_what_was_compiled():
     f(1)
     jx.extend.backend.clear_in_memory_compilation_cache()
     assert (f(1), len(traces)) == (2, 2)
+
+
+def test_shardings_are_read_and_written_as_bytes():
+    from_bytes = jx.extend.sharding.get_hlo_sharding_from_serialized_proto
+    mesh = jx.sharding.AbstractMesh((2,), ("x",))
+    given = jx.sharding.NamedSharding(mesh, jx.sharding.PartitionSpec("x"))
+    whole = jx.extend.sharding.get_serialized_proto_from_hlo_sharding(given._to_xla_hlo_sharding(1))
+    assert from_bytes(whole) == given._to_xla_hlo_sharding(1)
+    assert from_bytes(whole) != from_bytes(b"")
+    read = jx.extend.sharding.get_op_sharding_from_serialized_proto(whole)
+    assert list(read.tile_assignment_dimensions) == [2]
+
+
+def test_modules_are_written_for_other_versions():
+    module = jx.jit(jnp.sin).lower(jnp.ones(3)).compiler_ir()
+    artifact = jx.extend.mlir.serialize_portable_artifact(str(module), "1.0.0")
+    with module.context:
+        assert "stablehlo.sine" in str(jx.extend.mlir.deserialize_portable_artifact(artifact))
+
+
+def test_the_module_that_had_the_bindings_is_empty():
+    assert [name for name in dir(jx.lib) if not name.startswith("_")] == []
