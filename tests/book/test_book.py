@@ -20,6 +20,9 @@ from tools.checkout import ROOT
 PAGES = (
     "index",
     "demos/01_first_steps",
+    "demos/02_why_did_it_recompile",
+    "demos/03_looking_inside",
+    "demos/workshop/04_control_flow",
     "demos/workshop/05_derivatives",
     "demos/workshop/zh/01_numpy_and_here",
     "docs/jupyterlab",
