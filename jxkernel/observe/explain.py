@@ -98,6 +98,11 @@ class LedgerRow:
         """The cheapest advice, or an empty string."""
         return next((reason.fix for reason in self.reasons if reason.fix), "")
 
+    @property
+    def failure(self) -> str:
+        """What ended it early, in a line: not where, nor what to write instead."""
+        return (self.error or "").partition("\n")[0]
+
     def sentence(self) -> str:
         """Say in one line why the function was built."""
         if self.reasons:
@@ -158,7 +163,7 @@ def explain(function: object, recorder: Recorder) -> str:
     for row in rows:
         lines.append(f"  {row.number}. {_place(row)}{row.sentence()} ({_cost(row)})")
         lines += [f"     fix: {row.fix}"] * bool(row.fix)
-        lines += [f"     failed: {_first_line(row.error)}"] * bool(row.error)
+        lines += [f"     failed: {row.failure}"] * bool(row.error)
         lines += [f"     note: {note}" for note in row.notes()]
         lines += [f"     warning: {warning}" for warning in row.warnings()]
     lines += _constant_lines(recorder, name)
@@ -333,11 +338,6 @@ def _storm(fun: str, builds: Sequence[LedgerRow]) -> str:
     return f"{fun} was built again {count} times, {cost} in all; {cause}{advice}"
 
 
-def _first_line(error: str | None) -> str:
-    """What went wrong, without the lines that say where and what to write instead."""
-    return (error or "").partition("\n")[0]
-
-
 def _summary(name: str, rows: Sequence[LedgerRow], hits: int) -> str:
     traced = sum(row.eqns is not None for row in rows)
     compiled = sum(row.compile_ns > 0 for row in rows)
@@ -381,7 +381,7 @@ def _cells(row: LedgerRow) -> tuple[str, ...]:
             for time_ns in (row.trace_ns, row.lower_ns, row.compile_ns)
         ),
         row.disk,
-        (f"failed: {row.error}; " if row.error else "") + row.sentence(),
+        (f"✗ failed: {row.failure}; " if row.error else "") + row.sentence(),
     )
 
 

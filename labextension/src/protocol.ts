@@ -537,9 +537,10 @@ export interface LanePayload {
   slices: SlicePayload[];
 }
 
-/** A stretch of a lane. */
+/** A stretch of a lane; `hue` is the colour of its stage or its line, in degrees. */
 export interface SlicePayload {
   name: string;
+  hue: number;
   start_ns: number;
   duration_ns: number;
   program: string;
@@ -547,9 +548,10 @@ export interface SlicePayload {
   spots: string[];
 }
 
-/** Time on the device, by line. */
+/** Time on the device, by line; `source` is its text. */
 export interface ShareLinePayload {
   line: string;
+  source: string;
   total_ns: number;
   share: number;
 }
@@ -935,8 +937,8 @@ export const SHAPES: Readonly<Record<string, unknown>> = {
   SamePayload: {"same": "number"},
   SectionPayload: {"name": "string", "title": "string", "text": "string"},
   SettingStep: {"what": "string", "before": "string", "after": "string"},
-  ShareLinePayload: {"line": "string", "total_ns": "number", "share": "number"},
-  SlicePayload: {"name": "string", "start_ns": "number", "duration_ns": "number", "program": "string", "origin": "string", "spots": ["string"]},
+  ShareLinePayload: {"line": "string", "source": "string", "total_ns": "number", "share": "number"},
+  SlicePayload: {"name": "string", "hue": "number", "start_ns": "number", "duration_ns": "number", "program": "string", "origin": "string", "spots": ["string"]},
   SourceLinePayload: {"file": "string", "line": "number", "text": "string", "equations": "number", "flops": "number"},
   StageLine: {"text": "string", "file": "string", "line": "number"},
   StagesPayload: {"jaxpr": "JaxprPayload", "stablehlo": ["StageLine"], "optimized": ["StageLine"], "left_out": "number"},

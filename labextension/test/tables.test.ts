@@ -143,7 +143,7 @@ test('columns of texts are numeric where all of them are quantities', () => {
 });
 
 function slice(start_ns: number, duration_ns: number): SlicePayload {
-  return { name: 'dot', start_ns, duration_ns, program: '', origin: '', spots: [] };
+  return { name: 'dot', hue: 0, start_ns, duration_ns, program: '', origin: '', spots: [] };
 }
 
 test('idle time is taken out of the axis, and what overlaps has rows of its own', () => {

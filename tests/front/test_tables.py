@@ -120,3 +120,46 @@ def test_a_long_ledger_is_shown_whole_when_it_is_asked_for(
     tab.get_by_role("listbox", name="builds").press("End")
     tab.locator(".jp-jxk-row.jp-mod-active", has_text="308").wait_for()
     assert notebook.errors == []
+
+
+FAILS = "@jx.jit\ndef wrong(v):\n    if v.sum() > 0:\n        return v\n    return -v\n\nwrong(x)"
+WIDTHS = """() => [...document.querySelectorAll('.jp-jxk-wide')].map(one => {
+  const chart = one.closest('.jp-jxk-View').querySelector('.jp-jxk-chart');
+  const letters = chart ? chart.getScreenCTM().a : 1;
+  const last = one.querySelector('.jp-jxk-head > :last-child').getBoundingClientRect().width;
+  return [one.scrollWidth > one.clientWidth, last > 40, Math.round(letters * 100)];
+})"""
+
+
+def test_a_narrow_page_cuts_nothing_and_failures_are_one_line(
+    lab: Server, opened: Callable[..., Notebook]
+) -> None:
+    load = "%load_ext jxkernel\nimport jxkernel as jx, jxkernel.numpy as jnp\nx = jnp.ones(4)"
+    lab.write("narrow.ipynb", load, FAILS, "%jx ledger", "%jx stages jnp.sin(x)")
+    notebook = opened(lab, "narrow.ipynb")
+    notebook.run_all()
+    source = notebook.cell(3).get_by_role("region", name="source", exact=True)
+    source.get_by_text("%jx stages jnp.sin(x)").wait_for()
+
+    row = notebook.cell(2).locator(".jp-jxk-row", has_text="wrong")
+    row.get_by_text("✗ failed: TracerBoolConversionError: a condition").wait_for()
+    row.click()
+    facts = notebook.cell(2).locator(".jp-jxk-facts")
+    facts.get_by_text("Cell In[2], line 3").first.wait_for()
+    assert "ipykernel" not in facts.inner_text()
+
+    notebook.page.evaluate("() => jupyterapp.shell.activateById('jxkernel-panel')")
+    build = notebook.page.locator(".jp-jxk-panel-build", has_text="wrong")
+    build.get_by_text("failed", exact=True).wait_for()
+    line = build.locator("summary")
+    assert line.bounding_box()["height"] < 30
+    line.click()
+    build.get_by_text("Cell In[2], line 3").wait_for()
+
+    notebook.command("application:toggle-left-area")
+    notebook.page.set_viewport_size({"width": 900, "height": 1000})
+    notebook.page.wait_for_function(
+        f"() => {{ const [[scrolls, seen, scale]] = ({WIDTHS})();"
+        " return scrolls && seen && scale === 100; }"
+    )
+    assert notebook.errors == []

@@ -9,6 +9,7 @@ from IPython.core.error import UsageError
 
 from jxkernel.jupyter.ledger.view import ledger_view
 from jxkernel.jupyter.session.expressions import evaluate
+from jxkernel.jupyter.session.places import with_cell_names
 from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.views.tables import table_view, text_view
 from jxkernel.jupyter.views.view import View
@@ -45,7 +46,9 @@ def ledger_rows(session: Session, words: str) -> View:
         return _totals(session, words.split()[1:])
     rows, eager = chosen_rows(session, words)
     notes = () if words else _outside(eager)
-    return ledger_view(rows, session.recorder.dropped, notes, token=f"{session.token} {words}")
+    token = f"{session.token} {words}"
+    view = ledger_view(rows, session.recorder.dropped, notes, token=token)
+    return replace(view, data=with_cell_names(session, view.data))
 
 
 def _outside(eager: Sequence[LedgerRow]) -> tuple[str, ...]:

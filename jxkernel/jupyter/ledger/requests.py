@@ -96,7 +96,7 @@ def ledger(session: Session) -> dict[str, Any]:
         "text": format_ledger(shown[-MOST_ROWS:]),
         "cells": identities(session, (text for row in newest for text in (row.cell, row.site))),
     }
-    return tidied({**data, **totals})
+    return tidied(with_cell_names(session, {**data, **totals}))
 
 
 def builds(session: Session, token: str) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def builds(session: Session, token: str) -> dict[str, Any]:
     if owner != session.token:
         raise LookupError("its session has ended: run its cell again")
     rows, _ = chosen_rows(session, words)
-    return tidied(ledger_data(rows, session.recorder.dropped, token))
+    return tidied(with_cell_names(session, ledger_data(rows, session.recorder.dropped, token)))
 
 
 def functions(session: Session) -> dict[str, Any]:

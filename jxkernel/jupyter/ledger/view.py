@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from jxkernel.jupyter.ledger.builds import timeline_data, timeline_svg
-from jxkernel.jupyter.views.html import Html, details, element, escape, page, table
+from jxkernel.jupyter.views.html import Html, details, element, escape, page, pre, table
 from jxkernel.jupyter.views.view import View
 from jxkernel.observe.builds import build_timeline
 from jxkernel.observe.explain import LedgerRow, format_duration, format_ledger
@@ -106,9 +106,7 @@ def _bar(part: float) -> Html:
 
 
 def _why(row: LedgerRow) -> Html:
-    lines = [element("div", escape(row.sentence(), 400))]
-    if row.error:
-        lines.append(element("div", "failed: ", escape(row.error, 200), class_="warn"))
+    lines = [_failed(row) if row.error else element("div", escape(row.sentence(), 400))]
     if row.fix:
         lines.append(element("div", "fix: ", escape(row.fix, 200), class_="dim"))
     lines += [element("div", escape(note, 300), class_="dim") for note in row.notes()]
@@ -117,11 +115,19 @@ def _why(row: LedgerRow) -> Html:
     return element("div", *lines, class_="why")
 
 
+def _failed(row: LedgerRow) -> Html:
+    """Why it failed, in a line; where, and what to write instead, folded under it."""
+    rest = (row.error or "")[len(row.failure) :].strip("\n")
+    line = escape(f"✗ failed: {row.failure}", 400)
+    return details(line, pre(rest)) if rest else element("div", line)
+
+
 def row_data(row: LedgerRow) -> dict[str, Any]:
     """Return a row as data, with what it comes to."""
+    why = f"✗ failed: {row.failure}" if row.error else row.sentence()
     return {
         **asdict(row),
-        "why": "; ".join((row.sentence(), *row.notes())),
+        "why": "; ".join((why, *row.notes())),
         "fix": row.fix,
         "cost_ns": row.cost_ns,
     }

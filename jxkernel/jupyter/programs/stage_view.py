@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from jxkernel.jupyter.code.magics import as_typed
 from jxkernel.jupyter.programs.view import outline_data
 from jxkernel.jupyter.views.html import (
     Html,
@@ -86,7 +87,7 @@ def _source_rows(
         of_line = line_class(one.file, one.line)
         place = (one.file, one.line)
         links = join(_first_link(letter, firsts[letter].get(place)) for letter in columns)
-        text = escape(f"{one.line:{_GUTTER}} {one.text}", 300)
+        text = escape(f"{one.line:{_GUTTER}} {as_typed(one.text)}", 300)
         name = anchor(f"t{of_line}")
         rows.append(row(links, text, class_=of_line, id=name))
     return rows

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from jxkernel.core.jaxpr import ClosedJaxpr
+from jxkernel.jupyter.code.magics import as_typed
 from jxkernel.jupyter.programs.graphs import Node, graph_svg
 from jxkernel.jupyter.views.html import (
     Html,
@@ -121,7 +122,7 @@ def outline_data(program: Outline) -> dict[str, Any]:
             {
                 "file": one.file,
                 "line": one.line,
-                "text": one.text,
+                "text": as_typed(one.text),
                 "equations": one.equations,
                 "flops": one.cost.flops,
             }
@@ -199,7 +200,7 @@ def _source_row(one: SourceLine, equation: int) -> Html:
     if one.equations:
         flops = f", {format_flops(one.cost.flops)}" if one.cost.flops else ""
         note = f"   {_count(one.equations, 'eqn')}{flops}"
-    text = escape(one.text or " ", 300)
+    text = escape(as_typed(one.text) or " ", 300)
     told = element("span", note, class_="dim")
     name = anchor(f"s{of_line}")
     return row(padding, number, " ", text, told, class_=of_line, id=name)

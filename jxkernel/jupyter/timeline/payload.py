@@ -8,9 +8,10 @@ __all__ = ["LanePayload", "NamedTimePayload", "ShareLinePayload", "SlicePayload"
 
 
 class SlicePayload(TypedDict):
-    """A stretch of a lane."""
+    """A stretch of a lane; ``hue`` is the colour of its stage or its line, in degrees."""
 
     name: str
+    hue: int
     start_ns: float
     duration_ns: float
     program: str
@@ -35,9 +36,10 @@ class NamedTimePayload(TypedDict):
 
 
 class ShareLinePayload(TypedDict):
-    """Time on the device, by line."""
+    """Time on the device, by line; ``source`` is its text."""
 
     line: str
+    source: str
     total_ns: int
     share: float
 

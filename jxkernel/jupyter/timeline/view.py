@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jxkernel.jupyter.views.html import Html, details, element, escape, join, page, table
-from jxkernel.jupyter.views.lanes import STYLE, drawing
+from jxkernel.jupyter.views.lanes import STYLE, drawing, hue
 from jxkernel.jupyter.views.view import View
 from jxkernel.observe import Lane, Timeline, Total, Window
 from jxkernel.observe.explain import format_duration
@@ -169,6 +169,7 @@ def _data(timeline: Timeline, label: Callable[[str], str]) -> dict[str, Any]:
                 "slices": [
                     {
                         "name": one.name,
+                        "hue": hue(one, lane.kind),
                         "start_ns": one.start_ns,
                         "duration_ns": one.duration_ns,
                         "program": one.program,
@@ -185,7 +186,12 @@ def _data(timeline: Timeline, label: Callable[[str], str]) -> dict[str, Any]:
         "cells": [{"name": one.name, "device_ns": one.total_ns} for one in timeline.by_cell()],
         "lanes": lanes,
         "lines": [
-            {"line": label(one.name), "total_ns": one.total_ns, "share": one.share}
+            {
+                "line": label(one.name),
+                "source": _code(one.name),
+                "total_ns": one.total_ns,
+                "share": one.share,
+            }
             for one in timeline.by_line()[:_LINES]
         ],
         "files": list(timeline.files),

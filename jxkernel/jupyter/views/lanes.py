@@ -10,7 +10,7 @@ from jxkernel.jupyter.views.html import Html, details, element, escape, join
 from jxkernel.observe import Lane, Slice
 from jxkernel.observe.explain import format_duration
 
-__all__ = ["STYLE", "drawing"]
+__all__ = ["STYLE", "drawing", "hue"]
 
 _WIDTH = 1000
 _LEFT = 120
@@ -128,7 +128,7 @@ def _stretch(
         width=f"{drawn.width:.1f}",
         height=f"{_ROW - 3}",
         rx="2",
-        style=f"fill:hsl({_hue(one, kind)} 70% 50%)",
+        style=f"fill:hsl({hue(one, kind)} 70% 50%)",
     )
     name = _cut(one.origin.rpartition("/")[2] or one.name, drawn.width - 6)
     if not name:
@@ -136,7 +136,7 @@ def _stretch(
     return join([rect, _text_at(drawn.x + 3, top + 12.5, name, class_="t")])
 
 
-def _hue(one: Slice, kind: str) -> int:
+def hue(one: Slice, kind: str) -> int:
     """A stage has its own hue; an operation that of its line, so that a line has one colour."""
     if kind == "stage":
         return _HUES.get(one.name.partition(" ")[0], 0)

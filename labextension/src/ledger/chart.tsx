@@ -2,12 +2,12 @@
  * The timeline of builds: a lane for each function, and a bar for each stage.
  */
 
-import React from 'react';
+import React, { useRef } from 'react';
 
 import type { BuildTimeline } from '../protocol';
+import { useWidth } from '../shared/hooks.ts';
 import { clock, duration } from '../shared/words.ts';
 
-const WIDTH = 1000;
 const LEFT = 130;
 const TOP = 18;
 const LANE = 22;
@@ -24,7 +24,9 @@ export function Chart(props: {
   readonly onChosen: (row: number) => void;
 }): React.JSX.Element {
   const { found, chosen, onChosen } = props;
-  const scale = (WIDTH - LEFT - 10) / (found.seconds || 1);
+  const svg = useRef<SVGSVGElement>(null);
+  const width = useWidth(svg);
+  const scale = (width - LEFT - 10) / (found.seconds || 1);
   const lanes = new Map(found.lanes.map((name, index) => [name, index]));
   const height = TOP + LANE * found.lanes.length + 6;
   return (
@@ -33,18 +35,19 @@ export function Chart(props: {
         T trace (outlined) · lower (low) · C compile (filled) · a cut is where idle time is left out
       </div>
       <svg
+        ref={svg}
         className="jp-jxk-chart"
-        viewBox={`0 0 ${WIDTH} ${height}`}
+        viewBox={`0 0 ${width} ${height}`}
         role="img"
         aria-label={`timeline of ${found.bars.length} stages of builds, ${duration(found.seconds * 1e9)} of work; the table below says the same`}
       >
         <text x={LEFT} y={10} className="jp-jxk-small">
           {clock(found.start)}
         </text>
-        <text x={WIDTH - 10} y={10} textAnchor="end" className="jp-jxk-small">
+        <text x={width - 10} y={10} textAnchor="end" className="jp-jxk-small">
           {`${duration(found.seconds * 1e9)} of work`}
         </text>
-        <path className="jp-jxk-axis" d={`M${LEFT} ${TOP - 4}H${WIDTH - 10}`} />
+        <path className="jp-jxk-axis" d={`M${LEFT} ${TOP - 4}H${width - 10}`} />
         {found.breaks.map((one, index) => (
           <path
             key={index}
@@ -63,7 +66,7 @@ export function Chart(props: {
           const shape = SHAPES[bar.stage];
           const y = TOP + LANE * (lanes.get(bar.lane) ?? 0);
           const x = LEFT + bar.start * scale;
-          const width = Math.max(bar.seconds * scale - 0.7, 1);
+          const long = Math.max(bar.seconds * scale - 0.7, 1);
           const isChosen = bar.row === chosen;
           return shape ? (
             <g key={index} onClick={() => onChosen(bar.row)}>
@@ -74,13 +77,13 @@ export function Chart(props: {
                 data-row={bar.row}
                 x={x}
                 y={y + shape.top}
-                width={width}
+                width={long}
                 height={shape.height}
               />
-              {shape.letter && width > 12 && (
+              {shape.letter && long > 12 && (
                 <text
                   className={`jp-jxk-letter jp-mod-${bar.stage}`}
-                  x={x + width / 2}
+                  x={x + long / 2}
                   y={y + 15}
                   textAnchor="middle"
                 >

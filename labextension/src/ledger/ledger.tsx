@@ -130,7 +130,7 @@ function Facts(props: { readonly row: LedgerRowPayload }): React.JSX.Element {
   const spent = times.filter(([, time]) => time).map(([name, time]) => `${name} ${duration(time)}`);
   const more = [
     row.site && `called at ${row.site}`,
-    row.eqns !== null && `${row.eqns.toLocaleString('en')} equations`,
+    row.eqns !== null && !row.error && `${row.eqns.toLocaleString('en')} equations`,
     row.from_disk && `loaded from disk, saved ${duration(row.saved_ns)}`
   ].filter(Boolean);
   return (
@@ -161,7 +161,8 @@ function Facts(props: { readonly row: LedgerRowPayload }): React.JSX.Element {
           ))}
         </tbody>
       </table>
-      {[row.error && `failed: ${row.error}`, row.storm, row.slow].map(
+      {row.error && <pre className="jp-jxk-note">{row.error}</pre>}
+      {[row.storm, row.slow].map(
         (warning, index) =>
           warning && (
             <div key={index} className="jp-jxk-note">

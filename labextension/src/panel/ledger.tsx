@@ -117,13 +117,21 @@ function Build(props: ILedgerProps & { readonly row: LedgerRowPayload }): React.
       <div className="jp-jxk-panel-row">
         <code className="jp-jxk-panel-name">{row.fun}</code>
         {where && <Place text={where} cells={answer.cells} acts={acts} />}
-        <span className="jp-jxk-panel-badge">{isAgain ? 'again' : 'first'}</span>
+        <span className="jp-jxk-panel-badge">
+          {row.error !== null ? 'failed' : isAgain ? 'again' : 'first'}
+        </span>
         {isSlow && <span className="jp-jxk-panel-badge jp-mod-slow">slow</span>}
         <span className="jp-jxk-panel-cost">{duration(row.cost_ns)}</span>
       </div>
-      <div>{row.why}</div>
+      {row.error !== null ? (
+        <details className="jp-jxk-panel-failed">
+          <summary title={row.why}>{row.why}</summary>
+          <pre>{row.error}</pre>
+        </details>
+      ) : (
+        <div>{row.why}</div>
+      )}
       {row.fix && <div className="jp-jxk-panel-fix">Fix: {row.fix}</div>}
-      {row.error && <div className="jp-jxk-panel-failed">Failed: {row.error}</div>}
       <div className="jp-jxk-panel-dim">
         {clock(row.when)} · {stagesOf(row) || 'no work done'}
       </div>

@@ -10,6 +10,9 @@ import { matching, searched, sorted, written } from './sorting.ts';
 import { VirtualList } from './virtual.tsx';
 
 const MOST = 14;
+/** The least width of the column that takes what is left, and of what lies between two, in characters. */
+const REST = 28;
+const GAP = 2;
 /** The list's own borders, in rows. */
 const BORDERS = 0.1;
 
@@ -62,6 +65,8 @@ export function Table<T>(props: ITableProps<T>): React.JSX.Element {
     props.onChosen?.(shown[position] ?? -1);
   };
   const grid = { gridTemplateColumns: columns.map(width).join(' ') };
+  // In less room than that the table scrolls, its titles with it.
+  const least = columns.reduce((sum, one) => sum + (one.width || REST) + GAP, GAP);
   return (
     <div className="jp-jxk-Table">
       <div className="jp-jxk-bar" role="group" aria-label={`${props.label}: controls`}>
@@ -77,47 +82,51 @@ export function Table<T>(props: ITableProps<T>): React.JSX.Element {
           text={() => props.text ?? written(shown.map(index => rows[index] as T), columns)}
         />
       </div>
-      <div className="jp-jxk-head" style={grid} role="group" aria-label="sort by">
-        {columns.map((column, index) => (
-          <Head
-            key={index}
-            title={column.title}
-            isNumeric={column.isNumeric ?? false}
-            order={order?.column === index ? order : null}
-            onOrder={isDown => setOrder(isDown === null ? null : { column: index, isDown })}
+      <div className="jp-jxk-wide">
+        <div style={{ minWidth: `${least}ch` }}>
+          <div className="jp-jxk-head" style={grid} role="group" aria-label="sort by">
+            {columns.map((column, index) => (
+              <Head
+                key={index}
+                title={column.title}
+                isNumeric={column.isNumeric ?? false}
+                order={order?.column === index ? order : null}
+                onOrder={isDown => setOrder(isDown === null ? null : { column: index, isDown })}
+              />
+            ))}
+          </div>
+          <VirtualList
+            count={shown.length}
+            label={props.label}
+            role="listbox"
+            active={active}
+            onActive={choose}
+            width={0}
+            rows={Math.min(props.most ?? MOST, Math.max(shown.length, 1)) + BORDERS}
+            reveal={{ index: active, request }}
+            row={(position, id, style) => {
+              const row = rows[shown[position] ?? 0] as T;
+              const isActive = position === active;
+              return (
+                <div
+                  key={position}
+                  id={id}
+                  role="option"
+                  aria-selected={isActive}
+                  className={`jp-jxk-row jp-jxk-cells${isActive ? ' jp-mod-active jp-mod-lit' : ''}`}
+                  data-kind={props.kind?.(row)}
+                  style={{ ...style, ...grid }}
+                  onClick={() => choose(position)}
+                >
+                  {columns.map((column, at) => (
+                    <Cell key={at} column={column} row={row} />
+                  ))}
+                </div>
+              );
+            }}
           />
-        ))}
+        </div>
       </div>
-      <VirtualList
-        count={shown.length}
-        label={props.label}
-        role="listbox"
-        active={active}
-        onActive={choose}
-        width={0}
-        rows={Math.min(props.most ?? MOST, Math.max(shown.length, 1)) + BORDERS}
-        reveal={{ index: active, request }}
-        row={(position, id, style) => {
-          const row = rows[shown[position] ?? 0] as T;
-          const isActive = position === active;
-          return (
-            <div
-              key={position}
-              id={id}
-              role="option"
-              aria-selected={isActive}
-              className={`jp-jxk-row jp-jxk-cells${isActive ? ' jp-mod-active jp-mod-lit' : ''}`}
-              data-kind={props.kind?.(row)}
-              style={{ ...style, ...grid }}
-              onClick={() => choose(position)}
-            >
-              {columns.map((column, at) => (
-                <Cell key={at} column={column} row={row} />
-              ))}
-            </div>
-          );
-        }}
-      />
     </div>
   );
 }
@@ -163,5 +172,5 @@ function Head(props: {
 }
 
 function width<T>(column: IColumn<T>): string {
-  return column.width ? `${column.width}ch` : 'minmax(8ch, 1fr)';
+  return column.width ? `${column.width}ch` : `minmax(${REST}ch, 1fr)`;
 }

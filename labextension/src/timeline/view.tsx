@@ -6,20 +6,21 @@ import React, { useEffect, useMemo, useRef, useState } from 'react';
 
 import type { ShareLinePayload, SlicePayload, TimelinePayload } from '../protocol';
 import { Button, CopyButton } from '../shared/controls.tsx';
+import { useWidth } from '../shared/hooks.ts';
 import type { IColumn } from '../shared/sorting.ts';
 import { Table } from '../shared/table.tsx';
 import { duration } from '../shared/words.ts';
 import type { IDrawnTimeline, IWindow } from './lanes.ts';
 import { drawnTimeline, moved, zoomed } from './lanes.ts';
 
-const WIDTH = 1000;
 const LEFT = 130;
 const ROW = 18;
 const LINES: readonly IColumn<ShareLinePayload>[] = [
-  { title: 'line', width: 44, text: row => row.line || 'no line of yours' },
+  { title: 'line', width: 24, text: row => row.line || 'no line of yours' },
+  { title: 'source', width: 0, text: row => row.source },
   {
     title: 'time on devices',
-    width: 0,
+    width: 18,
     text: row => duration(row.total_ns),
     key: row => row.total_ns,
     bar: row => row.share
@@ -107,6 +108,7 @@ function Lanes(props: {
 }): React.JSX.Element {
   const { drawn, window, line } = props;
   const svg = useRef<SVGSVGElement>(null);
+  const width = useWidth(svg);
   const zoom = useRef(props.onZoom);
   zoom.current = props.onZoom;
   useEffect(() => {
@@ -115,8 +117,8 @@ function Lanes(props: {
       if (event.ctrlKey || event.metaKey) {
         event.preventDefault();
         const box = (event.currentTarget as Element).getBoundingClientRect();
-        const x = ((event.clientX - box.left) / box.width) * WIDTH;
-        const about = Math.min(Math.max((x - LEFT) / (WIDTH - LEFT - 10), 0), 1);
+        const x = event.clientX - box.left;
+        const about = Math.min(Math.max((x - LEFT) / (box.width - LEFT - 10), 0), 1);
         zoom.current(event.deltaY > 0 ? 1.25 : 0.8, about);
       }
     };
@@ -132,7 +134,7 @@ function Lanes(props: {
     ArrowLeft: () => props.onMove(-0.2),
     ArrowRight: () => props.onMove(0.2)
   };
-  const scale = (WIDTH - LEFT - 10) / (window.length || 1);
+  const scale = (width - LEFT - 10) / (window.length || 1);
   const end = window.start + window.length;
   let y = 16;
   const lanes = drawn.lanes.map(lane => {
@@ -144,7 +146,7 @@ function Lanes(props: {
     <svg
       ref={svg}
       className="jp-jxk-chart"
-      viewBox={`0 0 ${WIDTH} ${y}`}
+      viewBox={`0 0 ${width} ${y}`}
       role="img"
       tabIndex={0}
       aria-label={`timeline of ${drawn.lanes.map(one => `${one.name}: ${one.slices.length} stretches`).join(', ')}; plus and minus zoom, arrows move; the table below says where the time went`}
@@ -161,7 +163,7 @@ function Lanes(props: {
       <text x={LEFT} y={10} className="jp-jxk-small">
         {`+${duration(window.start)}`}
       </text>
-      <text x={WIDTH - 10} y={10} textAnchor="end" className="jp-jxk-small">
+      <text x={width - 10} y={10} textAnchor="end" className="jp-jxk-small">
         {`${duration(window.length)} shown`}
       </text>
       {drawn.cuts
@@ -189,23 +191,23 @@ function Lanes(props: {
               const isLit = line !== null && one.slice.spots.includes(line);
               const isCurrent = one.slice === props.slice;
               const x = LEFT + (from - window.start) * scale;
-              const width = Math.max((to - from) * scale - 0.5, 1);
-              const kind = lane.kind === 'device' ? 'device' : kindOf(one.slice);
+              const long = Math.max((to - from) * scale - 0.5, 1);
+              const letters = Math.floor((long - 6) / 7);
               const rowY = top + one.row * ROW;
               return (
                 <g key={index} onClick={() => props.onSlice(one.slice)}>
                   <title>{sliceTitle(one.slice)}</title>
                   <rect
-                    className={`jp-jxk-slice${isLit ? ' jp-mod-lit' : ''}${isCurrent ? ' jp-mod-current' : ''}`}
-                    data-kind={kind}
+                    className={`jp-jxk-slice jp-mod-hue${isLit ? ' jp-mod-lit' : ''}${isCurrent ? ' jp-mod-current' : ''}`}
+                    style={{ fill: `hsl(${Number(one.slice.hue) || 0} 70% 50%)` }}
                     x={x}
                     y={rowY}
-                    width={width}
+                    width={long}
                     height={ROW - 3}
                   />
-                  {width > 40 && (
-                    <text x={x + 4} y={rowY + 11} className={`jp-jxk-sliceText jp-mod-${kind}`}>
-                      {one.slice.name.slice(0, Math.floor((width - 6) / 7))}
+                  {long > 40 && (
+                    <text x={x + 4} y={rowY + 11} className="jp-jxk-sliceText">
+                      {nameOf(one.slice).slice(0, letters)}
                     </text>
                   )}
                 </g>
@@ -239,6 +241,7 @@ function sliceTitle(slice: SlicePayload): string {
   return [slice.name, ...sliceFacts(slice)].join('\n');
 }
 
-function kindOf(slice: SlicePayload): string {
-  return ['trace', 'lower', 'compile', 'transfer'].find(one => slice.name.startsWith(one)) ?? '';
+/** Of an operation the name in the traced program, which its reader knows. */
+function nameOf(slice: SlicePayload): string {
+  return slice.origin.split('/').pop() || slice.name;
 }

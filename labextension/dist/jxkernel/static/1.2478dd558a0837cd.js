@@ -1,4 +1,4 @@
-"use strict";(self.rspackChunkjxkernel=self.rspackChunkjxkernel||[]).push([[1],{33(r,o,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([r.id,`/* What all features share. Colours are JupyterLab's variables, so that every theme fits. */
+"use strict";(self.rspackChunkjxkernel=self.rspackChunkjxkernel||[]).push([[1],{33(o,r,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([o.id,`/* What all features share. Colours are JupyterLab's variables, so that every theme fits. */
 
 .jp-jxk-View {
   padding: 2px 0;
@@ -47,7 +47,7 @@
 .jp-jxk-statusButton:focus-visible {
   outline: 2px solid currentcolor;
 }
-`,""]),e.d(o,{},{A:p})},38(r,o,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([r.id,`/* The graph of a program. */
+`,""]),e.d(r,{},{A:p})},38(o,r,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([o.id,`/* The graph of a program. */
 
 .jp-jxk-canvas {
   position: relative;
@@ -130,7 +130,7 @@
   stroke: var(--jp-brand-color1);
   stroke-width: 3;
 }
-`,""]),e.d(o,{},{A:p})},36(r,o,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([r.id,`/* Marks in editors: a letter below, and an underline of a shape of its own; colour repeats it. */
+`,""]),e.d(r,{},{A:p})},36(o,r,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([o.id,`/* Marks in editors: a letter below, and an underline of a shape of its own; colour repeats it. */
 
 .cm-line.jp-jxk-markedLine {
   padding-bottom: 10px;
@@ -246,7 +246,7 @@
   font-size: var(--jp-code-font-size);
   white-space: pre-wrap;
 }
-`,""]),e.d(o,{},{A:p})},39(r,o,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([r.id,`/* The right panel. */
+`,""]),e.d(r,{},{A:p})},39(o,r,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([o.id,`/* The right panel. */
 
 .jp-jxk-Panel {
   display: flex;
@@ -448,7 +448,19 @@
 .jp-jxk-Panel .jp-jxk-panel-failed {
   padding-inline-start: 8px;
   border-inline-start: 3px solid var(--jp-error-color1);
-  white-space: pre-line;
+}
+
+.jp-jxk-panel-failed > summary {
+  overflow: hidden;
+  text-overflow: ellipsis;
+  white-space: nowrap;
+}
+
+.jp-jxk-panel-failed > pre {
+  margin: 2px 0;
+  font-family: var(--jp-code-font-family);
+  font-size: 12px;
+  white-space: pre-wrap;
 }
 
 .jp-jxk-panel-outcome {
@@ -593,7 +605,7 @@
   outline: 2px solid var(--jp-brand-color1);
   outline-offset: -2px;
 }
-`,""]),e.d(o,{},{A:p})},37(r,o,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([r.id,`/* Programs: jaxprs, stages, comparisons; and the lists and controls that views share. */
+`,""]),e.d(r,{},{A:p})},37(o,r,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([o.id,`/* Programs: jaxprs, stages, comparisons; and the lists and controls that views share. */
 
 .jp-jxk-View {
   --jp-jxk-row: 20px;
@@ -856,7 +868,7 @@
 .jp-jxk-diff[data-sign='fold'] {
   color: var(--jp-ui-font-color2);
 }
-`,""]),e.d(o,{},{A:p})},42(r,o,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([r.id,`/* The map of traced and static. Marks are those of editors. */
+`,""]),e.d(r,{},{A:p})},42(o,r,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([o.id,`/* The map of traced and static. Marks are those of editors. */
 
 .jp-jxk-source {
   overflow-x: auto;
@@ -897,7 +909,7 @@
 .jp-jxk-source .jp-jxk-mark {
   cursor: pointer;
 }
-`,""]),e.d(o,{},{A:p})},40(r,o,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([r.id,`/* What \`%%jit\` shows: one line, and the details folded under it. */
+`,""]),e.d(r,{},{A:p})},40(o,r,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([o.id,`/* What \`%%jit\` shows: one line, and the details folded under it. */
 
 .jp-jxk-fold {
   display: block;
@@ -963,7 +975,7 @@
   border-bottom: 1px solid var(--jp-border-color2);
   text-align: start;
 }
-`,""]),e.d(o,{},{A:p})},41(r,o,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([r.id,`/* Tables, and the views that are made of them: ledger, memory, timeline. */
+`,""]),e.d(r,{},{A:p})},41(o,r,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([o.id,`/* Tables, and the views that are made of them: ledger, memory, timeline. */
 
 .jp-jxk-head,
 .jp-jxk-cells {
@@ -974,6 +986,14 @@
 
 .jp-jxk-head {
   border-inline-start: 4px solid transparent;
+  font-family: var(--jp-code-font-family);
+  font-size: 12px;
+}
+
+.jp-jxk-wide {
+  margin: -2px;
+  padding: 2px;
+  overflow-x: auto;
   font-family: var(--jp-code-font-family);
   font-size: 12px;
 }
@@ -1101,15 +1121,22 @@
   stroke: var(--jp-brand-color1);
 }
 
-.jp-jxk-slice[data-kind='transfer'] {
-  stroke: var(--jp-success-color1);
-  stroke-dasharray: 3 2;
+/* As in the view without the lab extension: a stage has a colour of its own, an operation that of
+   its line. What was chosen stands out by its outline. */
+.jp-jxk-slice.jp-mod-hue {
+  stroke: color-mix(in srgb, var(--jp-ui-font-color0) 35%, transparent);
+  fill-opacity: 0.42;
 }
 
 .jp-jxk-slice.jp-mod-lit {
   stroke: var(--jp-ui-font-color0);
   stroke-width: 2;
   fill: color-mix(in srgb, var(--jp-warn-color1) 70%, var(--jp-layout-color0));
+}
+
+.jp-jxk-slice.jp-mod-hue.jp-mod-lit {
+  stroke: var(--jp-ui-font-color0);
+  fill-opacity: 0.95;
 }
 
 .jp-jxk-slice.jp-mod-current {
@@ -1130,4 +1157,4 @@
   outline: 2px solid var(--jp-brand-color1);
   outline-offset: 1px;
 }
-`,""]),e.d(o,{},{A:p})},35(r){r.exports=function(r){var o=[];return o.toString=function(){return this.map(function(o){var e="",a=void 0!==o[5];return o[4]&&(e+="@supports (".concat(o[4],") {")),o[2]&&(e+="@media ".concat(o[2]," {")),a&&(e+="@layer".concat(o[5].length>0?" ".concat(o[5]):""," {")),e+=r(o),a&&(e+="}"),o[2]&&(e+="}"),o[4]&&(e+="}"),e}).join("")},o.i=function(r,e,a,t,n){"string"==typeof r&&(r=[[null,r,void 0]]);var p={};if(a)for(var i=0;i<this.length;i++){var l=this[i][0];null!=l&&(p[l]=!0)}for(var j=0;j<r.length;j++){var d=[].concat(r[j]);a&&p[d[0]]||(void 0!==n&&(void 0===d[5]||(d[1]="@layer".concat(d[5].length>0?" ".concat(d[5]):""," {").concat(d[1],"}")),d[5]=n),e&&(d[2]&&(d[1]="@media ".concat(d[2]," {").concat(d[1],"}")),d[2]=e),t&&(d[4]?(d[1]="@supports (".concat(d[4],") {").concat(d[1],"}"),d[4]=t):d[4]="".concat(t)),o.push(d))}},o}},34(r){r.exports=function(r){return r[1]}},27(r){var o=[];function e(r){for(var e=-1,a=0;a<o.length;a++)if(o[a].identifier===r){e=a;break}return e}function a(r,a){for(var t={},n=[],p=0;p<r.length;p++){var i=r[p],l=a.base?i[0]+a.base:i[0],j=t[l]||0,d="".concat(l," ").concat(j);t[l]=j+1;var s=e(d),c={css:i[1],media:i[2],sourceMap:i[3],supports:i[4],layer:i[5]};if(-1!==s)o[s].references++,o[s].updater(c);else{var x=function(r,o){var e=o.domAPI(o);return e.update(r),function(o){o?(o.css!==r.css||o.media!==r.media||o.sourceMap!==r.sourceMap||o.supports!==r.supports||o.layer!==r.layer)&&e.update(r=o):e.remove()}}(c,a);a.byIndex=p,o.splice(p,0,{identifier:d,updater:x,references:1})}n.push(d)}return n}r.exports=function(r,t){var n=a(r=r||[],t=t||{});return function(r){r=r||[];for(var p=0;p<n.length;p++){var i=e(n[p]);o[i].references--}for(var l=a(r,t),j=0;j<n.length;j++){var d=e(n[j]);0===o[d].references&&(o[d].updater(),o.splice(d,1))}n=l}}},29(r){var o={};r.exports=function(r,e){var a=function(r){if(void 0===o[r]){var e=document.querySelector(r);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(r){e=null}o[r]=e}return o[r]}(r);if(!a)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");a.appendChild(e)}},31(r){r.exports=function(r){var o=document.createElement("style");return r.setAttributes(o,r.attributes),r.insert(o,r.options),o}},30(r,o,e){r.exports=function(r){var o=e.nc;o&&r.setAttribute("nonce",o)}},28(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var o=r.insertStyleElement(r);return{update:function(e){var a,t,n;a="",e.supports&&(a+="@supports (".concat(e.supports,") {")),e.media&&(a+="@media ".concat(e.media," {")),(t=void 0!==e.layer)&&(a+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),a+=e.css,t&&(a+="}"),e.media&&(a+="}"),e.supports&&(a+="}"),(n=e.sourceMap)&&"u">typeof btoa&&(a+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(n))))," */")),r.styleTagTransform(a,o,r.options)},remove:function(){var r;null===(r=o).parentNode||r.parentNode.removeChild(r)}}}},32(r){r.exports=function(r,o){if(o.styleSheet)o.styleSheet.cssText=r;else{for(;o.firstChild;)o.removeChild(o.firstChild);o.appendChild(document.createTextNode(r))}}},26(r,o,e){var a=e(27),t=e.n(a),n=e(28),p=e.n(n),i=e(29),l=e.n(i),j=e(30),d=e.n(j),s=e(31),c=e.n(s),x=e(32),k=e.n(x),f=e(33),u={};u.styleTagTransform=k(),u.setAttributes=d(),u.insert=l().bind(null,"head"),u.domAPI=p(),u.insertStyleElement=c(),t()(f.A,u),f.A&&f.A.locals&&f.A.locals;var v=e(36),b={};b.styleTagTransform=k(),b.setAttributes=d(),b.insert=l().bind(null,"head"),b.domAPI=p(),b.insertStyleElement=c(),t()(v.A,b),v.A&&v.A.locals&&v.A.locals;var m=e(37),h={};h.styleTagTransform=k(),h.setAttributes=d(),h.insert=l().bind(null,"head"),h.domAPI=p(),h.insertStyleElement=c(),t()(m.A,h),m.A&&m.A.locals&&m.A.locals;var g=e(38),y={};y.styleTagTransform=k(),y.setAttributes=d(),y.insert=l().bind(null,"head"),y.domAPI=p(),y.insertStyleElement=c(),t()(g.A,y),g.A&&g.A.locals&&g.A.locals;var w=e(39),A={};A.styleTagTransform=k(),A.setAttributes=d(),A.insert=l().bind(null,"head"),A.domAPI=p(),A.insertStyleElement=c(),t()(w.A,A),w.A&&w.A.locals&&w.A.locals;var z=e(40),T={};T.styleTagTransform=k(),T.setAttributes=d(),T.insert=l().bind(null,"head"),T.domAPI=p(),T.insertStyleElement=c(),t()(z.A,T),z.A&&z.A.locals&&z.A.locals;var P=e(41),C={};C.styleTagTransform=k(),C.setAttributes=d(),C.insert=l().bind(null,"head"),C.domAPI=p(),C.insertStyleElement=c(),t()(P.A,C),P.A&&P.A.locals&&P.A.locals;var S=e(42),E={};E.styleTagTransform=k(),E.setAttributes=d(),E.insert=l().bind(null,"head"),E.domAPI=p(),E.insertStyleElement=c(),t()(S.A,E),S.A&&S.A.locals&&S.A.locals}}]);
+`,""]),e.d(r,{},{A:p})},35(o){o.exports=function(o){var r=[];return r.toString=function(){return this.map(function(r){var e="",a=void 0!==r[5];return r[4]&&(e+="@supports (".concat(r[4],") {")),r[2]&&(e+="@media ".concat(r[2]," {")),a&&(e+="@layer".concat(r[5].length>0?" ".concat(r[5]):""," {")),e+=o(r),a&&(e+="}"),r[2]&&(e+="}"),r[4]&&(e+="}"),e}).join("")},r.i=function(o,e,a,t,n){"string"==typeof o&&(o=[[null,o,void 0]]);var p={};if(a)for(var i=0;i<this.length;i++){var l=this[i][0];null!=l&&(p[l]=!0)}for(var j=0;j<o.length;j++){var d=[].concat(o[j]);a&&p[d[0]]||(void 0!==n&&(void 0===d[5]||(d[1]="@layer".concat(d[5].length>0?" ".concat(d[5]):""," {").concat(d[1],"}")),d[5]=n),e&&(d[2]&&(d[1]="@media ".concat(d[2]," {").concat(d[1],"}")),d[2]=e),t&&(d[4]?(d[1]="@supports (".concat(d[4],") {").concat(d[1],"}"),d[4]=t):d[4]="".concat(t)),r.push(d))}},r}},34(o){o.exports=function(o){return o[1]}},27(o){var r=[];function e(o){for(var e=-1,a=0;a<r.length;a++)if(r[a].identifier===o){e=a;break}return e}function a(o,a){for(var t={},n=[],p=0;p<o.length;p++){var i=o[p],l=a.base?i[0]+a.base:i[0],j=t[l]||0,d="".concat(l," ").concat(j);t[l]=j+1;var s=e(d),c={css:i[1],media:i[2],sourceMap:i[3],supports:i[4],layer:i[5]};if(-1!==s)r[s].references++,r[s].updater(c);else{var x=function(o,r){var e=r.domAPI(r);return e.update(o),function(r){r?(r.css!==o.css||r.media!==o.media||r.sourceMap!==o.sourceMap||r.supports!==o.supports||r.layer!==o.layer)&&e.update(o=r):e.remove()}}(c,a);a.byIndex=p,r.splice(p,0,{identifier:d,updater:x,references:1})}n.push(d)}return n}o.exports=function(o,t){var n=a(o=o||[],t=t||{});return function(o){o=o||[];for(var p=0;p<n.length;p++){var i=e(n[p]);r[i].references--}for(var l=a(o,t),j=0;j<n.length;j++){var d=e(n[j]);0===r[d].references&&(r[d].updater(),r.splice(d,1))}n=l}}},29(o){var r={};o.exports=function(o,e){var a=function(o){if(void 0===r[o]){var e=document.querySelector(o);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(o){e=null}r[o]=e}return r[o]}(o);if(!a)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");a.appendChild(e)}},31(o){o.exports=function(o){var r=document.createElement("style");return o.setAttributes(r,o.attributes),o.insert(r,o.options),r}},30(o,r,e){o.exports=function(o){var r=e.nc;r&&o.setAttribute("nonce",r)}},28(o){o.exports=function(o){if("u"<typeof document)return{update:function(){},remove:function(){}};var r=o.insertStyleElement(o);return{update:function(e){var a,t,n;a="",e.supports&&(a+="@supports (".concat(e.supports,") {")),e.media&&(a+="@media ".concat(e.media," {")),(t=void 0!==e.layer)&&(a+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),a+=e.css,t&&(a+="}"),e.media&&(a+="}"),e.supports&&(a+="}"),(n=e.sourceMap)&&"u">typeof btoa&&(a+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(n))))," */")),o.styleTagTransform(a,r,o.options)},remove:function(){var o;null===(o=r).parentNode||o.parentNode.removeChild(o)}}}},32(o){o.exports=function(o,r){if(r.styleSheet)r.styleSheet.cssText=o;else{for(;r.firstChild;)r.removeChild(r.firstChild);r.appendChild(document.createTextNode(o))}}},26(o,r,e){var a=e(27),t=e.n(a),n=e(28),p=e.n(n),i=e(29),l=e.n(i),j=e(30),d=e.n(j),s=e(31),c=e.n(s),x=e(32),f=e.n(x),k=e(33),u={};u.styleTagTransform=f(),u.setAttributes=d(),u.insert=l().bind(null,"head"),u.domAPI=p(),u.insertStyleElement=c(),t()(k.A,u),k.A&&k.A.locals&&k.A.locals;var v=e(36),b={};b.styleTagTransform=f(),b.setAttributes=d(),b.insert=l().bind(null,"head"),b.domAPI=p(),b.insertStyleElement=c(),t()(v.A,b),v.A&&v.A.locals&&v.A.locals;var m=e(37),h={};h.styleTagTransform=f(),h.setAttributes=d(),h.insert=l().bind(null,"head"),h.domAPI=p(),h.insertStyleElement=c(),t()(m.A,h),m.A&&m.A.locals&&m.A.locals;var g=e(38),y={};y.styleTagTransform=f(),y.setAttributes=d(),y.insert=l().bind(null,"head"),y.domAPI=p(),y.insertStyleElement=c(),t()(g.A,y),g.A&&g.A.locals&&g.A.locals;var w=e(39),A={};A.styleTagTransform=f(),A.setAttributes=d(),A.insert=l().bind(null,"head"),A.domAPI=p(),A.insertStyleElement=c(),t()(w.A,A),w.A&&w.A.locals&&w.A.locals;var z=e(40),T={};T.styleTagTransform=f(),T.setAttributes=d(),T.insert=l().bind(null,"head"),T.domAPI=p(),T.insertStyleElement=c(),t()(z.A,T),z.A&&z.A.locals&&z.A.locals;var P=e(41),C={};C.styleTagTransform=f(),C.setAttributes=d(),C.insert=l().bind(null,"head"),C.domAPI=p(),C.insertStyleElement=c(),t()(P.A,C),P.A&&P.A.locals&&P.A.locals;var S=e(42),E={};E.styleTagTransform=f(),E.setAttributes=d(),E.insert=l().bind(null,"head"),E.domAPI=p(),E.insertStyleElement=c(),t()(S.A,E),S.A&&S.A.locals&&S.A.locals}}]);
