@@ -563,6 +563,20 @@ export interface ProgramPart {
   is_last: boolean;
 }
 
+/** The answer to the request `line_costs`: the lines of all programs that jit keeps. */
+export interface LineCostsAnswer {
+  lines: LineCostPayload[];
+}
+
+/** What a source line costs, and what devices took for it in the latest profile; 0 for none. */
+export interface LineCostPayload {
+  file: string;
+  line: number;
+  flops: number;
+  bytes: number;
+  device_ns: number;
+}
+
 /** Functions that were traced since one asked, each in the place of an earlier map of its. */
 export interface MarksPayload {
   maps: MarkedPayload[];
@@ -851,6 +865,7 @@ export interface Payloads {
 /** The answer to each request. */
 export interface Answers {
   program: ProgramPart;
+  line_costs: LineCostsAnswer;
   marks: MarksPayload;
   others: OthersAnswer;
   compare: CompareAnswer;
@@ -913,6 +928,8 @@ export const SHAPES: Readonly<Record<string, unknown>> = {
   LedgerRow: {"number": "number", "when": "number", "cell": {"either": ["string", "null"]}, "fun": "string", "function_id": "number", "cache": {"either": [{"is": ["trace", "memory", "disk"]}, "null"]}, "reasons": ["Reason"], "eqns": {"either": ["number", "null"]}, "trace_ns": "number", "lower_ns": "number", "compile_ns": "number", "from_disk": "boolean", "disk": {"is": ["", "hit", "miss"]}, "saved_ns": "number", "site": "string", "slow": "string", "stored": "number", "error": {"either": ["string", "null"]}, "total_ns": "number", "storm": "string"},
   LedgerRowPayload: {"number": "number", "when": "number", "cell": {"either": ["string", "null"]}, "fun": "string", "function_id": "number", "cache": {"either": [{"is": ["trace", "memory", "disk"]}, "null"]}, "reasons": ["Reason"], "eqns": {"either": ["number", "null"]}, "trace_ns": "number", "lower_ns": "number", "compile_ns": "number", "from_disk": "boolean", "disk": {"is": ["", "hit", "miss"]}, "saved_ns": "number", "site": "string", "slow": "string", "stored": "number", "error": {"either": ["string", "null"]}, "total_ns": "number", "storm": "string", "why": "string", "fix": "string", "cost_ns": "number"},
   LedgerTotal: {"label": "string", "builds": "number", "traces": "number", "compiles": "number", "from_disk": "number", "avoidable": "number", "cost_ns": "number"},
+  LineCostPayload: {"file": "string", "line": "number", "flops": "number", "bytes": "number", "device_ns": "number"},
+  LineCostsAnswer: {"lines": ["LineCostPayload"]},
   Link: {"name": "string", "detail": "string", "line": "number", "code": "string"},
   LiveAnswer: {"rows": ["LiveRow"], "left_out": "number", "left_out_bytes": "number", "count": "number", "bytes": "number", "devices": ["DeviceMemory"], "text": "string"},
   LiveArray: {"type": "string", "bytes": "number", "devices": ["string"], "names": ["string"], "outputs": ["number"], "holders": ["string"], "deleted": "boolean"},

@@ -96,6 +96,8 @@ export const IViews = new Token<IViews>('jxkernel:IViews', 'Draws the outputs of
 export interface IMarks {
   /** Whether they are shown. */
   isOn: boolean;
+  /** Whether lines show what they cost. */
+  showsCosts: boolean;
   /** Emits when they are shown or hidden. */
   readonly changed: ISignal<IMarks, void>;
   /**
@@ -154,6 +156,7 @@ export const CommandIDs = {
   clearCaches: 'jxkernel:clear-caches',
   toggleTeaching: 'jxkernel:toggle-teaching',
   toggleMarks: 'jxkernel:toggle-marks',
+  toggleCosts: 'jxkernel:toggle-costs',
   selectBackend: 'jxkernel:select-backend',
   load: 'jxkernel:load'
 } as const;

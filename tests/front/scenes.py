@@ -46,6 +46,12 @@ CELLS = (
 )
 BODY, EXPLORER, STAGES, LEDGER, MAP, MEMORY, TIMELINE = 1, 3, 4, 5, 6, 7, 10
 
+COSTS = """isOn => {
+  if (jupyterapp.commands.isToggled('jxkernel:toggle-costs') !== isOn) {
+    void jupyterapp.commands.execute('jxkernel:toggle-costs');
+  }
+}"""
+
 Scene = Callable[[Notebook], Any]
 
 
@@ -74,8 +80,17 @@ def _view(notebook: Notebook, index: int) -> Any:
 
 
 def _marks(notebook: Notebook) -> Any:
+    notebook.page.evaluate(COSTS, False)
     cell = notebook.cell(BODY)
     cell.scroll_into_view_if_needed()
+    return cell
+
+
+def _costs(notebook: Notebook) -> Any:
+    """The cell with the cost of its lines, which `_marks` hides."""
+    cell = _marks(notebook)
+    notebook.page.evaluate(COSTS, True)
+    cell.locator(".jp-jxk-costLine").first.wait_for()
     return cell
 
 
@@ -107,6 +122,7 @@ def _output(index: int) -> Scene:
 
 SCENES: dict[str, Scene] = {
     "marks": _marks,
+    "costs": _costs,
     "explorer": _output(EXPLORER),
     "stages": _output(STAGES),
     "ledger": _output(LEDGER),

@@ -7,6 +7,7 @@ import pytest
 from IPython.core.error import UsageError
 
 from jxkernel.jupyter import load_ipython_extension, unload_ipython_extension
+from jxkernel.jupyter.programs.requests import line_costs
 from jxkernel.jupyter.timeline.view import timeline_view
 from jxkernel.observe import Lane, Slice, Timeline, Window
 from tests.jupyter.conftest import Notebook
@@ -28,6 +29,11 @@ def test_cells_are_profiled_and_linked_to_their_lines(notebook: Notebook, tmp_pa
     written = json.loads((tmp_path / "a folder" / "timeline.json").read_text())
     assert any(one["name"] == "In[4]" for one in written["traceEvents"])
     assert "no profile is running" in notebook.run("%jx trace").value.text
+    # What the profile measured stands beside what the line costs as traced.
+    lines = line_costs(notebook.session)["lines"]
+    [line] = [one for one in lines if one["device_ns"] and one["line"] == 4]
+    assert line["flops"] > 2 * 150**3
+    assert line["bytes"] >= 3 * 4 * 150**2
 
 
 def test_a_second_start_and_a_stop_without_start_are_told(

@@ -6,8 +6,13 @@ from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.jupyter.feature import Feature, Request, Subcommand
 from jxkernel.jupyter.programs.answer import all_passes, all_stages, hlo
 from jxkernel.jupyter.programs.costs import cost
-from jxkernel.jupyter.programs.payload import JaxprPayload, ProgramPart, StagesPayload
-from jxkernel.jupyter.programs.requests import program
+from jxkernel.jupyter.programs.payload import (
+    JaxprPayload,
+    LineCostsAnswer,
+    ProgramPart,
+    StagesPayload,
+)
+from jxkernel.jupyter.programs.requests import line_costs, program
 from jxkernel.jupyter.programs.view import jaxpr_view
 
 __all__ = ["FEATURE"]
@@ -23,7 +28,10 @@ FEATURE = Feature(
         ),
         "cost": Subcommand(cost, "F(ARGS)  operations, bytes and intensity, in all and by line"),
     },
-    requests={"program": Request(program, ProgramPart)},
+    requests={
+        "program": Request(program, ProgramPart),
+        "line_costs": Request(line_costs, LineCostsAnswer),
+    },
     payloads={"jaxpr": JaxprPayload, "stages": StagesPayload},
     views={ClosedJaxpr: jaxpr_view},
 )

@@ -9,6 +9,8 @@ from jxkernel.observe.stages import StageLine
 __all__ = [
     "EquationPayload",
     "JaxprPayload",
+    "LineCostPayload",
+    "LineCostsAnswer",
     "ProgramPart",
     "ProgramPayload",
     "SourceLinePayload",
@@ -89,6 +91,22 @@ class ProgramPart(TypedDict):
     programs: list[ProgramPayload]
     equations: list[EquationPayload]
     is_last: bool
+
+
+class LineCostPayload(TypedDict):
+    """What a source line costs, and what devices took for it in the latest profile; 0 for none."""
+
+    file: str
+    line: int
+    flops: int
+    bytes: int
+    device_ns: int
+
+
+class LineCostsAnswer(TypedDict):
+    """The answer to the request ``line_costs``: the lines of all programs that jit keeps."""
+
+    lines: list[LineCostPayload]
 
 
 class StagesPayload(TypedDict):

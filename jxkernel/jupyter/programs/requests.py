@@ -1,4 +1,4 @@
-"""Whole programs for the explorer, of which a notebook keeps the beginning alone.
+"""Whole programs for the explorer, of which a notebook keeps the beginning alone; costs by line.
 
 A part may be asked for in any thread, in the midst of a cell.
 """
@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import asdict
 
-from jxkernel.jupyter.programs.payload import ProgramPart
+from jxkernel.jupyter.programs.payload import LineCostsAnswer, ProgramPart
 from jxkernel.jupyter.programs.view import equation_data, program_data
 from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.views.view import tidied
+from jxkernel.observe import line_costs as observed
 from jxkernel.observe.outlined_programs import walk_kept
 from jxkernel.observe.programs import Equation, Placed
 
-__all__ = ["Programs", "program"]
+__all__ = ["Programs", "line_costs", "program"]
 
 _FIRST, _PART = 1_000, 5_000
 """How many equations the first part has, and each that follows."""
@@ -63,6 +65,18 @@ _programs = Programs()
 def program(session: Session, token: str, start: int) -> ProgramPart:
     """Return a part of a program that a view shows the beginning of."""
     return _programs.part(token, start)
+
+
+def line_costs(session: Session) -> LineCostsAnswer:
+    """Return what each line costs: estimates, and the time of the latest profile."""
+    costs = {(one.file, one.line): asdict(one) for one in observed.line_costs()}
+    for spot, device_ns in session.measured.items():
+        file, _, line = spot.rpartition(":")
+        place = (file, int(line))
+        nothing = {"file": file, "line": int(line), "flops": 0, "bytes": 0}
+        costs[place] = {**costs.get(place, nothing), "device_ns": device_ns}
+    lines = [{"device_ns": 0, **one} for one in costs.values()]
+    return tidied({"lines": lines})  # type: ignore[return-value]  # as made
 
 
 def _taken(

@@ -97,6 +97,7 @@ class Session:
       maps: what was traced and what was static in the latest traces, oldest first.
       marked: the latest map of each function whose cell shows none, the oldest first.
       marks: how many of them there have been.
+      measured: nanoseconds on devices in the latest profile, by source line, ``file:line``.
       identities: the front end's id of each cell that ran, by label.
       aliases: the names that ``%jx alias`` has made mean jxkernel.
     """
@@ -110,6 +111,7 @@ class Session:
         self.profile: Profile | None = None
         self.maps: deque[tuple[str, Provenance]] = deque(maxlen=_REMEMBERED_MAPS)
         self.marked: dict[Any, MarkedFunction] = {}
+        self.measured: dict[str, int] = {}
         self.identities: dict[str, str] = {}
         self.aliases: set[str] = set()
         self.program: Callable[[], Outline | None] = lambda: None

@@ -73,6 +73,8 @@ def _stop(session: Session) -> View:
         timeline = profile.stop()
     except OSError as error:
         raise UsageError(f"%jx trace stop: {error}") from None
+    lines = timeline.by_line()
+    session.measured = {one.name: round(one.total_ns) for one in lines if one.name}
     compiler = session.shell.compile
     return timeline_view(timeline, lambda spot: name_cells(spot, compiler))
 

@@ -21,6 +21,7 @@ import { afterEdit, marksAt, place } from '../shared/marks.ts';
 import type { IPlace } from '../tokens';
 import type { IExplanation } from '../shared/explaining.ts';
 import { explained, spoken } from '../shared/explaining.ts';
+import type { LineCosts } from './heat.ts';
 
 /** What an editor shows marks of. */
 export interface IMarkedCell {
@@ -28,12 +29,14 @@ export interface IMarkedCell {
   readonly isOn: boolean;
   /** The line of the user's code that is lit up. */
   readonly lit: IPlace | null;
+  /** What lines cost; null where that is not to be shown. */
+  readonly costs: LineCosts | null;
   readonly changed: ISignal<unknown, void>;
   /** Lights up a line. */
   light(place: IPlace): void;
 }
 
-type Followed = Pick<IMarkedCell, 'sources' | 'isOn' | 'lit'>;
+type Followed = Pick<IMarkedCell, 'sources' | 'isOn' | 'lit' | 'costs'>;
 
 interface IShown extends Followed {
   readonly placement: IPlacement;
@@ -49,7 +52,7 @@ const explainAt = StateEffect.define<number | null>();
 const NOTHING: IPlacement = { marks: [], edited: 0, lines: new Map() };
 /** Marks are placed anew when nothing was typed for so long. */
 const PAUSE_MS = 300;
-const OFF: Followed = { sources: [], isOn: false, lit: null };
+const OFF: Followed = { sources: [], isOn: false, lit: null, costs: null };
 
 const shownMarks = StateField.define<IShown>({
   create: () => shown(OFF, ''),
@@ -70,20 +73,22 @@ const shownMarks = StateField.define<IShown>({
   ]
 });
 
-function shown({ sources, isOn, lit }: Followed, text: string): IShown {
+function shown({ sources, isOn, lit, costs }: Followed, text: string): IShown {
   const placement = sources.length ? place(sources, text) : NOTHING;
   const drawn = isOn ? placement.marks.filter(one => one.isDrawn) : [];
   const lines = lineStarts(drawn, text).map(at => LINE.range(at));
   const names = drawn.filter(one => one.mark.isName).map(decorated);
   const effects = drawn.filter(one => !one.mark.isName).map(decorated);
+  const costLines = costs ? costed(placement, costs, text) : [];
   const litLines = litStarts(placement, lit, text).map(at => LIT.range(at));
   return {
     sources,
     isOn,
     lit,
+    costs,
     placement,
     isBehind: false,
-    names: Decoration.set([...lines, ...litLines, ...names], true),
+    names: Decoration.set([...lines, ...litLines, ...costLines, ...names], true),
     effects: Decoration.set(effects, true)
   };
 }
@@ -133,6 +138,29 @@ function litStarts(placement: IPlacement, lit: IPlace | null, text: string): num
   }
   const before = text.split('\n').slice(0, index);
   return [before.reduce((sum, line) => sum + line.length + 1, 0)];
+}
+
+/** The lines that cost something, each with what, and how hot it is. */
+function costed(placement: IPlacement, costs: LineCosts, text: string): Range<Decoration>[] {
+  const starts = [0];
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) {
+    starts.push(at + 1);
+  }
+  const found = new Map<number, Range<Decoration>>();
+  for (const [file, lines] of placement.lines) {
+    lines.indices.forEach((index, place) => {
+      const cost = costs.get(`${file}:${lines.first + place}`);
+      const start = index === null ? undefined : starts[index];
+      if (cost?.text && start !== undefined) {
+        const attributes = {
+          'data-jxk-cost': cost.text,
+          style: `--jp-jxk-heat: ${Math.round(cost.heat * 100)}%`
+        };
+        found.set(start, Decoration.line({ class: 'jp-jxk-costLine', attributes }).range(start));
+      }
+    });
+  }
+  return [...found.values()];
 }
 
 const LIT = Decoration.line({ class: 'jp-jxk-litLine' });
@@ -276,19 +304,19 @@ class Follower {
   }
 
   private _onChanged(): void {
-    const { sources, isOn, lit } = this._cell;
+    const { sources, isOn, lit, costs } = this._cell;
     const now = this._view.state.field(shownMarks);
     const isLit = (one: IPlace | null): boolean => sources.some(source => source.file === one?.file);
     const isRelit = lit !== now.lit && (isLit(lit) || isLit(now.lit));
-    if (now.sources !== sources || now.isOn !== isOn || isRelit) {
+    if (now.sources !== sources || now.isOn !== isOn || now.costs !== costs || isRelit) {
       this._follow();
     }
   }
 
   /** Places the marks anew. */
   private _follow(): void {
-    const { sources, isOn, lit } = this._cell;
-    this._view.dispatch({ effects: follow.of({ sources, isOn, lit }) });
+    const { sources, isOn, lit, costs } = this._cell;
+    this._view.dispatch({ effects: follow.of({ sources, isOn, lit, costs }) });
   }
 
   private _timer = 0;

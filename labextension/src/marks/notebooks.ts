@@ -14,8 +14,10 @@ import type { IMarks, IPlace, IPlaces, ISession, ISessions } from '../tokens';
 import type { IMarkedCell } from './extension';
 import { explainAtCursor } from './extension';
 import { ofFile } from './files';
+import type { LineCosts } from './heat';
 import type { ICellSource } from './notebook';
 import { assigned } from './notebook';
+import { Costs } from './costs';
 import { Told } from './told';
 import type { IMarkedSource } from '../shared/marks.ts';
 
@@ -37,6 +39,10 @@ class CellMarks implements IMarkedCell {
 
   get lit(): IPlace | null {
     return this._marks.places?.current ?? null;
+  }
+
+  get costs(): LineCosts | null {
+    return this._marks.costs;
   }
 
   get changed(): ISignal<this, void> {
@@ -79,6 +85,26 @@ export class Marks implements IMarks {
       this._redraw();
       this._changed.emit();
     }
+  }
+
+  /** Whether lines show what they cost. */
+  get showsCosts(): boolean {
+    return this._costs !== null;
+  }
+
+  set showsCosts(value: boolean) {
+    if (value !== this.showsCosts) {
+      this._costed.forEach(one => one.dispose());
+      this._costed.clear();
+      this._costs = value ? new Map() : null;
+      this._told.forEach((_, session) => this._cost(session));
+      this._redraw();
+    }
+  }
+
+  /** What lines of all kernels cost; null where that is not to be shown. */
+  get costs(): LineCosts | null {
+    return this._costs;
   }
 
   get changed(): ISignal<this, void> {
@@ -130,9 +156,26 @@ export class Marks implements IMarks {
       told = new Told(session);
       told.changed.connect(() => this._toldAnew.emit());
       this._told.set(session, told);
-      session.disposed.connect(() => void this._told.delete(session));
+      session.disposed.connect(() => {
+        this._told.delete(session);
+        this._costed.get(session)?.dispose();
+        this._costed.delete(session);
+      });
+      this._cost(session);
     }
     return told;
+  }
+
+  /** Follows what a session's lines cost, while that is shown. */
+  private _cost(session: ISession): void {
+    if (this._costs) {
+      const costs = new Costs(session);
+      this._costed.set(session, costs);
+      costs.changed.connect(() => {
+        this._costs = new Map([...this._costed.values()].flatMap(one => [...one.lines]));
+        this._redraw();
+      });
+    }
   }
 
   explain(editor: Cell['editor']): boolean {
@@ -153,9 +196,11 @@ export class Marks implements IMarks {
   private readonly _changed = new Signal<this, void>(this);
   private readonly _toldAnew = new Signal<this, void>(this);
   private readonly _told = new Map<ISession, Told>();
+  private readonly _costed = new Map<ISession, Costs>();
   private readonly _cells = new WeakMap<object, CellMarks>();
   private readonly _all = new Set<WeakRef<CellMarks>>();
   private _isOn = true;
+  private _costs: LineCosts | null = null;
 }
 
 /** Reads the outputs of a notebook's cells, and what its kernel tells. */

@@ -9,16 +9,20 @@ import { quantity } from '../shared/sorting.ts';
 const WIDEST = 40;
 const LOOKED_AT = 200;
 
-/** The columns of a table; of those that are words the widest takes what is left. */
+/** The columns that hold anything; of those that are words the widest takes what is left. */
 export function columnsOf(table: TablePayload, bars: readonly string[] = []): IColumn<string[]>[] {
   const sample = table.rows.slice(0, LOOKED_AT);
   const columns = table.head.map((_, index) => columnOf(table, sample, index, bars));
-  const words = columns.filter(one => !one.isNumeric && !one.bar);
+  const isWords = (one: IColumn<string[]>): boolean =>
+    !one.isNumeric && !one.bar && sample.some(row => one.text(row));
+  const words = columns.filter(isWords);
   const rest = words.reduceRight<IColumn<string[]> | null>(
     (found, one) => (found && found.width >= one.width ? found : one),
     null
   );
-  return columns.map(one => (one === rest ? { ...one, width: 0 } : one));
+  return columns
+    .filter((_, index) => !table.rows.length || table.rows.some(row => row[index]))
+    .map(one => (one === rest ? { ...one, width: 0 } : one));
 }
 
 function columnOf(

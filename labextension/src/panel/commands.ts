@@ -100,6 +100,7 @@ function panelCommands({ app, sessions, panel }: ICommandOptions): Commands {
 }
 
 function sessionCommands({
+  app,
   sessions,
   preferences,
   notebooks,
@@ -157,6 +158,19 @@ function sessionCommands({
       isToggleable: true,
       isToggled: () => preferences.values.marks,
       execute: () => preferences.set('marks', !preferences.values.marks)
+    },
+    [CommandIDs.toggleCosts]: {
+      label: 'Cost of Each Line in Editors',
+      caption: 'Show beside the lines of jitted code their operations, bytes, and measured time',
+      isEnabled: () => isEnabled() && marks !== null,
+      isToggleable: true,
+      isToggled: () => marks?.showsCosts ?? false,
+      execute: () => {
+        if (marks) {
+          marks.showsCosts = !marks.showsCosts;
+          app.commands.notifyCommandChanged(CommandIDs.toggleCosts);
+        }
+      }
     },
     [CommandIDs.clearCaches]: {
       label: 'Clear Caches…',
