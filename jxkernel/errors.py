@@ -166,7 +166,7 @@ _STATIC = (
 _AS_IT_IS = ("leave the conversion out: a traced value computes as an array does",)
 _WITHOUT_VALUE = {
     "int()": (
-        "a whole number to compute with: x.astype(int)",
+        "a whole number to compute with is made by .astype(int)",
         "a size or a count must be known while tracing",
     ),
     **dict.fromkeys(("float()", "complex()", "item()", "tolist()"), _AS_IT_IS),
@@ -247,7 +247,7 @@ class TracerArrayConversionError(JAXTypeError):
             "instead",
             (
                 "use the function of the same name from jxkernel.numpy (jnp) instead of numpy (np)",
-                "for code that must run on the host: jax.pure_callback(f, result_shape, x)",
+                "code that must run on the host is called with jax.pure_callback",
             ),
         )
         super().__init__(
@@ -273,9 +273,9 @@ class TracerIntegerConversionError(JAXTypeError):
         parts.setdefault(
             "instead",
             (
-                "to index a Python list or a NumPy array by a traced value, make it an array "
-                "first: jnp.asarray(values)[i]",
-                "to loop a traced number of times: lax.fori_loop(0, n, body, start)",
+                "a list or NumPy array that is indexed by a traced value must be an array of jnp: "
+                "jnp.asarray makes one",
+                "a loop with a traced number of turns is a lax.fori_loop",
                 "for a size or a count, make the argument static: jit(f, static_argnames=...)",
             ),
         )

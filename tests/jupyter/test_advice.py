@@ -166,7 +166,8 @@ def test_a_range_over_an_argument_is_told_with_the_arguments_name(notebook: Note
         "@jx.jit\ndef power(x, n):\n    for _ in range(n):\n        x = x * x\n    return x"
     )
     printed = notebook.attempt("power(x, 3)").printed
-    assert "instead:\n    a loop with a traced number of turns is a lax.fori_loop" in printed
+    body = "def body(_, x):\n        x = x * x\n        return x"
+    assert f"instead:\n    {body}\n    x = lax.fori_loop(0, n, body, x)" in printed
     assert "make the argument static: jit(f, static_argnames='n')" in printed
     told = str(notebook.run("%jx explain power").value)
     assert "failed: TracerIntegerConversionError: indexing, range or a shape needs" in told

@@ -8,6 +8,19 @@ from tests.jupyter.conftest import SETUP, Notebook
 from tests.jupyter.mistakes import MISTAKES, Mistake
 from tools.mistakes import PAGE, page
 
+PLACEHOLDERS = (
+    "NAME",
+    "condition, a, b",
+    "(a, b)",
+    "[a, b]",
+    "mask",
+    "x[i]",
+    "b.at[i]",
+    "asarray(values)",
+    "body, start",
+)
+"""Names of nobody's: advice is in the user's own, or a sentence."""
+
 
 def underlined(printed: str) -> list[str]:
     """What a message underlines: the expressions above its lines of carets."""
@@ -35,6 +48,8 @@ def test_mistake(notebook: Notebook, mistake: Mistake) -> None:
     assert underlined(ran.printed)[-1] == mistake.underlined
     for inner in ("jxkernel/", "run_cell_magic", "ipython-input", "StageTracer"):
         assert inner not in ran.printed
+    advice = ran.printed.rpartition("What to write instead:\n")[2]
+    assert not [one for one in PLACEHOLDERS if one in advice], advice
     notebook.run(f"%%jit {mistake.flags}\n{mistake.rewrite}")
 
 

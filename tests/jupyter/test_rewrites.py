@@ -1,5 +1,7 @@
 """Advice from the user's own code: it is run as it stands, and gives what was meant."""
 
+import ast
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -48,6 +50,19 @@ REPLACED = [
     ("r = w in [1.0, 2.0]", "jnp.any(w == jnp.asarray([1.0, 2.0]))"),
     ("r = w not in row", "~jnp.any(w == jnp.asarray(row))"),
 ]
+# The loop, of which the whole is put in place of by what is told.
+LOOPS = [
+    "while w < 100:\n    w = w * 3\n",
+    "n = 0\nwhile w > 0.5:\n    w, n = w / 2, n + 1\n",
+    "for i in range(k):\n    w = w + i\n",
+    "total = 0.0\nfor i in range(1, k):\n    total += x[i]\n    w = w * total\n",
+    "def f(a, n):\n    for _ in range(n):\n        a = a * 2\n    return a\nw = f(w, k)\n",
+]
+NOT_LOOPED = [
+    "while w < 9:\n    w = w * 2\n    if w.ndim: break",
+    "while w < 9 and w > 1:\n    w = w * 2",
+    "for i in range(k):\n    last = w * i\nw = last",
+]
 NOT_REPLACED = [
     "import math\nr = math.log(w, 10)",
     "r = sorted(x, reverse=True)",
@@ -90,6 +105,27 @@ def test_calls_and_indices_are_rewritten_and_give_what_was_meant(
     np.testing.assert_allclose(cells.names["r"], meant["r"], rtol=1e-6)
 
 
+@pytest.mark.parametrize("cell", LOOPS)
+def test_loops_are_rewritten_and_give_what_was_meant(cells: Notebook, cell: str) -> None:
+    cells.run("k = 4; w = 2.0")
+    printed = cells.fails(f"%%jit\n{cell}", TypeError).printed
+    told = printed.partition("What to write instead:\n")[2].partition("\n    or make")[0]
+    told = told.partition("\n    for a size")[0]
+    (loop,) = [one for one in ast.walk(ast.parse(cell)) if isinstance(one, ast.For | ast.While)]
+    lines, at = cell.splitlines(), slice(loop.lineno - 1, loop.end_lineno)
+    lines[at] = textwrap.indent(textwrap.dedent(told), " " * loop.col_offset).splitlines()
+    meant: dict[str, Any] = {"w": 2.0, "x": np.arange(8.0), "k": 4}
+    exec(cell, meant)
+    cells.run("%%jit\n" + "\n".join(lines))
+    np.testing.assert_allclose(cells.names["w"], meant["w"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("cell", NOT_LOOPED)
+def test_a_loop_without_such_a_form_is_told_as_an_idea(cells: Notebook, cell: str) -> None:
+    printed = cells.fails(f"%%jit\n{cell}", TypeError).printed
+    assert "def body(" not in printed
+
+
 @pytest.mark.parametrize("cell", NOT_REPLACED)
 def test_what_would_mean_something_else_is_not_rewritten(cells: Notebook, cell: str) -> None:
     told = cells.fails(f"%%jit\n{cell}", Exception).printed.partition("instead:\n")[2]
@@ -119,7 +155,7 @@ def test_advice_names_modules_as_they_were_imported(plain_notebook: Notebook) ->
         plain_notebook.fails("%%jit\nr = w if w > 5 else 0", TypeError).printed
     ).startswith("np_.where(")
     printed = plain_notebook.fails("%%jit\nwhile w > 0: w = w - 1", TypeError).printed
-    assert "a jk.lax.while_loop" in printed
+    assert "w = jk.lax.while_loop(condition, body, w)" in printed
 
 
 @pytest.mark.parametrize("cell", ["r = m.item()", "if m > 0: r = m", "r = bool((m > 0).any())"])

@@ -18,9 +18,10 @@ import numpy as np
 from jxkernel import numpy as jnp
 from jxkernel.core.avals import abstractify
 from jxkernel.core.trace import Tracer
+from jxkernel.observe.loops import rewritten
 from jxkernel.runtime import ArrayImpl
 
-__all__ = ["Names", "chosen", "in_users_names", "of_mask", "operands", "replaced"]
+__all__ = ["Names", "chosen", "in_users_names", "looped", "of_mask", "operands", "replaced"]
 
 _MODULES = {
     "jnp": "jxkernel.numpy",
@@ -42,14 +43,22 @@ _UNKNOWN = object()
 
 @dataclass(frozen=True)
 class Names:
-    """What the names of a frame are bound to."""
+    """What the names of a frame are bound to.
+
+    Attributes:
+      found: their values.
+      parameters: those that have a value from the beginning.
+    """
 
     found: Mapping[str, Any]
+    parameters: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, frame: FrameType) -> Names:
         """Return the names that the code of a frame sees."""
-        return cls({**frame.f_globals, **frame.f_locals})
+        code = frame.f_code
+        parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        return cls({**frame.f_globals, **frame.f_locals}, parameters)
 
     def of_module(self, name: str) -> str:
         """Return how the user writes a module of this package."""
@@ -153,6 +162,26 @@ def _next(statement: ast.stmt) -> ast.stmt | None:
         if isinstance(block, list) and statement in block:
             return next(iter(block[block.index(statement) + 1 :]), None)
     return None
+
+
+def looped(node: Any, names: Names) -> str:
+    """Return a loop of Python's as one of ``lax``; empty where it has no such form.
+
+    Args:
+      node: the condition of a ``while``, or what a ``for`` runs over, in the tree of ``executing``.
+      names: those of its frame.
+    """
+    loop = getattr(node, "parent", None)
+    match loop:
+        case ast.While(test=test) if test is node and _combined(node) is None:
+            pass
+        case ast.For(iter=ast.Call(func=ast.Name(id="range")) as turns) if turns is node:
+            pass
+        case _:
+            return ""
+    scopes = (one for one in _ancestors(loop) if isinstance(one, ast.FunctionDef | ast.Module))
+    scope = next(scopes, None)
+    return rewritten(loop, scope, names.parameters) if scope is not None else ""
 
 
 def replaced(node: Any, names: Names) -> str:

@@ -48,6 +48,7 @@ from jxkernel.jupyter.errors.rewrites import (
     Names,
     chosen,
     in_users_names,
+    looped,
     of_mask,
     operands,
     replaced,
@@ -196,7 +197,7 @@ def _advise_in_users_words(error: JXError, node: Any, names: Names) -> None:
             # What is a part of the user's own expression is that without its conversion.
             wanted = (*_BESIDES, "leave the conversion out") if instead in underlined else _BESIDES
             kept = (line for line in error.instead if any(one in line for one in wanted))
-            error.instead = (instead, *kept)
+            error.instead = (*instead.splitlines(), *kept)
         elif isinstance(error, TracerBoolConversionError):
             error.instead = tuple(line for line in error.instead if "a loop with" not in line)
     named = [found.group(1) for line in error.origin if (found := _OF_FUNCTION.search(line))]
@@ -206,7 +207,7 @@ def _advise_in_users_words(error: JXError, node: Any, names: Names) -> None:
 
 def _rewritten(error: JXError, node: Any, names: Names) -> str:
     of_truth = chosen(node, names) if isinstance(error, TracerBoolConversionError) else ""
-    return of_truth or replaced(node, names)
+    return looped(node, names) or of_truth or replaced(node, names)
 
 
 def _place(error: BaseException) -> tuple[str, str, tuple[int, int]] | None:
